@@ -1,0 +1,49 @@
+// Package artifact is the OCI form of a provider release, as OpenTofu's
+// oci_mirror reads it: an image index under the version's tag, one image
+// manifest a platform, the zip and the evidence about it as layers. It is the
+// only room that knows media types, tags and annotations, and it does no I/O.
+//
+// docs/format.md describes the format for readers in other languages.
+package artifact
+
+// Artifact types, from OpenTofu's OCI registries documentation.
+const (
+	// TypeProvider marks the index of a provider release.
+	TypeProvider = "application/vnd.opentofu.provider"
+	// TypeTarget marks the manifest of one platform's package, and its
+	// descriptor in the index.
+	TypeTarget = "application/vnd.opentofu.provider-target"
+	// TypeModule marks a module package, which is no provider.
+	TypeModule = "application/vnd.opentofu.modulepkg"
+)
+
+// Media types of layers.
+const (
+	MediaTypeZip       = "archive/zip"
+	MediaTypeSums      = "text/plain+sha256sum"
+	MediaTypeSignature = "application/pgp-signature"
+	MediaTypeKeys      = "application/pgp-keys"
+)
+
+// Annotation keys of our own.
+const (
+	annotationPrefix = "io.github.tofu-oci."
+	// AnnotationZH is on a descriptor in the index: "zh:" and the zip's SHA-256.
+	AnnotationZH = annotationPrefix + "zh"
+	// AnnotationH1 is on a descriptor in the index: the zip's "h1:" hash.
+	AnnotationH1 = annotationPrefix + "h1"
+	// AnnotationProvider is on the index: the provider's address in ASCII.
+	AnnotationProvider = annotationPrefix + "provider"
+	// AnnotationProtocols is on the index: plugin protocol versions, separated
+	// by commas.
+	AnnotationProtocols = annotationPrefix + "protocols"
+)
+
+const (
+	// MaxManifestSize bounds indexes and manifests, in bytes, as OpenTofu does.
+	MaxManifestSize = 4 << 20
+	// MaxAttachmentSize bounds each document beside a zip, in bytes. The
+	// largest SHA256SUMS and key rings seen are a few kilobytes; SBOMs reach a
+	// few megabytes.
+	MaxAttachmentSize = 32 << 20
+)

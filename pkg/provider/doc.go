@@ -1,0 +1,24 @@
+// Package provider holds the nouns of the field and no I/O. Everything else in
+// the module depends on it and it depends on nothing else in the module.
+//
+// # Glossary
+//
+//   - address: who a provider is, host/namespace/type ([Address]).
+//   - pattern: an address with trailing wildcards, as include and exclude lists
+//     use it ([Pattern]).
+//   - version: a semantic version as OpenTofu reads it ([Version]); constraint:
+//     what a version must meet ([Constraint]).
+//   - platform: operating system and architecture, linux_amd64 ([Platform]).
+//   - package: one zip archive, a provider of one version for one platform
+//     ([Package]).
+//   - release: all packages of a version, with the evidence about them
+//     ([Release]).
+//   - attachment: a small document that travels with a release or a package,
+//     such as SHA256SUMS, a signature or an SBOM ([Attachment]).
+//   - source: where releases come from ([Source]); sink: where they go.
+//   - origin registry: a registry that speaks the provider registry protocol.
+//   - repository, tag, index, manifest, layer, descriptor: as the OCI
+//     specifications define them.
+//   - repository template: text that makes an OCI repository's name of an
+//     address (package template).
+package provider

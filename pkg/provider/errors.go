@@ -1,0 +1,76 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Conditions that every [Source] reports alike. Test for them with [errors.Is].
+var (
+	// ErrProviderNotFound: this source does not know the provider at all.
+	ErrProviderNotFound = errors.New("provider not found")
+	// ErrVersionNotFound: the provider is known, this version of it is not.
+	ErrVersionNotFound = errors.New("version not found")
+	// ErrDenied: the other side refused the credentials, or wanted some.
+	ErrDenied = errors.New("access denied")
+)
+
+// PlatformError says that a release exists, but not for the platform that was
+// asked for.
+type PlatformError struct {
+	Address Address
+	Version Version
+	// Wanted is the platform asked for.
+	Wanted Platform
+	// Have lists the platforms that the release does have, sorted.
+	Have []Platform
+}
+
+func (e *PlatformError) Error() string {
+	if len(e.Have) == 0 {
+		return fmt.Sprintf("%s %s lists no platforms at all", e.Address, e.Version)
+	}
+	return fmt.Sprintf("%s %s has no package for %s, only for %s", e.Address, e.Version, e.Wanted, join(e.Have))
+}
+
+// SyntaxError says what is wrong with a text and where.
+type SyntaxError struct {
+	// What names the kind of text: "provider address", "platform", …
+	What string
+	// Input is the whole text.
+	Input string
+	// Offset is the byte in Input at which the problem starts.
+	Offset int
+	// Problem is a sentence without its full stop.
+	Problem string
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%s %q: %s (at character %d)", e.What, e.Input, e.Problem, e.column())
+}
+
+// column counts characters from 1, as a reader does.
+func (e *SyntaxError) column() int {
+	return len([]rune(e.Input[:min(max(e.Offset, 0), len(e.Input))])) + 1
+}
+
+// Pointer gives two lines: the input, and a caret under the place at fault.
+func (e *SyntaxError) Pointer() string {
+	return e.Input + "\n" + strings.Repeat(" ", e.column()-1) + "^"
+}
+
+func join[T fmt.Stringer](values []T) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = v.String()
+	}
+	return strings.Join(words, ", ")
+}
+
+func sorted[T any](values []T, compare func(a, b T) int) []T {
+	out := slices.Clone(values)
+	slices.SortFunc(out, compare)
+	return out
+}

@@ -1,0 +1,87 @@
+package provider
+
+import (
+	"strings"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+)
+
+// wildcard stands for any value of a part, and of all parts after it.
+const wildcard = "*"
+
+// Pattern matches addresses as the include and exclude lists of OpenTofu's
+// provider_installation blocks do: an address whose last parts may be "*".
+// Patterns are comparable by ==. The zero value matches nothing.
+type Pattern struct {
+	host, namespace, typ string
+}
+
+// ParsePattern reads "host/namespace/type" or "namespace/type" (on
+// [DefaultHost]) where trailing parts may be "*". Errors are *[SyntaxError].
+func ParsePattern(s string) (Pattern, error) {
+	fail := func(offset int, problem string) (Pattern, error) {
+		return Pattern{}, &SyntaxError{What: "provider pattern", Input: s, Offset: offset, Problem: problem}
+	}
+	parts := strings.Split(s, "/")
+	if len(parts) != 2 && len(parts) != 3 {
+		return fail(0, "must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE")
+	}
+	p := Pattern{host: string(DefaultHost)}
+	offset := 0
+	if len(parts) == 3 {
+		p.host = parts[0]
+		if p.host != wildcard {
+			host, err := svchost.ForComparison(p.host)
+			if err != nil {
+				return fail(0, "the host must be * or a host name: "+err.Error())
+			}
+			p.host = string(host)
+		}
+		offset = len(parts[0]) + 1
+		parts = parts[1:]
+	}
+	for i, part := range []struct {
+		name string
+		into *string
+	}{{"namespace", &p.namespace}, {"type", &p.typ}} {
+		*part.into = parts[i]
+		if parts[i] != wildcard {
+			normal, problem := parsePart(parts[i])
+			if problem != "" {
+				return fail(offset, "the "+part.name+" "+problem)
+			}
+			*part.into = normal
+		}
+		offset += len(parts[i]) + 1
+	}
+	if p.host == wildcard && (p.namespace != wildcard || p.typ != wildcard) ||
+		p.namespace == wildcard && p.typ != wildcard {
+		return fail(0, "after a *, every further part must be a * too")
+	}
+	return p, nil
+}
+
+// Match tells whether the pattern covers a.
+func (p Pattern) Match(a Address) bool {
+	return p.host != "" &&
+		(p.host == wildcard || p.host == string(a.Host)) &&
+		(p.namespace == wildcard || p.namespace == a.Namespace) &&
+		(p.typ == wildcard || p.typ == a.Type)
+}
+
+// Fixed tells which parts the pattern leaves no choice of.
+func (p Pattern) Fixed() (host, namespace, typ bool) {
+	return p.host != wildcard, p.namespace != wildcard, p.typ != wildcard
+}
+
+// String gives the three parts, the host as people write it.
+func (p Pattern) String() string {
+	if p == (Pattern{}) {
+		return ""
+	}
+	host := p.host
+	if host != wildcard {
+		host = svchost.Hostname(host).ForDisplay()
+	}
+	return host + "/" + p.namespace + "/" + p.typ
+}

@@ -1,0 +1,49 @@
+package provider
+
+import (
+	"cmp"
+	"runtime"
+	"strings"
+)
+
+// Platform is what a package runs on, in Go's words: linux, amd64.
+type Platform struct {
+	OS, Arch string
+}
+
+// CurrentPlatform is the platform of this machine.
+func CurrentPlatform() Platform {
+	return Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}
+}
+
+// ParsePlatform reads "os_arch": two words of lower-case letters and digits.
+// Errors are *[SyntaxError].
+func ParsePlatform(s string) (Platform, error) {
+	fail := func(offset int, problem string) (Platform, error) {
+		return Platform{}, &SyntaxError{What: "platform", Input: s, Offset: offset, Problem: problem}
+	}
+	os, arch, found := strings.Cut(s, "_")
+	if !found {
+		return fail(len(s), "must be OS_ARCH, such as linux_amd64")
+	}
+	for i, r := range s {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && i != len(os) {
+			return fail(i, "must be OS_ARCH in lower-case letters and digits, such as linux_amd64")
+		}
+	}
+	if os == "" || arch == "" {
+		return fail(0, "must name both operating system and architecture, such as linux_amd64")
+	}
+	return Platform{OS: os, Arch: arch}, nil
+}
+
+// String gives "os_arch".
+func (p Platform) String() string { return p.OS + "_" + p.Arch }
+
+// Compare orders platforms by operating system, then architecture.
+func (p Platform) Compare(q Platform) int {
+	return cmp.Or(cmp.Compare(p.OS, q.OS), cmp.Compare(p.Arch, q.Arch))
+}
+
+// SortPlatforms gives the platforms sorted.
+func SortPlatforms(ps []Platform) []Platform { return sorted(ps, Platform.Compare) }

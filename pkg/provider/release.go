@@ -1,0 +1,144 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// Package is one zip archive: a provider of one version for one platform.
+type Package struct {
+	Address  Address
+	Version  Version
+	Platform Platform
+	// Filename is the archive's name as SHA256SUMS lists it: one path element,
+	// see [CheckFilename].
+	Filename string
+	// Digest is the SHA-256 of the archive. Its hex is at once the line in
+	// SHA256SUMS, the OCI blob's digest and the lock file's zh: hash.
+	Digest digest.Digest
+	// Size is the archive's length in bytes, -1 when it is not known yet.
+	Size int64
+	// H1 is the lock file's "h1:…" hash of the archive's contents, empty when
+	// it is not known.
+	H1 string
+	// Attachments are about this package alone.
+	Attachments []Attachment
+	// Locator tells the Source that made this value where the bytes are. Only
+	// that Source reads it.
+	Locator any
+}
+
+// Release is a version of a provider with all of its packages, or with those
+// that were asked for.
+type Release struct {
+	Address Address
+	Version Version
+	// Packages are sorted by platform, one each.
+	Packages []Package
+	// Protocols are the plugin protocol versions, such as "5.0", as the origin
+	// states them; empty when unknown.
+	Protocols []string
+	// Attachments are about the release: SHA256SUMS, its signature, keys.
+	Attachments []Attachment
+}
+
+// Attachment is a small document that travels beside the packages.
+type Attachment struct {
+	// Name is its file name, one path element.
+	Name      string
+	MediaType string
+	// Bytes is the whole document; sources bound its size.
+	Bytes []byte
+}
+
+// Attachment gives the release's first attachment of a media type.
+func (r Release) Attachment(mediaType string) (Attachment, bool) {
+	for _, a := range r.Attachments {
+		if a.MediaType == mediaType {
+			return a, true
+		}
+	}
+	return Attachment{}, false
+}
+
+// Platforms lists the platforms of the release's packages.
+func (r Release) Platforms() []Platform {
+	ps := make([]Platform, len(r.Packages))
+	for i, p := range r.Packages {
+		ps[i] = p.Platform
+	}
+	return ps
+}
+
+// Filename gives the conventional name of a package's zip archive:
+// terraform-provider-TYPE_VERSION_OS_ARCH.zip.
+func Filename(a Address, v Version, p Platform) string {
+	return fmt.Sprintf("terraform-provider-%s_%s_%s.zip", a.Type, v, p)
+}
+
+// maxFilenameLength is what common file systems allow a name.
+const maxFilenameLength = 255
+
+// CheckFilename refuses names that could leave a directory or that some file
+// system would read as something else: separators, "..", leading dots and
+// dashes, control characters, Windows' device and stream syntax.
+func CheckFilename(name string) error {
+	switch {
+	case name == "":
+		return errors.New("the file name is empty")
+	case len(name) > maxFilenameLength:
+		return fmt.Errorf("the file name has more than %d bytes", maxFilenameLength)
+	case strings.ContainsAny(name, `/\:*?"<>|`):
+		return fmt.Errorf("the file name %q has a character that is not allowed in names", name)
+	case name[0] == '.' || name[0] == '-' || strings.HasSuffix(name, "."):
+		return fmt.Errorf("the file name %q starts with a dot or dash or ends in a dot", name)
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == unicode.ReplacementChar }):
+		return fmt.Errorf("the file name %q has white space, a control character or invalid text", name)
+	case reservedOnWindows(name):
+		return fmt.Errorf("the file name %q is a device's name on Windows", name)
+	}
+	return nil
+}
+
+// CheckIdentity refuses a conventional file name that belongs to another
+// version or platform than the package's own: older bytes, correctly listed
+// and signed in their time, must not pass for a newer release.
+func (p Package) CheckIdentity() error {
+	middle, found := strings.CutPrefix(p.Filename, "terraform-provider-")
+	stem, isZip := strings.CutSuffix(middle, ".zip")
+	parts := strings.Split(stem, "_")
+	if !found || !isZip || len(parts) < 4 {
+		return nil
+	}
+	n := len(parts)
+	platform, version := parts[n-2]+"_"+parts[n-1], parts[n-3]
+	if _, err := ParseVersion(version); err != nil {
+		return nil
+	}
+	if platform != p.Platform.String() || version != p.Version.String() {
+		return fmt.Errorf("%q is the name of version %s for %s, not of %s for %s", p.Filename, version, platform, p.Version, p.Platform)
+	}
+	return nil
+}
+
+// reservedOnWindows knows the device names that Windows opens in any folder,
+// with or without an extension.
+func reservedOnWindows(name string) bool {
+	stem, _, _ := strings.Cut(strings.ToUpper(name), ".")
+	switch stem {
+	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
+		return true
+	}
+	rest, isCom := strings.CutPrefix(stem, "COM")
+	if !isCom {
+		var isLpt bool
+		if rest, isLpt = strings.CutPrefix(stem, "LPT"); !isLpt {
+			return false
+		}
+	}
+	return len(rest) == 1 && rest[0] >= '0' && rest[0] <= '9'
+}
