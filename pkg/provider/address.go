@@ -2,6 +2,7 @@ package provider
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	tfaddr "github.com/hashicorp/terraform-registry-address"
@@ -57,9 +58,11 @@ func ParseAddress(s string) (Address, error) {
 	if problem != "" {
 		return fail(typeOffset, "the type "+problem)
 	}
-	if rest, found := strings.CutPrefix(typ, "terraform-"); found {
-		rest = strings.TrimPrefix(rest, "provider-")
-		return fail(typeOffset, "the type must not start with \"terraform-\"; did you mean \""+rest+"\"?")
+	for _, redundant := range []string{"terraform-", "opentofu-"} {
+		if rest, found := strings.CutPrefix(typ, redundant); found {
+			rest = strings.TrimPrefix(rest, "provider-")
+			return fail(typeOffset, fmt.Sprintf("the type must not start with %q; did you mean %q?", redundant, rest))
+		}
 	}
 	if namespace == tfaddr.BuiltInProviderNamespace && (host == tfaddr.BuiltInProviderHost || host == "opentofu.org") {
 		return fail(0, "built-in providers are part of OpenTofu and not installed from anywhere")
@@ -78,6 +81,11 @@ func parsePart(s string) (part, problem string) {
 	part, err := tfaddr.ParseProviderPart(s)
 	if err != nil {
 		return "", err.Error()
+	}
+	// The library looks for dots and dashes before it folds: U+3002 becomes a
+	// dot after that, and a soft hyphen nothing at all.
+	if again, err := tfaddr.ParseProviderPart(part); err != nil || again != part {
+		return "", "has characters that are not allowed in names"
 	}
 	return part, ""
 }

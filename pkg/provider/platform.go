@@ -3,6 +3,7 @@ package provider
 import (
 	"cmp"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -45,5 +46,5 @@ func (p Platform) Compare(q Platform) int {
 	return cmp.Or(cmp.Compare(p.OS, q.OS), cmp.Compare(p.Arch, q.Arch))
 }
 
-// SortPlatforms gives the platforms sorted.
-func SortPlatforms(ps []Platform) []Platform { return sorted(ps, Platform.Compare) }
+// SortPlatforms gives the platforms sorted, each once.
+func SortPlatforms(ps []Platform) []Platform { return slices.Compact(sorted(ps, Platform.Compare)) }

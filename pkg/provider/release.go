@@ -80,6 +80,11 @@ func Filename(a Address, v Version, p Platform) string {
 	return fmt.Sprintf("terraform-provider-%s_%s_%s.zip", a.Type, v, p)
 }
 
+// SumsName gives the conventional name of a version's checksum file.
+func SumsName(a Address, v Version) string {
+	return fmt.Sprintf("terraform-provider-%s_%s_SHA256SUMS", a.Type, v)
+}
+
 // maxFilenameLength is what common file systems allow a name.
 const maxFilenameLength = 255
 
@@ -104,9 +109,22 @@ func CheckFilename(name string) error {
 	return nil
 }
 
+// IdentityError says that a package's file name is that of another package.
+type IdentityError struct {
+	Package Package
+	// Version and Platform are what the file name says.
+	Version, Platform string
+}
+
+func (e *IdentityError) Error() string {
+	return fmt.Sprintf("%q is the name of version %s for %s, not of %s for %s",
+		e.Package.Filename, e.Version, e.Platform, e.Package.Version, e.Package.Platform)
+}
+
 // CheckIdentity refuses a conventional file name that belongs to another
 // version or platform than the package's own: older bytes, correctly listed
-// and signed in their time, must not pass for a newer release.
+// and signed in their time, must not pass for a newer release. Errors are
+// *[IdentityError].
 func (p Package) CheckIdentity() error {
 	middle, found := strings.CutPrefix(p.Filename, "terraform-provider-")
 	stem, isZip := strings.CutSuffix(middle, ".zip")
@@ -116,11 +134,12 @@ func (p Package) CheckIdentity() error {
 	}
 	n := len(parts)
 	platform, version := parts[n-2]+"_"+parts[n-1], parts[n-3]
-	if _, err := ParseVersion(version); err != nil {
+	v, err := ParseVersion(version)
+	if err != nil {
 		return nil
 	}
-	if platform != p.Platform.String() || version != p.Version.String() {
-		return fmt.Errorf("%q is the name of version %s for %s, not of %s for %s", p.Filename, version, platform, p.Version, p.Platform)
+	if platform != p.Platform.String() || v != p.Version {
+		return &IdentityError{Package: p, Version: version, Platform: platform}
 	}
 	return nil
 }

@@ -37,11 +37,13 @@ func ParseVersion(s string) (Version, error) {
 }
 
 // hugeNumber finds a number of more digits than 64 bits hold, on which the
-// versions library panics; -1 when there is none.
+// versions library panics; -1 when there is none. What stands behind "-" or "+"
+// is text to the library, however long.
 func hugeNumber(s string) int {
+	first := max(strings.IndexAny(s, "0123456789"), 0)
 	digits := 0
-	for i, r := range s {
-		if r < '0' || r > '9' {
+	for i := first; i < len(s) && s[i] != '-' && s[i] != '+'; i++ {
+		if s[i] < '0' || s[i] > '9' {
 			digits = 0
 			continue
 		}
@@ -90,9 +92,6 @@ func ParseConstraint(s string) (Constraint, error) {
 	fail := func(offset int, problem string) (Constraint, error) {
 		return Constraint{}, &SyntaxError{What: "version constraint", Input: s, Offset: offset, Problem: problem}
 	}
-	if at := hugeNumber(s); at >= 0 {
-		return fail(at, "the number is too large")
-	}
 	var texts []string
 	offset := 0
 	for part := range strings.SplitSeq(s, ",") {
@@ -101,6 +100,9 @@ func ParseConstraint(s string) (Constraint, error) {
 		offset += len(part) + 1
 		if text == "" {
 			return fail(start, "a constraint is empty")
+		}
+		if at := hugeNumber(text); at >= 0 {
+			return fail(start+at, "the number is too large")
 		}
 		if _, err := versions.MeetingConstraintsStringRuby(text); err != nil {
 			return fail(start, err.Error())
@@ -135,16 +137,4 @@ func (c Constraint) Exact() (Version, bool) {
 	text := strings.TrimSpace(strings.TrimPrefix(c.text, "="))
 	v, err := ParseVersion(text)
 	return v, err == nil && v.String() == text
-}
-
-// Select gives the newest n versions that meet the constraint, newest first;
-// n = 0 means all of them.
-func Select(vs []Version, c Constraint, n int) []Version {
-	var met []Version
-	for _, v := range NewestFirst(vs) {
-		if c.Allows(v) && (n == 0 || len(met) < n) {
-			met = append(met, v)
-		}
-	}
-	return met
 }
