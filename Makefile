@@ -1,0 +1,109 @@
+# Works with GNU make 3.81 (macOS) and later, and any POSIX sh. It needs Go and git; `make unit` needs a C compiler too
+# (the race detector). Every other program is a Go tool, pinned under e2e/tools and built into bin/tools.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL: # quick checks come first, whatever -j says; go itself uses all cores
+
+# ?= lets the environment or the command line choose.
+GO       ?= go
+FUZZTIME ?= 5s
+E2ETIME  ?= 20m
+
+# Lazily expanded: only the targets that use it ask git.
+VERSION = $(shell git describe --tags --always --dirty 2>/dev/null)
+LDFLAGS = $(if $(VERSION),-X main.version=$(VERSION))
+
+BIN       := $(CURDIR)/bin
+TOOLS     := $(CURDIR)/bin/tools
+E2E_TOOLS := bin/tools/tofu bin/tools/registry bin/tools/regctl
+LINTER    := bin/tools/golangci-lint
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+# Where the end-to-end tests and benchmarks find the programs: absolute paths.
+E2E_ENV = TOFU_OCI="$(BIN)/tofu-oci" TOFU="$(TOOLS)/tofu" REGISTRY="$(TOOLS)/registry" REGCTL="$(TOOLS)/regctl" \
+          TIME_MODULE="$(CURDIR)/e2e/tools/time"
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: build
+build: ## build bin/tofu-oci, one static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o "$(BIN)/" ./cmd/tofu-oci
+
+.PHONY: test
+test: gofmt tidy unit lint cross fuzz e2e ## run every check: gofmt, tidy, unit, lint, cross, fuzz, e2e
+	@echo "make test: all passed (gofmt, tidy, unit, lint, cross, fuzz, e2e)"
+
+.PHONY: gofmt
+gofmt: ## check that every Go file is gofmt'ed
+	@bad=$$("$$($(GO) env GOROOT)/bin/gofmt" -s -l .) || exit 1; \
+	if [ -n "$$bad" ]; then echo "make gofmt: run gofmt -s -w on:"; echo "$$bad"; exit 1; fi
+
+.PHONY: tidy
+tidy: ## check that go.mod and go.sum say what the code imports
+	$(GO) mod tidy -diff
+	$(GO) -C e2e mod tidy -diff
+
+.PHONY: unit
+unit: ## run the unit tests, with the race detector and in random order
+	$(GO) test -race -shuffle=on ./...
+
+.PHONY: lint
+lint: gofmt tidy $(LINTER) ## run gofmt, tidy and golangci-lint on both modules
+	"$(CURDIR)/$(LINTER)" run ./...
+	cd e2e && "$(CURDIR)/$(LINTER)" run --config ../.golangci.yml ./...
+
+.PHONY: cross
+cross: ## build and vet, tests included, for linux, darwin and windows on amd64 and arm64
+	@for platform in $(PLATFORMS); do \
+		echo "build and vet for $$platform"; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/}; export CGO_ENABLED GOOS GOARCH; \
+		$(GO) build ./... && $(GO) vet ./... || exit 1; \
+	done
+
+# `go test -list` prints a package's matches and then "ok PACKAGE TIME"; go fuzzes one target of one package at a time.
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (default 5s)
+	@listed=$$($(GO) test -list '^Fuzz' ./...) || { echo "$$listed"; exit 1; }; \
+	set -- $$(echo "$$listed" | awk '/^Fuzz/ { name[n++] = $$1 } $$1 == "ok" { for (i = 0; i < n; i++) print $$2, name[i]; n = 0 }'); \
+	if [ $$# -eq 0 ]; then echo "make fuzz: no fuzz target found"; exit 1; fi; \
+	while [ $$# -gt 0 ]; do \
+		echo "fuzz $$2 of $$1"; \
+		$(GO) test -run '^$$' -fuzz "^$$2\$$" -fuzztime $(FUZZTIME) "$$1" || exit 1; \
+		shift 2; \
+	done
+
+.PHONY: e2e
+e2e: build $(E2E_TOOLS) ## test bin/tofu-oci with the real tofu, registry and provider
+	$(E2E_ENV) $(GO) test -C e2e -count=1 -timeout $(E2ETIME) ./...
+
+.PHONY: tools
+tools: $(E2E_TOOLS) $(LINTER) ## build the pinned tools into bin/tools
+
+.PHONY: demo
+demo: build ## run the demonstration, e2e/demo
+	TOFU_OCI="$(BIN)/tofu-oci" $(GO) run -C e2e ./demo
+
+.PHONY: bench
+bench: build $(E2E_TOOLS) ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(E2E_ENV) $(GO) test -C e2e -run '^$$' -bench . -timeout $(E2ETIME) ./...
+
+.PHONY: docs
+docs: ## write docs/cli.md again, from the commands
+	$(GO) test ./cmd/tofu-oci -run TestDocs -update
+
+.PHONY: clean
+clean: ## remove what the other targets made
+	rm -rf bin demo
+
+# Each tool is a module of its own with one `tool` directive, so that no tool's dependencies reach another or the product.
+# touch: go leaves an output alone that is still right, and make would ask again each time.
+$(E2E_TOOLS): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
+	$(GO) build -C e2e/tools/$* -o "$(CURDIR)/$@" tool
+	@touch $@
+
+$(LINTER): e2e/tools/lint/go.mod e2e/tools/lint/go.sum
+	$(GO) build -C e2e/tools/lint -o "$(CURDIR)/$@" tool
+	@touch $@
