@@ -1,0 +1,70 @@
+package sums
+
+import (
+	"fmt"
+	"io"
+)
+
+// SyntaxError says why a text is no SHA256SUMS document.
+type SyntaxError struct {
+	// Line counts from 1; 0 means the document as a whole.
+	Line int
+	// Problem is a sentence without its full stop.
+	Problem string
+}
+
+func (e *SyntaxError) Error() string {
+	if e.Line == 0 {
+		return "SHA256SUMS: " + e.Problem
+	}
+	return fmt.Sprintf("SHA256SUMS line %d: %s", e.Line, e.Problem)
+}
+
+// MissingError says that a SHA256SUMS document does not list a file.
+type MissingError struct {
+	// Name is the file that was looked for.
+	Name string
+}
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("SHA256SUMS does not list %s", e.Name)
+}
+
+// MismatchError says that content is not what its checksum promised.
+type MismatchError struct {
+	// Name says whose content it is.
+	Name string
+	// Got and Want are checksums with their kind in front: "sha256:…", "h1:…".
+	Got, Want string
+}
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("checksum of %s is %s, not %s", e.Name, e.Got, e.Want)
+}
+
+// SizeError says that content is longer or shorter than promised. The shorter
+// one wraps [io.ErrUnexpectedEOF], since that is what a transfer looks like
+// that broke off and may be tried again.
+type SizeError struct {
+	// Name says whose content it is.
+	Name string
+	// Got is how many bytes came; at least so many, when they are too many.
+	Got int64
+	// Want is how many bytes were promised.
+	Want int64
+}
+
+func (e *SizeError) Error() string {
+	if e.Got < e.Want {
+		return fmt.Sprintf("%s ends after %d of %d bytes", e.Name, e.Got, e.Want)
+	}
+	return fmt.Sprintf("%s is longer than its %d bytes", e.Name, e.Want)
+}
+
+// Unwrap gives [io.ErrUnexpectedEOF] when bytes are missing.
+func (e *SizeError) Unwrap() error {
+	if e.Got < e.Want {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
