@@ -1,0 +1,39 @@
+package template_test
+
+import (
+	"fmt"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+func ExampleTemplate_Repository() {
+	address, err := provider.ParseAddress("hashicorp/null")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, text := range []string{
+		"ghcr.io/acme/providers/${namespace}/${type}",
+		"ghcr.io/acme/providers/{namespace}/{type}",
+		"oci-layout:mirror/{hostname}/{namespace}/{type}",
+		"ghcr.io/Acme/{type}",
+	} {
+		parsed, err := template.Parse(text)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		repository, err := parsed.Repository(address)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(repository)
+	}
+	// Output:
+	// ghcr.io/acme/providers/hashicorp/null
+	// ghcr.io/acme/providers/hashicorp/null
+	// oci-layout:mirror/registry.opentofu.org/hashicorp/null
+	// repository template "ghcr.io/Acme/{type}" for registry.opentofu.org/hashicorp/null: "ghcr.io/Acme/null": "Acme": a repository's name has no upper-case letters
+}

@@ -1,0 +1,141 @@
+package template
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// maxNameLength is the longest repository name that clients and registries
+// agree on.
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests
+const maxNameLength = 255
+
+var (
+	// componentRule is what stands between two slashes of a repository's name.
+	// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests
+	componentRule = regexp.MustCompile(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$`)
+	// labelRule is what stands between two dots of a registry's host. Names in
+	// container networks have underscores, and OpenTofu accepts them.
+	labelRule = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$`)
+	// schemeRule is how URLs start.
+	schemeRule = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+)
+
+// parseRepository reads "host/name" by the rules of the OCI distribution
+// specification. The first component is always the registry, dot or not, as
+// OpenTofu has it. The address, when it is one, helps to say where a bad
+// component comes from.
+func parseRepository(s string, a provider.Address) (Reference, *fault) {
+	if scheme := schemeRule.FindString(s); scheme != "" {
+		return Reference{}, &fault{component: scheme, problem: "a repository has no scheme; leave " + scheme + " out"}
+	}
+	// A template could put the prefix together; the reference would not
+	// round-trip.
+	if strings.HasPrefix(s, layoutPrefix) {
+		return Reference{}, &fault{component: layoutPrefix, problem: layoutPrefix + " must start the template itself"}
+	}
+	registry, name, found := strings.Cut(s, "/")
+	if !found {
+		return Reference{}, &fault{component: s, problem: "must be a registry's host, a slash and a repository's name"}
+	}
+	if problem := checkRegistry(registry); problem != "" {
+		return Reference{}, &fault{component: registry, problem: problem}
+	}
+	at := len(registry) + 1
+	for component := range strings.SplitSeq(name, "/") {
+		if problem := checkComponent(component, a); problem != "" {
+			return Reference{}, &fault{at: at, component: component, problem: problem}
+		}
+		at += len(component) + 1
+	}
+	if len(name) > maxNameLength {
+		return Reference{}, &fault{
+			at: len(registry) + 1, component: name,
+			problem: fmt.Sprintf("the repository's name has %d characters, more than %d", len(name), maxNameLength),
+		}
+	}
+	return Reference{Registry: registry, Name: name}, nil
+}
+
+// checkRegistry reads "host" or "host:port" and says what is wrong with it.
+func checkRegistry(registry string) (problem string) {
+	switch registry {
+	case "":
+		return "the registry's host is missing; a directory is written " + layoutPrefix + "PATH"
+	case ".", "..", "~":
+		return "is no registry's host; a directory is written " + layoutPrefix + "PATH"
+	}
+	host, port, hasPort := registry, "", false
+	if i := strings.LastIndexByte(registry, ':'); i > strings.LastIndexByte(registry, ']') {
+		host, port, hasPort = registry[:i], registry[i+1:], true
+	}
+	if hasPort {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return fmt.Sprintf("the registry's port %q is not a number from 1 to 65535", port)
+		}
+	}
+	return checkHost(host)
+}
+
+// checkHost reads a DNS name, an IPv4 address or an IPv6 address in brackets.
+func checkHost(host string) (problem string) {
+	if inner, found := strings.CutPrefix(host, "["); found {
+		inner, found = strings.CutSuffix(inner, "]")
+		if ip, err := netip.ParseAddr(inner); !found || err != nil || !ip.Is6() || ip.Zone() != "" {
+			return fmt.Sprintf("the registry's host %q is not an IPv6 address in brackets", host)
+		}
+		return ""
+	}
+	if strings.ContainsFunc(host, beyondASCII) {
+		return fmt.Sprintf("the registry's host %q has letters beyond ASCII; write it in Punycode", host)
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		if !labelRule.MatchString(label) {
+			return fmt.Sprintf("%q is not the name of a registry's host", host)
+		}
+	}
+	return ""
+}
+
+// checkComponent says what is wrong with a component of a repository's name,
+// most specific reason first.
+func checkComponent(c string, a provider.Address) (problem string) {
+	hasPort := strings.Contains(string(a.Host), ":")
+	switch {
+	case c == "":
+		return "a component of the repository's name is empty: there are two slashes in a row, or one at the end"
+	case hasPort && strings.Contains(c, string(a.Host)):
+		return fmt.Sprintf("the provider's hostname %s has a port, and a repository's name can hold no colon", a.Host)
+	case strings.Contains(c, "@"):
+		return "a repository is named without a digest; @ is not allowed"
+	case strings.Contains(c, ":"):
+		return "a repository is named without a tag, which is the provider's version; a colon is not allowed"
+	case strings.ContainsFunc(c, beyondASCII):
+		return letterProblem(c, a)
+	case strings.ContainsFunc(c, unicode.IsUpper):
+		return "a repository's name has no upper-case letters"
+	case !componentRule.MatchString(c):
+		return "a component of a repository's name is lower-case letters and digits, with single separators between them: one dot, one or two underscores, or dashes"
+	}
+	return ""
+}
+
+// letterProblem tells whether letters beyond ASCII are the provider's, which
+// no other template would help, or the template's own.
+func letterProblem(c string, a provider.Address) string {
+	for _, part := range []struct{ word, value string }{{"namespace", a.Namespace}, {"type", a.Type}} {
+		if strings.ContainsFunc(part.value, beyondASCII) && strings.Contains(c, part.value) {
+			return fmt.Sprintf("the provider's %s %q has letters beyond ASCII, which a repository's name cannot hold", part.word, part.value)
+		}
+	}
+	return "a repository's name has no letters beyond ASCII"
+}
+
+func beyondASCII(r rune) bool { return r >= utf8.RuneSelf }
