@@ -1,0 +1,170 @@
+package artifact
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Options are what a release's artifact says beside the release itself.
+type Options struct {
+	// SourceURL is where the provider's or the mirror's source lives. It becomes
+	// org.opencontainers.image.source on the index and on each manifest: GHCR
+	// links packages to repositories by it. Empty: left out.
+	SourceURL string
+}
+
+// Blob is content that is small enough for memory, with its descriptor.
+type Blob struct {
+	Descriptor ocispec.Descriptor
+	Bytes      []byte
+}
+
+// Packed is the artifact of a release but for the zips, whose descriptors the
+// manifests name. Push order: Blobs and zips, Manifests, Index.
+type Packed struct {
+	// Blobs are the config and the attachments, each once.
+	Blobs []Blob
+	// Manifests are sorted by platform.
+	Manifests []Blob
+	Index     Blob
+}
+
+// Pack builds the artifact of a release. Equal input gives equal bytes: all is
+// sorted, nothing depends on clock or machine. Every package needs its size.
+func Pack(r provider.Release, o Options) (Packed, error) {
+	if len(r.Packages) == 0 {
+		return Packed{}, fmt.Errorf("packing %s %s: it has no packages", r.Address, r.Version)
+	}
+	var packed Packed
+	blobs := map[digest.Digest]Blob{
+		ocispec.DescriptorEmptyJSON.Digest: {ocispec.DescriptorEmptyJSON, ocispec.DescriptorEmptyJSON.Data},
+	}
+	index := ocispec.Index{
+		Versioned:    specs.Versioned{SchemaVersion: 2},
+		MediaType:    ocispec.MediaTypeImageIndex,
+		ArtifactType: TypeProvider,
+		Annotations:  indexAnnotations(r, o),
+	}
+	packages := slices.SortedFunc(slices.Values(r.Packages), func(a, b provider.Package) int { return a.Platform.Compare(b.Platform) })
+	for i, p := range packages {
+		if i > 0 && packages[i-1].Platform == p.Platform {
+			return Packed{}, fmt.Errorf("packing %s %s: two packages for %s", r.Address, r.Version, p.Platform)
+		}
+		manifest, err := packManifest(p, r.Attachments, o, blobs)
+		if err != nil {
+			return Packed{}, fmt.Errorf("packing %s %s for %s: %w", r.Address, r.Version, p.Platform, err)
+		}
+		packed.Manifests = append(packed.Manifests, manifest)
+		index.Manifests = append(index.Manifests, targetDescriptor(p, manifest.Descriptor))
+	}
+	packed.Blobs = slices.SortedFunc(maps.Values(blobs), func(a, b Blob) int {
+		return strings.Compare(string(a.Descriptor.Digest), string(b.Descriptor.Digest))
+	})
+	var err error
+	if packed.Index, err = marshal(index, ocispec.MediaTypeImageIndex, TypeProvider); err != nil {
+		return Packed{}, fmt.Errorf("packing %s %s: %w", r.Address, r.Version, err)
+	}
+	return packed, nil
+}
+
+// packManifest builds a package's manifest and adds its small blobs to blobs.
+func packManifest(p provider.Package, shared []provider.Attachment, o Options, blobs map[digest.Digest]Blob) (Blob, error) {
+	zip, err := zipDescriptor(p)
+	if err != nil {
+		return Blob{}, err
+	}
+	manifest := ocispec.Manifest{
+		Versioned:    specs.Versioned{SchemaVersion: 2},
+		MediaType:    ocispec.MediaTypeImageManifest,
+		ArtifactType: TypeTarget,
+		Config:       ocispec.DescriptorEmptyJSON,
+		Layers:       []ocispec.Descriptor{zip},
+	}
+	if o.SourceURL != "" {
+		manifest.Annotations = map[string]string{ocispec.AnnotationSource: o.SourceURL}
+	}
+	for _, a := range slices.Concat(inOrder(p.Attachments), inOrder(shared)) {
+		if err := provider.CheckFilename(a.Name); err != nil {
+			return Blob{}, err
+		}
+		if len(a.Bytes) > MaxAttachmentSize {
+			return Blob{}, fmt.Errorf("%s has more than %d bytes", a.Name, MaxAttachmentSize)
+		}
+		d := ocispec.Descriptor{MediaType: a.MediaType, Digest: digest.FromBytes(a.Bytes), Size: int64(len(a.Bytes))}
+		blobs[d.Digest] = Blob{d, a.Bytes}
+		d.Annotations = map[string]string{ocispec.AnnotationTitle: a.Name}
+		manifest.Layers = append(manifest.Layers, d)
+	}
+	return marshal(manifest, ocispec.MediaTypeImageManifest, TypeTarget)
+}
+
+func zipDescriptor(p provider.Package) (ocispec.Descriptor, error) {
+	if err := provider.CheckFilename(p.Filename); err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	if err := checkDigest(p.Digest); err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	if p.Size < 0 {
+		return ocispec.Descriptor{}, fmt.Errorf("the size of %s is not known", p.Filename)
+	}
+	return ZipDescriptor(p), nil
+}
+
+// ZipDescriptor describes a package's zip as its manifest does.
+func ZipDescriptor(p provider.Package) ocispec.Descriptor {
+	return ocispec.Descriptor{
+		MediaType:   MediaTypeZip,
+		Digest:      p.Digest,
+		Size:        p.Size,
+		Annotations: map[string]string{ocispec.AnnotationTitle: p.Filename},
+	}
+}
+
+// targetDescriptor is a manifest's entry in the index. OpenTofu selects by its
+// artifactType and platform, so both stand here too.
+func targetDescriptor(p provider.Package, manifest ocispec.Descriptor) ocispec.Descriptor {
+	manifest.Platform = &ocispec.Platform{OS: p.Platform.OS, Architecture: p.Platform.Arch}
+	manifest.Annotations = map[string]string{AnnotationZH: "zh:" + p.Digest.Encoded()}
+	if p.H1 != "" {
+		manifest.Annotations[AnnotationH1] = p.H1
+	}
+	return manifest
+}
+
+func indexAnnotations(r provider.Release, o Options) map[string]string {
+	annotations := map[string]string{
+		ocispec.AnnotationVersion: r.Version.String(),
+		AnnotationProvider:        r.Address.ASCII(),
+	}
+	if o.SourceURL != "" {
+		annotations[ocispec.AnnotationSource] = o.SourceURL
+	}
+	if len(r.Protocols) > 0 {
+		annotations[AnnotationProtocols] = strings.Join(r.Protocols, ",")
+	}
+	return annotations
+}
+
+func marshal(v any, mediaType, artifactType string) (Blob, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return Blob{}, err
+	}
+	if len(data) > MaxManifestSize {
+		return Blob{}, fmt.Errorf("the %s has %d bytes, OpenTofu reads at most %d", mediaType, len(data), MaxManifestSize)
+	}
+	return Blob{ocispec.Descriptor{
+		MediaType: mediaType, ArtifactType: artifactType,
+		Digest: digest.FromBytes(data), Size: int64(len(data)),
+	}, data}, nil
+}

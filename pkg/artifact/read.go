@@ -1,0 +1,228 @@
+package artifact
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// Index is what an index says about a release. What is no provider package in
+// it is left out, as OpenTofu does.
+type Index struct {
+	// Targets are sorted by platform, one each.
+	Targets     []Target
+	Annotations map[string]string
+}
+
+// Target is the entry of one platform's manifest in an index.
+type Target struct {
+	Platform   provider.Platform
+	Descriptor ocispec.Descriptor
+}
+
+// Digest is the zip's digest when the entry carries our zh annotation.
+func (t Target) Digest() (digest.Digest, bool) {
+	d, err := sums.ParseZH(t.Descriptor.Annotations[AnnotationZH])
+	return d, err == nil
+}
+
+// H1 is the zip's h1 hash when the entry carries our annotation of it.
+func (t Target) H1() string {
+	h1, err := sums.ParseH1(t.Descriptor.Annotations[AnnotationH1])
+	if err != nil {
+		return ""
+	}
+	return h1
+}
+
+// Target finds the entry of a platform.
+func (x Index) Target(p provider.Platform) (Target, bool) {
+	i, found := slices.BinarySearchFunc(x.Targets, p, func(t Target, p provider.Platform) int { return t.Platform.Compare(p) })
+	if !found {
+		return Target{}, false
+	}
+	return x.Targets[i], true
+}
+
+// Platforms lists the platforms of the index, sorted.
+func (x Index) Platforms() []provider.Platform {
+	ps := make([]provider.Platform, len(x.Targets))
+	for i, t := range x.Targets {
+		ps[i] = t.Platform
+	}
+	return ps
+}
+
+// Protocols gives the plugin protocol versions of our annotation.
+func (x Index) Protocols() []string {
+	text := x.Annotations[AnnotationProtocols]
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+// document has the fields of index and manifest that tell them and others apart.
+type document struct {
+	MediaType    string               `json:"mediaType"`
+	ArtifactType string               `json:"artifactType"`
+	Config       *ocispec.Descriptor  `json:"config"`
+	Layers       []ocispec.Descriptor `json:"layers"`
+	Manifests    []ocispec.Descriptor `json:"manifests"`
+	Annotations  map[string]string    `json:"annotations"`
+}
+
+func parseDocument(data []byte) (document, error) {
+	var doc document
+	if len(data) > MaxManifestSize {
+		return doc, formatError("has %d bytes, more than the %d that OpenTofu reads", len(data), MaxManifestSize)
+	}
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return doc, formatError("is not valid JSON: %v", err)
+	}
+	return doc, nil
+}
+
+// ParseIndex reads the index of a release. Errors are *[FormatError].
+func ParseIndex(data []byte) (Index, error) {
+	doc, err := parseDocument(data)
+	if err != nil {
+		return Index{}, err
+	}
+	if doc.MediaType != ocispec.MediaTypeImageIndex || doc.ArtifactType != TypeProvider {
+		return Index{}, formatError("is %s, not an index of artifact type %s", describe(doc), TypeProvider)
+	}
+	index := Index{Annotations: doc.Annotations}
+	for _, d := range doc.Manifests {
+		t, usable, err := parseTarget(d)
+		if err != nil {
+			return Index{}, err
+		}
+		if usable {
+			index.Targets = append(index.Targets, t)
+		}
+	}
+	if len(index.Targets) == 0 {
+		return Index{}, formatError("is an index without any manifest of artifact type %s", TypeTarget)
+	}
+	slices.SortStableFunc(index.Targets, func(a, b Target) int { return a.Platform.Compare(b.Platform) })
+	for i, t := range index.Targets[1:] {
+		if t.Platform == index.Targets[i].Platform {
+			return Index{}, formatError("has two manifests for %s", t.Platform)
+		}
+	}
+	return index, nil
+}
+
+// parseTarget reads an entry of an index; it is usable by OpenTofu's rules when
+// artifact type, media type and platform are right.
+func parseTarget(d ocispec.Descriptor) (t Target, usable bool, err error) {
+	if d.ArtifactType != TypeTarget || d.MediaType != ocispec.MediaTypeImageManifest || d.Platform == nil || d.Platform.OSVersion != "" {
+		return Target{}, false, nil
+	}
+	p, err := provider.ParsePlatform(d.Platform.OS + "_" + d.Platform.Architecture)
+	if err != nil {
+		return Target{}, false, formatError("names a platform that does not exist: %v", err)
+	}
+	if err := checkDescriptor(d, MaxManifestSize); err != nil {
+		return Target{}, false, formatError("names a manifest for %s that cannot be read: %v", p, err)
+	}
+	return Target{Platform: p, Descriptor: d}, true, nil
+}
+
+// Manifest is what one platform's manifest says.
+type Manifest struct {
+	// Zip is the package's layer.
+	Zip ocispec.Descriptor
+	// Filename is the zip's title, empty when it has none.
+	Filename string
+	// Attachments are the other layers that have a name and a bearable size.
+	// What OpenTofu ignores and we cannot use is left out.
+	Attachments []ocispec.Descriptor
+	// Blobs are all descriptors that the manifest needs: config and layers.
+	Blobs       []ocispec.Descriptor
+	Annotations map[string]string
+}
+
+// ParseManifest reads the manifest of one platform. Errors are *[FormatError].
+func ParseManifest(data []byte) (Manifest, error) {
+	doc, err := parseDocument(data)
+	if err != nil {
+		return Manifest{}, err
+	}
+	if doc.MediaType != ocispec.MediaTypeImageManifest || doc.ArtifactType != TypeTarget {
+		return Manifest{}, formatError("has a manifest that is %s, not one of artifact type %s", describe(doc), TypeTarget)
+	}
+	m := Manifest{Annotations: doc.Annotations, Blobs: slices.Clone(doc.Layers)}
+	if doc.Config != nil {
+		m.Blobs = append(m.Blobs, *doc.Config)
+	}
+	zips, sumsLayers := 0, 0
+	for _, layer := range doc.Layers {
+		title := layer.Annotations[ocispec.AnnotationTitle]
+		switch {
+		case layer.MediaType == MediaTypeZip:
+			zips++
+			m.Zip, m.Filename = layer, title
+			continue
+		case layer.MediaType == MediaTypeSums:
+			sumsLayers++
+		case provider.CheckFilename(title) != nil:
+			continue
+		}
+		if err := checkDescriptor(layer, MaxAttachmentSize); err != nil {
+			return Manifest{}, formatError("has a layer %q that cannot be read: %v", title, err)
+		}
+		m.Attachments = append(m.Attachments, layer)
+	}
+	return m, checkManifest(m, zips, sumsLayers)
+}
+
+func checkManifest(m Manifest, zips, sumsLayers int) error {
+	switch {
+	case zips == 0:
+		return formatError("has a manifest without a layer of type %s", MediaTypeZip)
+	case zips > 1:
+		return formatError("has a manifest with %d layers of type %s, where exactly one must be", zips, MediaTypeZip)
+	case sumsLayers > 1:
+		return formatError("has a manifest with %d layers of type %s", sumsLayers, MediaTypeSums)
+	}
+	if err := checkDescriptor(m.Zip, -1); err != nil {
+		return formatError("has a zip layer that cannot be read: %v", err)
+	}
+	if m.Filename != "" {
+		if err := provider.CheckFilename(m.Filename); err != nil {
+			return formatError("has a zip layer with a bad title: %v", err)
+		}
+	}
+	return nil
+}
+
+// checkDescriptor refuses digests other than SHA-256 and sizes out of range;
+// limit < 0 means any size.
+func checkDescriptor(d ocispec.Descriptor, limit int64) error {
+	if err := checkDigest(d.Digest); err != nil {
+		return err
+	}
+	if d.Size < 0 || limit >= 0 && d.Size > limit {
+		return fmt.Errorf("a size of %d bytes", d.Size)
+	}
+	return nil
+}
+
+func checkDigest(d digest.Digest) error {
+	if err := d.Validate(); err != nil {
+		return fmt.Errorf("the digest %q: %w", d, err)
+	}
+	if d.Algorithm() != digest.SHA256 {
+		return fmt.Errorf("the digest %q is not sha256", d)
+	}
+	return nil
+}
