@@ -1,0 +1,94 @@
+package atomicfile_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+)
+
+// litter leaves in dir what a killed run does, under names that are really used:
+// a temporary file and a temporary directory, last modified so long ago.
+func litter(t *testing.T, dir string, ago time.Duration) []string {
+	t.Helper()
+	scratch := t.TempDir()
+	f := begin(t, filepath.Join(scratch, "file"), "half")
+	fileName := names(t, scratch)[0]
+	f.Discard()
+	tmp, err := atomicfile.TempDir(scratch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirName := filepath.Base(tmp)
+	write(t, filepath.Join(dir, fileName), ago)
+	write(t, filepath.Join(dir, dirName, "sub", "file"), ago)
+	age(t, filepath.Join(dir, dirName), ago)
+	return []string{fileName, dirName}
+}
+
+func write(t *testing.T, path string, ago time.Duration) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("half"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	age(t, path, ago)
+}
+
+func age(t *testing.T, path string, ago time.Duration) {
+	t.Helper()
+	then := time.Now().Add(-ago)
+	if err := os.Chtimes(path, then, then); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	const stale, young = atomicfile.StaleAfter + time.Hour, atomicfile.StaleAfter - time.Hour
+	dir := t.TempDir()
+	gone := litter(t, dir, stale)
+	kept := litter(t, dir, young)
+	for _, stranger := range []string{".tofu-oci-notes.txt", "data.tmp", "terraform-provider-x.zip", "tofu-oci-x.tmp"} {
+		write(t, filepath.Join(dir, stranger), stale)
+		kept = append(kept, stranger)
+	}
+
+	atomicfile.Sweep(dir)
+
+	left := names(t, dir)
+	for _, name := range gone {
+		if slices.Contains(left, name) {
+			t.Errorf("%s is more than a day old and still there", name)
+		}
+	}
+	for _, name := range kept {
+		if !slices.Contains(left, name) {
+			t.Errorf("%s is gone", name)
+		}
+	}
+}
+
+func TestSweepWithoutDirectory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	atomicfile.Sweep(filepath.Join(dir, "missing"))
+	checkNames(t, dir)
+}
+
+func TestTemporaryNamesAreNoPlatforms(t *testing.T) {
+	t.Parallel()
+	tmp, err := atomicfile.TempDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(filepath.Base(tmp), "_") {
+		t.Errorf("OpenTofu could take %s for a platform's directory", filepath.Base(tmp))
+	}
+}

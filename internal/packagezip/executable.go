@@ -1,0 +1,32 @@
+package packagezip
+
+import (
+	"slices"
+	"strings"
+)
+
+// executablePrefix starts the name of every file that OpenTofu may launch.
+const executablePrefix = "terraform-provider-"
+
+// Executable names the file that OpenTofu launches for a provider type: of the
+// files at the top, the first in lexical order named terraform-provider-TYPE
+// and then nothing, or anything after "_" or ".". It goes by names alone, modes
+// don't count. The others, sorted, have such a name too and are never launched.
+// Without any, name is empty.
+//
+// The rule is that of CachedProvider.ExecutableFile in OpenTofu's
+// internal/providercache.
+func (r *Reader) Executable(typ string) (name string, others []string) {
+	var candidates []string
+	for _, file := range r.files {
+		rest, found := strings.CutPrefix(file.Name, executablePrefix+typ)
+		if found && !strings.Contains(rest, "/") && (rest == "" || rest[0] == '_' || rest[0] == '.') {
+			candidates = append(candidates, file.Name)
+		}
+	}
+	if len(candidates) == 0 {
+		return "", nil
+	}
+	slices.Sort(candidates)
+	return candidates[0], candidates[1:]
+}

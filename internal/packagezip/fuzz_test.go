@@ -1,0 +1,64 @@
+package packagezip_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zip"
+)
+
+// FuzzUnpack holds that no archive, whatever its bytes, gets a file out of the
+// directory or makes a link in it, and that what unpacks has the hash foretold.
+func FuzzUnpack(f *testing.F) {
+	f.Add([]byte("PK\x05\x06"))
+	f.Add(deflated(f, entry{name: "docs/"}, entry{name: "docs/a", content: "hello"}, entry{name: "terraform-provider-x", header: mode(0o755)}))
+	for _, name := range []string{"../outside", "/outside", `..\outside`, "a/../../outside", "C:/outside"} {
+		f.Add(archive(f, entry{name: name, content: "x"}))
+	}
+	f.Add(archive(f, entry{name: "link", content: "..", header: mode(fs.ModeSymlink | 0o777)}, entry{name: "link/outside", content: "x"}))
+	f.Add(archive(f, entry{name: "liar", content: "x", header: func(h *zip.FileHeader) { h.UncompressedSize64 = 1 << 40 }}))
+
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := open(data)
+		if err != nil {
+			return
+		}
+		parent := t.TempDir()
+		neighbour := filepath.Join(parent, "neighbour")
+		if err := os.WriteFile(neighbour, []byte("mine"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(parent, "dir")
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		unpackErr := r.Unpack(t.Context(), dir)
+
+		err = filepath.WalkDir(parent, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && !d.Type().IsRegular() {
+				t.Errorf("%s is neither a file nor a directory", path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		outside := contents(t, parent)
+		for name := range outside {
+			if strings.HasPrefix(name, "dir/") {
+				delete(outside, name)
+			}
+		}
+		if diff := cmp.Diff(map[string]string{"neighbour": "mine"}, outside); diff != "" {
+			t.Errorf("files beside the directory (-want +got):\n%s", diff)
+		}
+		foretold, hashErr := r.H1Unpacked(t.Context())
+		if unpackErr == nil {
+			checkH1Dir(t, dir, foretold, hashErr)
+		}
+	})
+}
