@@ -1,0 +1,117 @@
+// Package httpclient makes the one HTTP client that talks to origin registries
+// and OCI registries alike: bounded in time, patient with trouble that passes,
+// and careful about what it carries to which host.
+package httpclient
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+const (
+	// DefaultTimeout is how long a connection may be silent. Slow registries
+	// take tens of seconds to store a large upload before they answer.
+	DefaultTimeout = 60 * time.Second
+	// MaxTries is how often a request is made at most, the first try included.
+	MaxTries = 3
+	// maxHandshake bounds the TLS handshake, which needs no disk or database
+	// on the other side.
+	maxHandshake = 15 * time.Second
+	// defaultUserAgent names the program to those who operate registries.
+	defaultUserAgent = "tofu-oci"
+)
+
+// Options say how a client behaves; the zero value is ready for use.
+type Options struct {
+	// Timeout is how long a connection may neither give nor take data; zero
+	// means [DefaultTimeout]. There is no limit on the whole transfer.
+	Timeout time.Duration
+	// CAFile names a PEM file of certificates that are trusted beside the
+	// system's own.
+	CAFile string
+	// UserAgent is sent with requests that bring none, "tofu-oci" when empty.
+	UserAgent string
+	// FirstWait is the pause before the second try, which doubles from there;
+	// zero means [DefaultFirstWait].
+	FirstWait time.Duration
+	// Retried is told of every try that is about to be repeated. It may be
+	// nil, and is called concurrently.
+	Retried func(Retry)
+}
+
+// Retry describes a try that did not work and will be repeated.
+type Retry struct {
+	Method string
+	// URL has neither query nor user information.
+	URL string
+	// Attempt counts the tries made so far, Of the tries there are in total.
+	Attempt, Of int
+	// Wait is the pause before the next try.
+	Wait time.Duration
+	// Cause is what went wrong.
+	Cause error
+}
+
+// New makes a client that takes proxies from the environment, follows
+// redirects without carrying credentials to other hosts, and repeats requests
+// as [MaxTries] allows. It fails when the CA file can't be used.
+func New(o Options) (*http.Client, error) {
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.FirstWait <= 0 {
+		o.FirstWait = DefaultFirstWait
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = defaultUserAgent
+	}
+	roots, err := rootsWith(o.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	dialer := &net.Dialer{Timeout: o.Timeout}
+	transport := &http.Transport{
+		Proxy:       http.ProxyFromEnvironment,
+		DialContext: idleDialer(dialer.DialContext, o.Timeout),
+		// A custom dialer or TLS configuration alone would turn HTTP/2 off.
+		// HTTP/2 pings stay off: their answers would keep a connection alive
+		// whose transfer hangs.
+		ForceAttemptHTTP2:     true,
+		TLSClientConfig:       &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:   min(o.Timeout, maxHandshake),
+		ExpectContinueTimeout: time.Second,
+		MaxIdleConnsPerHost:   16,
+		// Pooled connections are given up well before the idle deadline cuts
+		// them, so that no request is sent on one that is about to go.
+		IdleConnTimeout: o.Timeout / 2,
+	}
+	return &http.Client{
+		Transport:     &retrier{next: transport, options: o},
+		CheckRedirect: checkRedirect,
+	}, nil
+}
+
+// rootsWith gives the system's certificates and those of a PEM file; nil, the
+// system's own, when no file is named.
+func rootsWith(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading CA certificates: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("loading the system's CA certificates: %w", err)
+	}
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("reading CA certificates: %s holds no certificate in PEM form", file)
+	}
+	return pool, nil
+}

@@ -1,0 +1,163 @@
+package httpclient_test
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+)
+
+func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
+
+func TestNewRefusesUselessCAFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	empty := filepath.Join(dir, "empty.pem")
+	if err := os.WriteFile(empty, []byte("# nothing\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		empty:                         "no certificate in PEM form",
+		filepath.Join(dir, "missing"): "reading CA certificates",
+	} {
+		_, err := httpclient.New(httpclient.Options{CAFile: file})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", file, err, want)
+		}
+	}
+}
+
+// caFile writes the server's certificate to a file.
+func caFile(t *testing.T, s *httptest.Server) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestACAFileIsTrustedAndHTTP2Spoken(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s for %s", r.Proto, r.UserAgent())
+	}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	got, err := get(t, newClient(t, httpclient.Options{CAFile: caFile(t, s)}), parse(t, s.URL))
+	if got != "HTTP/2.0 for tofu-oci" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestSilenceEndsInATimeout(t *testing.T) {
+	t.Parallel()
+	half := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "10")
+		_, _ = io.WriteString(w, "12345")
+		w.(http.Flusher).Flush()
+		hang(w, r)
+	}
+	for name, step := range map[string]http.HandlerFunc{"before the answer": hang, "in the body": half} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript(t, step)
+			_, err := get(t, newClient(t, httpclient.Options{Timeout: 250 * time.Millisecond}), s.url(t))
+			if err == nil || !strings.HasSuffix(err.Error(), "no data for 0.25s") {
+				t.Errorf("got %v", err)
+			}
+			if !errors.Is(err, os.ErrDeadlineExceeded) || s.requests() != 3 {
+				t.Errorf("%v after %d requests", err, s.requests())
+			}
+		})
+	}
+}
+
+// dripping is an upload of one byte a tick.
+type dripping struct {
+	left int
+	tick <-chan time.Time
+}
+
+func (d *dripping) Read(b []byte) (int, error) {
+	if d.left == 0 {
+		return 0, io.EOF
+	}
+	<-d.tick
+	d.left--
+	b[0] = 'x'
+	return 1, nil
+}
+
+func TestAnUploadIsNotSilence(t *testing.T) {
+	t.Parallel()
+	s := newScript(t, func(w http.ResponseWriter, r *http.Request) {
+		n, err := io.Copy(io.Discard, r.Body)
+		fmt.Fprint(w, n, err)
+	})
+	ticker := time.NewTicker(50 * time.Millisecond)
+	t.Cleanup(ticker.Stop)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL, &dripping{left: 30, tick: ticker.C})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The answer's pending read began 1.5 s before the upload's end.
+	resp, err := httpclient.Do(newClient(t, httpclient.Options{Timeout: time.Second}), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if got, err := io.ReadAll(resp.Body); string(got) != "30 <nil>" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestAPooledConnectionIsGivenUpInTime(t *testing.T) {
+	t.Parallel()
+	closed := make(chan struct{}, 9)
+	s := httptest.NewUnstartedServer(says("fine"))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			closed <- struct{}{}
+		}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	notes := &retried{}
+	client := newClient(t, httpclient.Options{Timeout: 200 * time.Millisecond, Retried: notes.note})
+	for range 3 {
+		if got, err := get(t, client, parse(t, s.URL)); got != "fine" || err != nil {
+			t.Fatalf("got %q, %v", got, err)
+		}
+		<-closed
+	}
+	if len(notes.all) > 0 {
+		t.Errorf("an expired connection was used: %+v", notes.all)
+	}
+}
+
+func TestTheContextEndsARequestAtOnce(t *testing.T) {
+	t.Parallel()
+	arrived := make(chan struct{})
+	s := newScript(t, func(w http.ResponseWriter, r *http.Request) { close(arrived); hang(w, r) })
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-arrived; cancel() }()
+	_, err := httpclient.Get(ctx, newClient(t, httpclient.Options{}), s.url(t), httpclient.Request{Limit: 9})
+	if !errors.Is(err, context.Canceled) || s.requests() != 1 {
+		t.Errorf("%v after %d requests", err, s.requests())
+	}
+}

@@ -1,0 +1,65 @@
+package httpclient
+
+import (
+	"bytes"
+	"html"
+	"io"
+	"mime"
+	"net/http"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxExcerpt is how much of an unwanted answer is shown.
+	maxExcerpt = 1 << 10
+	// maxDrain is how much of an unwanted answer is read so that its
+	// connection can be used again; beyond that a new one is cheaper.
+	maxDrain = 64 << 10
+)
+
+// titlePattern finds an HTML page's title.
+var titlePattern = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+
+// Excerpt makes an answer's body fit for an error message: at most 1 KiB on one
+// line without control characters. Of an HTML page only the title is told,
+// which is what names the proxy or login form that answered.
+func Excerpt(contentType string, body []byte) string {
+	mediaType, _, _ := mime.ParseMediaType(contentType)
+	start := bytes.ToLower(bytes.TrimSpace(body[:min(len(body), maxExcerpt)]))
+	isPage := bytes.HasPrefix(start, []byte("<!doctype html")) || bytes.HasPrefix(start, []byte("<html"))
+	if mediaType != "text/html" && !isPage {
+		return oneLine(string(body))
+	}
+	if title := titlePattern.FindSubmatch(body); title != nil {
+		return `an HTML page titled "` + oneLine(html.UnescapeString(string(title[1]))) + `"`
+	}
+	return "an HTML page"
+}
+
+// oneLine joins words by single spaces and cuts between characters.
+func oneLine(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r)
+	}), " ")
+	if len(s) <= maxExcerpt {
+		return s
+	}
+	cut := maxExcerpt
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+// excerptOf reads the beginning of a response's body and closes it. What goes
+// wrong there doesn't matter: the status has been told.
+func excerptOf(resp *http.Response) string {
+	defer resp.Body.Close()
+	// A page's title may stand below a long style sheet.
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxDrain))
+	return Excerpt(resp.Header.Get("Content-Type"), body)
+}

@@ -1,0 +1,101 @@
+package httpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+)
+
+// Request asks for a small document.
+type Request struct {
+	// Header is sent along; it may be nil.
+	Header http.Header
+	// Limit is the most bytes that the document may have.
+	Limit int64
+}
+
+// Document is what came.
+type Document struct {
+	Bytes []byte
+	// URL is where it came from after redirects, which relative references in
+	// it are relative to.
+	URL    *url.URL
+	Header http.Header
+}
+
+// Get fetches a small document whole. A status beyond 2xx is a *[StatusError],
+// a longer document a *[TooLargeError]. A body that breaks off is fetched again
+// out of the same [MaxTries] tries. No error has the URL's query in it.
+func Get(ctx context.Context, client *http.Client, target *url.URL, r Request) (Document, error) {
+	failed := &tries{}
+	ctx = context.WithValue(ctx, triesKey{}, failed)
+	for {
+		doc, err := getOnce(ctx, client, target, r)
+		var broken *brokenBodyError
+		if err == nil || !errors.As(err, &broken) || !IsTransient(err) {
+			return doc, err
+		}
+		if failed.made++; failed.made >= MaxTries {
+			return Document{}, &ExhaustedError{Tries: failed.made, Err: err}
+		}
+		if err := pauseGet(ctx, client, target, failed.made, err); err != nil {
+			return Document{}, err
+		}
+	}
+}
+
+func getOnce(ctx context.Context, client *http.Client, target *url.URL, r Request) (Document, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+	if err != nil {
+		return Document{}, RedactError(err)
+	}
+	if r.Header != nil {
+		req.Header = r.Header.Clone()
+	}
+	resp, err := Do(client, req)
+	if err != nil {
+		return Document{}, err
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return Document{}, NewStatusError(resp)
+	}
+	defer resp.Body.Close()
+	from := resp.Request.URL
+	tooLarge := &TooLargeError{URL: RedactURL(from), Limit: r.Limit}
+	if resp.ContentLength > r.Limit {
+		return Document{}, tooLarge
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, r.Limit+1))
+	if err != nil {
+		return Document{}, &brokenBodyError{url: RedactURL(from), err: err}
+	}
+	if int64(len(body)) > r.Limit {
+		return Document{}, tooLarge
+	}
+	return Document{Bytes: body, URL: from, Header: resp.Header}, nil
+}
+
+// pauseGet waits as the client's own transport would.
+func pauseGet(ctx context.Context, client *http.Client, target *url.URL, made int, cause error) error {
+	t, ours := client.Transport.(*retrier)
+	if !ours {
+		t = &retrier{options: Options{FirstWait: DefaultFirstWait}}
+	}
+	req := (&http.Request{Method: http.MethodGet, URL: target}).WithContext(ctx)
+	return t.pause(req, made, backoff(t.options.FirstWait, made), cause)
+}
+
+// brokenBodyError is an answer that ended before its end.
+type brokenBodyError struct {
+	url string
+	err error
+}
+
+func (e *brokenBodyError) Error() string {
+	return fmt.Sprintf("GET %s: the answer broke off: %v", e.url, e.err)
+}
+
+func (e *brokenBodyError) Unwrap() error { return e.err }

@@ -1,0 +1,109 @@
+package httpclient_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+func TestGetIsBounded(t *testing.T) {
+	t.Parallel()
+	chunked := func(w http.ResponseWriter, r *http.Request) {
+		w.(http.Flusher).Flush() // now the length is not known in advance
+		says("123456")(w, r)
+	}
+	for name, step := range map[string]http.HandlerFunc{"length told": says("123456"), "length not told": chunked} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript(t, step)
+			client := newClient(t, httpclient.Options{})
+			u := parse(t, s.URL+"/doc?sig=secret")
+			doc, err := httpclient.Get(t.Context(), client, u, httpclient.Request{Limit: 6})
+			if string(doc.Bytes) != "123456" || err != nil {
+				t.Errorf("at the limit: %q, %v", doc.Bytes, err)
+			}
+			_, err = httpclient.Get(t.Context(), client, u, httpclient.Request{Limit: 5})
+			var tooLarge *httpclient.TooLargeError
+			if !errors.As(err, &tooLarge) || s.requests() != 2 {
+				t.Errorf("over the limit: %v after %d requests", err, s.requests())
+			}
+			if want := "GET " + s.URL + "/doc: the answer has more than 5 bytes"; fmt.Sprint(err) != want {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestGetSendsHeadersAndTellsWhereItEnded(t *testing.T) {
+	t.Parallel()
+	s := newScript(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/end", http.StatusFound)
+	}, func(w http.ResponseWriter, r *http.Request) { says(r.Header.Get("Accept"))(w, r) })
+	header := http.Header{"Accept": {"application/json"}}
+	doc, err := httpclient.Get(t.Context(), newClient(t, httpclient.Options{}), s.url(t),
+		httpclient.Request{Header: header, Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(doc.Bytes) != "application/json" || doc.URL.String() != s.URL+"/end" {
+		t.Errorf("got %q from %s", doc.Bytes, doc.URL)
+	}
+	if diff := cmp.Diff(http.Header{"Accept": {"application/json"}}, header); diff != "" {
+		t.Errorf("the caller's header was changed: %s", diff)
+	}
+}
+
+func TestDeniedIsACondition(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[int]bool{401: true, 403: true, 404: false, 500: false} {
+		err := error(&httpclient.StatusError{Status: code})
+		if errors.Is(err, provider.ErrDenied) != want {
+			t.Errorf("%d: denied should be %t", code, want)
+		}
+	}
+}
+
+func TestExcerpt(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 600)
+	tests := []struct{ name, contentType, body, want string }{
+		{"text", "text/plain", " a\tb\r\n\x00c\x1b[0m ", "a b c [0m"},
+		{"invalid text", "", "a\xffb", "a\uFFFDb"},
+		{"long text", "", long, strings.Repeat("é", 512) + "…"},
+		{"page", "text/html; charset=utf-8", "<html><TITLE>\n Sign in &amp; wait\n</TITLE>", `an HTML page titled "Sign in & wait"`},
+		{"page without title", "text/html", "<p>no", "an HTML page"},
+		{"page in disguise", "application/json", "\n<!DOCTYPE HTML>", "an HTML page"},
+		{"nothing", "application/json", "", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, httpclient.Excerpt(test.contentType, []byte(test.body))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestRedactURL(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"https://u:p@h:1/a%2Fb?sig=x#f": "https://h:1/a%2Fb",
+		"https://h/a?":                  "https://h/a",
+		"../b?x":                        "../b",
+	} {
+		if got := httpclient.RedactURL(parse(t, in)); got != want {
+			t.Errorf("%s: got %s", in, got)
+		}
+	}
+	if got := httpclient.RedactURL(nil); got != "" {
+		t.Errorf("nil gives %q", got)
+	}
+}

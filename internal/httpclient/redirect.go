@@ -1,0 +1,50 @@
+package httpclient
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// maxRedirects is what browsers and net/http allow, roughly.
+const maxRedirects = 10
+
+// checkRedirect is an http.Client's policy: bounded, never from https to http,
+// and without credentials as soon as any hop left the first host and port.
+//
+// net/http itself keeps Authorization for subdomains and other ports. It
+// copies the first request's headers to every hop, so what is deleted here
+// has to be deleted on each.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects {
+		return fmt.Errorf("more than %d redirects", maxRedirects)
+	}
+	previous := via[len(via)-1].URL
+	if previous.Scheme == "https" && req.URL.Scheme != "https" {
+		return errors.New("redirected from https to " + req.URL.Scheme + ", which is not followed")
+	}
+	home := authority(via[0].URL)
+	left := authority(req.URL) != home
+	for _, hop := range via {
+		left = left || authority(hop.URL) != home
+	}
+	if left {
+		req.Header.Del("Authorization")
+		req.Header.Del("Cookie")
+	}
+	// The previous URL is a secret of its own when it is signed.
+	req.Header.Del("Referer")
+	return nil
+}
+
+// authority gives host:port with the port that the scheme implies.
+func authority(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}

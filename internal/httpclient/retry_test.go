@@ -1,0 +1,269 @@
+package httpclient_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+)
+
+func TestPassingTroubleIsRepeated(t *testing.T) {
+	t.Parallel()
+	troubles := map[string]http.HandlerFunc{"reset": reset, "body breaks off": breakOff}
+	for _, code := range []int{408, 429, 500, 502, 503, 504} {
+		troubles[fmt.Sprint(code)] = status(code)
+	}
+	for name, trouble := range troubles {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript(t, trouble, trouble, says("fine"))
+			got, err := get(t, newClient(t, httpclient.Options{}), s.url(t))
+			if got != "fine" || err != nil {
+				t.Errorf("got %q, %v", got, err)
+			}
+			if s.requests() != 3 {
+				t.Errorf("%d requests, want 3", s.requests())
+			}
+		})
+	}
+}
+
+func TestLastingTroubleEndsAfterThreeTries(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		steps []http.HandlerFunc
+		want  string
+	}{
+		"status":          {[]http.HandlerFunc{status(503)}, "GET %s: 503 Service Unavailable after 3 tries: no [31m luck today"},
+		"body breaks off": {[]http.HandlerFunc{breakOff}, "after 3 tries: GET %s: the answer broke off: unexpected EOF"},
+		// One budget: the transport's tries and those of the body.
+		"mixed": {[]http.HandlerFunc{status(503), breakOff, status(502)}, "GET %s: 502 Bad Gateway after 3 tries: no [31m luck today"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript(t, test.steps...)
+			_, err := get(t, newClient(t, httpclient.Options{}), s.url(t))
+			if diff := cmp.Diff(fmt.Sprintf(test.want, s.URL), fmt.Sprint(err)); diff != "" {
+				t.Error(diff)
+			}
+			if s.requests() != httpclient.MaxTries {
+				t.Errorf("%d requests", s.requests())
+			}
+			if httpclient.IsTransient(err) {
+				t.Error("what was repeated in vain must not be repeated above")
+			}
+		})
+	}
+}
+
+func TestConnectionsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newScript(t, says("gone"))
+	s.Close()
+	_, err := get(t, newClient(t, httpclient.Options{}), parse(t, s.URL+"/x?secret=1"))
+	var exhausted *httpclient.ExhaustedError
+	if !errors.As(err, &exhausted) || exhausted.Tries != 3 {
+		t.Errorf("want an ExhaustedError of 3 tries, got %v", err)
+	}
+	if strings.Contains(fmt.Sprint(err), "secret") {
+		t.Errorf("the query is in the text: %v", err)
+	}
+}
+
+func TestWhatDoesNotPassIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	tests := map[string]http.HandlerFunc{
+		"400": status(400), "401": status(401), "403": status(403), "404": status(404),
+		"long Retry-After": status(429, "Retry-After", "61"),
+	}
+	for name, step := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript(t, step)
+			_, err := get(t, newClient(t, httpclient.Options{}), s.url(t))
+			var failure *httpclient.StatusError
+			if !errors.As(err, &failure) || httpclient.IsTransient(err) {
+				t.Errorf("want a StatusError that is final, got %v", err)
+			}
+			if s.requests() != 1 {
+				t.Errorf("%d requests", s.requests())
+			}
+		})
+	}
+}
+
+func TestALongRetryAfterIsTold(t *testing.T) {
+	t.Parallel()
+	s := newScript(t, status(429, "Retry-After", "120"))
+	_, err := get(t, newClient(t, httpclient.Options{}), s.url(t))
+	want := "GET " + s.URL + ": 429 Too Many Requests (asked to wait 120s): no [31m luck today"
+	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestUntrustedCertificatesAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	conns := 0
+	s := httptest.NewUnstartedServer(says("hello"))
+	s.Config.ErrorLog = discardLog()
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			conns++ // the server accepts in one goroutine
+		}
+	}
+	s.StartTLS()
+	_, err := get(t, newClient(t, httpclient.Options{}), parse(t, s.URL))
+	s.Close()
+	if err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("got %v", err)
+	}
+	if conns != 1 {
+		t.Errorf("%d connections, want 1", conns)
+	}
+}
+
+// retried collects what the callback is told, and ends the context so that no
+// test waits.
+type retried struct {
+	mu  sync.Mutex
+	all []httpclient.Retry
+	end context.CancelFunc
+}
+
+func (r *retried) note(x httpclient.Retry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, x)
+	if r.end != nil {
+		r.end()
+	}
+}
+
+func TestRetryAfterIsHonouredInFull(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		header   string
+		min, max time.Duration
+	}{
+		"seconds": {"60", 60 * time.Second, 60 * time.Second},
+		"date":    {time.Now().Add(50 * time.Second).UTC().Format(http.TimeFormat), 30 * time.Second, 50 * time.Second},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript(t, status(429, "Retry-After", test.header), says("fine"))
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			notes := &retried{end: cancel}
+			client := newClient(t, httpclient.Options{Retried: notes.note})
+			_, err := httpclient.Get(ctx, client, s.url(t), httpclient.Request{Limit: 9})
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("a cancelled wait gives %v", err)
+			}
+			if len(notes.all) != 1 || notes.all[0].Wait < test.min || notes.all[0].Wait > test.max {
+				t.Errorf("told %+v", notes.all)
+			}
+			if s.requests() != 1 {
+				t.Errorf("%d requests", s.requests())
+			}
+		})
+	}
+}
+
+func TestRetriesAreTold(t *testing.T) {
+	t.Parallel()
+	s := newScript(t, status(503), breakOff, says("fine"))
+	notes := &retried{}
+	u := parse(t, strings.Replace(s.URL, "http://", "http://me:secret@", 1)+"/a?sig=secret")
+	if _, err := get(t, newClient(t, httpclient.Options{Retried: notes.note}), u); err != nil {
+		t.Fatal(err)
+	}
+	type told struct {
+		Method, URL, Cause string
+		Attempt, Of        int
+	}
+	var got []told
+	for _, n := range notes.all {
+		if n.Wait <= 0 {
+			t.Errorf("no wait in %+v", n)
+		}
+		got = append(got, told{n.Method, n.URL, n.Cause.Error(), n.Attempt, n.Of})
+	}
+	at := s.URL + "/a"
+	want := []told{
+		{"GET", at, "GET " + at + ": 503 Service Unavailable: no [31m luck today", 1, 3},
+		{"GET", at, "GET " + at + ": the answer broke off: unexpected EOF", 2, 3},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBodiesAreSentAgainOnlyWhenTheyCanBe(t *testing.T) {
+	t.Parallel()
+	var got []string
+	record := func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			got = append(got, string(body))
+			next(w, r)
+		}
+	}
+	s := newScript(t, record(status(503, "Retry-After", "7")), record(says("fine")))
+	client := newClient(t, httpclient.Options{})
+
+	once := struct{ io.Reader }{strings.NewReader("body")}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL+"/x?sig=secret", once)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = httpclient.Do(client, req)
+	var failure *httpclient.StatusError
+	if !errors.As(err, &failure) || !httpclient.IsTransient(err) {
+		t.Fatalf("want a StatusError that may pass, got %v", err)
+	}
+	want := httpclient.StatusError{
+		Method: "PUT", URL: s.URL + "/x", Status: 503, Body: "no [31m luck today", RetryAfter: 7 * time.Second,
+	}
+	if diff := cmp.Diff(want, *failure); diff != "" {
+		t.Error(diff)
+	}
+
+	s = newScript(t, record(reset), record(status(500)), record(says("fine")))
+	req, err = http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL, strings.NewReader("again"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := httpclient.Do(client, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if diff := cmp.Diff([]string{"body", "again", "again", "again"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBackoffDoubles(t *testing.T) {
+	t.Parallel()
+	for failed, base := range map[int]time.Duration{
+		1: 500 * time.Millisecond, 2: time.Second, 3: 2 * time.Second, 50: 30 * time.Second,
+	} {
+		if got := httpclient.Backoff(failed); got < base || got > base*3/2 {
+			t.Errorf("Backoff(%d) = %s, want between %s and half as much again", failed, got, base)
+		}
+	}
+}

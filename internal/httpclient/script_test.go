@@ -1,0 +1,114 @@
+package httpclient_test
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+)
+
+// script is a server that answers its first request by the first step, and so
+// on; the last step answers all that follow.
+type script struct {
+	*httptest.Server
+	mu    sync.Mutex
+	seen  int
+	steps []http.HandlerFunc
+}
+
+func newScript(t *testing.T, steps ...http.HandlerFunc) *script {
+	t.Helper()
+	s := &script{steps: steps}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		step := s.steps[min(s.seen, len(s.steps)-1)]
+		s.seen++
+		s.mu.Unlock()
+		step(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *script) requests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen
+}
+
+func (s *script) url(t *testing.T) *url.URL {
+	t.Helper()
+	return parse(t, s.URL)
+}
+
+func parse(t *testing.T, text string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func says(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
+}
+
+// status answers with a code and, in pairs, headers.
+func status(code int, headers ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i+1 < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
+		}
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, "no\x1b[31m luck\n today")
+	}
+}
+
+// reset breaks the connection before any answer.
+func reset(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	_ = conn.(*net.TCPConn).SetLinger(0)
+	_ = conn.Close()
+}
+
+// breakOff promises ten bytes, sends five and ends.
+func breakOff(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Length", "10")
+	_, _ = io.WriteString(w, "12345")
+}
+
+// hang answers nothing until the client is gone. It reads the body, since the
+// server notices only then.
+func hang(_ http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	<-r.Context().Done()
+}
+
+func newClient(t *testing.T, o httpclient.Options) *http.Client {
+	t.Helper()
+	if o.FirstWait == 0 {
+		o.FirstWait = time.Microsecond
+	}
+	client, err := httpclient.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.CloseIdleConnections)
+	return client
+}
+
+func get(t *testing.T, client *http.Client, u *url.URL) (string, error) {
+	t.Helper()
+	doc, err := httpclient.Get(t.Context(), client, u, httpclient.Request{Limit: 1 << 20})
+	return string(doc.Bytes), err
+}

@@ -1,0 +1,75 @@
+package httpclient
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+)
+
+// IsTransient tells whether an operation that failed with err is worth
+// another go from the start, by a caller who can open its data again: resets,
+// early ends, timeouts and passing statuses. It is false for what was already
+// repeated in vain (*[ExhaustedError]), for ended contexts, for certificate
+// trouble, and for content that is wrong.
+func IsTransient(err error) bool {
+	var exhausted *ExhaustedError
+	if errors.As(err, &exhausted) {
+		return false
+	}
+	var status *StatusError
+	if errors.As(err, &status) {
+		return passing(status.Status) && status.Tries < MaxTries && status.RetryAfter <= MaxRetryAfter
+	}
+	return brokenOff(err)
+}
+
+// passing tells whether a status says "later".
+func passing(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// brokenOff tells whether err is about the connection and may pass. It lists
+// what may pass, so that certificate errors and the like don't.
+func brokenOff(err error) bool {
+	// A context's deadline is a timeout too, but the caller's own.
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return !dns.IsNotFound
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return true
+	}
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return true
+	}
+	// The operation and not the errno, since Windows' errnos have other names.
+	// TLS alerts are an OpError too, with operations of their own.
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Op == "dial" || op.Op == "read" || op.Op == "write"
+	}
+	var stream streamError
+	return errors.As(err, &stream)
+}
+
+// streamError receives net/http's own HTTP/2 stream error, which errors.As
+// converts to any struct of these fields (golang.org/x/net/http2.StreamError
+// is the type it is made for).
+type streamError struct {
+	StreamID uint32
+	Code     uint32
+	Cause    error
+}
+
+func (e streamError) Error() string { return "HTTP/2 stream ended" }
