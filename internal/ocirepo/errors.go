@@ -1,0 +1,97 @@
+package ocirepo
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"oras.land/oras-go/v2/errdef"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// ResponseError is a registry's refusal.
+type ResponseError struct {
+	Method string
+	// URL is without query, which may hold upload state.
+	URL    string
+	Status int
+	// Code is the registry's own, such as NAME_UNKNOWN; empty when it gave none.
+	Code string
+	// Message is the registry's explanation, one line.
+	Message string
+}
+
+func (e *ResponseError) Error() string {
+	text := fmt.Sprintf("%s %s: the registry answered %d %s", e.Method, e.URL, e.Status, http.StatusText(e.Status))
+	if e.Code != "" {
+		text += ", " + e.Code
+	}
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	return text
+}
+
+// Is puts the conditions that callers ask for into the field's sentinels.
+func (e *ResponseError) Is(target error) bool {
+	switch target {
+	case provider.ErrDenied:
+		return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
+	case artifact.ErrNoRepository:
+		return e.Code == errcode.ErrorCodeNameUnknown || e.Status == http.StatusNotFound && e.Code == ""
+	case artifact.ErrNotFound:
+		return e.Status == http.StatusNotFound
+	}
+	return false
+}
+
+// translate replaces the library's errors by ours: they lead with the registry's
+// code, and print no query of a URL.
+func translate(err error) error {
+	if response, ok := errors.AsType[*errcode.ErrorResponse](err); ok {
+		e := &ResponseError{Method: response.Method, Status: response.StatusCode}
+		if response.URL != nil {
+			e.URL = httpclient.RedactURL(response.URL)
+		}
+		var messages []string
+		for _, inner := range response.Errors {
+			if e.Code == "" {
+				e.Code = line(inner.Code)
+			}
+			messages = append(messages, line(inner.Message))
+		}
+		e.Message = strings.Join(messages, "; ")
+		return e
+	}
+	if errors.Is(err, errdef.ErrNotFound) {
+		return artifact.ErrNotFound
+	}
+	if sent, ok := errors.AsType[*url.Error](err); ok {
+		if u, parseErr := url.Parse(sent.URL); parseErr == nil {
+			return fmt.Errorf("%s %s: %w", strings.ToUpper(sent.Op), httpclient.RedactURL(u), sent.Err)
+		}
+	}
+	return err
+}
+
+// line keeps a remote text printable and short.
+func line(s string) string {
+	const most = 300
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "�"))
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return strings.TrimSpace(s)
+}

@@ -1,0 +1,152 @@
+package ocirepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// Layout is a repository in an OCI image layout directory. Blobs are written
+// once and never changed, index.json is replaced in one step under a lock, so
+// that other processes may read and write the same layout at any time. Reading
+// creates nothing.
+//
+// https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md
+type Layout struct {
+	dir string
+}
+
+// NewLayout gives access to the layout in a directory, which need not exist.
+func NewLayout(dir string) *Layout {
+	return &Layout{dir: filepath.Clean(filepath.FromSlash(dir))}
+}
+
+// String gives "oci-layout:DIR".
+func (l *Layout) String() string { return "oci-layout:" + l.dir }
+
+// Tags lists all tags.
+func (l *Layout) Tags(context.Context) ([]string, error) {
+	index, err := l.readIndex()
+	if err != nil {
+		return nil, fmt.Errorf("listing the tags of %s: %w", l, err)
+	}
+	var tags []string
+	for _, d := range index.Manifests {
+		if tag := d.Annotations[ocispec.AnnotationRefName]; tag != "" {
+			tags = append(tags, tag)
+		}
+	}
+	return tags, nil
+}
+
+// Manifest reads a manifest or index by tag or digest.
+func (l *Layout) Manifest(_ context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+	d, data, err := l.manifest(reference)
+	if err != nil {
+		return ocispec.Descriptor{}, nil, fmt.Errorf("reading manifest %s in %s: %w", reference, l, err)
+	}
+	return d, data, nil
+}
+
+func (l *Layout) manifest(reference string) (ocispec.Descriptor, []byte, error) {
+	d := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest}
+	if wanted, err := digest.Parse(reference); err == nil {
+		d.Digest = wanted
+	} else {
+		index, err := l.readIndex()
+		if err != nil {
+			return d, nil, err
+		}
+		at := find(index, reference)
+		if at < 0 {
+			return d, nil, artifact.ErrNotFound
+		}
+		d = index.Manifests[at]
+	}
+	f, err := l.open(d.Digest)
+	if err != nil {
+		return d, nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := readManifest(f, d.Digest)
+	d.Size = int64(len(data))
+	return d, data, err
+}
+
+// Blob opens a blob's file, which is also an io.ReaderAt.
+func (l *Layout) Blob(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+	f, err := l.open(d.Digest)
+	if err != nil {
+		return nil, fmt.Errorf("opening blob %s in %s: %w", d.Digest, l, err)
+	}
+	return f, nil
+}
+
+// Stat gives the size of a blob's file.
+func (l *Layout) Stat(_ context.Context, d digest.Digest) (int64, error) {
+	path, err := l.BlobPath(d)
+	if err != nil {
+		return 0, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, fmt.Errorf("looking for blob %s in %s: %w", d, l, notFound(err))
+	}
+	return info.Size(), nil
+}
+
+// PushBlob stores a blob. A damaged one (of another size) is replaced.
+func (l *Layout) PushBlob(_ context.Context, d ocispec.Descriptor, content io.Reader) error {
+	path, err := l.BlobPath(d.Digest)
+	if err != nil {
+		return err
+	}
+	err = atomicfile.Write(path, 0o644, func(w io.Writer) error {
+		_, err := io.Copy(w, sums.NewReader(content, "blob "+d.Digest.String(), d.Size, d.Digest))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("storing blob %s in %s: %w", d.Digest, l, err)
+	}
+	return nil
+}
+
+// open opens the file of a blob or manifest.
+func (l *Layout) open(d digest.Digest) (*os.File, error) {
+	path, err := l.BlobPath(d)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path) //nolint:gosec // the name is a checked digest
+	if err != nil {
+		return nil, notFound(err)
+	}
+	return f, nil
+}
+
+// BlobPath gives a blob's place. Only a valid digest makes a path, so nothing
+// outside the layout can be named.
+func (l *Layout) BlobPath(d digest.Digest) (string, error) {
+	if err := d.Validate(); err != nil {
+		return "", fmt.Errorf("digest %q: %w", d, err)
+	}
+	return filepath.Join(l.dir, ocispec.ImageBlobsDir, d.Algorithm().String(), d.Encoded()), nil
+}
+
+func notFound(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return artifact.ErrNotFound
+	}
+	return err
+}

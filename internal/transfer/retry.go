@@ -1,0 +1,95 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// MaxTries is how often a transfer is begun. Each request in it has tries of
+// its own; these are for transfers that break in the middle.
+const MaxTries = 3
+
+// Retrier repeats transfers. The zero value pauses as the HTTP client does and
+// reports nothing.
+type Retrier struct {
+	// Backoff is the pause after the given number of failures; nil doubles.
+	Backoff  func(failed int) time.Duration
+	Progress provider.Progress
+}
+
+// Do repeats do, which has to open its content anew, while it fails in a way
+// that may pass.
+func (r Retrier) Do(ctx context.Context, what string, do func() error) error {
+	renewed := false
+	for try := 1; ; try++ {
+		err := do()
+		again := httpclient.IsTransient(err)
+		if _, expired := errors.AsType[*ExpiredError](err); expired && !renewed {
+			renewed, again = true, true
+		}
+		if err == nil || !again || try == MaxTries {
+			return err
+		}
+		if r.Progress.Retry != nil {
+			r.Progress.Retry(what, err)
+		}
+		if err := pause(ctx, r.wait(try, err)); err != nil {
+			return err
+		}
+	}
+}
+
+func (r Retrier) wait(failed int, err error) time.Duration {
+	backoff := r.Backoff
+	if backoff == nil {
+		backoff = httpclient.Backoff
+	}
+	if status, ok := errors.AsType[*httpclient.StatusError](err); ok {
+		return max(backoff(failed), status.RetryAfter)
+	}
+	return backoff(failed)
+}
+
+func pause(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// ExpiredError is a refusal after bytes had moved: the token expired during the
+// transfer. The next try asks for a new one, once.
+type ExpiredError struct{ Err error }
+
+func (e *ExpiredError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the refusal.
+func (e *ExpiredError) Unwrap() error { return e.Err }
+
+// Recorder keeps what its reader said: an error of the source, which the push
+// that reads from it may hide behind its own.
+type Recorder struct {
+	R io.Reader
+	// N counts the bytes read.
+	N int64
+	// Err is the first error that was not io.EOF.
+	Err error
+}
+
+func (r *Recorder) Read(p []byte) (int, error) {
+	n, err := r.R.Read(p)
+	r.N += int64(n)
+	if err != nil && r.Err == nil && !errors.Is(err, io.EOF) {
+		r.Err = err
+	}
+	return n, err
+}

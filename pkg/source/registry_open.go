@@ -1,0 +1,82 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// MaxPackageSize bounds a zip, in bytes. The largest providers have a few
+// hundred million.
+const MaxPackageSize = 4 << 30
+
+// Open starts the download of a zip. An answer of another size than p has is a
+// *[sums.SizeError] before anything is read. The request is repeated while no
+// answer has begun; after that, it is for the caller to open again.
+func (s *Registry) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
+	at, ok := p.Locator.(*url.URL)
+	if !ok {
+		return nil, 0, fmt.Errorf("opening %s: the package is not of this source", p.Filename)
+	}
+	body, size, err := s.open(ctx, at, p)
+	if err != nil {
+		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, err)
+	}
+	return body, size, nil
+}
+
+func (s *Registry) open(ctx context.Context, at *url.URL, p provider.Package) (io.ReadCloser, int64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return nil, 0, httpclient.RedactError(err)
+	}
+	// Else net/http asks for gzip and unpacks it, and the length is lost.
+	req.Header.Set("Accept-Encoding", "identity")
+	resp, err := httpclient.Do(s.client, req)
+	if err != nil {
+		return nil, 0, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, 0, httpclient.NewStatusError(resp)
+	}
+	contentType := resp.Header.Get("Content-Type")
+	if mediaType, _, _ := mime.ParseMediaType(contentType); mediaType == "text/html" {
+		failure := httpclient.NewStatusError(resp)
+		return nil, 0, fmt.Errorf("the answer is not a zip: %w", failure)
+	}
+	size := p.Size
+	if size < 0 {
+		size = resp.ContentLength
+	}
+	if resp.ContentLength >= 0 && resp.ContentLength != size {
+		_ = resp.Body.Close()
+		return nil, 0, &sums.SizeError{Name: p.Filename, Got: resp.ContentLength, Want: size}
+	}
+	if size > MaxPackageSize {
+		_ = resp.Body.Close()
+		return nil, 0, fmt.Errorf("%d bytes are more than a package may have, which is %d", size, int64(MaxPackageSize))
+	}
+	bounded := &boundedReader{resp.Body, MaxPackageSize}
+	return verifiedBody{sums.NewReader(bounded, p.Filename, size, p.Digest), resp.Body}, size, nil
+}
+
+// boundedReader fails when more than left bytes come.
+type boundedReader struct {
+	io.Reader
+	left int64
+}
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fmt.Errorf("more than the %d bytes that a package may have", int64(MaxPackageSize))
+	}
+	return n, err
+}
