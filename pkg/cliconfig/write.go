@@ -1,0 +1,77 @@
+package cliconfig
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// MirrorBlock writes a provider_installation block that takes the matching
+// providers from a template's repositories and all others from their origin.
+// Without patterns it takes every provider that the template can name.
+func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, error) {
+	if t.IsLayout() {
+		return "", fmt.Errorf("OpenTofu installs from registries only, not from %s: push the layout to a registry, or pull it into a filesystem_mirror", t)
+	}
+	if len(patterns) == 0 {
+		all, err := widest(t)
+		if err != nil {
+			return "", err
+		}
+		patterns = []provider.Pattern{all}
+	}
+	var names []string
+	for _, p := range patterns {
+		if err := CheckTemplate(t, p); err != nil {
+			return "", err
+		}
+		names = append(names, quote(p.String()))
+	}
+	list := strings.Join(names, ", ")
+	return fmt.Sprintf(`provider_installation {
+  oci_mirror {
+    repository_template = %s
+    include             = [%s]
+  }
+  direct {
+    exclude = [%s]
+  }
+}
+`, quote(t.HCL()), list, list), nil
+}
+
+// CheckTemplate refuses a template that leaves out a part of the address that
+// the pattern leaves open, as OpenTofu does: providers would get mixed up.
+func CheckTemplate(t template.Template, p provider.Pattern) error {
+	usesHost, usesNamespace, usesType := t.Uses()
+	fixedHost, fixedNamespace, fixedType := p.Fixed()
+	for _, part := range []struct {
+		name        string
+		used, fixed bool
+	}{{"hostname", usesHost, fixedHost}, {"namespace", usesNamespace, fixedNamespace}, {"type", usesType, fixedType}} {
+		if !part.used && !part.fixed {
+			return fmt.Errorf("the template %s has no ${%s}, which the pattern %s leaves open: use it, or name the providers in a pattern such as hashicorp/aws", t, part.name, p)
+		}
+	}
+	return nil
+}
+
+// widest is the pattern of all providers that a template tells apart.
+func widest(t template.Template) (provider.Pattern, error) {
+	host, namespace, typ := t.Uses()
+	switch {
+	case host && namespace && typ:
+		return provider.ParsePattern("*/*/*")
+	case namespace && typ:
+		return provider.ParsePattern(string(provider.DefaultHost) + "/*/*")
+	}
+	return provider.Pattern{}, fmt.Errorf("the template %s does not tell namespaces and types apart: name the providers that it is for in patterns, such as hashicorp/aws", t)
+}
+
+// quote writes a string of the configuration language. "${" stays as it is: the
+// template is evaluated when OpenTofu uses it.
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}

@@ -1,0 +1,113 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// sendZips brings the zips of u.send into the repository, several at once, and
+// fills in the sizes and h1 hashes that were not known.
+func (p *publisher) sendZips(ctx context.Context, u union) error {
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, p.concurrency()))
+	for i, pkg := range u.release.Packages {
+		if len(pick([]provider.Package{pkg}, u.send)) == 0 {
+			continue
+		}
+		group.Go(func() error {
+			done, sent, err := p.sendZip(ctx, pkg)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			u.release.Packages[i] = done
+			p.sent[done.Digest] = p.sent[done.Digest] || sent
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+func (p *publisher) concurrency() int {
+	if p.options.Concurrency > 0 {
+		return p.options.Concurrency
+	}
+	return DefaultConcurrency
+}
+
+// sendArtifact packs the release and pushes what the zips are framed by: small
+// blobs, manifests, and the index under its tag last.
+func (p *publisher) sendArtifact(ctx context.Context, u union, old *stored, tag string) (digest.Digest, error) {
+	options := artifact.Options{SourceURL: p.options.SourceURL}
+	if options.SourceURL == "" && old.foreign(p.address) == "" {
+		options.SourceURL = old.index.Annotations[ocispec.AnnotationSource]
+	}
+	packed, err := artifact.Pack(u.release, options)
+	if err != nil {
+		return "", err
+	}
+	if err := p.each(ctx, packed.Blobs, p.sendBlob); err != nil {
+		return "", err
+	}
+	there := old.manifests()
+	err = p.each(ctx, packed.Manifests, func(ctx context.Context, m artifact.Blob) error {
+		if there[m.Descriptor.Digest] {
+			return nil
+		}
+		return p.repo.PushManifest(ctx, m)
+	})
+	if err != nil {
+		return "", err
+	}
+	if packed.Index.Descriptor.Digest == old.digest {
+		return old.digest, nil
+	}
+	return packed.Index.Descriptor.Digest, p.repo.PushTag(ctx, packed.Index, tag, old.digest)
+}
+
+// each sends small things, several at once.
+func (p *publisher) each(ctx context.Context, blobs []artifact.Blob, send func(context.Context, artifact.Blob) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxQuestions)
+	for _, b := range blobs {
+		group.Go(func() error { return send(ctx, b) })
+	}
+	return group.Wait()
+}
+
+// sendBlob pushes a small blob unless it is there.
+func (p *publisher) sendBlob(ctx context.Context, b artifact.Blob) error {
+	size, err := p.repo.Stat(ctx, b.Descriptor.Digest)
+	if err == nil && size == b.Descriptor.Size {
+		return nil
+	}
+	if err != nil && !errors.Is(err, artifact.ErrNotFound) && !errors.Is(err, artifact.ErrNoRepository) {
+		return err
+	}
+	return p.retrier().Do(ctx, fmt.Sprintf("pushing blob %s", b.Descriptor.Digest), func() error {
+		return p.repo.PushBlob(ctx, b.Descriptor, bytes.NewReader(b.Bytes))
+	})
+}
+
+// manifests are those that were found under the tag.
+func (s *stored) manifests() map[digest.Digest]bool {
+	found := map[digest.Digest]bool{}
+	for _, t := range s.index.Targets {
+		if s.held[t.Platform].found {
+			found[t.Descriptor.Digest] = true
+		}
+	}
+	return found
+}

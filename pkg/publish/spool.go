@@ -1,0 +1,39 @@
+package publish
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// spool is a temporary file for one zip. Where the system allows, it has no
+// name any more, so that a killed run leaves nothing behind.
+type spool struct {
+	*os.File
+}
+
+func newSpool(dir string) (*spool, error) {
+	f, err := os.CreateTemp(dir, "tofu-oci-*.zip")
+	if err != nil {
+		return nil, fmt.Errorf("keeping a zip in a temporary file: %w", err)
+	}
+	_ = os.Remove(f.Name()) // Windows refuses; Close tries again
+	return &spool{f}, nil
+}
+
+// Reader reads from the start, whatever was written last.
+func (s *spool) Reader() io.Reader { return io.NewSectionReader(s.File, 0, 1<<62) }
+
+// Reset empties the file.
+func (s *spool) Reset() error {
+	if _, err := s.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return s.Truncate(0)
+}
+
+// Close removes the file.
+func (s *spool) Close() {
+	_ = s.File.Close()
+	_ = os.Remove(s.Name())
+}

@@ -1,0 +1,156 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// maxQuestions is how many small requests are under way at once.
+const maxQuestions = 8
+
+// stored is what lies under the version's tag, as far as it was looked at.
+type stored struct {
+	// digest is the index's, empty when there is no such tag.
+	digest digest.Digest
+	index  artifact.Index
+	// format is the *artifact.FormatError of a tag that holds something else.
+	format error
+	// held has the platforms that were inspected.
+	held map[provider.Platform]held
+}
+
+// held is what is there of one platform's package.
+type held struct {
+	// manifest is the zero value when it is missing or no provider's.
+	manifest artifact.Manifest
+	// format is the *artifact.FormatError of a manifest that is something else.
+	format error
+	// found tells whether the manifest was there and readable.
+	found bool
+	// missing are the blobs that the manifest names and that are not there.
+	missing []digest.Digest
+}
+
+func (h held) whole() bool { return h.found && len(h.missing) == 0 }
+
+// describe gives the package as the repository has it.
+func (h held) describe(a provider.Address, v provider.Version, old *stored, platform provider.Platform) provider.Package {
+	t, _ := old.index.Target(platform)
+	return provider.Package{
+		Address: a, Version: v, Platform: platform,
+		Filename: h.manifest.Filename, Digest: h.manifest.Zip.Digest, Size: h.manifest.Zip.Size, H1: t.H1(),
+	}
+}
+
+// foreign says why the tag is not of this provider at all; empty when it is.
+func (s *stored) foreign(a provider.Address) string {
+	if s.format != nil {
+		return fmt.Sprintf("the tag holds something else: %v", s.format)
+	}
+	if other := s.index.Annotations[artifact.AnnotationProvider]; other != "" && other != a.ASCII() {
+		return "the tag holds the provider " + other
+	}
+	return ""
+}
+
+// readStored reads the index under the tag, if there is one.
+func (p *publisher) readStored(ctx context.Context, tag string) (*stored, error) {
+	old := &stored{held: map[provider.Platform]held{}}
+	d, data, err := p.repo.Manifest(ctx, tag)
+	switch {
+	case errors.Is(err, artifact.ErrNotFound), errors.Is(err, artifact.ErrNoRepository):
+		return old, nil
+	case err != nil:
+		return nil, err
+	}
+	old.digest = d.Digest
+	old.index, err = artifact.ParseIndex(data)
+	if _, ok := errors.AsType[*artifact.FormatError](err); ok {
+		old.format = err
+		return old, nil
+	}
+	return old, err
+}
+
+// inspect reads the manifests of those platforms that the index has, and asks
+// whether every blob that they name is there: that a tag exists proves nothing
+// about what it leads to. What was inspected once is not asked for again.
+func (p *publisher) inspect(ctx context.Context, old *stored, platforms []provider.Platform) error {
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxQuestions)
+	blobs := &presence{repo: p.repo, known: map[digest.Digest]bool{}}
+	for _, platform := range platforms {
+		t, there := old.index.Target(platform)
+		if _, seen := old.held[platform]; seen || !there {
+			continue
+		}
+		group.Go(func() error {
+			h, err := p.hold(ctx, t, blobs)
+			mu.Lock()
+			defer mu.Unlock()
+			old.held[platform] = h
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+func (p *publisher) hold(ctx context.Context, t artifact.Target, blobs *presence) (h held, err error) {
+	_, data, err := p.repo.Manifest(ctx, t.Descriptor.Digest.String())
+	if errors.Is(err, artifact.ErrNotFound) {
+		return h, nil
+	}
+	if err != nil {
+		return h, err
+	}
+	if h.manifest, err = artifact.ParseManifest(data); err != nil {
+		h.format = err
+		return h, nil
+	}
+	h.found = true
+	if h.manifest.Filename == "" {
+		h.manifest.Filename = h.manifest.Zip.Digest.Encoded() + ".zip"
+	}
+	for _, d := range h.manifest.Blobs {
+		there, err := blobs.has(ctx, d)
+		if err != nil {
+			return h, err
+		}
+		if !there {
+			h.missing = append(h.missing, d.Digest)
+		}
+	}
+	return h, nil
+}
+
+// presence asks for each blob once, though manifests share most of them.
+type presence struct {
+	repo  Reader
+	mu    sync.Mutex
+	known map[digest.Digest]bool
+}
+
+// has tells whether a blob is there in its full size.
+func (b *presence) has(ctx context.Context, d ocispec.Descriptor) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if there, asked := b.known[d.Digest]; asked {
+		return there, nil
+	}
+	size, err := b.repo.Stat(ctx, d.Digest)
+	if err != nil && !errors.Is(err, artifact.ErrNotFound) {
+		return false, err
+	}
+	b.known[d.Digest] = err == nil && size == d.Size
+	return b.known[d.Digest], nil
+}
