@@ -1,0 +1,113 @@
+// Package pull brings packages from a source into a directory, verified: what
+// the source's SHA256SUMS, the digest and the h1 say must be what is written.
+//
+//	pull = source.OCI (or another) → Package → verified reader → directory sink
+package pull
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// DefaultConcurrency is how many zips move at once.
+const DefaultConcurrency = 4
+
+// Options of [Release]. The zero value pulls this machine's platform.
+type Options struct {
+	// Platforms are those wanted; none means this machine's.
+	Platforms []provider.Platform
+	// Concurrency is how many zips move at once; 0 is [DefaultConcurrency].
+	Concurrency int
+	// Backoff is the pause after the given number of failures; nil doubles from
+	// half a second.
+	Backoff func(failed int) time.Duration
+	// Progress is told what moves.
+	Progress provider.Progress
+}
+
+// Result says what became of a package.
+type Result struct {
+	Package provider.Package
+	// Path is the file or directory that holds it now.
+	Path string
+	// Kept tells that it was there already and right.
+	Kept bool
+	// Sums tells that a SHA256SUMS document lists the zip. Without one, the
+	// repository's word for the digest is all there is.
+	Sums bool
+}
+
+// Release brings a release's packages from a source into a sink. The results
+// are sorted by platform. Nothing unverified gets a final name.
+func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Address, v provider.Version, o Options) ([]Result, error) {
+	platforms := o.Platforms
+	if len(platforms) == 0 {
+		platforms = []provider.Platform{provider.CurrentPlatform()}
+	}
+	// 1. What there is; the source has compared it with its SHA256SUMS.
+	release, err := src.Release(ctx, a, v, platforms...)
+	if err != nil {
+		return nil, fmt.Errorf("pulling %s %s: %w", a, v, err)
+	}
+	// 2. Each package through the verifying reader into the sink.
+	results := make([]Result, len(release.Packages))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrency(o))
+	for i, p := range release.Packages {
+		group.Go(func() (err error) {
+			if results[i], err = fetch(ctx, src, sink, p, o); err != nil {
+				return fmt.Errorf("pulling %s %s for %s: %w", a, v, p.Platform, err)
+			}
+			results[i].Sums = hasSums(release, p)
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+func concurrency(o Options) int {
+	if o.Concurrency > 0 {
+		return o.Concurrency
+	}
+	return DefaultConcurrency
+}
+
+// fetch brings one package into the sink unless it is there.
+func fetch(ctx context.Context, src provider.Source, sink Sink, p provider.Package, o Options) (Result, error) {
+	result := Result{Package: p}
+	var err error
+	if result.Path, result.Kept, err = sink.Has(ctx, p); err != nil || result.Kept {
+		return result, err
+	}
+	retrier := transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress}
+	err = retrier.Do(ctx, "fetching "+p.Filename, func() error {
+		body, size, err := src.Open(ctx, p)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = body.Close() }()
+		return transfer.Report(o.Progress, p, size, func(count func(io.Reader) io.Reader) error {
+			result.Path, result.Kept, err = sink.Put(ctx, p, count(body))
+			return err
+		})
+	})
+	return result, err
+}
+
+func hasSums(r provider.Release, p provider.Package) bool {
+	return slices.ContainsFunc(slices.Concat(r.Attachments, p.Attachments), func(a provider.Attachment) bool {
+		return a.MediaType == artifact.MediaTypeSums
+	})
+}

@@ -1,0 +1,111 @@
+package pull
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Sink is where verified packages go. It is safe for concurrent use, also by
+// several processes with the same directory.
+type Sink interface {
+	// Has tells whether the package is there already and right, and where it
+	// is or will be. Something else in its place is an *[ExistsError].
+	//
+	// A sink that can't tell without the zip answers no, and leaves the
+	// comparison to Put.
+	Has(ctx context.Context, p provider.Package) (path string, ok bool, err error)
+	// Put stores the zip that r delivers, which has to be verified: see
+	// [provider.Source]. Nothing appears at path unless r ends in [io.EOF]. A
+	// package that was there and is right is kept; something else in its place
+	// is never overwritten but an *[ExistsError].
+	Put(ctx context.Context, p provider.Package, r io.Reader) (path string, kept bool, err error)
+}
+
+// Layout is how a directory holds packages.
+type Layout string
+
+const (
+	// LayoutZip is all zips side by side under their own names: [ZipSink].
+	LayoutZip Layout = "zip"
+	// LayoutPacked is zips in a directory for each provider: [PackedSink].
+	LayoutPacked Layout = "packed"
+	// LayoutUnpacked is what the zips hold, in a directory for each package:
+	// [UnpackedSink].
+	LayoutUnpacked Layout = "unpacked"
+)
+
+// Layouts lists all layouts.
+func Layouts() []Layout { return []Layout{LayoutZip, LayoutPacked, LayoutUnpacked} }
+
+// ParseLayout reads a layout's name. Errors are *[provider.SyntaxError].
+func ParseLayout(s string) (Layout, error) {
+	names := make([]string, 0, len(Layouts()))
+	for _, layout := range Layouts() {
+		if s == string(layout) {
+			return layout, nil
+		}
+		names = append(names, string(layout))
+	}
+	return "", &provider.SyntaxError{What: "layout", Input: s, Problem: "must be one of " + strings.Join(names, ", ")}
+}
+
+// NewSink makes the sink of a layout. The directory is made when the first
+// package is put there.
+func NewSink(layout Layout, dir string) (Sink, error) {
+	switch layout {
+	case LayoutZip:
+		return sinkOf(NewZipSink(dir))
+	case LayoutPacked:
+		return sinkOf(NewPackedSink(dir))
+	case LayoutUnpacked:
+		return sinkOf(NewUnpackedSink(dir))
+	}
+	_, err := ParseLayout(string(layout))
+	return nil, err
+}
+
+// sinkOf keeps a nil pointer from becoming a Sink that is not nil.
+func sinkOf[S Sink](s S, err error) (Sink, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// checkDirectory refuses a directory that can't become one.
+func checkDirectory(dir string) error {
+	if dir == "" {
+		return errors.New("no directory is named to put packages in")
+	}
+	fi, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("looking at the directory to put packages in: %w", err)
+	case !fi.IsDir():
+		return fmt.Errorf("%s is to hold packages but is %s", dir, kindOf(fi))
+	}
+	return nil
+}
+
+// untilDone makes r fail once ctx is done.
+func untilDone(ctx context.Context, r io.Reader) io.Reader {
+	return readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return r.Read(p)
+	})
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

@@ -1,0 +1,179 @@
+package pull_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// sinkCase is a sink that the suite holds to the contract of pull.Sink.
+type sinkCase struct {
+	layout pull.Layout
+	// files are what the package puts below the directory.
+	files map[string]string
+	// place is the file or directory that Put returns.
+	place string
+	// p is a package, zip its bytes.
+	p   provider.Package
+	zip []byte
+	// blind: Has can't recognize the package without its zip.
+	blind bool
+}
+
+const (
+	sinkZipName = "terraform-provider-x_1.2.0_plan9_riscv64.zip"
+	sinkParent  = "registry.example/acme/x/"
+	sinkTree    = sinkParent + "1.2.0/plan9_riscv64"
+)
+
+func sinkCases(t *testing.T) map[string]sinkCase {
+	t.Helper()
+	entries := []string{"terraform-provider-x_v1.2.0", "docs/index.md"}
+	data, withDirectories := sinkZip(t, "one", entries...), sinkZip(t, "one", append([]string{"docs/"}, entries...)...)
+	tree := map[string]string{}
+	for _, name := range entries {
+		tree[sinkTree+"/"+name] = "one " + name
+	}
+	zipped := func(path string) map[string]string { return map[string]string{path: string(data)} }
+	unknown := sinkPackage(t, data)
+	unknown.H1 = ""
+	renamed := sinkPackage(t, data)
+	renamed.Filename = "x-plan9.zip"
+	return map[string]sinkCase{
+		"zip":                             {layout: pull.LayoutZip, files: zipped(sinkZipName), place: sinkZipName, p: sinkPackage(t, data), zip: data},
+		"zip, unconventional name":        {layout: pull.LayoutZip, files: zipped("x-plan9.zip"), place: "x-plan9.zip", p: renamed, zip: data},
+		"packed":                          {layout: pull.LayoutPacked, files: zipped(sinkParent + sinkZipName), place: sinkParent + sinkZipName, p: sinkPackage(t, data), zip: data},
+		"packed, unconventional name":     {layout: pull.LayoutPacked, files: zipped(sinkParent + sinkZipName), place: sinkParent + sinkZipName, p: renamed, zip: data},
+		"unpacked":                        {layout: pull.LayoutUnpacked, files: tree, place: sinkTree, p: sinkPackage(t, data), zip: data},
+		"unpacked, h1 unknown":            {layout: pull.LayoutUnpacked, files: tree, place: sinkTree, p: unknown, zip: data, blind: true},
+		"unpacked, zip lists directories": {layout: pull.LayoutUnpacked, files: tree, place: sinkTree, p: sinkPackage(t, withDirectories), zip: withDirectories, blind: true},
+	}
+}
+
+// sinkZip makes a zip of entries whose contents start with a word.
+func sinkZip(t *testing.T, word string, names ...string) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	w := zip.NewWriter(&buf)
+	for _, name := range names {
+		f, err := w.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(name, "/") {
+			if _, err := io.WriteString(f, word+" "+name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// sinkPackage describes a zip; the platform is one that no test runs on.
+func sinkPackage(t *testing.T, data []byte) provider.Package {
+	t.Helper()
+	address, err := provider.ParseAddress("registry.example/acme/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := provider.ParseVersion("1.2.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h1, err := sums.H1Zip(t.Context(), bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	platform := provider.Platform{OS: "plan9", Arch: "riscv64"}
+	return provider.Package{
+		Address: address, Version: version, Platform: platform, Filename: sinkZipName,
+		Digest: digest.FromBytes(data), Size: int64(len(data)), H1: h1,
+	}
+}
+
+// sinkFiles maps every file below dir, temporary ones too, to its content.
+func sinkFiles(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && path == dir {
+			return nil
+		}
+		if err != nil || d.IsDir() && !strings.HasSuffix(path, ".tmp") {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if !d.Type().IsRegular() {
+			out[rel] = d.Type().String()
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		out[rel] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func checkSinkFiles(t *testing.T, dir string, want map[string]string) {
+	t.Helper()
+	if diff := cmp.Diff(want, sinkFiles(t, dir)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+func sinkAt(t *testing.T, c sinkCase, dir string) pull.Sink {
+	t.Helper()
+	s, err := pull.NewSink(c.layout, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// eachSink runs a test on every sink, in a directory that does not exist yet.
+func eachSink(t *testing.T, test func(t *testing.T, c sinkCase, dir string)) {
+	t.Helper()
+	for name, c := range sinkCases(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, c, filepath.Join(t.TempDir(), "made", "by the sink"))
+		})
+	}
+}
+
+func checkPut(t *testing.T, s pull.Sink, c sinkCase, dir string, wantKept bool) {
+	t.Helper()
+	path, kept, err := s.Put(t.Context(), c.p, bytes.NewReader(c.zip))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(dir, filepath.FromSlash(c.place)); path != want {
+		t.Errorf("Put says %s, want %s", path, want)
+	}
+	if kept != wantKept {
+		t.Errorf("Put says kept %v, want %v", kept, wantKept)
+	}
+}

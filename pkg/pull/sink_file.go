@@ -1,0 +1,116 @@
+package pull
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// modeZip is a stored zip's mode; the umask narrows it.
+const modeZip = 0o644
+
+// ZipSink stores zips as DIR/FILENAME, under the name that SHA256SUMS lists.
+type ZipSink struct{ fileSink }
+
+// NewZipSink makes a sink of a directory, which need not exist yet.
+func NewZipSink(dir string) (*ZipSink, error) {
+	if err := checkDirectory(dir); err != nil {
+		return nil, err
+	}
+	return &ZipSink{fileSink{func(p provider.Package) (string, error) {
+		if err := provider.CheckFilename(p.Filename); err != nil {
+			return "", err
+		}
+		return filepath.Join(dir, p.Filename), nil
+	}}}, nil
+}
+
+// PackedSink stores zips as
+// DIR/HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip, where
+// OpenTofu's filesystem_mirror finds them: always under the conventional name,
+// since that is what it reads version and platform from.
+type PackedSink struct{ fileSink }
+
+// NewPackedSink makes a sink of a directory, which need not exist yet.
+func NewPackedSink(dir string) (*PackedSink, error) {
+	if err := checkDirectory(dir); err != nil {
+		return nil, err
+	}
+	return &PackedSink{fileSink{func(p provider.Package) (string, error) {
+		return mirrorPath(dir, p.Address, provider.Filename(p.Address, p.Version, p.Platform))
+	}}}, nil
+}
+
+// fileSink stores a zip as the file at path.
+type fileSink struct {
+	path func(p provider.Package) (string, error)
+}
+
+// Has compares the SHA-256 of the file that is there. See [Sink].
+func (s fileSink) Has(ctx context.Context, p provider.Package) (path string, ok bool, err error) {
+	if path, err = s.path(p); err != nil {
+		return "", false, err
+	}
+	fi, err := lookAt(path)
+	if err != nil || fi == nil {
+		return path, false, err
+	}
+	if !fi.Mode().IsRegular() {
+		return path, false, &ExistsError{Path: path, Problem: "is " + kindOf(fi) + " where a zip archive belongs"}
+	}
+	got, err := digestOf(ctx, path)
+	if err != nil {
+		return path, false, err
+	}
+	if got != p.Digest {
+		return path, false, otherContents(path, got.String(), p.Digest.String())
+	}
+	return path, true, nil
+}
+
+// Put stores the zip. See [Sink].
+func (s fileSink) Put(ctx context.Context, p provider.Package, r io.Reader) (path string, kept bool, err error) {
+	path, kept, err = s.Has(ctx, p)
+	if err != nil || kept {
+		return path, kept, err
+	}
+	atomicfile.Sweep(filepath.Dir(path))
+	f, err := atomicfile.Create(path, modeZip)
+	if err != nil {
+		return path, false, err
+	}
+	defer f.Discard()
+	if _, err := io.Copy(f, untilDone(ctx, r)); err != nil {
+		return path, false, err
+	}
+	err = f.CommitNew()
+	if errors.Is(err, fs.ErrExist) {
+		// Another process was faster. It counts what it left there.
+		if _, kept, problem := s.Has(ctx, p); problem != nil || kept {
+			return path, kept, problem
+		}
+	}
+	return path, false, err
+}
+
+func digestOf(ctx context.Context, path string) (digest.Digest, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	d, err := digest.SHA256.FromReader(untilDone(ctx, f))
+	if err != nil {
+		return "", fmt.Errorf("hashing %s: %w", path, err)
+	}
+	return d, nil
+}

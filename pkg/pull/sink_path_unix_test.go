@@ -1,0 +1,130 @@
+//go:build !windows
+
+package pull_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+)
+
+// TestSinkPaths has the addresses that each program could spell in its own way;
+// want is what OpenTofu 1.12's internal/getproviders gives for them.
+func TestSinkPaths(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		address, version, want string
+	}{
+		{"hashicorp/time", "0.14.2", "registry.opentofu.org/hashicorp/time/0.14.2/plan9_riscv64"},
+		{"Bücher.example/acme/x", "1.0.0", "bücher.example/acme/x/1.0.0/plan9_riscv64"},
+		{"Registry.Example:8443/Acme/X", "1.0", "registry.example:8443/acme/x/1.0.0/plan9_riscv64"},
+		{"registry.example:443/acme/x", "1.0.0", "registry.example/acme/x/1.0.0/plan9_riscv64"},
+		{"acme/x", "1.0.0-rc.1+build.5", "registry.opentofu.org/acme/x/1.0.0-rc.1+build.5/plan9_riscv64"},
+	}
+	for _, test := range tests {
+		p := sinkPackage(t, sinkZip(t, "one", "terraform-provider-x"))
+		var err error
+		if p.Address, err = provider.ParseAddress(test.address); err != nil {
+			t.Fatal(err)
+		}
+		if p.Version, err = provider.ParseVersion(test.version); err != nil {
+			t.Fatal(err)
+		}
+		s, err := pull.NewUnpackedSink("dir")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := s.Has(t.Context(), p)
+		if err != nil || got != "dir/"+test.want {
+			t.Errorf("%s %s is at %s, %v; want dir/%s", test.address, test.version, got, err, test.want)
+		}
+	}
+}
+
+func TestUnpackedSinkKeepsExecutableBits(t *testing.T) {
+	t.Parallel()
+	var buf bytes.Buffer
+	w := zip.NewWriter(&buf)
+	for name, mode := range map[string]os.FileMode{"terraform-provider-x": 0o755, "LICENSE": 0o644} {
+		h := &zip.FileHeader{Name: name}
+		h.SetMode(mode)
+		if _, err := w.CreateHeader(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := pull.NewUnpackedSink(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, _, err := s.Put(t.Context(), sinkPackage(t, buf.Bytes()), bytes.NewReader(buf.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"terraform-provider-x": true, "LICENSE": false} {
+		fi, err := os.Stat(filepath.Join(path, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fi.Mode()&0o100 != 0; got != want {
+			t.Errorf("%s has mode %v", name, fi.Mode())
+		}
+	}
+}
+
+func TestSinkFindsALinkToNothing(t *testing.T) {
+	t.Parallel()
+	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
+		checkObstacle(t, c, dir, func(path string) error { return os.Symlink("nowhere", path) })
+	})
+}
+
+// A plugin cache links to packages that are elsewhere.
+func TestUnpackedSinkFollowsALink(t *testing.T) {
+	t.Parallel()
+	data := sinkZip(t, "one", "terraform-provider-x")
+	c := sinkCase{layout: pull.LayoutUnpacked, place: sinkTree, p: sinkPackage(t, data), zip: data}
+	elsewhere, dir := t.TempDir(), t.TempDir()
+	checkPut(t, sinkAt(t, c, elsewhere), c, elsewhere, false)
+	if err := os.MkdirAll(filepath.Join(dir, sinkParent, "1.2.0"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(elsewhere, sinkTree), filepath.Join(dir, sinkTree)); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := sinkAt(t, c, dir).Has(t.Context(), c.p); !ok || err != nil {
+		t.Errorf("Has says %v, %v; want true", ok, err)
+	}
+}
+
+// TestSinkFindsPipes would hang if a sink read what it finds without a look.
+func TestSinkFindsPipes(t *testing.T) {
+	t.Parallel()
+	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
+		path := filepath.Join(dir, filepath.FromSlash(c.place))
+		pipe := path
+		if c.layout == pull.LayoutUnpacked {
+			pipe = filepath.Join(path, "terraform-provider-x_v1.2.0")
+		}
+		if err := os.MkdirAll(filepath.Dir(pipe), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(pipe, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := sinkAt(t, c, dir).Has(t.Context(), c.p)
+		var exists *pull.ExistsError
+		if !errors.As(err, &exists) || exists.Path != path {
+			t.Errorf("error %v, want an *ExistsError", err)
+		}
+	})
+}

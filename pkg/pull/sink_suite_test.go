@@ -1,0 +1,281 @@
+package pull_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+func TestSinkStores(t *testing.T) {
+	t.Parallel()
+	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
+		s := sinkAt(t, c, dir)
+		if path, ok, err := s.Has(t.Context(), c.p); ok || err != nil || path != filepath.Join(dir, filepath.FromSlash(c.place)) {
+			t.Errorf("before: Has says %s, %v, %v", path, ok, err)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the directory was made before the first package: %v", err)
+		}
+		checkPut(t, s, c, dir, false)
+		checkSinkFiles(t, dir, c.files)
+	})
+}
+
+func TestSinkKeepsWhatIsThere(t *testing.T) {
+	t.Parallel()
+	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
+		s := sinkAt(t, c, dir)
+		checkPut(t, s, c, dir, false)
+		path := filepath.Join(dir, filepath.FromSlash(c.place))
+		before, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		has, ok, err := s.Has(t.Context(), c.p)
+		if err != nil || has != path || ok == c.blind {
+			t.Errorf("Has says %s, %v, %v; want %s, %v", has, ok, err, path, !c.blind)
+		}
+		checkPut(t, s, c, dir, true)
+		after, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
+			t.Error("the second Put wrote the package again")
+		}
+		checkSinkFiles(t, dir, c.files)
+	})
+}
+
+func TestSinkNeverOverwrites(t *testing.T) {
+	t.Parallel()
+	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
+		s := sinkAt(t, c, dir)
+		checkPut(t, s, c, dir, false)
+		other := sinkZip(t, "two", "terraform-provider-x_v1.2.0")
+		p := sinkPackage(t, other)
+		p.Filename = c.p.Filename
+		path, _, err := s.Put(t.Context(), p, bytes.NewReader(other))
+		var exists *pull.ExistsError
+		if !errors.As(err, &exists) || exists.Path != path || !strings.Contains(exists.Problem, "other contents") {
+			t.Errorf("Put: error %v, want an *ExistsError about other contents", err)
+		}
+		checkSinkFiles(t, dir, c.files)
+	})
+}
+
+func TestSinkFindsSomethingElse(t *testing.T) {
+	t.Parallel()
+	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
+		checkObstacle(t, c, filepath.Join(dir, "file"), func(path string) error { return os.WriteFile(path, []byte("mine"), 0o644) })
+		checkObstacle(t, c, filepath.Join(dir, "directory"), func(path string) error { return os.Mkdir(path, 0o755) })
+	})
+}
+
+// checkObstacle puts something else where the package belongs.
+func checkObstacle(t *testing.T, c sinkCase, dir string, put func(path string) error) {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(c.place))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(path); err != nil {
+		t.Fatal(err)
+	}
+	before := sinkFiles(t, dir)
+	_, _, err := sinkAt(t, c, dir).Put(t.Context(), c.p, bytes.NewReader(c.zip))
+	var exists *pull.ExistsError
+	if !errors.As(err, &exists) || exists.Path != path {
+		t.Errorf("error %v, want an *ExistsError", err)
+	}
+	checkSinkFiles(t, dir, before)
+}
+
+func TestSinkStoresNothingHalf(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("connection reset")
+	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
+		wrong := slices.Clone(c.zip)
+		wrong[len(wrong)/2] ^= 1
+		var mismatch *sums.MismatchError
+		verified := func(data []byte) io.Reader {
+			return sums.NewReader(bytes.NewReader(data), c.p.Filename, c.p.Size, c.p.Digest)
+		}
+		tests := []struct {
+			test string
+			r    io.Reader
+			want func(error) bool
+		}{
+			{
+				"connection that breaks", io.MultiReader(bytes.NewReader(c.zip[:len(c.zip)/2]), iotest.ErrReader(broken)),
+				func(err error) bool { return errors.Is(err, broken) },
+			},
+			{
+				"connection that breaks after the last byte", io.MultiReader(bytes.NewReader(c.zip), iotest.ErrReader(broken)),
+				func(err error) bool { return errors.Is(err, broken) },
+			},
+			{
+				"wrong content", verified(wrong),
+				func(err error) bool { return errors.As(err, &mismatch) },
+			},
+			{
+				"short content", verified(c.zip[:len(c.zip)-1]),
+				func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) },
+			},
+		}
+		for _, test := range tests {
+			s := sinkAt(t, c, dir)
+			if _, _, err := s.Put(t.Context(), c.p, test.r); !test.want(err) {
+				t.Errorf("%s: unexpected error %v", test.test, err)
+			}
+			checkSinkFiles(t, dir, map[string]string{})
+		}
+		// Nothing of that is in the way of the next run.
+		checkPut(t, sinkAt(t, c, dir), c, dir, false)
+		checkSinkFiles(t, dir, c.files)
+	})
+}
+
+func TestSinkIsInterrupted(t *testing.T) {
+	t.Parallel()
+	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		rest := bytes.NewReader(c.zip)
+		body := io.TeeReader(iotest.OneByteReader(rest), cancelAfter(100, cancel))
+		if _, _, err := sinkAt(t, c, dir).Put(ctx, c.p, body); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want context.Canceled", err)
+		}
+		if rest.Len() == 0 {
+			t.Error("everything was read all the same")
+		}
+		checkSinkFiles(t, dir, map[string]string{})
+	})
+}
+
+// cancelAfter is a writer that cancels when n bytes have come.
+func cancelAfter(n int, cancel context.CancelFunc) io.Writer {
+	return writerFunc(func(p []byte) (int, error) {
+		if n -= len(p); n <= 0 {
+			cancel()
+		}
+		return len(p), nil
+	})
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestSinksAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
+		const runs = 8
+		kept, errs := make([]bool, runs), make([]error, runs)
+		// No reader gives its first byte before all runs have looked and found
+		// nothing: that is what makes it a race.
+		var started, group sync.WaitGroup
+		started.Add(runs)
+		for i := range runs {
+			s := sinkAt(t, c, dir) // its own, as another process has
+			group.Go(func() {
+				body := bytes.NewReader(c.zip)
+				arrive := sync.OnceFunc(started.Done)
+				defer arrive() // a run that fails early must not stop the others
+				_, kept[i], errs[i] = s.Put(t.Context(), c.p, sinkReader(func(p []byte) (int, error) {
+					arrive()
+					started.Wait()
+					return body.Read(p)
+				}))
+			})
+		}
+		group.Wait()
+		wrote := 0
+		for i := range runs {
+			if errs[i] != nil {
+				t.Errorf("run %d: %v", i, errs[i])
+			}
+			if !kept[i] {
+				wrote++
+			}
+		}
+		if wrote != 1 {
+			t.Errorf("%d runs say that they wrote the package, want 1", wrote)
+		}
+		checkSinkFiles(t, dir, c.files)
+	})
+}
+
+type sinkReader func(p []byte) (int, error)
+
+func (f sinkReader) Read(p []byte) (int, error) { return f(p) }
+
+func TestSinkSweepsUpAfterKilledRuns(t *testing.T) {
+	t.Parallel()
+	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
+		path := filepath.Join(dir, filepath.FromSlash(c.place))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		litter := filepath.Join(filepath.Dir(path), ".tofu-oci-KILLED.tmp")
+		if err := os.WriteFile(litter, []byte("half"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		long := time.Now().Add(-48 * time.Hour)
+		if err := os.Chtimes(litter, long, long); err != nil {
+			t.Fatal(err)
+		}
+		checkPut(t, sinkAt(t, c, dir), c, dir, false)
+		checkSinkFiles(t, dir, c.files)
+	})
+}
+
+func TestSinkOfAFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, layout := range pull.Layouts() {
+		for _, dir := range []string{file, filepath.Join(file, "below"), ""} {
+			if s, err := pull.NewSink(layout, dir); err == nil || s != nil {
+				t.Errorf("%s sink of %q: %v, %v; want an error alone", layout, dir, s, err)
+			}
+		}
+	}
+}
+
+func TestLayouts(t *testing.T) {
+	t.Parallel()
+	for _, want := range pull.Layouts() {
+		if got, err := pull.ParseLayout(string(want)); got != want || err != nil {
+			t.Errorf("ParseLayout(%q) = %q, %v", want, got, err)
+		}
+		if s, err := pull.NewSink(want, t.TempDir()); err != nil || !strings.Contains(strings.ToLower(fmt.Sprintf("%T", s)), string(want)) {
+			t.Errorf("NewSink(%q) = %T, %v", want, s, err)
+		}
+	}
+	_, parseErr := pull.ParseLayout("tar")
+	_, newErr := pull.NewSink("tar", t.TempDir())
+	for _, err := range []error{parseErr, newErr} {
+		var syntax *provider.SyntaxError
+		if !errors.As(err, &syntax) || syntax.Problem != "must be one of zip, packed, unpacked" {
+			t.Errorf("error %v, want one that lists the layouts", err)
+		}
+	}
+}
