@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// run is the whole program but for the process around it.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	app := newApp(stdout, stderr)
+	args, err := interspersed(app, args)
+	if err == nil {
+		err = app.RunContext(ctx, args)
+	}
+	if err == nil {
+		return exitDone
+	}
+	if ctx.Err() != nil {
+		_, _ = fmt.Fprintln(stderr, "tofu-oci: interrupted; nothing half-written was left, run the same command again to go on")
+		return exitInterrupted
+	}
+	if failed, ok := errors.AsType[*itemsError](err); ok {
+		return failed.code // each item's error is printed already
+	}
+	_, _ = fmt.Fprint(stderr, explain(err))
+	return exitCode(err)
+}
+
+func newApp(stdout, stderr io.Writer) *cli.App {
+	app := &cli.App{
+		Name:    "tofu-oci",
+		Usage:   "bring OpenTofu providers into OCI registries, and out again, verified",
+		Version: version,
+		Description: strings.TrimSpace(`
+A SOURCE is [HOST/]NAMESPACE/TYPE[@CONSTRAINT], as in hashicorp/aws,
+hashicorp/aws@5.64.0 or 'hashicorp/aws@~> 5.0, != 5.10.0'. The default host is
+registry.opentofu.org. Without a constraint it means the newest release.
+
+A REPO is a repository template that makes an OCI repository's name of an
+address: ghcr.io/acme/providers/{namespace}/{type}, the same with ${namespace}
+as OpenTofu writes it, or oci-layout:DIR/{namespace}/{type} for an OCI image
+layout on disk. It may use {hostname}, {namespace} and {type}.
+
+Flags stand after the command, before or after its arguments.
+
+Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 some items failed and
+some were done, 4 verification failed or conflict, 5 not found,
+6 not authorized, 130 interrupted.`),
+		Commands:                  []*cli.Command{mirrorCommand(), pullCommand(), listCommand(), tofurcCommand()},
+		Writer:                    stdout,
+		ErrWriter:                 stderr,
+		HideHelpCommand:           true,
+		DisableSliceFlagSeparator: true,
+		ExitErrHandler:            func(*cli.Context, error) {},
+		OnUsageError:              usageError,
+		Action: func(c *cli.Context) error {
+			if name := c.Args().First(); name != "" {
+				return usagef("there is no command %q; see tofu-oci --help", name)
+			}
+			return cli.ShowAppHelp(c)
+		},
+	}
+	app.CommandNotFound = func(*cli.Context, string) {}
+	app.CustomAppHelpTemplate = asTemplate(appHelp(app))
+	for _, command := range app.Commands {
+		command.OnUsageError = usageError
+		command.CustomHelpTemplate = asTemplate(commandHelp(command))
+	}
+	return app
+}
+
+// usageError replaces the library's habit of printing the whole help.
+func usageError(c *cli.Context, err error, _ bool) error {
+	name := "tofu-oci"
+	if c.Command != nil && c.Command.Name != "" && c.Command.Name != name {
+		name += " " + c.Command.Name
+	}
+	return usagef("%w; see %s --help", err, name)
+}

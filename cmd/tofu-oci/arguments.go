@@ -1,0 +1,46 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// sources reads the SOURCE arguments.
+func sources(c *cli.Context) ([]provider.Requirement, error) {
+	if !c.Args().Present() {
+		return nil, usagef("name at least one SOURCE, such as hashicorp/null; see tofu-oci %s --help", c.Command.Name)
+	}
+	var requirements []provider.Requirement
+	for _, arg := range c.Args().Slice() {
+		r, err := provider.ParseRequirement(arg)
+		if err != nil {
+			return nil, err
+		}
+		requirements = append(requirements, r)
+	}
+	return requirements, nil
+}
+
+// repositoryTemplate reads --to or --from.
+func repositoryTemplate(c *cli.Context, flag string) (template.Template, error) {
+	text := c.String(flag)
+	if text == "" {
+		return template.Template{}, usagef("--%s is missing: write the repository template, such as --%s ghcr.io/acme/providers/{namespace}/{type} or --%s oci-layout:mirror/{namespace}/{type}", flag, flag, flag)
+	}
+	return template.Parse(text)
+}
+
+// platforms reads --platform.
+func platforms(c *cli.Context) ([]provider.Platform, error) {
+	var ps []provider.Platform
+	for _, text := range c.StringSlice("platform") {
+		p, err := provider.ParsePlatform(text)
+		if err != nil {
+			return nil, err
+		}
+		ps = append(ps, p)
+	}
+	return provider.SortPlatforms(ps), nil
+}

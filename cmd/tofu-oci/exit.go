@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// Exit codes, as the help documents them.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitPartly      = 3
+	exitUnverified  = 4
+	exitNotFound    = 5
+	exitDenied      = 6
+	exitInterrupted = 130
+)
+
+// usage is a mistake in the command line or the configuration.
+type usage struct{ text string }
+
+func (e *usage) Error() string { return e.text }
+
+func usagef(format string, args ...any) error { return &usage{fmt.Sprintf(format, args...)} }
+
+// exitCode maps what went wrong to a code. Wrong bytes come first: whatever else
+// an error is, that has to be seen.
+func exitCode(err error) int {
+	switch {
+	case err == nil:
+		return exitDone
+	case isA[*sums.MismatchError](err), isA[*sums.MissingError](err), isA[*sums.SyntaxError](err), isA[*sums.SizeError](err),
+		isA[*provider.IdentityError](err), isA[*publish.ConflictError](err), isA[*pull.ExistsError](err):
+		return exitUnverified
+	case isA[*usage](err), isA[*provider.SyntaxError](err), isA[*template.ReferenceError](err), isA[*cliconfig.SyntaxError](err):
+		return exitUsage
+	case errors.Is(err, provider.ErrDenied):
+		return exitDenied
+	case errors.Is(err, provider.ErrProviderNotFound), errors.Is(err, provider.ErrVersionNotFound),
+		errors.Is(err, artifact.ErrNoRepository), isA[*provider.PlatformError](err):
+		return exitNotFound
+	}
+	return exitFailed
+}
+
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// itemsError stands for the errors of items, which were printed as they came.
+type itemsError struct{ code int }
+
+func (e *itemsError) Error() string { return fmt.Sprintf("items failed (exit code %d)", e.code) }
+
+// itemsResult is the error of a run over several items: nil when none failed,
+// their common code when all failed alike.
+func itemsResult(done int, failed []error) error {
+	if len(failed) == 0 {
+		return nil
+	}
+	if done > 0 {
+		return &itemsError{exitPartly}
+	}
+	code := exitCode(failed[0])
+	for _, err := range failed[1:] {
+		if exitCode(err) != code {
+			code = exitFailed
+		}
+	}
+	return &itemsError{code}
+}

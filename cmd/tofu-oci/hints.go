@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// explain gives an error as it is printed: what was tried and what came back,
+// the place in a text at fault, and what to do.
+func explain(err error) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "tofu-oci: %v\n", err)
+	if e, ok := errors.AsType[*provider.SyntaxError](err); ok {
+		for line := range strings.Lines(e.Pointer() + "\n") {
+			text.WriteString("  " + line)
+		}
+	}
+	if h := hint(err); h != "" {
+		fmt.Fprintf(&text, "hint: %s\n", h)
+	}
+	return text.String()
+}
+
+// hint is the one table of what to do about an error. The first that fits
+// counts.
+func hint(err error) string {
+	for _, h := range hints {
+		if h.fits(err) {
+			return h.text
+		}
+	}
+	return ""
+}
+
+var hints = []struct {
+	fits func(error) bool
+	text string
+}{
+	{is[*publish.ConflictError], "a published version should never change; compare both sides with tofu-oci list, and use --force only if the repository's content is the wrong one"},
+	{is[*pull.ExistsError], "move it away, or choose another --dir"},
+	{mismatch, "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
+	{isImmutable, "the registry does not let tags change; publish all platforms of a version in one run, or allow tags of this repository to change"},
+	{isDenied, "log in to the registry (docker login, podman login or oras login write where tofu-oci reads), or set TF_TOKEN_… for an origin registry; some registries also answer so for a repository that does not exist"},
+	{isPlatform, "choose platforms with --platform OS_ARCH"},
+	{errorIs(provider.ErrVersionNotFound), "tofu-oci list shows which versions there are"},
+	{errorIs(artifact.ErrNoRepository), "check the repository template; some registries want a repository (ECR) or project (Harbor) to be created first"},
+	{errorIs(provider.ErrProviderNotFound), "check the address; its default host is " + string(provider.DefaultHost)},
+	{errorIs(syscall.ENOSPC), "free some space, or choose another directory (TMPDIR is where zips are kept on the way)"},
+	{errorIs(fs.ErrPermission), "check the permissions of the directory"},
+	{is[*artifact.FormatError], "the tag was not written by a provider publisher; docs/format.md describes what is expected"},
+	{unknownAuthority, "the server's certificate is signed by an authority that this machine does not know; give its certificate with --ca-file"},
+	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},
+	{is[*httpclient.ExhaustedError], "the server may be down or out of reach; check the host name, the proxy variables and the network"},
+}
+
+func is[E error](err error) bool { return isA[E](err) }
+
+func errorIs(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func isDenied(err error) bool   { return errors.Is(err, provider.ErrDenied) }
+func isPlatform(err error) bool { return isA[*provider.PlatformError](err) }
+
+func mismatch(err error) bool {
+	return isA[*sums.MismatchError](err) || isA[*sums.MissingError](err) || isA[*sums.SizeError](err) || isA[*provider.IdentityError](err)
+}
+
+// isImmutable knows the answers of registries that protect tags.
+func isImmutable(err error) bool {
+	e, ok := errors.AsType[*ocirepo.ResponseError](err)
+	if !ok {
+		return false
+	}
+	text := strings.ToLower(e.Code + " " + e.Message)
+	return strings.Contains(text, "immutable") || strings.Contains(text, "tagalreadyexists") || strings.Contains(text, "tag already exists")
+}

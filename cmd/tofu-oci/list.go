@@ -1,0 +1,75 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+func listCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "list",
+		Usage:     "show which versions of a provider there are, or what one version holds",
+		ArgsUsage: "SOURCE",
+		Description: strings.TrimSpace(`
+Lists versions, newest first; a constraint keeps the list to those that match.
+With one exact version: its platforms, digests, hashes and evidence. Without
+--from it asks the origin registry.
+
+Examples:
+   tofu-oci list hashicorp/aws
+   tofu-oci list 'hashicorp/aws@~> 5.0' --from ghcr.io/acme/providers/{namespace}/{type}
+   tofu-oci list hashicorp/null@3.2.4 --from oci-layout:mirror/{namespace}/{type} --output json`),
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: the origin registry)"},
+		}, append(networkFlags(), outputFlags()...)...),
+		OnUsageError: usageError,
+		Action:       list,
+	}
+}
+
+func list(c *cli.Context) error {
+	wanted, err := sources(c)
+	if err != nil {
+		return err
+	}
+	if len(wanted) > 1 {
+		return usagef("list takes one SOURCE, not %d", len(wanted))
+	}
+	out, err := newOutput(c)
+	if err != nil {
+		return err
+	}
+	conn, err := connect(c, out)
+	if err != nil {
+		return err
+	}
+	var src provider.Source = conn.origin()
+	if c.IsSet("from") {
+		from, err := repositoryTemplate(c, "from")
+		if err != nil {
+			return err
+		}
+		src = conn.mirrored(from)
+	}
+	r := wanted[0]
+	if v, exact := r.Constraint.Exact(); exact {
+		release, err := src.Release(c.Context, r.Address, v)
+		if err != nil {
+			return err
+		}
+		return out.listRelease(release)
+	}
+	versions, err := src.Versions(c.Context, r.Address)
+	if err != nil {
+		return err
+	}
+	if !r.Constraint.IsZero() {
+		if versions, err = r.Select(versions, 0); err != nil {
+			return err
+		}
+	}
+	return out.listVersions(r.Address, versions)
+}

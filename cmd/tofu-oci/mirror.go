@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+func mirrorCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "mirror",
+		Usage:     "copy released providers from their origin registry into OCI repositories",
+		ArgsUsage: "SOURCE...",
+		Description: strings.TrimSpace(`
+Takes each release with its SHA256SUMS, signature and keys from its origin
+registry, checks the zips against them, and puts it where an oci_mirror of
+OpenTofu finds it. What the repository has already is neither downloaded nor
+asked for again, and other bytes for a version that is there are refused.
+
+Examples:
+   # the newest release, all platforms
+   tofu-oci mirror hashicorp/null --to ghcr.io/acme/providers/{namespace}/{type}
+
+   # the three newest releases of a range, for two platforms
+   tofu-oci mirror 'hashicorp/aws@~> 5.0' --latest 3 --platform linux_amd64 \
+      --platform darwin_arm64 --to registry.example.com/tofu/{namespace}/{type}
+
+   # into a directory, to carry over to an air-gapped site
+   tofu-oci mirror hashicorp/null hashicorp/time --to oci-layout:mirror/{namespace}/{type}
+
+   # see what would be done
+   tofu-oci mirror hashicorp/aws --to registry.example.com/{namespace}/{type} --dry-run`),
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` to put the releases in"},
+			&cli.StringSliceFlag{Name: "platform", Usage: "only `OS_ARCH`, such as linux_amd64 (repeatable; default: all that the release has)"},
+			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that match"},
+			&cli.BoolFlag{Name: "all", Usage: "all versions that match"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "compare only, send nothing"},
+			&cli.BoolFlag{Name: "no-h1", Usage: "leave out h1 hashes that the origin does not state, instead of computing them"},
+			&cli.BoolFlag{Name: "recheck", Usage: "ask the origin for checksums also where everything is there, to find versions that were republished with other bytes"},
+			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
+			&cli.StringFlag{Name: "source-url", Usage: "`URL` for org.opencontainers.image.source, which GHCR links packages by (default: the CI's repository)"},
+		}, append(networkFlags(), outputFlags()...)...),
+		OnUsageError: usageError,
+		Action:       mirror,
+	}
+}
+
+func mirror(c *cli.Context) error {
+	wanted, err := sources(c)
+	if err != nil {
+		return err
+	}
+	to, err := repositoryTemplate(c, "to")
+	if err != nil {
+		return err
+	}
+	options, count, err := mirrorOptions(c)
+	if err != nil {
+		return err
+	}
+	if err := publish.CheckTargets(to, addresses(wanted)); err != nil {
+		return usagef("--to: %v", err)
+	}
+	out, err := newOutput(c)
+	if err != nil {
+		return err
+	}
+	conn, err := connect(c, out)
+	if err != nil {
+		return err
+	}
+	options.Progress = out.progress()
+	m := mirroring{conn: conn, origin: conn.origin(), to: to, options: options, out: out}
+	for _, r := range wanted {
+		m.source(c.Context, r, count)
+	}
+	return out.finish()
+}
+
+// mirrorOptions reads the flags; count is how many versions a SOURCE means.
+func mirrorOptions(c *cli.Context) (o publish.Options, count int, err error) {
+	if o.Platforms, err = platforms(c); err != nil {
+		return o, 0, err
+	}
+	count = 1
+	switch {
+	case c.Bool("all") && c.IsSet("latest"):
+		return o, 0, usagef("--all and --latest contradict each other")
+	case c.Bool("all"):
+		count = 0
+	case c.IsSet("latest"):
+		if count = c.Int("latest"); count < 1 {
+			return o, 0, usagef("--latest %d: must be at least 1", count)
+		}
+	}
+	o.SourceURL = c.String("source-url")
+	if o.SourceURL == "" {
+		o.SourceURL = sourceURLFromCI(os.Getenv)
+	}
+	o.NoH1, o.Recheck, o.Force, o.DryRun = c.Bool("no-h1"), c.Bool("recheck"), c.Bool("force"), c.Bool("dry-run")
+	o.Concurrency = c.Int("concurrency")
+	return o, count, nil
+}
+
+// sourceURLFromCI knows the repository that GitHub's and GitLab's CI run for.
+func sourceURLFromCI(env func(string) string) string {
+	if server, repository := env("GITHUB_SERVER_URL"), env("GITHUB_REPOSITORY"); server != "" && repository != "" {
+		return server + "/" + repository
+	}
+	return env("CI_PROJECT_URL")
+}
+
+type mirroring struct {
+	conn    *connection
+	origin  provider.Source
+	to      template.Template
+	options publish.Options
+	out     *output
+}
+
+// source mirrors the versions of one SOURCE; each is an item of its own.
+func (m *mirroring) source(ctx context.Context, r provider.Requirement, count int) {
+	repo, err := m.conn.repository(m.to, r.Address)
+	if err != nil {
+		m.out.failed(r.Address, "", err)
+		return
+	}
+	versions, err := m.origin.Versions(ctx, r.Address)
+	if err == nil {
+		versions, err = r.Select(versions, count)
+	}
+	if err != nil {
+		m.out.failed(r.Address, r.Constraint.String(), err)
+		return
+	}
+	for _, v := range versions {
+		if ctx.Err() != nil {
+			return
+		}
+		result, err := publish.Release(ctx, m.origin, repo, r.Address, v, m.options)
+		if err != nil {
+			m.out.failed(r.Address, v.String(), err)
+			continue
+		}
+		m.out.mirrored(repo.String(), result, m.options.DryRun)
+	}
+}
+
+func addresses(wanted []provider.Requirement) []provider.Address {
+	var as []provider.Address
+	for _, r := range wanted {
+		as = append(as, r.Address)
+	}
+	return as
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Values of --output.
+const (
+	outputText = "text"
+	outputJSON = "json"
+)
+
+func outputFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "output", Value: outputText, Usage: "`FORMAT` of the result on stdout: text or json"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress on stderr, only errors"},
+	}
+}
+
+// output prints: results on stdout, everything else on stderr.
+type output struct {
+	stdout, stderr io.Writer
+	json, quiet    bool
+
+	mu      sync.Mutex
+	results []item
+	errors  []error
+	bars    *bars
+}
+
+func newOutput(c *cli.Context) (*output, error) {
+	format := c.String("output")
+	if format != outputText && format != outputJSON {
+		return nil, usagef("--output %s: must be text or json", format)
+	}
+	o := &output{stdout: c.App.Writer, stderr: c.App.ErrWriter, json: format == outputJSON, quiet: c.Bool("quiet")}
+	if f, ok := o.stderr.(*os.File); ok && !o.quiet && term.IsTerminal(int(f.Fd())) {
+		o.bars = newBars(f)
+		o.stderr = o.bars
+	}
+	return o, nil
+}
+
+// item is one result or error as --output json shows it; docs/cli.md documents
+// the fields.
+type item struct {
+	Provider   string        `json:"provider"`
+	Version    string        `json:"version,omitempty"`
+	Status     string        `json:"status"`
+	DryRun     bool          `json:"dry_run,omitempty"`
+	Repository string        `json:"repository,omitempty"`
+	Tag        string        `json:"tag,omitempty"`
+	Digest     string        `json:"digest,omitempty"`
+	Packages   []packageItem `json:"packages,omitempty"`
+	Error      *errorItem    `json:"error,omitempty"`
+}
+
+type packageItem struct {
+	Platform string `json:"platform"`
+	Filename string `json:"filename"`
+	Digest   string `json:"digest"`
+	Size     int64  `json:"size"`
+	H1       string `json:"h1,omitempty"`
+	// Action is what was done: "pushed", "present", "pulled", "kept"; empty in
+	// lists.
+	Action string `json:"action,omitempty"`
+	// Path is where a pulled package is.
+	Path string `json:"path,omitempty"`
+	// Sums tells whether a SHA256SUMS document lists the zip.
+	Sums *bool `json:"sums,omitempty"`
+}
+
+type errorItem struct {
+	Message  string `json:"message"`
+	Hint     string `json:"hint,omitempty"`
+	ExitCode int    `json:"exit_code"`
+}
+
+// failed reports the error of an item and goes on.
+func (o *output) failed(a provider.Address, version string, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.errors = append(o.errors, err)
+	o.results = append(o.results, item{
+		Provider: a.String(), Version: version, Status: "failed",
+		Error: &errorItem{Message: err.Error(), Hint: hint(err), ExitCode: exitCode(err)},
+	})
+	_, _ = fmt.Fprint(o.stderr, explain(err))
+}
+
+// done reports an item that succeeded; text is its form for people.
+func (o *output) done(i item, text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.results = append(o.results, i)
+	if !o.json {
+		_, _ = io.WriteString(o.above(), text)
+	}
+}
+
+// above is where results go while progress bars may be on the screen.
+func (o *output) above() io.Writer {
+	if f, ok := o.stdout.(*os.File); ok && o.bars != nil && term.IsTerminal(int(f.Fd())) {
+		return o.bars
+	}
+	return o.stdout
+}
+
+// finish ends the progress display, prints the JSON object, and gives the error
+// of the whole run.
+func (o *output) finish() error {
+	if o.bars != nil {
+		o.bars.Wait()
+	}
+	if o.json {
+		if err := o.printJSON(struct {
+			Results []item `json:"results"`
+		}{o.results}); err != nil {
+			return err
+		}
+	}
+	return itemsResult(len(o.results)-len(o.errors), o.errors)
+}
+
+func (o *output) printJSON(v any) error {
+	encoder := json.NewEncoder(o.stdout)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}
+
+// note prints a line of progress.
+func (o *output) note(format string, args ...any) {
+	if !o.quiet {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		_, _ = fmt.Fprintf(o.stderr, format+"\n", args...)
+	}
+}
+
+// retried shows that a request is sent again, and why: a slow mirror run has to
+// explain itself.
+func (o *output) retried(r httpclient.Retry) {
+	o.note("retrying %s %s in %s (try %d of %d): %v", r.Method, r.URL, r.Wait.Round(time.Millisecond), r.Attempt+1, r.Of, r.Cause)
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+)
+
+func pullCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "pull",
+		Usage:     "fetch providers from OCI repositories into a directory, verified",
+		ArgsUsage: "SOURCE...",
+		Description: strings.TrimSpace(`
+Finds the version's tag and the platform's manifest, holds the zip's name and
+digest against the SHA256SUMS that the artifact carries, and writes the zip or
+its contents. Nothing that does not match gets a final name. What is there and
+right is left alone, what is there and differs is an error.
+
+Layouts of --dir:
+   zip       DIR/FILE.zip
+   packed    a filesystem_mirror of zips: DIR/HOST/NAMESPACE/TYPE/FILE.zip
+   unpacked  a filesystem_mirror or plugin cache: DIR/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/
+
+Examples:
+   # this machine's zip
+   tofu-oci pull hashicorp/null@3.2.4 --from ghcr.io/acme/providers/{namespace}/{type} --dir .
+
+   # a filesystem_mirror for two platforms, out of a layout on a stick
+   tofu-oci pull hashicorp/null hashicorp/time --layout packed --platform linux_amd64 \
+      --platform windows_amd64 --from oci-layout:/media/stick/{namespace}/{type} --dir mirror`),
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to fetch from"},
+			&cli.StringSliceFlag{Name: "platform", Usage: "`OS_ARCH`, such as linux_amd64 (repeatable; default: this machine's)"},
+			&cli.StringFlag{Name: "dir", Usage: "`DIRECTORY` to write to; made when it is not there"},
+			&cli.StringFlag{Name: "layout", Value: string(pull.LayoutZip), Usage: "`LAYOUT` of the directory: zip, packed or unpacked"},
+		}, append(networkFlags(), outputFlags()...)...),
+		OnUsageError: usageError,
+		Action:       pullAction,
+	}
+}
+
+func pullAction(c *cli.Context) error {
+	wanted, err := sources(c)
+	if err != nil {
+		return err
+	}
+	from, err := repositoryTemplate(c, "from")
+	if err != nil {
+		return err
+	}
+	if c.String("dir") == "" {
+		return usagef("--dir is missing: name the directory to write to, such as --dir .")
+	}
+	layout, err := pull.ParseLayout(c.String("layout"))
+	if err != nil {
+		return usagef("--layout: %v", err)
+	}
+	sink, err := pull.NewSink(layout, c.String("dir"))
+	if err != nil {
+		return usagef("--dir: %v", err)
+	}
+	options := pull.Options{Concurrency: c.Int("concurrency")}
+	if options.Platforms, err = platforms(c); err != nil {
+		return err
+	}
+	out, err := newOutput(c)
+	if err != nil {
+		return err
+	}
+	conn, err := connect(c, out)
+	if err != nil {
+		return err
+	}
+	options.Progress = out.progress()
+	src := conn.mirrored(from)
+	for _, r := range wanted {
+		v, results, err := pullSource(c.Context, src, sink, r, options)
+		if err != nil {
+			out.failed(r.Address, v, err)
+			continue
+		}
+		out.pulled(r.Address, v, results)
+	}
+	return out.finish()
+}
+
+// pullSource pulls the newest version that a SOURCE means. Where it names just
+// one, no list of versions is asked for.
+func pullSource(ctx context.Context, src provider.Source, sink pull.Sink, r provider.Requirement, o pull.Options) (string, []pull.Result, error) {
+	v, exact := r.Constraint.Exact()
+	if !exact {
+		versions, err := src.Versions(ctx, r.Address)
+		if err == nil {
+			versions, err = r.Select(versions, 1)
+		}
+		if err != nil {
+			return r.Constraint.String(), nil, err
+		}
+		v = versions[0]
+	}
+	results, err := pull.Release(ctx, src, sink, r.Address, v, o)
+	return v.String(), results, err
+}

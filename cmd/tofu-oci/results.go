@@ -1,0 +1,150 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+)
+
+// mirrored reports a release that is in the repository.
+func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
+	i := item{
+		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: dryRun,
+		Repository: repository, Tag: r.Tag, Digest: r.Digest.String(),
+	}
+	status := i.Status
+	if dryRun && r.Status != publish.Unchanged {
+		status = "would be " + status
+	}
+	text := fmt.Sprintf("%s %s %s %s:%s", r.Address, r.Version, status, repository, r.Tag)
+	if r.Digest != "" {
+		text += "@" + r.Digest.String()
+	}
+	if r.Moved > 0 {
+		text += fmt.Sprintf(" (merged with another run's work %d times)", r.Moved)
+	}
+	lines := &strings.Builder{}
+	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
+	for _, p := range r.Packages {
+		action := "present"
+		if p.Sent {
+			action = "pushed"
+		}
+		if dryRun {
+			action = ""
+		}
+		i.Packages = append(i.Packages, describe(p.Package, action))
+		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", p.Package.Platform, action, size(p.Package.Size), p.Package.Filename)
+	}
+	_ = table.Flush()
+	o.done(i, text+"\n"+lines.String())
+}
+
+// pulled reports the packages of a release that are in the directory.
+func (o *output) pulled(a provider.Address, version string, results []pull.Result) {
+	i := item{Provider: a.String(), Version: version, Status: "pulled"}
+	lines := &strings.Builder{}
+	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
+	for _, r := range results {
+		action, sums := "pulled", "sums ok"
+		if r.Kept {
+			action = "kept"
+		}
+		if !r.Sums {
+			sums = "no sums"
+		}
+		p := describe(r.Package, action)
+		p.Path, p.Sums = r.Path, &r.Sums
+		i.Packages = append(i.Packages, p)
+		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", r.Package.Platform, action, sums, r.Path)
+	}
+	_ = table.Flush()
+	o.done(i, fmt.Sprintf("%s %s\n%s", a, version, lines))
+}
+
+// listVersions prints versions, newest first.
+func (o *output) listVersions(a provider.Address, versions []provider.Version) error {
+	names := []string{}
+	for _, v := range versions {
+		names = append(names, v.String())
+	}
+	if o.json {
+		return o.printJSON(struct {
+			Provider string   `json:"provider"`
+			Versions []string `json:"versions"`
+		}{a.String(), names})
+	}
+	for _, name := range names {
+		_, _ = fmt.Fprintln(o.stdout, name)
+	}
+	return nil
+}
+
+type evidenceItem struct {
+	Name      string `json:"name"`
+	MediaType string `json:"media_type"`
+	Size      int    `json:"size"`
+	// Platform is empty for evidence about the whole release.
+	Platform string `json:"platform,omitempty"`
+}
+
+// listRelease prints what a version holds.
+func (o *output) listRelease(r provider.Release) error {
+	var packages []packageItem
+	evidence := []evidenceItem{}
+	for _, a := range r.Attachments {
+		evidence = append(evidence, evidenceItem{a.Name, a.MediaType, len(a.Bytes), ""})
+	}
+	for _, p := range r.Packages {
+		packages = append(packages, describe(p, ""))
+		for _, a := range p.Attachments {
+			evidence = append(evidence, evidenceItem{a.Name, a.MediaType, len(a.Bytes), p.Platform.String()})
+		}
+	}
+	if o.json {
+		return o.printJSON(struct {
+			Provider  string         `json:"provider"`
+			Version   string         `json:"version"`
+			Tag       string         `json:"tag"`
+			Protocols []string       `json:"protocols,omitempty"`
+			Packages  []packageItem  `json:"packages"`
+			Evidence  []evidenceItem `json:"evidence"`
+		}{r.Address.String(), r.Version.String(), artifact.Tag(r.Version), r.Protocols, packages, evidence})
+	}
+	_, _ = fmt.Fprintf(o.stdout, "%s %s\n", r.Address, r.Version)
+	if len(r.Protocols) > 0 {
+		_, _ = fmt.Fprintf(o.stdout, "protocols %s\n", strings.Join(r.Protocols, ", "))
+	}
+	table := tabwriter.NewWriter(o.stdout, 0, 0, 2, ' ', 0)
+	for _, p := range packages {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", p.Platform, p.Filename, size(p.Size), p.Digest, p.H1)
+	}
+	for _, e := range evidence {
+		_, _ = fmt.Fprintf(table, "evidence\t%s\t%s\t%s\t%s\n", e.Name, size(int64(e.Size)), e.MediaType, e.Platform)
+	}
+	return table.Flush()
+}
+
+func describe(p provider.Package, action string) packageItem {
+	return packageItem{
+		Platform: p.Platform.String(), Filename: p.Filename, Digest: p.Digest.String(), Size: p.Size, H1: p.H1, Action: action,
+	}
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n < 0:
+		return "size unknown"
+	case n < 1000:
+		return fmt.Sprintf("%d B", n)
+	case n < 1000*1000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1000)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1000/1000)
+}
