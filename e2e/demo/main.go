@@ -1,0 +1,141 @@
+// Command demo shows the whole road on this machine alone: it builds a real
+// provider for four platforms, serves it from a small origin registry on
+// loopback, mirrors it into an OCI image layout, and pulls it out again.
+//
+// It prints every tofu-oci command that it runs, with its real output.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// dir is where everything goes, below the project's root.
+const dir = "demo"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := demo(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+func demo(ctx context.Context) error {
+	began := time.Now()
+	// 1. The project's root is where paths are relative to, as a user would have it.
+	root, err := filepath.Abs("..")
+	if err != nil {
+		return err
+	}
+	if err := os.Chdir(root); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	// 2. An origin registry with a real provider.
+	stop, err := origin(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	// 3. The road.
+	const (
+		layout = "oci-layout:./demo/mirror/{namespace}/{type}"
+		common = " --config demo/tofurc --ca-file demo/ca.pem"
+	)
+	for _, step := range []struct{ why, command string }{
+		{"Mirror the newest release, all platforms, into an OCI image layout", "mirror hashicorp/time --to " + layout + common},
+		{"Again: nothing is downloaded or written", "mirror hashicorp/time --to " + layout + common},
+		{"Which versions are there", "list hashicorp/time --from " + layout},
+		{"What the version holds", "list hashicorp/time@" + fixture.TimeVersion + " --from " + layout},
+		{"Pull this machine's zip, checked against the mirrored SHA256SUMS", "pull hashicorp/time --from " + layout + " --dir demo/zip" + here()},
+		{"A filesystem_mirror of zips for all platforms", "pull hashicorp/time --from " + layout + " --dir demo/packed --layout packed" + all()},
+		{"A filesystem_mirror of directories", "pull hashicorp/time --from " + layout + " --dir demo/unpacked --layout unpacked" + here()},
+		{"What OpenTofu needs to install from a registry that was filled like this", "tofurc ghcr.io/acme/providers/{namespace}/{type}"},
+	} {
+		if err := run(ctx, step.why, step.command); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("Done in %s. Everything is in ./%s; make clean removes it.\n", time.Since(began).Round(100*time.Millisecond), dir)
+	return nil
+}
+
+var demoPlatforms = []provider.Platform{{OS: "darwin", Arch: "arm64"}, {OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"}, {OS: "windows", Arch: "amd64"}}
+
+// here asks for a platform that the demonstration has, whatever this machine is.
+func here() string {
+	for _, p := range demoPlatforms {
+		if p == provider.CurrentPlatform() {
+			return ""
+		}
+	}
+	return " --platform linux_amd64"
+}
+
+func all() string {
+	var flags strings.Builder
+	for _, p := range demoPlatforms {
+		flags.WriteString(" --platform " + p.String())
+	}
+	return flags.String()
+}
+
+// origin builds the provider and serves it.
+func origin(ctx context.Context) (stop func(), err error) {
+	fmt.Printf("Building hashicorp/time %s for %d platforms, and an origin registry on loopback that serves it …\n\n", fixture.TimeVersion, len(demoPlatforms))
+	module, err := filepath.Abs(filepath.Join("e2e", "tools", "time"))
+	if err != nil {
+		return nil, err
+	}
+	release, err := fixture.TimeRelease(ctx, module, filepath.Join(dir, "origin"), demoPlatforms...)
+	if err != nil {
+		return nil, err
+	}
+	registry := origintest.New(origintest.Options{})
+	if err := registry.Add(ctx, release); err != nil {
+		return nil, err
+	}
+	ca, err := testca.New()
+	if err != nil {
+		return nil, err
+	}
+	url, stop, err := fixture.Serve(ca, registry)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ca.pem"), ca.PEM(), 0o600); err != nil {
+		return nil, err
+	}
+	return stop, os.WriteFile(filepath.Join(dir, "tofurc"), []byte(fixture.CLIConfig(url)), 0o600)
+}
+
+// run prints and runs one command.
+func run(ctx context.Context, why, command string) error {
+	fmt.Printf("# %s\n$ tofu-oci %s\n", why, command)
+	binary := os.Getenv("TOFU_OCI")
+	if binary == "" {
+		binary = filepath.Join("bin", "tofu-oci")
+	}
+	cmd := exec.CommandContext(ctx, binary, strings.Fields(command)...) //nolint:gosec // the project's own program
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stdout
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("tofu-oci %s: %w", command, err)
+	}
+	fmt.Println()
+	return nil
+}
