@@ -74,7 +74,7 @@ func makeWorld(dir string) (err error) {
 
 // serveOrigin serves the release as registry.opentofu.org would, and gives a
 // CLI configuration that says where it is.
-func serveOrigin(t *testing.T, o origintest.Options, releases ...origintest.Release) (origin *origintest.Origin, config string) {
+func serveOrigin(t testing.TB, o origintest.Options, releases ...origintest.Release) (origin *origintest.Origin, config string) {
 	t.Helper()
 	origin = origintest.New(o)
 	for _, r := range releases {

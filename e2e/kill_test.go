@@ -1,0 +1,168 @@
+package e2e_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// killSeeds is how many runs are killed, into each kind of repository.
+const killSeeds = 12
+
+// killed is a release of enough small zips that a run has many steps to be
+// killed at, and the digest of each by its file name.
+func killed(t *testing.T) (origintest.Release, map[string]digest.Digest) {
+	t.Helper()
+	random := rand.NewChaCha8([32]byte{1})
+	release := origintest.Release{Namespace: "acme", Type: "kill", Version: "1.0.0", Archives: map[provider.Platform]origintest.Archive{}}
+	digests := map[string]digest.Digest{}
+	for i := range 6 {
+		var content bytes.Buffer
+		archive := zip.NewWriter(&content)
+		entry, err := archive.CreateHeader(&zip.FileHeader{Name: "terraform-provider-kill_v1.0.0", Method: zip.Store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.CopyN(entry, random, 2<<20); err != nil {
+			t.Fatal(err)
+		}
+		if err := archive.Close(); err != nil {
+			t.Fatal(err)
+		}
+		p := provider.Platform{OS: "plan9", Arch: fmt.Sprintf("arch%d", i)}
+		release.Archives[p] = origintest.Archive{Bytes: content.Bytes()}
+		digests[fmt.Sprintf("terraform-provider-kill_1.0.0_%s.zip", p)] = digest.FromBytes(content.Bytes())
+	}
+	return release, digests
+}
+
+// TestKilledRuns kills mirror and pull at random moments. Whenever that is, no
+// tag lacks a part of its graph, no file at a final path has wrong bytes, and
+// the next run completes.
+func TestKilledRuns(t *testing.T) {
+	t.Parallel()
+	release, digests := killed(t)
+	_, config := serveOrigin(t, origintest.Options{}, release)
+	host := startRegistry(t)
+	within := duration(t, "mirror", "acme/kill", "--to", host+"/undisturbed/{type}", "--config", config, "--ca-file", world.caFile)
+	t.Logf("runs are killed within %s", within)
+	for _, kind := range []string{"layout", "registry"} {
+		for seed := range killSeeds {
+			t.Run(fmt.Sprintf("%s/%d", kind, seed), func(t *testing.T) {
+				repository := fmt.Sprintf("%s/kill%d/{type}", host, seed)
+				if kind == "layout" {
+					repository = "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{type}"
+				}
+				random := rand.New(rand.NewPCG(uint64(seed), 2))
+				// 1. A mirror run is killed; the tag is there and whole, or not there.
+				mirror := []string{"mirror", "acme/kill", "--to", repository, "--config", config, "--ca-file", world.caFile, "--quiet"}
+				kill(t, random.Int64N(int64(within)), mirror...)
+				tagged := versions(t, repository)
+				if len(tagged) > 0 {
+					pullAll(t, repository, t.TempDir(), digests)
+				}
+				// 2. The next run completes.
+				run(t, programs.tofuOCI, mirror...)
+				// 3. A pull run is killed; what has its final name is right.
+				dir := t.TempDir()
+				kill(t, random.Int64N(int64(within)), pullArgs(repository, dir)...)
+				checkFiles(t, dir, digests)
+				// 4. The next one completes.
+				pullAll(t, repository, dir, digests)
+			})
+		}
+	}
+}
+
+// duration is how long a run takes that nobody kills.
+func duration(t *testing.T, args ...string) time.Duration {
+	t.Helper()
+	began := time.Now()
+	run(t, programs.tofuOCI, args...)
+	return time.Since(began)
+}
+
+// kill runs tofu-oci for some nanoseconds.
+func kill(t *testing.T, after int64, args ...string) {
+	t.Helper()
+	cmd := command(t, programs.tofuOCI, args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(time.Duration(after), func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	_ = cmd.Wait() // killed, or faster than that: both are fine
+}
+
+// versions lists what is tagged; a repository that is not there has nothing.
+func versions(t *testing.T, repository string) []string {
+	t.Helper()
+	cmd := command(t, programs.tofuOCI, "list", "acme/kill", "--from", repository, "--ca-file", world.caFile, "--output", "json")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		if cmd.ProcessState.ExitCode() == 5 {
+			return nil
+		}
+		t.Fatalf("the repository cannot be read: %v\n%s", err, &stderr)
+	}
+	var listed struct{ Versions []string }
+	if err := json.Unmarshal(stdout.Bytes(), &listed); err != nil {
+		t.Fatal(err)
+	}
+	return listed.Versions
+}
+
+func pullArgs(repository, dir string) []string {
+	args := []string{"pull", "acme/kill@1.0.0", "--from", repository, "--dir", dir, "--ca-file", world.caFile, "--quiet"}
+	for i := range 6 {
+		args = append(args, "--platform", fmt.Sprintf("plan9_arch%d", i))
+	}
+	return args
+}
+
+// pullAll pulls every platform, which reads and checks the whole graph.
+func pullAll(t *testing.T, repository, dir string, digests map[string]digest.Digest) {
+	t.Helper()
+	run(t, programs.tofuOCI, pullArgs(repository, dir)...)
+	if found := checkFiles(t, dir, digests); found != len(digests) {
+		t.Errorf("%d files are there, not %d", found, len(digests))
+	}
+}
+
+// checkFiles wants every zip with a final name to be the right one.
+func checkFiles(t *testing.T, dir string, digests map[string]digest.Digest) (found int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasSuffix(path, ".tmp") {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		found++
+		if digest.FromBytes(content) != digests[entry.Name()] {
+			t.Errorf("%s has wrong bytes", path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
