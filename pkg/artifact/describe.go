@@ -27,7 +27,7 @@ func describe(doc document) string {
 	case isIndex && doc.ArtifactType == "" && hasPlatforms(doc):
 		return "a multi-platform container image (an index without an artifact type)"
 	case isIndex && doc.MediaType == ocispec.MediaTypeImageIndex:
-		return fmt.Sprintf("an index of artifact type %q", doc.ArtifactType)
+		return fmt.Sprintf("an index of artifact type %q", clip(doc.ArtifactType))
 	case doc.MediaType == ocispec.MediaTypeImageManifest:
 		return fmt.Sprintf("an image manifest of artifact type %q", artifactTypeOf(doc))
 	case doc.MediaType == "":
@@ -57,9 +57,8 @@ func hasPlatforms(doc document) bool {
 // clip keeps text of others short in our messages.
 func clip(s string) string {
 	const most = 100
-	s = strings.ToValidUTF8(s, "�")
 	if len(s) > most {
-		return s[:most] + "…"
+		s = s[:most] + "…"
 	}
-	return s
+	return strings.ToValidUTF8(s, "�")
 }

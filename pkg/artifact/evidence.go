@@ -16,7 +16,7 @@ const (
 
 // layerOrder is the order of attachments in a manifest. A signature appears
 // once: packages' own attachments and shared ones are sorted apart.
-var layerOrder = []string{MediaTypeSums, MediaTypeSignature, MediaTypeKeys, MediaTypeSPDX, MediaTypeInToto}
+var layerOrder = []string{MediaTypeSums, MediaTypeSignature, MediaTypeKeys, MediaTypeSPDX, MediaTypeCycloneDX, MediaTypeInToto}
 
 // inOrder sorts attachments as layers stand: by kind, then by name.
 func inOrder(as []provider.Attachment) []provider.Attachment {

@@ -20,6 +20,9 @@ type Options struct {
 	// org.opencontainers.image.source on the index and on each manifest: GHCR
 	// links packages to repositories by it. Empty: left out.
 	SourceURL string
+	// Annotations are added to the index. Those that the format defines itself
+	// win.
+	Annotations map[string]string
 }
 
 // Blob is content that is small enough for memory, with its descriptor.
@@ -92,7 +95,11 @@ func packManifest(p provider.Package, shared []provider.Attachment, o Options, b
 	if o.SourceURL != "" {
 		manifest.Annotations = map[string]string{ocispec.AnnotationSource: o.SourceURL}
 	}
+	sumsLayers := 0
 	for _, a := range slices.Concat(inOrder(p.Attachments), inOrder(shared)) {
+		if a.MediaType == MediaTypeSums {
+			sumsLayers++
+		}
 		if err := provider.CheckFilename(a.Name); err != nil {
 			return Blob{}, err
 		}
@@ -103,6 +110,9 @@ func packManifest(p provider.Package, shared []provider.Attachment, o Options, b
 		blobs[d.Digest] = Blob{d, a.Bytes}
 		d.Annotations = map[string]string{ocispec.AnnotationTitle: a.Name}
 		manifest.Layers = append(manifest.Layers, d)
+	}
+	if sumsLayers > 1 {
+		return Blob{}, fmt.Errorf("%d attachments of type %s, where a manifest may have one", sumsLayers, MediaTypeSums)
 	}
 	return marshal(manifest, ocispec.MediaTypeImageManifest, TypeTarget)
 }
@@ -142,10 +152,10 @@ func targetDescriptor(p provider.Package, manifest ocispec.Descriptor) ocispec.D
 }
 
 func indexAnnotations(r provider.Release, o Options) map[string]string {
-	annotations := map[string]string{
-		ocispec.AnnotationVersion: r.Version.String(),
-		AnnotationProvider:        r.Address.ASCII(),
-	}
+	annotations := map[string]string{}
+	maps.Copy(annotations, o.Annotations)
+	annotations[ocispec.AnnotationVersion] = r.Version.String()
+	annotations[AnnotationProvider] = r.Address.ASCII()
 	if o.SourceURL != "" {
 		annotations[ocispec.AnnotationSource] = o.SourceURL
 	}

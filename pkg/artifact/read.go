@@ -110,7 +110,7 @@ func ParseIndex(data []byte) (Index, error) {
 		}
 	}
 	if len(index.Targets) == 0 {
-		return Index{}, formatError("is an index without any manifest of artifact type %s", TypeTarget)
+		return Index{}, formatError("is an index without any manifest of artifact type %s for a known platform", TypeTarget)
 	}
 	slices.SortStableFunc(index.Targets, func(a, b Target) int { return a.Platform.Compare(b.Platform) })
 	for i, t := range index.Targets[1:] {
@@ -121,15 +121,21 @@ func ParseIndex(data []byte) (Index, error) {
 	return index, nil
 }
 
-// parseTarget reads an entry of an index; it is usable by OpenTofu's rules when
-// artifact type, media type and platform are right.
+// parseTarget reads an entry of an index. By OpenTofu's rules other artifact
+// types, versions of operating systems and unknown platforms are passed over,
+// but what claims to be a package has to be a manifest for some platform.
 func parseTarget(d ocispec.Descriptor) (t Target, usable bool, err error) {
-	if d.ArtifactType != TypeTarget || d.MediaType != ocispec.MediaTypeImageManifest || d.Platform == nil || d.Platform.OSVersion != "" {
+	switch {
+	case d.ArtifactType != TypeTarget:
 		return Target{}, false, nil
+	case d.MediaType != ocispec.MediaTypeImageManifest:
+		return Target{}, false, formatError("lists a package of media type %q, not %s", clip(d.MediaType), ocispec.MediaTypeImageManifest)
+	case d.Platform == nil:
+		return Target{}, false, formatError("lists a package without a platform")
 	}
 	p, err := provider.ParsePlatform(d.Platform.OS + "_" + d.Platform.Architecture)
-	if err != nil {
-		return Target{}, false, formatError("names a platform that does not exist: %v", err)
+	if err != nil || d.Platform.OSVersion != "" {
+		return Target{}, false, nil //nolint:nilerr // OpenTofu passes over such a platform
 	}
 	if err := checkDescriptor(d, MaxManifestSize); err != nil {
 		return Target{}, false, formatError("names a manifest for %s that cannot be read: %v", p, err)
@@ -141,12 +147,14 @@ func parseTarget(d ocispec.Descriptor) (t Target, usable bool, err error) {
 type Manifest struct {
 	// Zip is the package's layer.
 	Zip ocispec.Descriptor
-	// Filename is the zip's title, empty when it has none.
+	// Filename is the zip's title, empty when it has none that may be a file
+	// name. OpenTofu does not look at it, and tools put paths there.
 	Filename string
 	// Attachments are the other layers that have a name and a bearable size.
 	// What OpenTofu ignores and we cannot use is left out.
 	Attachments []ocispec.Descriptor
-	// Blobs are all descriptors that the manifest needs: config and layers.
+	// Blobs are the descriptors that the manifest needs: config and layers, but
+	// for those that cannot be asked for.
 	Blobs       []ocispec.Descriptor
 	Annotations map[string]string
 }
@@ -160,29 +168,42 @@ func ParseManifest(data []byte) (Manifest, error) {
 	if doc.MediaType != ocispec.MediaTypeImageManifest || doc.ArtifactType != TypeTarget {
 		return Manifest{}, formatError("has a manifest that is %s, not one of artifact type %s", describe(doc), TypeTarget)
 	}
-	m := Manifest{Annotations: doc.Annotations, Blobs: slices.Clone(doc.Layers)}
-	if doc.Config != nil {
-		m.Blobs = append(m.Blobs, *doc.Config)
-	}
+	m := Manifest{Annotations: doc.Annotations}
 	zips, sumsLayers := 0, 0
 	for _, layer := range doc.Layers {
 		title := layer.Annotations[ocispec.AnnotationTitle]
+		if provider.CheckFilename(title) != nil {
+			title = ""
+		}
+		unreadable := checkDescriptor(layer, MaxAttachmentSize)
 		switch {
 		case layer.MediaType == MediaTypeZip:
 			zips++
 			m.Zip, m.Filename = layer, title
-			continue
 		case layer.MediaType == MediaTypeSums:
+			// Evidence that is there has to be readable, with a name or without.
 			sumsLayers++
-		case provider.CheckFilename(title) != nil:
-			continue
+			if unreadable != nil {
+				return Manifest{}, formatError("has a layer of type %s that cannot be read: %v", MediaTypeSums, unreadable)
+			}
+			m.Attachments = append(m.Attachments, layer)
+		case title != "" && unreadable == nil:
+			m.Attachments = append(m.Attachments, layer)
 		}
-		if err := checkDescriptor(layer, MaxAttachmentSize); err != nil {
-			return Manifest{}, formatError("has a layer %q that cannot be read: %v", title, err)
-		}
-		m.Attachments = append(m.Attachments, layer)
 	}
-	return m, checkManifest(m, zips, sumsLayers)
+	if err := checkManifest(m, zips, sumsLayers); err != nil {
+		return Manifest{}, err
+	}
+	m.Blobs = blobsOf(doc)
+	return m, nil
+}
+
+func blobsOf(doc document) []ocispec.Descriptor {
+	all := slices.Clone(doc.Layers)
+	if doc.Config != nil {
+		all = append(all, *doc.Config)
+	}
+	return slices.DeleteFunc(all, func(d ocispec.Descriptor) bool { return checkDescriptor(d, -1) != nil })
 }
 
 func checkManifest(m Manifest, zips, sumsLayers int) error {
@@ -196,11 +217,6 @@ func checkManifest(m Manifest, zips, sumsLayers int) error {
 	}
 	if err := checkDescriptor(m.Zip, -1); err != nil {
 		return formatError("has a zip layer that cannot be read: %v", err)
-	}
-	if m.Filename != "" {
-		if err := provider.CheckFilename(m.Filename); err != nil {
-			return formatError("has a zip layer with a bad title: %v", err)
-		}
 	}
 	return nil
 }
@@ -219,10 +235,10 @@ func checkDescriptor(d ocispec.Descriptor, limit int64) error {
 
 func checkDigest(d digest.Digest) error {
 	if err := d.Validate(); err != nil {
-		return fmt.Errorf("the digest %q: %w", d, err)
+		return fmt.Errorf("the digest %q: %w", clip(string(d)), err)
 	}
 	if d.Algorithm() != digest.SHA256 {
-		return fmt.Errorf("the digest %q is not sha256", d)
+		return fmt.Errorf("the digest %q is not sha256", clip(string(d)))
 	}
 	return nil
 }

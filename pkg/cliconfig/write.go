@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hashicorp/hcl"
+
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -14,6 +16,9 @@ import (
 func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, error) {
 	if t.IsLayout() {
 		return "", fmt.Errorf("OpenTofu installs from registries only, not from %s: push the layout to a registry, or pull it into a filesystem_mirror", t)
+	}
+	if !quotable(t.HCL()) {
+		return "", fmt.Errorf("the template %s cannot stand in OpenTofu's CLI configuration: its braces must balance, those in quotes counted too", t)
 	}
 	if len(patterns) == 0 {
 		all, err := widest(t)
@@ -70,8 +75,45 @@ func widest(t template.Template) (provider.Pattern, error) {
 	return provider.Pattern{}, fmt.Errorf("the template %s does not tell namespaces and types apart: name the providers that it is for in patterns, such as hashicorp/aws", t)
 }
 
-// quote writes a string of the configuration language. "${" stays as it is: the
-// template is evaluated when OpenTofu uses it.
+// quote writes a string of the configuration language, HCL 1. It copies what
+// stands in ${…} as it is, quotes included: that is evaluated later, as HCL 2.
 func quote(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+	var b strings.Builder
+	for {
+		text, rest, found := strings.Cut(s, "${")
+		b.WriteString(escape.Replace(text))
+		if !found {
+			return `"` + b.String() + `"`
+		}
+		end := closing(rest)
+		b.WriteString("${" + rest[:end])
+		s = rest[end:]
+	}
+}
+
+// closing finds the end of an interpolation as HCL 1 does, counting braces.
+func closing(s string) int {
+	open := 1
+	for i, r := range s {
+		switch r {
+		case '{':
+			open++
+		case '}':
+			open--
+		}
+		if open == 0 {
+			return i + 1
+		}
+	}
+	return len(s)
+}
+
+// quotable tells whether HCL 1 reads back what quote wrote: it counts braces in
+// quotes like any other.
+func quotable(s string) bool {
+	var file struct {
+		Text string `hcl:"text"`
+	}
+	return hcl.Decode(&file, "text = "+quote(s)) == nil && file.Text == s
 }

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -43,7 +44,7 @@ func ParseAddress(s string) (Address, error) {
 			return fail(0, "the host is empty")
 		}
 		var err error
-		if host, err = svchost.ForComparison(parts[0]); err != nil {
+		if host, err = ParseHost(parts[0]); err != nil {
 			return fail(0, "the host is not a valid host name: "+err.Error())
 		}
 		offset = len(parts[0]) + 1
@@ -70,6 +71,20 @@ func ParseAddress(s string) (Address, error) {
 	return Address{Host: host, Namespace: namespace, Type: typ}, nil
 }
 
+// ParseHost reads "host" or "host:port" as people write it, in Unicode, and
+// gives the comparison form. It refuses what the library takes but cannot
+// display without a panic, such as bytes that are no UTF-8.
+func ParseHost(s string) (svchost.Hostname, error) {
+	host, err := svchost.ForComparison(s)
+	if err != nil {
+		return "", err
+	}
+	if again, err := svchost.ForComparison(svchost.ForDisplay(string(host))); err != nil || again != host {
+		return "", errors.New("it has characters that are not allowed in host names")
+	}
+	return host, nil
+}
+
 // parsePart normalizes a namespace or type; problem says what is wrong with it.
 func parsePart(s string) (part, problem string) {
 	switch s {
@@ -80,7 +95,7 @@ func parsePart(s string) (part, problem string) {
 	}
 	part, err := tfaddr.ParseProviderPart(s)
 	if err != nil {
-		return "", err.Error()
+		return "", "is not valid: " + err.Error()
 	}
 	// The library looks for dots and dashes before it folds: U+3002 becomes a
 	// dot after that, and a soft hyphen nothing at all.

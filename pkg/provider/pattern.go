@@ -31,7 +31,7 @@ func ParsePattern(s string) (Pattern, error) {
 	if len(parts) == 3 {
 		p.host = parts[0]
 		if p.host != wildcard {
-			host, err := svchost.ForComparison(p.host)
+			host, err := ParseHost(p.host)
 			if err != nil {
 				return fail(0, "the host must be * or a host name: "+err.Error())
 			}

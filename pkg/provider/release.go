@@ -44,6 +44,9 @@ type Release struct {
 	Protocols []string
 	// Attachments are about the release: SHA256SUMS, its signature, keys.
 	Attachments []Attachment
+	// Referrers are SBOMs and provenance that cover all platforms. They are
+	// stored beside the release and not in it.
+	Referrers []Attachment
 }
 
 // Attachment is a small document that travels beside the packages.
@@ -53,6 +56,9 @@ type Attachment struct {
 	MediaType string
 	// Bytes is the whole document; sources bound its size.
 	Bytes []byte
+	// Generated tells that the source made the document itself, so that it may
+	// be made again when packages are added.
+	Generated bool
 }
 
 // Attachment gives the release's first attachment of a media type.
@@ -78,6 +84,27 @@ func (r Release) Platforms() []Platform {
 // terraform-provider-TYPE_VERSION_OS_ARCH.zip.
 func Filename(a Address, v Version, p Platform) string {
 	return fmt.Sprintf("terraform-provider-%s_%s_%s.zip", a.Type, v, p)
+}
+
+// FilenameParts is what a conventional file name says, each part as it is
+// written.
+type FilenameParts struct {
+	Type, Version, Platform string
+}
+
+// ParseFilename takes a name of the form terraform-provider-TYPE_VERSION_OS_ARCH.zip
+// apart; ok is false when it has another form.
+func ParseFilename(name string) (parts FilenameParts, ok bool) {
+	middle, found := strings.CutPrefix(name, "terraform-provider-")
+	stem, isZip := strings.CutSuffix(middle, ".zip")
+	words := strings.Split(stem, "_")
+	n := len(words)
+	if !found || !isZip || n < 4 {
+		return FilenameParts{}, false
+	}
+	return FilenameParts{
+		Type: strings.Join(words[:n-3], "_"), Version: words[n-3], Platform: words[n-2] + "_" + words[n-1],
+	}, true
 }
 
 // SumsName gives the conventional name of a version's checksum file.
@@ -126,20 +153,16 @@ func (e *IdentityError) Error() string {
 // and signed in their time, must not pass for a newer release. Errors are
 // *[IdentityError].
 func (p Package) CheckIdentity() error {
-	middle, found := strings.CutPrefix(p.Filename, "terraform-provider-")
-	stem, isZip := strings.CutSuffix(middle, ".zip")
-	parts := strings.Split(stem, "_")
-	if !found || !isZip || len(parts) < 4 {
+	name, ok := ParseFilename(p.Filename)
+	if !ok {
 		return nil
 	}
-	n := len(parts)
-	platform, version := parts[n-2]+"_"+parts[n-1], parts[n-3]
-	v, err := ParseVersion(version)
+	v, err := ParseVersion(name.Version)
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // a name by some other rule is not for us to judge
 	}
-	if platform != p.Platform.String() || v != p.Version {
-		return &IdentityError{Package: p, Version: version, Platform: platform}
+	if name.Platform != p.Platform.String() || v != p.Version {
+		return &IdentityError{Package: p, Version: name.Version, Platform: name.Platform}
 	}
 	return nil
 }

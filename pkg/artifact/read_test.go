@@ -1,0 +1,327 @@
+package artifact_test
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Digests of nothing in particular.
+var (
+	sha256 = "sha256:" + strings.Repeat("ab", 32)
+	sha512 = digest.Digest("sha512:" + strings.Repeat("ab", 64))
+)
+
+// entry is a descriptor of the index, with a few words changed: pairs of old
+// and new.
+func entry(platform string, changes ...string) string {
+	os, arch, _ := strings.Cut(platform, "_")
+	return strings.NewReplacer(changes...).Replace(`{"mediaType":"application/vnd.oci.image.manifest.v1+json",` +
+		`"artifactType":"application/vnd.opentofu.provider-target","digest":"` + sha256 + `","size":500,` +
+		`"platform":{"os":"` + os + `","architecture":"` + arch + `"}}`)
+}
+
+func index(entries ...string) string {
+	return `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json",` +
+		`"artifactType":"application/vnd.opentofu.provider","manifests":[` + strings.Join(entries, ",") + `]}`
+}
+
+func layer(mediaType, title string, changes ...string) string {
+	annotations := ""
+	if title != "" {
+		annotations = `,"annotations":{"org.opencontainers.image.title":` + strconv.Quote(title) + `}`
+	}
+	return strings.NewReplacer(changes...).Replace(`{"mediaType":"` + mediaType + `","digest":"` + sha256 + `","size":10` + annotations + `}`)
+}
+
+func manifest(layers ...string) string {
+	return `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",` +
+		`"artifactType":"application/vnd.opentofu.provider-target",` +
+		`"config":{"mediaType":"application/vnd.oci.empty.v1+json","digest":"` + string(ocispec.DescriptorEmptyJSON.Digest) + `","size":2},` +
+		`"layers":[` + strings.Join(layers, ",") + `]}`
+}
+
+// Documents that are no provider artifacts.
+const (
+	imageManifest = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",` +
+		`"config":{"mediaType":"application/vnd.oci.image.config.v1+json"},"layers":[]}`
+	imageManifestWithoutType = `{"schemaVersion":2,"config":{"mediaType":"application/vnd.oci.image.config.v1+json"},"layers":[]}`
+	dockerImage              = `{"schemaVersion":2,"mediaType":"application/vnd.docker.distribution.manifest.v2+json",` +
+		`"config":{"mediaType":"application/vnd.docker.container.image.v1+json"},"layers":[]}`
+	imageIndex = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json",` +
+		`"manifests":[{"mediaType":"application/vnd.oci.image.manifest.v1+json","platform":{"os":"linux","architecture":"amd64"}}]}`
+	dockerList = `{"schemaVersion":2,"mediaType":"application/vnd.docker.distribution.manifest.list.v2+json",` +
+		`"manifests":[{"mediaType":"application/vnd.docker.distribution.manifest.v2+json","platform":{"os":"linux","architecture":"amd64"}}]}`
+	modulePackage = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",` +
+		`"artifactType":"application/vnd.opentofu.modulepkg","config":{"mediaType":"application/vnd.oci.empty.v1+json"},"layers":[]}`
+	otherManifest = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",` +
+		`"config":{"mediaType":"application/vnd.cncf.helm.config.v1+json"},"layers":[]}`
+	otherIndex = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","artifactType":"application/x","manifests":[]}`
+)
+
+func TestParseIndexReadsArtifactsOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, data string
+		want       []string
+	}{
+		{"without annotations, in any order", index(entry("plan9_386"), entry("linux_amd64")), []string{"linux_amd64", "plan9_386"}},
+		{"other artifact types", index(entry("linux_amd64", "provider-target", "sbom"), entry("linux_arm64")), []string{"linux_arm64"}},
+		{"no artifact type", index(`{"mediaType":"x","digest":"`+sha256+`","size":1}`, entry("linux_arm64")), []string{"linux_arm64"}},
+		{"versions of operating systems", index(entry("windows_amd64", `"os":`, `"os.version":"10.0.1","os":`), entry("windows_amd64")), []string{"windows_amd64"}},
+		{"platforms that do not exist", index(entry("Linux_AMD64"), entry("_"), entry("a b_c"), entry("linux_arm64")), []string{"linux_arm64"}},
+		{"a variant", index(entry("linux_arm", `"arm"`, `"arm","variant":"v7"`)), []string{"linux_arm"}},
+		{"the largest manifest", index(entry("linux_arm64", `"size":500`, `"size":4194304`)), []string{"linux_arm64"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			x, err := artifact.ParseIndex([]byte(test.data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for i, p := range x.Platforms() {
+				got = append(got, p.String())
+				if _, ok := x.Targets[i].Digest(); ok || x.Targets[i].H1() != "" {
+					t.Errorf("%s: hashes that the index does not state", p)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("wrong platforms (-want +got):\n%s", diff)
+			}
+			if x.Protocols() != nil {
+				t.Errorf("got protocols %q", x.Protocols())
+			}
+		})
+	}
+}
+
+func TestParseIndexPassesOverHashesThatAreNone(t *testing.T) {
+	t.Parallel()
+	data := index(entry("plan9_386", `"size"`, `"annotations":{"io.github.tofu-oci.zh":"zh:123","io.github.tofu-oci.h1":"h1:?"},"size"`))
+	x, err := artifact.ParseIndex([]byte(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, ok := x.Targets[0].Digest(); ok || x.Targets[0].H1() != "" {
+		t.Errorf("got %s, %q", d, x.Targets[0].H1())
+	}
+}
+
+func TestParseIndexRefuses(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, data, want string }{
+		{"nothing", "", "is not valid JSON"},
+		{"no JSON", "<html>", "is not valid JSON"},
+		{"JSON of another shape", `{"manifests":"x"}`, "is not valid JSON"},
+		{"null", "null", "is a document without a media type"},
+		{"an empty document", "{}", "is a document without a media type"},
+		{"over 4 MiB", index(entry("linux_amd64")) + strings.Repeat(" ", artifact.MaxManifestSize), "more than the 4194304 that OpenTofu reads"},
+		{"a package's manifest under the tag", manifest(layer(artifact.MediaTypeZip, "")), `is an image manifest of artifact type "application/vnd.opentofu.provider-target"`},
+		{"a plain image manifest", otherManifest, `is an image manifest of artifact type "application/vnd.cncf.helm.config.v1+json"`},
+		{"a module package", modulePackage, "is a module package"},
+		{"a container image", imageManifest, "is a container image"},
+		{"a container image without a media type", imageManifestWithoutType, "is a container image"},
+		{"a Docker image", dockerImage, "is a container image"},
+		{"a multi-platform container image", imageIndex, "is a multi-platform container image"},
+		{"a multi-platform Docker image", dockerList, "is a multi-platform container image"},
+		{"another artifact type", otherIndex, `is an index of artifact type "application/x"`},
+		{"another media type", `{"mediaType":"text/plain"}`, `is a document of media type "text/plain"`},
+		{"the artifact type on another document", strings.Replace(index(), "image.index", "image.manifest", 1), "is an image manifest of artifact type"},
+		{"no manifests", index(), "is an index without any manifest of artifact type application/vnd.opentofu.provider-target"},
+		{"descriptors of other artifact types only", index(entry("linux_amd64", "provider-target", "sbom")), "without any manifest of artifact type"},
+		{"two manifests for a platform", index(entry("linux_amd64"), entry("plan9_386"), entry("linux_amd64")), "has two manifests for linux_amd64"},
+		{"a package that is an index", index(entry("linux_amd64", "image.manifest", "image.index")), `lists a package of media type "application/vnd.oci.image.index.v1+json"`},
+		{"a package for no platform", index(entry("linux_amd64", `"platform"`, `"x"`)), "lists a package without a platform"},
+		{"another digest than SHA-256", index(entry("linux_amd64", sha256, string(sha512))), `names a manifest for linux_amd64 that cannot be read: the digest "sha512:`},
+		{"a digest that is none", index(entry("linux_amd64", sha256, "sha256:../..")), `the digest "sha256:../.."`},
+		{"a manifest over 4 MiB", index(entry("linux_amd64", `"size":500`, `"size":4194305`)), "a size of 4194305 bytes"},
+		{"a negative size", index(entry("linux_amd64", `"size":500`, `"size":-1`)), "a size of -1 bytes"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			x, err := artifact.ParseIndex([]byte(test.data))
+			checkFormatError(t, err, test.want)
+			if diff := cmp.Diff(artifact.Index{}, x); diff != "" {
+				t.Errorf("something beside the error:\n%s", diff)
+			}
+		})
+	}
+}
+
+func checkFormatError(t *testing.T, err error, want string) {
+	t.Helper()
+	var e *artifact.FormatError
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v, want a format error", err)
+	}
+	if !strings.Contains(e.Problem, want) || !strings.HasSuffix(e.Error(), "it "+e.Problem) {
+		t.Errorf("got %v, want … %s …", err, want)
+	}
+}
+
+func TestFormatErrorsStayShort(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("ü", 1<<20)
+	for _, data := range []string{
+		strings.Replace(otherIndex, "application/x", long, 1),
+		strings.Replace(otherManifest, "helm", long, 1),
+		`{"mediaType":"x` + long + `"}`,
+		index(entry("linux_amd64", sha256, long)),
+		index(entry("linux_amd64", "image.manifest", long)),
+	} {
+		_, err := artifact.ParseIndex([]byte(data))
+		checkFormatError(t, err, "ü")
+		if text := err.Error(); len(text) > 500 || strings.ToValidUTF8(text, "") != text {
+			t.Errorf("%d bytes, or no text: %.500q", len(text), text)
+		}
+	}
+}
+
+func TestParseManifestReadsArtifactsOfOthers(t *testing.T) {
+	t.Parallel()
+	zip := layer(artifact.MediaTypeZip, "x.zip")
+	for _, test := range []struct {
+		name, data  string
+		filename    string
+		attachments []string
+		blobs       int
+	}{
+		{"a zip without a title", manifest(layer(artifact.MediaTypeZip, "")), "", nil, 2},
+		{"a zip with the path that oras was given", manifest(layer(artifact.MediaTypeZip, "dist/x.zip")), "", nil, 2},
+		{"a zip with a hostile title", manifest(layer(artifact.MediaTypeZip, "../../.bashrc")), "", nil, 2},
+		{"a zip of any size", manifest(layer(artifact.MediaTypeZip, "x.zip", `"size":10`, `"size":1099511627776`)), "x.zip", nil, 2},
+		{"no config", strings.Replace(manifest(zip), `"config"`, `"x"`, 1), "x.zip", nil, 1},
+		{"layers before the zip", manifest(layer("a/b", "b"), layer("a/b", "a"), zip), "x.zip", []string{"b", "a"}, 4},
+		{"a layer without a title", manifest(zip, layer("a/b", "")), "x.zip", nil, 3},
+		{"a layer with a hostile title", manifest(zip, layer("a/b", "../x"), layer("a/b", `a\b`)), "x.zip", nil, 4},
+		{"a layer that is too large for memory", manifest(zip, layer("a/b", "b", `"size":10`, `"size":33554433`)), "x.zip", nil, 3},
+		{"a layer of the largest size", manifest(zip, layer("a/b", "b", `"size":10`, `"size":33554432`)), "x.zip", []string{"b"}, 3},
+		{"a layer of a negative size", manifest(zip, layer("a/b", "b", `"size":10`, `"size":-1`)), "x.zip", nil, 2},
+		{"a layer with another digest than SHA-256", manifest(zip, layer("a/b", "b", sha256, string(sha512))), "x.zip", nil, 2},
+		{"a config with a digest that is none", strings.Replace(manifest(zip), string(ocispec.DescriptorEmptyJSON.Digest), "sha256:..", 1), "x.zip", nil, 1},
+		{"sums without a title", manifest(zip, layer(artifact.MediaTypeSums, "")), "x.zip", []string{""}, 3},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m, err := artifact.ParseManifest([]byte(test.data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Zip.MediaType != artifact.MediaTypeZip || string(m.Zip.Digest) != sha256 {
+				t.Errorf("got the zip %v", m.Zip)
+			}
+			if m.Filename != test.filename {
+				t.Errorf("got the file name %q, want %q", m.Filename, test.filename)
+			}
+			var titles []string
+			for _, d := range m.Attachments {
+				titles = append(titles, d.Annotations[ocispec.AnnotationTitle])
+			}
+			if diff := cmp.Diff(test.attachments, titles); diff != "" {
+				t.Errorf("wrong attachments (-want +got):\n%s", diff)
+			}
+			if len(m.Blobs) != test.blobs {
+				t.Errorf("got %d blobs, want %d: %v", len(m.Blobs), test.blobs, m.Blobs)
+			}
+		})
+	}
+}
+
+func TestParseManifestRefuses(t *testing.T) {
+	t.Parallel()
+	zip := layer(artifact.MediaTypeZip, "x.zip")
+	for _, test := range []struct{ name, data, want string }{
+		{"no JSON", "<html>", "is not valid JSON"},
+		{"over 4 MiB", manifest(zip) + strings.Repeat(" ", artifact.MaxManifestSize), "more than the 4194304 that OpenTofu reads"},
+		{"an index", index(), `has a manifest that is an index of artifact type "application/vnd.opentofu.provider"`},
+		{"a container image", imageManifest, "has a manifest that is a container image"},
+		{"a Docker image", dockerImage, "has a manifest that is a container image"},
+		{"a module package", modulePackage, "has a manifest that is a module package"},
+		{"another artifact type", otherManifest, `has a manifest that is an image manifest of artifact type "application/vnd.cncf.helm.config.v1+json"`},
+		{"no layers", manifest(), "without a layer of type archive/zip"},
+		{"no zip", manifest(layer("application/gzip", "x.tgz")), "without a layer of type archive/zip"},
+		{"two zips", manifest(zip, zip), "with 2 layers of type archive/zip, where exactly one must be"},
+		{"a zip with another digest than SHA-256", manifest(layer(artifact.MediaTypeZip, "x.zip", sha256, string(sha512))), `has a zip layer that cannot be read: the digest "sha512:`},
+		{"a zip of a negative size", manifest(layer(artifact.MediaTypeZip, "x.zip", `"size":10`, `"size":-1`)), "has a zip layer that cannot be read: a size of -1 bytes"},
+		{"two sums", manifest(zip, layer(artifact.MediaTypeSums, "a"), layer(artifact.MediaTypeSums, "b")), "with 2 layers of type text/plain+sha256sum"},
+		{"sums that are too large", manifest(zip, layer(artifact.MediaTypeSums, "a", `"size":10`, `"size":33554433`)), "has a layer of type text/plain+sha256sum that cannot be read: a size of 33554433 bytes"},
+		{"sums with another digest than SHA-256", manifest(zip, layer(artifact.MediaTypeSums, "a", sha256, string(sha512))), `of type text/plain+sha256sum that cannot be read: the digest "sha512:`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m, err := artifact.ParseManifest([]byte(test.data))
+			checkFormatError(t, err, test.want)
+			if diff := cmp.Diff(artifact.Manifest{}, m); diff != "" {
+				t.Errorf("something beside the error:\n%s", diff)
+			}
+		})
+	}
+}
+
+func FuzzParseIndex(f *testing.F) {
+	f.Fuzz(func(t *testing.T, data []byte) {
+		x, err := artifact.ParseIndex(data)
+		if err != nil {
+			checkFormatError(t, err, "")
+			return
+		}
+		if !slices.IsSortedFunc(x.Targets, func(a, b artifact.Target) int { return a.Platform.Compare(b.Platform) }) {
+			t.Fatalf("not sorted: %v", x.Targets)
+		}
+		if len(x.Targets) == 0 || len(provider.SortPlatforms(x.Platforms())) != len(x.Targets) {
+			t.Fatalf("none, or not one a platform: %v", x.Targets)
+		}
+		for _, target := range x.Targets {
+			checkDescriptor(t, target.Descriptor)
+			if p, err := provider.ParsePlatform(target.Platform.String()); err != nil || p != target.Platform {
+				t.Fatalf("%q is no platform: %v", target.Platform, err)
+			}
+			if found, ok := x.Target(target.Platform); !ok || found.Descriptor.Digest != target.Descriptor.Digest {
+				t.Fatalf("%s is not found", target.Platform)
+			}
+		}
+	})
+}
+
+func FuzzParseManifest(f *testing.F) {
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := artifact.ParseManifest(data)
+		if err != nil {
+			checkFormatError(t, err, "")
+			return
+		}
+		if m.Filename != "" {
+			if err := provider.CheckFilename(m.Filename); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, d := range slices.Concat(m.Attachments, m.Blobs, []ocispec.Descriptor{m.Zip}) {
+			checkDescriptor(t, d)
+		}
+		for _, d := range m.Attachments {
+			if d.Size > artifact.MaxAttachmentSize {
+				t.Fatalf("%s has %d bytes", d.Digest, d.Size)
+			}
+		}
+		if !slices.ContainsFunc(m.Blobs, func(d ocispec.Descriptor) bool { return d.Digest == m.Zip.Digest }) {
+			t.Fatal("the zip is not among the blobs")
+		}
+	})
+}
+
+func checkDescriptor(t *testing.T, d ocispec.Descriptor) {
+	t.Helper()
+	if err := d.Digest.Validate(); err != nil || d.Digest.Algorithm() != digest.SHA256 || d.Size < 0 {
+		t.Fatalf("%q of %d bytes: %v", d.Digest, d.Size, err)
+	}
+}

@@ -1,0 +1,29 @@
+package artifact
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// MediaTypeCycloneDX is the other common format of SBOMs.
+const MediaTypeCycloneDX = "application/vnd.cyclonedx+json"
+
+// SBOMType tells the format of an SBOM, a JSON document, by what is in it; name
+// is for the error when it is neither SPDX nor CycloneDX.
+func SBOMType(name string, data []byte) (mediaType string, err error) {
+	var document struct {
+		SPDX    string `json:"spdxVersion"`
+		Format  string `json:"bomFormat"`
+		Context any    `json:"@context"`
+	}
+	if err := json.Unmarshal(data, &document); err != nil {
+		return "", fmt.Errorf("%s is no JSON document: %w", name, err)
+	}
+	switch {
+	case document.SPDX != "", document.Context != nil: // SPDX 2, SPDX 3
+		return MediaTypeSPDX, nil
+	case document.Format == "CycloneDX":
+		return MediaTypeCycloneDX, nil
+	}
+	return "", fmt.Errorf("%s is neither an SPDX nor a CycloneDX document", name)
+}

@@ -1,0 +1,52 @@
+package artifact_test
+
+import (
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+func TestTag(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]string{
+		"1.2.3":               "1.2.3",
+		"1.2.3-beta.1":        "1.2.3-beta.1",
+		"1.2.3+meta":          "1.2.3_meta",
+		"1.2.3-beta1+build.5": "1.2.3-beta1_build.5",
+		"1.2":                 "1.2.0",
+	} {
+		v, err := provider.ParseVersion(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := artifact.Tag(v); got != want {
+			t.Errorf("%s: got %q, want %q", version, got, want)
+		}
+		if again, ok := artifact.ParseTag(want); !ok || again != v {
+			t.Errorf("%s: its tag reads as %v, %t", version, again, ok)
+		}
+	}
+}
+
+func TestParseTagReadsWhatTagWritesOnly(t *testing.T) {
+	t.Parallel()
+	for _, tag := range []string{
+		"", "latest", "v1.2.3", "1.2", "5", "01.2.3", "1.2.3-", "1.2.3_", "1.2.3+meta", "1.2.3_a_b", "1.2_a", "1.2.3.4", "1.x",
+		"sha256-e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		"99999999999999999999.0.0",
+	} {
+		if v, ok := artifact.ParseTag(tag); ok || v != (provider.Version{}) {
+			t.Errorf("%q: got %v, %t", tag, v, ok)
+		}
+	}
+}
+
+// OpenTofu reads it so too, which is why there must be no tags for platforms.
+func TestParseTagTakesAPlatformForAPrerelease(t *testing.T) {
+	t.Parallel()
+	v, ok := artifact.ParseTag("1.2.3-linux_amd64")
+	if !ok || v.String() != "1.2.3-linux+amd64" || !v.Prerelease() {
+		t.Errorf("got %v, %t", v, ok)
+	}
+}

@@ -1,0 +1,179 @@
+package cliconfig_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+)
+
+type services = map[svchost.Hostname]map[string]string
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, data string
+		want       services
+	}{
+		{"an empty file", "", services{}},
+		{"comments only", "# nothing\n", services{}},
+		{"a host", `host "registry.example.com" { services = { "providers.v1" = "https://mirror.example/v1/" } }`, services{
+			"registry.example.com": {"providers.v1": "https://mirror.example/v1/"},
+		}},
+		{"a host with a port and letters beyond ASCII", `host "BÜCHER.example:8443" { services = { "providers.v1" = "/v1/" } }`, services{
+			"xn--bcher-kva.example:8443": {"providers.v1": "/v1/"},
+		}},
+		{"a host without services", `host "a.example" {}`, services{"a.example": {}}},
+		{"services as a block", `host "a.example" { services { "providers.v1" = "u" } }`, services{"a.example": {"providers.v1": "u"}}},
+		{
+			"services that are objects",
+			"host \"a.example\" {\n  services = {\n    \"login.v1\" = { client = \"x\", ports = [1, 2] }\n    \"providers.v1\" = \"u\"\n  }\n}\n",
+			services{"a.example": {"providers.v1": "u"}},
+		},
+		{
+			"other blocks",
+			"plugin_cache_dir = \"/tmp\"\nprovider_installation {\n  direct {}\n}\ncredentials \"a.example\" {\n  token = \"t\"\n}\nhost \"b.example\" {}\nhost \"a.example\" {}\n",
+			services{"a.example": {}, "b.example": {}},
+		},
+		{"JSON without hosts", `{"credentials":{"a.example":{"token":"t"}}}`, services{}},
+		{"JSON with one host", `{"host":{"a.example":{"services":{"providers.v1":"u"}}}}`, services{"a.example": {"providers.v1": "u"}}},
+		{
+			"JSON with hosts as members",
+			`{"host":{"a.example":{"services":{"providers.v1":"u","login.v1":{"client":"c","ports":[1,2]}}},"b.example":{}}}`,
+			services{"a.example": {"providers.v1": "u"}, "b.example": {}},
+		},
+		{
+			"JSON with hosts in a list",
+			`{"host":[{"a.example":{"services":{"providers.v1":"u"}}},{"b.example":{"services":{"providers.v1":"v"}}}]}`,
+			services{"a.example": {"providers.v1": "u"}, "b.example": {"providers.v1": "v"}},
+		},
+		{"JSON with a block in a list", `{"host":{"a.example":[{"services":{"providers.v1":"u"}}]}}`, services{"a.example": {"providers.v1": "u"}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			config, err := cliconfig.Parse("tofurc", []byte(test.data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, config.Services); diff != "" {
+				t.Errorf("wrong services (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParseSaysWhereTheProblemIs(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, data   string
+		line, column int
+		want         string
+	}{
+		{"a block that does not end", "host \"a.example\" {\n  services = {\n", 3, 2, "object expected closing RBRACE"},
+		{"a value that is missing", "x =\n\n }", 3, 2, "Unknown token"},
+		{"a word alone", "\nhost", 2, 6, "key 'host' expected start of object"},
+		{"a list", "[1]", 1, 1, "got: LBRACK"},
+		{"bytes that are no text", "host \"a\xff\" {}", 1, 8, "illegal UTF-8 encoding"},
+		{"JSON that is none", "{\n\"a\": 0,x}", 2, 8, "invalid character 'x'"},
+		{"JSON that ends too early", "{\"host\":", 1, 8, "unexpected end of JSON input"},
+		{"no label", "\nhost {}", 2, 6, "a host block must have one label"},
+		{"two labels", "\n\nhost \"a.example\" \"b.example\" {}", 3, 6, "a host block must have one label"},
+		{"no block", "host = \"a.example\"", 1, 8, "a host block must have one label"},
+		{"the same host twice", "host \"a.example\" {}\nhost \"a.example\" {}", 2, 6, "a second host block for a.example"},
+		{"a host in two forms", "host \"A.example\" {}\nhost \"a.example:443\" {}", 2, 6, "a second host block for a.example"},
+		{"a URL for a host", "\nhost \"https://a.example\" {}", 2, 6, `"https://a.example" is not a host name: need just a hostname`},
+		{"an underscore", "host \"a_b\" {}", 1, 6, `"a_b" is not a host name`},
+		{"services that are text", "host \"a.example\" {\n  services = \"x\"\n}", 2, 14, "services: not an object type"},
+		{"a bad host in JSON", `{"host":{"a_b":{"services":{}}}}`, 0, 0, `"a_b" is not a host name`},
+		{"JSON at which the parser panics", `{"\ud83d\ude00":{"a":"b"}}`, 0, 0, "the parser breaks down"},
+		{"text for a host in JSON", `{"host":"a.example"}`, 0, 0, "root.host: not an object type"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			config, err := cliconfig.Parse("tofurc", []byte(test.data))
+			var e *cliconfig.SyntaxError
+			if !errors.As(err, &e) {
+				t.Fatalf("got %v, want a syntax error", err)
+			}
+			if e.File != "tofurc" || e.Line != test.line || e.Column != test.column || !strings.Contains(e.Problem, test.want) {
+				t.Errorf("got %#v, want %d:%d … %s …", e, test.line, test.column, test.want)
+			}
+			if config.Services != nil {
+				t.Errorf("a configuration beside the error: %v", config.Services)
+			}
+		})
+	}
+}
+
+func TestSyntaxErrorLeavesOutAPositionThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	e := cliconfig.SyntaxError{File: "tofurc", Line: 2, Column: 7, Problem: "is odd"}
+	if got := e.Error(); got != "tofurc:2:7: is odd" {
+		t.Errorf("got %q", got)
+	}
+	e.Line, e.Column = 0, 0
+	if got := e.Error(); got != "tofurc: is odd" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), ".tofurc")
+	if _, err := cliconfig.Load(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: got %v", err)
+	}
+	write := func(data string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`host "a.example" {}`)
+	config, err := cliconfig.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(services{"a.example": {}}, config.Services); diff != "" {
+		t.Errorf("wrong services (-want +got):\n%s", diff)
+	}
+	write("host")
+	if _, err := cliconfig.Load(path); err == nil || !strings.HasPrefix(err.Error(), path+":1:") {
+		t.Errorf("the error does not name the file: %v", err)
+	}
+	const limit = 256 << 10
+	comment := "#" + strings.Repeat("x", limit-1)
+	write(comment)
+	if _, err := cliconfig.Load(path); err != nil {
+		t.Errorf("the largest file: %v", err)
+	}
+	write(comment + "x")
+	if _, err := cliconfig.Load(path); err == nil || !strings.Contains(err.Error(), "is larger than 262144 bytes") {
+		t.Errorf("a file of a byte more: got %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Fuzz(func(t *testing.T, data []byte) {
+		config, err := cliconfig.Parse("tofurc", data)
+		if err != nil {
+			var e *cliconfig.SyntaxError
+			if !errors.As(err, &e) || config.Services != nil {
+				t.Fatalf("got %v, %v", config, err)
+			}
+			return
+		}
+		for host := range config.Services {
+			if again, err := svchost.ForComparison(host.ForDisplay()); err != nil || again != host {
+				t.Fatalf("%q is no host: %v", host, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package provider_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+func TestPattern(t *testing.T) {
+	t.Parallel()
+	all := []string{"hashicorp/aws", "hashicorp/null", "acme/aws", "registry.example.com/hashicorp/aws", "bücher.example:8443/a/b"}
+	for _, test := range []struct {
+		input, text string
+		fixed       [3]bool
+		matches     []string
+	}{
+		{"*/*/*", "*/*/*", [3]bool{}, all},
+		{"*/*", "registry.opentofu.org/*/*", [3]bool{true}, all[:3]},
+		{"HashiCorp/*", "registry.opentofu.org/hashicorp/*", [3]bool{true, true}, all[:2]},
+		{"hashicorp/AWS", "registry.opentofu.org/hashicorp/aws", [3]bool{true, true, true}, all[:1]},
+		{"registry.example.com/*/*", "registry.example.com/*/*", [3]bool{true}, all[3:4]},
+		{"registry.example.com:443/hashicorp/*", "registry.example.com/hashicorp/*", [3]bool{true, true}, all[3:4]},
+		{"BÜCHER.example:8443/a/b", "bücher.example:8443/a/b", [3]bool{true, true, true}, all[4:]},
+		{"bücher.example/*/*", "bücher.example/*/*", [3]bool{true}, nil},
+	} {
+		t.Run(test.input, func(t *testing.T) {
+			t.Parallel()
+			p, err := provider.ParsePattern(test.input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.String() != test.text {
+				t.Errorf("String: got %q, want %q", p, test.text)
+			}
+			if again, err := provider.ParsePattern(p.String()); err != nil || again != p {
+				t.Errorf("String does not round-trip: %v, %v", again, err)
+			}
+			var fixed [3]bool
+			fixed[0], fixed[1], fixed[2] = p.Fixed()
+			if fixed != test.fixed {
+				t.Errorf("Fixed: got %v, want %v", fixed, test.fixed)
+			}
+			var matches []string
+			for i, a := range addresses(t, all...) {
+				if p.Match(a) {
+					matches = append(matches, all[i])
+				}
+			}
+			if diff := cmp.Diff(test.matches, matches); diff != "" {
+				t.Errorf("wrong matches (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParsePatternRefuses(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, input string
+		offset      int
+		problem     string
+	}{
+		{"one part", "*", 0, "must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE"},
+		{"four parts", "*/*/*/*", 0, "must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE"},
+		{"a namespace after any host", "*/hashicorp/*", 0, "after a *, every further part must be a * too"},
+		{"a type after any host", "*/*/aws", 0, "after a *, every further part must be a * too"},
+		{"a type after any namespace", "*/aws", 0, "after a *, every further part must be a * too"},
+		{"a * in a name", "hashi*/aws", 0, "the namespace is not valid"},
+		{"a * in a host", "*.example.com/*/*", 0, "the host must be * or a host name"},
+		{"an empty host", "/*/*", 0, "the host must be * or a host name"},
+		{"an empty namespace", "example.com//*", 12, "the namespace is empty"},
+		{"an empty type", "hashicorp/", 10, "the type is empty"},
+		{"an underscore", "example.com/*/a_b", 14, "the type is not valid"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := provider.ParsePattern(test.input)
+			checkSyntaxError(t, err, "provider pattern", test.input, test.offset, test.problem)
+			if got != (provider.Pattern{}) {
+				t.Errorf("a pattern beside the error: %v", got)
+			}
+		})
+	}
+}
+
+func TestPatternZeroValueMatchesNothing(t *testing.T) {
+	t.Parallel()
+	var p provider.Pattern
+	if p.Match(addresses(t, "hashicorp/aws")[0]) || p.Match(provider.Address{}) {
+		t.Error("it matches")
+	}
+	if p.String() != "" {
+		t.Errorf("String: got %q", p)
+	}
+}

@@ -1,0 +1,183 @@
+package provider_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+func TestConventionalNames(t *testing.T) {
+	t.Parallel()
+	a := addresses(t, "bücher.example:8443/acme/google-beta")[0]
+	for text, want := range map[string][2]string{
+		"1.2.3":          {"terraform-provider-google-beta_1.2.3_plan9_386.zip", "terraform-provider-google-beta_1.2.3_SHA256SUMS"},
+		"1.2":            {"terraform-provider-google-beta_1.2.0_plan9_386.zip", "terraform-provider-google-beta_1.2.0_SHA256SUMS"},
+		"1.2.3-beta1+m5": {"terraform-provider-google-beta_1.2.3-beta1+m5_plan9_386.zip", "terraform-provider-google-beta_1.2.3-beta1+m5_SHA256SUMS"},
+	} {
+		v := versions(t, text)[0]
+		got := [2]string{provider.Filename(a, v, provider.Platform{OS: "plan9", Arch: "386"}), provider.SumsName(a, v)}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+		if err := errors.Join(provider.CheckFilename(got[0]), provider.CheckFilename(got[1])); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestParseFilename(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]provider.FilenameParts{
+		"terraform-provider-x_1.2.3_linux_amd64.zip":       {Type: "x", Version: "1.2.3", Platform: "linux_amd64"},
+		"terraform-provider-a-b_1.2.3-rc1+m_plan9_386.zip": {Type: "a-b", Version: "1.2.3-rc1+m", Platform: "plan9_386"},
+		"terraform-provider-a_b_v1_Linux_x86.zip":          {Type: "a_b", Version: "v1", Platform: "Linux_x86"},
+		"terraform-provider-x_1.2.3_linux_amd64.tar.gz":    {},
+		"terraform-provider-x_1.2.3.zip":                   {},
+		"opentofu-provider-x_1.2.3_linux_amd64.zip":        {},
+		"terraform-provider-x_1.2.3_manifest.json":         {},
+		"dist/terraform-provider-x_1.2.3_linux_amd64.zip":  {},
+	} {
+		if got, ok := provider.ParseFilename(name); got != want || ok != (want != provider.FilenameParts{}) {
+			t.Errorf("%s: got %+v, %t, want %+v", name, got, ok, want)
+		}
+	}
+}
+
+func TestCheckFilenameAllows(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"terraform-provider-null_3.2.4_linux_amd64.zip",
+		"terraform-provider-null_3.2.4-beta1+meta_SHA256SUMS.sig",
+		"a", "a..b", "über.zip", "~a", "com.zip", "com10.zip", "comx", "lpt", "console.txt", "nul_.zip",
+		strings.Repeat("a", 255),
+	} {
+		if err := provider.CheckFilename(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestCheckFilenameRefuses(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, input, want string }{
+		{"nothing", "", "is empty"},
+		{"256 bytes", strings.Repeat("a", 256), "more than 255 bytes"},
+		{"128 letters of two bytes", strings.Repeat("ä", 128), "more than 255 bytes"},
+		{"the parent", "..", "starts with a dot"},
+		{"the directory itself", ".", "starts with a dot"},
+		{"a way out", "../x", "not allowed in names"},
+		{"a way into", "a/b", "not allowed in names"},
+		{"a way out on Windows", `..\x`, "not allowed in names"},
+		{"a way into on Windows", `a\b`, "not allowed in names"},
+		{"an absolute path", "/etc/passwd", "not allowed in names"},
+		{"a drive", "C:x", "not allowed in names"},
+		{"a stream", "a.zip::$DATA", "not allowed in names"},
+		{"a pattern", "*.zip", "not allowed in names"},
+		{"a hidden file", ".bashrc", "starts with a dot"},
+		{"a flag", "-rf", "starts with a dot or dash"},
+		{"a dot at the end", "a.zip.", "ends in a dot"},
+		{"a space", "a b", "white space"},
+		{"a space at the end", "a.zip ", "white space"},
+		{"a line break", "a\nb", "control character"},
+		{"a zero byte", "a\x00b", "control character"},
+		{"an escape sequence", "a\x1b[2Jb", "control character"},
+		{"a C1 control", "a\u0085b", "control character"},
+		{"bytes that are no text", "a\xffb", "invalid text"},
+		{"NUL", "NUL", "device's name"},
+		{"con", "con", "device's name"},
+		{"aux with an extension", "aux.tar.gz", "device's name"},
+		{"com1.zip", "com1.zip", "device's name"},
+		{"LPT9", "LPT9", "device's name"},
+		{"conout$", "conout$", "device's name"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if err := provider.CheckFilename(test.input); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want … %s …", err, test.want)
+			}
+		})
+	}
+}
+
+func TestCheckIdentity(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, version, filename string
+		// says is what a refused name says.
+		says string
+	}{
+		{"the conventional name", "2.0.0", "terraform-provider-x_2.0.0_linux_amd64.zip", ""},
+		{"a pre-release", "2.0.0-beta1+m", "terraform-provider-x_2.0.0-beta1+m_linux_amd64.zip", ""},
+		{"the version in short", "2.0.0", "terraform-provider-x_2.0_linux_amd64.zip", ""},
+		{"another type, as forks have it", "2.0.0", "terraform-provider-y_2.0.0_linux_amd64.zip", ""},
+		{"a type with an underscore", "2.0.0", "terraform-provider-x_y_2.0.0_linux_amd64.zip", ""},
+		{"an odd name", "2.0.0", "x-linux-amd64.zip", ""},
+		{"an odd name with another version", "2.0.0", "x_1.0.0_linux_amd64.zip", ""},
+		{"no zip", "2.0.0", "terraform-provider-x_1.0.0_linux_amd64.tar.gz", ""},
+		{"no version", "2.0.0", "terraform-provider-x_new_linux_amd64.zip", ""},
+		{"a v in front", "2.0.0", "terraform-provider-x_v1.0.0_linux_amd64.zip", ""},
+		{"too few parts", "2.0.0", "terraform-provider-x_1.0.0.zip", ""},
+		{"an older version's name", "2.0.0", "terraform-provider-x_1.0.0_linux_amd64.zip", "1.0.0 linux_amd64"},
+		{"a pre-release's name", "2.0.0", "terraform-provider-x_2.0.0-rc1_linux_amd64.zip", "2.0.0-rc1 linux_amd64"},
+		{"the release's name for a pre-release", "2.0.0-rc1", "terraform-provider-x_2.0.0_linux_amd64.zip", "2.0.0 linux_amd64"},
+		{"another build's name", "2.0.0+b", "terraform-provider-x_2.0.0+a_linux_amd64.zip", "2.0.0+a linux_amd64"},
+		{"another architecture's name", "2.0.0", "terraform-provider-x_2.0.0_linux_arm64.zip", "2.0.0 linux_arm64"},
+		{"another system's name", "2.0.0", "terraform-provider-x_2.0.0_windows_amd64.zip", "2.0.0 windows_amd64"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := provider.Package{
+				Address: addresses(t, "a/x")[0], Version: versions(t, test.version)[0],
+				Platform: provider.Platform{OS: "linux", Arch: "amd64"}, Filename: test.filename,
+			}
+			err := p.CheckIdentity()
+			if test.says == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			var identity *provider.IdentityError
+			if !errors.As(err, &identity) {
+				t.Fatalf("got %v, want an identity error", err)
+			}
+			if got := identity.Version + " " + identity.Platform; got != test.says {
+				t.Errorf("got %q, want %q", got, test.says)
+			}
+		})
+	}
+}
+
+func TestIdentityErrorNamesBoth(t *testing.T) {
+	t.Parallel()
+	p := provider.Package{
+		Version: versions(t, "2.0.0")[0], Platform: provider.Platform{OS: "linux", Arch: "amd64"},
+		Filename: "terraform-provider-x_1.0.0_linux_arm64.zip",
+	}
+	const want = `"terraform-provider-x_1.0.0_linux_arm64.zip" is the name of version 1.0.0 for linux_arm64, not of 2.0.0 for linux_amd64`
+	if err := p.CheckIdentity(); err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+}
+
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	platforms := parse(t, provider.ParsePlatform, []string{"darwin_arm64", "linux_amd64"})
+	r := provider.Release{
+		Packages:    []provider.Package{{Platform: platforms[0]}, {Platform: platforms[1]}},
+		Attachments: []provider.Attachment{{Name: "a", MediaType: "x/1"}, {Name: "b", MediaType: "x/2"}, {Name: "c", MediaType: "x/2"}},
+	}
+	if diff := cmp.Diff(platforms, r.Platforms()); diff != "" {
+		t.Errorf("wrong platforms (-want +got):\n%s", diff)
+	}
+	if got, found := r.Attachment("x/2"); !found || got.Name != "b" {
+		t.Errorf("x/2: got %q, %t, want the first of the type", got.Name, found)
+	}
+	if got, found := r.Attachment("x/3"); found {
+		t.Errorf("x/3: got %q", got.Name)
+	}
+}
