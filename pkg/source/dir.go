@@ -1,0 +1,199 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// Dir is the source of releases that a build left on disk: zips named
+// terraform-provider-TYPE_VERSION_OS_ARCH.zip, and the evidence beside them. It
+// looks at names when it is made, and at contents when a release is asked for.
+type Dir struct {
+	address  provider.Address
+	releases map[provider.Version]*dirRelease
+	ignored  []string
+	measured memo[string, measure]
+}
+
+var _ provider.Source = (*Dir)(nil)
+
+// measure is what reading a zip tells.
+type measure struct {
+	digest digest.Digest
+	size   int64
+}
+
+// Ignored names the files and directories that were found and do not belong to
+// any release, sorted.
+func (s *Dir) Ignored() []string { return slices.Clone(s.ignored) }
+
+// Versions lists the versions that zips were found of.
+func (s *Dir) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if a != s.address {
+		return nil, fmt.Errorf("%w: the files are of %s, not of %s", provider.ErrProviderNotFound, s.address, a)
+	}
+	var versions []provider.Version
+	for v := range s.releases {
+		versions = append(versions, v)
+	}
+	return provider.NewestFirst(versions), nil
+}
+
+// Digests reads the zips of a version; unlike Release it inflates nothing.
+func (s *Dir) Digests(ctx context.Context, a provider.Address, v provider.Version) (map[provider.Platform]digest.Digest, error) {
+	r, err := s.release(ctx, a, v)
+	if err != nil {
+		return nil, err
+	}
+	digests := map[provider.Platform]digest.Digest{}
+	for platform, f := range r.packages {
+		m, err := s.measure(ctx, f.zip)
+		if err != nil {
+			return nil, err
+		}
+		digests[platform] = m.digest
+	}
+	return digests, nil
+}
+
+// Release describes what lies there of a version. Every zip is read, its h1
+// computed, and held against SHA256SUMS; without such a file one is made.
+func (s *Dir) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
+	found, err := s.release(ctx, a, v)
+	if err != nil {
+		return provider.Release{}, err
+	}
+	// 1. The zips of the wanted platforms.
+	platforms, err := choosePlatforms(a, v, found.platforms(), only)
+	if err != nil {
+		return provider.Release{}, err
+	}
+	r := provider.Release{Address: a, Version: v}
+	for _, platform := range platforms {
+		p, err := s.describe(ctx, a, v, platform, found.packages[platform])
+		if err != nil {
+			return provider.Release{}, err
+		}
+		r.Packages = append(r.Packages, p)
+	}
+	// 2. What is about all of them.
+	if r.Protocols, err = found.protocols(); err != nil {
+		return provider.Release{}, err
+	}
+	if r.Attachments, err = found.evidence(r); err != nil {
+		return provider.Release{}, err
+	}
+	if r.Referrers, err = readAttachments(found.referrers); err != nil {
+		return provider.Release{}, err
+	}
+	// 3. No zip without its line.
+	return r, checkAgainstSums(r)
+}
+
+// Open opens the zip; should it change meanwhile, the reader says so.
+func (s *Dir) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
+	path, ok := s.Path(p)
+	if !ok {
+		return nil, 0, fmt.Errorf("opening %s: the package is not of this source", p.Filename)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	return verifiedBody{sums.NewReader(f, p.Filename, p.Size, p.Digest), f}, p.Size, nil
+}
+
+// Path gives the file that a package's zip is; false when the package is not of
+// this source.
+func (s *Dir) Path(p provider.Package) (string, bool) {
+	path, ok := p.Locator.(dirLocator)
+	return string(path), ok
+}
+
+// dirLocator is the path of a package's zip.
+type dirLocator string
+
+func (s *Dir) release(ctx context.Context, a provider.Address, v provider.Version) (*dirRelease, error) {
+	versions, err := s.Versions(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	r, found := s.releases[v]
+	if !found {
+		return nil, fmt.Errorf("%w: %s %s; %s", provider.ErrVersionNotFound, a, v, provider.SomeVersions(versions))
+	}
+	return r, nil
+}
+
+// describe reads one zip and what belongs to it alone.
+func (s *Dir) describe(ctx context.Context, a provider.Address, v provider.Version, platform provider.Platform, f dirPackage) (provider.Package, error) {
+	m, err := s.measure(ctx, f.zip)
+	if err != nil {
+		return provider.Package{}, err
+	}
+	zip, err := os.Open(f.zip.path)
+	if err != nil {
+		return provider.Package{}, err
+	}
+	defer func() { _ = zip.Close() }()
+	h1, err := sums.H1Zip(ctx, zip, m.size)
+	if err != nil {
+		return provider.Package{}, fmt.Errorf("reading %s: %w", f.zip.path, err)
+	}
+	p := provider.Package{
+		Address: a, Version: v, Platform: platform, Filename: f.zip.name,
+		Digest: m.digest, Size: m.size, H1: h1, Locator: dirLocator(f.zip.path),
+	}
+	p.Attachments, err = readAttachments(f.evidence)
+	return p, err
+}
+
+// measure reads a zip once, for its digest and size.
+func (s *Dir) measure(ctx context.Context, f dirFile) (measure, error) {
+	return s.measured.get(ctx, f.path, func(context.Context) (measure, error) {
+		zip, err := os.Open(f.path)
+		if err != nil {
+			return measure{}, err
+		}
+		defer func() { _ = zip.Close() }()
+		digester := digest.SHA256.Digester()
+		n, err := io.Copy(digester.Hash(), zip)
+		return measure{digester.Digest(), n}, err
+	})
+}
+
+// checkAgainstSums holds every package against the release's SHA256SUMS, and
+// reports all that is wrong.
+func checkAgainstSums(r provider.Release) error {
+	listed, has := r.Attachment(artifact.MediaTypeSums)
+	if !has {
+		return nil
+	}
+	file, err := sums.Parse(listed.Bytes)
+	if err != nil {
+		return fmt.Errorf("%s: %w", listed.Name, err)
+	}
+	var problems []error
+	for _, p := range r.Packages {
+		if err := file.Check(p.Filename, p.Digest); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", listed.Name, err))
+		}
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,173 @@
+package source
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// signatureEndings are those that gpg and goreleaser give detached signatures.
+var signatureEndings = []string{".sig", ".gpg", ".asc"}
+
+// documentEndings are those of SBOMs and provenance, as the OCI registries RFC
+// and goreleaser name them.
+var documentEndings = []string{".spdx.json", ".intoto.jsonl", ".sbom.json"}
+
+// addEvidence takes a file that is named like evidence of a release that zips
+// were found of; belongs tells whether it is.
+func (s *Dir) addEvidence(f dirFile) (belongs bool, err error) {
+	for v, r := range s.releases {
+		if r.add(s.address, v, f) {
+			return true, nil
+		}
+	}
+	stem := "terraform-provider-" + s.address.Type
+	if !slices.ContainsFunc(documentEndings, func(ending string) bool { return f.name == stem+ending }) {
+		return false, nil
+	}
+	if len(s.releases) > 1 {
+		return false, fmt.Errorf("%s covers a release, but there are several versions: put the version into its name, as in %s_VERSION%s",
+			f.path, stem, strings.TrimPrefix(f.name, stem))
+	}
+	for _, r := range s.releases {
+		r.referrers = append(r.referrers, f)
+	}
+	return true, nil
+}
+
+// add takes a file whose name says that it belongs to the version.
+func (r *dirRelease) add(a provider.Address, v provider.Version, f dirFile) bool {
+	listing, stem := provider.SumsName(a, v), fmt.Sprintf("terraform-provider-%s_%s", a.Type, v)
+	switch {
+	case f.name == listing:
+		r.sums = f
+		return true
+	case f.name == stem+"_manifest.json":
+		r.manifest = f
+		return true
+	case endsIn(f.name, listing, signatureEndings):
+		r.signatures = append(r.signatures, f)
+		return true
+	case endsIn(f.name, stem, documentEndings):
+		r.referrers = append(r.referrers, f)
+		return true
+	}
+	for platform, p := range r.packages {
+		zip := p.zip.name
+		if endsIn(f.name, zip, signatureEndings) || endsIn(f.name, zip, documentEndings) ||
+			endsIn(f.name, strings.TrimSuffix(zip, ".zip"), documentEndings) {
+			p.evidence = append(p.evidence, f)
+			r.packages[platform] = p
+			return true
+		}
+	}
+	return false
+}
+
+func endsIn(name, stem string, endings []string) bool {
+	ending, found := strings.CutPrefix(name, stem)
+	return found && slices.Contains(endings, ending)
+}
+
+// evidence gives SHA256SUMS and its signatures. Without a file, the sums are
+// made of the zips.
+func (r *dirRelease) evidence(of provider.Release) ([]provider.Attachment, error) {
+	if r.sums.path == "" {
+		if len(r.signatures) > 0 {
+			return nil, fmt.Errorf("%s is there without the %s that it signs", r.signatures[0].path, provider.SumsName(of.Address, of.Version))
+		}
+		return []provider.Attachment{GeneratedSums(of)}, nil
+	}
+	return readAttachments(append([]dirFile{r.sums}, r.signatures...))
+}
+
+// GeneratedSums makes the SHA256SUMS of a release whose publisher made none.
+func GeneratedSums(r provider.Release) provider.Attachment {
+	listed := map[string]digest.Digest{}
+	for _, p := range r.Packages {
+		listed[p.Filename] = p.Digest
+	}
+	return provider.Attachment{
+		Name: provider.SumsName(r.Address, r.Version), MediaType: artifact.MediaTypeSums,
+		Bytes: sums.New(listed).Bytes(), Generated: true,
+	}
+}
+
+// protocols reads the plugin protocol versions of a registry manifest, the
+// file that publishers of the public registry write.
+func (r *dirRelease) protocols() ([]string, error) {
+	if r.manifest.path == "" {
+		return nil, nil
+	}
+	data, err := readFile(r.manifest)
+	if err != nil {
+		return nil, err
+	}
+	var manifest struct {
+		Metadata struct {
+			Protocols []string `json:"protocol_versions"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(data, &manifest); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.manifest.path, err)
+	}
+	return cleanProtocols(manifest.Metadata.Protocols), nil
+}
+
+// readAttachments reads whole documents, sorted by name.
+func readAttachments(files []dirFile) ([]provider.Attachment, error) {
+	byName := map[string]provider.Attachment{}
+	for _, f := range files {
+		data, err := readFile(f)
+		if err != nil {
+			return nil, err
+		}
+		mediaType, err := mediaTypeOf(f, data)
+		if err != nil {
+			return nil, err
+		}
+		byName[f.name] = provider.Attachment{Name: f.name, MediaType: mediaType, Bytes: data}
+	}
+	var as []provider.Attachment
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		as = append(as, byName[name])
+	}
+	return as, nil
+}
+
+// mediaTypeOf goes by the name, and by the content of an SBOM, whose format
+// goreleaser leaves to the user.
+func mediaTypeOf(f dirFile, data []byte) (string, error) {
+	switch {
+	case strings.HasSuffix(f.name, "SHA256SUMS"):
+		return artifact.MediaTypeSums, nil
+	case strings.HasSuffix(f.name, ".intoto.jsonl"):
+		return artifact.MediaTypeInToto, nil
+	case slices.ContainsFunc(signatureEndings, func(ending string) bool { return strings.HasSuffix(f.name, ending) }):
+		return artifact.MediaTypeSignature, nil
+	}
+	return artifact.SBOMType(f.path, data)
+}
+
+func readFile(f dirFile) ([]byte, error) {
+	file, err := os.Open(f.path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, artifact.MaxAttachmentSize+1))
+	if err == nil && len(data) > artifact.MaxAttachmentSize {
+		err = fmt.Errorf("%s has more than %d bytes", f.path, artifact.MaxAttachmentSize)
+	}
+	return data, err
+}
