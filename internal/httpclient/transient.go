@@ -46,7 +46,9 @@ func brokenOff(err error) bool {
 	if errors.As(err, &dns) {
 		return !dns.IsNotFound
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	// ErrClosed is what a write meets when net/http saw the reset while reading,
+	// and has closed the connection.
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
 		return true
 	}
 	var timeout net.Error

@@ -26,6 +26,7 @@ func TestIsTransient(t *testing.T) {
 		"reset":            {&net.OpError{Op: "read", Err: syscall.ECONNRESET}, true},
 		"refused":          {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, true},
 		"early end":        {fmt.Errorf("x: %w", io.ErrUnexpectedEOF), true},
+		"reset in a write": {fmt.Errorf("x: %w", net.ErrClosed), true},
 		"timeout":          {&net.DNSError{IsTimeout: true}, true},
 		"no such host":     {&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}, false},
 		"TLS alert":        {&net.OpError{Op: "remote error", Err: tls.AlertError(40)}, false},

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode"
 
 	"oras.land/oras-go/v2/errdef"
+	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
@@ -55,6 +57,27 @@ func (e *ResponseError) Is(target error) bool {
 // translate replaces the library's errors by ours: they lead with the registry's
 // code, and print no query of a URL.
 func translate(err error) error {
+	err = translated(err)
+	if text := query.ReplaceAllString(err.Error(), "$1"); text != err.Error() {
+		return &redactedError{text, err}
+	}
+	return err
+}
+
+// query is that of a URL: signed ones have their secret there.
+var query = regexp.MustCompile(`(://[^\s"?]*)\?[^\s"]*`)
+
+// redactedError is an error whose text had a query in it.
+type redactedError struct {
+	text string
+	err  error
+}
+
+func (e *redactedError) Error() string { return e.text }
+
+func (e *redactedError) Unwrap() error { return e.err }
+
+func translated(err error) error {
 	if response, ok := errors.AsType[*errcode.ErrorResponse](err); ok {
 		e := &ResponseError{Method: response.Method, Status: response.StatusCode}
 		if response.URL != nil {
@@ -72,6 +95,10 @@ func translate(err error) error {
 	}
 	if errors.Is(err, errdef.ErrNotFound) {
 		return artifact.ErrNotFound
+	}
+	// The registry's 401 does not arrive here when there is nothing to answer it with.
+	if errors.Is(err, auth.ErrBasicCredentialNotFound) {
+		return fmt.Errorf("%w: the registry wants a login, and there is none for it", provider.ErrDenied)
 	}
 	if sent, ok := errors.AsType[*url.Error](err); ok {
 		if u, parseErr := url.Parse(sent.URL); parseErr == nil {

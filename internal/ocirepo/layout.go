@@ -1,6 +1,7 @@
 package ocirepo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,8 +37,8 @@ func NewLayout(dir string) *Layout {
 func (l *Layout) String() string { return "oci-layout:" + l.dir }
 
 // Tags lists all tags.
-func (l *Layout) Tags(context.Context) ([]string, error) {
-	index, err := l.readIndex()
+func (l *Layout) Tags(ctx context.Context) ([]string, error) {
+	index, err := l.readIndex(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("listing the tags of %s: %w", l, err)
 	}
@@ -51,20 +52,20 @@ func (l *Layout) Tags(context.Context) ([]string, error) {
 }
 
 // Manifest reads a manifest or index by tag or digest.
-func (l *Layout) Manifest(_ context.Context, reference string) (ocispec.Descriptor, []byte, error) {
-	d, data, err := l.manifest(reference)
+func (l *Layout) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+	d, data, err := l.manifest(ctx, reference)
 	if err != nil {
 		return ocispec.Descriptor{}, nil, fmt.Errorf("reading manifest %s in %s: %w", reference, l, err)
 	}
 	return d, data, nil
 }
 
-func (l *Layout) manifest(reference string) (ocispec.Descriptor, []byte, error) {
+func (l *Layout) manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
 	d := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest}
 	if wanted, err := digest.Parse(reference); err == nil {
 		d.Digest = wanted
 	} else {
-		index, err := l.readIndex()
+		index, err := l.readIndex(ctx)
 		if err != nil {
 			return d, nil, err
 		}
@@ -74,7 +75,7 @@ func (l *Layout) manifest(reference string) (ocispec.Descriptor, []byte, error) 
 		}
 		d = index.Manifests[at]
 	}
-	f, err := l.open(d.Digest)
+	f, err := l.open(ctx, d.Digest)
 	if err != nil {
 		return d, nil, err
 	}
@@ -85,8 +86,8 @@ func (l *Layout) manifest(reference string) (ocispec.Descriptor, []byte, error) 
 }
 
 // Blob opens a blob's file, which is also an io.ReaderAt.
-func (l *Layout) Blob(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
-	f, err := l.open(d.Digest)
+func (l *Layout) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+	f, err := l.open(ctx, d.Digest)
 	if err != nil {
 		return nil, fmt.Errorf("opening blob %s in %s: %w", d.Digest, l, err)
 	}
@@ -94,26 +95,26 @@ func (l *Layout) Blob(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, e
 }
 
 // Stat gives the size of a blob's file.
-func (l *Layout) Stat(_ context.Context, d digest.Digest) (int64, error) {
+func (l *Layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	path, err := l.BlobPath(d)
 	if err != nil {
 		return 0, err
 	}
 	info, err := os.Stat(path)
-	if err != nil {
+	if err := cmp.Or(ctx.Err(), err); err != nil {
 		return 0, fmt.Errorf("looking for blob %s in %s: %w", d, l, notFound(err))
 	}
 	return info.Size(), nil
 }
 
 // PushBlob stores a blob. A damaged one (of another size) is replaced.
-func (l *Layout) PushBlob(_ context.Context, d ocispec.Descriptor, content io.Reader) error {
+func (l *Layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	path, err := l.BlobPath(d.Digest)
 	if err != nil {
 		return err
 	}
 	err = atomicfile.Write(path, 0o644, func(w io.Writer) error {
-		_, err := io.Copy(w, sums.NewReader(content, "blob "+d.Digest.String(), d.Size, d.Digest))
+		_, err := io.Copy(w, sums.NewReader(until(ctx, content), "blob "+d.Digest.String(), d.Size, d.Digest))
 		return err
 	})
 	if err != nil {
@@ -123,12 +124,12 @@ func (l *Layout) PushBlob(_ context.Context, d ocispec.Descriptor, content io.Re
 }
 
 // open opens the file of a blob or manifest.
-func (l *Layout) open(d digest.Digest) (*os.File, error) {
+func (l *Layout) open(ctx context.Context, d digest.Digest) (*os.File, error) {
 	path, err := l.BlobPath(d)
-	if err != nil {
+	if err := cmp.Or(ctx.Err(), err); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path) //nolint:gosec // the name is a checked digest
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, notFound(err)
 	}
@@ -143,6 +144,20 @@ func (l *Layout) BlobPath(d digest.Digest) (string, error) {
 	}
 	return filepath.Join(l.dir, ocispec.ImageBlobsDir, d.Algorithm().String(), d.Encoded()), nil
 }
+
+// until reads on as long as the context lives.
+func until(ctx context.Context, r io.Reader) io.Reader {
+	return readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return r.Read(p)
+	})
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func notFound(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {

@@ -45,7 +45,7 @@ func (l *Layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was d
 		return err
 	}
 	err := l.locked(ctx, func() error {
-		index, err := l.readIndex()
+		index, err := l.readIndex(ctx)
 		if errors.Is(err, artifact.ErrNoRepository) {
 			index, err = ocispec.Index{}, l.create()
 		}
@@ -55,7 +55,6 @@ func (l *Layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was d
 		var current digest.Digest
 		if at := find(index, tag); at >= 0 {
 			current = index.Manifests[at].Digest
-			index.Manifests = slices.Delete(slices.Clone(index.Manifests), at, at+1)
 		}
 		if current != was {
 			return artifact.ErrTagMoved
@@ -63,7 +62,7 @@ func (l *Layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was d
 		atomicfile.Sweep(filepath.Join(l.dir, ocispec.ImageBlobsDir, digest.SHA256.String()))
 		d := m.Descriptor
 		d.Annotations = map[string]string{ocispec.AnnotationRefName: tag}
-		index.Manifests = append(index.Manifests, d)
+		index.Manifests = append(slices.DeleteFunc(index.Manifests, isTag(tag)), d)
 		return l.writeIndex(index)
 	})
 	if err != nil {
@@ -74,7 +73,7 @@ func (l *Layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was d
 
 // locked runs do while no other process writes the index.
 func (l *Layout) locked(ctx context.Context, do func() error) error {
-	if err := os.MkdirAll(l.dir, 0o755); err != nil { //nolint:gosec // a mirror is for others to read
+	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return err
 	}
 	lock := flock.New(filepath.Join(l.dir, lockName), flock.SetPermissions(0o644))
@@ -94,9 +93,17 @@ func (l *Layout) create() error {
 }
 
 // readIndex reads index.json, after a look whether the directory is a layout.
-func (l *Layout) readIndex() (ocispec.Index, error) {
+func (l *Layout) readIndex(ctx context.Context) (ocispec.Index, error) {
+	if err := ctx.Err(); err != nil {
+		return ocispec.Index{}, err
+	}
+	// Looked for before the marker is read, which is written first.
+	_, noIndex := os.Lstat(filepath.Join(l.dir, ocispec.ImageIndexFile))
 	var marker ocispec.ImageLayout
 	if err := l.readJSON(ocispec.ImageLayoutFile, &marker); err != nil {
+		if noIndex == nil && errors.Is(err, artifact.ErrNoRepository) {
+			err = fmt.Errorf("%s has an %s and no %s", l.dir, ocispec.ImageIndexFile, ocispec.ImageLayoutFile)
+		}
 		return ocispec.Index{}, err
 	}
 	if marker.Version != ocispec.ImageLayoutVersion {
@@ -159,7 +166,9 @@ func writeFile(path string, data []byte) error {
 
 // find gives the position of a tag in an index, -1 when it is not there.
 func find(index ocispec.Index, tag string) int {
-	return slices.IndexFunc(index.Manifests, func(d ocispec.Descriptor) bool {
-		return d.Annotations[ocispec.AnnotationRefName] == tag
-	})
+	return slices.IndexFunc(index.Manifests, isTag(tag))
+}
+
+func isTag(tag string) func(ocispec.Descriptor) bool {
+	return func(d ocispec.Descriptor) bool { return d.Annotations[ocispec.AnnotationRefName] == tag }
 }

@@ -15,6 +15,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -36,6 +37,9 @@ type Options struct {
 	// Credential gives the login for a repository, "host/name". Nil is
 	// anonymous.
 	Credential func(ctx context.Context, repository string) (Credential, error)
+	// Retrier fetches manifests again whose answer breaks off in the middle,
+	// which HTTP does not repeat.
+	Retrier transfer.Retrier
 }
 
 // Credential is a login to a registry. The zero value is anonymous.
@@ -48,7 +52,8 @@ type Credential struct {
 // Registry is a repository of an OCI registry. It has an auth client of its
 // own, so that tokens are never shared between repositories.
 type Registry struct {
-	remote *remote.Repository
+	remote  *remote.Repository
+	retrier transfer.Retrier
 }
 
 // NewRegistry prepares access to a registry's repository; nothing is sent yet.
@@ -58,7 +63,14 @@ func NewRegistry(ref template.Reference, o Options) (*Registry, error) {
 		PlainHTTP:        slices.Contains(o.PlainHTTP, ref.Registry),
 		MaxMetadataBytes: artifact.MaxManifestSize,
 		TagListMaxPages:  maxTagPages,
-		SkipReferrersGC:  true,
+
+		ReferrerListMaxPages: maxReferrerPages,
+	}
+	// Else oras keeps a list of referrers by itself, where the registry does
+	// not, and deletes what it takes for older lists. Package referrers does
+	// that with more care.
+	if err := repo.SetReferrersCapability(true); err != nil {
+		return nil, err
 	}
 	if err := repo.Reference.Validate(); err != nil {
 		return nil, fmt.Errorf("repository %s: %w", ref, err)
@@ -68,7 +80,7 @@ func NewRegistry(ref template.Reference, o Options) (*Registry, error) {
 		client.Credential = credentialFor(repo.Reference, o.Credential)
 	}
 	repo.Client = client
-	return &Registry{remote: repo}, nil
+	return &Registry{remote: repo, retrier: o.Retrier}, nil
 }
 
 // credentialFor answers for the repository's own registry only, whatever other
@@ -105,7 +117,15 @@ func (r *Registry) Tags(ctx context.Context) ([]string, error) {
 }
 
 // Manifest reads a manifest or index by tag or digest.
-func (r *Registry) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+func (r *Registry) Manifest(ctx context.Context, reference string) (d ocispec.Descriptor, data []byte, err error) {
+	err = r.retrier.Do(ctx, "fetching manifest "+reference, func() error {
+		d, data, err = r.manifest(ctx, reference)
+		return err
+	})
+	return d, data, err
+}
+
+func (r *Registry) manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
 	d, body, err := r.remote.Manifests().FetchReference(ctx, reference)
 	if err != nil {
 		return ocispec.Descriptor{}, nil, r.fail("fetching manifest", reference, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
@@ -76,20 +77,40 @@ func (e *ExpiredError) Error() string { return e.Err.Error() }
 func (e *ExpiredError) Unwrap() error { return e.Err }
 
 // Recorder keeps what its reader said: an error of the source, which the push
-// that reads from it may hide behind its own.
+// that reads from it may hide behind its own. It may be asked while it is read
+// from: an HTTP request that ends early leaves its body to a goroutine.
 type Recorder struct {
-	R io.Reader
-	// N counts the bytes read.
-	N int64
-	// Err is the first error that was not io.EOF.
-	Err error
+	r io.Reader
+
+	mu  sync.Mutex
+	n   int64
+	err error
 }
 
+// NewRecorder reads from r.
+func NewRecorder(r io.Reader) *Recorder { return &Recorder{r: r} }
+
 func (r *Recorder) Read(p []byte) (int, error) {
-	n, err := r.R.Read(p)
-	r.N += int64(n)
-	if err != nil && r.Err == nil && !errors.Is(err, io.EOF) {
-		r.Err = err
+	n, err := r.r.Read(p)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.n += int64(n)
+	if err != nil && r.err == nil && !errors.Is(err, io.EOF) {
+		r.err = err
 	}
 	return n, err
+}
+
+// N counts the bytes read.
+func (r *Recorder) N() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.n
+}
+
+// Err is the first error that was not io.EOF.
+func (r *Recorder) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
 }

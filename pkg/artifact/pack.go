@@ -34,7 +34,8 @@ type Blob struct {
 // Packed is the artifact of a release but for the zips, whose descriptors the
 // manifests name. Push order: Blobs and zips, Manifests, Index.
 type Packed struct {
-	// Blobs are the config and the attachments, each once.
+	// Blobs are the config and the attachments, each once. Attachments without
+	// bytes are not among them: they have to be in the repository already.
 	Blobs []Blob
 	// Manifests are sorted by platform.
 	Manifests []Blob
@@ -103,11 +104,14 @@ func packManifest(p provider.Package, shared []provider.Attachment, o Options, b
 		if err := provider.CheckFilename(a.Name); err != nil {
 			return Blob{}, err
 		}
-		if len(a.Bytes) > MaxAttachmentSize {
+		d := ocispec.Descriptor{MediaType: a.MediaType, Digest: a.Digest, Size: a.Length()}
+		if d.Size > MaxAttachmentSize {
 			return Blob{}, fmt.Errorf("%s has more than %d bytes", a.Name, MaxAttachmentSize)
 		}
-		d := ocispec.Descriptor{MediaType: a.MediaType, Digest: digest.FromBytes(a.Bytes), Size: int64(len(a.Bytes))}
-		blobs[d.Digest] = Blob{d, a.Bytes}
+		if a.Bytes != nil || d.Digest == "" {
+			d.Digest = digest.FromBytes(a.Bytes)
+			blobs[d.Digest] = Blob{d, a.Bytes}
+		}
 		d.Annotations = map[string]string{ocispec.AnnotationTitle: a.Name}
 		manifest.Layers = append(manifest.Layers, d)
 	}

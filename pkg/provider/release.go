@@ -54,11 +54,24 @@ type Attachment struct {
 	// Name is its file name, one path element.
 	Name      string
 	MediaType string
-	// Bytes is the whole document; sources bound its size.
-	Bytes []byte
+	// Bytes is the whole document, which sources bound. Nil means that the
+	// source left it where it is: Digest and Size, in bytes, are known then.
+	Bytes  []byte
+	Digest digest.Digest
+	Size   int64
 	// Generated tells that the source made the document itself, so that it may
 	// be made again when packages are added.
 	Generated bool
+	// Locator tells the Source that made this value where the document is.
+	Locator any
+}
+
+// Length is the document's length in bytes, read or not.
+func (a Attachment) Length() int64 {
+	if a.Bytes == nil {
+		return a.Size
+	}
+	return int64(len(a.Bytes))
 }
 
 // Attachment gives the release's first attachment of a media type.

@@ -58,6 +58,15 @@ type Options struct {
 	Platforms []provider.Platform
 	// SourceURL becomes org.opencontainers.image.source.
 	SourceURL string
+	// Annotations are added to the index. Where nothing else changes they do
+	// not count, see [Result.AnnotationsKept].
+	Annotations map[string]string
+	// SBOM makes a package's SBOM of its zip, a local file, before the package
+	// is sent; nil makes none. [SBOMProgram] makes one of a command line.
+	SBOM func(ctx context.Context, p provider.Package, zip string) (provider.Attachment, error)
+	// OnMissingRepository makes the repository when the registry says that
+	// there is none; nil leaves it at that. See [RepositoryProgram].
+	OnMissingRepository func(ctx context.Context) error
 	// NoH1 leaves out h1 hashes that the source does not state.
 	NoH1 bool
 	// Recheck asks a remote source for its digests also when every wanted
@@ -108,6 +117,11 @@ type Result struct {
 	Digest digest.Digest
 	// Packages are the wanted ones, sorted by platform.
 	Packages []PackageResult
+	// Attached are the names of the referrers that this run attached.
+	Attached []string
+	// AnnotationsKept tells that other annotations were asked for than the tag
+	// has, which alone is no reason to write it again.
+	AnnotationsKept bool
 	// Moved counts how often another run moved the tag meanwhile and its
 	// platforms were merged in.
 	Moved int

@@ -33,7 +33,7 @@ type digester interface {
 // changes nothing; running it after a failure completes it. Errors are those of
 // the source and the repository, and *[ConflictError].
 func Release(ctx context.Context, src provider.Source, repo Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
-	p := &publisher{src: src, repo: repo, address: a, version: v, options: o, sent: map[digest.Digest]bool{}}
+	p := &publisher{src: src, repo: repo, address: a, version: v, options: o, sent: map[digest.Digest]bool{}, h1: map[digest.Digest]string{}}
 	for moves := 0; ; moves++ {
 		result, err := p.publish(ctx)
 		result.Moved = moves
@@ -58,6 +58,9 @@ type publisher struct {
 	release *provider.Release
 	// sent are the zips that this run pushed.
 	sent map[digest.Digest]bool
+	// h1 are the hashes of zips that need not be computed again: this run did,
+	// or the tag states them.
+	h1 map[digest.Digest]string
 }
 
 // publish is one round, up to a tag that is ours or that another run moved.

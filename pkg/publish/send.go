@@ -11,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -37,7 +38,13 @@ func (p *publisher) sendZips(ctx context.Context, u union) error {
 			return nil
 		})
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, pkg := range pick(u.release.Packages, u.send) {
+		p.h1[pkg.Digest] = pkg.H1
+	}
+	return nil
 }
 
 func (p *publisher) concurrency() int {
@@ -97,7 +104,11 @@ func (p *publisher) sendBlob(ctx context.Context, b artifact.Blob) error {
 		return err
 	}
 	return p.retrier().Do(ctx, fmt.Sprintf("pushing blob %s", b.Descriptor.Digest), func() error {
-		return p.repo.PushBlob(ctx, b.Descriptor, bytes.NewReader(b.Bytes))
+		err := p.repo.PushBlob(ctx, b.Descriptor, bytes.NewReader(b.Bytes))
+		if errors.Is(err, provider.ErrDenied) {
+			return &transfer.ExpiredError{Err: err}
+		}
+		return err
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // maxQuestions is how many small requests are under way at once.
@@ -34,7 +35,7 @@ type held struct {
 	manifest artifact.Manifest
 	// format is the *artifact.FormatError of a manifest that is something else.
 	format error
-	// found tells whether the manifest was there and readable.
+	// found tells whether the manifest was there and undamaged.
 	found bool
 	// missing are the blobs that the manifest names and that are not there.
 	missing []digest.Digest
@@ -85,41 +86,47 @@ func (p *publisher) readStored(ctx context.Context, tag string) (*stored, error)
 // whether every blob that they name is there: that a tag exists proves nothing
 // about what it leads to. What was inspected once is not asked for again.
 func (p *publisher) inspect(ctx context.Context, old *stored, platforms []provider.Platform) error {
-	var mu sync.Mutex
+	var unseen []artifact.Target
+	for _, platform := range provider.SortPlatforms(platforms) {
+		t, there := old.index.Target(platform)
+		if _, seen := old.held[platform]; there && !seen {
+			unseen = append(unseen, t)
+		}
+	}
+	found := make([]held, len(unseen))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxQuestions)
-	blobs := &presence{repo: p.repo, known: map[digest.Digest]bool{}}
-	for _, platform := range platforms {
-		t, there := old.index.Target(platform)
-		if _, seen := old.held[platform]; seen || !there {
-			continue
-		}
-		group.Go(func() error {
-			h, err := p.hold(ctx, t, blobs)
-			mu.Lock()
-			defer mu.Unlock()
-			old.held[platform] = h
+	blobs := &presence{repo: p.repo, known: map[digest.Digest]func() (bool, error){}}
+	for i, t := range unseen {
+		group.Go(func() (err error) {
+			found[i], err = p.hold(ctx, t, blobs)
 			return err
 		})
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, t := range unseen {
+		old.held[t.Platform] = found[i]
+	}
+	return nil
 }
 
 func (p *publisher) hold(ctx context.Context, t artifact.Target, blobs *presence) (h held, err error) {
 	_, data, err := p.repo.Manifest(ctx, t.Descriptor.Digest.String())
-	if errors.Is(err, artifact.ErrNotFound) {
+	_, damaged := errors.AsType[*sums.MismatchError](err)
+	if errors.Is(err, artifact.ErrNotFound) || damaged {
 		return h, nil
 	}
 	if err != nil {
 		return h, err
 	}
-	if h.manifest, err = artifact.ParseManifest(data); err != nil {
-		h.format = err
+	if h.manifest, h.format = artifact.ParseManifest(data); h.format != nil {
 		return h, nil
 	}
 	h.found = true
 	if h.manifest.Filename == "" {
-		h.manifest.Filename = h.manifest.Zip.Digest.Encoded() + ".zip"
+		h.manifest.Filename = provider.Filename(p.address, p.version, t.Platform)
 	}
 	for _, d := range h.manifest.Blobs {
 		there, err := blobs.has(ctx, d)
@@ -137,20 +144,23 @@ func (p *publisher) hold(ctx context.Context, t artifact.Target, blobs *presence
 type presence struct {
 	repo  Reader
 	mu    sync.Mutex
-	known map[digest.Digest]bool
+	known map[digest.Digest]func() (bool, error)
 }
 
 // has tells whether a blob is there in its full size.
 func (b *presence) has(ctx context.Context, d ocispec.Descriptor) (bool, error) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if there, asked := b.known[d.Digest]; asked {
-		return there, nil
+	ask, asked := b.known[d.Digest]
+	if !asked {
+		ask = sync.OnceValues(func() (bool, error) {
+			size, err := b.repo.Stat(ctx, d.Digest)
+			if errors.Is(err, artifact.ErrNotFound) {
+				return false, nil
+			}
+			return err == nil && size == d.Size, err
+		})
+		b.known[d.Digest] = ask
 	}
-	size, err := b.repo.Stat(ctx, d.Digest)
-	if err != nil && !errors.Is(err, artifact.ErrNotFound) {
-		return false, err
-	}
-	b.known[d.Digest] = err == nil && size == d.Size
-	return b.known[d.Digest], nil
+	b.mu.Unlock()
+	return ask()
 }

@@ -27,10 +27,8 @@ func (p *publisher) sendZip(ctx context.Context, pkg provider.Package) (done pro
 	size, err := p.repo.Stat(ctx, pkg.Digest)
 	if err == nil && (pkg.Size < 0 || pkg.Size == size) {
 		pkg.Size = size
-		if pkg.H1 == "" && !p.options.NoH1 {
-			pkg.H1, err = p.storedH1(ctx, pkg)
-		}
-		return pkg, false, err
+		done, err = p.storedH1(ctx, pkg)
+		return done, false, err
 	}
 	if err != nil && !errors.Is(err, artifact.ErrNotFound) && !errors.Is(err, artifact.ErrNoRepository) {
 		return pkg, false, err
@@ -57,13 +55,13 @@ func (p *publisher) transfer(ctx context.Context, pkg provider.Package) (provide
 		pkg.Size = size
 	}
 	err = transfer.Report(p.options.Progress, pkg, pkg.Size, func(count func(io.Reader) io.Reader) error {
-		content := &transfer.Recorder{R: count(body)}
+		content := transfer.NewRecorder(count(body))
 		pkg, err = p.pushZip(ctx, pkg, content)
-		if content.Err != nil {
+		if err := content.Err(); err != nil {
 			// The library that pushes wraps what the source said, or hides it.
-			return content.Err
+			return err
 		}
-		if errors.Is(err, provider.ErrDenied) && content.N > 0 {
+		if errors.Is(err, provider.ErrDenied) && content.N() > 0 {
 			return &transfer.ExpiredError{Err: err}
 		}
 		return err
@@ -109,7 +107,7 @@ func (p *publisher) localH1(ctx context.Context, pkg provider.Package, local loc
 	if err != nil {
 		return pkg, err
 	}
-	f, err := os.Open(path) //nolint:gosec // the repository's own file
+	f, err := os.Open(path)
 	if err != nil {
 		return pkg, err
 	}
@@ -117,16 +115,20 @@ func (p *publisher) localH1(ctx context.Context, pkg provider.Package, local loc
 	return checkH1(ctx, pkg, f, pkg.Size)
 }
 
-// storedH1 computes the h1 of a zip that only the repository has: what an
-// earlier run sent before it was cut off.
-func (p *publisher) storedH1(ctx context.Context, pkg provider.Package) (string, error) {
-	if local, isLocal := p.repo.(localRepository); isLocal {
-		done, err := p.localH1(ctx, pkg, local)
-		return done.H1, err
+// storedH1 completes and checks the h1 of a zip that the repository has, and
+// reads it back where nothing else tells: an earlier run sent it before it was
+// cut off.
+func (p *publisher) storedH1(ctx context.Context, pkg provider.Package) (provider.Package, error) {
+	local, isLocal := p.repo.(localRepository)
+	switch isKnown := pkg.H1 != "" && p.h1[pkg.Digest] == pkg.H1; {
+	case p.options.NoH1 || isKnown || pkg.H1 != "" && !isLocal:
+		return pkg, nil
+	case isLocal:
+		return p.localH1(ctx, pkg, local)
 	}
 	spool, err := newSpool(p.options.TempDir)
 	if err != nil {
-		return "", err
+		return pkg, err
 	}
 	defer spool.Close()
 	err = p.retrier().Do(ctx, "reading back "+pkg.Filename, func() error {
@@ -142,9 +144,9 @@ func (p *publisher) storedH1(ctx context.Context, pkg provider.Package) (string,
 		return err
 	})
 	if err != nil {
-		return "", err
+		return pkg, err
 	}
-	return sums.H1Zip(ctx, spool, pkg.Size)
+	return checkH1(ctx, pkg, spool, pkg.Size)
 }
 
 // checkH1 computes a zip's h1. What the source states of it is not signed, so

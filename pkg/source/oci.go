@@ -37,8 +37,21 @@ type Repository interface {
 type OCI struct {
 	open func(provider.Address) (Repository, error)
 
-	mu    sync.Mutex
-	repos map[provider.Address]Repository
+	mu      sync.Mutex
+	repos   map[provider.Address]Repository
+	indexes memo[ociVersion, ociIndex]
+}
+
+type ociVersion struct {
+	address provider.Address
+	version provider.Version
+}
+
+// ociIndex is what lies under a version's tag.
+type ociIndex struct {
+	repo       Repository
+	descriptor ocispec.Descriptor
+	artifact.Index
 }
 
 var _ provider.Source = (*OCI)(nil)
@@ -48,10 +61,10 @@ func NewOCI(open func(provider.Address) (Repository, error)) *OCI {
 	return &OCI{open: open, repos: map[provider.Address]Repository{}}
 }
 
-// ociLocator is where a package of an OCI source lies.
+// ociLocator is where a zip or document of an OCI source lies.
 type ociLocator struct {
 	repo Repository
-	zip  ocispec.Descriptor
+	blob ocispec.Descriptor
 }
 
 func (s *OCI) repository(a provider.Address) (Repository, error) {
@@ -93,43 +106,25 @@ func (s *OCI) Versions(ctx context.Context, a provider.Address) ([]provider.Vers
 // Release reads a version's index, the manifests of the platforms, and the
 // evidence that they carry.
 func (s *OCI) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
-	repo, err := s.repository(a)
-	if err != nil {
-		return provider.Release{}, err
-	}
 	reading := func(err error) (provider.Release, error) {
 		return provider.Release{}, fmt.Errorf("reading %s %s: %w", a, v, err)
 	}
 	// 1. The index under the version's tag.
-	index, err := readIndex(ctx, repo, a, v)
+	index, err := s.index(ctx, a, v)
 	if err != nil {
 		return reading(err)
 	}
-	targets, err := choose(index, a, v, only)
+	targets, err := choose(index.Index, a, v, only)
 	if err != nil {
 		return reading(err)
 	}
 	// 2. One manifest a platform.
-	manifests := make([]artifact.Manifest, len(targets))
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(maxDocuments)
-	for i, t := range targets {
-		group.Go(func() error {
-			_, data, err := repo.Manifest(groupCtx, t.Descriptor.Digest.String())
-			if err == nil {
-				manifests[i], err = artifact.ParseManifest(data)
-			}
-			if errors.Is(err, artifact.ErrNotFound) {
-				err = fmt.Errorf("the artifact is not whole, its manifest for %s is missing: %w", t.Platform, err)
-			}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	manifests, err := readManifests(ctx, index.repo, targets)
+	if err != nil {
 		return reading(err)
 	}
-	// 3. The evidence, each document once.
-	evidence := evidence{repo: repo, sums: provider.SumsName(a, v), known: map[digest.Digest][]byte{}}
+	// 3. The evidence about the release, each document once.
+	evidence := evidence{repo: index.repo, sums: provider.SumsName(a, v), known: map[digest.Digest][]byte{}}
 	if err := evidence.fetch(ctx, manifests); err != nil {
 		return reading(err)
 	}
@@ -139,12 +134,11 @@ func (s *OCI) Release(ctx context.Context, a provider.Address, v provider.Versio
 		p := provider.Package{
 			Address: a, Version: v, Platform: t.Platform,
 			Filename: manifests[i].Filename, Digest: manifests[i].Zip.Digest, Size: manifests[i].Zip.Size, H1: t.H1(),
-			Locator: ociLocator{repo, manifests[i].Zip},
+			Attachments: evidence.of(manifests[i]), Locator: ociLocator{index.repo, manifests[i].Zip},
 		}
 		if p.Filename == "" {
 			p.Filename = provider.Filename(a, v, t.Platform)
 		}
-		p.Attachments = evidence.of(manifests[i])
 		if err := checkPackage(p); err != nil {
 			return reading(err)
 		}
@@ -160,7 +154,7 @@ func (s *OCI) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int6
 	if !ok {
 		return nil, 0, fmt.Errorf("opening %s: the package is not of this source", p.Filename)
 	}
-	body, err := at.repo.Blob(ctx, at.zip)
+	body, err := at.repo.Blob(ctx, at.blob)
 	if err != nil {
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, err)
 	}
@@ -173,19 +167,52 @@ type verifiedBody struct {
 	io.Closer
 }
 
+// index reads the index of a version, once.
+func (s *OCI) index(ctx context.Context, a provider.Address, v provider.Version) (ociIndex, error) {
+	return s.indexes.get(ctx, ociVersion{a, v}, func(ctx context.Context) (ociIndex, error) {
+		repo, err := s.repository(a)
+		if err != nil {
+			return ociIndex{}, err
+		}
+		d, index, err := readIndex(ctx, repo, a, v)
+		return ociIndex{repo, d, index}, err
+	})
+}
+
+// readManifests reads the manifests of platforms, in their order.
+func readManifests(ctx context.Context, repo Repository, targets []artifact.Target) ([]artifact.Manifest, error) {
+	manifests := make([]artifact.Manifest, len(targets))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxDocuments)
+	for i, t := range targets {
+		group.Go(func() error {
+			_, data, err := repo.Manifest(ctx, t.Descriptor.Digest.String())
+			if err == nil {
+				manifests[i], err = artifact.ParseManifest(data)
+			}
+			if errors.Is(err, artifact.ErrNotFound) {
+				err = fmt.Errorf("the artifact is not whole, its manifest for %s is missing: %w", t.Platform, err)
+			}
+			return err
+		})
+	}
+	return manifests, group.Wait()
+}
+
 // readIndex reads the index of a version and tells the ways apart in which it
 // may be missing.
-func readIndex(ctx context.Context, repo Repository, a provider.Address, v provider.Version) (artifact.Index, error) {
-	_, data, err := repo.Manifest(ctx, artifact.Tag(v))
+func readIndex(ctx context.Context, repo Repository, a provider.Address, v provider.Version) (d ocispec.Descriptor, index artifact.Index, err error) {
+	d, data, err := repo.Manifest(ctx, artifact.Tag(v))
 	switch {
 	case errors.Is(err, artifact.ErrNoRepository):
-		return artifact.Index{}, fmt.Errorf("%w: %s: %w", provider.ErrProviderNotFound, a, err)
+		return d, index, fmt.Errorf("%w: %s: %w", provider.ErrProviderNotFound, a, err)
 	case errors.Is(err, artifact.ErrNotFound):
-		return artifact.Index{}, missingVersion(ctx, repo, a, err)
+		return d, index, missingVersion(ctx, repo, a, err)
 	case err != nil:
-		return artifact.Index{}, err
+		return d, index, err
 	}
-	return artifact.ParseIndex(data)
+	index, err = artifact.ParseIndex(data)
+	return d, index, err
 }
 
 // choose picks the entries of the wanted platforms, or all.

@@ -12,13 +12,19 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tofu-oci/tofu-oci/internal/referrers"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// evidence fetches the documents beside the zips, each once, though every
-// manifest of a release names the same SHA256SUMS.
+// maxShared bounds each document about a release (SHA256SUMS, its signature,
+// keys), in bytes. They are a few kilobytes; all of them are held in memory.
+const maxShared = 4 << 20
+
+// evidence fetches the documents about a release, each once, though every
+// manifest names the same. Documents about one package, which may be large, are
+// left where they are: see [OCI.Load].
 type evidence struct {
 	repo Repository
 	// sums is the name of a SHA256SUMS layer that has none.
@@ -26,15 +32,19 @@ type evidence struct {
 	known map[digest.Digest][]byte
 }
 
-// fetch reads all attachments of the manifests.
+// fetch reads the shared attachments of the manifests.
 func (e *evidence) fetch(ctx context.Context, manifests []artifact.Manifest) error {
 	var wanted []ocispec.Descriptor
 	for _, m := range manifests {
 		for _, d := range m.Attachments {
-			if _, seen := e.known[d.Digest]; !seen {
-				e.known[d.Digest] = nil
-				wanted = append(wanted, d)
+			if _, seen := e.known[d.Digest]; seen || !artifact.Shared(d.MediaType, e.name(d)) {
+				continue
 			}
+			if d.Size > maxShared {
+				return fmt.Errorf("%s has %d bytes, which is no reasonable size", e.name(d), d.Size)
+			}
+			e.known[d.Digest] = nil
+			wanted = append(wanted, d)
 		}
 	}
 	contents := make([][]byte, len(wanted))
@@ -55,17 +65,50 @@ func (e *evidence) fetch(ctx context.Context, manifests []artifact.Manifest) err
 	return nil
 }
 
+// name gives a layer's title, or what SHA256SUMS is called without one.
+func (e *evidence) name(d ocispec.Descriptor) string {
+	name := d.Annotations[ocispec.AnnotationTitle]
+	if provider.CheckFilename(name) != nil {
+		return e.sums
+	}
+	return name
+}
+
 // of gives a manifest's attachments, in its order.
 func (e *evidence) of(m artifact.Manifest) []provider.Attachment {
 	var as []provider.Attachment
 	for _, d := range m.Attachments {
-		name := d.Annotations[ocispec.AnnotationTitle]
-		if provider.CheckFilename(name) != nil {
-			name = e.sums
-		}
-		as = append(as, provider.Attachment{Name: name, MediaType: d.MediaType, Bytes: e.known[d.Digest]})
+		as = append(as, provider.Attachment{
+			Name: e.name(d), MediaType: d.MediaType, Bytes: e.known[d.Digest], Digest: d.Digest, Size: d.Size, Locator: ociLocator{e.repo, d},
+		})
 	}
 	return as
+}
+
+// Load reads the documents that Release left where they are.
+func (s *OCI) Load(ctx context.Context, as []provider.Attachment) ([]provider.Attachment, error) {
+	loaded := slices.Clone(as)
+	for i, a := range loaded {
+		at, ok := a.Locator.(ociLocator)
+		if a.Bytes != nil || !ok {
+			continue
+		}
+		var err error
+		if loaded[i].Bytes, err = readBlob(ctx, at.repo, at.blob); err != nil {
+			return nil, err
+		}
+	}
+	return loaded, nil
+}
+
+// Referrers reads the documents that refer to a version's index: SBOMs and
+// provenance that cover all platforms.
+func (s *OCI) Referrers(ctx context.Context, a provider.Address, v provider.Version) ([]provider.Attachment, error) {
+	index, err := s.index(ctx, a, v)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", a, v, err)
+	}
+	return referrers.Documents(ctx, index.repo, index.descriptor.Digest)
 }
 
 // readBlob reads a whole small blob, verified. The manifest bounded its size.
@@ -135,6 +178,9 @@ func missingVersion(ctx context.Context, repo Repository, a provider.Address, ca
 	tags, err := repo.Tags(ctx)
 	if errors.Is(err, artifact.ErrNoRepository) {
 		return fmt.Errorf("%w: %s: %w", provider.ErrProviderNotFound, a, err)
+	}
+	if err != nil {
+		return fmt.Errorf("%w, and the others cannot be told: %w", provider.ErrVersionNotFound, err)
 	}
 	var versions []provider.Version
 	for _, tag := range tags {

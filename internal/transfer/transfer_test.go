@@ -1,0 +1,159 @@
+package transfer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+var plan9 = provider.Package{Filename: "thing.zip", Platform: provider.Platform{OS: "plan9", Arch: "mips64"}}
+
+func TestDo(t *testing.T) {
+	t.Parallel()
+	passes := fmt.Errorf("reading: %w", io.ErrUnexpectedEOF)
+	expired := &transfer.ExpiredError{Err: fmt.Errorf("pushing: %w", provider.ErrDenied)}
+	wrong := errors.New("wrong bytes")
+	for name, test := range map[string]struct {
+		errs  []error // of each try; the last one for all that follow
+		tries int
+		want  error
+	}{
+		"at once":                   {[]error{nil}, 1, nil},
+		"wrong":                     {[]error{wrong}, 1, wrong},
+		"passes":                    {[]error{passes, passes, nil}, 3, nil},
+		"does not pass":             {[]error{passes}, 3, passes},
+		"passes, then wrong":        {[]error{passes, wrong}, 2, wrong},
+		"expired once":              {[]error{expired, nil}, 2, nil},
+		"expired twice":             {[]error{expired}, 2, expired},
+		"expired at the last":       {[]error{passes, passes, expired}, 3, expired},
+		"expired among others":      {[]error{passes, expired, nil}, 3, nil},
+		"repeated in vain":          {[]error{&httpclient.ExhaustedError{Tries: 3, Err: io.EOF}}, 1, io.EOF},
+		"asked to wait too long":    {[]error{&httpclient.StatusError{Status: 429, RetryAfter: time.Hour}}, 1, nil},
+		"the caller's own deadline": {[]error{context.DeadlineExceeded}, 1, context.DeadlineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var told []error
+			var waits []int
+			r := transfer.Retrier{
+				Backoff: func(failed int) time.Duration { waits = append(waits, failed); return 0 },
+				Progress: provider.Progress{Retry: func(what string, err error) {
+					if what != "moving" {
+						t.Error(what)
+					}
+					told = append(told, err)
+				}},
+			}
+			tries := 0
+			err := r.Do(t.Context(), "moving", func() error {
+				tries++
+				return test.errs[min(tries, len(test.errs))-1]
+			})
+			last := test.errs[min(tries, len(test.errs))-1]
+			if tries != test.tries || !errors.Is(err, last) || test.want != nil && !errors.Is(err, test.want) {
+				t.Errorf("%d tries, %v", tries, err)
+			}
+			if len(told) != tries-1 || slices.Contains(told, nil) {
+				t.Errorf("told of %v", told)
+			}
+			if want := []int{1, 2}[:tries-1]; !slices.Equal(waits, want) {
+				t.Errorf("waited after %v", waits)
+			}
+		})
+	}
+}
+
+func TestDoIsCancelled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	interrupted := errors.New("interrupted")
+	r := transfer.Retrier{Backoff: func(int) time.Duration { return time.Hour }}
+	err := r.Do(ctx, "moving", func() error {
+		cancel(interrupted)
+		return io.ErrUnexpectedEOF
+	})
+	if !errors.Is(err, interrupted) {
+		t.Error(err)
+	}
+}
+
+// TestDoWaitsAsAsked: Retry-After counts where it is longer than our pause.
+func TestDoWaitsAsAsked(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := transfer.Retrier{
+		Backoff:  func(int) time.Duration { return 0 },
+		Progress: provider.Progress{Retry: func(string, error) { cancel() }},
+	}
+	tries := 0
+	err := r.Do(ctx, "moving", func() error {
+		tries++
+		return &httpclient.StatusError{Status: 429, RetryAfter: time.Minute}
+	})
+	if !errors.Is(err, context.Canceled) || tries != 1 {
+		t.Errorf("%d tries, %v", tries, err)
+	}
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	for name, want := range map[string]error{"well": nil, "badly": broken} {
+		var events []string
+		moved := 0
+		err := transfer.Report(provider.Progress{
+			Begin: func(p provider.Package, total int64) {
+				events = append(events, fmt.Sprint("begin ", p.Filename, total))
+			},
+			Advance: func(_ provider.Package, n int) { moved += n },
+			End:     func(p provider.Package, err error) { events = append(events, fmt.Sprint("end ", p.Filename, err)) },
+		}, plan9, 7, func(count func(io.Reader) io.Reader) error {
+			_, err := io.ReadAll(count(iotest.OneByteReader(strings.NewReader("content"))))
+			return errors.Join(err, want)
+		})
+		if !errors.Is(err, want) || moved != 7 || len(events) != 2 || events[0] != "begin thing.zip7" || !strings.HasPrefix(events[1], "end thing.zip") {
+			t.Errorf("%s: %v, %d bytes, %v", name, events, moved, err)
+		}
+	}
+	// Nobody has to watch.
+	err := transfer.Report(provider.Progress{}, plan9, -1, func(count func(io.Reader) io.Reader) error {
+		got, err := io.ReadAll(count(strings.NewReader("content")))
+		if string(got) != "content" {
+			t.Errorf("%q", got)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRecorder(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	for name, test := range map[string]struct {
+		r    io.Reader
+		n    int64
+		want error
+	}{
+		"whole":  {strings.NewReader("content"), 7, nil},
+		"broken": {io.MultiReader(strings.NewReader("cont"), iotest.ErrReader(broken)), 4, broken},
+		"early":  {io.MultiReader(strings.NewReader("cont"), iotest.ErrReader(io.ErrUnexpectedEOF)), 4, io.ErrUnexpectedEOF},
+	} {
+		r := transfer.NewRecorder(test.r)
+		_, _ = io.Copy(io.Discard, r)
+		if r.N() != test.n || !errors.Is(r.Err(), test.want) || (r.Err() == nil) != (test.want == nil) {
+			t.Errorf("%s: %d bytes, %v", name, r.N(), r.Err())
+		}
+	}
+}

@@ -1,0 +1,295 @@
+package publish_test
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// plant puts a document under the version's tag.
+func (to *target) plant(t *testing.T, mediaType string, document any) {
+	t.Helper()
+	data, err := json.Marshal(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := artifact.Blob{Descriptor: ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(data), Size: int64(len(data))}, Bytes: data}
+	if err := to.open(t).PushTag(t.Context(), b, "1.2.3", to.digest(t)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestConflict(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		// before happens after minix and plan9 were published.
+		before func(t *testing.T, w *world, to *target)
+		// reasons are each found in the error.
+		reasons []string
+		// forced are the platforms that are there after the use of force.
+		forced []provider.Platform
+	}{
+		"other bytes": {
+			func(t *testing.T, w *world, _ *target) {
+				w.zips[minix], w.zips[plan9] = zipOf(t, "republished"), zipOf(t, "this one too")
+				w.offer(t, w.release(all...))
+			},
+			[]string{"minix_vax is there with the zip sha256:", "plan9_mips64 is there with the zip sha256:", ", the source has sha256:"},
+			all,
+		},
+		"another address": {
+			func(t *testing.T, w *world, to *target) {
+				_, data, err := to.open(t).Manifest(t.Context(), "1.2.3")
+				var index ocispec.Index
+				if err := errors.Join(err, json.Unmarshal(data, &index)); err != nil {
+					t.Fatal(err)
+				}
+				index.Annotations[artifact.AnnotationProvider] = "registry.example.org/else/thing"
+				to.plant(t, ocispec.MediaTypeImageIndex, index)
+			},
+			[]string{"the tag holds the provider registry.example.org/else/thing"},
+			all,
+		},
+		"container image": {
+			func(t *testing.T, _ *world, to *target) {
+				to.plant(t, ocispec.MediaTypeImageManifest, ocispec.Manifest{
+					Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
+					Config: ocispec.Descriptor{MediaType: ocispec.MediaTypeImageConfig, Digest: digest.FromString("c"), Size: 1},
+					Layers: []ocispec.Descriptor{},
+				})
+			},
+			[]string{"the tag holds something else", "a container image"},
+			all,
+		},
+		"module package": {
+			func(t *testing.T, _ *world, to *target) {
+				to.plant(t, ocispec.MediaTypeImageManifest, ocispec.Manifest{
+					Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
+					ArtifactType: artifact.TypeModule, Config: ocispec.DescriptorEmptyJSON, Layers: []ocispec.Descriptor{},
+				})
+			},
+			[]string{"the tag holds something else", "a module package"},
+			all,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+				w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{minix, plan9}})
+				test.before(t, w, to)
+				state, tag, zips := to.state(t), to.digest(t), w.origin.Requests()[origintest.Zip]
+				for _, o := range []publish.Options{{Recheck: true}, {Recheck: true, DryRun: true}} {
+					_, err := w.run(t, to, o)
+					conflict, ok := errors.AsType[*publish.ConflictError](err)
+					if !ok || conflict.Address != w.address || conflict.Version != w.version {
+						t.Fatal(err)
+					}
+					for _, reason := range test.reasons {
+						if !strings.Contains(err.Error(), reason) {
+							t.Errorf("%q is missing in: %v", reason, err)
+						}
+					}
+				}
+				if to.state(t) != state || to.digest(t) != tag || w.origin.Requests()[origintest.Zip] != zips {
+					t.Error("something moved in spite of the conflict")
+				}
+				w.publish(t, to, publish.Replaced, publish.Options{Force: true})
+				w.wantStored(t, to, test.forced...)
+				w.publish(t, to, publish.Unchanged, publish.Options{Recheck: true})
+			})
+		})
+	}
+}
+
+// TestForceWithoutNeed changes nothing.
+func TestForceWithoutNeed(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]origintest.Options{"stated hashes": {}, "no packages block": {NoPackages: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachTarget(t, o, func(t *testing.T, w *world, to *target) {
+				w.publish(t, to, publish.Created, publish.Options{})
+				state := to.state(t)
+				w.publish(t, to, publish.Unchanged, publish.Options{Force: true})
+				if to.state(t) != state {
+					t.Error("something was written")
+				}
+			})
+		})
+	}
+}
+
+// TestSumsForget: the new SHA256SUMS does not list what is stored, or lists it
+// with another digest.
+func TestSumsForget(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		listed digest.Digest
+		reason string
+	}{
+		"missing":        {"", "does not fit plan9_mips64, which is stored: SHA256SUMS does not list"},
+		"another digest": {digest.FromString("x"), "does not fit plan9_mips64, which is stored: checksum of terraform-provider-thing_1.2.3_plan9_mips64.zip is"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+				first := w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{plan9, zos}})
+				lines := w.lines(haiku, zos)
+				if test.listed != "" {
+					lines[w.filename(plan9)] = test.listed
+				}
+				r := w.release(haiku, zos)
+				r.Sums = sums.New(lines).Bytes()
+				w.offer(t, r)
+				state := to.state(t)
+				o := publish.Options{Platforms: []provider.Platform{haiku}}
+				_, err := w.run(t, to, o)
+				if _, ok := errors.AsType[*publish.ConflictError](err); !ok || !strings.Contains(err.Error(), test.reason) {
+					t.Fatal(err)
+				}
+				if to.state(t) != state || to.digest(t) != first.Digest {
+					t.Error("something was written")
+				}
+				o.Force = true
+				w.publish(t, to, publish.Extended, o)
+				w.wantStored(t, to, haiku, zos)
+			})
+		})
+	}
+}
+
+// TestEvidenceIsKept when a release without any extends one that has it.
+func TestEvidenceIsKept(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		w.publish(t, to, publish.Created, publish.Options{Platforms: without(haiku)})
+		r := w.release(all...)
+		r.NoSums, r.Signature, r.Keys, r.Protocols = true, nil, nil, nil
+		w.offer(t, r)
+		if result := w.publish(t, to, publish.Extended, publish.Options{}); result.Digest != golden {
+			t.Errorf("the index is %s", result.Digest)
+		}
+	})
+}
+
+// TestEvidenceDoesNotFit: the stored SHA256SUMS does not list the new package,
+// which comes without any.
+func TestEvidenceDoesNotFit(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		w.offer(t, w.release(plan9, zos))
+		w.publish(t, to, publish.Created, publish.Options{})
+		r := w.release(haiku)
+		r.NoSums, r.Signature, r.Keys = true, nil, nil
+		w.offer(t, r)
+		_, err := w.run(t, to, publish.Options{})
+		if _, ok := errors.AsType[*publish.ConflictError](err); !ok || !strings.Contains(err.Error(), "the stored terraform-provider-thing_1.2.3_SHA256SUMS does not fit haiku_riscv64") {
+			t.Fatal(err)
+		}
+		w.publish(t, to, publish.Extended, publish.Options{Force: true})
+		if r := w.wantStored(t, to, haiku, plan9, zos); len(r.Attachments) != 0 {
+			t.Errorf("evidence that does not fit is still there: %d documents", len(r.Attachments))
+		}
+	})
+}
+
+// TestExtendForeign extends what a publisher wrote that gives every package a
+// SHA256SUMS of its own.
+func TestExtendForeign(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		foreign := provider.Release{Address: w.address, Version: w.version}
+		for _, p := range without(haiku) {
+			one := provider.Attachment{Name: "SHA256SUMS", MediaType: artifact.MediaTypeSums, Bytes: sums.New(w.lines(p)).Bytes()}
+			foreign.Packages = append(foreign.Packages, provider.Package{
+				Address: w.address, Version: w.version, Platform: p, Filename: w.filename(p),
+				Digest: w.zipDigest(p), Size: int64(len(w.zips[p])), Attachments: []provider.Attachment{one},
+			})
+		}
+		w.store(t, to, foreign)
+		if got := w.wantStored(t, to, without(haiku)...); len(got.Attachments) != 0 {
+			t.Fatal("the fixture shares its evidence")
+		}
+		result := w.publish(t, to, publish.Extended, publish.Options{Platforms: []provider.Platform{haiku}})
+		wantSent(t, result, haiku)
+		got := w.wantStored(t, to, all...)
+		if _, has := got.Attachment(artifact.MediaTypeSums); !has {
+			t.Error("the new SHA256SUMS is not of all packages")
+		}
+	})
+}
+
+func (w *world) filename(p provider.Platform) string {
+	return provider.Filename(w.address, w.version, p)
+}
+
+// lines are those of SHA256SUMS.
+func (w *world) lines(platforms ...provider.Platform) map[string]digest.Digest {
+	lines := map[string]digest.Digest{}
+	for _, p := range platforms {
+		lines[w.filename(p)] = w.zipDigest(p)
+	}
+	return lines
+}
+
+// store writes a release as another publisher would.
+func (w *world) store(t *testing.T, to *target, r provider.Release) {
+	t.Helper()
+	packed, err := artifact.Pack(r, artifact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := to.open(t)
+	for _, p := range r.Packages {
+		packed.Blobs = append(packed.Blobs, artifact.Blob{Descriptor: artifact.ZipDescriptor(p), Bytes: w.zips[p.Platform]})
+	}
+	for _, b := range packed.Blobs {
+		if err := repo.PushBlob(t.Context(), b.Descriptor, strings.NewReader(string(b.Bytes))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range packed.Manifests {
+		if err := repo.PushManifest(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := repo.PushTag(t.Context(), packed.Index, "1.2.3", ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAnotherPublisher's release is ours when its zips are the same, whatever
+// annotations it has.
+func TestAnotherPublisher(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		w.publish(t, to, publish.Created, publish.Options{})
+		_, data, err := to.open(t).Manifest(t.Context(), "1.2.3")
+		var index ocispec.Index
+		if err := errors.Join(err, json.Unmarshal(data, &index)); err != nil {
+			t.Fatal(err)
+		}
+		index.Annotations = nil
+		for i := range index.Manifests {
+			index.Manifests[i].Annotations = maps.Clone(map[string]string(nil))
+		}
+		to.plant(t, ocispec.MediaTypeImageIndex, index)
+		state := to.state(t)
+		w.publish(t, to, publish.Unchanged, publish.Options{Recheck: true})
+		if to.state(t) != state {
+			t.Error("something was written")
+		}
+	})
+}

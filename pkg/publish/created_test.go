@@ -1,0 +1,182 @@
+package publish_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+)
+
+// golden is the index of the release that every world offers. It changes when
+// the format does, and then every mirror's digests change.
+const golden = "sha256:4fd117d2c208f88aea4a0da366004107cb77fbf65eee32bc05b4c596d404735b"
+
+func TestCreated(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		result := w.publish(t, to, publish.Created, publish.Options{})
+		if result.Digest != golden {
+			t.Errorf("the index is %s", result.Digest)
+		}
+		if result.Tag != "1.2.3" || result.Address != w.address || result.Version != w.version || result.Moved != 0 {
+			t.Errorf("%+v", result)
+		}
+		wantSent(t, result, all...)
+		if n := w.origin.Requests(); n[origintest.Zip] != 4 || n[origintest.Sums] != 1 {
+			t.Errorf("the origin was asked for %v", n)
+		}
+		r := w.wantStored(t, to, all...)
+		if diff := cmp.Diff([]string{"5.0", "6.0"}, r.Protocols); diff != "" {
+			t.Error(diff)
+		}
+		for mediaType, want := range map[string]string{artifact.MediaTypeSignature: "a signature", artifact.MediaTypeKeys: "a key\n"} {
+			if a, _ := r.Attachment(mediaType); string(a.Bytes) != want {
+				t.Errorf("%s: %q", mediaType, a.Bytes)
+			}
+		}
+	})
+}
+
+// TestCreatedAlike: what the origin tells beforehand makes no difference to
+// what is written.
+func TestCreatedAlike(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {
+		if result := w.publish(t, to, publish.Created, publish.Options{Concurrency: 1}); result.Digest != golden {
+			t.Errorf("the index is %s", result.Digest)
+		}
+		if n := w.origin.Requests()[origintest.Zip]; n != 4 {
+			t.Errorf("%d zips were fetched", n)
+		}
+	})
+}
+
+func TestCreatedForSomePlatforms(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		wanted := []provider.Platform{zos, haiku, zos}
+		result := w.publish(t, to, publish.Created, publish.Options{Platforms: wanted})
+		wantSent(t, result, haiku, zos)
+		w.wantStored(t, to, haiku, zos)
+		if diff := cmp.Diff([]provider.Platform{zos, haiku, zos}, wanted); diff != "" {
+			t.Errorf("the argument was changed: %s", diff)
+		}
+	})
+}
+
+func TestUnchanged(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]origintest.Options{"stated hashes": {}, "no packages block": {NoPackages: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachTarget(t, o, func(t *testing.T, w *world, to *target) {
+				first := w.publish(t, to, publish.Created, publish.Options{})
+				before, state := w.origin.Requests(), to.state(t)
+				for name, o := range map[string]publish.Options{"all": {}, "some": {Platforms: []provider.Platform{plan9}}} {
+					again := w.publish(t, to, publish.Unchanged, o)
+					if again.Digest != first.Digest {
+						t.Errorf("%s: another index", name)
+					}
+					wantSent(t, again)
+					for _, p := range again.Packages {
+						for _, was := range first.Packages {
+							was.Package.Locator, was.Sent = nil, false
+							if was.Package.Platform == p.Package.Platform {
+								if diff := cmp.Diff(was, p, cmpopts.EquateComparable(provider.Version{})); diff != "" {
+									t.Errorf("%s: %s", name, diff)
+								}
+							}
+						}
+					}
+				}
+				if diff := cmp.Diff(map[origintest.Kind]int{origintest.Versions: 1}, w.asked(before)); diff != "" {
+					t.Errorf("asked of the origin: %s", diff)
+				}
+				if to.state(t) != state {
+					t.Error("something was written")
+				}
+			})
+		})
+	}
+}
+
+// TestRecheck finds a version that was changed against the rules, for the price
+// of one document where the origin states hashes.
+func TestRecheck(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		w.publish(t, to, publish.Created, publish.Options{})
+		before, state := w.origin.Requests(), to.state(t)
+		w.publish(t, to, publish.Unchanged, publish.Options{Recheck: true})
+		if diff := cmp.Diff(map[origintest.Kind]int{origintest.Versions: 1, origintest.Package: 1}, w.asked(before)); diff != "" {
+			t.Errorf("asked of the origin: %s", diff)
+		}
+		if to.state(t) != state {
+			t.Error("something was written")
+		}
+	})
+}
+
+func TestExtended(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{minix, zos}})
+		before := w.origin.Requests()[origintest.Zip]
+		result := w.publish(t, to, publish.Extended, publish.Options{})
+		wantSent(t, result, haiku, plan9)
+		if n := w.origin.Requests()[origintest.Zip] - before; n != 2 {
+			t.Errorf("%d zips were fetched", n)
+		}
+		if result.Digest != golden {
+			t.Errorf("the index is %s, and not that of a direct run", result.Digest)
+		}
+		if diff := cmp.Diff(all, platformsOf(result)); diff != "" {
+			t.Error(diff)
+		}
+		w.wantStored(t, to, all...)
+	})
+}
+
+// TestExtendedByOthers: what is not wanted now, and is stored, stays.
+func TestExtendedByOthers(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{minix, zos}})
+		before := w.origin.Requests()[origintest.Zip]
+		result := w.publish(t, to, publish.Extended, publish.Options{Platforms: []provider.Platform{plan9, haiku}})
+		wantSent(t, result, haiku, plan9)
+		if n := w.origin.Requests()[origintest.Zip] - before; n != 2 {
+			t.Errorf("%d zips were fetched", n)
+		}
+		if diff := cmp.Diff([]provider.Platform{haiku, plan9}, platformsOf(result)); diff != "" {
+			t.Errorf("results are of what was wanted: %s", diff)
+		}
+		if result.Digest != golden {
+			t.Errorf("the index is %s, and not that of a direct run", result.Digest)
+		}
+	})
+}
+
+func TestRegistryIsAskedLittle(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.registry(t, registrytest.Options{})
+	w.publish(t, to, publish.Created, publish.Options{})
+	// Four zips, config, sums, signature and keys; four manifests and a tag.
+	n := to.registry.Requests()
+	want := map[registrytest.Kind]int{registrytest.UploadPost: 8, registrytest.UploadPut: 8, registrytest.ManifestPut: 5, registrytest.BlobHead: 8}
+	for kind, most := range want {
+		if n[kind] != most {
+			t.Errorf("%d requests of kind %s, not %d", n[kind], kind, most)
+		}
+	}
+	if n[registrytest.BlobGet] != 0 {
+		t.Errorf("%d blobs were read back", n[registrytest.BlobGet])
+	}
+}

@@ -1,0 +1,195 @@
+package publish_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// annotated gives the h1 hashes that the stored index states.
+func (w *world) annotated(t *testing.T, to *target) map[provider.Platform]string {
+	t.Helper()
+	found := map[provider.Platform]string{}
+	for _, p := range w.stored(t, to).Packages {
+		if p.H1 != "" {
+			found[p.Platform] = p.H1
+		}
+	}
+	return found
+}
+
+func (w *world) wantH1(t *testing.T, to *target) {
+	t.Helper()
+	got := w.annotated(t, to)
+	for _, p := range all {
+		want, err := sums.H1Zip(t.Context(), bytes.NewReader(w.zips[p]), int64(len(w.zips[p])))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got[p] != want {
+			t.Errorf("%s has h1 %q, not %q", p, got[p], want)
+		}
+	}
+}
+
+// TestStreams: with size and h1 stated, nothing touches the disk on the way.
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		nowhere := filepath.Join(t.TempDir(), "does", "not", "exist")
+		w.publish(t, to, publish.Created, publish.Options{TempDir: nowhere})
+		w.wantH1(t, to)
+	})
+}
+
+// TestLayoutNeedsNoCopy: the layout's own file is what h1 is computed of.
+func TestLayoutNeedsNoCopy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{NoPackages: true})
+	to := w.layout(t)
+	w.publish(t, to, publish.Created, publish.Options{TempDir: filepath.Join(t.TempDir(), "does", "not", "exist")})
+	w.wantH1(t, to)
+}
+
+func TestH1Computed(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {
+		temp := t.TempDir()
+		w.publish(t, to, publish.Created, publish.Options{TempDir: temp})
+		w.wantH1(t, to)
+		if left, err := os.ReadDir(temp); len(left) != 0 || err != nil {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+	})
+}
+
+func TestSpoolNeedsItsDirectory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{NoPackages: true})
+	to := w.registry(t, registrytest.Options{})
+	_, err := w.run(t, to, publish.Options{TempDir: filepath.Join(t.TempDir(), "does", "not", "exist")})
+	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "keeping a zip in a temporary file") || to.digest(t) != "" {
+		t.Error(err)
+	}
+}
+
+func TestNoH1(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {
+		w.publish(t, to, publish.Created, publish.Options{NoH1: true, TempDir: filepath.Join(t.TempDir(), "does", "not", "exist")})
+		if got := w.annotated(t, to); len(got) != 0 {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// TestUnknownSize: the origin tells neither in its document nor in the answer
+// how long the zip is.
+func TestUnknownSize(t *testing.T) {
+	t.Parallel()
+	chunked := func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		honest(noLength{w}, r)
+	}
+	for name, o := range map[string]publish.Options{"with h1": {}, "without h1": {NoH1: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {
+				w.origin.Misbehave(origintest.Zip, chunked, -1)
+				o := o
+				o.TempDir = t.TempDir()
+				w.publish(t, to, publish.Created, o)
+				if !o.NoH1 {
+					w.wantH1(t, to)
+				}
+				if left, err := os.ReadDir(o.TempDir); len(left) != 0 || err != nil {
+					t.Errorf("left behind: %v, %v", left, err)
+				}
+			})
+		})
+	}
+}
+
+// noLength makes the server send chunks.
+type noLength struct{ http.ResponseWriter }
+
+func (n noLength) WriteHeader(code int) {
+	n.Header().Del("Content-Length")
+	n.ResponseWriter.WriteHeader(code)
+}
+
+func (n noLength) Write(p []byte) (int, error) {
+	c, err := n.ResponseWriter.Write(p)
+	n.ResponseWriter.(http.Flusher).Flush()
+	return c, err
+}
+
+// TestWrongH1: the zip is at hand in a layout, so what the origin states is
+// compared with it, on the first run and on all that follow.
+func TestWrongH1(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.layout(t)
+	r := w.release(all...)
+	const wrong = "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+	r.Edit = func(_ provider.Platform, document map[string]any) {
+		stated := document["packages"].(map[string]any)[plan9.String()].(map[string]any)
+		stated["hashes"] = []string{sums.ZH(w.zipDigest(plan9)), wrong}
+	}
+	w.offer(t, r)
+	for try := range 2 {
+		_, err := w.run(t, to, publish.Options{})
+		mismatch, ok := errors.AsType[*sums.MismatchError](err)
+		if !ok || mismatch.Want != wrong || mismatch.Name != w.filename(plan9) {
+			t.Errorf("run %d: %v", try+1, err)
+		}
+		if to.digest(t) != "" {
+			t.Errorf("run %d: tagged", try+1)
+		}
+	}
+}
+
+// TestKnownH1 of a stored zip is not computed again, when other platforms are
+// added.
+func TestKnownH1(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{NoPackages: true})
+	to := w.registry(t, registrytest.Options{})
+	w.publish(t, to, publish.Created, publish.Options{Platforms: without(haiku)})
+	before := to.registry.Requests()[registrytest.BlobGet]
+	w.publish(t, to, publish.Extended, publish.Options{})
+	// The stored evidence is read: sums, signature and keys.
+	if n := to.registry.Requests()[registrytest.BlobGet] - before; n > 3 {
+		t.Errorf("%d blobs were read back", n)
+	}
+	w.wantH1(t, to)
+}
+
+// TestNoZip: what is no zip at all has no h1.
+func TestNoZip(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {
+		w.zips[plan9] = []byte("this is no zip")
+		w.offer(t, w.release(all...))
+		_, err := w.run(t, to, publish.Options{})
+		if err == nil || !strings.Contains(err.Error(), "computing the h1 of "+w.filename(plan9)) || to.digest(t) != "" {
+			t.Error(err)
+		}
+		w.publish(t, to, publish.Created, publish.Options{NoH1: true})
+		if d := digest.FromBytes(w.zips[plan9]); !to.has(t, d) {
+			t.Error(fmt.Sprint(d), "is not there")
+		}
+	})
+}

@@ -1,0 +1,195 @@
+package publish_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+)
+
+// graph finds the parts of what lies under the tag.
+func (to *target) graph(t *testing.T, p provider.Platform) (artifact.Target, artifact.Manifest) {
+	t.Helper()
+	_, data, err := to.open(t).Manifest(t.Context(), "1.2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := artifact.ParseIndex(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, _ := index.Target(p)
+	if _, data, err = to.open(t).Manifest(t.Context(), entry.Descriptor.Digest.String()); err != nil {
+		t.Fatal(err)
+	}
+	m, err := artifact.ParseManifest(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entry, m
+}
+
+func layer(m artifact.Manifest, mediaType string) digest.Digest {
+	for _, d := range m.Blobs {
+		if d.MediaType == mediaType {
+			return d.Digest
+		}
+	}
+	return ""
+}
+
+// losses are what clean-up jobs and full disks take away.
+var losses = map[string]struct {
+	part func(artifact.Target, artifact.Manifest) digest.Digest
+	sent []provider.Platform
+}{
+	"manifest": {func(x artifact.Target, _ artifact.Manifest) digest.Digest { return x.Descriptor.Digest }, nil},
+	"zip":      {func(_ artifact.Target, m artifact.Manifest) digest.Digest { return m.Zip.Digest }, []provider.Platform{plan9}},
+	"sums":     {func(_ artifact.Target, m artifact.Manifest) digest.Digest { return layer(m, artifact.MediaTypeSums) }, nil},
+	"signature": {func(_ artifact.Target, m artifact.Manifest) digest.Digest {
+		return layer(m, artifact.MediaTypeSignature)
+	}, nil},
+	"config": {func(artifact.Target, artifact.Manifest) digest.Digest { return ocispec.DescriptorEmptyJSON.Digest }, nil},
+}
+
+func TestHealed(t *testing.T) {
+	t.Parallel()
+	for name, loss := range losses {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+				w.publish(t, to, publish.Created, publish.Options{})
+				lost := loss.part(to.graph(t, plan9))
+				to.lose(t, lost)
+				before := w.origin.Requests()[origintest.Zip]
+				result := w.publish(t, to, publish.Healed, publish.Options{})
+				if result.Digest != golden {
+					t.Errorf("the index is %s now", result.Digest)
+				}
+				wantSent(t, result, loss.sent...)
+				if n := w.origin.Requests()[origintest.Zip] - before; n != len(loss.sent) {
+					t.Errorf("%d zips were fetched", n)
+				}
+				w.wantStored(t, to, all...)
+				w.publish(t, to, publish.Unchanged, publish.Options{})
+			})
+		})
+	}
+}
+
+// TestHealedWhileExtending: the loss is on a platform that this run adds
+// nothing to.
+func TestHealedWhileExtending(t *testing.T) {
+	t.Parallel()
+	for name, loss := range losses {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+				w.publish(t, to, publish.Created, publish.Options{Platforms: without(haiku)})
+				to.lose(t, loss.part(to.graph(t, plan9)))
+				result := w.publish(t, to, publish.Extended, publish.Options{Platforms: []provider.Platform{haiku}})
+				if result.Digest != golden {
+					t.Errorf("the index is %s", result.Digest)
+				}
+				w.wantStored(t, to, all...)
+			})
+		})
+	}
+}
+
+// TestLostForGood: what is stored and not wanted cannot be restored, since the
+// source has it no more.
+func TestLostForGood(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		first := w.publish(t, to, publish.Created, publish.Options{Platforms: without(haiku)})
+		to.lose(t, w.zipDigest(plan9))
+		w.offer(t, w.release(without(plan9)...))
+		state := to.state(t)
+		_, err := w.run(t, to, publish.Options{Platforms: []provider.Platform{haiku}})
+		if _, ok := errors.AsType[*provider.PlatformError](err); !ok || !strings.Contains(err.Error(), "restoring what the repository has lost of plan9_mips64") {
+			t.Error(err)
+		}
+		if to.digest(t) != first.Digest || to.state(t) != state {
+			t.Error("something was written")
+		}
+	})
+}
+
+// TestDamagedFiles are those that a crash or a full disk left in a layout.
+func TestDamagedFiles(t *testing.T) {
+	t.Parallel()
+	for name, loss := range losses {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			to := w.layout(t)
+			w.publish(t, to, publish.Created, publish.Options{})
+			if err := os.Truncate(to.path(loss.part(to.graph(t, plan9))), 1); err != nil {
+				t.Fatal(err)
+			}
+			result := w.publish(t, to, publish.Healed, publish.Options{})
+			if result.Digest != golden {
+				t.Errorf("the index is %s", result.Digest)
+			}
+			wantSent(t, result, loss.sent...)
+			w.wantStored(t, to, all...)
+		})
+	}
+}
+
+// TestResumed: a run was cut off before it could write its tag.
+func TestResumed(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]origintest.Options{"stated hashes": {}, "no packages block": {NoPackages: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachTarget(t, o, func(t *testing.T, w *world, to *target) {
+				repo := &watched{Repository: to.open(t), before: func(op string, _ digest.Digest) error {
+					if op == "tag" {
+						return errors.New("killed")
+					}
+					return nil
+				}}
+				if _, err := w.runOver(t.Context(), repo, publish.Options{}); err == nil || to.digest(t) != "" {
+					t.Fatalf("tag at %s, %v", to.digest(t), err)
+				}
+				before := w.origin.Requests()[origintest.Zip]
+				result := w.publish(t, to, publish.Created, publish.Options{})
+				wantSent(t, result)
+				if n := w.origin.Requests()[origintest.Zip] - before; n != 0 {
+					t.Errorf("%d zips were fetched again", n)
+				}
+				if result.Digest != golden {
+					t.Errorf("the index is %s", result.Digest)
+				}
+			})
+		})
+	}
+}
+
+// TestBlobsAreAskedForTogether: a look at each, one after the other, would take
+// a large release seconds.
+func TestBlobsAreAskedForTogether(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.registry(t, registrytest.Options{})
+	w.publish(t, to, publish.Created, publish.Options{})
+	both := newBarrier(2)
+	to.registry.Misbehave(registrytest.BlobHead, both.fault, 2)
+	w.client.Timeout = 10 * time.Second
+	w.publish(t, to, publish.Unchanged, publish.Options{})
+	if both.alone.Load() {
+		t.Error("one was asked for after the other")
+	}
+}

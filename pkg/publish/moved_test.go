@@ -1,0 +1,225 @@
+package publish_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+)
+
+func login(username, password string) func(context.Context, string) (ocirepo.Credential, error) {
+	return func(context.Context, string) (ocirepo.Credential, error) {
+		return ocirepo.Credential{Username: username, Password: password}, nil
+	}
+}
+
+func wantText(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%q is missing in: %v", part, err)
+		}
+	}
+}
+
+// TestTagMoved: another run tags between our read and our write.
+func TestTagMoved(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		var once sync.Once
+		repo := &watched{Repository: to.open(t), before: func(op string, _ digest.Digest) error {
+			if op == "tag" {
+				once.Do(func() { w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{zos}}) })
+			}
+			return nil
+		}}
+		result, err := w.runOver(t.Context(), repo, publish.Options{Platforms: without(zos)})
+		if err != nil || result.Moved != 1 || result.Status != publish.Extended || result.Digest != golden {
+			t.Errorf("%+v, %v", result, err)
+		}
+		wantSent(t, result, without(zos)...)
+		w.wantStored(t, to, all...)
+		if n := w.origin.Requests()[origintest.Zip]; n != 4 {
+			t.Errorf("%d zips were fetched", n)
+		}
+	})
+}
+
+// TestTagOverwritten: another run that read before we wrote overwrites our tag,
+// as registries let it.
+func TestTagOverwritten(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{zos}})
+		_, theirs, err := to.open(t).Manifest(t.Context(), "1.2.3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var once sync.Once
+		repo := &watched{Repository: to.open(t), after: func() {
+			once.Do(func() {
+				b := artifact.Blob{Bytes: theirs}
+				b.Descriptor.MediaType = "application/vnd.oci.image.index.v1+json"
+				b.Descriptor.Digest, b.Descriptor.Size = digest.FromBytes(theirs), int64(len(theirs))
+				if err := to.open(t).PushTag(t.Context(), b, "1.2.3", to.digest(t)); err != nil {
+					t.Error(err)
+				}
+			})
+		}}
+		result, err := w.runOver(t.Context(), repo, publish.Options{Platforms: []provider.Platform{haiku}})
+		if err != nil || result.Moved != 1 {
+			t.Errorf("%+v, %v", result, err)
+		}
+		w.wantStored(t, to, haiku, zos)
+	})
+}
+
+// TestTagMovedOn: another run has already taken our platforms in.
+func TestTagMovedOn(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		var once sync.Once
+		repo := &watched{Repository: to.open(t), after: func() {
+			once.Do(func() { w.publish(t, to, publish.Extended, publish.Options{}) })
+		}}
+		result, err := w.runOver(t.Context(), repo, publish.Options{Platforms: without(zos)})
+		if err != nil || result.Moved != 0 || result.Status != publish.Created {
+			t.Errorf("%+v, %v", result, err)
+		}
+		if to.digest(t) != golden {
+			t.Error("what the other run did is lost")
+		}
+	})
+}
+
+// TestTagKeepsMoving ends in an error, not never.
+func TestTagKeepsMoving(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		moves := 0
+		repo := &watched{Repository: to.open(t), before: func(op string, _ digest.Digest) error {
+			if op == "tag" {
+				moves++
+				return fmt.Errorf("tagging: %w", artifact.ErrTagMoved)
+			}
+			return nil
+		}}
+		_, err := w.runOver(t.Context(), repo, publish.Options{})
+		if !errors.Is(err, artifact.ErrTagMoved) || moves < 2 || moves > 100 {
+			t.Errorf("%d moves, %v", moves, err)
+		}
+		if n := w.origin.Requests(); n[origintest.Zip] != 4 || n[origintest.Sums] != 1 {
+			t.Errorf("every round asked the origin anew: %v", n)
+		}
+	})
+}
+
+// TestTagLost: the repository takes the tag and does not show it.
+func TestTagLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.layout(t)
+	repo := &watched{Repository: forgetful{to.open(t)}}
+	_, err := w.runOver(t.Context(), repo, publish.Options{})
+	wantText(t, err, "reading the tag back")
+}
+
+type forgetful struct{ publish.Repository }
+
+func (forgetful) PushTag(context.Context, artifact.Blob, string, digest.Digest) error { return nil }
+
+// TestBuildMatrix publishes platforms by runs of their own, all at once.
+func TestBuildMatrix(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	var platforms []provider.Platform
+	for i := range 6 {
+		p := provider.Platform{OS: "plan9", Arch: fmt.Sprintf("arch%d", i)}
+		platforms = append(platforms, p)
+		w.zips[p] = zipOf(t, p.String())
+	}
+	w.offer(t, w.release(platforms...))
+	to := w.layout(t)
+	var group sync.WaitGroup
+	for _, p := range platforms {
+		group.Go(func() {
+			if _, err := w.run(t, to, publish.Options{Platforms: []provider.Platform{p}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	w.wantStored(t, to, platforms...)
+	direct := w.layout(t)
+	if w.publish(t, direct, publish.Created, publish.Options{}).Digest != to.digest(t) {
+		t.Error("the index is not that of a direct run")
+	}
+}
+
+// TestOrder: what is named has to be there before what names it.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		repo := &watched{Repository: to.open(t)}
+		if _, err := w.runOver(t.Context(), repo, publish.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		order := slices.Compact(slices.Clone(repo.writes))
+		if !slices.Equal(order, []string{"blob", "manifest", "tag"}) || len(repo.writes) != 8+4+1 {
+			t.Errorf("written: %v", repo.writes)
+		}
+	})
+}
+
+// TestCutOffAnywhere fails each write in turn: there is never a tag without its
+// graph, and the next run completes it.
+func TestCutOffAnywhere(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		for k := range 8 + 4 + 1 {
+			fresh := w.layout(t)
+			if to.registry != nil {
+				fresh = w.registry(t, registrytestOptions)
+			}
+			var mu sync.Mutex
+			write := 0
+			broken := errors.New("no power")
+			repo := &watched{Repository: fresh.open(t), before: func(string, digest.Digest) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if write++; write > k {
+					return broken
+				}
+				return nil
+			}}
+			if _, err := w.runOver(t.Context(), repo, publish.Options{}); !errors.Is(err, broken) {
+				t.Fatalf("write %d: %v", k, err)
+			}
+			if fresh.digest(t) != "" {
+				t.Errorf("write %d: tagged", k)
+			}
+			zips := 0
+			for _, p := range all {
+				if fresh.has(t, w.zipDigest(p)) {
+					zips++
+				}
+			}
+			result := w.publish(t, fresh, publish.Created, publish.Options{})
+			if result.Digest != golden || len(sent(result)) != len(all)-zips {
+				t.Errorf("write %d: %d zips were there, %d sent, index %s", k, zips, len(sent(result)), result.Digest)
+			}
+			w.wantStored(t, fresh, all...)
+		}
+	})
+}

@@ -1,0 +1,283 @@
+package publish_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// onlyPlan9 makes a world where a big zip of one platform is all that matters.
+func onlyPlan9(t *testing.T, w *world) publish.Options {
+	t.Helper()
+	w.zips[plan9] = bigZip(t)
+	w.offer(t, w.release(plan9))
+	return publish.Options{Platforms: []provider.Platform{plan9}}
+}
+
+func TestOriginBreaksTwice(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]origintest.Fault{"reset": origintest.Reset(1 << 20), "short": origintest.Short(1 << 20)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+				o := onlyPlan9(t, w)
+				var mu sync.Mutex
+				var retries []error
+				o.Progress.Retry = func(_ string, err error) {
+					mu.Lock()
+					defer mu.Unlock()
+					retries = append(retries, err)
+				}
+				w.origin.Misbehave(origintest.Zip, fault, 2)
+				w.publish(t, to, publish.Created, o)
+				if n := w.origin.Requests()[origintest.Zip]; n != 3 {
+					t.Errorf("%d fetches", n)
+				}
+				if len(retries) != 2 || slices.Contains(retries, nil) {
+					t.Errorf("told of %v", retries)
+				}
+				w.wantStored(t, to, plan9)
+			})
+		})
+	}
+}
+
+func TestOriginBreaksAlways(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]origintest.Fault{"reset": origintest.Reset(1 << 20), "short": origintest.Short(1 << 20), "reset at once": origintest.Reset(0)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+				o := onlyPlan9(t, w)
+				w.origin.Misbehave(origintest.Zip, fault, -1)
+				_, err := w.run(t, to, o)
+				if err == nil || to.digest(t) != "" || to.has(t, w.zipDigest(plan9)) {
+					t.Errorf("tag %q, %v", to.digest(t), err)
+				}
+				// net/http repeats by itself what fails on a connection that it had
+				// kept open, and the server saw each.
+				most := httpclient.MaxTries
+				if name == "reset at once" {
+					most++
+				}
+				if n := w.origin.Requests()[origintest.Zip]; n < httpclient.MaxTries || n > most {
+					t.Errorf("%d fetches", n)
+				}
+				w.origin.Behave()
+				w.publish(t, to, publish.Created, o)
+			})
+		})
+	}
+}
+
+func TestWrongBytes(t *testing.T) {
+	t.Parallel()
+	for name, stated := range map[string]bool{"stated size": false, "size by length": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachTarget(t, origintest.Options{NoPackages: stated}, func(t *testing.T, w *world, to *target) {
+				o := onlyPlan9(t, w)
+				w.origin.Misbehave(origintest.Zip, origintest.FlipBit(100), -1)
+				_, err := w.run(t, to, o)
+				mismatch, ok := errors.AsType[*sums.MismatchError](err)
+				if !ok || mismatch.Name != w.filename(plan9) || mismatch.Want != w.zipDigest(plan9).String() {
+					t.Error(err)
+				}
+				if n := w.origin.Requests()[origintest.Zip]; n != 1 {
+					t.Errorf("%d fetches of what does not get better", n)
+				}
+				if to.digest(t) != "" || to.has(t, w.zipDigest(plan9)) {
+					t.Error("something was stored")
+				}
+			})
+		})
+	}
+}
+
+// TestRegistryBreaks has the registry fail an upload in ways that pass.
+func TestRegistryBreaks(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]origintest.Fault{
+		"429":         registrytest.Refuse(http.StatusTooManyRequests, "TOOMANYREQUESTS", "slow down"),
+		"503":         registrytest.Refuse(http.StatusServiceUnavailable, "", ""),
+		"429 at once": origintest.Status(http.StatusTooManyRequests, "Retry-After", "0"),
+		"reset":       origintest.Reset(0),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			to := w.registry(t, registrytest.Options{})
+			o := onlyPlan9(t, w)
+			to.registry.Misbehave(registrytest.UploadPut, fault, 2)
+			w.publish(t, to, publish.Created, o)
+			if n := w.origin.Requests()[origintest.Zip]; n != 3 {
+				t.Errorf("%d fetches", n)
+			}
+			w.wantStored(t, to, plan9)
+		})
+	}
+}
+
+func TestRegistryBreaksAlways(t *testing.T) {
+	t.Parallel()
+	for name, kind := range map[string]registrytest.Kind{"POST": registrytest.UploadPost, "PUT": registrytest.UploadPut} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			to := w.registry(t, registrytest.Options{})
+			o := onlyPlan9(t, w)
+			to.registry.Misbehave(kind, registrytest.Refuse(http.StatusServiceUnavailable, "UNAVAILABLE", "maintenance"), -1)
+			_, err := w.run(t, to, o)
+			if err == nil || to.digest(t) != "" {
+				t.Errorf("tag %q, %v", to.digest(t), err)
+			}
+			if n := to.registry.Requests()[kind]; n != httpclient.MaxTries {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+}
+
+// TestTokenExpires in the middle of an upload: the next try has a new one.
+func TestTokenExpires(t *testing.T) {
+	t.Parallel()
+	for name, kind := range map[string]registrytest.Kind{
+		"upload PUT": registrytest.UploadPut, "upload POST": registrytest.UploadPost,
+		"manifest PUT": registrytest.ManifestPut, "blob HEAD": registrytest.BlobHead,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			to := w.registry(t, registrytest.Options{Username: "user", Password: "password", Bearer: true})
+			to.options.Credential = login("user", "password")
+			o := onlyPlan9(t, w)
+			to.registry.Misbehave(kind, to.registry.ExpireTokens(), 1)
+			w.publish(t, to, publish.Created, o)
+			w.wantStored(t, to, plan9)
+		})
+	}
+}
+
+// TestTokenExpiresForSmallBlobs too, between one blob's POST and its PUT.
+func TestTokenExpiresForSmallBlobs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.registry(t, registrytest.Options{Username: "user", Password: "password", Bearer: true})
+	to.options.Credential = login("user", "password")
+	o := onlyPlan9(t, w)
+	honest := func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) { honest(w, r) }
+	to.registry.Misbehave(registrytest.UploadPut, honest, 1)
+	to.registry.Misbehave(registrytest.UploadPut, to.registry.ExpireTokens(), 1)
+	w.publish(t, to, publish.Created, o)
+}
+
+// TestRefusedForGood is asked for once more at most: it could have been the
+// token's age.
+func TestRefusedForGood(t *testing.T) {
+	t.Parallel()
+	for name, status := range map[string]int{"401": http.StatusUnauthorized, "403": http.StatusForbidden} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for name, fault := range map[string]origintest.Fault{
+				"answered at the end": registrytest.Refuse(status, "DENIED", "requested access to the resource is denied"),
+				"answered at once":    origintest.Status(status),
+			} {
+				w := newWorld(t, origintest.Options{})
+				to := w.registry(t, registrytest.Options{})
+				o := onlyPlan9(t, w)
+				to.registry.Misbehave(registrytest.UploadPut, fault, -1)
+				_, err := w.run(t, to, o)
+				if to.digest(t) != "" || err == nil {
+					t.Errorf("%s: tagged, %v", name, err)
+				}
+				if n := to.registry.Requests()[registrytest.UploadPut]; n > 3 {
+					t.Errorf("%s: %d uploads", name, n)
+				}
+				if name == "answered at the end" {
+					if n := w.origin.Requests()[origintest.Zip]; n != 2 || !errors.Is(err, provider.ErrDenied) {
+						t.Errorf("%s: %d fetches, %v", name, n, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestRegistrySaysNo before anything has moved.
+func TestRegistrySaysNo(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		o     registrytest.Options
+		login bool
+		is    error
+		text  string
+	}{
+		"basic, no login":     {registrytest.Options{Username: "user", Password: "password"}, false, provider.ErrDenied, "login"},
+		"basic, wrong login":  {registrytest.Options{Username: "user", Password: "other"}, true, provider.ErrDenied, "401 Unauthorized, UNAUTHORIZED: authentication required"},
+		"bearer, no login":    {registrytest.Options{Username: "user", Password: "password", Bearer: true}, false, provider.ErrDenied, "401 Unauthorized, UNAUTHORIZED: wrong user name or password"},
+		"bearer, wrong login": {registrytest.Options{Username: "user", Password: "other", Bearer: true}, true, provider.ErrDenied, "wrong user name or password"},
+		"no repository":       {registrytest.Options{NoCreate: true}, false, artifact.ErrNoRepository, "404 Not Found, NAME_UNKNOWN: The repository with name 'acme' does not exist"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			to := w.registry(t, test.o)
+			if test.login {
+				to.options.Credential = login("user", "password")
+			}
+			_, err := w.run(t, to, publish.Options{})
+			if !errors.Is(err, test.is) {
+				t.Error(err)
+			}
+			wantText(t, err, test.text, to.host+"/"+repository)
+			if n := w.origin.Requests()[origintest.Zip]; errors.Is(test.is, provider.ErrDenied) && n != 0 {
+				t.Errorf("%d zips were fetched for nothing", n)
+			}
+		})
+	}
+}
+
+func TestRegistryDown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.registry(t, registrytest.Options{})
+	for _, kind := range []registrytest.Kind{registrytest.ManifestGet, registrytest.BlobHead} {
+		to.registry.Misbehave(kind, origintest.Reset(0), -1)
+	}
+	_, err := w.run(t, to, publish.Options{})
+	if _, ok := errors.AsType[*httpclient.ExhaustedError](err); !ok {
+		t.Error(err)
+	}
+	wantText(t, err, "publishing registry.example.org/acme/thing 1.2.3: ", "after 3 tries", to.host)
+	if n := w.origin.Requests(); len(n) != 0 {
+		t.Errorf("the origin was asked for %v", n)
+	}
+}
+
+func TestImmutableTags(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.registry(t, registrytest.Options{ImmutableTags: true})
+	first := w.publish(t, to, publish.Created, publish.Options{Platforms: without(haiku)})
+	// What needs no new tag works.
+	w.publish(t, to, publish.Unchanged, publish.Options{Platforms: without(haiku)})
+	to.lose(t, w.zipDigest(plan9))
+	w.publish(t, to, publish.Healed, publish.Options{Platforms: without(haiku)})
+	_, err := w.run(t, to, publish.Options{})
+	response, ok := errors.AsType[*ocirepo.ResponseError](err)
+	if !ok || response.Code != "ImageTagAlreadyExistsException" || to.digest(t) != first.Digest {
+		t.Error(err)
+	}
+	wantText(t, err, "tagging "+to.host+"/"+repository+":1.2.3", "400 Bad Request", "because the tag is immutable")
+}

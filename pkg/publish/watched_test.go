@@ -1,0 +1,87 @@
+package publish_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+)
+
+// watched is a repository of an outsider's making: it lets a test see, fail
+// and interrupt each write. It is not local, whatever lies under it.
+type watched struct {
+	publish.Repository
+	// before is called before each write: "blob", "manifest", "tag".
+	before func(op string, d digest.Digest) error
+	// after is called after each tag that was written.
+	after func()
+
+	mu     sync.Mutex
+	writes []string
+}
+
+func (w *watched) write(op string, d digest.Digest, do func() error) error {
+	if w.before != nil {
+		if err := w.before(op, d); err != nil {
+			return err
+		}
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writes = append(w.writes, op)
+	return nil
+}
+
+func (w *watched) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+	return w.write("blob", d.Digest, func() error { return w.Repository.PushBlob(ctx, d, content) })
+}
+
+func (w *watched) PushManifest(ctx context.Context, m artifact.Blob) error {
+	return w.write("manifest", m.Descriptor.Digest, func() error { return w.Repository.PushManifest(ctx, m) })
+}
+
+func (w *watched) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
+	err := w.write("tag", m.Descriptor.Digest, func() error { return w.Repository.PushTag(ctx, m, tag, was) })
+	if err == nil && w.after != nil {
+		w.after()
+	}
+	return err
+}
+
+// barrier lets requests pass when so many of them wait.
+type barrier struct {
+	waiting sync.WaitGroup
+	// alone tells that a request was given up waiting.
+	alone atomic.Bool
+}
+
+func newBarrier(n int) *barrier {
+	b := &barrier{}
+	b.waiting.Add(n)
+	return b
+}
+
+func (b *barrier) fault(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+	b.waiting.Done()
+	done := make(chan struct{})
+	go func() {
+		b.waiting.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		honest(w, r)
+	case <-r.Context().Done():
+		b.alone.Store(true)
+	}
+}

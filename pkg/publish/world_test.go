@@ -1,0 +1,342 @@
+package publish_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	svchost "github.com/hashicorp/terraform-svchost"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// Platforms that no test machine has.
+var (
+	haiku = provider.Platform{OS: "haiku", Arch: "riscv64"}
+	minix = provider.Platform{OS: "minix", Arch: "vax"}
+	plan9 = provider.Platform{OS: "plan9", Arch: "mips64"}
+	zos   = provider.Platform{OS: "zos", Arch: "s390x"}
+	all   = []provider.Platform{haiku, minix, plan9, zos}
+)
+
+const (
+	originHost = "registry.example.org"
+	repository = "acme/thing"
+)
+
+// world is an origin that offers acme/thing 1.2.3 for all platforms, and
+// whatever has to be known to bring it somewhere.
+type world struct {
+	ca      *testca.CA
+	client  *http.Client
+	origin  *origintest.Origin
+	url     string
+	address provider.Address
+	version provider.Version
+	zips    map[provider.Platform][]byte
+}
+
+func newWorld(t *testing.T, o origintest.Options) *world {
+	t.Helper()
+	ca, err := testca.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{ca: ca, client: registrytest.Client(t, ca), origin: origintest.New(o), zips: map[provider.Platform][]byte{}}
+	w.url = "https://" + registrytest.Serve(t, ca, w.origin)
+	w.address, err = provider.ParseAddress(originHost + "/acme/thing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.version, err = provider.ParseVersion("1.2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		w.zips[p] = zipOf(t, p.String())
+	}
+	w.offer(t, w.release(all...))
+	return w
+}
+
+// release gives version 1.2.3 for platforms, to be offered again with changes.
+func (w *world) release(platforms ...provider.Platform) origintest.Release {
+	r := origintest.Release{
+		Version: "1.2.3", Protocols: []string{"5.0", "6.0"}, Archives: map[provider.Platform]origintest.Archive{},
+		Signature: []byte("a signature"), Keys: []string{"a key"},
+	}
+	for _, p := range platforms {
+		r.Archives[p] = origintest.Archive{Bytes: w.zips[p]}
+	}
+	return r
+}
+
+func (w *world) offer(t *testing.T, r origintest.Release) {
+	t.Helper()
+	r.Namespace, r.Type = "acme", "thing"
+	if err := w.origin.Add(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// source makes a source as each run has its own.
+func (w *world) source() *source.Registry {
+	return source.NewRegistry(source.RegistryOptions{
+		HTTP: w.client, Services: map[svchost.Hostname]string{originHost: w.url + "/v1/providers/"},
+	})
+}
+
+// asked tells what the origin was asked for since the last call.
+func (w *world) asked(since map[origintest.Kind]int) map[origintest.Kind]int {
+	now := w.origin.Requests()
+	for kind, n := range since {
+		if now[kind] -= n; now[kind] == 0 {
+			delete(now, kind)
+		}
+	}
+	return now
+}
+
+// target is an OCI repository to publish to.
+type target struct {
+	// dir is a layout's; registry and host are a registry's.
+	dir      string
+	registry *registrytest.Registry
+	host     string
+	options  ocirepo.Options
+}
+
+func (w *world) layout(t *testing.T) *target {
+	t.Helper()
+	return &target{dir: filepath.Join(t.TempDir(), "layout")}
+}
+
+func (w *world) registry(t *testing.T, o registrytest.Options) *target {
+	t.Helper()
+	to := &target{registry: registrytest.New(o), options: ocirepo.Options{HTTP: w.client}}
+	to.options.Retrier.Backoff = func(int) time.Duration { return 0 }
+	to.host = registrytest.Serve(t, w.ca, to.registry)
+	return to
+}
+
+// open gives a value as each run has its own.
+func (to *target) open(t *testing.T) ocirepo.Repository {
+	t.Helper()
+	ref := template.Reference{Layout: filepath.ToSlash(to.dir)}
+	if to.registry != nil {
+		ref = template.Reference{Registry: to.host, Name: repository}
+	}
+	r, err := ocirepo.Open(ref, to.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// digest gives what the version's tag is at, empty when it is not there.
+func (to *target) digest(t *testing.T) digest.Digest {
+	t.Helper()
+	d, _, err := to.open(t).Manifest(t.Context(), "1.2.3")
+	if err != nil {
+		return ""
+	}
+	return d.Digest
+}
+
+func (to *target) has(t *testing.T, d digest.Digest) bool {
+	t.Helper()
+	_, err := to.open(t).Stat(t.Context(), d)
+	return err == nil
+}
+
+// lose removes a blob or manifest.
+func (to *target) lose(t *testing.T, d digest.Digest) {
+	t.Helper()
+	if to.registry != nil {
+		to.registry.Delete(t, repository, d.String())
+		return
+	}
+	if err := os.Remove(to.path(d)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (to *target) path(d digest.Digest) string {
+	return filepath.Join(to.dir, "blobs", "sha256", d.Encoded())
+}
+
+// state changes with everything that is written.
+func (to *target) state(t *testing.T) string {
+	t.Helper()
+	if to.registry != nil {
+		return fmt.Sprintf("%d writing requests", to.registry.Writes())
+	}
+	var all strings.Builder
+	err := filepath.WalkDir(to.dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Name() == ".tofu-oci.lock" {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil && !entry.IsDir() {
+			fmt.Fprintln(&all, path, info.Size(), info.ModTime().UnixNano())
+		}
+		return err
+	})
+	if err != nil && to.dir != "" && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// eachTarget runs a scenario over a layout and a registry, in a world of each.
+func eachTarget(t *testing.T, o origintest.Options, scenario func(t *testing.T, w *world, to *target)) {
+	t.Helper()
+	t.Run("layout", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, o)
+		scenario(t, w, w.layout(t))
+	})
+	t.Run("registry", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, o)
+		scenario(t, w, w.registry(t, registrytest.Options{}))
+	})
+}
+
+// run publishes with values of its own, as a process would.
+func (w *world) run(t *testing.T, to *target, o publish.Options) (publish.Result, error) {
+	t.Helper()
+	return w.runOver(t.Context(), to.open(t), o)
+}
+
+func (w *world) runOver(ctx context.Context, repo publish.Repository, o publish.Options) (publish.Result, error) {
+	o.Backoff = func(int) time.Duration { return 0 }
+	return publish.Release(ctx, w.source(), repo, w.address, w.version, o)
+}
+
+// publish runs, and wants a status.
+func (w *world) publish(t *testing.T, to *target, want publish.Status, o publish.Options) publish.Result {
+	t.Helper()
+	result, err := w.run(t, to, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Status != want {
+		t.Fatalf("status is %s, not %s", result.Status, want)
+	}
+	if to.digest(t) != result.Digest || result.Digest == "" {
+		t.Fatalf("the tag is at %s, the result says %s", to.digest(t), result.Digest)
+	}
+	return result
+}
+
+// sent lists the platforms whose zips moved.
+func sent(r publish.Result) []provider.Platform {
+	var ps []provider.Platform
+	for _, p := range r.Packages {
+		if p.Sent {
+			ps = append(ps, p.Package.Platform)
+		}
+	}
+	return ps
+}
+
+func wantSent(t *testing.T, r publish.Result, want ...provider.Platform) {
+	t.Helper()
+	if diff := cmp.Diff(want, sent(r)); diff != "" {
+		t.Errorf("zips sent: %s", diff)
+	}
+}
+
+func platformsOf(r publish.Result) []provider.Platform {
+	var ps []provider.Platform
+	for _, p := range r.Packages {
+		ps = append(ps, p.Package.Platform)
+	}
+	return ps
+}
+
+// stored reads the release as OpenTofu's mirror would be read.
+func (w *world) stored(t *testing.T, to *target) provider.Release {
+	t.Helper()
+	s := source.NewOCI(func(provider.Address) (source.Repository, error) { return to.open(t), nil })
+	r, err := s.Release(t.Context(), w.address, w.version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Packages {
+		body, _, err := s.Open(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(body)
+		_ = body.Close()
+		if err != nil || !bytes.Equal(got, w.zips[p.Platform]) {
+			t.Errorf("%s: %d bytes, %v", p.Platform, len(got), err)
+		}
+	}
+	return r
+}
+
+func (w *world) wantStored(t *testing.T, to *target, platforms ...provider.Platform) provider.Release {
+	t.Helper()
+	r := w.stored(t, to)
+	if diff := cmp.Diff(platforms, r.Platforms()); diff != "" {
+		t.Errorf("stored platforms: %s", diff)
+	}
+	return r
+}
+
+// zipOf makes the same bytes of the same text, whichever Go compiles it.
+func zipOf(t *testing.T, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, err := z.CreateHeader(&zip.FileHeader{Name: "terraform-provider-thing_v1.2.3", Method: zip.Store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// bigZip is larger than what a connection buffers.
+func bigZip(t *testing.T) []byte {
+	t.Helper()
+	var text strings.Builder
+	for sum := sha256.Sum256(nil); text.Len() < 4<<20; sum = sha256.Sum256(sum[:]) {
+		text.Write(sum[:])
+	}
+	return zipOf(t, text.String())
+}
+
+func (w *world) zipDigest(p provider.Platform) digest.Digest { return digest.FromBytes(w.zips[p]) }
+
+func without(p provider.Platform) []provider.Platform {
+	return slices.DeleteFunc(slices.Clone(all), func(x provider.Platform) bool { return x == p })
+}
