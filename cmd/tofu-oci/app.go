@@ -65,7 +65,6 @@ some were done, 4 verification failed or conflict, 5 not found,
 			return cli.ShowAppHelp(c)
 		},
 	}
-	app.CommandNotFound = func(*cli.Context, string) {}
 	app.CustomAppHelpTemplate = asTemplate(appHelp(app))
 	for _, command := range app.Commands {
 		command.OnUsageError = usageError

@@ -16,7 +16,7 @@ func sources(c *cli.Context) ([]provider.Requirement, error) {
 	for _, arg := range c.Args().Slice() {
 		r, err := provider.ParseRequirement(arg)
 		if err != nil {
-			return nil, err
+			return nil, &usage{err}
 		}
 		requirements = append(requirements, r)
 	}
@@ -29,7 +29,11 @@ func repositoryTemplate(c *cli.Context, flag string) (template.Template, error) 
 	if text == "" {
 		return template.Template{}, usagef("--%s is missing: write the repository template, such as --%s ghcr.io/acme/providers/{namespace}/{type} or --%s oci-layout:mirror/{namespace}/{type}", flag, flag, flag)
 	}
-	return template.Parse(text)
+	t, err := template.Parse(text)
+	if err != nil {
+		return t, usagef("--%s: %w", flag, err)
+	}
+	return t, nil
 }
 
 // platforms reads --platform.
@@ -38,9 +42,18 @@ func platforms(c *cli.Context) ([]provider.Platform, error) {
 	for _, text := range c.StringSlice("platform") {
 		p, err := provider.ParsePlatform(text)
 		if err != nil {
-			return nil, err
+			return nil, usagef("--platform: %w", err)
 		}
 		ps = append(ps, p)
 	}
 	return provider.SortPlatforms(ps), nil
+}
+
+// concurrency reads --concurrency.
+func concurrency(c *cli.Context) (int, error) {
+	n := c.Int("concurrency")
+	if n < 1 {
+		return 0, usagef("--concurrency %d: must be at least 1", n)
+	}
+	return n, nil
 }

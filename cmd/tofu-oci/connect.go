@@ -24,8 +24,14 @@ func networkFlags() []cli.Flag {
 		&cli.StringFlag{Name: "config", Usage: "OpenTofu CLI configuration `FILE` whose host blocks say where origin registries are"},
 		&cli.StringFlag{Name: "ca-file", Usage: "`FILE` of PEM certificates to trust beside the system's"},
 		&cli.StringSliceFlag{Name: "plain-http", Usage: "speak http to the OCI registry `HOST[:PORT]` (repeatable)"},
-		&cli.IntFlag{Name: "concurrency", Value: publish.DefaultConcurrency, Usage: "transfer `N` zips at once"},
 		&cli.DurationFlag{Name: "timeout", Value: httpclient.DefaultTimeout, Usage: "give a connection up after `DURATION` of silence"},
+	}
+}
+
+// transferFlags are those of every command that moves zips.
+func transferFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "concurrency", Value: publish.DefaultConcurrency, Usage: "transfer `N` zips at once"},
 	}
 }
 
@@ -37,9 +43,6 @@ type connection struct {
 }
 
 func connect(c *cli.Context, out *output) (*connection, error) {
-	if n := c.Int("concurrency"); n < 1 {
-		return nil, usagef("--concurrency %d: must be at least 1", n)
-	}
 	if d := c.Duration("timeout"); d < time.Second {
 		return nil, usagef("--timeout %s: must be at least 1s", d)
 	}
@@ -47,14 +50,14 @@ func connect(c *cli.Context, out *output) (*connection, error) {
 	var err error
 	if file := c.String("config"); file != "" {
 		if conn.config, err = cliconfig.Load(file); err != nil {
-			return nil, usagef("--config: %v", err)
+			return nil, usagef("--config: %w", err)
 		}
 	}
 	conn.http, err = httpclient.New(httpclient.Options{
 		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + version, Retried: out.retried,
 	})
 	if err != nil {
-		return nil, usagef("--ca-file: %v", err)
+		return nil, usagef("--ca-file: %w", err)
 	}
 	logins, err := ocirepo.DockerCredentials()
 	if err != nil {

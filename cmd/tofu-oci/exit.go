@@ -1,14 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
-	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -25,12 +26,15 @@ const (
 	exitInterrupted = 130
 )
 
-// usage is a mistake in the command line or the configuration.
-type usage struct{ text string }
+// usage is a mistake in the command line or the configuration. What wraps no
+// usage came from elsewhere: a document of a registry can be malformed too.
+type usage struct{ err error }
 
-func (e *usage) Error() string { return e.text }
+func (e *usage) Error() string { return e.err.Error() }
 
-func usagef(format string, args ...any) error { return &usage{fmt.Sprintf(format, args...)} }
+func (e *usage) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &usage{fmt.Errorf(format, args...)} }
 
 // exitCode maps what went wrong to a code. Wrong bytes come first: whatever else
 // an error is, that has to be seen.
@@ -41,13 +45,15 @@ func exitCode(err error) int {
 	case isA[*sums.MismatchError](err), isA[*sums.MissingError](err), isA[*sums.SyntaxError](err), isA[*sums.SizeError](err),
 		isA[*provider.IdentityError](err), isA[*publish.ConflictError](err), isA[*pull.ExistsError](err):
 		return exitUnverified
-	case isA[*usage](err), isA[*provider.SyntaxError](err), isA[*template.ReferenceError](err), isA[*cliconfig.SyntaxError](err):
+	case isA[*usage](err), isA[*template.ReferenceError](err):
 		return exitUsage
 	case errors.Is(err, provider.ErrDenied):
 		return exitDenied
 	case errors.Is(err, provider.ErrProviderNotFound), errors.Is(err, provider.ErrVersionNotFound),
-		errors.Is(err, artifact.ErrNoRepository), isA[*provider.PlatformError](err):
+		errors.Is(err, artifact.ErrNoRepository), errors.Is(err, source.ErrNoRegistry), isA[*provider.PlatformError](err):
 		return exitNotFound
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
 	}
 	return exitFailed
 }

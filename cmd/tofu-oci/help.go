@@ -10,8 +10,8 @@ import (
 const (
 	// helpWidth is how many columns help texts use: what a terminal has.
 	helpWidth = 80
-	// helpColumn is where the explanations of flags and commands begin.
-	helpColumn = 29
+	// flagColumn and commandColumn are where explanations begin.
+	flagColumn, commandColumn = 29, 12
 )
 
 // asTemplate makes a template for the library of a text that is none.
@@ -22,11 +22,11 @@ func appHelp(app *cli.App) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Usage: %s COMMAND [ARGUMENT...] [FLAG...]\n\n%s.\n\n%s\n\nCommands:\n", app.Name, capital(app.Usage), app.Description)
 	for _, c := range app.Commands {
-		helpEntry(&b, c.Name, c.Usage)
+		helpEntry(&b, commandColumn, c.Name, c.Usage)
 	}
 	b.WriteString("\nFlags:\n")
-	helpEntry(&b, "--help, -h", "show this help, or a command's: "+app.Name+" COMMAND --help")
-	helpEntry(&b, "--version, -v", "print the version")
+	helpEntry(&b, flagColumn, "--help, -h", "show this help; after a command, that command's")
+	helpEntry(&b, flagColumn, "--version, -v", "print the version")
 	return b.String()
 }
 
@@ -36,10 +36,10 @@ func commandHelp(c *cli.Command) string {
 	fmt.Fprintf(&b, "Usage: tofu-oci %s %s\n\n%s.\n\n%s\n\nFlags:\n", c.Name, c.ArgsUsage, capital(c.Usage), c.Description)
 	for _, flag := range c.Flags {
 		if f, ok := flag.(cli.DocGenerationFlag); ok {
-			helpEntry(&b, flagForm(f), flagUsage(f))
+			helpEntry(&b, flagColumn, flagForm(f), flagUsage(f))
 		}
 	}
-	helpEntry(&b, "--help, -h", "show this help")
+	helpEntry(&b, flagColumn, "--help, -h", "show this help")
 	return b.String()
 }
 
@@ -63,33 +63,35 @@ func flagUsage(f cli.DocGenerationFlag) string {
 	switch value := f.GetValue(); value {
 	case "", "0", "false", "[]":
 	default:
-		text += " (default: " + strings.TrimSuffix(value, "m0s") + unitOf(value) + ")"
+		text += " (default: " + strings.Replace(value, "m0s", "m", 1) + ")"
 	}
 	return text
 }
 
-// unitOf shortens Go's "1m0s" to "1m".
-func unitOf(value string) string {
-	if strings.HasSuffix(value, "m0s") {
-		return "m"
+// helpEntry writes a word and its explanation, in two columns.
+func helpEntry(b *strings.Builder, column int, word, explanation string) {
+	left := word
+	for _, line := range wrapped(explanation, helpWidth-column) {
+		fmt.Fprintf(b, "  %-*s%s\n", column-2, left, line)
+		left = ""
 	}
-	return ""
 }
 
-// helpEntry writes a word and its explanation, in two columns.
-func helpEntry(b *strings.Builder, word, explanation string) {
-	line := fmt.Sprintf("  %-*s", helpColumn-2, word)
-	for _, next := range strings.Fields(explanation) {
-		if len(line)+1+len(next) > helpWidth {
-			b.WriteString(line + "\n")
-			line = strings.Repeat(" ", helpColumn)
+// wrapped breaks a text into lines of at most width characters, between words.
+func wrapped(text string, width int) []string {
+	lines := []string{""}
+	for word := range strings.FieldsSeq(text) {
+		last := len(lines) - 1
+		switch {
+		case lines[last] == "":
+			lines[last] = word
+		case len(lines[last])+1+len(word) <= width:
+			lines[last] += " " + word
+		default:
+			lines = append(lines, word)
 		}
-		if len(line) > helpColumn || strings.TrimSpace(line) == word && len(line) >= helpColumn+1 {
-			line += " "
-		}
-		line += next
 	}
-	b.WriteString(line + "\n")
+	return lines
 }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

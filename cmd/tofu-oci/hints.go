@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/http"
 	"strings"
 	"syscall"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -21,7 +24,7 @@ import (
 func explain(err error) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "tofu-oci: %v\n", err)
-	if e, ok := errors.AsType[*provider.SyntaxError](err); ok {
+	if e, ok := errors.AsType[*provider.SyntaxError](err); ok && isA[*usage](err) {
 		for line := range strings.Lines(e.Pointer() + "\n") {
 			text.WriteString("  " + line)
 		}
@@ -57,11 +60,14 @@ var hints = []struct {
 	{errorIs(artifact.ErrNoRepository), "check the repository template; some registries want a repository (ECR) or project (Harbor) to be created first"},
 	{errorIs(provider.ErrProviderNotFound), "check the address; its default host is " + string(provider.DefaultHost)},
 	{errorIs(syscall.ENOSPC), "free some space, or choose another directory (TMPDIR is where zips are kept on the way)"},
+	{errorIs(syscall.ENOTDIR), "a file is where a directory has to be; move it away, or choose another directory"},
 	{errorIs(fs.ErrPermission), "check the permissions of the directory"},
 	{is[*artifact.FormatError], "the tag was not written by a provider publisher; docs/format.md describes what is expected"},
 	{unknownAuthority, "the server's certificate is signed by an authority that this machine does not know; give its certificate with --ca-file"},
 	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},
-	{is[*httpclient.ExhaustedError], "the server may be down or out of reach; check the host name, the proxy variables and the network"},
+	{errorIs(source.ErrNoRegistry), "check the host in the address, or say in a host block of --config where its registry is"},
+	{isBusy, "the server is overloaded, throttles, or is out of order; try again later"},
+	{unreachable, "the server may be down or out of reach; check the host name, the proxy variables and the network"},
 }
 
 func is[E error](err error) bool { return isA[E](err) }
@@ -73,8 +79,25 @@ func errorIs(target error) func(error) bool {
 func isDenied(err error) bool   { return errors.Is(err, provider.ErrDenied) }
 func isPlatform(err error) bool { return isA[*provider.PlatformError](err) }
 
+// isBusy knows the statuses that were tried again in vain, of both kinds of
+// registry.
+func isBusy(err error) bool {
+	status := 0
+	if e, ok := errors.AsType[*httpclient.StatusError](err); ok {
+		status = e.Status
+	} else if e, ok := errors.AsType[*ocirepo.ResponseError](err); ok {
+		status = e.Status
+	}
+	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
+}
+
+func unreachable(err error) bool {
+	return isA[*httpclient.ExhaustedError](err) || isA[*net.DNSError](err)
+}
+
 func mismatch(err error) bool {
-	return isA[*sums.MismatchError](err) || isA[*sums.MissingError](err) || isA[*sums.SizeError](err) || isA[*provider.IdentityError](err)
+	return isA[*sums.MismatchError](err) || isA[*sums.MissingError](err) || isA[*sums.SizeError](err) || isA[*sums.SyntaxError](err) ||
+		isA[*provider.IdentityError](err)
 }
 
 // isImmutable knows the answers of registries that protect tags.

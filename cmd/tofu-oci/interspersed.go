@@ -15,7 +15,7 @@ func interspersed(app *cli.App, args []string) ([]string, error) {
 	if len(args) < 2 {
 		return args, nil
 	}
-	if args[1] == "help" {
+	if slices.Contains([]string{"help", "--help", "-h"}, args[1]) {
 		return append(slices.Clone(args[:1]), append(slices.Clone(args[2:]), "--help")...), nil
 	}
 	command := app.Command(args[1])

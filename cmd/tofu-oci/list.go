@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -12,7 +13,7 @@ func listCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "list",
 		Usage:     "show which versions of a provider there are, or what one version holds",
-		ArgsUsage: "SOURCE",
+		ArgsUsage: "SOURCE [FLAG...]",
 		Description: strings.TrimSpace(`
 Lists versions, newest first; a constraint keeps the list to those that match.
 With one exact version: its platforms, digests, hashes and evidence. Without
@@ -22,25 +23,20 @@ Examples:
    tofu-oci list hashicorp/aws
    tofu-oci list 'hashicorp/aws@~> 5.0' --from ghcr.io/acme/providers/{namespace}/{type}
    tofu-oci list hashicorp/null@3.2.4 --from oci-layout:mirror/{namespace}/{type} --output json`),
-		Flags: append([]cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: the origin registry)"},
-		}, append(networkFlags(), outputFlags()...)...),
-		OnUsageError: usageError,
-		Action:       list,
+		}, networkFlags(), outputFlags()),
+		Action: printing(list),
 	}
 }
 
-func list(c *cli.Context) error {
+func list(c *cli.Context, out *output) error {
 	wanted, err := sources(c)
 	if err != nil {
 		return err
 	}
 	if len(wanted) > 1 {
 		return usagef("list takes one SOURCE, not %d", len(wanted))
-	}
-	out, err := newOutput(c)
-	if err != nil {
-		return err
 	}
 	conn, err := connect(c, out)
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -16,7 +17,7 @@ func mirrorCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "mirror",
 		Usage:     "copy released providers from their origin registry into OCI repositories",
-		ArgsUsage: "SOURCE...",
+		ArgsUsage: "SOURCE... --to REPO [FLAG...]",
 		Description: strings.TrimSpace(`
 Takes each release with its SHA256SUMS, signature and keys from its origin
 registry, checks the zips against them, and puts it where an oci_mirror of
@@ -36,7 +37,7 @@ Examples:
 
    # see what would be done
    tofu-oci mirror hashicorp/aws --to registry.example.com/{namespace}/{type} --dry-run`),
-		Flags: append([]cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` to put the releases in"},
 			&cli.StringSliceFlag{Name: "platform", Usage: "only `OS_ARCH`, such as linux_amd64 (repeatable; default: all that the release has)"},
 			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that match"},
@@ -46,13 +47,12 @@ Examples:
 			&cli.BoolFlag{Name: "recheck", Usage: "ask the origin for checksums also where everything is there, to find versions that were republished with other bytes"},
 			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
 			&cli.StringFlag{Name: "source-url", Usage: "`URL` for org.opencontainers.image.source, which GHCR links packages by (default: the CI's repository)"},
-		}, append(networkFlags(), outputFlags()...)...),
-		OnUsageError: usageError,
-		Action:       mirror,
+		}, transferFlags(), networkFlags(), outputFlags()),
+		Action: printing(mirror),
 	}
 }
 
-func mirror(c *cli.Context) error {
+func mirror(c *cli.Context, out *output) error {
 	wanted, err := sources(c)
 	if err != nil {
 		return err
@@ -66,11 +66,7 @@ func mirror(c *cli.Context) error {
 		return err
 	}
 	if err := publish.CheckTargets(to, addresses(wanted)); err != nil {
-		return usagef("--to: %v", err)
-	}
-	out, err := newOutput(c)
-	if err != nil {
-		return err
+		return usagef("--to: %w", err)
 	}
 	conn, err := connect(c, out)
 	if err != nil {
@@ -79,6 +75,9 @@ func mirror(c *cli.Context) error {
 	options.Progress = out.progress()
 	m := mirroring{conn: conn, origin: conn.origin(), to: to, options: options, out: out}
 	for _, r := range wanted {
+		if c.Context.Err() != nil {
+			break
+		}
 		m.source(c.Context, r, count)
 	}
 	return out.finish()
@@ -105,8 +104,8 @@ func mirrorOptions(c *cli.Context) (o publish.Options, count int, err error) {
 		o.SourceURL = sourceURLFromCI(os.Getenv)
 	}
 	o.NoH1, o.Recheck, o.Force, o.DryRun = c.Bool("no-h1"), c.Bool("recheck"), c.Bool("force"), c.Bool("dry-run")
-	o.Concurrency = c.Int("concurrency")
-	return o, count, nil
+	o.Concurrency, err = concurrency(c)
+	return o, count, err
 }
 
 // sourceURLFromCI knows the repository that GitHub's and GitLab's CI run for.

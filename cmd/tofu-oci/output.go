@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -52,6 +54,32 @@ func newOutput(c *cli.Context) (*output, error) {
 	return o, nil
 }
 
+// printing gives an action its output, and ends it: what a command fails with as
+// a whole is in its JSON object too.
+func printing(do func(*cli.Context, *output) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		out, err := newOutput(c)
+		if err != nil {
+			return err
+		}
+		err = do(c, out)
+		out.endBars()
+		if err == nil || isA[*itemsError](err) || !out.json {
+			return err
+		}
+		return errors.Join(err, out.printJSON(struct {
+			Error *errorItem `json:"error"`
+		}{describeError(err)}))
+	}
+}
+
+// endBars takes the progress display off the screen.
+func (o *output) endBars() {
+	if o.bars != nil {
+		o.bars.Wait()
+	}
+}
+
 // item is one result or error as --output json shows it; docs/cli.md documents
 // the fields.
 type item struct {
@@ -87,16 +115,20 @@ type errorItem struct {
 	ExitCode int    `json:"exit_code"`
 }
 
-// failed reports the error of an item and goes on.
+func describeError(err error) *errorItem {
+	return &errorItem{Message: err.Error(), Hint: hint(err), ExitCode: exitCode(err)}
+}
+
+// failed reports the error of an item and goes on. An interruption is reported
+// once, at the end.
 func (o *output) failed(a provider.Address, version string, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.errors = append(o.errors, err)
-	o.results = append(o.results, item{
-		Provider: a.String(), Version: version, Status: "failed",
-		Error: &errorItem{Message: err.Error(), Hint: hint(err), ExitCode: exitCode(err)},
-	})
-	_, _ = fmt.Fprint(o.stderr, explain(err))
+	o.results = append(o.results, item{Provider: a.String(), Version: version, Status: "failed", Error: describeError(err)})
+	if !errors.Is(err, context.Canceled) {
+		_, _ = fmt.Fprint(o.stderr, explain(err))
+	}
 }
 
 // done reports an item that succeeded; text is its form for people.
@@ -120,13 +152,11 @@ func (o *output) above() io.Writer {
 // finish ends the progress display, prints the JSON object, and gives the error
 // of the whole run.
 func (o *output) finish() error {
-	if o.bars != nil {
-		o.bars.Wait()
-	}
+	o.endBars()
 	if o.json {
 		if err := o.printJSON(struct {
 			Results []item `json:"results"`
-		}{o.results}); err != nil {
+		}{append([]item{}, o.results...)}); err != nil {
 			return err
 		}
 	}

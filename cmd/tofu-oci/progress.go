@@ -49,7 +49,7 @@ func (b *bars) begin(p provider.Package, total int64) {
 	b.bars[key(p)] = b.AddBar(max(total, 0),
 		mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Name(fmt.Sprintf("%s %s %s", p.Address.Type, p.Version, p.Platform), decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(decor.CountersKibiByte("% .1f / % .1f"), decor.AverageSpeed(decor.SizeB1024(0), "  % .1f")),
+		mpb.AppendDecorators(decor.CountersKiloByte("% .1f / % .1f"), decor.AverageSpeed(decor.SizeB1000(0), "  % .1f")),
 	)
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -14,7 +15,7 @@ func pullCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "pull",
 		Usage:     "fetch providers from OCI repositories into a directory, verified",
-		ArgsUsage: "SOURCE...",
+		ArgsUsage: "SOURCE... --from REPO --dir DIRECTORY [FLAG...]",
 		Description: strings.TrimSpace(`
 Finds the version's tag and the platform's manifest, holds the zip's name and
 digest against the SHA256SUMS that the artifact carries, and writes the zip or
@@ -33,18 +34,17 @@ Examples:
    # a filesystem_mirror for two platforms, out of a layout on a stick
    tofu-oci pull hashicorp/null hashicorp/time --layout packed --platform linux_amd64 \
       --platform windows_amd64 --from oci-layout:/media/stick/{namespace}/{type} --dir mirror`),
-		Flags: append([]cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to fetch from"},
 			&cli.StringSliceFlag{Name: "platform", Usage: "`OS_ARCH`, such as linux_amd64 (repeatable; default: this machine's)"},
 			&cli.StringFlag{Name: "dir", Usage: "`DIRECTORY` to write to; made when it is not there"},
 			&cli.StringFlag{Name: "layout", Value: string(pull.LayoutZip), Usage: "`LAYOUT` of the directory: zip, packed or unpacked"},
-		}, append(networkFlags(), outputFlags()...)...),
-		OnUsageError: usageError,
-		Action:       pullAction,
+		}, transferFlags(), networkFlags(), outputFlags()),
+		Action: printing(pullAction),
 	}
 }
 
-func pullAction(c *cli.Context) error {
+func pullAction(c *cli.Context, out *output) error {
 	wanted, err := sources(c)
 	if err != nil {
 		return err
@@ -58,27 +58,28 @@ func pullAction(c *cli.Context) error {
 	}
 	layout, err := pull.ParseLayout(c.String("layout"))
 	if err != nil {
-		return usagef("--layout: %v", err)
+		return usagef("--layout: %w", err)
 	}
 	sink, err := pull.NewSink(layout, c.String("dir"))
 	if err != nil {
-		return usagef("--dir: %v", err)
+		return usagef("--dir: %w", err)
 	}
-	options := pull.Options{Concurrency: c.Int("concurrency")}
-	if options.Platforms, err = platforms(c); err != nil {
+	options := pull.Options{Progress: out.progress()}
+	if options.Concurrency, err = concurrency(c); err != nil {
 		return err
 	}
-	out, err := newOutput(c)
-	if err != nil {
+	if options.Platforms, err = platforms(c); err != nil {
 		return err
 	}
 	conn, err := connect(c, out)
 	if err != nil {
 		return err
 	}
-	options.Progress = out.progress()
 	src := conn.mirrored(from)
 	for _, r := range wanted {
+		if c.Context.Err() != nil {
+			break
+		}
 		v, results, err := pullSource(c.Context, src, sink, r, options)
 		if err != nil {
 			out.failed(r.Address, v, err)

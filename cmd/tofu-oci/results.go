@@ -31,15 +31,16 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	lines := &strings.Builder{}
 	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
 	for _, p := range r.Packages {
-		action := "present"
-		if p.Sent {
-			action = "pushed"
-		}
-		if dryRun {
-			action = ""
+		var action, column string // a dry run does nothing, and does not ask what each zip would need
+		if !dryRun {
+			action = "present"
+			if p.Sent {
+				action = "pushed"
+			}
+			column = action + "\t"
 		}
 		i.Packages = append(i.Packages, describe(p.Package, action))
-		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", p.Package.Platform, action, size(p.Package.Size), p.Package.Filename)
+		_, _ = fmt.Fprintf(table, "  %s\t%s%s\t%s\n", p.Package.Platform, column, size(p.Package.Size), p.Package.Filename)
 	}
 	_ = table.Flush()
 	o.done(i, text+"\n"+lines.String())
@@ -122,13 +123,16 @@ func (o *output) listRelease(r provider.Release) error {
 	}
 	table := tabwriter.NewWriter(o.stdout, 0, 0, 2, ' ', 0)
 	for _, p := range packages {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", p.Platform, p.Filename, size(p.Size), p.Digest, p.H1)
+		_, _ = fmt.Fprintln(table, cells(p.Platform, p.Filename, size(p.Size), p.Digest, p.H1))
 	}
 	for _, e := range evidence {
-		_, _ = fmt.Fprintf(table, "evidence\t%s\t%s\t%s\t%s\n", e.Name, size(int64(e.Size)), e.MediaType, e.Platform)
+		_, _ = fmt.Fprintln(table, cells("evidence", e.Name, size(int64(e.Size)), e.MediaType, e.Platform))
 	}
 	return table.Flush()
 }
+
+// cells joins a table's row; empty cells at its end would be trailing spaces.
+func cells(values ...string) string { return strings.TrimRight(strings.Join(values, "\t"), "\t") }
 
 func describe(p provider.Package, action string) packageItem {
 	return packageItem{

@@ -28,30 +28,29 @@ Examples:
    tofu-oci tofurc ghcr.io/acme/providers/{namespace}/{type} >> ~/.tofurc
    tofu-oci tofurc registry.example.com/{hostname}/{namespace}/{type} '*/*/*'
    tofu-oci tofurc ghcr.io/acme/aws hashicorp/aws`),
-		OnUsageError: usageError,
-		Action:       tofurc,
+		Action: tofurc,
 	}
 }
 
 func tofurc(c *cli.Context) error {
 	if !c.Args().Present() {
-		return usagef("name the repository template, such as ghcr.io/acme/providers/{namespace}/{type}")
+		return usagef("name the repository template, such as ghcr.io/acme/providers/{namespace}/{type}; see tofu-oci tofurc --help")
 	}
 	t, err := template.Parse(c.Args().First())
 	if err != nil {
-		return err
+		return &usage{err}
 	}
 	var patterns []provider.Pattern
 	for _, arg := range c.Args().Tail() {
 		p, err := provider.ParsePattern(arg)
 		if err != nil {
-			return err
+			return &usage{err}
 		}
 		patterns = append(patterns, p)
 	}
 	block, err := cliconfig.MirrorBlock(t, patterns)
 	if err != nil {
-		return usagef("%v", err)
+		return &usage{err}
 	}
 	_, err = fmt.Fprint(c.App.Writer, block)
 	return err

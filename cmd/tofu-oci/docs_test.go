@@ -1,0 +1,63 @@
+package main_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
+)
+
+var update = flag.Bool("update", false, "write docs/cli.md and the scripts' expected output again")
+
+// TestDocs holds docs/cli.md to what the commands say of themselves, and to
+// testdata/cli.md, which has what they don't.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	frame, err := os.ReadFile(filepath.Join("testdata", "cli.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Replace(string(frame), "{{COMMANDS}}\n", commandsSection(t), 1)
+	path := filepath.Join("..", "..", "docs", "cli.md")
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, strings.ReplaceAll(string(got), "\r\n", "\n")); diff != "" {
+		t.Errorf("docs/cli.md is stale: make docs writes it again (-want +got)\n%s", diff)
+	}
+}
+
+func commandsSection(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "## tofu-oci\n\n%s", helpBlock(t))
+	for _, command := range main.NewApp(io.Discard, io.Discard).Commands {
+		fmt.Fprintf(&b, "\n## tofu-oci %s\n\n%s", command.Name, helpBlock(t, command.Name))
+	}
+	return b.String()
+}
+
+// helpBlock is a command's help, as the program prints it.
+func helpBlock(t *testing.T, command ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	args := append([]string{"tofu-oci"}, append(command, "--help")...)
+	if code := main.Run(t.Context(), args, &stdout, &stderr); code != 0 || stderr.Len() > 0 {
+		t.Fatalf("%v: exit code %d: %s", args, code, &stderr)
+	}
+	return "```text\n" + stdout.String() + "```\n"
+}

@@ -1,0 +1,10 @@
+package main
+
+// What the external tests see of the program.
+var (
+	Main         = main
+	Run          = run
+	NewApp       = newApp
+	Interspersed = interspersed
+	ExitCode     = exitCode
+)

@@ -1,0 +1,117 @@
+package main_test
+
+import (
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// program is the name under which scripts' commands find the real program.
+const program = "tofu-oci-program"
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){program: main.Main})
+}
+
+// TestScripts runs the manual: a script or more for each command. Beside what
+// testscript knows itself, scripts have the commands below. Each has an origin
+// registry of its own, which stands for registry.opentofu.org and is at
+// $ORIGIN, and an OCI registry at $REGISTRY.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:           filepath.Join("testdata", "script"),
+		UpdateScripts: *update,
+		Setup:         newWorld,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"tofu-oci":  cmdTofuOCI,
+			"code":      cmdCode,
+			"interrupt": cmdInterrupt,
+			"origin":    cmdOrigin,
+			"registry":  cmdRegistry,
+			"release":   cmdRelease,
+			"misbehave": cmdMisbehave,
+			"behave":    cmdBehave,
+			"requests":  cmdRequests,
+			"forge":     cmdForge,
+			"empty":     cmdEmpty,
+			"damage":    cmdDamage,
+		},
+	})
+}
+
+// world is what surrounds a script.
+type world struct {
+	origin   atomic.Pointer[origintest.Origin]
+	registry atomic.Pointer[registrytest.Registry]
+	// before is how often both were asked before the last run.
+	before map[string]int
+	// reached is told when a request arrives that hangs.
+	reached chan struct{}
+}
+
+type worldKey struct{}
+
+func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
+
+// newWorld starts the servers, and keeps the machine's own configuration away.
+func newWorld(env *testscript.Env) error {
+	ca, err := testca.New()
+	if err != nil {
+		return err
+	}
+	w := &world{reached: make(chan struct{}, 1)}
+	w.origin.Store(origintest.New(origintest.Options{}))
+	w.registry.Store(registrytest.New(registrytest.Options{}))
+	at, err := serve(env, ca, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.origin.Load().ServeHTTP(rw, r) }))
+	if err != nil {
+		return err
+	}
+	registryAt, err := serve(env, ca, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.registry.Load().ServeHTTP(rw, r) }))
+	if err != nil {
+		return err
+	}
+	env.Values[worldKey{}] = w
+	env.Vars = append(env.Vars,
+		"HOME="+filepath.Join(env.WorkDir, "home"), "USERPROFILE="+filepath.Join(env.WorkDir, "home"),
+		"DOCKER_CONFIG="+filepath.Join(env.WorkDir, "docker"),
+		"GORACE=atexit_sleep_ms=0", // else each run with the race detector takes a second
+		"ORIGIN="+at, "REGISTRY="+registryAt, "HERE="+provider.CurrentPlatform().String(),
+	)
+	if err := os.WriteFile(filepath.Join(env.WorkDir, "ca.pem"), ca.PEM(), 0o600); err != nil {
+		return err
+	}
+	config := "host \"registry.opentofu.org\" {\n  services = { \"providers.v1\" = \"https://" + at + "/v1/providers/\" }\n}\n"
+	return os.WriteFile(filepath.Join(env.WorkDir, "tofurc"), []byte(config), 0o600)
+}
+
+// serve starts a server over TLS, and gives its "localhost:PORT".
+func serve(env *testscript.Env, ca *testca.CA, handler http.Handler) (string, error) {
+	config, err := ca.ServerConfig("localhost")
+	if err != nil {
+		return "", err
+	}
+	server := httptest.NewUnstartedServer(handler)
+	server.TLS = config
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	env.Defer(func() {
+		server.CloseClientConnections() // those that hang
+		server.Close()
+	})
+	return "localhost" + server.URL[strings.LastIndex(server.URL, ":"):], nil
+}

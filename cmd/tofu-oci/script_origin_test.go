@@ -1,0 +1,127 @@
+package main_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// origin [no-packages] [token=T] puts an origin without releases in the place
+// of the present one.
+func cmdOrigin(ts *testscript.TestScript, _ bool, args []string) {
+	var o origintest.Options
+	for _, arg := range args {
+		switch name, value, _ := strings.Cut(arg, "="); name {
+		case "no-packages":
+			o.NoPackages = true
+		case "token":
+			o.Token = value
+		default:
+			ts.Fatalf("unknown option %s", arg)
+		}
+	}
+	worldOf(ts).origin.Store(origintest.New(o))
+}
+
+// release NAMESPACE/TYPE VERSION PLATFORM... [OPTION...] adds a release to the
+// origin, with a small zip for each platform. Options:
+//
+//	salt=TEXT      other contents of the zips
+//	sums=none      no SHA256SUMS
+//	sums=other     the SHA256SUMS of version 0.0.1
+//	sums=wrong     a SHA256SUMS with checksums of something else
+//	h1=wrong       h1 hashes of something else in the packages block
+//	packages=odd   a platform in the packages block that is none
+//	filename=NAME  the file name in the package documents
+//	signed         a signature and a key, which nothing here verifies
+func cmdRelease(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 3 {
+		ts.Fatalf("usage: release NAMESPACE/TYPE VERSION PLATFORM... [OPTION...]")
+	}
+	namespace, typ, _ := strings.Cut(args[0], "/")
+	r := origintest.Release{
+		Namespace: namespace, Type: typ, Version: args[1], Protocols: []string{"5.0"},
+		Archives: map[provider.Platform]origintest.Archive{},
+	}
+	options := map[string]string{}
+	var platforms []provider.Platform
+	for _, arg := range args[2:] {
+		if p, err := provider.ParsePlatform(arg); err == nil {
+			platforms = append(platforms, p)
+			continue
+		}
+		name, value, _ := strings.Cut(arg, "=")
+		options[name] = value
+	}
+	for _, p := range platforms {
+		r.Archives[p] = origintest.Archive{Bytes: zipFor(ts, args[0], args[1], p, options["salt"])}
+	}
+	for name, value := range options {
+		applyReleaseOption(ts, &r, name, value)
+	}
+	ts.Check(worldOf(ts).origin.Load().Add(context.Background(), r))
+}
+
+func applyReleaseOption(ts *testscript.TestScript, r *origintest.Release, option, value string) {
+	switch option {
+	case "salt":
+	case "sums":
+		r.NoSums = value == "none"
+		listed := map[string]digest.Digest{}
+		for p := range r.Archives {
+			version := r.Version
+			if value == "other" {
+				version = "0.0.1"
+			}
+			listed[fmt.Sprintf("terraform-provider-%s_%s_%s.zip", r.Type, version, p)] = digest.FromString(p.String())
+		}
+		r.Sums = sums.New(listed).Bytes()
+	case "h1":
+		r.Edit = func(_ provider.Platform, document map[string]any) {
+			for _, item := range document["packages"].(map[string]any) {
+				item := item.(map[string]any)
+				item["hashes"] = []string{item["hashes"].([]string)[0], "h1:" + strings.Repeat("A", 43) + "="}
+			}
+		}
+	case "packages":
+		r.Edit = func(_ provider.Platform, document map[string]any) {
+			document["packages"].(map[string]any)["Linux"] = map[string]any{}
+		}
+	case "filename":
+		r.Edit = func(_ provider.Platform, document map[string]any) { document["filename"] = value }
+	case "signed":
+		r.Signature, r.Keys = []byte("a signature"), []string{"a key"}
+	default:
+		ts.Fatalf("unknown option %s", option)
+	}
+}
+
+// zipFor makes a provider's zip. It is not compressed, so that its bytes are
+// the same whatever made it, and scripts can have digests in them.
+func zipFor(ts *testscript.TestScript, address, version string, p provider.Platform, salt string) []byte {
+	var out bytes.Buffer
+	archive := zip.NewWriter(&out)
+	_, typ, _ := strings.Cut(address, "/")
+	for name, text := range map[string]string{
+		"terraform-provider-" + typ + "_v" + version: fmt.Sprintf("%s %s for %s %s\n", address, version, p, salt),
+	} {
+		header := &zip.FileHeader{Name: name, Method: zip.Store, Modified: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+		header.SetMode(0o755)
+		entry, err := archive.CreateHeader(header)
+		ts.Check(err)
+		_, err = entry.Write([]byte(text))
+		ts.Check(err)
+	}
+	ts.Check(archive.Close())
+	return out.Bytes()
+}

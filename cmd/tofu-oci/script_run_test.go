@@ -1,0 +1,131 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// tofu-oci ARG... runs the program, which must succeed.
+func cmdTofuOCI(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("say which exit code: code N tofu-oci …")
+	}
+	runProgram(ts, 0, args)
+}
+
+// code N tofu-oci ARG... runs the program, which must end with exit code N.
+func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || args[1] != "tofu-oci" {
+		ts.Fatalf("usage: code N tofu-oci ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	runProgram(ts, want, args[2:])
+}
+
+func runProgram(ts *testscript.TestScript, want int, args []string) {
+	w := worldOf(ts)
+	w.before = w.requests()
+	err := ts.Exec(program, networked(ts, args)...)
+	if strings.Contains(ts.ReadFile("stderr"), "goroutine ") {
+		ts.Fatalf("the program panicked")
+	}
+	if got := exitCodeOf(err); got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// networked lets commands that use the network find the script's own: the flags
+// --config and --ca-file are added unless one of them is there.
+func networked(ts *testscript.TestScript, args []string) []string {
+	if len(args) == 0 || !slices.Contains([]string{"mirror", "pull", "list"}, args[0]) ||
+		slices.ContainsFunc(args, func(a string) bool {
+			return strings.HasPrefix(a, "--config") || strings.HasPrefix(a, "--ca-file")
+		}) {
+		return args
+	}
+	work := ts.Getenv("WORK")
+	return slices.Concat(args[:1], []string{"--config", filepath.Join(work, "tofurc"), "--ca-file", filepath.Join(work, "ca.pem")}, args[1:])
+}
+
+// exitCodeOf gives -1 when the program did not even run.
+func exitCodeOf(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	return -1
+}
+
+// maxInterrupted is how long an interrupted program may take to end.
+const maxInterrupted = 20 * time.Second
+
+// interrupt tofu-oci ARG... starts the program, presses Ctrl-C once a request
+// meets the fault "hang", and wants exit code 130. What the program printed is
+// in the files interrupted.stdout and interrupted.stderr.
+func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || args[0] != "tofu-oci" {
+		ts.Fatalf("usage: interrupt tofu-oci ARG...")
+	}
+	w := worldOf(ts)
+	ctx, cancel := context.WithTimeout(context.Background(), maxInterrupted)
+	defer cancel()
+	path, err := exec.LookPath(program)
+	ts.Check(err)
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, path, networked(ts, args[1:])...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), &stdout, &stderr
+	for _, name := range []string{"HOME", "DOCKER_CONFIG", "PATH", "TMPDIR"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	ts.Check(cmd.Start())
+	select {
+	case <-w.reached:
+	case <-ctx.Done():
+		ts.Fatalf("nothing hangs")
+	}
+	ts.Check(cmd.Process.Signal(os.Interrupt))
+	if got := exitCodeOf(cmd.Wait()); got != 130 {
+		ts.Fatalf("exit code %d, want 130\n%s", got, &stderr)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("interrupted.stdout"), stdout.Bytes(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("interrupted.stderr"), stderr.Bytes(), 0o600))
+}
+
+// empty DIR... wants directories that hold no file at all, or do not exist.
+func cmdEmpty(ts *testscript.TestScript, neg bool, args []string) {
+	for _, dir := range args {
+		var found []string
+		_ = filepath.WalkDir(ts.MkAbs(dir), func(path string, d os.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				found = append(found, path)
+			}
+			return nil
+		})
+		if (len(found) == 0) == neg {
+			ts.Fatalf("%s has the files %q", dir, found)
+		}
+	}
+}
+
+// damage FILE writes other bytes of the same length into a file.
+func cmdDamage(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		data := []byte(ts.ReadFile(name))
+		data[len(data)/2] ^= 1
+		ts.Check(os.WriteFile(ts.MkAbs(name), data, 0o600))
+	}
+}

@@ -1,0 +1,134 @@
+package main_test
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+)
+
+// registry [login=USER:PASSWORD] [immutable] puts an empty OCI registry in the
+// place of the present one.
+func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
+	var o registrytest.Options
+	for _, arg := range args {
+		switch name, value, _ := strings.Cut(arg, "="); name {
+		case "login":
+			o.Username, o.Password, _ = strings.Cut(value, ":")
+		case "immutable":
+			o.ImmutableTags = true
+		default:
+			ts.Fatalf("unknown option %s", arg)
+		}
+	}
+	worldOf(ts).registry.Store(registrytest.New(o))
+}
+
+// kindOf reads a kind of request: the origin's as they are (versions, package,
+// sums, signature, zip), the OCI registry's with a dash (blob-GET) and tags.
+func kindOf(text string) (origin origintest.Kind, registry registrytest.Kind) {
+	if text == string(registrytest.Tags) || strings.Contains(text, "-") {
+		return "", registrytest.Kind(strings.ReplaceAll(text, "-", " "))
+	}
+	return origintest.Kind(text), ""
+}
+
+// misbehave KIND FAULT [once] [HEADER:VALUE...] makes the answers to requests of
+// a kind go wrong. FAULT is an HTTP status, html, hang, reset, flip=N (a bit of
+// byte N), short, longer or unknown-name.
+func cmdMisbehave(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: misbehave KIND FAULT [once] [HEADER:VALUE...]")
+	}
+	times := -1
+	var headers []string
+	for _, arg := range args[2:] {
+		if arg == "once" {
+			times = 1
+			continue
+		}
+		name, value, _ := strings.Cut(arg, ":")
+		headers = append(headers, name, value)
+	}
+	w := worldOf(ts)
+	fault := w.fault(args[1], headers)
+	if fault == nil {
+		ts.Fatalf("unknown fault %s", args[1])
+	}
+	origin, registry := kindOf(args[0])
+	if registry != "" {
+		w.registry.Load().Misbehave(registry, fault, times)
+		return
+	}
+	w.origin.Load().Misbehave(origin, fault, times)
+}
+
+// fault gives a fault by its name, nil when there is none.
+func (w *world) fault(name string, headers []string) origintest.Fault {
+	name, value, _ := strings.Cut(name, "=")
+	n, _ := strconv.Atoi(value)
+	if code, err := strconv.Atoi(name); err == nil {
+		return origintest.Status(code, headers...)
+	}
+	return map[string]origintest.Fault{
+		"html":         origintest.HTML("Please log in"),
+		"reset":        origintest.Reset(0),
+		"flip":         origintest.FlipBit(int64(n)),
+		"short":        origintest.Short(20),
+		"longer":       origintest.Longer(),
+		"unknown-name": registrytest.Refuse(http.StatusNotFound, "NAME_UNKNOWN", "The repository does not exist"),
+		"hang": func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+			select {
+			case w.reached <- struct{}{}:
+			default:
+			}
+			origintest.Hang()(rw, r, honest)
+		},
+	}[name]
+}
+
+// behave takes all faults back.
+func cmdBehave(ts *testscript.TestScript, _ bool, _ []string) {
+	worldOf(ts).origin.Load().Behave()
+	worldOf(ts).registry.Load().Behave()
+}
+
+// requests tells how many of each kind came so far, to both servers.
+func (w *world) requests() map[string]int {
+	all := map[string]int{}
+	for kind, n := range w.origin.Load().Requests() {
+		all[string(kind)] = n
+	}
+	for kind, n := range w.registry.Load().Requests() {
+		all[strings.ReplaceAll(string(kind), " ", "-")] = n
+	}
+	return all
+}
+
+// requests none, or requests KIND=N..., wants the last run to have asked just so
+// often for each kind of document that is named.
+func cmdRequests(ts *testscript.TestScript, _ bool, args []string) {
+	w := worldOf(ts)
+	now := w.requests()
+	for kind := range now {
+		now[kind] -= w.before[kind]
+	}
+	for _, arg := range args {
+		if arg == "none" {
+			for kind, n := range now {
+				if n != 0 {
+					ts.Fatalf("%d requests for %s, want none", n, kind)
+				}
+			}
+			continue
+		}
+		kind, want, _ := strings.Cut(arg, "=")
+		if got := strconv.Itoa(now[kind]); got != want {
+			ts.Fatalf("%s requests for %s, want %s; all: %v", got, kind, want, now)
+		}
+	}
+}
