@@ -11,6 +11,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -63,7 +64,7 @@ func connect(c *cli.Context, out *output) (*connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading logins: %w", err)
 	}
-	conn.repos = ocirepo.Options{HTTP: conn.http, PlainHTTP: c.StringSlice("plain-http"), Credential: logins}
+	conn.repos = ocirepo.Options{HTTP: conn.http, PlainHTTP: c.StringSlice("plain-http"), Credential: logins, Retrier: transfer.Retrier{Progress: out.progress()}}
 	return conn, nil
 }
 

@@ -43,7 +43,7 @@ func exitCode(err error) int {
 	case err == nil:
 		return exitDone
 	case isA[*sums.MismatchError](err), isA[*sums.MissingError](err), isA[*sums.SyntaxError](err), isA[*sums.SizeError](err),
-		isA[*provider.IdentityError](err), isA[*publish.ConflictError](err), isA[*pull.ExistsError](err):
+		isA[*provider.IdentityError](err), isA[*publish.ConflictError](err), isA[*pull.ExistsError](err), isA[*source.PackageError](err):
 		return exitUnverified
 	case isA[*usage](err), isA[*template.ReferenceError](err):
 		return exitUsage

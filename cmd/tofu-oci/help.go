@@ -71,6 +71,10 @@ func flagUsage(f cli.DocGenerationFlag) string {
 // helpEntry writes a word and its explanation, in two columns.
 func helpEntry(b *strings.Builder, column int, word, explanation string) {
 	left := word
+	if len(left) > column-3 {
+		fmt.Fprintf(b, "  %s\n", left)
+		left = ""
+	}
 	for _, line := range wrapped(explanation, helpWidth-column) {
 		fmt.Fprintf(b, "  %-*s%s\n", column-2, left, line)
 		left = ""

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
 func listCommand() *cli.Command {
@@ -56,7 +57,13 @@ func list(c *cli.Context, out *output) error {
 		if err != nil {
 			return err
 		}
-		return out.listRelease(release)
+		var referrers []provider.Attachment
+		if repository, ok := src.(*source.OCI); ok {
+			if referrers, err = repository.Referrers(c.Context, r.Address, v); err != nil {
+				return err
+			}
+		}
+		return out.listRelease(release, referrers)
 	}
 	versions, err := src.Versions(c.Context, r.Address)
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"slices"
 	"strings"
 
@@ -46,8 +45,7 @@ Examples:
 			&cli.BoolFlag{Name: "no-h1", Usage: "leave out h1 hashes that the origin does not state, instead of computing them"},
 			&cli.BoolFlag{Name: "recheck", Usage: "ask the origin for checksums also where everything is there, to find versions that were republished with other bytes"},
 			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
-			&cli.StringFlag{Name: "source-url", Usage: "`URL` for org.opencontainers.image.source, which GHCR links packages by (default: the CI's repository)"},
-		}, transferFlags(), networkFlags(), outputFlags()),
+		}, artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
 		Action: printing(mirror),
 	}
 }
@@ -73,10 +71,18 @@ func mirror(c *cli.Context, out *output) error {
 		return err
 	}
 	options.Progress = out.progress()
-	m := mirroring{conn: conn, origin: conn.origin(), to: to, options: options, out: out}
+	m := mirroring{conn: conn, origin: conn.origin(), to: to, out: out}
 	for _, r := range wanted {
 		if c.Context.Err() != nil {
 			break
+		}
+		ref, err := to.Repository(r.Address)
+		if err != nil {
+			return usagef("--to: %w", err)
+		}
+		m.options = options
+		if err := programs(c, &m.options, ref); err != nil {
+			return err
 		}
 		m.source(c.Context, r, count)
 	}
@@ -99,21 +105,12 @@ func mirrorOptions(c *cli.Context) (o publish.Options, count int, err error) {
 			return o, 0, usagef("--latest %d: must be at least 1", count)
 		}
 	}
-	o.SourceURL = c.String("source-url")
-	if o.SourceURL == "" {
-		o.SourceURL = sourceURLFromCI(os.Getenv)
+	if err := artifactOptions(c, &o); err != nil {
+		return o, 0, err
 	}
 	o.NoH1, o.Recheck, o.Force, o.DryRun = c.Bool("no-h1"), c.Bool("recheck"), c.Bool("force"), c.Bool("dry-run")
 	o.Concurrency, err = concurrency(c)
 	return o, count, err
-}
-
-// sourceURLFromCI knows the repository that GitHub's and GitLab's CI run for.
-func sourceURLFromCI(env func(string) string) string {
-	if server, repository := env("GITHUB_SERVER_URL"), env("GITHUB_REPOSITORY"); server != "" && repository != "" {
-		return server + "/" + repository
-	}
-	return env("CI_PROJECT_URL")
 }
 
 type mirroring struct {

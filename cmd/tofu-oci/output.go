@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -39,6 +41,9 @@ type output struct {
 	results []item
 	errors  []error
 	bars    *bars
+	// digests are those of the indexes so far; digestFile is where they go.
+	digests    []string
+	digestFile string
 }
 
 func newOutput(c *cli.Context) (*output, error) {
@@ -46,7 +51,7 @@ func newOutput(c *cli.Context) (*output, error) {
 	if format != outputText && format != outputJSON {
 		return nil, usagef("--output %s: must be text or json", format)
 	}
-	o := &output{stdout: c.App.Writer, stderr: c.App.ErrWriter, json: format == outputJSON, quiet: c.Bool("quiet")}
+	o := &output{stdout: c.App.Writer, stderr: c.App.ErrWriter, json: format == outputJSON, quiet: c.Bool("quiet"), digestFile: c.String("digest-file")}
 	if f, ok := o.stderr.(*os.File); ok && !o.quiet && term.IsTerminal(int(f.Fd())) {
 		o.bars = newBars(f)
 		o.stderr = o.bars
@@ -91,7 +96,11 @@ type item struct {
 	Tag        string        `json:"tag,omitempty"`
 	Digest     string        `json:"digest,omitempty"`
 	Packages   []packageItem `json:"packages,omitempty"`
-	Error      *errorItem    `json:"error,omitempty"`
+	// Attached are the documents about all platforms that were attached.
+	Attached []string `json:"attached,omitempty"`
+	// AnnotationsKept: other annotations were asked for than the tag has.
+	AnnotationsKept bool       `json:"annotations_kept,omitempty"`
+	Error           *errorItem `json:"error,omitempty"`
 }
 
 type packageItem struct {
@@ -105,6 +114,8 @@ type packageItem struct {
 	Action string `json:"action,omitempty"`
 	// Path is where a pulled package is.
 	Path string `json:"path,omitempty"`
+	// Evidence are the paths of the documents that were written beside it.
+	Evidence []string `json:"evidence,omitempty"`
 	// Sums tells whether a SHA256SUMS document lists the zip.
 	Sums *bool `json:"sums,omitempty"`
 }
@@ -153,6 +164,9 @@ func (o *output) above() io.Writer {
 // of the whole run.
 func (o *output) finish() error {
 	o.endBars()
+	if err := o.writeDigests(); err != nil {
+		return err
+	}
 	if o.json {
 		if err := o.printJSON(struct {
 			Results []item `json:"results"`
@@ -168,6 +182,24 @@ func (o *output) printJSON(v any) error {
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(v)
+}
+
+// writeDigests writes --digest-file, when there is a digest to write.
+func (o *output) writeDigests() error {
+	if o.digestFile == "" || len(o.digests) == 0 {
+		return nil
+	}
+	return atomicfile.Write(o.digestFile, 0o644, func(w io.Writer) error {
+		_, err := io.WriteString(w, strings.Join(o.digests, "\n")+"\n")
+		return err
+	})
+}
+
+// warn prints a line that has to be seen, also with --quiet.
+func (o *output) warn(format string, args ...any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, _ = fmt.Fprintf(o.stderr, "warning: "+format+"\n", args...)
 }
 
 // note prints a line of progress.

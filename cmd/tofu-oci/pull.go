@@ -39,6 +39,7 @@ Examples:
 			&cli.StringSliceFlag{Name: "platform", Usage: "`OS_ARCH`, such as linux_amd64 (repeatable; default: this machine's)"},
 			&cli.StringFlag{Name: "dir", Usage: "`DIRECTORY` to write to; made when it is not there"},
 			&cli.StringFlag{Name: "layout", Value: string(pull.LayoutZip), Usage: "`LAYOUT` of the directory: zip, packed or unpacked"},
+			&cli.BoolFlag{Name: "with-evidence", Usage: "write sums, signatures, keys, SBOMs and provenance beside the zips"},
 		}, transferFlags(), networkFlags(), outputFlags()),
 		Action: printing(pullAction),
 	}
@@ -60,11 +61,14 @@ func pullAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return usagef("--layout: %w", err)
 	}
+	if c.Bool("with-evidence") && layout == pull.LayoutUnpacked {
+		return usagef("--with-evidence goes beside zips: use --layout zip or packed")
+	}
 	sink, err := pull.NewSink(layout, c.String("dir"))
 	if err != nil {
 		return usagef("--dir: %w", err)
 	}
-	options := pull.Options{Progress: out.progress()}
+	options := pull.Options{Progress: out.progress(), Evidence: c.Bool("with-evidence")}
 	if options.Concurrency, err = concurrency(c); err != nil {
 		return err
 	}

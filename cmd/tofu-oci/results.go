@@ -28,6 +28,7 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	if r.Moved > 0 {
 		text += fmt.Sprintf(" (merged with another run's work %d times)", r.Moved)
 	}
+	i.Attached, i.AnnotationsKept = r.Attached, r.AnnotationsKept
 	lines := &strings.Builder{}
 	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
 	for _, p := range r.Packages {
@@ -43,6 +44,15 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 		_, _ = fmt.Fprintf(table, "  %s\t%s%s\t%s\n", p.Package.Platform, column, size(p.Package.Size), p.Package.Filename)
 	}
 	_ = table.Flush()
+	for _, name := range r.Attached {
+		_, _ = fmt.Fprintf(lines, "  attached %s\n", name)
+	}
+	if r.AnnotationsKept {
+		lines.WriteString("  the annotations differ, which alone does not write a tag again\n")
+	}
+	if r.Digest != "" {
+		o.digests = append(o.digests, r.Digest.String())
+	}
 	o.done(i, text+"\n"+lines.String())
 }
 
@@ -60,9 +70,12 @@ func (o *output) pulled(a provider.Address, version string, results []pull.Resul
 			sums = "no sums"
 		}
 		p := describe(r.Package, action)
-		p.Path, p.Sums = r.Path, &r.Sums
+		p.Path, p.Sums, p.Evidence = r.Path, &r.Sums, r.Evidence
 		i.Packages = append(i.Packages, p)
 		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", r.Package.Platform, action, sums, r.Path)
+		for _, path := range r.Evidence {
+			_, _ = fmt.Fprintf(table, "  \tevidence\t\t%s\n", path)
+		}
 	}
 	_ = table.Flush()
 	o.done(i, fmt.Sprintf("%s %s\n%s", a, version, lines))
@@ -89,23 +102,29 @@ func (o *output) listVersions(a provider.Address, versions []provider.Version) e
 type evidenceItem struct {
 	Name      string `json:"name"`
 	MediaType string `json:"media_type"`
-	Size      int    `json:"size"`
+	Size      int64  `json:"size"`
 	// Platform is empty for evidence about the whole release.
 	Platform string `json:"platform,omitempty"`
+	// Referrer tells that the document is stored beside the release and refers
+	// to its index.
+	Referrer bool `json:"referrer,omitempty"`
 }
 
 // listRelease prints what a version holds.
-func (o *output) listRelease(r provider.Release) error {
+func (o *output) listRelease(r provider.Release, referrers []provider.Attachment) error {
 	var packages []packageItem
 	evidence := []evidenceItem{}
 	for _, a := range r.Attachments {
-		evidence = append(evidence, evidenceItem{a.Name, a.MediaType, len(a.Bytes), ""})
+		evidence = append(evidence, evidenceItem{Name: a.Name, MediaType: a.MediaType, Size: a.Length()})
 	}
 	for _, p := range r.Packages {
 		packages = append(packages, describe(p, ""))
 		for _, a := range p.Attachments {
-			evidence = append(evidence, evidenceItem{a.Name, a.MediaType, len(a.Bytes), p.Platform.String()})
+			evidence = append(evidence, evidenceItem{Name: a.Name, MediaType: a.MediaType, Size: a.Length(), Platform: p.Platform.String()})
 		}
+	}
+	for _, a := range referrers {
+		evidence = append(evidence, evidenceItem{Name: a.Name, MediaType: a.MediaType, Size: a.Length(), Referrer: true})
 	}
 	if o.json {
 		return o.printJSON(struct {
@@ -126,7 +145,11 @@ func (o *output) listRelease(r provider.Release) error {
 		_, _ = fmt.Fprintln(table, cells(p.Platform, p.Filename, size(p.Size), p.Digest, p.H1))
 	}
 	for _, e := range evidence {
-		_, _ = fmt.Fprintln(table, cells("evidence", e.Name, size(int64(e.Size)), e.MediaType, e.Platform))
+		kind := "evidence"
+		if e.Referrer {
+			kind = "referrer"
+		}
+		_, _ = fmt.Fprintln(table, cells(kind, e.Name, size(e.Size), e.MediaType, e.Platform))
 	}
 	return table.Flush()
 }

@@ -44,9 +44,6 @@ type Release struct {
 	Protocols []string
 	// Attachments are about the release: SHA256SUMS, its signature, keys.
 	Attachments []Attachment
-	// Referrers are SBOMs and provenance that cover all platforms. They are
-	// stored beside the release and not in it.
-	Referrers []Attachment
 }
 
 // Attachment is a small document that travels beside the packages.

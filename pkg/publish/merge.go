@@ -3,7 +3,6 @@ package publish
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -217,28 +216,3 @@ func dropOwnSums(r *provider.Release) {
 		})
 	}
 }
-
-// readBack compares the tag with what this run made of it. Another run that has
-// moved it since may have taken our packages in; else they are merged again.
-func (p *publisher) readBack(ctx context.Context, result Result) error {
-	now, err := p.readStored(ctx, result.Tag)
-	if err != nil {
-		return fmt.Errorf("reading the tag back: %w", err)
-	}
-	if now.digest == result.Digest {
-		return nil
-	}
-	if now.digest == "" {
-		return fmt.Errorf("reading the tag back: %w", errTagLost)
-	}
-	for _, done := range result.Packages {
-		t, there := now.index.Target(done.Package.Platform)
-		if d, known := t.Digest(); !there || !known || d != done.Package.Digest {
-			return artifact.ErrTagMoved
-		}
-	}
-	return nil
-}
-
-// errTagLost: a registry took the tag and does not have it.
-var errTagLost = errors.New("the repository took the tag and does not show it")

@@ -216,7 +216,8 @@ func TestCutOffAnywhere(t *testing.T) {
 				}
 			}
 			result := w.publish(t, fresh, publish.Created, publish.Options{})
-			if result.Digest != golden || len(sent(result)) != len(all)-zips {
+			// A push that was cut off may still arrive after it was counted.
+			if result.Digest != golden || len(sent(result)) > len(all)-zips {
 				t.Errorf("write %d: %d zips were there, %d sent, index %s", k, zips, len(sent(result)), result.Digest)
 			}
 			w.wantStored(t, fresh, all...)

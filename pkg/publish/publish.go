@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -40,6 +43,9 @@ func Release(ctx context.Context, src provider.Source, repo Repository, a provid
 		if errors.Is(err, artifact.ErrTagMoved) && moves < maxMoves {
 			continue
 		}
+		if err == nil && !o.DryRun {
+			result.Attached, err = p.attach(ctx)
+		}
 		if err != nil {
 			return result, fmt.Errorf("publishing %s %s: %w", a, v, err)
 		}
@@ -61,6 +67,11 @@ type publisher struct {
 	// h1 are the hashes of zips that need not be computed again: this run did,
 	// or the tag states them.
 	h1 map[digest.Digest]string
+	// before and index are what the tag named when the run began, and names now.
+	before, index ocispec.Descriptor
+	// creating makes a missing repository once.
+	creating    sync.Once
+	creationErr error
 }
 
 // publish is one round, up to a tag that is ours or that another run moved.
@@ -71,9 +82,13 @@ func (p *publisher) publish(ctx context.Context) (Result, error) {
 	if err != nil {
 		return result, err
 	}
+	if p.before.Digest == "" && old.foreign(p.address) == "" {
+		p.before = old.descriptor
+	}
+	p.index = old.descriptor
 	// 2. Nothing more is asked for when all of it is known to be there.
 	if wanted, err := p.unchanged(ctx, old); wanted != nil || err != nil {
-		result.Status, result.Digest = Unchanged, old.digest
+		result.Status, result.Digest, result.AnnotationsKept = Unchanged, old.digest, p.annotationsKept(old)
 		result.Packages = p.results(wanted)
 		return result, err
 	}
@@ -86,7 +101,8 @@ func (p *publisher) publish(ctx context.Context) (Result, error) {
 		return result, err
 	}
 	if result.Status == Unchanged {
-		result.Digest, result.Packages = old.digest, p.results(release.Packages)
+		result.Digest, result.AnnotationsKept = old.digest, p.annotationsKept(old)
+		result.Packages = p.results(release.Packages)
 		return result, nil
 	}
 	// 4. What the tag holds beside it stays.
@@ -103,12 +119,14 @@ func (p *publisher) publish(ctx context.Context) (Result, error) {
 		return result, err
 	}
 	// 6. Everything else, the tag last.
-	if result.Digest, err = p.sendArtifact(ctx, union, old, result.Tag); err != nil {
+	began := time.Now()
+	if p.index, err = p.sendArtifact(ctx, union, old, result.Tag); err != nil {
 		return result, err
 	}
+	result.Digest = p.index.Digest
 	result.Packages = p.results(pick(union.release.Packages, release.Platforms()))
 	// 7. The tag is what we made it, or another run's work has to be merged.
-	return result, p.readBack(ctx, result)
+	return result, p.settle(ctx, result, time.Since(began))
 }
 
 // unchanged gives the wanted packages when all of them are there and whole, as
@@ -176,6 +194,16 @@ func (p *publisher) readRelease(ctx context.Context) (provider.Release, error) {
 		p.release = &r
 	}
 	return *p.release, nil
+}
+
+// annotationsKept tells whether the tag lacks annotations that were asked for.
+func (p *publisher) annotationsKept(old *stored) bool {
+	for key, value := range p.options.Annotations {
+		if old.index.Annotations[key] != value {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *publisher) results(packages []provider.Package) []PackageResult {

@@ -2,9 +2,11 @@ package publish
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/opencontainers/go-digest"
@@ -56,17 +58,13 @@ func (p *publisher) concurrency() int {
 
 // sendArtifact packs the release and pushes what the zips are framed by: small
 // blobs, manifests, and the index under its tag last.
-func (p *publisher) sendArtifact(ctx context.Context, u union, old *stored, tag string) (digest.Digest, error) {
-	options := artifact.Options{SourceURL: p.options.SourceURL}
-	if options.SourceURL == "" && old.foreign(p.address) == "" {
-		options.SourceURL = old.index.Annotations[ocispec.AnnotationSource]
-	}
-	packed, err := artifact.Pack(u.release, options)
+func (p *publisher) sendArtifact(ctx context.Context, u union, old *stored, tag string) (index ocispec.Descriptor, err error) {
+	packed, err := artifact.Pack(u.release, p.artifactOptions(old))
 	if err != nil {
-		return "", err
+		return index, err
 	}
 	if err := p.each(ctx, packed.Blobs, p.sendBlob); err != nil {
-		return "", err
+		return index, err
 	}
 	there := old.manifests()
 	err = p.each(ctx, packed.Manifests, func(ctx context.Context, m artifact.Blob) error {
@@ -76,12 +74,24 @@ func (p *publisher) sendArtifact(ctx context.Context, u union, old *stored, tag 
 		return p.repo.PushManifest(ctx, m)
 	})
 	if err != nil {
-		return "", err
+		return index, err
 	}
-	if packed.Index.Descriptor.Digest == old.digest {
-		return old.digest, nil
+	index = packed.Index.Descriptor
+	if index.Digest == old.digest {
+		return index, nil
 	}
-	return packed.Index.Descriptor.Digest, p.repo.PushTag(ctx, packed.Index, tag, old.digest)
+	return index, p.repo.PushTag(ctx, packed.Index, tag, old.digest)
+}
+
+// artifactOptions keeps what is annotated already, unless it is to be different.
+func (p *publisher) artifactOptions(old *stored) artifact.Options {
+	o := artifact.Options{SourceURL: p.options.SourceURL, Annotations: map[string]string{}}
+	if old.foreign(p.address) == "" {
+		maps.Copy(o.Annotations, old.index.Annotations)
+		o.SourceURL = cmp.Or(o.SourceURL, old.index.Annotations[ocispec.AnnotationSource])
+	}
+	maps.Copy(o.Annotations, p.options.Annotations)
+	return o
 }
 
 // each sends small things, several at once.
@@ -104,7 +114,7 @@ func (p *publisher) sendBlob(ctx context.Context, b artifact.Blob) error {
 		return err
 	}
 	return p.retrier().Do(ctx, fmt.Sprintf("pushing blob %s", b.Descriptor.Digest), func() error {
-		err := p.repo.PushBlob(ctx, b.Descriptor, bytes.NewReader(b.Bytes))
+		err := p.pushBlob(ctx, b.Descriptor, bytes.NewReader(b.Bytes))
 		if errors.Is(err, provider.ErrDenied) {
 			return &transfer.ExpiredError{Err: err}
 		}

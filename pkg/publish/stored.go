@@ -21,8 +21,9 @@ const maxQuestions = 8
 // stored is what lies under the version's tag, as far as it was looked at.
 type stored struct {
 	// digest is the index's, empty when there is no such tag.
-	digest digest.Digest
-	index  artifact.Index
+	digest     digest.Digest
+	descriptor ocispec.Descriptor
+	index      artifact.Index
 	// format is the *artifact.FormatError of a tag that holds something else.
 	format error
 	// held has the platforms that were inspected.
@@ -73,7 +74,7 @@ func (p *publisher) readStored(ctx context.Context, tag string) (*stored, error)
 	case err != nil:
 		return nil, err
 	}
-	old.digest = d.Digest
+	old.digest, old.descriptor = d.Digest, d
 	old.index, err = artifact.ParseIndex(data)
 	if _, ok := errors.AsType[*artifact.FormatError](err); ok {
 		old.format = err
@@ -122,7 +123,7 @@ func (p *publisher) hold(ctx context.Context, t artifact.Target, blobs *presence
 		return h, err
 	}
 	if h.manifest, h.format = artifact.ParseManifest(data); h.format != nil {
-		return h, nil
+		return h, nil //nolint:nilerr // what is no provider's is a finding
 	}
 	h.found = true
 	if h.manifest.Filename == "" {

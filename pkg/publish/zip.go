@@ -24,6 +24,9 @@ type localRepository interface {
 // sendZip brings one zip into the repository, if it is not there, and completes
 // what is known of it. sent tells whether bytes moved.
 func (p *publisher) sendZip(ctx context.Context, pkg provider.Package) (done provider.Package, sent bool, err error) {
+	if p.options.SBOM != nil && !hasSBOM(pkg) {
+		return p.sendInspected(ctx, pkg)
+	}
 	size, err := p.repo.Stat(ctx, pkg.Digest)
 	if err == nil && (pkg.Size < 0 || pkg.Size == size) {
 		pkg.Size = size
@@ -76,7 +79,7 @@ func (p *publisher) pushZip(ctx context.Context, pkg provider.Package, content i
 	local, isLocal := p.repo.(localRepository)
 	wantsH1 := pkg.H1 == "" && !p.options.NoH1
 	if pkg.Size >= 0 && (isLocal || !wantsH1) {
-		if err := p.repo.PushBlob(ctx, artifact.ZipDescriptor(pkg), content); err != nil {
+		if err := p.pushBlob(ctx, artifact.ZipDescriptor(pkg), content); err != nil {
 			return pkg, err
 		}
 		if !isLocal || p.options.NoH1 {
@@ -90,10 +93,10 @@ func (p *publisher) pushZip(ctx context.Context, pkg provider.Package, content i
 	}
 	defer spool.Close()
 	if pkg.Size >= 0 {
-		err = p.repo.PushBlob(ctx, artifact.ZipDescriptor(pkg), io.TeeReader(content, spool))
+		err = p.pushBlob(ctx, artifact.ZipDescriptor(pkg), io.TeeReader(content, spool))
 	} else if pkg.Size, err = io.Copy(spool, content); err == nil {
 		// A registry wants to know the length beforehand.
-		err = p.repo.PushBlob(ctx, artifact.ZipDescriptor(pkg), spool.Reader())
+		err = p.pushBlob(ctx, artifact.ZipDescriptor(pkg), spool.Reader())
 	}
 	if err != nil || p.options.NoH1 {
 		return pkg, err

@@ -27,6 +27,9 @@ type Options struct {
 	Platforms []provider.Platform
 	// Concurrency is how many zips move at once; 0 is [DefaultConcurrency].
 	Concurrency int
+	// Evidence writes the documents that the release carries beside the zips:
+	// sums, signatures, keys, SBOMs, provenance. The sink has to hold zips.
+	Evidence bool
 	// Backoff is the pause after the given number of failures; nil doubles from
 	// half a second.
 	Backoff func(failed int) time.Duration
@@ -41,6 +44,8 @@ type Result struct {
 	Path string
 	// Kept tells that it was there already and right.
 	Kept bool
+	// Evidence are the paths of the documents about the package and its release.
+	Evidence []string
 	// Sums tells that a SHA256SUMS document lists the zip. Without one, the
 	// repository's word for the digest is all there is.
 	Sums bool
@@ -60,11 +65,11 @@ func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Add
 	}
 	// 2. Each package through the verifying reader into the sink.
 	results := make([]Result, len(release.Packages))
-	group, ctx := errgroup.WithContext(ctx)
+	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrency(o))
 	for i, p := range release.Packages {
 		group.Go(func() (err error) {
-			if results[i], err = fetch(ctx, src, sink, p, o); err != nil {
+			if results[i], err = fetch(groupCtx, src, sink, p, o); err != nil {
 				return fmt.Errorf("pulling %s %s for %s: %w", a, v, p.Platform, err)
 			}
 			results[i].Sums = hasSums(release, p)
@@ -73,6 +78,12 @@ func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Add
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
+	}
+	// 3. The documents beside them.
+	if o.Evidence {
+		if err := writeEvidence(ctx, src, release, results); err != nil {
+			return nil, fmt.Errorf("pulling %s %s: %w", a, v, err)
+		}
 	}
 	return results, nil
 }

@@ -96,11 +96,17 @@ func (s *Dir) Release(ctx context.Context, a provider.Address, v provider.Versio
 	if r.Attachments, err = found.evidence(r); err != nil {
 		return provider.Release{}, err
 	}
-	if r.Referrers, err = readAttachments(found.referrers); err != nil {
-		return provider.Release{}, err
-	}
 	// 3. No zip without its line.
 	return r, checkAgainstSums(r)
+}
+
+// Referrers reads the SBOMs and provenance that cover all platforms.
+func (s *Dir) Referrers(ctx context.Context, a provider.Address, v provider.Version) ([]provider.Attachment, error) {
+	found, err := s.release(ctx, a, v)
+	if err != nil {
+		return nil, err
+	}
+	return readAttachments(found.referrers)
 }
 
 // Open opens the zip; should it change meanwhile, the reader says so.

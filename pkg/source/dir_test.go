@@ -105,6 +105,10 @@ func TestDirReadsWhatGoreleaserLeaves(t *testing.T) {
 	if diff := cmp.Diff([]string{"5.0", "6.0"}, r.Protocols); diff != "" {
 		t.Errorf("protocols (-want +got):\n%s", diff)
 	}
+	about, err := s.Referrers(t.Context(), acme, v)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for what, got := range map[string][2][]string{
 		"release": {names(r.Attachments), {
 			stem + "_SHA256SUMS " + artifact.MediaTypeSums, stem + "_SHA256SUMS.sig " + artifact.MediaTypeSignature}},
@@ -112,7 +116,7 @@ func TestDirReadsWhatGoreleaserLeaves(t *testing.T) {
 			stem + "_linux_amd64.zip.sbom.json " + artifact.MediaTypeSPDX, stem + "_linux_amd64.zip.sig " + artifact.MediaTypeSignature}},
 		"plan9": {names(r.Packages[1].Attachments), {
 			stem + "_plan9_mips64.intoto.jsonl " + artifact.MediaTypeInToto, stem + "_plan9_mips64.spdx.json " + artifact.MediaTypeSPDX}},
-		"referrers": {names(r.Referrers), {
+		"referrers": {names(about), {
 			"terraform-provider-widget.intoto.jsonl " + artifact.MediaTypeInToto, stem + ".spdx.json " + artifact.MediaTypeSPDX}},
 	} {
 		if diff := cmp.Diff(got[1], got[0]); diff != "" {

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// artifactFlags are those of every command that writes artifacts.
+func artifactFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "source-url", Usage: "`URL` for org.opencontainers.image.source, which GHCR links packages by (default: the CI's repository)"},
+		&cli.StringSliceFlag{Name: "annotation", Usage: "annotate the index with `KEY=VALUE` (repeatable)"},
+		&cli.StringFlag{Name: "sbom-program", Usage: "make each package's SBOM with `PROGRAM`, which writes it to stdout; {zip}, {dir} and {binary} stand for the package's files"},
+		&cli.StringFlag{Name: "on-missing-repository", Usage: "run `PROGRAM` when the registry has no such repository, then try again; {registry} and {repository} stand for its name"},
+		&cli.StringFlag{Name: "digest-file", Usage: "write the index digests to `FILE`, one a line"},
+	}
+}
+
+// artifactOptions reads all of them but the programs.
+func artifactOptions(c *cli.Context, o *publish.Options) error {
+	o.SourceURL = c.String("source-url")
+	if o.SourceURL == "" {
+		o.SourceURL = sourceURLFromCI(os.Getenv)
+	}
+	for _, text := range c.StringSlice("annotation") {
+		key, value, found := strings.Cut(text, "=")
+		if !found || key == "" {
+			return usagef("--annotation %s: must be KEY=VALUE", text)
+		}
+		if o.Annotations == nil {
+			o.Annotations = map[string]string{}
+		}
+		o.Annotations[key] = value
+	}
+	return nil
+}
+
+// programs reads the flags that name external programs, for one repository.
+func programs(c *cli.Context, o *publish.Options, ref template.Reference) (err error) {
+	if text := c.String("sbom-program"); text != "" {
+		if o.SBOM, err = publish.SBOMProgram(text); err != nil {
+			return usagef("--sbom-program: %w", err)
+		}
+	}
+	if text := c.String("on-missing-repository"); text != "" && !ref.IsLayout() {
+		if o.OnMissingRepository, err = publish.RepositoryProgram(text, ref.Registry, ref.Name); err != nil {
+			return usagef("--on-missing-repository: %w", err)
+		}
+	}
+	return nil
+}
+
+// sourceURLFromCI knows the repository that GitHub's and GitLab's CI run for.
+func sourceURLFromCI(env func(string) string) string {
+	if server, repository := env("GITHUB_SERVER_URL"), env("GITHUB_REPOSITORY"); server != "" && repository != "" {
+		return server + "/" + repository
+	}
+	return env("CI_PROJECT_URL")
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+func publishCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "publish",
+		Usage:     "put locally built zips, and the evidence beside them, into an OCI repository",
+		ArgsUsage: "PATH... --provider ADDRESS --to REPO [FLAG...]",
+		Description: strings.TrimSpace(`
+PATH is a directory, such as goreleaser's dist, or a zip. Zips are named
+terraform-provider-TYPE_VERSION_OS_ARCH.zip; several versions are several
+releases. Beside them are taken, where they are:
+   terraform-provider-TYPE_VERSION_SHA256SUMS    made when it is not there
+   ..._SHA256SUMS.sig, .gpg or .asc              its signature
+   ..._OS_ARCH.zip.sig, .gpg or .asc             a zip's signature
+   ..._OS_ARCH.spdx.json, .zip.sbom.json         a package's SBOM
+   ..._OS_ARCH.intoto.jsonl                      a package's provenance
+   terraform-provider-TYPE_VERSION.spdx.json     an SBOM of all platforms
+   terraform-provider-TYPE_VERSION.intoto.jsonl  provenance of all platforms
+Each zip is checked before anything is sent: it has to open and unpack safely,
+and to hold an executable that OpenTofu would find, for its platform.
+
+Jobs of a build matrix may publish one platform each: they are merged.
+
+Examples:
+   # what goreleaser built
+   tofu-oci publish dist --provider example.com/acme/widget \
+      --to ghcr.io/acme/providers/{namespace}/{type}
+
+   # with an SBOM of each package
+   tofu-oci publish dist --provider acme/widget --to ghcr.io/acme/{type} \
+      --sbom-program 'syft scan file:{binary} -o spdx-json'
+
+   # sign the index with cosign
+   tofu-oci publish dist --provider acme/widget --to ghcr.io/acme/{type} --digest-file digest
+   cosign sign ghcr.io/acme/widget@$(cat digest)`),
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "provider", Usage: "`ADDRESS` of the provider, [HOST/]NAMESPACE/TYPE"},
+			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` to put the releases in"},
+			&cli.StringSliceFlag{Name: "platform", Usage: "only `OS_ARCH`, such as linux_amd64 (repeatable; default: all that are there)"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "check and compare only, send nothing"},
+			&cli.BoolFlag{Name: "skip-checks", Usage: "do not look into the zips"},
+			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
+		}, artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
+		Action: printing(publishAction),
+	}
+}
+
+func publishAction(c *cli.Context, out *output) error {
+	if !c.Args().Present() {
+		return usagef("name a PATH, such as dist; see tofu-oci publish --help")
+	}
+	a, err := providerAddress(c)
+	if err != nil {
+		return err
+	}
+	to, err := repositoryTemplate(c, "to")
+	if err != nil {
+		return err
+	}
+	options := publish.Options{Force: c.Bool("force"), DryRun: c.Bool("dry-run"), Progress: out.progress()}
+	if options.Platforms, err = platforms(c); err != nil {
+		return err
+	}
+	if err := artifactOptions(c, &options); err != nil {
+		return err
+	}
+	if options.Concurrency, err = concurrency(c); err != nil {
+		return err
+	}
+	ref, err := to.Repository(a)
+	if err != nil {
+		return usagef("--to: %w", err)
+	}
+	if err := programs(c, &options, ref); err != nil {
+		return err
+	}
+	src, err := source.NewDir(a, c.Args().Slice()...)
+	if err != nil {
+		return &usage{err}
+	}
+	conn, err := connect(c, out)
+	if err != nil {
+		return err
+	}
+	return publishAll(c, out, conn, src, a, to, options)
+}
+
+func providerAddress(c *cli.Context) (provider.Address, error) {
+	text := c.String("provider")
+	if text == "" {
+		return provider.Address{}, usagef("--provider is missing: write the provider's address, such as --provider example.com/acme/widget")
+	}
+	a, err := provider.ParseAddress(text)
+	if err != nil {
+		return a, usagef("--provider: %w", err)
+	}
+	return a, nil
+}
+
+// publishAll checks every release before it sends the first.
+func publishAll(c *cli.Context, out *output, conn *connection, src *source.Dir, a provider.Address, to template.Template, options publish.Options) error {
+	for _, path := range src.Ignored() {
+		out.note("ignored %s", path)
+	}
+	versions, err := src.Versions(c.Context, a)
+	if err != nil {
+		return err
+	}
+	if c.Bool("skip-checks") {
+		out.warn("the packages were not checked, as --skip-checks says")
+	} else if err := checkPackages(c.Context, out, src, a, versions, options.Platforms); err != nil {
+		return err
+	}
+	repo, err := conn.repository(to, a)
+	if err != nil {
+		return err
+	}
+	for _, v := range versions {
+		if c.Context.Err() != nil {
+			break
+		}
+		result, err := publish.Release(c.Context, src, repo, a, v, options)
+		if err != nil {
+			out.failed(a, v.String(), err)
+			continue
+		}
+		out.mirrored(repo.String(), result, options.DryRun)
+	}
+	return out.finish()
+}
+
+func checkPackages(ctx context.Context, out *output, src *source.Dir, a provider.Address, versions []provider.Version, only []provider.Platform) error {
+	var problems []error
+	for _, v := range versions {
+		warnings, err := src.Check(ctx, a, v, only...)
+		for _, w := range warnings {
+			out.warn("%s", w)
+		}
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
+}

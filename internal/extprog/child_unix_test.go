@@ -1,0 +1,39 @@
+//go:build unix
+
+package extprog_test
+
+import (
+	"errors"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/extprog"
+)
+
+// childAttributes lets a child leave the process group when its parent was
+// asked for that.
+func childAttributes(args []string) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: slices.Contains(args, "leave")}
+}
+
+// TestRunIgnoresWhoLeft has a child that no signal to the group reaches. It holds
+// stdout open for as long as the test has the connection.
+func TestRunIgnoresWhoLeft(t *testing.T) {
+	t.Parallel()
+	children := listen(t)
+	out, err := parse(t, self(t)+" leave").Run(t.Context(), extprog.Call{Env: children.env("parent")})
+	if err != nil || string(out) != "{}" {
+		t.Errorf("%q, %v, want the parent's answer", out, err)
+	}
+	children.accept(t)
+}
+
+func TestRunReportsSignals(t *testing.T) {
+	t.Parallel()
+	_, err := parse(t, "/bin/sh -c 'kill -TERM $$'").Run(t.Context(), extprog.Call{MayBeSilent: true})
+	var exit *extprog.ExitError
+	if !errors.As(err, &exit) || err.Error() != "running sh: signal: terminated" {
+		t.Errorf("error %v", err)
+	}
+}

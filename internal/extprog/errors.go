@@ -1,0 +1,101 @@
+package extprog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"unicode"
+)
+
+const (
+	// maxStderr is how much of the end of stderr is shown: the error itself and
+	// some lines before it.
+	maxStderr = 2 << 10
+	// maxBeginning is how much of an unwanted answer is shown.
+	maxBeginning = 200
+)
+
+// ExitError says that a program ended with another status than 0, or by a
+// signal.
+type ExitError struct {
+	State *os.ProcessState
+	// Stderr is the end of what the program wrote there, at most 2 KiB on one
+	// line without control characters.
+	Stderr string
+}
+
+func (e *ExitError) Error() string { return e.State.String() + said(e.Stderr) }
+
+// LimitError says which limit a program was over. It was ended for that.
+type LimitError struct {
+	// Limit is a sentence without its full stop.
+	Limit string
+	// Stderr is as in [ExitError].
+	Stderr string
+}
+
+func (e *LimitError) Error() string { return e.Limit + said(e.Stderr) }
+
+// OutputError says that a program did not print one JSON object.
+type OutputError struct {
+	// Problem says what is wrong with the output.
+	Problem string
+	// Beginning is its start, at most 200 bytes on one line without control
+	// characters.
+	Beginning string
+}
+
+func (e *OutputError) Error() string {
+	if e.Beginning == "" {
+		return e.Problem
+	}
+	return fmt.Sprintf("%s; its output begins with %q", e.Problem, e.Beginning)
+}
+
+// object checks that out is one JSON object, or nothing when that is allowed.
+func object(out []byte, mayBeSilent bool) ([]byte, error) {
+	trimmed := bytes.TrimSpace(out)
+	switch {
+	case len(trimmed) == 0 && mayBeSilent:
+		return nil, nil
+	case len(trimmed) == 0:
+		return nil, &OutputError{Problem: "it printed nothing and not a JSON object"}
+	}
+	beginning := oneLine(trimmed[:min(len(trimmed), maxBeginning)])
+	if trimmed[0] != '{' {
+		return nil, &OutputError{Problem: "it printed something else than a JSON object", Beginning: beginning}
+	}
+	var one json.RawMessage
+	if err := json.Unmarshal(out, &one); err != nil {
+		return nil, &OutputError{Problem: fmt.Sprintf("it printed something else than one JSON object (%v)", err), Beginning: beginning}
+	}
+	return out, nil
+}
+
+// notStarted leaves out the package name of os/exec, which is no program.
+func notStarted(err error) error {
+	var lookup *exec.Error
+	if errors.As(err, &lookup) {
+		return fmt.Errorf("%q: %w", lookup.Name, lookup.Err)
+	}
+	return err
+}
+
+func said(stderr string) string {
+	if stderr == "" {
+		return ""
+	}
+	return ": " + stderr
+}
+
+// oneLine joins words by single spaces and drops what could steer a terminal.
+func oneLine(text []byte) string {
+	words := strings.FieldsFunc(strings.ToValidUTF8(string(text), "\uFFFD"), func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r)
+	})
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,323 @@
+package extprog_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/extprog"
+)
+
+// patience is the time that a hanging test has; a passing one doesn't wait.
+const patience = 30 * time.Second
+
+// self is the test program's path, quoted.
+func self(tb testing.TB) string {
+	tb.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return quoted(path)
+}
+
+// run runs the test program as one of its helpers.
+func run(t *testing.T, as string, call extprog.Call, args ...string) (string, error) {
+	t.Helper()
+	call.Env = append(call.Env, actAs(as)...)
+	out, err := parse(t, self(t)+" "+quoted(args...)).Run(t.Context(), call)
+	return string(out), err
+}
+
+func TestRunSendsTheQuery(t *testing.T) {
+	t.Parallel()
+	huge := strings.Repeat("huge ", 1<<20)
+	tests := []struct {
+		test string
+		call extprog.Call
+		want string
+	}{
+		{"query", extprog.Call{Query: map[string]string{"b": `"<é>"`, "a": "1"}}, `{"a":"1","b":"\"\u003cé\u003e\""}`},
+		{"empty query", extprog.Call{Query: map[string]string{}}, `{}`},
+		{"huge query", extprog.Call{Query: map[string]string{"a": huge}}, `{"a":"` + huge + `"}`},
+		{"stdin", extprog.Call{Stdin: []byte(" {\"a\" :\t[1]}\r\n"), Query: map[string]string{"b": "2"}}, " {\"a\" :\t[1]}\r\n"},
+		{"nothing", extprog.Call{MayBeSilent: true}, ""},
+		{"empty stdin", extprog.Call{Stdin: []byte{}, Query: map[string]string{"b": "2"}, MayBeSilent: true}, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.test, func(t *testing.T) {
+			t.Parallel()
+			got, err := run(t, "echo", test.call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != test.want {
+				t.Errorf("%.200q came back, want %.200q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestRunMayIgnoreTheQuery(t *testing.T) {
+	t.Parallel()
+	got, err := run(t, "deaf", extprog.Call{Query: map[string]string{"a": strings.Repeat("huge ", 1<<20)}})
+	if err != nil || got != "{}" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// told is what the helper "args" prints.
+type told struct {
+	Args              []string
+	Dir, Stdin, Added string
+}
+
+func TestRunFillsPlaceholders(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := run(t, "args", extprog.Call{
+		Replace:      map[string]string{"zip": `a "b" 'c' $d {name}`, "name": "n", "empty": ""},
+		Placeholders: []string{"zip", "name", "sbom"},
+		Dir:          dir,
+		Env:          []string{"EXTPROG_TEST_ADDED=value"},
+	}, "{zip}", "--file={zip}:{name}", "{empty}", "-o", "json={}", "{{name}}", "{", "{{.Other}}", "{other", "}{name}{")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got told
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := told{
+		Args: []string{
+			`a "b" 'c' $d {name}`, `--file=a "b" 'c' $d {name}:n`, "", "-o", "json={}", "{n}", "{", "{{.Other}}", "{other", "}n{",
+		},
+		Dir:   dir,
+		Added: "value",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the program was told (-want +got):\n%s", diff)
+	}
+}
+
+func TestRunRefusesPlaceholders(t *testing.T) {
+	t.Parallel()
+	names := []string{"zip", "sbom"}
+	for want, replace := range map[string]map[string]string{
+		"has {sbom}, which has no value here, only {version}, {zip}":        {"zip": "x", "version": "1"},
+		"has {sbom}, which has no value here, and no other placeholder has": nil,
+	} {
+		_, err := run(t, "args", extprog.Call{Replace: replace, Placeholders: names}, "-o", "a{sbom}")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+func TestRunChecksTheAnswer(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		output    string
+		silent    bool // MayBeSilent
+		want      string
+		problem   string
+		beginning string
+	}{
+		{output: "\n { \"a\": {} } \n", want: "\n { \"a\": {} } \n"},
+		{output: "{}", silent: true, want: "{}"},
+		{output: "", silent: true},
+		{output: " \n", silent: true},
+		{output: "", problem: "printed nothing"},
+		{output: " \n", problem: "printed nothing"},
+		{output: "[{}]", problem: "something else than a JSON object", beginning: "[{}]"},
+		{output: "null", problem: "something else than a JSON object", beginning: "null"},
+		{output: `"a"`, silent: true, problem: "something else than a JSON object", beginning: `"a"`},
+		{output: "done\x1b[0m\n{}", problem: "something else than a JSON object", beginning: "done [0m {}"},
+		{output: "{}\n{}", problem: "one JSON object (invalid character '{' after", beginning: "{} {}"},
+		{output: "{} done", problem: "one JSON object (invalid character 'd' after", beginning: "{} done"},
+		{output: `{"a":`, problem: "one JSON object (unexpected end", beginning: `{"a":`},
+		{output: "{'a'}", problem: "one JSON object (invalid character", beginning: "{'a'}"},
+		{output: strings.Repeat("long", 100), problem: "something else", beginning: strings.Repeat("long", 50)},
+	}
+	for _, test := range tests {
+		got, err := run(t, "print", extprog.Call{MayBeSilent: test.silent}, test.output)
+		if got != test.want {
+			t.Errorf("%q gives %q, want %q", test.output, got, test.want)
+		}
+		if test.problem == "" {
+			if err != nil {
+				t.Errorf("%q: %v", test.output, err)
+			}
+			continue
+		}
+		var wrong *extprog.OutputError
+		if !errors.As(err, &wrong) || !strings.Contains(wrong.Problem, test.problem) || wrong.Beginning != test.beginning {
+			t.Errorf("%q: %v, want %q and %q", test.output, err, test.problem, test.beginning)
+		}
+	}
+}
+
+func TestRunReportsFailure(t *testing.T) {
+	t.Parallel()
+	secret := extprog.Call{
+		Query: map[string]string{"password": "hunter2"},
+		Env:   []string{"EXTPROG_TEST_ADDED=hunter2"},
+	}
+	out, err := run(t, "fail", secret, "--token=hunter2")
+	var exit *extprog.ExitError
+	if !errors.As(err, &exit) {
+		t.Fatalf("%q, %v, want an *ExitError", out, err)
+	}
+	text := err.Error()
+	if exit.State.ExitCode() != 3 || !strings.Contains(text, "exit status 3: ") || !strings.HasSuffix(text, "before [31mno such zip") {
+		t.Errorf("error %q with exit status %d", text, exit.State.ExitCode())
+	}
+	if len(exit.Stderr) < 1<<10 || len(exit.Stderr) > 2<<10 {
+		t.Errorf("%d bytes of stderr are told", len(exit.Stderr))
+	}
+	if !strings.HasPrefix(text, "running "+parse(t, self(t)).Name()+": ") || strings.Contains(text, "hunter2") {
+		t.Errorf("error %q, want one with the program's name and no secret", text)
+	}
+}
+
+func TestRunFindsTheProgram(t *testing.T) {
+	t.Parallel()
+	if _, err := parse(t, "no-such-program-anywhere").Run(t.Context(), extprog.Call{}); !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), `"no-such-program-anywhere"`) {
+		t.Errorf("error %v, want exec.ErrNotFound and the name", err)
+	}
+	missing := filepath.Join(t.TempDir(), "missing")
+	if _, err := parse(t, quoted(missing)).Run(t.Context(), extprog.Call{}); err == nil {
+		t.Error("a missing file was run")
+	}
+	if _, err := (extprog.Program{}).Run(t.Context(), extprog.Call{}); err == nil {
+		t.Error("no program was run")
+	}
+}
+
+// TestRunFindsRelativePaths: a relative path is the user's, not the call's.
+func TestRunFindsRelativePaths(t *testing.T) {
+	t.Parallel()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	relative, err := filepath.Rel(here, path)
+	if err != nil {
+		t.Skip("the test program is on another drive")
+	}
+	call := extprog.Call{Dir: t.TempDir(), Env: actAs("deaf")}
+	if out, err := parse(t, quoted(relative)).Run(t.Context(), call); err != nil || string(out) != "{}" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+func TestRunLimits(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		test, as string
+		call     extprog.Call
+		want     string
+	}{
+		{"time", "hang", extprog.Call{Timeout: 50 * time.Millisecond}, "more than 50ms"},
+		{"no time at all", "deaf", extprog.Call{Timeout: time.Nanosecond}, "more than 1ns"},
+		{"endless output", "flood", extprog.Call{MaxOutput: 1 << 20}, "more than 1048576 bytes"},
+		{"one byte too many", "deaf", extprog.Call{MaxOutput: 1}, "more than 1 bytes"},
+	}
+	for _, test := range tests {
+		t.Run(test.test, func(t *testing.T) {
+			t.Parallel()
+			out, err := run(t, test.as, test.call)
+			var limit *extprog.LimitError
+			if !errors.As(err, &limit) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%.200q, %v, want an error with %q", out, err, test.want)
+			}
+		})
+	}
+	if out, err := run(t, "deaf", extprog.Call{MaxOutput: len("{}")}); err != nil || out != "{}" {
+		t.Errorf("output as long as the limit: %q, %v", out, err)
+	}
+}
+
+// children is where the children of helpers let themselves be known.
+type children struct{ net.Listener }
+
+func listen(t *testing.T) children {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return children{l}
+}
+
+func (c children) env(as string) []string {
+	return append(actAs(as), addressVariable+"="+c.Addr().String())
+}
+
+// accept waits for a child. It ends with the connection.
+func (c children) accept(t *testing.T) net.Conn {
+	t.Helper()
+	conn, err := c.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// checkEnded wants a child to be gone: nothing else ends its connection.
+func checkEnded(t *testing.T, child net.Conn) {
+	t.Helper()
+	if err := child.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := child.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the child is still there: %v", err)
+	}
+}
+
+func TestRunLeavesNoProcessBehind(t *testing.T) {
+	t.Parallel()
+	children := listen(t)
+	out, err := parse(t, self(t)).Run(t.Context(), extprog.Call{Env: children.env("parent"), Timeout: patience})
+	if err != nil || string(out) != "{}" {
+		t.Errorf("%q, %v", out, err)
+	}
+	checkEnded(t, children.accept(t))
+}
+
+func TestRunIsInterrupted(t *testing.T) {
+	t.Parallel()
+	children := listen(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	program := parse(t, self(t))
+	go func() {
+		_, err := program.Run(ctx, extprog.Call{Env: children.env("hanging")})
+		done <- err
+	}()
+	child := children.accept(t)
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context.Canceled", err)
+	}
+	checkEnded(t, child)
+}

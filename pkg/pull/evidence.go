@@ -1,0 +1,83 @@
+package pull
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// evidenceSource is a source that leaves documents where they are until someone
+// wants them.
+type evidenceSource interface {
+	Load(ctx context.Context, as []provider.Attachment) ([]provider.Attachment, error)
+	Referrers(ctx context.Context, a provider.Address, v provider.Version) ([]provider.Attachment, error)
+}
+
+// writeEvidence puts the documents about the release and about each package
+// beside its zip, under their own names, and adds their paths to the results.
+func writeEvidence(ctx context.Context, src provider.Source, r provider.Release, results []Result) error {
+	shared := r.Attachments
+	from, lazy := src.(evidenceSource)
+	if lazy {
+		referrers, err := from.Referrers(ctx, r.Address, r.Version)
+		if err != nil {
+			return err
+		}
+		shared = slices.Concat(shared, referrers)
+	}
+	for i, result := range results {
+		own := result.Package.Attachments
+		if lazy {
+			var err error
+			if own, err = from.Load(ctx, own); err != nil {
+				return err
+			}
+		}
+		for _, a := range slices.Concat(own, shared) {
+			if err := provider.CheckFilename(a.Name); err != nil {
+				return err
+			}
+			path := filepath.Join(filepath.Dir(result.Path), a.Name)
+			if err := writeDocument(path, a.Bytes); err != nil {
+				return fmt.Errorf("writing evidence: %w", err)
+			}
+			results[i].Evidence = append(results[i].Evidence, path)
+		}
+	}
+	return nil
+}
+
+// writeDocument makes a file; one that is there and equal is left alone.
+func writeDocument(path string, content []byte) error {
+	f, err := atomicfile.Create(path, modeZip)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	err = f.CommitNew()
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	there, err := os.Open(path) //nolint:gosec // a checked file name in the user's directory
+	if err != nil {
+		return err
+	}
+	defer func() { _ = there.Close() }()
+	found, err := io.ReadAll(io.LimitReader(there, int64(len(content))+1))
+	if err == nil && !bytes.Equal(found, content) {
+		err = &ExistsError{Path: path, Problem: "is there with other contents"}
+	}
+	return err
+}

@@ -1,0 +1,71 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/packagecheck"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// PackageError says why a package must not be published.
+type PackageError struct {
+	// Path is the zip.
+	Path string
+	// Problems are sentences without their full stops, at least one.
+	Problems []string
+}
+
+func (e *PackageError) Error() string {
+	return e.Path + ": " + strings.Join(e.Problems, "; ")
+}
+
+// Check looks into the zips of a version: they open and unpack safely, and hold
+// an executable that OpenTofu would find, for the platform that the name says.
+// All problems of all packages come at once, each package's as *[PackageError];
+// warnings are sentences that start with the zip's path.
+func (s *Dir) Check(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (warnings []string, err error) {
+	r, err := s.release(ctx, a, v)
+	if err != nil {
+		return nil, err
+	}
+	platforms, err := choosePlatforms(a, v, r.platforms(), only)
+	if err != nil {
+		return nil, err
+	}
+	var problems []error
+	for _, platform := range platforms {
+		path := r.packages[platform].zip.path
+		report, err := checkZip(path, a.Type, platform)
+		for _, w := range report.Warnings {
+			warnings = append(warnings, path+": "+w)
+		}
+		if found, ok := errors.AsType[*packagecheck.Error](err); ok {
+			err = &PackageError{Path: path, Problems: found.Problems}
+		}
+		if err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return warnings, errors.Join(problems...)
+}
+
+func checkZip(path, typ string, p provider.Platform) (packagecheck.Report, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return packagecheck.Report{}, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return packagecheck.Report{}, err
+	}
+	report, err := packagecheck.Check(f, info.Size(), typ, p)
+	if _, found := errors.AsType[*packagecheck.Error](err); err != nil && !found {
+		err = fmt.Errorf("reading %s: %w", path, err)
+	}
+	return report, err
+}
