@@ -38,6 +38,13 @@ type Call struct {
 	Env []string
 	// MayBeSilent allows the program to print nothing.
 	MayBeSilent bool
+	// Private keeps stdout, which may hold secrets, out of errors. What goes to
+	// stderr is for people and is told all the same.
+	Private bool
+	// Refusal reads what a program printed that ended with another status than 0,
+	// where its answer is there. An error that it gives takes the place of the
+	// *[ExitError].
+	Refusal func(stdout []byte) error
 	// Timeout bounds the run, 0 is [DefaultTimeout].
 	Timeout time.Duration
 	// MaxOutput bounds the bytes of stdout, 0 is [DefaultMaxOutput].
@@ -54,6 +61,16 @@ func (c Call) input() ([]byte, error) {
 		return c.Stdin, nil
 	}
 	return json.Marshal(c.Query)
+}
+
+// refused gives the error of a program that ended with another status than 0.
+func (c Call) refused(stdout []byte, exit *ExitError) error {
+	if c.Refusal != nil {
+		if err := c.Refusal(stdout); err != nil {
+			return err
+		}
+	}
+	return exit
 }
 
 // fill puts values into a word. What is put in is not searched again.

@@ -45,7 +45,7 @@ type OutputError struct {
 	// Problem says what is wrong with the output.
 	Problem string
 	// Beginning is its start, at most 200 bytes on one line without control
-	// characters.
+	// characters. It is empty for [Call.Private].
 	Beginning string
 }
 
@@ -57,15 +57,18 @@ func (e *OutputError) Error() string {
 }
 
 // object checks that out is one JSON object, or nothing when that is allowed.
-func object(out []byte, mayBeSilent bool) ([]byte, error) {
+func object(out []byte, call Call) ([]byte, error) {
 	trimmed := bytes.TrimSpace(out)
 	switch {
-	case len(trimmed) == 0 && mayBeSilent:
+	case len(trimmed) == 0 && call.MayBeSilent:
 		return nil, nil
 	case len(trimmed) == 0:
 		return nil, &OutputError{Problem: "it printed nothing and not a JSON object"}
 	}
-	beginning := oneLine(trimmed[:min(len(trimmed), maxBeginning)])
+	var beginning string
+	if !call.Private {
+		beginning = oneLine(trimmed[:min(len(trimmed), maxBeginning)])
+	}
 	if trimmed[0] != '{' {
 		return nil, &OutputError{Problem: "it printed something else than a JSON object", Beginning: beginning}
 	}

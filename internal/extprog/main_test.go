@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 		"deaf":    func() error { return ignoreCount(fmt.Print("{}")) },
 		"flood":   flood,
 		"fail":    fail,
+		"refuse":  refuse,
 		"hang":    hang,
 		"parent":  func() error { return withChild(func() error { return ignoreCount(fmt.Print("{}")) }) },
 		"hanging": func() error { return withChild(hang) },
@@ -82,6 +83,13 @@ func flood() error {
 
 func fail() error {
 	fmt.Fprint(os.Stderr, strings.Repeat("before ", 1000), "\x1b[31mno such\r\nzip\x07\n")
+	os.Exit(3)
+	return nil
+}
+
+// refuse says on stdout why there is no answer, as credential helpers do.
+func refuse() error {
+	fmt.Print(os.Args[1])
 	os.Exit(3)
 	return nil
 }

@@ -56,11 +56,11 @@ func (p Program) run(ctx context.Context, call Call) ([]byte, error) {
 	case cause != nil && (err != nil || stdout.isOver):
 		return nil, ended(cause, call, stderr.text())
 	case errors.As(err, &exit):
-		return nil, &ExitError{State: exit.ProcessState, Stderr: stderr.text()}
+		return nil, call.refused(stdout.data, &ExitError{State: exit.ProcessState, Stderr: stderr.text()})
 	case err != nil:
 		return nil, err
 	}
-	return object(stdout.data, call.MayBeSilent)
+	return object(stdout.data, call)
 }
 
 // ended says why a run was ended from outside.

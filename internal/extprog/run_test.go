@@ -1,10 +1,8 @@
 package extprog_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,9 +14,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 )
-
-// patience is the time that a hanging test has; a passing one doesn't wait.
-const patience = 30 * time.Second
 
 // self is the test program's path, quoted.
 func self(tb testing.TB) string {
@@ -252,72 +247,4 @@ func TestRunLimits(t *testing.T) {
 	if out, err := run(t, "deaf", extprog.Call{MaxOutput: len("{}")}); err != nil || out != "{}" {
 		t.Errorf("output as long as the limit: %q, %v", out, err)
 	}
-}
-
-// children is where the children of helpers let themselves be known.
-type children struct{ net.Listener }
-
-func listen(t *testing.T) children {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	return children{l}
-}
-
-func (c children) env(as string) []string {
-	return append(actAs(as), addressVariable+"="+c.Addr().String())
-}
-
-// accept waits for a child. It ends with the connection.
-func (c children) accept(t *testing.T) net.Conn {
-	t.Helper()
-	conn, err := c.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	return conn
-}
-
-// checkEnded wants a child to be gone: nothing else ends its connection.
-func checkEnded(t *testing.T, child net.Conn) {
-	t.Helper()
-	if err := child.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := child.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the child is still there: %v", err)
-	}
-}
-
-func TestRunLeavesNoProcessBehind(t *testing.T) {
-	t.Parallel()
-	children := listen(t)
-	out, err := parse(t, self(t)).Run(t.Context(), extprog.Call{Env: children.env("parent"), Timeout: patience})
-	if err != nil || string(out) != "{}" {
-		t.Errorf("%q, %v", out, err)
-	}
-	checkEnded(t, children.accept(t))
-}
-
-func TestRunIsInterrupted(t *testing.T) {
-	t.Parallel()
-	children := listen(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan error, 1)
-	program := parse(t, self(t))
-	go func() {
-		_, err := program.Run(ctx, extprog.Call{Env: children.env("hanging")})
-		done <- err
-	}()
-	child := children.accept(t)
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want context.Canceled", err)
-	}
-	checkEnded(t, child)
 }

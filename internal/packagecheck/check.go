@@ -30,12 +30,14 @@ func (r *Report) warn(format string, args ...any) {
 // which the report holds too, or tells that zip could not be read.
 func Check(zip io.ReaderAt, size int64, typ string, p provider.Platform) (Report, error) {
 	src := &source{ReaderAt: zip}
+	// What an archive says of offsets may lead anywhere.
+	section := io.NewSectionReader(src, 0, size)
 	// 1. The archive as a whole.
-	archive, err := packagezip.Open(src, size)
+	archive, err := packagezip.Open(section, size)
 	if err != nil {
 		return Report{}, src.blame(err)
 	}
-	files, err := list(src, size)
+	files, err := list(section, size)
 	if err != nil {
 		return Report{}, src.blame(err)
 	}

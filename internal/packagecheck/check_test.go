@@ -1,23 +1,17 @@
 package packagecheck_test
 
 import (
-	"bytes"
 	"debug/macho"
 	"debug/pe"
 	"errors"
-	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/klauspost/compress/zip"
 
 	"github.com/tofu-oci/tofu-oci/internal/packagecheck"
-	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -138,94 +132,6 @@ func TestCheckFindsNoExecutable(t *testing.T) {
 	}
 }
 
-func TestCheckRefusesArchives(t *testing.T) {
-	t.Parallel()
-	good := archive(t, file{name: "terraform-provider-x", content: elfFile{}.String()})
-	corrupt := bytes.Clone(good)
-	// The first entry's name ends at 50, the rest of it is its content.
-	corrupt[50] ^= 0x06
-	tests := []struct {
-		test string
-		data []byte
-		want []string
-	}{
-		{"no zip", []byte("hello"), []string{"not a valid zip file"}},
-		{"cut short", good[:len(good)-10], []string{"not a valid zip file"}},
-		{"empty", archive(t), []string{"is empty"}},
-		{"broken rules", archive(t, file{name: "../a"}, file{name: "b:c"}, file{name: "terraform-provider-x"}), []string{`"../a" has`, `"b:c" has`}},
-		{"corrupt content", corrupt, []string{`reading "terraform-provider-x": flate: corrupt input`}},
-	}
-	for _, test := range tests {
-		t.Run(test.test, func(t *testing.T) {
-			t.Parallel()
-			_, err := check(t, test.data, "linux_amd64")
-			compare(t, "problems", problems(t, err), test.want)
-		})
-	}
-}
-
-// failing is a disk with a bad block.
-type failing struct {
-	io.ReaderAt
-	from, to int64
-}
-
-var errBadBlock = errors.New("bad block")
-
-func (f failing) ReadAt(p []byte, offset int64) (int, error) {
-	if offset < f.to && offset+int64(len(p)) > f.from {
-		return 0, errBadBlock
-	}
-	return f.ReaderAt.ReadAt(p, offset)
-}
-
-// TestCheckTellsUnreadableFiles: what can't be read is not the package's fault.
-func TestCheckTellsUnreadableFiles(t *testing.T) {
-	t.Parallel()
-	data := archive(t, file{name: "terraform-provider-x", content: elfFile{}.String()})
-	size := int64(len(data))
-	for _, bad := range []failing{{from: size - 1, to: size}, {from: 0, to: 1}} {
-		bad.ReaderAt = bytes.NewReader(data)
-		_, err := packagecheck.Check(bad, size, "x", platform(t, "linux_amd64"))
-		var refused *packagecheck.Error
-		if !errors.Is(err, errBadBlock) || errors.As(err, &refused) {
-			t.Errorf("error %v (%T), want the disk's", err, err)
-		}
-	}
-}
-
-// TestCheckReadsLittle has an executable that inflates to much more than its
-// header.
-func TestCheckReadsLittle(t *testing.T) {
-	t.Parallel()
-	noise := make([]byte, 4<<20)
-	for i := range noise {
-		noise[i] = byte(i * i >> 3)
-	}
-	data := archive(t, file{name: "terraform-provider-x", content: elfFile{}.String() + string(noise), header: func(h *zip.FileHeader) {
-		h.SetMode(0o755)
-		h.Method = zip.Store
-	}})
-	src := &counting{ReaderAt: bytes.NewReader(data)}
-	if _, err := packagecheck.Check(src, int64(len(data)), "x", platform(t, "linux_amd64")); err != nil {
-		t.Fatal(err)
-	}
-	if src.bytes > 512<<10 {
-		t.Errorf("%d of %d bytes were read", src.bytes, len(data))
-	}
-}
-
-type counting struct {
-	io.ReaderAt
-	bytes int
-}
-
-func (c *counting) ReadAt(p []byte, offset int64) (int, error) {
-	n, err := c.ReaderAt.ReadAt(p, offset)
-	c.bytes += n
-	return n, err
-}
-
 // TestCheckAcceptsRealBinary has the one binary that is at hand on every system.
 func TestCheckAcceptsRealBinary(t *testing.T) {
 	t.Parallel()
@@ -259,40 +165,4 @@ func otherArch() string {
 		return "arm64"
 	}
 	return "amd64"
-}
-
-// TestModesAgreeWithUnpack holds the two places that judge modes to each other.
-func TestModesAgreeWithUnpack(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("files have no modes here")
-	}
-	for _, header := range []func(*zip.FileHeader){
-		mode(0o755), mode(0o700), mode(0o010), mode(0o644), mode(0),
-		made(3, 0), made(3, 0o100644<<16), made(19, 0o100755<<16), made(19, 0o100644<<16), made(0, 0), made(0, 0x21), made(10, 0x20), made(10, 0o100644<<16),
-	} {
-		data := archive(t, file{name: "terraform-provider-x", content: elfFile{}.String(), header: header})
-		_, err := check(t, data, "linux_amd64")
-		fi := unpack(t, data, "terraform-provider-x")
-		if refused := len(problems(t, err)) > 0; refused != (fi.Mode()&0o111 == 0) {
-			t.Errorf("unpacked with mode %v, check says: %v", fi.Mode(), err)
-		}
-	}
-}
-
-func unpack(t *testing.T, data []byte, name string) fs.FileInfo {
-	t.Helper()
-	r, err := packagezip.Open(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := r.Unpack(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
-	fi, err := os.Stat(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fi
 }

@@ -37,6 +37,8 @@ type Reader struct {
 // entry in it. The error joins a *[RuleError] for each problem, up to a number
 // that a person reads.
 func Open(src io.ReaderAt, size int64) (*Reader, error) {
+	// A crafted directory makes the zip library read at negative offsets.
+	src = io.NewSectionReader(src, 0, size)
 	entries, err := readDirectory(src, size)
 	if err != nil {
 		return nil, fmt.Errorf("reading zip directory: %w", err)
