@@ -15,12 +15,12 @@ LDFLAGS = $(if $(VERSION),-X main.version=$(VERSION))
 
 BIN       := $(CURDIR)/bin
 TOOLS     := $(CURDIR)/bin/tools
-E2E_TOOLS := bin/tools/tofu bin/tools/registry bin/tools/regctl
+E2E_TOOLS := bin/tools/tofu bin/tools/registry bin/tools/regctl bin/tools/syft
 LINTER    := bin/tools/golangci-lint
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 # Where the end-to-end tests and benchmarks find the programs: absolute paths.
-E2E_ENV = TOFU_OCI="$(BIN)/tofu-oci" TOFU="$(TOOLS)/tofu" REGISTRY="$(TOOLS)/registry" REGCTL="$(TOOLS)/regctl" \
+E2E_ENV = TOFU_OCI="$(BIN)/tofu-oci" TOFU="$(TOOLS)/tofu" REGISTRY="$(TOOLS)/registry" REGCTL="$(TOOLS)/regctl" SYFT="$(TOOLS)/syft" \
           TIME_MODULE="$(CURDIR)/e2e/tools/time"
 
 .PHONY: help

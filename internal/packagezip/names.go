@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 const (
@@ -64,26 +66,8 @@ func checkElement(element string) string {
 		return `has a character in its name that Windows refuses (one of :*?"<>|)`
 	case strings.HasSuffix(element, ".") || strings.HasSuffix(element, " "):
 		return "has a name that ends in a dot or space, which Windows drops"
-	case isDevice(element):
+	case provider.IsDeviceName(element):
 		return "has the name of a device on Windows"
 	}
 	return ""
-}
-
-// isDevice knows the names that Windows keeps for devices, in any directory and
-// with any extension. COM and LPT take the superscript digits too.
-// https://learn.microsoft.com/windows/win32/fileio/naming-a-file
-func isDevice(element string) bool {
-	stem, _, _ := strings.Cut(element, ".")
-	stem = strings.ToUpper(strings.TrimRight(stem, " "))
-	switch stem {
-	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
-		return true
-	}
-	for _, port := range []string{"COM", "LPT"} {
-		if number, found := strings.CutPrefix(stem, port); found {
-			return utf8.RuneCountInString(number) == 1 && strings.ContainsAny(number, "0123456789¹²³")
-		}
-	}
-	return false
 }

@@ -15,15 +15,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-const (
-	// maxEntries bounds the entries of an archive. Providers have a handful;
-	// some bundle a runtime of some thousands of files.
-	maxEntries = 100_000
-	// maxUnpacked bounds the bytes that an archive unpacks to. The largest
-	// providers are under 1 GiB.
-	maxUnpacked = 4 << 30
-)
-
 // Reader is an archive that keeps the rules.
 type Reader struct {
 	src   io.ReaderAt
@@ -69,8 +60,8 @@ func readDirectory(src io.ReaderAt, size int64) ([]*zip.File, error) {
 	count := 0
 	z, err := zip.NewReaderWithOptions(src, size, zip.ReaderOptions{
 		NameDecoder: func(*zip.FileHeader) error {
-			if count++; count > maxEntries {
-				return &RuleError{Problem: fmt.Sprintf("has more than %d entries", maxEntries)}
+			if count++; count > sums.MaxZipEntries {
+				return &RuleError{Problem: fmt.Sprintf("has more than %d entries", sums.MaxZipEntries)}
 			}
 			return nil
 		},

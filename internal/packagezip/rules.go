@@ -56,10 +56,10 @@ func check(entries []*zip.File) error {
 			report(entry.Name, tree.add(entry.Name))
 		}
 		// Each is capped so that the sum can't wrap around.
-		total += min(entry.UncompressedSize64, maxUnpacked+1)
+		total += min(entry.UncompressedSize64, sums.MaxZipContents+1)
 	}
-	if total > maxUnpacked {
-		report("", fmt.Sprintf("unpacks to more than %d bytes", int64(maxUnpacked)))
+	if total > sums.MaxZipContents {
+		report("", fmt.Sprintf("unpacks to more than %d bytes", int64(sums.MaxZipContents)))
 	}
 	if more := len(problems) - maxProblems; more > 0 {
 		problems = append(problems[:maxProblems:maxProblems], fmt.Errorf("and %d more problems", more))

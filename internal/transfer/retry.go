@@ -39,7 +39,7 @@ func (r Retrier) Do(ctx context.Context, what string, do func() error) error {
 		if r.Progress.Retry != nil {
 			r.Progress.Retry(what, err)
 		}
-		if err := pause(ctx, r.wait(try, err)); err != nil {
+		if err := Pause(ctx, r.wait(try, err)); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,8 @@ func (r Retrier) wait(failed int, err error) time.Duration {
 	return backoff(failed)
 }
 
-func pause(ctx context.Context, wait time.Duration) error {
+// Pause waits, unless the context ends before.
+func Pause(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {

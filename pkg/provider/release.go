@@ -140,7 +140,7 @@ func CheckFilename(name string) error {
 		return fmt.Errorf("the file name %q starts with a dot or dash or ends in a dot", name)
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == unicode.ReplacementChar }):
 		return fmt.Errorf("the file name %q has white space, a control character or invalid text", name)
-	case reservedOnWindows(name):
+	case IsDeviceName(name):
 		return fmt.Errorf("the file name %q is a device's name on Windows", name)
 	}
 	return nil
@@ -175,22 +175,4 @@ func (p Package) CheckIdentity() error {
 		return &IdentityError{Package: p, Version: name.Version, Platform: name.Platform}
 	}
 	return nil
-}
-
-// reservedOnWindows knows the device names that Windows opens in any folder,
-// with or without an extension.
-func reservedOnWindows(name string) bool {
-	stem, _, _ := strings.Cut(strings.ToUpper(name), ".")
-	switch stem {
-	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
-		return true
-	}
-	rest, isCom := strings.CutPrefix(stem, "COM")
-	if !isCom {
-		var isLpt bool
-		if rest, isLpt = strings.CutPrefix(stem, "LPT"); !isLpt {
-			return false
-		}
-	}
-	return len(rest) == 1 && rest[0] >= '0' && rest[0] <= '9'
 }

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// maxUnzipped bounds what one archive may expand to. The largest provider
-	// known is under 1 GiB; a zip bomb reaches terabytes.
-	maxUnzipped = 4 << 30
-	// maxEntries bounds the files in an archive. Providers have a handful; some
+	// MaxZipContents bounds what one archive may expand to, in bytes. The largest
+	// provider known is under 1 GiB; a zip bomb reaches terabytes.
+	MaxZipContents = 4 << 30
+	// MaxZipEntries bounds the files in an archive. Providers have a handful; some
 	// bundle a runtime of some thousands.
-	maxEntries = 100_000
+	MaxZipEntries = 100_000
 	// maxDirectory bounds what is read to find the entries, which happens before
-	// they can be counted: maxEntries with long names.
+	// they can be counted: MaxZipEntries with long names.
 	maxDirectory = 32 << 20
 )
 
@@ -38,11 +38,11 @@ func H1Zip(ctx context.Context, r io.ReaderAt, size int64) (string, error) {
 	}
 	// The zip reader refuses an entry that is longer than it declares, so the
 	// declarations bound what will be read.
-	left := uint64(maxUnzipped)
+	left := uint64(MaxZipContents)
 	for _, name := range names {
 		declared := byName[name].UncompressedSize64
 		if declared > left {
-			return "", fmt.Errorf("hashing zip contents: more than %d bytes", uint64(maxUnzipped))
+			return "", fmt.Errorf("hashing zip contents: more than %d bytes", uint64(MaxZipContents))
 		}
 		left -= declared
 	}
@@ -83,8 +83,8 @@ func openZip(ctx context.Context, r io.ReaderAt, size int64) (*zip.Reader, error
 	if err != nil {
 		return nil, err
 	}
-	if len(z.File) > maxEntries {
-		return nil, fmt.Errorf("more than %d entries", maxEntries)
+	if len(z.File) > MaxZipEntries {
+		return nil, fmt.Errorf("more than %d entries", MaxZipEntries)
 	}
 	return z, nil
 }
