@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zip"
+
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // maxProblems is how many problems of one archive are told: a broken one may
