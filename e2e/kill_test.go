@@ -67,6 +67,7 @@ func TestKilledRuns(t *testing.T) {
 				if kind == "layout" {
 					repository = "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{type}"
 				}
+				t.Parallel()
 				random := rand.New(rand.NewPCG(uint64(seed), 2))
 				// 1. A mirror run is killed; the tag is there and whole, or not there.
 				mirror := []string{"mirror", "acme/kill", "--to", repository, "--config", config, "--ca-file", world.caFile, "--quiet"}

@@ -74,67 +74,67 @@ func makeWorld(dir string) (err error) {
 
 // serveOrigin serves the release as registry.opentofu.org would, and gives a
 // CLI configuration that says where it is.
-func serveOrigin(t testing.TB, o origintest.Options, releases ...origintest.Release) (origin *origintest.Origin, config string) {
-	t.Helper()
+func serveOrigin(tb testing.TB, o origintest.Options, releases ...origintest.Release) (origin *origintest.Origin, config string) {
+	tb.Helper()
 	origin = origintest.New(o)
 	for _, r := range releases {
-		if err := origin.Add(t.Context(), r); err != nil {
-			t.Fatal(err)
+		if err := origin.Add(tb.Context(), r); err != nil {
+			tb.Fatal(err)
 		}
 	}
-	url, stop, err := fixture.Serve(world.ca, origin)
+	url, stop, err := fixture.Serve(tb.Context(), world.ca, origin)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(stop)
-	config = filepath.Join(t.TempDir(), "origin.tofurc")
-	write(t, config, fixture.CLIConfig(url))
+	tb.Cleanup(stop)
+	config = filepath.Join(tb.TempDir(), "origin.tofurc")
+	write(tb, config, fixture.CLIConfig(url))
 	return origin, config
 }
 
-func startRegistry(t testing.TB) (host string) {
-	t.Helper()
-	host, stop, err := fixture.StartRegistry(t.Context(), programs.registry, t.TempDir(), world.ca)
+func startRegistry(tb testing.TB) (host string) {
+	tb.Helper()
+	host, stop, err := fixture.StartRegistry(tb.Context(), programs.registry, tb.TempDir(), world.ca)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(stop)
+	tb.Cleanup(stop)
 	return host
 }
 
 // command is a program that trusts the test authority and knows no logins and
 // no configuration of the machine.
-func command(t testing.TB, program string, args ...string) *exec.Cmd {
-	t.Helper()
-	home := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), program, args...)
+func command(tb testing.TB, program string, args ...string) *exec.Cmd {
+	tb.Helper()
+	home := tb.TempDir()
+	cmd := exec.CommandContext(tb.Context(), program, args...)
 	cmd.Env = append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "DOCKER_CONFIG="+home,
 		"SSL_CERT_FILE="+world.caFile, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1")
 	return cmd
 }
 
 // run runs a program that has to succeed and gives its stdout.
-func run(t testing.TB, program string, args ...string) string {
-	t.Helper()
-	return output(t, command(t, program, args...))
+func run(tb testing.TB, program string, args ...string) string {
+	tb.Helper()
+	return output(tb, command(tb, program, args...))
 }
 
-func output(t testing.TB, cmd *exec.Cmd) string {
-	t.Helper()
+func output(tb testing.TB, cmd *exec.Cmd) string {
+	tb.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s: %v\n%s%s", strings.Join(cmd.Args, " "), err, &stdout, &stderr)
+		tb.Fatalf("%s: %v\n%s%s", strings.Join(cmd.Args, " "), err, &stdout, &stderr)
 	}
 	return stdout.String()
 }
 
-func write(t testing.TB, path, text string) {
-	t.Helper()
+func write(tb testing.TB, path, text string) {
+	tb.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }

@@ -8,10 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
-	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 func publishCommand() *cli.Command {
@@ -96,7 +96,12 @@ func publishAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	return publishAll(c, out, conn, src, a, to, options)
+	repo, err := conn.repository(to, a)
+	if err != nil {
+		return err
+	}
+	p := publishing{src: src, address: a, repo: repo, options: options, out: out}
+	return p.all(c.Context, c.Bool("skip-checks"))
 }
 
 func providerAddress(c *cli.Context) (provider.Address, error) {
@@ -111,44 +116,48 @@ func providerAddress(c *cli.Context) (provider.Address, error) {
 	return a, nil
 }
 
-// publishAll checks every release before it sends the first.
-func publishAll(c *cli.Context, out *output, conn *connection, src *source.Dir, a provider.Address, to template.Template, options publish.Options) error {
-	for _, path := range src.Ignored() {
-		out.note("ignored %s", path)
-	}
-	versions, err := src.Versions(c.Context, a)
-	if err != nil {
-		return err
-	}
-	if c.Bool("skip-checks") {
-		out.warn("the packages were not checked, as --skip-checks says")
-	} else if err := checkPackages(c.Context, out, src, a, versions, options.Platforms); err != nil {
-		return err
-	}
-	repo, err := conn.repository(to, a)
-	if err != nil {
-		return err
-	}
-	for _, v := range versions {
-		if c.Context.Err() != nil {
-			break
-		}
-		result, err := publish.Release(c.Context, src, repo, a, v, options)
-		if err != nil {
-			out.failed(a, v.String(), err)
-			continue
-		}
-		out.mirrored(repo.String(), result, options.DryRun)
-	}
-	return out.finish()
+type publishing struct {
+	src     *source.Dir
+	address provider.Address
+	repo    ocirepo.Repository
+	options publish.Options
+	out     *output
 }
 
-func checkPackages(ctx context.Context, out *output, src *source.Dir, a provider.Address, versions []provider.Version, only []provider.Platform) error {
+// all checks every release before it sends the first.
+func (p *publishing) all(ctx context.Context, unchecked bool) error {
+	for _, path := range p.src.Ignored() {
+		p.out.note("ignored %s", path)
+	}
+	versions, err := p.src.Versions(ctx, p.address)
+	if err != nil {
+		return err
+	}
+	if unchecked {
+		p.out.warn("the packages were not checked, as --skip-checks says")
+	} else if err := p.check(ctx, versions); err != nil {
+		return err
+	}
+	for _, v := range versions {
+		if ctx.Err() != nil {
+			break
+		}
+		result, err := publish.Release(ctx, p.src, p.repo, p.address, v, p.options)
+		if err != nil {
+			p.out.failed(p.address, v.String(), err)
+			continue
+		}
+		p.out.mirrored(p.repo.String(), result, p.options.DryRun)
+	}
+	return p.out.finish()
+}
+
+func (p *publishing) check(ctx context.Context, versions []provider.Version) error {
 	var problems []error
 	for _, v := range versions {
-		warnings, err := src.Check(ctx, a, v, only...)
+		warnings, err := p.src.Check(ctx, p.address, v, p.options.Platforms...)
 		for _, w := range warnings {
-			out.warn("%s", w)
+			p.out.warn("%s", w)
 		}
 		problems = append(problems, err)
 	}

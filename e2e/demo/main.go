@@ -26,8 +26,9 @@ const dir = "demo"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := demo(ctx); err != nil {
+	err := demo(ctx)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
@@ -114,7 +115,7 @@ func origin(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	url, stop, err := fixture.Serve(ca, registry)
+	url, stop, err := fixture.Serve(ctx, ca, registry)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func run(ctx context.Context, why, command string) error {
 	if binary == "" {
 		binary = filepath.Join("bin", "tofu-oci")
 	}
-	cmd := exec.CommandContext(ctx, binary, strings.Fields(command)...) //nolint:gosec // the project's own program
+	cmd := exec.CommandContext(ctx, binary, strings.Fields(command)...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stdout
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("tofu-oci %s: %w", command, err)

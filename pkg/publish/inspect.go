@@ -40,7 +40,7 @@ func (p *publisher) sendInspected(ctx context.Context, pkg provider.Package) (do
 	if err != nil {
 		return pkg, false, err
 	}
-	zip, err := os.Open(path) //nolint:gosec // the file that was just written, or the source's own
+	zip, err := os.Open(path)
 	if err != nil {
 		return pkg, false, err
 	}
@@ -54,7 +54,7 @@ func (p *publisher) sendInspected(ctx context.Context, pkg provider.Package) (do
 	if err != nil {
 		return pkg, false, fmt.Errorf("making the SBOM of %s: %w", pkg.Filename, err)
 	}
-	pkg.Attachments = append(pkg.Attachments[:len(pkg.Attachments):len(pkg.Attachments)], sbom)
+	pkg.Attachments = append(slices.Clip(pkg.Attachments), sbom)
 	if there {
 		return pkg, false, nil
 	}

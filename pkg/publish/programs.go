@@ -61,7 +61,7 @@ func sbomName(p provider.Package, mediaType string) string {
 
 // unpack unpacks a zip and finds the executable in it.
 func unpack(ctx context.Context, zip, dir, typ string) (binary string, err error) {
-	f, err := os.Open(zip) //nolint:gosec // a file of ours or of the user's
+	f, err := os.Open(zip)
 	if err != nil {
 		return "", err
 	}

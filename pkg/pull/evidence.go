@@ -70,7 +70,7 @@ func writeDocument(path string, content []byte) error {
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	there, err := os.Open(path) //nolint:gosec // a checked file name in the user's directory
+	there, err := os.Open(path)
 	if err != nil {
 		return err
 	}
