@@ -63,11 +63,11 @@ func TestKilledRuns(t *testing.T) {
 	for _, kind := range []string{"layout", "registry"} {
 		for seed := range killSeeds {
 			t.Run(fmt.Sprintf("%s/%d", kind, seed), func(t *testing.T) {
+				t.Parallel()
 				repository := fmt.Sprintf("%s/kill%d/{type}", host, seed)
 				if kind == "layout" {
 					repository = "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{type}"
 				}
-				t.Parallel()
 				random := rand.New(rand.NewPCG(uint64(seed), 2))
 				// 1. A mirror run is killed; the tag is there and whole, or not there.
 				mirror := []string{"mirror", "acme/kill", "--to", repository, "--config", config, "--ca-file", world.caFile, "--quiet"}
