@@ -33,6 +33,9 @@ func ParseVersion(s string) (Version, error) {
 	if err != nil {
 		return fail(0, err.Error())
 	}
+	if len(v.String()) > maxVersionLength { // missing numbers are written out
+		return fail(0, "is too long")
+	}
 	return Version{v}, nil
 }
 
