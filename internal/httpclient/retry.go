@@ -32,7 +32,7 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil && (ctx.Err() != nil || !brokenOff(err)) {
 			return nil, err
 		}
-		if !rewindable(req) {
+		if !rewindable(req) || isOnce(ctx) {
 			if err == nil {
 				err = NewStatusError(resp)
 			}
@@ -88,6 +88,14 @@ func (t *retrier) pause(req *http.Request, made int, wait time.Duration, cause e
 	}
 	return sleep(req.Context(), wait)
 }
+
+// Once lets a request be made once only, as if its body could not be had again:
+// for writes that need a fresh look before each try.
+func Once(ctx context.Context) context.Context { return context.WithValue(ctx, onceKey{}, true) }
+
+type onceKey struct{}
+
+func isOnce(ctx context.Context) bool { return ctx.Value(onceKey{}) != nil }
 
 func rewindable(req *http.Request) bool {
 	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil

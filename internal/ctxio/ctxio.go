@@ -1,0 +1,21 @@
+// Package ctxio lets reading end with a context, where what is read knows none.
+package ctxio
+
+import (
+	"context"
+	"io"
+)
+
+// Reader reads from r for as long as the context lives.
+func Reader(ctx context.Context, r io.Reader) io.Reader {
+	return readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return r.Read(p)
+	})
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

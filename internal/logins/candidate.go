@@ -1,0 +1,141 @@
+package logins
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// candidate is a source that may have the login for a repository.
+type candidate struct {
+	origin Origin
+	// depth is that of [scope.depth], 0 for what is for any registry.
+	depth int
+	// credential is the login; a helper's when it was asked.
+	credential Credential
+	// err is why the source can't answer.
+	err error
+
+	// rank is the turn in OpenTofu among candidates of the same depth.
+	rank int
+	// unread says why OpenTofu passes the source over, "" when it doesn't.
+	unread string
+	// differs says how OpenTofu takes another login from it, "" for the same one.
+	differs string
+}
+
+// candidates lists the sources for a repository, the best first.
+func (f *Finder) candidates(r repository) []*candidate {
+	var all []*candidate
+	for _, rule := range f.config.Explicit {
+		s := parseKey(rule.label())
+		depth := s.depth(r)
+		if depth == 0 {
+			continue
+		}
+		c := &candidate{depth: depth, credential: rule.credential(), origin: Origin{Kind: FromBlock, Block: rule.block()}}
+		if rule.Helper != "" {
+			c.origin.Kind, c.origin.Helper = FromHelper, rule.Helper
+		}
+		if rule.AccessToken.IsEmpty() != rule.RefreshToken.IsEmpty() {
+			c.differs = "OpenTofu wants access_token and refresh_token together"
+		}
+		if !s.spells(rule.label(), r) {
+			c.unread = "OpenTofu wants the registry spelled as in the repository"
+		}
+		all = append(all, c)
+	}
+	if name := f.config.Default.DefaultHelper; name != "" {
+		all = append(all, &candidate{origin: Origin{Kind: FromHelper, Block: defaultBlock, Helper: name}})
+	}
+	files := f.files()
+	for _, file := range files {
+		all = append(all, file.candidates(r)...)
+	}
+	f.noteRefusal(files, all)
+	slices.SortStableFunc(all, func(a, b *candidate) int { return cmp.Compare(b.depth, a.depth) })
+	return all
+}
+
+// noteRefusal notes what a file that OpenTofu refuses means for the rest. It
+// then leaves all files aside that it found by itself, but stops when the file
+// was named to it.
+func (f *Finder) noteRefusal(files []file, all []*candidate) {
+	i := slices.IndexFunc(files, func(file file) bool { return file.rank > 0 && (file.strict || file.err != nil) })
+	if i < 0 {
+		return
+	}
+	for _, c := range all {
+		switch {
+		case f.named():
+			c.unread = "OpenTofu stops, since it refuses " + files[i].path
+		case c.origin.File != "":
+			c.unread = cmp.Or(c.unread, "OpenTofu reads none of the files, since it refuses "+files[i].path)
+		}
+	}
+}
+
+// candidates lists what a file has for a repository, in the order of its parts.
+func (f file) candidates(r repository) []*candidate {
+	var all []*candidate
+	add := func(c candidate) {
+		c.origin.File = f.path
+		c.rank, c.unread = f.rank, cmp.Or(f.unread, c.unread)
+		if c.origin.Helper != "" {
+			c.origin.Kind = FromHelper
+			if err := checkHelper(c.origin.Helper); err != nil {
+				c.err = &FileError{Path: f.path, Err: err}
+			}
+		}
+		all = append(all, &c)
+	}
+	for _, key := range sortedKeys(f.auths, r) {
+		e, s := f.auths[key], parseKey(key)
+		c := candidate{depth: s.depth(r), credential: e.credential, unread: e.unread, differs: e.differs}
+		c.origin = Origin{Kind: FromFile, Section: "auths", Key: key}
+		if e.problem != "" {
+			c.err = f.entryError(key, e.problem)
+		}
+		if !s.spells(key, r) {
+			c.unread = cmp.Or(c.unread, "OpenTofu does not take this key for the repository")
+		}
+		if f.old {
+			c.unread = cmp.Or(c.unread, "OpenTofu does not know the format of .dockercfg")
+		}
+		add(c)
+	}
+	for _, key := range sortedKeys(f.helpers, r) {
+		s := parseKey(key)
+		if s.path != "" || f.helpers[key] == "" {
+			continue
+		}
+		c := candidate{depth: 1, origin: Origin{Section: "credHelpers", Key: key, Helper: f.helpers[key]}}
+		if !s.spells(key, r) {
+			c.unread = "OpenTofu does not take this key for the registry"
+		}
+		add(c)
+	}
+	if f.store != "" {
+		add(candidate{origin: Origin{Section: "credsStore", Helper: f.store}})
+	}
+	return all
+}
+
+// sortedKeys gives the keys that are for a repository: first those spelled like
+// it, which a client wrote later than those of old.
+func sortedKeys[V any](values map[string]V, r repository) []string {
+	var keys []string
+	for key := range maps.Keys(values) {
+		if parseKey(key).depth(r) > 0 {
+			keys = append(keys, key)
+		}
+	}
+	old := func(key string) int {
+		if parseKey(key).spells(key, r) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(cmp.Compare(old(a), old(b)), cmp.Compare(a, b)) })
+	return keys
+}

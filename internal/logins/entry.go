@@ -1,0 +1,76 @@
+package logins
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+)
+
+// entry is a value of auths.
+type entry struct {
+	credential Credential
+	// problem is what is wrong with the entry, "" for nothing.
+	problem string
+	// unread says why OpenTofu does not see a login here, "" when it does.
+	unread string
+	// differs says how OpenTofu reads another login here, "" for the same one.
+	differs string
+	// strict says that OpenTofu refuses the whole file for this entry.
+	strict bool
+}
+
+// parseEntry reads an entry, as docker and podman login write it: auth is the
+// base64 form of "username:password"
+// (https://github.com/docker/cli/blob/v28.3.0/cli/config/types/authconfig.go).
+func parseEntry(text json.RawMessage) entry {
+	var raw struct {
+		Auth          string `json:"auth"`
+		Username      string `json:"username"`
+		Password      string `json:"password"`
+		IdentityToken string `json:"identitytoken"`
+		RegistryToken string `json:"registrytoken"`
+	}
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return entry{problem: "is not an object of strings", strict: !acceptedByOpenTofu(text)}
+	}
+	username, password := raw.Username, raw.Password
+	if raw.Auth != "" {
+		decoded, err := base64.StdEncoding.DecodeString(raw.Auth)
+		if err != nil {
+			return entry{problem: `has an "auth" that is not base64`, strict: true}
+		}
+		name, word, isPair := strings.Cut(string(decoded), ":")
+		if !isPair {
+			return entry{problem: `has an "auth" without a colon between username and password`}
+		}
+		// Zero bytes around a password are none of it, as for Docker.
+		username, password = name, strings.Trim(word, "\x00")
+	}
+	e := entry{credential: Credential{
+		Username:      username,
+		Password:      NewSecret(password),
+		IdentityToken: NewSecret(raw.IdentityToken),
+		RegistryToken: NewSecret(raw.RegistryToken),
+	}}
+	switch {
+	case raw.IdentityToken != "":
+		e.differs = "OpenTofu does not know identitytoken"
+	case raw.RegistryToken != "":
+		e.differs = "OpenTofu does not know registrytoken"
+	case raw.Auth == "":
+		e.differs = "OpenTofu reads username and password in auth only"
+	}
+	if raw.Auth == "" {
+		e.unread = e.differs
+	}
+	return e
+}
+
+// acceptedByOpenTofu tells whether OpenTofu can read the entry, of which it
+// takes auth alone.
+func acceptedByOpenTofu(text json.RawMessage) bool {
+	var raw struct {
+		Auth []byte `json:"auth"`
+	}
+	return json.Unmarshal(text, &raw) == nil
+}

@@ -1,0 +1,128 @@
+package logins
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Finder looks logins up. It lives for one run and may be used by many
+// goroutines.
+type Finder struct {
+	config  Config
+	files   func() []file
+	helpers helpers
+	now     func() time.Time
+
+	mu sync.Mutex
+	// given tells when [Finder.Login] first gave an access token for a repository.
+	given map[string]time.Time
+}
+
+// New prepares a finder; nothing is read yet. A rule that can't work is an
+// error.
+func New(c Config, e Environment) (*Finder, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	f := &Finder{config: c.clone(), given: map[string]time.Time{}}
+	f.setClock(time.Now)
+	f.files = sync.OnceValue(func() []file {
+		var files []file
+		for _, p := range f.places(e) {
+			files = append(files, readFile(p))
+		}
+		return files
+	})
+	return f, nil
+}
+
+// setClock says what the time is.
+func (f *Finder) setClock(now func() time.Time) { f.now, f.helpers.now = now, now }
+
+func (f *Finder) places(e Environment) []place {
+	switch {
+	case f.config.Default.NoAmbient:
+		return nil
+	case f.named():
+		return listed(f.config.Default.DockerStyleFiles)
+	}
+	return e.places()
+}
+
+// named tells whether the configuration names the files itself.
+func (f *Finder) named() bool { return f.config.Default.DockerStyleFiles != nil }
+
+// Find gives the login for a repository, "host/name", and says where it came
+// from. The zero login is that of everybody. The origin beside an error is the
+// source at fault, as far as there is one. To compare with OpenTofu, helpers may
+// be asked more than by [Finder.Login].
+func (f *Finder) Find(ctx context.Context, repository string) (Credential, Origin, error) {
+	r, err := parseRepository(repository)
+	if err != nil {
+		return Credential{}, Origin{}, err
+	}
+	all := f.candidates(r)
+	login, from, err := f.search(ctx, r, all)
+	var origin Origin
+	if from != nil {
+		origin = from.origin
+	}
+	if err != nil {
+		return Credential{}, origin, err
+	}
+	origin.Why = f.compare(ctx, r, all, from)
+	origin.OpenTofu = origin.Why == ""
+	return login, origin, nil
+}
+
+// search asks one source after the other. It gives nil for one when there is no
+// login.
+func (f *Finder) search(ctx context.Context, r repository, all []*candidate) (Credential, *candidate, error) {
+	// 1. What the configuration names has to be there.
+	if f.named() {
+		for _, file := range f.files() {
+			if err := file.unusable(); err != nil {
+				return Credential{}, nil, err
+			}
+		}
+	}
+
+	// 2. The first that knows a login has it.
+	for _, c := range all {
+		login, err := f.ask(ctx, r, c)
+		if err != nil {
+			return Credential{}, c, err
+		}
+		if login.logsIn() {
+			return login, c, nil
+		}
+	}
+
+	// 3. Perhaps it is in a file that can't be read.
+	for _, file := range f.files() {
+		if file.err != nil {
+			return Credential{}, nil, file.err
+		}
+	}
+	return Credential{}, nil, nil
+}
+
+// ask gives what a source knows. What a helper knew, and by which name, is noted.
+func (f *Finder) ask(ctx context.Context, r repository, c *candidate) (Credential, error) {
+	if c.err != nil || c.origin.Helper == "" {
+		return c.credential, c.err
+	}
+	for _, server := range r.servers() {
+		login, err := f.helpers.ask(ctx, question{helper: c.origin.Helper, server: server})
+		if err != nil {
+			return Credential{}, fmt.Errorf("asking the helper of %s for %q: %w", c.origin.where(), server, err)
+		}
+		if login.logsIn() {
+			c.credential, c.origin.Asked = login, server
+			return login, nil
+		}
+	}
+	return Credential{}, nil
+}

@@ -1,0 +1,141 @@
+package logins
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/tofu-oci/tofu-oci/internal/extprog"
+)
+
+const (
+	// freshness is how long an answer is good. Registries ask for the login a few
+	// times in the first seconds, for reading and for writing; when they ask again
+	// after that, a token has expired.
+	freshness = time.Minute
+	// helperTimeout lets a helper fetch a token; nobody should have to type here.
+	helperTimeout = 30 * time.Second
+	// maxAnswer is many times a token.
+	maxAnswer = 256 << 10
+	// tokenUser is the username that stands before an identity token
+	// (https://docs.docker.com/reference/cli/docker/login/#credential-helper-protocol).
+	tokenUser = "<token>"
+	// notFound is in what helpers print when they know no login.
+	notFound = "credentials not found"
+)
+
+// errNoLogin says that a helper knows no login.
+var errNoLogin = errors.New("no login")
+
+// program gives the file name of a helper.
+func program(name string) string { return "docker-credential-" + name }
+
+// checkHelper refuses names that would be paths.
+func checkHelper(name string) error {
+	if name == "" || strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, unicode.IsControl) {
+		return fmt.Errorf("there can't be a credential helper named %q", name)
+	}
+	return nil
+}
+
+// helpers asks helpers, and remembers their answers for a while.
+type helpers struct {
+	now func() time.Time
+	mu  sync.Mutex
+	// replies are never removed: there are as many as registries.
+	replies map[question]*reply
+}
+
+// question is what a helper is asked: for a registry, by one of its names.
+type question struct{ helper, server string }
+
+// reply is what a helper answered.
+type reply struct {
+	// turn is held by who asks, so that the others wait for the answer.
+	turn  chan struct{}
+	known bool
+	at    time.Time
+	login Credential
+	err   error
+}
+
+// ask gives the login that a helper knows, the zero one for none.
+func (h *helpers) ask(ctx context.Context, q question) (Credential, error) {
+	a := h.reply(q)
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-ctx.Done():
+		return Credential{}, context.Cause(ctx)
+	}
+	if a.known && h.now().Sub(a.at) < freshness {
+		return a.login, a.err
+	}
+	login, err := run(ctx, q)
+	if err != nil && ctx.Err() != nil {
+		return Credential{}, err
+	}
+	a.known, a.at, a.login, a.err = true, h.now(), login, err
+	return login, err
+}
+
+func (h *helpers) reply(q question) *reply {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.replies == nil {
+		h.replies = map[question]*reply{}
+	}
+	a := h.replies[q]
+	if a == nil {
+		a = &reply{turn: make(chan struct{}, 1)}
+		h.replies[q] = a
+	}
+	return a
+}
+
+// run asks a helper. Its output holds the secret when all goes well, and may do
+// so when not: no error tells it.
+func run(ctx context.Context, q question) (Credential, error) {
+	helper, err := extprog.Parse(quote(program(q.helper)) + " get")
+	if err != nil {
+		return Credential{}, err
+	}
+	out, err := helper.Run(ctx, extprog.Call{
+		Stdin:       []byte(q.server),
+		MayBeSilent: true, // that of Google Cloud says nothing to what it doesn't know
+		Private:     true,
+		Refusal:     refusal,
+		Timeout:     helperTimeout,
+		MaxOutput:   maxAnswer,
+	})
+	if errors.Is(err, errNoLogin) || err == nil && out == nil {
+		return Credential{}, nil
+	}
+	if err != nil {
+		return Credential{}, err
+	}
+	var known struct{ Username, Secret string }
+	if err := json.Unmarshal(out, &known); err != nil {
+		return Credential{}, fmt.Errorf("running %s: its answer has a Username or Secret that is no string", program(q.helper))
+	}
+	if known.Username == tokenUser {
+		return Credential{IdentityToken: NewSecret(known.Secret)}, nil
+	}
+	return Credential{Username: known.Username, Password: NewSecret(known.Secret)}, nil
+}
+
+// refusal tells from what a helper printed, and failed, that it knows no login.
+func refusal(stdout []byte) error {
+	if strings.Contains(strings.ToLower(string(stdout)), notFound) {
+		return errNoLogin
+	}
+	return nil
+}
+
+// quote makes a word of a command line of any text.
+func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -1,0 +1,65 @@
+package logins
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// compare says why OpenTofu does not come to the same login, "" when it does.
+// All is in our order, and from nil for no login.
+func (f *Finder) compare(ctx context.Context, r repository, all []*candidate, from *candidate) string {
+	taken := openTofus(all)
+	switch {
+	case from == nil && (taken == nil || taken.origin.Helper != ""):
+		return ""
+	case from == nil:
+		return "OpenTofu takes what it finds in " + taken.origin.where()
+	case r.registry == hub:
+		// The requests go to another host, which the login is not for
+		// (opentofu/cmd/tofu/oci_distribution.go).
+		return "OpenTofu logs in to Docker Hub only as registry-1.docker.io"
+	case from.unread != "" && taken != nil:
+		return fmt.Sprintf("%s, and takes what it finds in %s", from.unread, taken.origin.where())
+	case from.unread != "":
+		return from.unread
+	case from != taken:
+		return fmt.Sprintf("OpenTofu takes what it finds in %s, and looks no further", taken.origin.where())
+	case from.differs != "":
+		return from.differs
+	case from.origin.Helper != "":
+		return f.compareHelper(ctx, r, from)
+	}
+	return ""
+}
+
+// openTofus is the source that OpenTofu takes, whatever comes of it.
+func openTofus(all []*candidate) *candidate {
+	seen := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return c.unread != "" })
+	if len(seen) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(seen, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(b.depth, a.depth), cmp.Compare(a.rank, b.rank))
+	})
+	return seen[0]
+}
+
+// compareHelper asks a helper by the name that OpenTofu asks it by.
+func (f *Finder) compareHelper(ctx context.Context, r repository, from *candidate) string {
+	name, server := program(from.origin.Helper), r.openTofuServer()
+	theirs, err := f.helpers.ask(ctx, question{helper: from.origin.Helper, server: server})
+	switch {
+	case err != nil:
+		return fmt.Sprintf("OpenTofu asks %s for %q, which fails", name, server)
+	case !theirs.logsIn():
+		return fmt.Sprintf("OpenTofu asks %s for %q only, and it knows no login by that name", name, server)
+	case !theirs.IdentityToken.IsEmpty():
+		return "OpenTofu takes no identity tokens from helpers"
+	case theirs.Username != from.credential.Username:
+		// Passwords may differ: some helpers make a new token each time.
+		return fmt.Sprintf("OpenTofu asks %s for %q, and gets another login", name, server)
+	}
+	return ""
+}

@@ -1,0 +1,85 @@
+package logins_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/logins"
+)
+
+// texts are the ways in which a value ends in a log.
+func texts(t *testing.T, value any) []string {
+	t.Helper()
+	var all []string
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%10.3s"} {
+		all = append(all, fmt.Sprintf(verb, value))
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		data, err = json.Marshal(fmt.Sprint(value))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var logged bytes.Buffer
+	slog.New(slog.NewTextHandler(&logged, nil)).Info("message", "value", value)
+	slog.New(slog.NewJSONHandler(&logged, nil)).Info("message", "value", value)
+	return append(all, string(data), logged.String())
+}
+
+func checkHidden(t *testing.T, value any) {
+	t.Helper()
+	for _, text := range texts(t, value) {
+		for _, form := range []string{canary, fmt.Sprintf("%x", canary), fmt.Sprintf("%X", canary), canary[:3]} {
+			if strings.Contains(text, form) {
+				t.Errorf("%T tells its secret: %.500s", value, text)
+			}
+		}
+	}
+}
+
+// TestSecretsAreHidden prints every type that a secret comes near to.
+func TestSecretsAreHidden(t *testing.T) {
+	t.Parallel()
+	secret := logins.NewSecret(canary)
+	everything := logins.Credential{Username: "user", Password: secret, IdentityToken: secret, RegistryToken: secret}
+	rule := logins.Rule{Registry: "rule.example", Username: "user", Password: secret}
+	tokens := logins.Rule{Registry: "tokens.example", AccessToken: secret, RefreshToken: secret}
+	w := newWorld(t)
+	w.config.Explicit = []logins.Rule{rule, tokens}
+	w.write(t, "home/.docker/config.json", fmt.Sprintf(
+		`{"auths": {"file.example": %s, "id.example": {"identitytoken": %q}, "wrong.example": {"auth": %q}}, "credHelpers": {"bad.example": "failing"}, "credsStore": "fresh"}`,
+		auth("user", canary), canary, canary))
+	f := w.finder(t)
+
+	values := []any{secret, &secret, everything, &everything, []logins.Credential{everything}, rule, w.config, &w.config, w.environment().OS}
+	values = append(values, struct{ unexported logins.Secret }{secret}, struct{ unexported *logins.Credential }{&everything}, map[logins.Secret]bool{secret: true})
+	for _, host := range []string{"rule", "tokens", "file", "id", "wrong", "bad", "shown"} {
+		login, origin, err := f.Find(t.Context(), host+".example/acme")
+		values = append(values, login, origin, origin.String(), err)
+		if (err == nil) != (host != "wrong" && host != "bad") {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+	values = append(values, f.Places(), f, *w)
+	for _, value := range values {
+		checkHidden(t, value)
+	}
+
+	if secret.Reveal() != canary || secret.IsEmpty() || secret != logins.NewSecret(strings.Clone(canary)) {
+		t.Error("the secret is lost")
+	}
+	var none logins.Secret
+	if none.Reveal() != "" || !none.IsEmpty() || none != logins.NewSecret("") || none.String() != "" || fmt.Sprint(none) != "" {
+		t.Error("the empty secret is not empty")
+	}
+	for value, want := range map[any]string{none: `""`, secret: `"(hidden)"`} {
+		if data, err := json.Marshal(value); err != nil || string(data) != want || fmt.Sprintf("%#v", value) != want || fmt.Sprintf("%q", value) != want {
+			t.Errorf("JSON %s, %v, want %s", data, err, want)
+		}
+	}
+}
