@@ -32,15 +32,16 @@ func TestDirections(t *testing.T) {
 	// package there. What is not here may not exist: a new package comes with
 	// its line.
 	allowed := map[string][]string{
-		"pkg/provider":  {},
-		"pkg/sums":      {},
-		"pkg/template":  {"pkg/provider", "pkg/sums"},
-		"pkg/artifact":  {"pkg/provider", "pkg/sums"},
-		"pkg/source":    {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/"},
-		"pkg/publish":   {"pkg/source", "pkg/template", "pkg/artifact", "pkg/provider", "pkg/sums", "internal/"},
-		"pkg/pull":      {"pkg/source", "pkg/artifact", "pkg/provider", "pkg/sums", "internal/"},
-		"pkg/cliconfig": {"pkg/template", "pkg/provider", "pkg/sums"},
-		"cmd/tofu-oci":  {"pkg/", "internal/"},
+		"pkg/provider":     {},
+		"pkg/sums":         {},
+		"pkg/template":     {"pkg/provider", "pkg/sums"},
+		"pkg/artifact":     {"pkg/provider", "pkg/sums"},
+		"pkg/source":       {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/"},
+		"pkg/publish":      {"pkg/source", "pkg/template", "pkg/artifact", "pkg/provider", "pkg/sums", "internal/"},
+		"pkg/pull":         {"pkg/source", "pkg/artifact", "pkg/provider", "pkg/sums", "internal/"},
+		"pkg/cliconfig":    {"pkg/template", "pkg/provider", "pkg/sums"},
+		"pkg/installation": {"pkg/source", "pkg/template", "pkg/cliconfig", "pkg/artifact", "pkg/provider", "pkg/sums"},
+		"cmd/tofu-oci":     {"pkg/", "internal/"},
 	}
 	for _, p := range goList(t) {
 		name := strings.TrimPrefix(p.ImportPath, module)

@@ -20,8 +20,7 @@ type Options struct {
 	// org.opencontainers.image.source on the index and on each manifest: GHCR
 	// links packages to repositories by it. Empty: left out.
 	SourceURL string
-	// Annotations are added to the index. Those that the format defines itself
-	// win.
+	// Annotations are added to the index, but for those that are [Reserved].
 	Annotations map[string]string
 }
 
@@ -158,6 +157,7 @@ func targetDescriptor(p provider.Package, manifest ocispec.Descriptor) ocispec.D
 func indexAnnotations(r provider.Release, o Options) map[string]string {
 	annotations := map[string]string{}
 	maps.Copy(annotations, o.Annotations)
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return Reserved(key) })
 	annotations[ocispec.AnnotationVersion] = r.Version.String()
 	annotations[AnnotationProvider] = r.Address.ASCII()
 	if o.SourceURL != "" {

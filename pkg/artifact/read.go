@@ -109,6 +109,9 @@ func ParseIndex(data []byte) (Index, error) {
 			index.Targets = append(index.Targets, t)
 		}
 	}
+	if len(index.Targets) > maxTargets {
+		return Index{}, formatError("has manifests for %d platforms, more than the %d that can be real", len(index.Targets), maxTargets)
+	}
 	if len(index.Targets) == 0 {
 		return Index{}, formatError("is an index without any manifest of artifact type %s for a known platform", TypeTarget)
 	}
@@ -170,6 +173,9 @@ func ParseManifest(data []byte) (Manifest, error) {
 	}
 	m := Manifest{Annotations: doc.Annotations}
 	zips, sumsLayers := 0, 0
+	if len(doc.Layers) > maxLayers {
+		return Manifest{}, formatError("has a manifest of %d layers, more than the %d that are read", len(doc.Layers), maxLayers)
+	}
 	for _, layer := range doc.Layers {
 		title := layer.Annotations[ocispec.AnnotationTitle]
 		if provider.CheckFilename(title) != nil {
@@ -215,7 +221,7 @@ func checkManifest(m Manifest, zips, sumsLayers int) error {
 	case sumsLayers > 1:
 		return formatError("has a manifest with %d layers of type %s", sumsLayers, MediaTypeSums)
 	}
-	if err := checkDescriptor(m.Zip, -1); err != nil {
+	if err := checkDescriptor(m.Zip, MaxZipSize); err != nil {
 		return formatError("has a zip layer that cannot be read: %v", err)
 	}
 	return nil

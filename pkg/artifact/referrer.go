@@ -69,12 +69,12 @@ func ParseReferrers(data []byte) ([]ocispec.Descriptor, error) {
 	return doc.Manifests, nil
 }
 
-// AddReferrer makes the list with one more entry.
-func AddReferrer(list []ocispec.Descriptor, entry ocispec.Descriptor) (Blob, error) {
+// AddReferrer makes the list with more entries.
+func AddReferrer(list []ocispec.Descriptor, entries ...ocispec.Descriptor) (Blob, error) {
 	return marshal(ocispec.Index{
 		Versioned: specs.Versioned{SchemaVersion: 2},
 		MediaType: ocispec.MediaTypeImageIndex,
-		Manifests: append(append([]ocispec.Descriptor{}, list...), entry),
+		Manifests: append(append([]ocispec.Descriptor{}, list...), entries...),
 	}, ocispec.MediaTypeImageIndex, "")
 }
 

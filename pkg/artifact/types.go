@@ -6,6 +6,12 @@
 // docs/format.md describes the format for readers in other languages.
 package artifact
 
+import (
+	"strings"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
 // Artifact types, from OpenTofu's OCI registries documentation.
 const (
 	// TypeProvider marks the index of a provider release.
@@ -39,9 +45,22 @@ const (
 	AnnotationProtocols = annotationPrefix + "protocols"
 )
 
+// Reserved tells whether the format defines an annotation of the index itself.
+// The source is not among them: Options.SourceURL wins over it, and annotates
+// the manifests too.
+func Reserved(key string) bool {
+	return key == ocispec.AnnotationVersion || strings.HasPrefix(key, annotationPrefix)
+}
+
 const (
 	// MaxManifestSize bounds indexes and manifests, in bytes, as OpenTofu does.
 	MaxManifestSize = 4 << 20
+	// MaxZipSize bounds a zip, in bytes. The largest providers are under 300 MiB.
+	MaxZipSize = 4 << 30
+	// maxTargets bounds the platforms of an index; Go knows some fifty.
+	maxTargets = 256
+	// maxLayers bounds the layers of a manifest.
+	maxLayers = 64
 	// MaxAttachmentSize bounds each document beside a zip, in bytes. The
 	// largest SHA256SUMS and key rings seen are a few kilobytes; SBOMs reach a
 	// few megabytes.

@@ -1,10 +1,12 @@
 package cliconfig_test
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 type services = map[svchost.Hostname]map[string]string
@@ -54,6 +57,8 @@ func TestParse(t *testing.T) {
 			`{"host":[{"a.example":{"services":{"providers.v1":"u"}}},{"b.example":{"services":{"providers.v1":"v"}}}]}`,
 			services{"a.example": {"providers.v1": "u"}, "b.example": {"providers.v1": "v"}},
 		},
+		{"JSON with a key that HCL 1 panics at", `{"\ud83d\ude00":{"a":"b"}}`, services{}},
+		{"JSON with null members", `{"host":null,"credentials":{"a.example":null}}`, services{}},
 		{"JSON with a block in a list", `{"host":{"a.example":[{"services":{"providers.v1":"u"}}]}}`, services{"a.example": {"providers.v1": "u"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -83,17 +88,16 @@ func TestParseSaysWhereTheProblemIs(t *testing.T) {
 		{"bytes that are no text", "host \"a\xff\" {}", 1, 8, "illegal UTF-8 encoding"},
 		{"JSON that is none", "{\n\"a\": 0,x}", 2, 8, "invalid character 'x'"},
 		{"JSON that ends too early", "{\"host\":", 1, 8, "unexpected end of JSON input"},
-		{"no label", "\nhost {}", 2, 6, "a host block must have one label"},
-		{"two labels", "\n\nhost \"a.example\" \"b.example\" {}", 3, 6, "a host block must have one label"},
-		{"no block", "host = \"a.example\"", 1, 8, "a host block must have one label"},
+		{"no label", "\nhost {}", 2, 6, "host must have one label"},
+		{"two labels", "\n\nhost \"a.example\" \"b.example\" {}", 3, 6, "host must have one label"},
+		{"no block", "host = \"a.example\"", 1, 8, "host must be a block without an equals sign"},
 		{"the same host twice", "host \"a.example\" {}\nhost \"a.example\" {}", 2, 6, "a second host block for a.example"},
 		{"a host in two forms", "host \"A.example\" {}\nhost \"a.example:443\" {}", 2, 6, "a second host block for a.example"},
 		{"a URL for a host", "\nhost \"https://a.example\" {}", 2, 6, `"https://a.example" is not a host name: need just a hostname`},
 		{"an underscore", "host \"a_b\" {}", 1, 6, `"a_b" is not a host name`},
-		{"services that are text", "host \"a.example\" {\n  services = \"x\"\n}", 2, 14, "services: not an object type"},
-		{"a bad host in JSON", `{"host":{"a_b":{"services":{}}}}`, 0, 0, `"a_b" is not a host name`},
-		{"JSON at which the parser panics", `{"\ud83d\ude00":{"a":"b"}}`, 0, 0, "the parser breaks down"},
-		{"text for a host in JSON", `{"host":"a.example"}`, 0, 0, "root.host: not an object type"},
+		{"services that are text", "host \"a.example\" {\n  services = \"x\"\n}", 2, 14, "services must be an object"},
+		{"a bad host in JSON", `{"host":{"a_b":{"services":{}}}}`, 1, 10, `"a_b" is not a host name`},
+		{"text for a host in JSON", `{"host":"a.example"}`, 1, 9, "host must be an object or a list of objects"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -114,7 +118,7 @@ func TestParseSaysWhereTheProblemIs(t *testing.T) {
 
 func TestSyntaxErrorLeavesOutAPositionThatIsNotKnown(t *testing.T) {
 	t.Parallel()
-	e := cliconfig.SyntaxError{File: "tofurc", Line: 2, Column: 7, Problem: "is odd"}
+	e := cliconfig.SyntaxError{Position: cliconfig.Position{File: "tofurc", Line: 2, Column: 7}, Problem: "is odd"}
 	if got := e.Error(); got != "tofurc:2:7: is odd" {
 		t.Errorf("got %q", got)
 	}
@@ -165,14 +169,39 @@ func FuzzParse(f *testing.F) {
 		config, err := cliconfig.Parse("tofurc", data)
 		if err != nil {
 			var e *cliconfig.SyntaxError
-			if !errors.As(err, &e) || config.Services != nil {
-				t.Fatalf("got %v, %v", config, err)
+			if !errors.As(err, &e) || e.File != "tofurc" || e.Line > bytes.Count(data, []byte("\n"))+1 {
+				t.Fatalf("got %v", err)
+			}
+			if !reflect.DeepEqual(config, cliconfig.Config{}) {
+				t.Fatalf("a configuration beside the error: %v", config)
 			}
 			return
 		}
 		for host := range config.Services {
 			if again, err := svchost.ForComparison(host.ForDisplay()); err != nil || again != host {
 				t.Fatalf("%q is no host: %v", host, err)
+			}
+		}
+		for _, login := range config.Logins {
+			if login.Registry == "" || login.Form == "" {
+				t.Fatalf("a login for nothing, or none: %v", login)
+			}
+		}
+		if config.Installation == nil {
+			return
+		}
+		a, err := provider.ParseAddress("registry.example.com/acme/thing")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range config.Installation.Methods {
+			m.Match(a)
+			complete := map[cliconfig.Kind]bool{
+				cliconfig.Direct: true, cliconfig.FilesystemMirror: m.Path != "", cliconfig.NetworkMirror: strings.HasPrefix(m.URL, "https:"),
+				cliconfig.OCIMirror: m.Template.String() != "" && !m.Template.IsLayout(),
+			}
+			if !complete[m.Kind] || m.Position.Line == 0 {
+				t.Fatalf("a method that is not complete: %v", m)
 			}
 		}
 	})

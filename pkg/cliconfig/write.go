@@ -34,6 +34,12 @@ func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, erro
 		}
 		names = append(names, quote(p.String()))
 	}
+	if missing, _ := uncovered(t, patterns); len(missing) > 0 {
+		return "", fmt.Errorf("the template %s has no ${%s}, in which the patterns differ: use it, or write a block for each", t, missing[0])
+	}
+	if err := checkExample(t); err != nil {
+		return "", fmt.Errorf("OpenTofu would not take the template: %w", err)
+	}
 	list := strings.Join(names, ", ")
 	return fmt.Sprintf(`provider_installation {
   oci_mirror {

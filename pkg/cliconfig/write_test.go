@@ -55,8 +55,8 @@ func TestMirrorBlock(t *testing.T) {
 			"ghcr.io/acme/${hostname}/${namespace}/${type}", []string{"*/*/*"},
 		},
 		{
-			"patterns", "localhost:5000/{namespace}-{type}", []string{"HashiCorp/*", "bücher.example/a/b"},
-			"localhost:5000/${namespace}-${type}", []string{"registry.opentofu.org/hashicorp/*", "bücher.example/a/b"},
+			"patterns", "localhost:5000/{hostname}/{namespace}-{type}", []string{"HashiCorp/*", "bücher.example/a/b"},
+			"localhost:5000/${hostname}/${namespace}-${type}", []string{"registry.opentofu.org/hashicorp/*", "bücher.example/a/b"},
 		},
 		{
 			"no variables", "ghcr.io/acme/null", []string{"hashicorp/null"},
@@ -79,8 +79,8 @@ func TestMirrorBlock(t *testing.T) {
 			"ghcr.io/%{ if type == \"aws\"\n}x%{ endif }${namespace}/${type}", []string{"registry.opentofu.org/*/*"},
 		},
 		{
-			"escapes", `ghcr.io/$${a}/${namespace}/${type}\x`, nil,
-			`ghcr.io/$${a}/${namespace}/${type}\x`, []string{"registry.opentofu.org/*/*"},
+			"escapes", `ghcr.io/%{ if type == "$${a}\\" }x%{ endif }${namespace}/${type}`, nil,
+			`ghcr.io/%{ if type == "$${a}\\" }x%{ endif }${namespace}/${type}`, []string{"registry.opentofu.org/*/*"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -120,6 +120,9 @@ func TestMirrorBlockRefuses(t *testing.T) {
 		{"no type where it is open", "ghcr.io/{namespace}", []string{"hashicorp/*"}, "has no ${type}, which the pattern registry.opentofu.org/hashicorp/* leaves open"},
 		{"no namespace where it is open", "ghcr.io/{type}", []string{"*/*"}, "has no ${namespace}, which the pattern registry.opentofu.org/*/* leaves open"},
 		{"no host where it is open", "ghcr.io/{namespace}/{type}", []string{"*/*/*"}, "has no ${hostname}, which the pattern */*/* leaves open"},
+		{"several hosts", "ghcr.io/{namespace}/{type}", []string{"a.example/b/c", "d.example/b/c"}, "has no ${hostname}, in which the patterns differ"},
+		{"several types", "ghcr.io/x", []string{"a/b", "a/c"}, "has no ${type}, in which the patterns differ"},
+		{"what is never a repository", `ghcr.io/${namespace}/${type}\x`, nil, "OpenTofu would not take the template"},
 		{"one of several patterns", "ghcr.io/{type}", []string{"hashicorp/*", "*/*"}, "the pattern registry.opentofu.org/*/* leaves open"},
 		{"more braces in quotes than HCL 1 can count", `ghcr.io/${namespace}/${type == "{" ? "x" : type}`, nil, "its braces must balance"},
 	} {

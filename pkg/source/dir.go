@@ -10,6 +10,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -87,17 +88,25 @@ func (s *Dir) Release(ctx context.Context, a provider.Address, v provider.Versio
 		if err != nil {
 			return provider.Release{}, err
 		}
+		if p.H1, err = s.h1(ctx, p); err != nil {
+			return provider.Release{}, err
+		}
 		r.Packages = append(r.Packages, p)
 	}
-	// 2. What is about all of them.
+	// 2. What is about all of them, and no zip without its line.
+	err = s.addShared(&r, found)
+	return r, err
+}
+
+// addShared adds what is about all packages, and holds them against it.
+func (s *Dir) addShared(r *provider.Release, found *dirRelease) (err error) {
 	if r.Protocols, err = found.protocols(); err != nil {
-		return provider.Release{}, err
+		return err
 	}
-	if r.Attachments, err = found.evidence(r); err != nil {
-		return provider.Release{}, err
+	if r.Attachments, err = found.evidence(*r); err != nil {
+		return err
 	}
-	// 3. No zip without its line.
-	return r, checkAgainstSums(r)
+	return checkAgainstSums(*r)
 }
 
 // Referrers reads the SBOMs and provenance that cover all platforms.
@@ -147,39 +156,45 @@ func (s *Dir) release(ctx context.Context, a provider.Address, v provider.Versio
 	return r, nil
 }
 
-// describe reads one zip and what belongs to it alone.
+// describe reads one zip and what belongs to it alone, but for the h1.
 func (s *Dir) describe(ctx context.Context, a provider.Address, v provider.Version, platform provider.Platform, f dirPackage) (provider.Package, error) {
 	m, err := s.measure(ctx, f.zip)
 	if err != nil {
 		return provider.Package{}, err
 	}
-	zip, err := os.Open(f.zip.path)
-	if err != nil {
-		return provider.Package{}, err
-	}
-	defer func() { _ = zip.Close() }()
-	h1, err := sums.H1Zip(ctx, zip, m.size)
-	if err != nil {
-		return provider.Package{}, fmt.Errorf("reading %s: %w", f.zip.path, err)
-	}
 	p := provider.Package{
 		Address: a, Version: v, Platform: platform, Filename: f.zip.name,
-		Digest: m.digest, Size: m.size, H1: h1, Locator: dirLocator(f.zip.path),
+		Digest: m.digest, Size: m.size, Locator: dirLocator(f.zip.path),
 	}
 	p.Attachments, err = readAttachments(f.evidence)
 	return p, err
 }
 
+// h1 inflates a zip.
+func (s *Dir) h1(ctx context.Context, p provider.Package) (string, error) {
+	path, _ := s.Path(p)
+	zip, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = zip.Close() }()
+	h1, err := sums.H1Zip(ctx, zip, p.Size)
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", path, err)
+	}
+	return h1, nil
+}
+
 // measure reads a zip once, for its digest and size.
 func (s *Dir) measure(ctx context.Context, f dirFile) (measure, error) {
-	return s.measured.get(ctx, f.path, func(context.Context) (measure, error) {
+	return s.measured.get(ctx, f.path, func(ctx context.Context) (measure, error) {
 		zip, err := os.Open(f.path)
 		if err != nil {
 			return measure{}, err
 		}
 		defer func() { _ = zip.Close() }()
 		digester := digest.SHA256.Digester()
-		n, err := io.Copy(digester.Hash(), zip)
+		n, err := io.Copy(digester.Hash(), ctxio.Reader(ctx, zip))
 		return measure{digester.Digest(), n}, err
 	})
 }

@@ -25,8 +25,8 @@ func (e *PackageError) Error() string {
 
 // Check looks into the zips of a version: they open and unpack safely, and hold
 // an executable that OpenTofu would find, for the platform that the name says.
-// All problems of all packages come at once, each package's as *[PackageError];
-// warnings are sentences that start with the zip's path.
+// What lies beside them can be read, and SHA256SUMS lists each zip as it is. All
+// problems come at once, those of each zip's content as *[PackageError]; warnings are sentences that start with the zip's path.
 func (s *Dir) Check(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (warnings []string, err error) {
 	r, err := s.release(ctx, a, v)
 	if err != nil {
@@ -50,7 +50,24 @@ func (s *Dir) Check(ctx context.Context, a provider.Address, v provider.Version,
 			problems = append(problems, err)
 		}
 	}
+	problems = append(problems, s.checkEvidence(ctx, a, v, platforms))
 	return warnings, errors.Join(problems...)
+}
+
+// checkEvidence reads what lies beside the zips, and holds them against it.
+func (s *Dir) checkEvidence(ctx context.Context, a provider.Address, v provider.Version, platforms []provider.Platform) error {
+	found := s.releases[v]
+	release := provider.Release{Address: a, Version: v}
+	var problems []error
+	for _, platform := range platforms {
+		p, err := s.describe(ctx, a, v, platform, found.packages[platform])
+		problems = append(problems, err)
+		if p.Digest != "" {
+			release.Packages = append(release.Packages, p)
+		}
+	}
+	_, err := readAttachments(found.referrers)
+	return errors.Join(append(problems, s.addShared(&release, found), err)...)
 }
 
 func checkZip(path, typ string, p provider.Platform) (packagecheck.Report, error) {

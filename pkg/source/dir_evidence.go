@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,9 +20,9 @@ import (
 // signatureEndings are those that gpg and goreleaser give detached signatures.
 var signatureEndings = []string{".sig", ".gpg", ".asc"}
 
-// documentEndings are those of SBOMs and provenance, as the OCI registries RFC
-// and goreleaser name them.
-var documentEndings = []string{".spdx.json", ".intoto.jsonl", ".sbom.json"}
+// documentEndings are those of SBOMs and provenance, as the OCI registries RFC,
+// goreleaser and CycloneDX name them.
+var documentEndings = []string{".spdx.json", ".intoto.jsonl", ".sbom.json", ".cdx.json"}
 
 // addEvidence takes a file that is named like evidence of a release that zips
 // were found of; belongs tells whether it is.
@@ -50,7 +51,7 @@ func (r *dirRelease) add(a provider.Address, v provider.Version, f dirFile) bool
 	listing, stem := provider.SumsName(a, v), fmt.Sprintf("terraform-provider-%s_%s", a.Type, v)
 	switch {
 	case f.name == listing:
-		r.sums = f
+		r.sums = append(r.sums, f)
 		return true
 	case f.name == stem+"_manifest.json":
 		r.manifest = f
@@ -82,13 +83,13 @@ func endsIn(name, stem string, endings []string) bool {
 // evidence gives SHA256SUMS and its signatures. Without a file, the sums are
 // made of the zips.
 func (r *dirRelease) evidence(of provider.Release) ([]provider.Attachment, error) {
-	if r.sums.path == "" {
+	if len(r.sums) == 0 {
 		if len(r.signatures) > 0 {
 			return nil, fmt.Errorf("%s is there without the %s that it signs", r.signatures[0].path, provider.SumsName(of.Address, of.Version))
 		}
 		return []provider.Attachment{GeneratedSums(of)}, nil
 	}
-	return readAttachments(append([]dirFile{r.sums}, r.signatures...))
+	return readAttachments(slices.Concat(r.sums, r.signatures))
 }
 
 // GeneratedSums makes the SHA256SUMS of a release whose publisher made none.
@@ -124,14 +125,19 @@ func (r *dirRelease) protocols() ([]string, error) {
 	return cleanProtocols(manifest.Metadata.Protocols), nil
 }
 
-// readAttachments reads whole documents, sorted by name.
+// readAttachments reads whole documents, sorted by name. Of several directories
+// each may have one, if all are the same.
 func readAttachments(files []dirFile) ([]provider.Attachment, error) {
-	byName := map[string]provider.Attachment{}
+	byName, paths := map[string]provider.Attachment{}, map[string]string{}
 	for _, f := range files {
 		data, err := readFile(f)
 		if err != nil {
 			return nil, err
 		}
+		if other, twice := byName[f.name]; twice && !bytes.Equal(other.Bytes, data) {
+			return nil, fmt.Errorf("%s and %s differ, and only one of them can be published", paths[f.name], f.path)
+		}
+		paths[f.name] = f.path
 		mediaType, err := mediaTypeOf(f, data)
 		if err != nil {
 			return nil, err

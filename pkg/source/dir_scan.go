@@ -19,10 +19,10 @@ type dirFile struct {
 // dirRelease is what was found of one version.
 type dirRelease struct {
 	packages map[provider.Platform]dirPackage
-	// sums and manifest have an empty path when there are none.
-	sums, manifest dirFile
-	signatures     []dirFile
-	referrers      []dirFile
+	// manifest has an empty path when there is none.
+	manifest dirFile
+	// sums, signatures and referrers may lie in several directories.
+	sums, signatures, referrers []dirFile
 }
 
 // dirPackage is a zip and what belongs to it alone.

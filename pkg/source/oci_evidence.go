@@ -22,6 +22,9 @@ import (
 // keys), in bytes. They are a few kilobytes; all of them are held in memory.
 const maxShared = 4 << 20
 
+// maxSharedTotal bounds all of them together.
+const maxSharedTotal = 16 << 20
+
 // evidence fetches the documents about a release, each once, though every
 // manifest names the same. Documents about one package, which may be large, are
 // left where they are: see [OCI.Load].
@@ -35,6 +38,7 @@ type evidence struct {
 // fetch reads the shared attachments of the manifests.
 func (e *evidence) fetch(ctx context.Context, manifests []artifact.Manifest) error {
 	var wanted []ocispec.Descriptor
+	var total int64
 	for _, m := range manifests {
 		for _, d := range m.Attachments {
 			if _, seen := e.known[d.Digest]; seen || !artifact.Shared(d.MediaType, e.name(d)) {
@@ -42,6 +46,9 @@ func (e *evidence) fetch(ctx context.Context, manifests []artifact.Manifest) err
 			}
 			if d.Size > maxShared {
 				return fmt.Errorf("%s has %d bytes, which is no reasonable size", e.name(d), d.Size)
+			}
+			if total += d.Size; total > maxSharedTotal {
+				return fmt.Errorf("the documents about the release have more than %d bytes together", maxSharedTotal)
 			}
 			e.known[d.Digest] = nil
 			wanted = append(wanted, d)

@@ -9,13 +9,14 @@ import (
 	"net/url"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // MaxPackageSize bounds a zip, in bytes. The largest providers have a few
 // hundred million.
-const MaxPackageSize = 4 << 30
+const MaxPackageSize = artifact.MaxZipSize
 
 // Open starts the download of a zip. An answer of another size than p has is a
 // *[sums.SizeError] before anything is read. The request is repeated while no

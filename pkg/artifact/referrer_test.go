@@ -1,0 +1,239 @@
+package artifact_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// rocketSBOM covers all platforms of the golden release.
+var rocketSBOM = provider.Attachment{
+	Name: "terraform-provider-rocket.spdx.json", MediaType: artifact.MediaTypeSPDX, Bytes: []byte(`{"spdxVersion":"SPDX-2.3"}`),
+}
+
+func packReferrer(t *testing.T, a provider.Attachment, subject ocispec.Descriptor) artifact.Referrer {
+	t.Helper()
+	r, err := artifact.PackReferrer(a, subject)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestPackReferrerGolden(t *testing.T) {
+	t.Parallel()
+	index := pack(t, rocket(t)).Index.Descriptor
+	r := packReferrer(t, rocketSBOM, index)
+	golden(t, "referrer.json", r.Manifest.Bytes)
+	list, err := artifact.AddReferrer(nil, r.Entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "referrers.json", list.Bytes)
+	if got, want := artifact.ReferrersTag(index.Digest), "sha256-"+index.Digest.Encoded(); got != want {
+		t.Errorf("the tag is %s, not %s", got, want)
+	}
+}
+
+// TestPackReferrerIsReadBack by what a repository keeps: the bytes.
+func TestPackReferrerIsReadBack(t *testing.T) {
+	t.Parallel()
+	index := pack(t, rocket(t)).Index.Descriptor
+	r := packReferrer(t, rocketSBOM, index)
+	layer, err := artifact.ParseReferrer(r.Manifest.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []byte
+	for _, b := range r.Blobs {
+		if b.Descriptor.Digest != digest.FromBytes(b.Bytes) || b.Descriptor.Size != int64(len(b.Bytes)) {
+			t.Errorf("a blob is not what its descriptor says: %v", b.Descriptor)
+		}
+		if b.Descriptor.Digest == layer.Digest {
+			found = b.Bytes
+		}
+	}
+	if string(found) != string(rocketSBOM.Bytes) {
+		t.Errorf("the layer is %q", found)
+	}
+	var manifest ocispec.Manifest
+	if err := json.Unmarshal(r.Manifest.Bytes, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	want := &ocispec.Descriptor{MediaType: ocispec.MediaTypeImageIndex, Digest: index.Digest, Size: index.Size}
+	if diff := cmp.Diff(want, manifest.Subject); diff != "" {
+		t.Errorf("subject (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(r, packReferrer(t, rocketSBOM, index)); diff != "" {
+		t.Errorf("equal input gives other bytes:\n%s", diff)
+	}
+}
+
+func TestPackReferrerRefuses(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "../sbom.json", ".hidden", "a b"} {
+		if _, err := artifact.PackReferrer(provider.Attachment{Name: name, MediaType: artifact.MediaTypeSPDX}, ocispec.Descriptor{}); err == nil {
+			t.Errorf("the name %q was taken", name)
+		}
+	}
+}
+
+func TestAddReferrerKeepsTheOthers(t *testing.T) {
+	t.Parallel()
+	entry := func(text string) ocispec.Descriptor {
+		return ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: digest.FromString(text), Size: 1, Annotations: map[string]string{"k": text}}
+	}
+	first := []ocispec.Descriptor{entry("a")}
+	list, err := artifact.AddReferrer(first, entry("b"), entry("c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := artifact.ParseReferrers(list.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]ocispec.Descriptor{entry("a"), entry("b"), entry("c")}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(first) != 1 || list.Descriptor.Digest != digest.FromBytes(list.Bytes) {
+		t.Error("the argument changed, or the descriptor is of something else")
+	}
+}
+
+func TestParseReferrersRefuses(t *testing.T) {
+	t.Parallel()
+	packed := pack(t, rocket(t))
+	for name, test := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"the subject itself": {packed.Index.Bytes, `is an index of artifact type "application/vnd.opentofu.provider" where a list of referrers must be`},
+		"a manifest":         {packed.Manifests[0].Bytes, "is an image manifest of artifact type"},
+		"text":               {[]byte("text"), "is not valid JSON"},
+		"too large":          {[]byte(strings.Repeat(" ", artifact.MaxManifestSize+1)), "more than the 4194304 that OpenTofu reads"},
+	} {
+		_, err := artifact.ParseReferrers(test.data)
+		if _, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestParseReferrerRefuses(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ data, want string }{
+		"text":      {"text", "has a referrer that is not valid JSON"},
+		"no layer":  {`{"layers":[]}`, "has a referrer without a layer"},
+		"no digest": {`{"layers":[{"size":1}]}`, "has a referrer that cannot be read: the digest"},
+		"huge":      {`{"layers":[{"digest":"` + digest.FromString("").String() + `","size":99999999999}]}`, "a size of 99999999999 bytes"},
+	} {
+		_, err := artifact.ParseReferrer([]byte(test.data))
+		if _, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSBOMType(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ document, want, problem string }{
+		{`{"spdxVersion":"SPDX-2.3"}`, artifact.MediaTypeSPDX, ""},
+		{`{"@context":"https://spdx.org/rdf/3.0.1/spdx-context.jsonld","@graph":[]}`, artifact.MediaTypeSPDX, ""},
+		{`{"bomFormat":"CycloneDX","specVersion":"1.6"}`, artifact.MediaTypeCycloneDX, ""},
+		{`{"@context":"https://schema.org","@type":"Person"}`, "", "x is neither an SPDX nor a CycloneDX document"},
+		{`{"@context":["https://spdx.org/"]}`, "", "x is neither an SPDX nor a CycloneDX document"},
+		{`{}`, "", "x is neither an SPDX nor a CycloneDX document"},
+		{`null`, "", "x is neither an SPDX nor a CycloneDX document"},
+		{`[]`, "", "x is no JSON document"},
+		{`<xml/>`, "", "x is no JSON document"},
+		{``, "", "x is no JSON document"},
+	} {
+		got, err := artifact.SBOMType("x", []byte(test.document))
+		if got != test.want || (err == nil) != (test.problem == "") || err != nil && !strings.Contains(err.Error(), test.problem) {
+			t.Errorf("%s: %q, %v", test.document, got, err)
+		}
+	}
+}
+
+// TestAnnotations: a user's are added, the format's own win.
+func TestAnnotations(t *testing.T) {
+	t.Parallel()
+	r := rocket(t)
+	r.Protocols = nil
+	packed, err := artifact.Pack(r, artifact.Options{SourceURL: sourceURL, Annotations: map[string]string{
+		"com.example.team": "rockets", ocispec.AnnotationVersion: "9", ocispec.AnnotationSource: "elsewhere",
+		artifact.AnnotationProvider: "someone/else", artifact.AnnotationProtocols: "99", artifact.AnnotationZH: "zh:",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := artifact.ParseIndex(packed.Index.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{
+		"com.example.team": "rockets", ocispec.AnnotationVersion: r.Version.String(), ocispec.AnnotationSource: sourceURL,
+		artifact.AnnotationProvider: r.Address.ASCII(),
+	}, index.Annotations); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestPackAttachmentsWithoutBytes: what is in the repository already is named
+// and not pushed.
+func TestPackAttachmentsWithoutBytes(t *testing.T) {
+	t.Parallel()
+	r := rocket(t)
+	want := pack(t, r)
+	sbom := r.Packages[1].Attachments[1]
+	there := digest.FromBytes(sbom.Bytes)
+	r.Packages[1].Attachments[1] = provider.Attachment{Name: sbom.Name, MediaType: sbom.MediaType, Digest: there, Size: sbom.Length()}
+	got := pack(t, r)
+	if diff := cmp.Diff(want.Index, got.Index); diff != "" {
+		t.Errorf("another index:\n%s", diff)
+	}
+	for _, b := range got.Blobs {
+		if b.Descriptor.Digest == there {
+			t.Error("what has no bytes is to be pushed")
+		}
+	}
+	if len(got.Blobs) != len(want.Blobs)-1 {
+		t.Errorf("%d blobs, not %d", len(got.Blobs), len(want.Blobs)-1)
+	}
+	r.Packages[1].Attachments[1].Size = artifact.MaxAttachmentSize + 1
+	if _, err := artifact.Pack(r, artifact.Options{}); err == nil || !strings.Contains(err.Error(), "sbom.spdx.json has more than 33554432 bytes") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestPackCycloneDX: an SBOM of either format stands in the same place.
+func TestPackCycloneDX(t *testing.T) {
+	t.Parallel()
+	r := rocket(t)
+	r.Packages[1].Attachments = append(r.Packages[1].Attachments, provider.Attachment{
+		Name: "sbom.cdx.json", MediaType: artifact.MediaTypeCycloneDX, Bytes: []byte(`{"bomFormat":"CycloneDX"}`),
+	})
+	m, err := artifact.ParseManifest(pack(t, r).Manifests[1].Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []string
+	for _, d := range m.Attachments {
+		types = append(types, d.MediaType)
+	}
+	want := []string{
+		artifact.MediaTypeSignature, artifact.MediaTypeSPDX, artifact.MediaTypeCycloneDX, artifact.MediaTypeInToto,
+		artifact.MediaTypeSums, artifact.MediaTypeSignature, artifact.MediaTypeKeys,
+	}
+	if diff := cmp.Diff(want, types); diff != "" {
+		t.Errorf("layers (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,76 @@
+package cliconfig
+
+import (
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// template reads the repository template of an oci_mirror block, and checks it
+// as OpenTofu does: before any provider is looked up.
+func (r *reader) template(b block, value node, include []provider.Pattern) template.Template {
+	t, err := template.Parse(value.text)
+	switch {
+	case err != nil:
+		r.syntax(value, err)
+		return t
+	case t.IsLayout():
+		r.fail(value.at, "an oci_mirror is in a registry; OpenTofu reads no image layouts such as %s", t)
+		return t
+	case t.HCL() != t.String():
+		r.fail(value.at, "variables are written ${…} in this file: %s", t.HCL())
+		return t
+	}
+	missing, ambiguous := uncovered(t, include)
+	for _, part := range missing {
+		r.fail(b.at, "the template %s must use ${%s}, or include must name exactly one %s", t, part, part)
+	}
+	for _, part := range ambiguous {
+		r.note(b.at, "OpenTofu takes the template %s although it has no ${%s}, which a pattern of include leaves open: providers may get mixed up", t, part)
+	}
+	if err := checkExample(t); err != nil {
+		r.fail(value.at, "%v", err)
+	}
+	return t
+}
+
+// checkExample evaluates a template for OpenTofu's own example of an address, so
+// that the same templates pass.
+func checkExample(t template.Template) error {
+	example, err := provider.ParseAddress("example.com/example-namespace/example-type")
+	if err == nil {
+		_, err = t.Repository(example)
+	}
+	return err
+}
+
+// uncovered names the parts of addresses that a template does not use and would
+// have to, since include does not fix them to one value. OpenTofu doesn't see
+// those that are fixed by one pattern and open in another: they are ambiguous.
+func uncovered(t template.Template, include []provider.Pattern) (missing, ambiguous []string) {
+	usesHost, usesNamespace, usesType := t.Uses()
+	for i, part := range []struct {
+		name string
+		used bool
+	}{{"hostname", usesHost}, {"namespace", usesNamespace}, {"type", usesType}} {
+		if part.used {
+			continue
+		}
+		fixed, open := map[string]bool{}, false
+		for _, p := range include {
+			// The parts of a pattern stand between slashes.
+			if text := strings.Split(p.String(), "/")[i]; text != "*" {
+				fixed[text] = true
+			} else {
+				open = true
+			}
+		}
+		if len(fixed) != 1 {
+			missing = append(missing, part.name)
+		} else if open {
+			ambiguous = append(ambiguous, part.name)
+		}
+	}
+	return missing, ambiguous
+}

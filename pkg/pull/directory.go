@@ -1,0 +1,174 @@
+package pull
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// directorySource is a source some of whose packages are directories: unpacked,
+// without a zip, and known by their h1.
+type directorySource interface {
+	Directory(p provider.Package) (path string, ok bool)
+}
+
+// directorySink is a sink that can hold such packages.
+type directorySink interface {
+	PutDirectory(ctx context.Context, p provider.Package, from string) (path string, kept bool, err error)
+}
+
+// fetchDirectory brings a package into the sink that the source has as a
+// directory; done is false when it has none. A sink of zips can't take it: the
+// error is the source's own, which says so.
+func fetchDirectory(ctx context.Context, src provider.Source, sink Sink, p provider.Package) (r Result, done bool, err error) {
+	r.Package = p
+	directories, ok := src.(directorySource)
+	if !ok {
+		return r, false, nil
+	}
+	from, ok := directories.Directory(p)
+	if !ok {
+		return r, false, nil
+	}
+	unpacked, ok := sink.(directorySink)
+	if !ok {
+		body, _, err := src.Open(ctx, p)
+		if err == nil {
+			_ = body.Close()
+			err = fmt.Errorf("%s is unpacked in %s, and zips are wanted", p.Filename, from)
+		}
+		return r, true, err
+	}
+	r.Path, r.Kept, err = unpacked.PutDirectory(ctx, p, from)
+	return r, true, err
+}
+
+// PutDirectory stores a package that is unpacked already: a copy of the files
+// below from, when their h1 is the package's. As with Put, what is there and
+// right is kept, and what is there and differs is an *[ExistsError].
+func (s *UnpackedSink) PutDirectory(ctx context.Context, p provider.Package, from string) (path string, kept bool, err error) {
+	if p.H1 == "" {
+		return "", false, fmt.Errorf("%s is to be copied, and nothing says what is right: it has no h1", from)
+	}
+	path, err = s.path(p)
+	if err != nil {
+		return "", false, err
+	}
+	// 1. Unless it is there.
+	if kept, err = s.holds(path, p.H1); err != nil || kept {
+		return path, kept, err
+	}
+	// 2. A copy beside it, and only what was copied is judged.
+	parent := filepath.Dir(path)
+	atomicfile.Sweep(parent)
+	tmp, err := atomicfile.TempDir(parent)
+	if err != nil {
+		return path, false, err
+	}
+	defer func() { _ = os.RemoveAll(tmp) }() // what remains after a failure
+	if err := copyTree(ctx, tmp, from); err != nil {
+		return path, false, fmt.Errorf("copying %s: %w", from, err)
+	}
+	got, err := hashDirectory(tmp)
+	if err != nil {
+		return path, false, err
+	}
+	if got != p.H1 {
+		return path, false, &sums.MismatchError{Name: from, Got: got, Want: p.H1}
+	}
+	// 3. Its name, unless another process was faster.
+	err = atomicfile.CommitDir(tmp, path)
+	if errors.Is(err, fs.ErrExist) {
+		if kept, problem := s.holds(path, p.H1); problem != nil || kept {
+			return path, kept, problem
+		}
+	}
+	return path, false, err
+}
+
+// holds tells whether the directory at path has an h1. A free path holds
+// nothing, anything else in it is an *[ExistsError].
+func (s *UnpackedSink) holds(path, want string) (bool, error) {
+	got, err := hashDirectory(path)
+	if err != nil || got == "" {
+		return false, err
+	}
+	if got != want {
+		return false, otherContents(path, got, want)
+	}
+	return true, nil
+}
+
+// copyTree copies the files below a directory into an empty one, and brings them
+// to the disk. Like the zip of a package it may hold nothing but files and
+// directories; directories without files are left out, as no hash sees them.
+func copyTree(ctx context.Context, to, from string) error {
+	resolved, err := filepath.EvalSymlinks(from)
+	if err != nil {
+		return err
+	}
+	source, err := os.OpenRoot(resolved)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = source.Close() }()
+	target, err := os.OpenRoot(to)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = target.Close() }()
+	return fs.WalkDir(source.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if !entry.Type().IsRegular() {
+			return fmt.Errorf("%s is neither a file nor a directory", name)
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		return copyFile(ctx, target, source, name, info)
+	})
+}
+
+func copyFile(ctx context.Context, target, source *os.Root, name string, info fs.FileInfo) error {
+	local := filepath.FromSlash(name)
+	if err := target.MkdirAll(filepath.Dir(local), modeCopiedDirectory); err != nil {
+		return err
+	}
+	in, err := source.Open(local)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	mode := fs.FileMode(modeZip)
+	if info.Mode()&0o111 != 0 {
+		mode = modeCopiedExecutable
+	}
+	out, err := target.OpenFile(local, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = out.Close() }()
+	// A file that grows while it is copied has another hash in any case.
+	if _, err := io.Copy(out, ctxio.Reader(ctx, io.LimitReader(in, info.Size()))); err != nil {
+		return err
+	}
+	return errors.Join(out.Sync(), out.Close())
+}
+
+// The modes of copies, which the umask narrows.
+const (
+	modeCopiedDirectory  = 0o755
+	modeCopiedExecutable = 0o755
+)

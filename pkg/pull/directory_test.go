@@ -1,0 +1,235 @@
+package pull_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// unpackedMirror is a filesystem_mirror with one unpacked package, and a source
+// of it.
+type unpackedMirror struct {
+	dir     string // the package's
+	source  *source.Filesystem
+	pkg     provider.Package
+	address provider.Address
+}
+
+func newUnpackedMirror(t *testing.T) *unpackedMirror {
+	t.Helper()
+	a, err := provider.ParseAddress("registry.example.org/acme/thing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := provider.ParseVersion("1.2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	m := &unpackedMirror{dir: filepath.Join(root, "registry.example.org", "acme", "thing", "1.2.3", "haiku_riscv64"), address: a}
+	m.write(t, "terraform-provider-thing", "program", 0o755)
+	m.write(t, filepath.Join("doc", "README"), "text", 0o644)
+	m.source = source.NewFilesystem(root)
+	r, err := m.source.Release(t.Context(), a, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.pkg = r.Packages[0]
+	return m
+}
+
+func (m *unpackedMirror) write(t *testing.T, name, content string, mode os.FileMode) {
+	t.Helper()
+	path := filepath.Join(m.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFetchDirectoryIntoAnUnpackedSink(t *testing.T) {
+	t.Parallel()
+	m := newUnpackedMirror(t)
+	dir := t.TempDir()
+	sink, err := pull.NewUnpackedSink(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kept := range []bool{false, true} {
+		r, done, err := pull.FetchDirectory(t.Context(), m.source, sink, m.pkg)
+		if err != nil || !done || r.Kept != kept {
+			t.Fatalf("done %v, kept %v, %v", done, r.Kept, err)
+		}
+		if want := filepath.Join(dir, "registry.example.org", "acme", "thing", "1.2.3", "haiku_riscv64"); r.Path != want {
+			t.Errorf("it is in %s, want %s", r.Path, want)
+		}
+		if got, err := sums.H1Dir(r.Path); err != nil || got != m.pkg.H1 {
+			t.Errorf("the copy's h1 is %s, want %s: %v", got, m.pkg.H1, err)
+		}
+		info, err := os.Stat(filepath.Join(r.Path, "terraform-provider-thing"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		original, err := os.Stat(filepath.Join(m.dir, "terraform-provider-thing"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := info.Mode()&0o100, original.Mode()&0o100; got != want {
+			t.Errorf("the program's mode is %s, that of the original %s", info.Mode(), original.Mode())
+		}
+	}
+	noLitter(t, dir)
+}
+
+func noLitter(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		if strings.HasPrefix(filepath.Base(path), ".tofu-oci-") {
+			t.Errorf("%s is left", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFetchDirectoryIntoASinkOfZips(t *testing.T) {
+	t.Parallel()
+	m := newUnpackedMirror(t)
+	for _, layout := range []pull.Layout{pull.LayoutZip, pull.LayoutPacked} {
+		dir := filepath.Join(t.TempDir(), "mirror")
+		sink, err := pull.NewSink(layout, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, done, err := pull.FetchDirectory(t.Context(), m.source, sink, m.pkg)
+		var unpacked *source.UnpackedError
+		if !done || !errors.As(err, &unpacked) {
+			t.Errorf("%s: done %v, %v", layout, done, err)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: the directory was made", layout)
+		}
+	}
+}
+
+func TestFetchDirectoryLeavesZipsToOthers(t *testing.T) {
+	t.Parallel()
+	m := newUnpackedMirror(t)
+	sink, err := pull.NewUnpackedSink(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := m.pkg
+	foreign.Locator = nil
+	for name, src := range map[string]provider.Source{"a package of another source": m.source, "a source without directories": source.NewRegistry(source.RegistryOptions{})} {
+		if _, done, err := pull.FetchDirectory(t.Context(), src, sink, foreign); done || err != nil {
+			t.Errorf("%s: done %v, %v", name, done, err)
+		}
+	}
+}
+
+func TestPutDirectoryRefuses(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		change func(t *testing.T, m *unpackedMirror)
+		want   func(error) bool
+	}{
+		{"files that changed", func(t *testing.T, m *unpackedMirror) {
+			m.write(t, "terraform-provider-thing", "changed", 0o755)
+		}, isA[*sums.MismatchError]},
+		{"a file that came", func(t *testing.T, m *unpackedMirror) {
+			m.write(t, "extra", "", 0o644)
+		}, isA[*sums.MismatchError]},
+		{"a link", func(t *testing.T, m *unpackedMirror) {
+			if err := os.Symlink("terraform-provider-thing", filepath.Join(m.dir, "link")); err != nil {
+				t.Skipf("no symbolic links here: %v", err)
+			}
+		}, func(err error) bool {
+			return err != nil && strings.Contains(err.Error(), "link is neither a file nor a directory")
+		}},
+		{"no h1", func(_ *testing.T, m *unpackedMirror) { m.pkg.H1 = "" }, func(err error) bool {
+			return err != nil && strings.Contains(err.Error(), "it has no h1")
+		}},
+		{"a directory that is gone", func(t *testing.T, m *unpackedMirror) {
+			if err := os.RemoveAll(m.dir); err != nil {
+				t.Fatal(err)
+			}
+		}, func(err error) bool { return errors.Is(err, os.ErrNotExist) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m := newUnpackedMirror(t)
+			dir := t.TempDir()
+			sink, err := pull.NewUnpackedSink(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, "registry.example.org", "acme", "thing", "1.2.3", "haiku_riscv64")
+			test.change(t, m)
+			if _, _, err := sink.PutDirectory(t.Context(), m.pkg, m.dir); !test.want(err) {
+				t.Errorf("got %v", err)
+			}
+			if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("something is at %s", path)
+			}
+			noLitter(t, dir)
+		})
+	}
+}
+
+func isA[E error](err error) bool {
+	var e E
+	return errors.As(err, &e)
+}
+
+func TestPutDirectoryNeverOverwrites(t *testing.T) {
+	t.Parallel()
+	m := newUnpackedMirror(t)
+	dir := t.TempDir()
+	sink, err := pull.NewUnpackedSink(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := filepath.Join(dir, "registry.example.org", "acme", "thing", "1.2.3", "haiku_riscv64", "terraform-provider-thing")
+	if err := os.MkdirAll(filepath.Dir(there), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(there, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := sink.PutDirectory(t.Context(), m.pkg, m.dir); !isA[*pull.ExistsError](err) {
+		t.Errorf("got %v", err)
+	}
+	if got, err := os.ReadFile(there); err != nil || string(got) != "mine" {
+		t.Errorf("it holds %q now, %v", got, err)
+	}
+}
+
+func TestPutDirectoryIsCancelled(t *testing.T) {
+	t.Parallel()
+	m := newUnpackedMirror(t)
+	dir := t.TempDir()
+	sink, err := pull.NewUnpackedSink(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := sink.PutDirectory(ctx, m.pkg, m.dir); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	noLitter(t, dir)
+}
