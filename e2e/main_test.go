@@ -108,7 +108,7 @@ func command(tb testing.TB, program string, args ...string) *exec.Cmd {
 	tb.Helper()
 	home := tb.TempDir()
 	cmd := exec.CommandContext(tb.Context(), program, args...)
-	cmd.Env = append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "DOCKER_CONFIG="+home,
+	cmd.Env = append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "DOCKER_CONFIG="+home, "TF_CLI_CONFIG_FILE=",
 		"SSL_CERT_FILE="+world.caFile, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1")
 	return cmd
 }

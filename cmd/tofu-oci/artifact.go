@@ -4,8 +4,10 @@ import (
 	"os"
 	"strings"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -23,6 +25,14 @@ func artifactFlags() []cli.Flag {
 
 // artifactOptions reads all of them but the programs.
 func artifactOptions(c *cli.Context, o *publish.Options) error {
+	// A failed run must not leave the digests of an earlier one.
+	if file := c.String("digest-file"); file != "" {
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			if err := os.Remove(file); err != nil {
+				return err
+			}
+		}
+	}
 	o.SourceURL = c.String("source-url")
 	if o.SourceURL == "" {
 		o.SourceURL = sourceURLFromCI(os.Getenv)
@@ -31,6 +41,12 @@ func artifactOptions(c *cli.Context, o *publish.Options) error {
 		key, value, found := strings.Cut(text, "=")
 		if !found || key == "" {
 			return usagef("--annotation %s: must be KEY=VALUE", text)
+		}
+		switch {
+		case key == ocispec.AnnotationSource:
+			return usagef("--annotation %s: use --source-url, which annotates the manifests too", key)
+		case artifact.Reserved(key):
+			return usagef("--annotation %s: the format defines this one itself", key)
 		}
 		if o.Annotations == nil {
 			o.Annotations = map[string]string{}

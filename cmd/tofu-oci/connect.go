@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"os"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -22,7 +22,7 @@ import (
 // networkFlags are those of every command that may reach a registry.
 func networkFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "config", Usage: "OpenTofu CLI configuration `FILE` whose host blocks say where origin registries are"},
+		&cli.StringFlag{Name: "config", Usage: "OpenTofu CLI configuration `FILE` to read instead of those that OpenTofu reads"},
 		&cli.StringFlag{Name: "ca-file", Usage: "`FILE` of PEM certificates to trust beside the system's"},
 		&cli.StringSliceFlag{Name: "plain-http", Usage: "speak http to the OCI registry `HOST[:PORT]` (repeatable)"},
 		&cli.DurationFlag{Name: "timeout", Value: httpclient.DefaultTimeout, Usage: "give a connection up after `DURATION` of silence"},
@@ -49,10 +49,8 @@ func connect(c *cli.Context, out *output) (*connection, error) {
 	}
 	conn := &connection{}
 	var err error
-	if file := c.String("config"); file != "" {
-		if conn.config, err = cliconfig.Load(file); err != nil {
-			return nil, usagef("--config: %w", err)
-		}
+	if conn.config, err = configuration(c, out); err != nil {
+		return nil, err
 	}
 	conn.http, err = httpclient.New(httpclient.Options{
 		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + version, Retried: out.retried,
@@ -60,11 +58,14 @@ func connect(c *cli.Context, out *output) (*connection, error) {
 	if err != nil {
 		return nil, usagef("--ca-file: %w", err)
 	}
-	logins, err := ocirepo.DockerCredentials()
+	login, err := loginsOf(conn.config)
 	if err != nil {
-		return nil, fmt.Errorf("reading logins: %w", err)
+		return nil, err
 	}
-	conn.repos = ocirepo.Options{HTTP: conn.http, PlainHTTP: c.StringSlice("plain-http"), Credential: logins, Retrier: transfer.Retrier{Progress: out.progress()}}
+	conn.repos = ocirepo.Options{
+		HTTP: conn.http, PlainHTTP: c.StringSlice("plain-http"), Credential: login,
+		Retrier: transfer.Retrier{Progress: out.progress()},
+	}
 	return conn, nil
 }
 
@@ -76,7 +77,19 @@ func (conn *connection) origin() *source.Registry {
 			services[host] = url
 		}
 	}
-	return source.NewRegistry(source.RegistryOptions{HTTP: conn.http, Services: services, Token: source.TokenFromEnv(os.Environ())})
+	return source.NewRegistry(source.RegistryOptions{HTTP: conn.http, Services: services, Token: conn.config.Token(source.TokenFromEnv(os.Environ()))})
+}
+
+// installed is the source of releases as the CLI configuration says.
+func (conn *connection) installed() (*installation.Installation, error) {
+	i, err := installation.New(installation.Options{
+		Config: conn.config, PluginDirs: cliconfig.SystemEnvironment().PluginDirs(), Direct: conn.origin(),
+		OCI: func(t template.Template) provider.Source { return conn.mirrored(t) },
+	})
+	if err != nil {
+		return nil, &usage{err}
+	}
+	return i, nil
 }
 
 // mirrored is the source of releases in the repositories of a template.
@@ -92,4 +105,45 @@ func (conn *connection) repository(t template.Template, a provider.Address) (oci
 		return nil, err
 	}
 	return ocirepo.Open(ref, conn.repos)
+}
+
+// from is the source that --from names, or without it the CLI configuration.
+func (conn *connection) from(c *cli.Context) (provider.Source, error) {
+	if !c.IsSet("from") {
+		return conn.installed()
+	}
+	t, err := repositoryTemplate(c, "from")
+	if err != nil {
+		return nil, err
+	}
+	return conn.mirrored(t), nil
+}
+
+// targets finds the repository of each provider: by --to, or without it by the
+// first oci_mirror of the CLI configuration that is for the provider, which is
+// said.
+func (conn *connection) targets(c *cli.Context, out *output, as []provider.Address) (map[provider.Address]template.Reference, error) {
+	find := func(a provider.Address) (template.Reference, error) {
+		i, err := conn.installed()
+		if err != nil {
+			return template.Reference{}, err
+		}
+		ref, method, err := i.Target(a)
+		if err == nil {
+			out.note("%s goes to %s, by %s", a, ref, method)
+		}
+		return ref, err
+	}
+	if c.IsSet("to") {
+		t, err := repositoryTemplate(c, "to")
+		if err != nil {
+			return nil, err
+		}
+		find = t.Repository
+	}
+	refs, err := publish.Targets(as, find)
+	if err != nil {
+		return nil, usagef("finding the repository: %w", err)
+	}
+	return refs, nil
 }

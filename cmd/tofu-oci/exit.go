@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
@@ -45,7 +46,7 @@ func exitCode(err error) int {
 	case isA[*sums.MismatchError](err), isA[*sums.MissingError](err), isA[*sums.SyntaxError](err), isA[*sums.SizeError](err),
 		isA[*provider.IdentityError](err), isA[*publish.ConflictError](err), isA[*pull.ExistsError](err), isA[*source.PackageError](err):
 		return exitUnverified
-	case isA[*usage](err), isA[*template.ReferenceError](err):
+	case isA[*usage](err), isA[*template.ReferenceError](err), isA[*installation.NotSupportedError](err), isA[*source.UnpackedError](err):
 		return exitUsage
 	case errors.Is(err, provider.ErrDenied):
 		return exitDenied

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -11,7 +12,10 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
+	"github.com/tofu-oci/tofu-oci/internal/referrers"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
@@ -29,10 +33,21 @@ func explain(err error) string {
 			text.WriteString("  " + line)
 		}
 	}
+	if e, ok := errors.AsType[*installation.NoMirrorError](err); ok {
+		fmt.Fprintf(&text, "name the repository with --to, or write into the CLI configuration%s:\n%s", placeOf(e.Position), e.Block)
+	}
 	if h := hint(err); h != "" {
 		fmt.Fprintf(&text, "hint: %s\n", h)
 	}
-	return text.String()
+	return printable(text.String())
+}
+
+// placeOf says where a provider_installation block is already.
+func placeOf(p cliconfig.Position) string {
+	if p == (cliconfig.Position{}) {
+		return ""
+	}
+	return fmt.Sprintf(" (the oci_mirror belongs into the block at %s)", p)
 }
 
 // hint is the one table of what to do about an error. The first that fits
@@ -51,13 +66,16 @@ var hints = []struct {
 	text string
 }{
 	{is[*publish.ConflictError], "a published version should never change; compare both sides with tofu-oci list, and use --force only if the repository's content is the wrong one"},
+	{is[*source.PackageError], "build the packages so that OpenTofu can install and start them; --skip-checks publishes them as they are"},
+	{is[*source.UnpackedError], "pull it with --layout unpacked"},
+	{is[*installation.NotSupportedError], "name another place with --from"},
 	{is[*pull.ExistsError], "move it away, or choose another --dir"},
 	{mismatch, "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
 	{isImmutable, "the registry does not let tags change; publish all platforms of a version in one run, or allow tags of this repository to change"},
 	{isDenied, "log in to the registry (docker login, podman login or oras login write where tofu-oci reads), or set TF_TOKEN_… for an origin registry; some registries also answer so for a repository that does not exist"},
 	{isPlatform, "choose platforms with --platform OS_ARCH"},
 	{errorIs(provider.ErrVersionNotFound), "tofu-oci list shows which versions there are"},
-	{errorIs(artifact.ErrNoRepository), "check the repository template; some registries want a repository (ECR) or project (Harbor) to be created first"},
+	{errorIs(artifact.ErrNoRepository), "check the repository template; some registries want a repository (ECR) or project (Harbor) to be created first, see --on-missing-repository"},
 	{errorIs(provider.ErrProviderNotFound), "check the address; its default host is " + string(provider.DefaultHost)},
 	{errorIs(syscall.ENOSPC), "free some space, or choose another directory (TMPDIR is where zips are kept on the way)"},
 	{errorIs(syscall.ENOTDIR), "a file is where a directory has to be; move it away, or choose another directory"},
@@ -66,6 +84,8 @@ var hints = []struct {
 	{unknownAuthority, "the server's certificate is signed by an authority that this machine does not know; give its certificate with --ca-file"},
 	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},
 	{errorIs(source.ErrNoRegistry), "check the host in the address, or say in a host block of --config where its registry is"},
+	{errorIs(referrers.ErrSubject), "the release itself is published; give documents about one package each (…_OS_ARCH.spdx.json), which become its layers"},
+	{isCutOff, "the server ended the connection; ECR does so when the repository has to be created first, see --on-missing-repository"},
 	{isBusy, "the server is overloaded, throttles, or is out of order; try again later"},
 	{unreachable, "the server may be down or out of reach; check the host name, the proxy variables and the network"},
 }
@@ -90,6 +110,9 @@ func isBusy(err error) bool {
 	}
 	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }
+
+// isCutOff knows a connection that ended before an answer, again and again.
+func isCutOff(err error) bool { return isA[*httpclient.ExhaustedError](err) && errors.Is(err, io.EOF) }
 
 func unreachable(err error) bool {
 	return isA[*httpclient.ExhaustedError](err) || isA[*net.DNSError](err)

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
 func listCommand() *cli.Command {
@@ -18,14 +18,15 @@ func listCommand() *cli.Command {
 		Description: strings.TrimSpace(`
 Lists versions, newest first; a constraint keeps the list to those that match.
 With one exact version: its platforms, digests, hashes and evidence. Without
---from it asks the origin registry.
+--from it looks where OpenTofu would: its CLI configuration decides, and says
+nothing else than the origin registry by default.
 
 Examples:
    tofu-oci list hashicorp/aws
    tofu-oci list 'hashicorp/aws@~> 5.0' --from ghcr.io/acme/providers/{namespace}/{type}
    tofu-oci list hashicorp/null@3.2.4 --from oci-layout:mirror/{namespace}/{type} --output json`),
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: the origin registry)"},
+			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: where the CLI configuration says that OpenTofu installs from)"},
 		}, networkFlags(), outputFlags()),
 		Action: printing(list),
 	}
@@ -43,13 +44,9 @@ func list(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	var src provider.Source = conn.origin()
-	if c.IsSet("from") {
-		from, err := repositoryTemplate(c, "from")
-		if err != nil {
-			return err
-		}
-		src = conn.mirrored(from)
+	src, err := conn.from(c)
+	if err != nil {
+		return err
 	}
 	r := wanted[0]
 	if v, exact := r.Constraint.Exact(); exact {
@@ -58,8 +55,8 @@ func list(c *cli.Context, out *output) error {
 			return err
 		}
 		var referrers []provider.Attachment
-		if repository, ok := src.(*source.OCI); ok {
-			if referrers, err = repository.Referrers(c.Context, r.Address, v); err != nil {
+		if from, ok := src.(referrerSource); ok {
+			if referrers, err = from.Referrers(c.Context, r.Address, v); err != nil {
 				return err
 			}
 		}
@@ -75,4 +72,9 @@ func list(c *cli.Context, out *output) error {
 		}
 	}
 	return out.listVersions(r.Address, versions)
+}
+
+// referrerSource knows the documents that cover all platforms of a release.
+type referrerSource interface {
+	Referrers(ctx context.Context, a provider.Address, v provider.Version) ([]provider.Attachment, error)
 }

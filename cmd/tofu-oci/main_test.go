@@ -24,7 +24,9 @@ import (
 const program = "tofu-oci-program"
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){program: main.Main})
+	testscript.Main(m, map[string]func(){
+		program: main.Main, "make-sbom": makeSBOM, "make-repository": makeRepository, "aws": aws,
+	})
 }
 
 // TestScripts runs the manual: a script or more for each command. Beside what
@@ -33,10 +35,15 @@ func TestMain(m *testing.M) {
 // $ORIGIN, and an OCI registry at $REGISTRY.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{
-		Dir:           filepath.Join("testdata", "script"),
-		UpdateScripts: *update,
-		Setup:         newWorld,
+	params := scripts(filepath.Join("testdata", "script"))
+	params.UpdateScripts = *update
+	testscript.Run(t, params)
+}
+
+func scripts(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:   dir,
+		Setup: newWorld,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"tofu-oci":  cmdTofuOCI,
 			"code":      cmdCode,
@@ -50,8 +57,10 @@ func TestScripts(t *testing.T) {
 			"forge":     cmdForge,
 			"empty":     cmdEmpty,
 			"damage":    cmdDamage,
+			"build":     cmdBuild,
+			"sums":      cmdSums,
 		},
-	})
+	}
 }
 
 // world is what surrounds a script.
@@ -86,11 +95,16 @@ func newWorld(env *testscript.Env) error {
 		return err
 	}
 	env.Values[worldKey{}] = w
+	control := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		w.registry.Load().Create(strings.TrimPrefix(r.URL.Path, "/"))
+	}))
+	env.Defer(control.Close)
 	env.Vars = append(env.Vars,
 		"HOME="+filepath.Join(env.WorkDir, "home"), "USERPROFILE="+filepath.Join(env.WorkDir, "home"),
 		"DOCKER_CONFIG="+filepath.Join(env.WorkDir, "docker"),
 		"GORACE=atexit_sleep_ms=0", // else each run with the race detector takes a second
 		"ORIGIN="+at, "REGISTRY="+registryAt, "HERE="+provider.CurrentPlatform().String(),
+		"CONTROL="+control.URL,
 	)
 	if err := os.WriteFile(filepath.Join(env.WorkDir, "ca.pem"), ca.PEM(), 0o600); err != nil {
 		return err

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -16,7 +18,7 @@ func mirrorCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "mirror",
 		Usage:     "copy released providers from their origin registry into OCI repositories",
-		ArgsUsage: "SOURCE... --to REPO [FLAG...]",
+		ArgsUsage: "SOURCE... [--to REPO] [FLAG...]",
 		Description: strings.TrimSpace(`
 Takes each release with its SHA256SUMS, signature and keys from its origin
 registry, checks the zips against them, and puts it where an oci_mirror of
@@ -37,7 +39,7 @@ Examples:
    # see what would be done
    tofu-oci mirror hashicorp/aws --to registry.example.com/{namespace}/{type} --dry-run`),
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` to put the releases in"},
+			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` to put the releases in (default: what the first oci_mirror of the CLI configuration names for it)"},
 			&cli.StringSliceFlag{Name: "platform", Usage: "only `OS_ARCH`, such as linux_amd64 (repeatable; default: all that the release has)"},
 			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that match"},
 			&cli.BoolFlag{Name: "all", Usage: "all versions that match"},
@@ -55,38 +57,31 @@ func mirror(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	to, err := repositoryTemplate(c, "to")
-	if err != nil {
-		return err
-	}
 	options, count, err := mirrorOptions(c)
 	if err != nil {
 		return err
-	}
-	if err := publish.CheckTargets(to, addresses(wanted)); err != nil {
-		return usagef("--to: %w", err)
 	}
 	conn, err := connect(c, out)
 	if err != nil {
 		return err
 	}
+	refs, err := conn.targets(c, out, addresses(wanted))
+	if err != nil {
+		return err
+	}
 	options.Progress = out.progress()
-	m := mirroring{conn: conn, origin: conn.origin(), to: to, out: out}
+	m := mirroring{conn: conn, origin: conn.origin(), refs: refs, out: out}
 	for _, r := range wanted {
 		if c.Context.Err() != nil {
 			break
 		}
-		ref, err := to.Repository(r.Address)
-		if err != nil {
-			return usagef("--to: %w", err)
-		}
 		m.options = options
-		if err := programs(c, &m.options, ref); err != nil {
+		if err := programs(c, &m.options, refs[r.Address]); err != nil {
 			return err
 		}
 		m.source(c.Context, r, count)
 	}
-	return out.finish()
+	return errors.Join(out.finish(), c.Context.Err())
 }
 
 // mirrorOptions reads the flags; count is how many versions a SOURCE means.
@@ -116,14 +111,14 @@ func mirrorOptions(c *cli.Context) (o publish.Options, count int, err error) {
 type mirroring struct {
 	conn    *connection
 	origin  provider.Source
-	to      template.Template
+	refs    map[provider.Address]template.Reference
 	options publish.Options
 	out     *output
 }
 
 // source mirrors the versions of one SOURCE; each is an item of its own.
 func (m *mirroring) source(ctx context.Context, r provider.Requirement, count int) {
-	repo, err := m.conn.repository(m.to, r.Address)
+	repo, err := ocirepo.Open(m.refs[r.Address], m.conn.repos)
 	if err != nil {
 		m.out.failed(r.Address, "", err)
 		return

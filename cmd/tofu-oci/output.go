@@ -44,6 +44,8 @@ type output struct {
 	// digests are those of the indexes so far; digestFile is where they go.
 	digests    []string
 	digestFile string
+	// unchecked marks what is published without a look into the zips.
+	unchecked bool
 }
 
 func newOutput(c *cli.Context) (*output, error) {
@@ -92,10 +94,13 @@ type item struct {
 	Version    string        `json:"version,omitempty"`
 	Status     string        `json:"status"`
 	DryRun     bool          `json:"dry_run,omitempty"`
+	Unchecked  bool          `json:"unchecked,omitempty"`
 	Repository string        `json:"repository,omitempty"`
 	Tag        string        `json:"tag,omitempty"`
 	Digest     string        `json:"digest,omitempty"`
 	Packages   []packageItem `json:"packages,omitempty"`
+	// Dropped are the platforms that --force left out.
+	Dropped []string `json:"dropped,omitempty"`
 	// Attached are the documents about all platforms that were attached.
 	Attached []string `json:"attached,omitempty"`
 	// AnnotationsKept: other annotations were asked for than the tag has.
@@ -116,6 +121,8 @@ type packageItem struct {
 	Path string `json:"path,omitempty"`
 	// Evidence are the paths of the documents that were written beside it.
 	Evidence []string `json:"evidence,omitempty"`
+	// Skipped are documents that are not named like evidence of the provider.
+	Skipped []string `json:"skipped,omitempty"`
 	// Sums tells whether a SHA256SUMS document lists the zip.
 	Sums *bool `json:"sums,omitempty"`
 }
@@ -148,7 +155,7 @@ func (o *output) done(i item, text string) {
 	defer o.mu.Unlock()
 	o.results = append(o.results, i)
 	if !o.json {
-		_, _ = io.WriteString(o.above(), text)
+		_, _ = io.WriteString(o.above(), printable(text))
 	}
 }
 
@@ -189,8 +196,13 @@ func (o *output) writeDigests() error {
 	if o.digestFile == "" || len(o.digests) == 0 {
 		return nil
 	}
+	text := strings.Join(o.digests, "\n") + "\n"
+	if info, err := os.Stat(o.digestFile); err == nil && !info.Mode().IsRegular() {
+		// A pipe or /dev/stdout is written to and not replaced.
+		return os.WriteFile(o.digestFile, []byte(text), 0o644)
+	}
 	return atomicfile.Write(o.digestFile, 0o644, func(w io.Writer) error {
-		_, err := io.WriteString(w, strings.Join(o.digests, "\n")+"\n")
+		_, err := io.WriteString(w, text)
 		return err
 	})
 }
@@ -199,7 +211,7 @@ func (o *output) writeDigests() error {
 func (o *output) warn(format string, args ...any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	_, _ = fmt.Fprintf(o.stderr, "warning: "+format+"\n", args...)
+	_, _ = io.WriteString(o.stderr, printable(fmt.Sprintf("warning: "+format+"\n", args...)))
 }
 
 // note prints a line of progress.
@@ -207,7 +219,7 @@ func (o *output) note(format string, args ...any) {
 	if !o.quiet {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		_, _ = fmt.Fprintf(o.stderr, format+"\n", args...)
+		_, _ = io.WriteString(o.stderr, printable(fmt.Sprintf(format+"\n", args...)))
 	}
 }
 

@@ -18,7 +18,7 @@ func publishCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "publish",
 		Usage:     "put locally built zips, and the evidence beside them, into an OCI repository",
-		ArgsUsage: "PATH... --provider ADDRESS --to REPO [FLAG...]",
+		ArgsUsage: "PATH... --provider ADDRESS [--to REPO] [FLAG...]",
 		Description: strings.TrimSpace(`
 PATH is a directory, such as goreleaser's dist, or a zip. Zips are named
 terraform-provider-TYPE_VERSION_OS_ARCH.zip; several versions are several
@@ -26,7 +26,8 @@ releases. Beside them are taken, where they are:
    terraform-provider-TYPE_VERSION_SHA256SUMS    made when it is not there
    ..._SHA256SUMS.sig, .gpg or .asc              its signature
    ..._OS_ARCH.zip.sig, .gpg or .asc             a zip's signature
-   ..._OS_ARCH.spdx.json, .zip.sbom.json         a package's SBOM
+   ..._OS_ARCH.spdx.json, .cdx.json,
+   ..._OS_ARCH.zip.sbom.json                     a package's SBOM
    ..._OS_ARCH.intoto.jsonl                      a package's provenance
    terraform-provider-TYPE_VERSION.spdx.json     an SBOM of all platforms
    terraform-provider-TYPE_VERSION.intoto.jsonl  provenance of all platforms
@@ -49,7 +50,7 @@ Examples:
    cosign sign ghcr.io/acme/widget@$(cat digest)`),
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "provider", Usage: "`ADDRESS` of the provider, [HOST/]NAMESPACE/TYPE"},
-			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` to put the releases in"},
+			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` to put the releases in (default: what the first oci_mirror of the CLI configuration names for it)"},
 			&cli.StringSliceFlag{Name: "platform", Usage: "only `OS_ARCH`, such as linux_amd64 (repeatable; default: all that are there)"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "check and compare only, send nothing"},
 			&cli.BoolFlag{Name: "skip-checks", Usage: "do not look into the zips"},
@@ -67,10 +68,6 @@ func publishAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	to, err := repositoryTemplate(c, "to")
-	if err != nil {
-		return err
-	}
 	options := publish.Options{Force: c.Bool("force"), DryRun: c.Bool("dry-run"), Progress: out.progress()}
 	if options.Platforms, err = platforms(c); err != nil {
 		return err
@@ -81,13 +78,6 @@ func publishAction(c *cli.Context, out *output) error {
 	if options.Concurrency, err = concurrency(c); err != nil {
 		return err
 	}
-	ref, err := to.Repository(a)
-	if err != nil {
-		return usagef("--to: %w", err)
-	}
-	if err := programs(c, &options, ref); err != nil {
-		return err
-	}
 	src, err := source.NewDir(a, c.Args().Slice()...)
 	if err != nil {
 		return &usage{err}
@@ -96,7 +86,14 @@ func publishAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	repo, err := conn.repository(to, a)
+	refs, err := conn.targets(c, out, []provider.Address{a})
+	if err != nil {
+		return err
+	}
+	if err := programs(c, &options, refs[a]); err != nil {
+		return err
+	}
+	repo, err := ocirepo.Open(refs[a], conn.repos)
 	if err != nil {
 		return err
 	}
@@ -133,7 +130,7 @@ func (p *publishing) all(ctx context.Context, unchecked bool) error {
 	if err != nil {
 		return err
 	}
-	if unchecked {
+	if p.out.unchecked = unchecked; unchecked {
 		p.out.warn("the packages were not checked, as --skip-checks says")
 	} else if err := p.check(ctx, versions); err != nil {
 		return err
@@ -149,7 +146,7 @@ func (p *publishing) all(ctx context.Context, unchecked bool) error {
 		}
 		p.out.mirrored(p.repo.String(), result, p.options.DryRun)
 	}
-	return p.out.finish()
+	return errors.Join(p.out.finish(), ctx.Err())
 }
 
 func (p *publishing) check(ctx context.Context, versions []provider.Version) error {

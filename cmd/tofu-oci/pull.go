@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ func pullCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "pull",
 		Usage:     "fetch providers from OCI repositories into a directory, verified",
-		ArgsUsage: "SOURCE... --from REPO --dir DIRECTORY [FLAG...]",
+		ArgsUsage: "SOURCE... --dir DIRECTORY [--from REPO] [FLAG...]",
 		Description: strings.TrimSpace(`
 Finds the version's tag and the platform's manifest, holds the zip's name and
 digest against the SHA256SUMS that the artifact carries, and writes the zip or
@@ -35,7 +36,7 @@ Examples:
    tofu-oci pull hashicorp/null hashicorp/time --layout packed --platform linux_amd64 \
       --platform windows_amd64 --from oci-layout:/media/stick/{namespace}/{type} --dir mirror`),
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to fetch from"},
+			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to fetch from (default: where the CLI configuration says that OpenTofu installs from)"},
 			&cli.StringSliceFlag{Name: "platform", Usage: "`OS_ARCH`, such as linux_amd64 (repeatable; default: this machine's)"},
 			&cli.StringFlag{Name: "dir", Usage: "`DIRECTORY` to write to; made when it is not there"},
 			&cli.StringFlag{Name: "layout", Value: string(pull.LayoutZip), Usage: "`LAYOUT` of the directory: zip, packed or unpacked"},
@@ -47,10 +48,6 @@ Examples:
 
 func pullAction(c *cli.Context, out *output) error {
 	wanted, err := sources(c)
-	if err != nil {
-		return err
-	}
-	from, err := repositoryTemplate(c, "from")
 	if err != nil {
 		return err
 	}
@@ -79,7 +76,10 @@ func pullAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	src := conn.mirrored(from)
+	src, err := conn.from(c)
+	if err != nil {
+		return err
+	}
 	for _, r := range wanted {
 		if c.Context.Err() != nil {
 			break
@@ -91,7 +91,7 @@ func pullAction(c *cli.Context, out *output) error {
 		}
 		out.pulled(r.Address, v, results)
 	}
-	return out.finish()
+	return errors.Join(out.finish(), c.Context.Err())
 }
 
 // pullSource pulls the newest version that a SOURCE means. Where it names just

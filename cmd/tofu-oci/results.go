@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -15,7 +16,7 @@ import (
 func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	i := item{
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: dryRun,
-		Repository: repository, Tag: r.Tag, Digest: r.Digest.String(),
+		Repository: repository, Tag: r.Tag, Digest: r.Digest.String(), Unchecked: o.unchecked,
 	}
 	status := i.Status
 	if dryRun && r.Status != publish.Unchanged {
@@ -44,6 +45,10 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 		_, _ = fmt.Fprintf(table, "  %s\t%s%s\t%s\n", p.Package.Platform, column, size(p.Package.Size), p.Package.Filename)
 	}
 	_ = table.Flush()
+	for _, platform := range r.Dropped {
+		_, _ = fmt.Fprintf(lines, "  dropped %s, by force\n", platform)
+		i.Dropped = append(i.Dropped, platform.String())
+	}
 	for _, name := range r.Attached {
 		_, _ = fmt.Fprintf(lines, "  attached %s\n", name)
 	}
@@ -70,11 +75,14 @@ func (o *output) pulled(a provider.Address, version string, results []pull.Resul
 			sums = "no sums"
 		}
 		p := describe(r.Package, action)
-		p.Path, p.Sums, p.Evidence = r.Path, &r.Sums, r.Evidence
+		p.Path, p.Sums, p.Evidence, p.Skipped = r.Path, &r.Sums, r.Evidence, r.Skipped
 		i.Packages = append(i.Packages, p)
 		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", r.Package.Platform, action, sums, r.Path)
 		for _, path := range r.Evidence {
 			_, _ = fmt.Fprintf(table, "  \tevidence\t\t%s\n", path)
+		}
+		for _, name := range r.Skipped {
+			_, _ = fmt.Fprintf(table, "  \tskipped\t\t%s\n", name)
 		}
 	}
 	_ = table.Flush()
@@ -136,11 +144,12 @@ func (o *output) listRelease(r provider.Release, referrers []provider.Attachment
 			Evidence  []evidenceItem `json:"evidence"`
 		}{r.Address.String(), r.Version.String(), artifact.Tag(r.Version), r.Protocols, packages, evidence})
 	}
-	_, _ = fmt.Fprintf(o.stdout, "%s %s\n", r.Address, r.Version)
+	lines := &strings.Builder{}
+	_, _ = fmt.Fprintf(lines, "%s %s\n", r.Address, r.Version)
 	if len(r.Protocols) > 0 {
-		_, _ = fmt.Fprintf(o.stdout, "protocols %s\n", strings.Join(r.Protocols, ", "))
+		_, _ = fmt.Fprintf(lines, "protocols %s\n", strings.Join(r.Protocols, ", "))
 	}
-	table := tabwriter.NewWriter(o.stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
 	for _, p := range packages {
 		_, _ = fmt.Fprintln(table, cells(p.Platform, p.Filename, size(p.Size), p.Digest, p.H1))
 	}
@@ -151,7 +160,9 @@ func (o *output) listRelease(r provider.Release, referrers []provider.Attachment
 		}
 		_, _ = fmt.Fprintln(table, cells(kind, e.Name, size(e.Size), e.MediaType, e.Platform))
 	}
-	return table.Flush()
+	_ = table.Flush()
+	_, err := io.WriteString(o.stdout, printable(lines.String()))
+	return err
 }
 
 // cells joins a table's row; empty cells at its end would be trailing spaces.

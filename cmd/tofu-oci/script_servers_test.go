@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/registrytest"
 )
 
-// registry [login=USER:PASSWORD] [immutable] puts an empty OCI registry in the
-// place of the present one.
+// registry [login=USER:PASSWORD] [immutable] [no-create] [no-referrers=STATUS]
+// [tags-are-digests] puts an empty OCI registry in the place of the present one.
 func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
 	var o registrytest.Options
 	for _, arg := range args {
@@ -21,6 +21,14 @@ func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
 			o.Username, o.Password, _ = strings.Cut(value, ":")
 		case "immutable":
 			o.ImmutableTags = true
+		case "no-create":
+			o.NoCreate = true
+		case "no-referrers":
+			code, err := strconv.Atoi(value)
+			ts.Check(err)
+			o.NoReferrers = code
+		case "tags-are-digests":
+			o.TagsAreDigests = true
 		default:
 			ts.Fatalf("unknown option %s", arg)
 		}

@@ -21,8 +21,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// dir is where everything goes, below the project's root.
-const dir = "demo"
+const (
+	// dir is where everything goes, below the project's root.
+	dir = "demo"
+	// configuration names the file that says where the origin registry is. Your
+	// own configuration has no part in this.
+	configuration = "TF_CLI_CONFIG_FILE=" + dir + "/tofurc"
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -53,14 +58,15 @@ func demo(ctx context.Context) error {
 		return err
 	}
 	defer stop()
+	fmt.Printf("$ export %s\n\n", configuration)
 	// 3. The road.
 	const (
 		layout = "oci-layout:./demo/mirror/{namespace}/{type}"
-		common = " --config demo/tofurc --ca-file demo/ca.pem"
+		trust  = " --ca-file demo/ca.pem"
 	)
 	for _, step := range []struct{ why, command string }{
-		{"Mirror the newest release, all platforms, into an OCI image layout", "mirror hashicorp/time --to " + layout + common},
-		{"Again: nothing is downloaded or written", "mirror hashicorp/time --to " + layout + common},
+		{"Mirror the newest release, all platforms, into an OCI image layout", "mirror hashicorp/time --to " + layout + trust},
+		{"Again: nothing is downloaded or written", "mirror hashicorp/time --to " + layout + trust},
 		{"Which versions are there", "list hashicorp/time --from " + layout},
 		{"What the version holds", "list hashicorp/time@" + fixture.TimeVersion + " --from " + layout},
 		{"Pull this machine's zip, checked against the mirrored SHA256SUMS", "pull hashicorp/time --from " + layout + " --dir demo/zip" + here()},
@@ -133,6 +139,7 @@ func run(ctx context.Context, why, command string) error {
 		binary = filepath.Join("bin", "tofu-oci")
 	}
 	cmd := exec.CommandContext(ctx, binary, strings.Fields(command)...)
+	cmd.Env = append(os.Environ(), configuration)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stdout
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("tofu-oci %s: %w", command, err)

@@ -14,6 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -51,11 +52,12 @@ func (l *Layout) Tags(ctx context.Context) ([]string, error) {
 	return tags, nil
 }
 
-// Manifest reads a manifest or index by tag or digest.
+// Manifest reads a manifest or index by tag or digest. Beside an error, the
+// descriptor has the digest of a tag that is there and leads to nothing.
 func (l *Layout) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
 	d, data, err := l.manifest(ctx, reference)
 	if err != nil {
-		return ocispec.Descriptor{}, nil, fmt.Errorf("reading manifest %s in %s: %w", reference, l, err)
+		return d, nil, fmt.Errorf("reading manifest %s in %s: %w", reference, l, err)
 	}
 	return d, data, nil
 }
@@ -71,7 +73,7 @@ func (l *Layout) manifest(ctx context.Context, reference string) (ocispec.Descri
 		}
 		at := find(index, reference)
 		if at < 0 {
-			return d, nil, artifact.ErrNotFound
+			return ocispec.Descriptor{}, nil, artifact.ErrNotFound
 		}
 		d = index.Manifests[at]
 	}
@@ -114,7 +116,7 @@ func (l *Layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.
 		return err
 	}
 	err = atomicfile.Write(path, 0o644, func(w io.Writer) error {
-		_, err := io.Copy(w, sums.NewReader(until(ctx, content), "blob "+d.Digest.String(), d.Size, d.Digest))
+		_, err := io.Copy(w, sums.NewReader(ctxio.Reader(ctx, content), "blob "+d.Digest.String(), d.Size, d.Digest))
 		return err
 	})
 	if err != nil {
@@ -144,20 +146,6 @@ func (l *Layout) BlobPath(d digest.Digest) (string, error) {
 	}
 	return filepath.Join(l.dir, ocispec.ImageBlobsDir, d.Algorithm().String(), d.Encoded()), nil
 }
-
-// until reads on as long as the context lives.
-func until(ctx context.Context, r io.Reader) io.Reader {
-	return readerFunc(func(p []byte) (int, error) {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		return r.Read(p)
-	})
-}
-
-type readerFunc func(p []byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func notFound(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,6 +15,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -178,18 +179,29 @@ func (r *Registry) PushManifest(ctx context.Context, m artifact.Blob) error {
 }
 
 // PushTag uploads a manifest under a tag, after a look whether another run
-// moved the tag since it was read.
+// moved the tag since it was read. A registry cannot do both in one, so every
+// try looks again: between two of them another run has time for all of its own.
 func (r *Registry) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
+	return r.retrier.Do(ctx, "tagging "+r.String()+":"+tag, func() error {
+		return r.lookAndTag(ctx, m, tag, was)
+	})
+}
+
+func (r *Registry) lookAndTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
 	d, err := r.remote.Manifests().Resolve(ctx, tag)
 	if err != nil {
 		if _, err := exists(r.fail("looking for tag", tag, err)); err != nil {
 			return err
 		}
 	}
-	if d.Digest != was {
+	switch d.Digest {
+	case was:
+	case m.Descriptor.Digest:
+		return nil // an earlier try arrived, though its answer did not
+	default:
 		return fmt.Errorf("tagging %s:%s: %w", r, tag, artifact.ErrTagMoved)
 	}
-	if err := r.remote.Manifests().PushReference(ctx, m.Descriptor, bytes.NewReader(m.Bytes), tag); err != nil {
+	if err := r.remote.Manifests().PushReference(httpclient.Once(ctx), m.Descriptor, bytes.NewReader(m.Bytes), tag); err != nil {
 		return r.fail("tagging", tag, err)
 	}
 	return nil

@@ -18,6 +18,7 @@ const tokenPath = "/token"
 // honest gives what answers a kind of request when nothing is wrong.
 func (r *Registry) honest(kind Kind) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
+		req = r.resolved(kind, req)
 		switch {
 		case kind == Token:
 			r.token(w, req)
@@ -30,6 +31,8 @@ func (r *Registry) honest(kind Kind) http.HandlerFunc {
 				"The image tag already exists in the repository and cannot be overwritten because the tag is immutable.")
 		case kind == Tags:
 			r.tags(w, req)
+		case kind == Referrers:
+			r.referrers(w, req)
 		default:
 			r.inner.ServeHTTP(w, req)
 		}
@@ -130,6 +133,13 @@ func (r *Registry) Create(repository string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.created[repository] = true
+}
+
+// Has tells whether a repository was made known by [Registry.Create].
+func (r *Registry) Has(repository string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.created[repository]
 }
 
 func (r *Registry) refusesTag(req *http.Request) bool {

@@ -29,6 +29,7 @@ const (
 	UploadPost   Kind = "upload POST"
 	UploadPut    Kind = "upload PUT"
 	Tags         Kind = "tags"
+	Referrers    Kind = "referrers"
 	Token        Kind = "token"
 	Other        Kind = "other"
 )
@@ -47,6 +48,13 @@ type Options struct {
 	// NoCreate refuses to push into repositories other than those that the
 	// test made by [Registry.Create].
 	NoCreate bool
+	// NoReferrers is the status with which the referrers API is refused, as
+	// registries do that have none: 404, 405 or 400. 0 means that there is one.
+	NoReferrers int
+	// TagsAreDigests takes a tag "sha256-HEX" for that digest where there is such
+	// a manifest, and lets a push to the tag replace it, as GitLab does:
+	// https://github.com/oras-project/oras-go/issues/1396
+	TagsAreDigests bool
 }
 
 // Registry is an http.Handler, safe for concurrent use.
@@ -179,6 +187,8 @@ func kindOf(req *http.Request) Kind {
 		return put(ManifestPut, ManifestGet)
 	case parent == "tags":
 		return Tags
+	case parent == "referrers":
+		return Referrers
 	case parent == "uploads", parent == "blobs" && last == "uploads":
 		return put(UploadPut, UploadPost)
 	case parent == "blobs" && head:

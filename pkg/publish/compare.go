@@ -28,8 +28,11 @@ func (p *publisher) conflict(reasons []string) error {
 // compare holds the release against the tag. Sameness is the map from platform
 // to zip digest and nothing else.
 func (p *publisher) compare(ctx context.Context, old *stored, r provider.Release) (Status, error) {
-	if old.digest == "" {
+	switch {
+	case old.digest == "":
 		return Created, nil
+	case old.lost:
+		return Healed, nil
 	}
 	var reasons []string
 	status := Unchanged

@@ -163,7 +163,9 @@ func TestSumsForget(t *testing.T) {
 					t.Error("something was written")
 				}
 				o.Force = true
-				w.publish(t, to, publish.Extended, o)
+				if result := w.publish(t, to, publish.Replaced, o); len(result.Dropped) == 0 {
+					t.Error("nothing is said of what was dropped")
+				}
 				w.wantStored(t, to, haiku, zos)
 			})
 		})
@@ -198,7 +200,7 @@ func TestEvidenceDoesNotFit(t *testing.T) {
 		if _, ok := errors.AsType[*publish.ConflictError](err); !ok || !strings.Contains(err.Error(), "the stored terraform-provider-thing_1.2.3_SHA256SUMS does not fit haiku_riscv64") {
 			t.Fatal(err)
 		}
-		w.publish(t, to, publish.Extended, publish.Options{Force: true})
+		w.publish(t, to, publish.Replaced, publish.Options{Force: true})
 		if r := w.wantStored(t, to, haiku, plan9, zos); len(r.Attachments) != 0 {
 			t.Errorf("evidence that does not fit is still there: %d documents", len(r.Attachments))
 		}

@@ -52,6 +52,11 @@ type Repository interface {
 // throttle rather than hurry.
 const DefaultConcurrency = 4
 
+// DefaultSettle is longer than what lies between another job's look at a tag and
+// its write, which are two requests: a registry has no way to move a tag only if
+// nobody else did.
+const DefaultSettle = 500 * time.Millisecond
+
 // Options of [Release]. The zero value publishes all platforms with h1 hashes.
 type Options struct {
 	// Platforms are those wanted; none means all that the release has.
@@ -62,7 +67,8 @@ type Options struct {
 	// not count, see [Result.AnnotationsKept].
 	Annotations map[string]string
 	// SBOM makes a package's SBOM of its zip, a local file, before the package
-	// is sent; nil makes none. [SBOMProgram] makes one of a command line.
+	// is sent, unless the source or the repository has one; nil makes none.
+	// [SBOMProgram] makes one of a command line.
 	SBOM func(ctx context.Context, p provider.Package, zip string) (provider.Attachment, error)
 	// OnMissingRepository makes the repository when the registry says that
 	// there is none; nil leaves it at that. See [RepositoryProgram].
@@ -84,6 +90,10 @@ type Options struct {
 	TempDir string
 	// Backoff is the pause before another try; nil doubles from half a second.
 	Backoff func(attempt int) time.Duration
+	// Settle is how long to wait, after writing a tag in a registry, before
+	// looking whether another job of the same build matrix has overwritten it; 0
+	// is [DefaultSettle]. Releases of remote sources and layouts need no wait.
+	Settle time.Duration
 	// Progress is told what moves.
 	Progress provider.Progress
 }
@@ -112,11 +122,15 @@ type Result struct {
 	Version provider.Version
 	Status  Status
 	// Tag and Digest are the index's: empty digest in a dry run that would
-	// send something.
+	// send something. Where other runs publish at the same time, the index may
+	// be one that another run made of our packages and its own.
 	Tag    string
 	Digest digest.Digest
 	// Packages are the wanted ones, sorted by platform.
 	Packages []PackageResult
+	// Dropped are the platforms that the tag held and that Force left out: the
+	// new evidence does not list them, or they were damaged.
+	Dropped []provider.Platform
 	// Attached are the names of the referrers that this run attached.
 	Attached []string
 	// AnnotationsKept tells that other annotations were asked for than the tag

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -117,12 +118,18 @@ func TestLostForGood(t *testing.T) {
 		w.offer(t, w.release(without(plan9)...))
 		state := to.state(t)
 		_, err := w.run(t, to, publish.Options{Platforms: []provider.Platform{haiku}})
-		if _, ok := errors.AsType[*provider.PlatformError](err); !ok || !strings.Contains(err.Error(), "restoring what the repository has lost of plan9_mips64") {
+		if _, ok := errors.AsType[*publish.ConflictError](err); !ok || !strings.Contains(err.Error(), "has lost part of the package for plan9_mips64, and the source does not have it") {
 			t.Error(err)
 		}
 		if to.digest(t) != first.Digest || to.state(t) != state {
 			t.Error("something was written")
 		}
+		// By force it is left out, and that is told.
+		result := w.publish(t, to, publish.Replaced, publish.Options{Platforms: []provider.Platform{haiku}, Force: true})
+		if diff := cmp.Diff([]provider.Platform{plan9}, result.Dropped); diff != "" {
+			t.Errorf("dropped (-want +got):\n%s", diff)
+		}
+		w.wantStored(t, to, haiku, minix, zos)
 	})
 }
 

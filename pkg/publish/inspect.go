@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
@@ -54,15 +57,51 @@ func (p *publisher) sendInspected(ctx context.Context, pkg provider.Package) (do
 	if err != nil {
 		return pkg, false, fmt.Errorf("making the SBOM of %s: %w", pkg.Filename, err)
 	}
+	p.sboms.keep(pkg, sbom)
 	pkg.Attachments = append(slices.Clip(pkg.Attachments), sbom)
 	if there {
 		return pkg, false, nil
 	}
-	err = p.retrier().Do(ctx, "sending "+pkg.Filename, func() error {
-		content := sums.NewReader(io.NewSectionReader(zip, 0, pkg.Size), pkg.Filename, pkg.Size, pkg.Digest)
-		return p.pushBlob(ctx, artifact.ZipDescriptor(pkg), content)
+	progress := p.options.Progress
+	if filepath.Dir(path) == dir {
+		progress.Begin, progress.Advance, progress.End = nil, nil, nil // fetching it was reported
+	}
+	return pkg, true, p.retrier().Do(ctx, "sending "+pkg.Filename, func() error {
+		return transfer.Report(progress, pkg, pkg.Size, func(count func(io.Reader) io.Reader) error {
+			verified := sums.NewReader(io.NewSectionReader(zip, 0, pkg.Size), pkg.Filename, pkg.Size, pkg.Digest)
+			return recorded(count(verified), func(content io.Reader) error {
+				return p.pushBlob(ctx, artifact.ZipDescriptor(pkg), content)
+			})
+		})
 	})
-	return pkg, true, err
+}
+
+// madeSBOMs are those that a run made. After a moved tag the packages are sent
+// once more, and an SBOM made twice is seldom the same.
+type madeSBOMs struct {
+	mu   sync.Mutex
+	made map[madeFor]provider.Attachment
+}
+
+type madeFor struct {
+	platform provider.Platform
+	zip      digest.Digest
+}
+
+func (m *madeSBOMs) of(pkg provider.Package) (sbom provider.Attachment, made bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sbom, made = m.made[madeFor{pkg.Platform, pkg.Digest}]
+	return sbom, made
+}
+
+func (m *madeSBOMs) keep(pkg provider.Package, sbom provider.Attachment) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.made == nil {
+		m.made = map[madeFor]provider.Attachment{}
+	}
+	m.made[madeFor{pkg.Platform, pkg.Digest}] = sbom
 }
 
 // stage gives a local file of the zip: the source's own, or a copy in dir from

@@ -1,12 +1,13 @@
 package publish
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -27,6 +28,7 @@ type union struct {
 // all of it, or there is a conflict.
 func (p *publisher) merge(ctx context.Context, old *stored, r provider.Release) (union, error) {
 	if old.digest == "" || old.foreign(p.address) != "" {
+		r.Packages = slices.Clone(r.Packages)
 		return union{release: r, send: r.Platforms()}, nil
 	}
 	// 1. What is there stays, if it is whole and the source has nothing else.
@@ -38,13 +40,14 @@ func (p *publisher) merge(ctx context.Context, old *stored, r provider.Release) 
 	u.release.Packages = nil
 	for _, pkg := range slices.Concat(r.Packages, lost) {
 		if !slices.Contains(kept.Platforms(), pkg.Platform) {
-			pkg.H1 = p.knownH1(old, pkg)
+			p.noteH1(old, pkg)
+			pkg.Attachments = withStored(pkg, old.held[pkg.Platform])
 			u.release.Packages = append(u.release.Packages, pkg)
 			u.send = append(u.send, pkg.Platform)
 		}
 	}
 	if len(r.Protocols) == 0 {
-		u.release.Protocols = kept.Protocols
+		u.release.Protocols = old.index.Protocols()
 	}
 	// 2. One set of evidence is for all of it.
 	kept.Packages = withNewAttachments(kept.Packages, r.Packages)
@@ -56,14 +59,14 @@ func (p *publisher) merge(ctx context.Context, old *stored, r provider.Release) 
 	return u, nil
 }
 
-// knownH1 gives a package's h1 without computing it, where the source, the tag
-// or an earlier round of this run tells.
-func (p *publisher) knownH1(old *stored, pkg provider.Package) string {
+// noteH1 keeps what the tag says of a zip's h1, which is worth as much as what a
+// source says: it saves reading a zip that is there, and no zip goes by it that
+// is sent.
+func (p *publisher) noteH1(old *stored, pkg provider.Package) {
 	t, there := old.index.Target(pkg.Platform)
 	if there && t.H1() != "" && old.held[pkg.Platform].manifest.Zip.Digest == pkg.Digest {
 		p.h1[pkg.Digest] = t.H1()
 	}
-	return cmp.Or(pkg.H1, p.h1[pkg.Digest])
 }
 
 // readKept gives the stored packages that stay, and from the source those that
@@ -92,16 +95,39 @@ func (p *publisher) readKept(ctx context.Context, old *stored, r provider.Releas
 		}
 	}
 	if len(whole) > 0 {
-		repository := func(provider.Address) (source.Repository, error) { return p.repo, nil }
+		index := pinned{p.repo, artifact.Tag(p.version), old.digest}
+		repository := func(provider.Address) (source.Repository, error) { return index, nil }
 		kept, err = source.NewOCI(repository).Release(ctx, p.address, p.version, whole...)
 	}
 	return kept, lost, err
+}
+
+// pinned is a repository in which a tag does not move.
+type pinned struct {
+	Reader
+	tag   string
+	index digest.Digest
+}
+
+// Manifest reads the index that the tag was at.
+func (r pinned) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+	if reference == r.tag {
+		reference = r.index.String()
+	}
+	return r.Reader.Manifest(ctx, reference)
 }
 
 // restore asks the source for packages that the repository has lost something
 // of: the tag is written whole or not at all.
 func (p *publisher) restore(ctx context.Context, old *stored, damaged []provider.Platform) ([]provider.Package, error) {
 	fresh, err := p.src.Release(ctx, p.address, p.version, damaged...)
+	if lacking, ok := errors.AsType[*provider.PlatformError](err); ok {
+		if p.options.Force {
+			p.dropped = append(p.dropped, damaged...)
+			return nil, nil
+		}
+		return nil, p.conflict([]string{fmt.Sprintf("the repository has lost part of the package for %s, and the source does not have it: publish it together with these", lacking.Wanted)})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("restoring what the repository has lost of %s: %w", damaged[0], err)
 	}
@@ -118,11 +144,9 @@ func (p *publisher) restore(ctx context.Context, old *stored, damaged []provider
 }
 
 // addKept adds the stored packages to the release. SHA256SUMS has to list each
-// of them unchanged; by force, those that it does not list are dropped.
+// of them unchanged; by force, those that a publisher's does not list are
+// dropped, and one that we made is made for all of them.
 func (p *publisher) addKept(r *provider.Release, kept provider.Release) error {
-	if len(kept.Packages) == 0 {
-		return nil
-	}
 	all := slices.Concat(r.Packages, kept.Packages)
 	listed, has := r.Attachment(artifact.MediaTypeSums)
 	if !has || listed.Generated {
@@ -134,9 +158,10 @@ func (p *publisher) addKept(r *provider.Release, kept provider.Release) error {
 		if !p.options.Force {
 			return p.conflict([]string{why})
 		}
-	}
-	if !has {
-		r.Packages = all
+		p.overridden = true
+		if r.Packages = all; has {
+			r.Attachments = generatedSums(*r)
+		}
 		return nil
 	}
 	file, err := sums.Parse(listed.Bytes)
@@ -147,6 +172,7 @@ func (p *publisher) addKept(r *provider.Release, kept provider.Release) error {
 	for _, pkg := range kept.Packages {
 		if err := file.Check(pkg.Filename, pkg.Digest); err != nil {
 			reasons = append(reasons, fmt.Sprintf("the new %s does not fit %s, which is stored: %v", listed.Name, pkg.Platform, err))
+			p.dropped = append(p.dropped, pkg.Platform)
 			continue
 		}
 		r.Packages = append(r.Packages, pkg)
@@ -165,7 +191,7 @@ func takeStoredEvidence(r *provider.Release, kept provider.Release, all []provid
 	_, signed := kept.Attachment(artifact.MediaTypeSignature)
 	if !has {
 		if _, generated := r.Attachment(artifact.MediaTypeSums); generated {
-			r.Attachments = []provider.Attachment{source.GeneratedSums(provider.Release{Address: r.Address, Version: r.Version, Packages: all})}
+			r.Attachments = generatedSums(provider.Release{Address: r.Address, Version: r.Version, Packages: all})
 		}
 		return "", nil
 	}
@@ -181,11 +207,15 @@ func takeStoredEvidence(r *provider.Release, kept provider.Release, all []provid
 		if _, generated := r.Attachment(artifact.MediaTypeSums); signed || !generated {
 			return fmt.Sprintf("the stored %s does not fit %s, and the source has none to replace it: %v", stored.Name, pkg.Platform, err), nil
 		}
-		r.Attachments = []provider.Attachment{source.GeneratedSums(provider.Release{Address: r.Address, Version: r.Version, Packages: all})}
+		r.Attachments = generatedSums(provider.Release{Address: r.Address, Version: r.Version, Packages: all})
 		return "", nil
 	}
 	r.Attachments = kept.Attachments
 	return "", nil
+}
+
+func generatedSums(r provider.Release) []provider.Attachment {
+	return []provider.Attachment{source.GeneratedSums(r)}
 }
 
 // withNewAttachments adds to stored packages the documents that the source has
@@ -202,6 +232,24 @@ func withNewAttachments(kept, fresh []provider.Package) []provider.Package {
 		}
 	}
 	return kept
+}
+
+// withStored adds to a package, of which the repository has lost something, the
+// documents that it still has and the source has not. Their bytes stay where
+// they are.
+func withStored(pkg provider.Package, h held) []provider.Attachment {
+	as := slices.Clone(pkg.Attachments)
+	if !h.found || h.manifest.Zip.Digest != pkg.Digest {
+		return as
+	}
+	for _, d := range h.manifest.Attachments {
+		name := d.Annotations[ocispec.AnnotationTitle]
+		isNew := !slices.ContainsFunc(as, func(a provider.Attachment) bool { return a.Name == name })
+		if isNew && !artifact.Shared(d.MediaType, name) && !slices.Contains(h.missing, d.Digest) {
+			as = append(as, provider.Attachment{Name: name, MediaType: d.MediaType, Digest: d.Digest, Size: d.Size})
+		}
+	}
+	return as
 }
 
 // dropOwnSums takes from packages the sums that each had for itself alone, as

@@ -228,7 +228,7 @@ func TestCheckTargets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = publish.CheckTargets(parsed, test.addresses)
+		_, err = publish.Targets(test.addresses, parsed.Repository)
 		if (err == nil) != test.fine {
 			t.Errorf("%s: %v", name, err)
 		}

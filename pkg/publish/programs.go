@@ -2,6 +2,7 @@ package publish
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -84,7 +85,7 @@ func unpack(ctx context.Context, zip, dir, typ string) (binary string, err error
 // RepositoryProgram makes an [Options.OnMissingRepository] of a command line. It
 // is run without a shell; on stdin it has a JSON object with registry and
 // repository, and {registry} and {repository} stand for them in its words. What
-// it writes to stdout, nothing or a JSON object, is not used.
+// it writes to stdout is not used; exit status 0 says that all went well.
 func RepositoryProgram(commandLine, registry, repository string) (func(ctx context.Context) error, error) {
 	program, err := extprog.Parse(commandLine)
 	if err != nil {
@@ -93,6 +94,9 @@ func RepositoryProgram(commandLine, registry, repository string) (func(ctx conte
 	return func(ctx context.Context) error {
 		values := map[string]string{"registry": registry, "repository": repository}
 		_, err := program.Run(ctx, extprog.Call{Replace: values, Query: values, MayBeSilent: true})
+		if _, talked := errors.AsType[*extprog.OutputError](err); talked {
+			return nil
+		}
 		return err
 	}, nil
 }

@@ -37,20 +37,11 @@ type digester interface {
 // the source and the repository, and *[ConflictError].
 func Release(ctx context.Context, src provider.Source, repo Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	p := &publisher{src: src, repo: repo, address: a, version: v, options: o, sent: map[digest.Digest]bool{}, h1: map[digest.Digest]string{}}
-	for moves := 0; ; moves++ {
-		result, err := p.publish(ctx)
-		result.Moved = moves
-		if errors.Is(err, artifact.ErrTagMoved) && moves < maxMoves {
-			continue
-		}
-		if err == nil && !o.DryRun {
-			result.Attached, err = p.attach(ctx)
-		}
-		if err != nil {
-			return result, fmt.Errorf("publishing %s %s: %w", a, v, err)
-		}
-		return result, nil
+	result, err := p.run(ctx)
+	if err != nil {
+		return result, fmt.Errorf("publishing %s %s: %w", a, v, err)
 	}
+	return result, nil
 }
 
 // publisher is one run of [Release].
@@ -67,11 +58,43 @@ type publisher struct {
 	// h1 are the hashes of zips that need not be computed again: this run did,
 	// or the tag states them.
 	h1 map[digest.Digest]string
-	// before and index are what the tag named when the run began, and names now.
-	before, index ocispec.Descriptor
+	// sboms are those that this run made.
+	sboms madeSBOMs
+	// documents are the source's about all platforms.
+	documents []provider.Attachment
+	// earlier are the indexes that the tag named and that this run added to;
+	// index is what it names now.
+	earlier []ocispec.Descriptor
+	index   ocispec.Descriptor
+	// dropped are stored platforms that were left out by force; overridden tells
+	// that stored evidence was.
+	dropped    []provider.Platform
+	overridden bool
 	// creating makes a missing repository once.
 	creating    sync.Once
 	creationErr error
+}
+
+// run publishes until no other run moves the tag.
+func (p *publisher) run(ctx context.Context) (result Result, err error) {
+	if src, ok := p.src.(referrerSource); ok {
+		if p.documents, err = src.Referrers(ctx, p.address, p.version); err != nil {
+			return result, err
+		}
+	}
+	for moves := 0; ; moves++ {
+		result, err = p.publish(ctx)
+		result.Moved = moves
+		if !errors.Is(err, artifact.ErrTagMoved) || moves == maxMoves {
+			break
+		}
+	}
+	if err != nil || p.options.DryRun || p.index.Digest == "" {
+		return result, err
+	}
+	result.Attached, err = p.attach(ctx, result.Tag)
+	result.Digest = p.index.Digest
+	return result, err
 }
 
 // publish is one round, up to a tag that is ours or that another run moved.
@@ -81,9 +104,6 @@ func (p *publisher) publish(ctx context.Context) (Result, error) {
 	old, err := p.readStored(ctx, result.Tag)
 	if err != nil {
 		return result, err
-	}
-	if p.before.Digest == "" && old.foreign(p.address) == "" {
-		p.before = old.descriptor
 	}
 	p.index = old.descriptor
 	// 2. Nothing more is asked for when all of it is known to be there.
@@ -106,9 +126,16 @@ func (p *publisher) publish(ctx context.Context) (Result, error) {
 		return result, nil
 	}
 	// 4. What the tag holds beside it stays.
+	p.dropped, p.overridden = nil, false
 	union, err := p.merge(ctx, old, release)
 	if err != nil {
 		return result, err
+	}
+	if result.Dropped = p.dropped; len(p.dropped) > 0 || p.overridden {
+		result.Status = Replaced
+	}
+	if result.Status != Replaced && old.descriptor.Digest != "" {
+		p.earlier = append(p.earlier, old.descriptor)
 	}
 	if p.options.DryRun {
 		result.Packages = p.results(release.Packages)

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,29 +11,25 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
-// settling is how long a local release waits before it looks at the tag once
-// more. A registry has no way to move a tag only if nobody else did: between
-// another job's look and its write lie two requests, and a job of the same
-// build matrix may be there right now.
-const settling = 500 * time.Millisecond
-
 // settle reads the tag back, and reads it once more where jobs that publish
-// other platforms may be at work: where releases come from local builds, and the
-// repository cannot tell writers apart. sending is how long writing took here.
+// other platforms may be at work: where releases come from local builds or are
+// narrowed to some platforms, and the repository cannot tell writers apart. sending is how long writing took here.
 func (p *publisher) settle(ctx context.Context, result Result, sending time.Duration) error {
 	if err := p.readBack(ctx, result); err != nil {
 		return err
 	}
 	_, isRemote := p.src.(lister)
 	_, isLocal := p.repo.(localRepository)
-	if isRemote || isLocal {
+	if isLocal || isRemote && len(p.options.Platforms) == 0 {
 		return nil
 	}
-	if err := transfer.Pause(ctx, max(settling, sending)); err != nil {
+	if err := transfer.Pause(ctx, max(p.settling(), sending)); err != nil {
 		return err
 	}
 	return p.readBack(ctx, result)
 }
+
+func (p *publisher) settling() time.Duration { return cmp.Or(p.options.Settle, DefaultSettle) }
 
 // readBack compares the tag with what this run made of it. Another run that has
 // moved it since may have taken our packages in; else they are merged again.

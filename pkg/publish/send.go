@@ -77,7 +77,7 @@ func (p *publisher) sendArtifact(ctx context.Context, u union, old *stored, tag 
 		return index, err
 	}
 	index = packed.Index.Descriptor
-	if index.Digest == old.digest {
+	if index.Digest == old.digest && !old.lost {
 		return index, nil
 	}
 	return index, p.repo.PushTag(ctx, packed.Index, tag, old.digest)

@@ -24,6 +24,8 @@ type stored struct {
 	digest     digest.Digest
 	descriptor ocispec.Descriptor
 	index      artifact.Index
+	// lost: the tag is there, and the index that it names is not, or is damaged.
+	lost bool
 	// format is the *artifact.FormatError of a tag that holds something else.
 	format error
 	// held has the platforms that were inspected.
@@ -68,7 +70,11 @@ func (s *stored) foreign(a provider.Address) string {
 func (p *publisher) readStored(ctx context.Context, tag string) (*stored, error) {
 	old := &stored{held: map[provider.Platform]held{}}
 	d, data, err := p.repo.Manifest(ctx, tag)
+	_, damaged := errors.AsType[*sums.MismatchError](err)
 	switch {
+	case d.Digest != "" && (damaged || errors.Is(err, artifact.ErrNotFound)):
+		old.digest, old.lost = d.Digest, true
+		return old, nil
 	case errors.Is(err, artifact.ErrNotFound), errors.Is(err, artifact.ErrNoRepository):
 		return old, nil
 	case err != nil:

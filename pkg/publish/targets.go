@@ -7,19 +7,23 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// CheckTargets refuses a template that puts two providers into one repository:
-// their versions would overwrite each other.
-func CheckTargets(t template.Template, addresses []provider.Address) error {
+// Targets finds the repository of each provider, and refuses to put two into
+// one: their versions would overwrite each other.
+func Targets(addresses []provider.Address, find func(provider.Address) (template.Reference, error)) (map[provider.Address]template.Reference, error) {
+	targets := map[provider.Address]template.Reference{}
 	taken := map[template.Reference]provider.Address{}
 	for _, a := range addresses {
-		ref, err := t.Repository(a)
+		if _, known := targets[a]; known {
+			continue
+		}
+		ref, err := find(a)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if other, twice := taken[ref]; twice && other != a {
-			return fmt.Errorf("%s and %s would both go to %s: use more of {hostname}, {namespace} and {type} in the template", other, a, ref)
+		if other, twice := taken[ref]; twice {
+			return nil, fmt.Errorf("%s and %s would both go to %s: use more of {hostname}, {namespace} and {type} in the template", other, a, ref)
 		}
-		taken[ref] = a
+		targets[a], taken[ref] = ref, a
 	}
-	return nil
+	return targets, nil
 }

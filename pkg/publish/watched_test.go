@@ -85,3 +85,14 @@ func (b *barrier) fault(w http.ResponseWriter, r *http.Request, honest http.Hand
 		b.alone.Store(true)
 	}
 }
+
+// statted lets a test act when a run asks whether a blob is there.
+type statted struct {
+	publish.Repository
+	before func(d digest.Digest)
+}
+
+func (s *statted) Stat(ctx context.Context, d digest.Digest) (int64, error) {
+	s.before(d)
+	return s.Repository.Stat(ctx, d)
+}

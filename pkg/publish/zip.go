@@ -1,11 +1,13 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 
@@ -25,7 +27,11 @@ type localRepository interface {
 // what is known of it. sent tells whether bytes moved.
 func (p *publisher) sendZip(ctx context.Context, pkg provider.Package) (done provider.Package, sent bool, err error) {
 	if p.options.SBOM != nil && !hasSBOM(pkg) {
-		return p.sendInspected(ctx, pkg)
+		sbom, made := p.sboms.of(pkg)
+		if !made {
+			return p.sendInspected(ctx, pkg)
+		}
+		pkg.Attachments = append(slices.Clip(pkg.Attachments), sbom)
 	}
 	size, err := p.repo.Stat(ctx, pkg.Digest)
 	if err == nil && (pkg.Size < 0 || pkg.Size == size) {
@@ -58,18 +64,27 @@ func (p *publisher) transfer(ctx context.Context, pkg provider.Package) (provide
 		pkg.Size = size
 	}
 	err = transfer.Report(p.options.Progress, pkg, pkg.Size, func(count func(io.Reader) io.Reader) error {
-		content := transfer.NewRecorder(count(body))
-		pkg, err = p.pushZip(ctx, pkg, content)
-		if err := content.Err(); err != nil {
-			// The library that pushes wraps what the source said, or hides it.
+		return recorded(count(body), func(content io.Reader) error {
+			pkg, err = p.pushZip(ctx, pkg, content)
 			return err
-		}
-		if errors.Is(err, provider.ErrDenied) && content.N() > 0 {
-			return &transfer.ExpiredError{Err: err}
-		}
-		return err
+		})
 	})
 	return pkg, err
+}
+
+// recorded pushes content and tells what really went wrong: the library that
+// pushes wraps what the source said, or hides it, and a refusal in mid-way is a
+// token that expired.
+func recorded(content io.Reader, push func(content io.Reader) error) error {
+	read := transfer.NewRecorder(content)
+	err := push(read)
+	if err := read.Err(); err != nil {
+		return err
+	}
+	if errors.Is(err, provider.ErrDenied) && read.N() > 0 {
+		return &transfer.ExpiredError{Err: err}
+	}
+	return err
 }
 
 // pushZip pushes content by the cheapest way that still gives the h1: straight
@@ -123,6 +138,7 @@ func (p *publisher) localH1(ctx context.Context, pkg provider.Package, local loc
 // cut off.
 func (p *publisher) storedH1(ctx context.Context, pkg provider.Package) (provider.Package, error) {
 	local, isLocal := p.repo.(localRepository)
+	pkg.H1 = cmp.Or(pkg.H1, p.h1[pkg.Digest])
 	switch isKnown := pkg.H1 != "" && p.h1[pkg.Digest] == pkg.H1; {
 	case p.options.NoH1 || isKnown || pkg.H1 != "" && !isLocal:
 		return pkg, nil

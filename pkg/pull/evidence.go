@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -43,8 +44,9 @@ func writeEvidence(ctx context.Context, src provider.Source, r provider.Release,
 			}
 		}
 		for _, a := range slices.Concat(own, shared) {
-			if err := provider.CheckFilename(a.Name); err != nil {
-				return err
+			if !isEvidenceName(a.Name, r.Address) {
+				results[i].Skipped = append(results[i].Skipped, a.Name)
+				continue
 			}
 			path := filepath.Join(filepath.Dir(result.Path), a.Name)
 			if err := writeDocument(path, a.Bytes); err != nil {
@@ -54,6 +56,14 @@ func writeEvidence(ctx context.Context, src provider.Source, r provider.Release,
 		}
 	}
 	return nil
+}
+
+// isEvidenceName tells whether a document may be written under its name. Nobody
+// has verified it, so it must not pass for a package, nor for anything else that
+// is looked for in a directory of providers or configurations.
+func isEvidenceName(name string, a provider.Address) bool {
+	return provider.CheckFilename(name) == nil && strings.HasPrefix(name, "terraform-provider-"+a.Type) &&
+		!strings.HasSuffix(strings.ToLower(name), ".zip")
 }
 
 // writeDocument makes a file; one that is there and equal is left alone.

@@ -46,6 +46,9 @@ type Result struct {
 	Kept bool
 	// Evidence are the paths of the documents about the package and its release.
 	Evidence []string
+	// Skipped are the names of documents that were not written, since they are
+	// not named like evidence of the provider.
+	Skipped []string
 	// Sums tells that a SHA256SUMS document lists the zip. Without one, the
 	// repository's word for the digest is all there is.
 	Sums bool
@@ -97,6 +100,9 @@ func concurrency(o Options) int {
 
 // fetch brings one package into the sink unless it is there.
 func fetch(ctx context.Context, src provider.Source, sink Sink, p provider.Package, o Options) (Result, error) {
+	if result, done, err := fetchDirectory(ctx, src, sink, p); done {
+		return result, err
+	}
 	result := Result{Package: p}
 	var err error
 	if result.Path, result.Kept, err = sink.Has(ctx, p); err != nil || result.Kept {

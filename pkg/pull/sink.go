@@ -95,17 +95,3 @@ func checkDirectory(dir string) error {
 	}
 	return nil
 }
-
-// untilDone makes r fail once ctx is done.
-func untilDone(ctx context.Context, r io.Reader) io.Reader {
-	return readerFunc(func(p []byte) (int, error) {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		return r.Read(p)
-	})
-}
-
-type readerFunc func(p []byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

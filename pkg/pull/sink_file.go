@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -89,7 +90,7 @@ func (s fileSink) Put(ctx context.Context, p provider.Package, r io.Reader) (pat
 		return path, false, err
 	}
 	defer f.Discard()
-	if _, err := io.Copy(f, untilDone(ctx, r)); err != nil {
+	if _, err := io.Copy(f, ctxio.Reader(ctx, r)); err != nil {
 		return path, false, err
 	}
 	err = f.CommitNew()
@@ -108,7 +109,7 @@ func digestOf(ctx context.Context, path string) (digest.Digest, error) {
 		return "", err
 	}
 	defer f.Close()
-	d, err := digest.SHA256.FromReader(untilDone(ctx, f))
+	d, err := digest.SHA256.FromReader(ctxio.Reader(ctx, f))
 	if err != nil {
 		return "", fmt.Errorf("hashing %s: %w", path, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -55,7 +56,7 @@ func (s *UnpackedSink) Put(ctx context.Context, p provider.Package, r io.Reader)
 		return path, false, err
 	}
 	defer spool.Discard() // it never gets its name
-	size, err := io.Copy(spool, untilDone(ctx, r))
+	size, err := io.Copy(spool, ctxio.Reader(ctx, r))
 	if err != nil {
 		return path, false, err
 	}

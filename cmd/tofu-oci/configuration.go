@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+)
+
+// configuration reads OpenTofu's CLI configuration, from where OpenTofu does or
+// from --config.
+func configuration(c *cli.Context, out *output) (cliconfig.Config, error) {
+	env := cliconfig.SystemEnvironment()
+	files, err := cliconfig.Locate(env, c.String("config"))
+	if err != nil {
+		return cliconfig.Config{}, &usage{err}
+	}
+	config, err := cliconfig.Read(env, files)
+	if err != nil {
+		return config, &usage{err}
+	}
+	for _, n := range config.Notes {
+		out.note("%s", n)
+	}
+	return config, nil
+}
+
+// loginsOf finds logins as the CLI configuration says, and where Docker and
+// Podman keep them.
+func loginsOf(config cliconfig.Config) (func(ctx context.Context, repository string) (ocirepo.Credential, error), error) {
+	finder, err := logins.New(loginRules(config), logins.SystemEnvironment())
+	if err != nil {
+		return nil, &usage{err}
+	}
+	return func(ctx context.Context, repository string) (ocirepo.Credential, error) {
+		l, err := finder.Login(ctx, repository)
+		return ocirepo.Credential{
+			Username: l.Username, Password: l.Password.Reveal(),
+			RefreshToken: l.IdentityToken.Reveal(), AccessToken: l.RegistryToken.Reveal(),
+		}, err
+	}, nil
+}
+
+func loginRules(config cliconfig.Config) logins.Config {
+	rules := logins.Config{Default: logins.Default{
+		NoAmbient: config.DefaultLogins.NoAmbient, DockerStyleFiles: config.DefaultLogins.DockerFiles, DefaultHelper: config.DefaultLogins.Helper,
+	}}
+	for _, l := range config.Logins {
+		rules.Explicit = append(rules.Explicit, logins.Rule{
+			Registry: l.Registry, RepositoryPrefix: l.Path, Username: l.Username, Password: logins.NewSecret(string(l.Password)),
+			AccessToken: logins.NewSecret(string(l.AccessToken)), RefreshToken: logins.NewSecret(string(l.RefreshToken)), Helper: l.Helper,
+		})
+	}
+	return rules
+}

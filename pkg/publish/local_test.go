@@ -1,0 +1,365 @@
+package publish_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+func TestLocalCreated(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		dir := w.dist(t, nil, all...)
+		result := w.publishLocal(t, to, publish.Created, dir, publish.Options{})
+		wantSent(t, result, all...)
+		r := w.wantStored(t, to, all...)
+		w.wantSums(t, r, all...)
+		for _, p := range r.Packages {
+			if !strings.HasPrefix(p.H1, "h1:") {
+				t.Errorf("%s has no h1", p.Platform)
+			}
+		}
+		// Again: nothing moves, no program runs.
+		state := to.state(t)
+		again := w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{SBOM: untouchable})
+		wantSent(t, again)
+		if to.state(t) != state {
+			t.Error("something was written")
+		}
+		if to.registry != nil && to.registry.Requests()[registrytest.BlobGet] != len(all)+1 { // wantStored's
+			t.Error("blobs were read back")
+		}
+	})
+}
+
+// TestLocalMatrix: in whichever order jobs publish one platform each, the end is
+// the same.
+func TestLocalMatrix(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		fresh := func() *target {
+			if to.registry == nil {
+				return w.layout(t)
+			}
+			return w.registry(t, registrytest.Options{})
+		}
+		direct := w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku, minix, zos), publish.Options{}).Digest
+		for _, order := range [][]provider.Platform{{haiku, minix, zos}, {zos, minix, haiku}, {minix, zos, haiku}} {
+			job, want := fresh(), publish.Created
+			for _, p := range order {
+				result := w.publishLocal(t, job, want, w.dist(t, nil, p), publish.Options{})
+				wantSent(t, result, p)
+				want = publish.Extended
+			}
+			w.wantSums(t, w.wantStored(t, job, haiku, minix, zos), haiku, minix, zos)
+			if job.digest(t) != direct {
+				t.Errorf("%v: the index is another one", order)
+			}
+		}
+	})
+}
+
+// TestLocalMatrixAtOnce: six jobs, one registry that cannot tell them apart.
+func TestLocalMatrixAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	platforms := []provider.Platform{haiku, minix, plan9, {OS: "plan9", Arch: "vax"}, {OS: "zos", Arch: "alpha"}, zos}
+	dirs := map[provider.Platform]string{}
+	for _, p := range platforms {
+		w.zips[p] = zipOf(t, p.String())
+		dirs[p] = w.dist(t, map[string]string{"_" + p.String() + ".spdx.json": `{"spdxVersion":"SPDX-2.3"}`, ".intoto.jsonl": "{}\n"}, p)
+	}
+	for round := range 4 {
+		to := w.registry(t, registrytest.Options{NoReferrers: 404 * (round % 2)})
+		var group sync.WaitGroup
+		for _, p := range platforms {
+			group.Go(func() {
+				if _, err := w.runLocal(t, to, dirs[p], publish.Options{Settle: 300 * time.Millisecond}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		r := w.wantStored(t, to, platforms...)
+		w.wantSums(t, r, platforms...)
+		for _, p := range r.Packages {
+			if len(p.Attachments) != 1 {
+				t.Errorf("round %d: %s has %d documents", round, p.Platform, len(p.Attachments))
+			}
+		}
+		w.wantReferring(t, to, stem+".intoto.jsonl")
+	}
+}
+
+// TestLocalDigestIsTheTags: another run has taken our package into its index
+// before we are done; that one is what the tag names and what is to be signed.
+func TestLocalDigestIsTheTags(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		var once sync.Once
+		repo := &watched{Repository: to.open(t), after: func() {
+			once.Do(func() { w.publishLocal(t, to, publish.Extended, w.dist(t, nil, zos), publish.Options{}) })
+		}}
+		result, err := w.runLocalOver(t, repo, w.dist(t, nil, haiku), publish.Options{})
+		if err != nil || result.Digest != to.digest(t) {
+			t.Errorf("the result says %s, the tag is at %s; %v", result.Digest, to.digest(t), err)
+		}
+	})
+}
+
+// TestLocalSums: the publisher's own are carried as they are, with signatures.
+func TestLocalSums(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		listing := "# by hand\n" + w.listing(all...)
+		listing = strings.TrimPrefix(listing, "# by hand\n") + strings.Repeat("0", 64) + "  " + stem + "_manifest.json\n"
+		files := map[string]string{"_SHA256SUMS": listing, "_SHA256SUMS.sig": "sig", "_SHA256SUMS.asc": "asc"}
+		w.publishLocal(t, to, publish.Created, w.dist(t, files, haiku), publish.Options{})
+		// A job without the file is covered by what is stored.
+		w.publishLocal(t, to, publish.Extended, w.dist(t, nil, zos), publish.Options{})
+		r := w.wantStored(t, to, haiku, zos)
+		if got, _ := r.Attachment(artifact.MediaTypeSums); string(got.Bytes) != listing {
+			t.Errorf("SHA256SUMS is %q", got.Bytes)
+		}
+		if diff := cmp.Diff([]string{stem + "_SHA256SUMS", stem + "_SHA256SUMS.asc", stem + "_SHA256SUMS.sig"}, evidence(t, r, provider.Platform{})); diff != "" {
+			t.Errorf("evidence (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestLocalSignedSumsDoNotFit: a signature is not given up without force, and
+// no platform is with it.
+func TestLocalSignedSumsDoNotFit(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		signed := map[string]string{"_SHA256SUMS": w.listing(haiku, minix), "_SHA256SUMS.sig": "sig"}
+		w.publishLocal(t, to, publish.Created, w.dist(t, signed, haiku, minix), publish.Options{})
+		was, state, job := to.digest(t), to.state(t), w.dist(t, nil, zos)
+		for _, o := range []publish.Options{{}, {DryRun: true}} {
+			_, err := w.runLocal(t, to, job, o)
+			if _, ok := errors.AsType[*publish.ConflictError](err); !ok {
+				t.Fatal(err)
+			}
+			wantText(t, err, "publishing registry.example.org/acme/thing 1.2.3: conflict with what registry.example.org/acme/thing 1.2.3 already is in the repository: ",
+				"the stored "+stem+"_SHA256SUMS does not fit zos_s390x, and the source has none to replace it: SHA256SUMS does not list "+stem+"_zos_s390x.zip")
+		}
+		if to.wantTag(t, was); to.state(t) != state {
+			t.Error("something was written")
+		}
+		w.publishLocal(t, to, publish.Replaced, job, publish.Options{Force: true})
+		r := w.wantStored(t, to, haiku, minix, zos)
+		w.wantSums(t, r, haiku, minix, zos)
+		if _, has := r.Attachment(artifact.MediaTypeSignature); has {
+			t.Error("the signature is of other sums")
+		}
+	})
+}
+
+// TestLocalUnsignedSumsDoNotFit: nobody vouches for those, so they are made anew.
+func TestLocalUnsignedSumsDoNotFit(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		w.publishLocal(t, to, publish.Created, w.dist(t, map[string]string{"_SHA256SUMS": w.listing(haiku)}, haiku), publish.Options{})
+		w.publishLocal(t, to, publish.Extended, w.dist(t, nil, zos), publish.Options{})
+		w.wantSums(t, w.wantStored(t, to, haiku, zos), haiku, zos)
+	})
+}
+
+// TestLocalSumsForget: the new file is signed and lacks a stored platform.
+func TestLocalSumsForget(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{})
+		was := to.digest(t)
+		_, err := w.runLocal(t, to, w.dist(t, map[string]string{"_SHA256SUMS": w.listing(zos), "_SHA256SUMS.sig": "sig"}, zos), publish.Options{})
+		wantText(t, err, "the new "+stem+"_SHA256SUMS does not fit haiku_riscv64, which is stored: SHA256SUMS does not list")
+		to.wantTag(t, was)
+	})
+}
+
+func TestLocalConflict(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku, zos), publish.Options{})
+		was := to.digest(t)
+		w.zips[haiku] = zipOf(t, "built again")
+		_, err := w.runLocal(t, to, w.dist(t, nil, haiku), publish.Options{})
+		wantText(t, err, "haiku_riscv64 is there with the zip sha256:", ", the source has "+w.zipDigest(haiku).String())
+		to.wantTag(t, was)
+		w.publishLocal(t, to, publish.Replaced, w.dist(t, nil, haiku), publish.Options{Force: true})
+		w.wantSums(t, w.wantStored(t, to, haiku, zos), haiku, zos)
+	})
+}
+
+// TestLocalEvidenceIsKept when other platforms are added, and when a zip was
+// lost and comes again without it.
+func TestLocalEvidenceIsKept(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		files := map[string]string{
+			"_haiku_riscv64.zip.sig": "sig", "_haiku_riscv64.spdx.json": `{"spdxVersion":"SPDX-2.3"}`, "_manifest.json": `{"metadata":{"protocol_versions":["6.0"]}}`,
+		}
+		want := []string{stem + "_haiku_riscv64.zip.sig", stem + "_haiku_riscv64.spdx.json"}
+		w.publishLocal(t, to, publish.Created, w.dist(t, files, haiku), publish.Options{})
+		check := func(platforms ...provider.Platform) {
+			t.Helper()
+			r := w.wantStored(t, to, platforms...)
+			if diff := cmp.Diff(want, evidence(t, r, haiku)); diff != "" {
+				t.Errorf("evidence of haiku (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{"6.0"}, r.Protocols); diff != "" {
+				t.Errorf("protocols (-want +got):\n%s", diff)
+			}
+		}
+		check(haiku)
+		w.publishLocal(t, to, publish.Extended, w.dist(t, nil, zos), publish.Options{})
+		check(haiku, zos)
+		to.lose(t, w.zipDigest(haiku))
+		result := w.publishLocal(t, to, publish.Healed, w.dist(t, nil, haiku), publish.Options{SBOM: untouchable})
+		wantSent(t, result, haiku)
+		check(haiku, zos)
+	})
+}
+
+// TestLocalHealsAll: both zips are lost, one is asked for, and the sums that are
+// made have to be of both.
+func TestLocalHealsAll(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		dir := w.dist(t, nil, haiku, zos)
+		was := w.publishLocal(t, to, publish.Created, dir, publish.Options{}).Digest
+		to.lose(t, w.zipDigest(haiku))
+		to.lose(t, w.zipDigest(zos))
+		result := w.publishLocal(t, to, publish.Healed, dir, publish.Options{Platforms: []provider.Platform{zos}})
+		if result.Digest != was {
+			t.Error("the index is another one")
+		}
+		w.wantSums(t, w.wantStored(t, to, haiku, zos), haiku, zos)
+	})
+}
+
+// TestLocalCannotHeal what it does not have.
+func TestLocalCannotHeal(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{})
+		was := to.digest(t)
+		to.lose(t, w.zipDigest(haiku))
+		_, err := w.runLocal(t, to, w.dist(t, nil, zos), publish.Options{})
+		wantText(t, err, "the repository has lost part of the package for haiku_riscv64, and the source does not have it: publish it together with these")
+		to.wantTag(t, was)
+	})
+}
+
+// annotations are those of the index under the tag, but for our own.
+func (to *target) annotations(t *testing.T) map[string]string {
+	t.Helper()
+	_, data, err := to.open(t).Manifest(t.Context(), "1.2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := artifact.ParseIndex(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(index.Annotations, artifact.AnnotationProvider)
+	delete(index.Annotations, ocispec.AnnotationVersion)
+	return index.Annotations
+}
+
+func TestLocalAnnotations(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		ask := func(want publish.Status, dir string, kept bool, annotations map[string]string) {
+			t.Helper()
+			if got := w.publishLocal(t, to, want, dir, publish.Options{Annotations: annotations}).AnnotationsKept; got != kept {
+				t.Errorf("%v: annotations kept: %t", annotations, got)
+			}
+		}
+		one, two := w.dist(t, nil, haiku), w.dist(t, nil, haiku, zos)
+		ask(publish.Created, one, false, map[string]string{"team": "a", "cost": "1"})
+		// These alone are no reason to write the tag again, and that is said.
+		ask(publish.Unchanged, one, false, map[string]string{"team": "a"})
+		ask(publish.Unchanged, one, true, map[string]string{"team": "b"})
+		ask(publish.Unchanged, one, false, nil)
+		if diff := cmp.Diff(map[string]string{"team": "a", "cost": "1"}, to.annotations(t)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		ask(publish.Extended, two, false, map[string]string{"team": "b", "new": "2"})
+		if diff := cmp.Diff(map[string]string{"team": "b", "cost": "1", "new": "2"}, to.annotations(t)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestLocalZipChanges between the look at it and the sending.
+func TestLocalZipChanges(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(t *testing.T, path string)
+		want   string
+	}{
+		"other bytes": {func(t *testing.T, path string) { rewrite(t, path, func(b []byte) []byte { b[40] ^= 1; return b }) }, "checksum of " + stem + "_haiku_riscv64.zip is"},
+		"shorter":     {func(t *testing.T, path string) { rewrite(t, path, func(b []byte) []byte { return b[:len(b)-1] }) }, "ends after 188 of 189 bytes"},
+		"gone": {func(t *testing.T, path string) {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}, stem + "_haiku_riscv64.zip"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+				dir := w.dist(t, nil, haiku)
+				src, err := source.NewDir(w.address, dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := src.Digests(t.Context(), w.address, w.version); err != nil {
+					t.Fatal(err)
+				}
+				var once sync.Once
+				o := publish.Options{Backoff: func(int) time.Duration { return 0 }, Progress: provider.Progress{}}
+				repo := &statted{Repository: to.open(t), before: func(d digest.Digest) {
+					if d == w.zipDigest(haiku) {
+						once.Do(func() { test.change(t, filepath.Join(dir, w.filename(haiku))) })
+					}
+				}}
+				_, err = publish.Release(t.Context(), src, repo, w.address, w.version, o)
+				wantText(t, err, test.want)
+				if _, is := errors.AsType[*sums.MismatchError](err); is != (name == "other bytes") {
+					t.Errorf("got %v", err)
+				}
+				to.wantTag(t, "")
+				if to.has(t, w.zipDigest(haiku)) {
+					t.Error("the zip is there")
+				}
+			})
+		})
+	}
+}
+
+func rewrite(t *testing.T, path string, change func([]byte) []byte) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, change(data))
+}

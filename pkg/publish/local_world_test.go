@@ -1,0 +1,173 @@
+package publish_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+const stem = "terraform-provider-thing_1.2.3"
+
+// dist is a directory as builds leave it: the zips of platforms, and files by
+// the ends of their names.
+func (w *world) dist(t *testing.T, files map[string]string, platforms ...provider.Platform) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, p := range platforms {
+		write(t, filepath.Join(dir, w.filename(p)), w.zips[p])
+	}
+	for end, content := range files {
+		write(t, filepath.Join(dir, stem+end), []byte(content))
+	}
+	return dir
+}
+
+func write(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// listing is a publisher's SHA256SUMS.
+func (w *world) listing(platforms ...provider.Platform) string {
+	return string(sums.New(w.lines(platforms...)).Bytes())
+}
+
+// runLocal publishes a directory with values of its own, as a process would.
+func (w *world) runLocal(t *testing.T, to *target, dir string, o publish.Options) (publish.Result, error) {
+	t.Helper()
+	return w.runLocalOver(t, to.open(t), dir, o)
+}
+
+func (w *world) runLocalOver(t *testing.T, repo publish.Repository, dir string, o publish.Options) (publish.Result, error) {
+	t.Helper()
+	src, err := source.NewDir(w.address, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Settle == 0 {
+		o.Settle = time.Millisecond
+	}
+	o.Backoff = func(int) time.Duration { return 0 }
+	return publish.Release(t.Context(), src, repo, w.address, w.version, o)
+}
+
+func (w *world) publishLocal(t *testing.T, to *target, want publish.Status, dir string, o publish.Options) publish.Result {
+	t.Helper()
+	result, err := w.runLocal(t, to, dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Status != want {
+		t.Fatalf("status is %s, not %s", result.Status, want)
+	}
+	if to.digest(t) != result.Digest || result.Digest == "" {
+		t.Fatalf("the tag is at %s, the result says %s", to.digest(t), result.Digest)
+	}
+	return result
+}
+
+// wantNothing: after an error there is no tag, or the one before.
+func (to *target) wantTag(t *testing.T, was digest.Digest) {
+	t.Helper()
+	if now := to.digest(t); now != was {
+		t.Errorf("the tag is at %q, and was at %q", now, was)
+	}
+}
+
+// eachLocalTarget runs a scenario over all kinds of repositories.
+func eachLocalTarget(t *testing.T, scenario func(t *testing.T, w *world, to *target)) {
+	t.Helper()
+	eachTarget(t, origintest.Options{}, scenario)
+	t.Run("registry without referrers", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, origintest.Options{})
+		scenario(t, w, w.registry(t, registrytest.Options{NoReferrers: http.StatusNotFound}))
+	})
+}
+
+// evidence lists the names of a package's own documents, or with no platform
+// of the release's.
+func evidence(t *testing.T, r provider.Release, p provider.Platform) []string {
+	t.Helper()
+	as := r.Attachments
+	if i := slices.IndexFunc(r.Packages, func(pkg provider.Package) bool { return pkg.Platform == p }); i >= 0 {
+		as = r.Packages[i].Attachments
+	}
+	var names []string
+	for _, a := range as {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// referring gives the names of what refers to the index under the tag.
+func (w *world) referring(t *testing.T, to *target) []string {
+	t.Helper()
+	s := source.NewOCI(func(provider.Address) (source.Repository, error) { return to.open(t), nil })
+	documents, err := s.Referrers(t.Context(), w.address, w.version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, d := range documents {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+func (w *world) wantReferring(t *testing.T, to *target, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, w.referring(t, to)); diff != "" {
+		t.Errorf("referrers (-want +got):\n%s", diff)
+	}
+}
+
+// wantSums compares the SHA256SUMS of all packages with the lines wanted.
+func (w *world) wantSums(t *testing.T, r provider.Release, platforms ...provider.Platform) {
+	t.Helper()
+	got, _ := r.Attachment(artifact.MediaTypeSums)
+	if diff := cmp.Diff(w.listing(platforms...), string(got.Bytes)); diff != "" {
+		t.Errorf("SHA256SUMS (-want +got):\n%s", diff)
+	}
+}
+
+// untouchable is an SBOM maker that must not be asked.
+func untouchable(context.Context, provider.Package, string) (provider.Attachment, error) {
+	return provider.Attachment{}, errors.New("an SBOM was made")
+}
+
+// plainServer serves without TLS, for programs that know no authority of ours.
+func plainServer(t *testing.T, h http.HandlerFunc) (host string) {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return strings.TrimPrefix(s.URL, "http://")
+}
+
+// cutOff ends a connection without an answer.
+func cutOff(rw http.ResponseWriter) {
+	conn, _, err := rw.(http.Hijacker).Hijack()
+	if err == nil {
+		_ = conn.Close()
+	}
+}

@@ -1,0 +1,194 @@
+package publish_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/referrers"
+	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+)
+
+const spdx = `{"spdxVersion":"SPDX-2.3"}`
+
+func wantAttached(t *testing.T, r publish.Result, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, r.Attached); diff != "" {
+		t.Errorf("attached (-want +got):\n%s", diff)
+	}
+}
+
+// TestReferrers: documents about all platforms refer to the index, and to the
+// next one when platforms are added.
+func TestReferrers(t *testing.T) {
+	t.Parallel()
+	eachLocalTarget(t, func(t *testing.T, w *world, to *target) {
+		const sbom, provenance = stem + ".spdx.json", stem + ".intoto.jsonl"
+		dir := w.dist(t, map[string]string{".spdx.json": spdx}, haiku)
+		wantAttached(t, w.publishLocal(t, to, publish.Created, dir, publish.Options{}), sbom)
+		w.wantReferring(t, to, sbom)
+		state := to.state(t)
+		wantAttached(t, w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{}))
+		if to.state(t) != state {
+			t.Error("something was written")
+		}
+		// One more document alone is attached to what is there.
+		was := to.digest(t)
+		more := w.dist(t, map[string]string{".spdx.json": spdx, ".intoto.jsonl": "{}\n"}, haiku)
+		wantAttached(t, w.publishLocal(t, to, publish.Unchanged, more, publish.Options{}), provenance)
+		to.wantTag(t, was)
+		w.wantReferring(t, to, provenance, sbom)
+		// Another platform makes another index.
+		w.publishLocal(t, to, publish.Extended, w.dist(t, nil, zos), publish.Options{})
+		w.wantReferring(t, to, provenance, sbom)
+		if _, _, err := to.open(t).Manifest(t.Context(), was.String()); err != nil {
+			t.Errorf("the index before is gone: %v", err)
+		}
+	})
+}
+
+// TestReferrersInADryRun are not attached.
+func TestReferrersInADryRun(t *testing.T) {
+	t.Parallel()
+	eachLocalTarget(t, func(t *testing.T, w *world, to *target) {
+		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{})
+		state := to.state(t)
+		_, err := w.runLocal(t, to, w.dist(t, map[string]string{".spdx.json": spdx}, haiku), publish.Options{DryRun: true})
+		if err != nil || to.state(t) != state {
+			t.Errorf("something was written, %v", err)
+		}
+	})
+}
+
+// TestReferrersOfWhatIsReplaced are about other zips.
+func TestReferrersOfWhatIsReplaced(t *testing.T) {
+	t.Parallel()
+	eachLocalTarget(t, func(t *testing.T, w *world, to *target) {
+		w.publishLocal(t, to, publish.Created, w.dist(t, map[string]string{".intoto.jsonl": "{}\n"}, haiku), publish.Options{})
+		w.zips[haiku] = zipOf(t, "built again")
+		w.publishLocal(t, to, publish.Replaced, w.dist(t, nil, haiku), publish.Options{Force: true})
+		w.wantReferring(t, to)
+	})
+}
+
+// TestReferrersAreReadFirst: a document that is none is found before anything
+// is tagged.
+func TestReferrersAreReadFirst(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		_, err := w.runLocal(t, to, w.dist(t, map[string]string{".spdx.json": "{}"}, haiku), publish.Options{})
+		wantText(t, err, stem+".spdx.json is neither an SPDX nor a CycloneDX document")
+		to.wantTag(t, "")
+	})
+}
+
+// TestReferrersOfAMovedTag: another run adds a platform just before the document
+// is attached to the index that it does not know of yet.
+func TestReferrersOfAMovedTag(t *testing.T) {
+	t.Parallel()
+	eachLocalTarget(t, func(t *testing.T, w *world, to *target) {
+		var once sync.Once
+		tagged := false
+		repo := &watched{Repository: to.open(t), after: func() { tagged = true }, before: func(op string, _ digest.Digest) error {
+			if op == "manifest" && tagged {
+				once.Do(func() { w.publishLocal(t, to, publish.Extended, w.dist(t, nil, zos), publish.Options{}) })
+			}
+			return nil
+		}}
+		result, err := w.runLocalOver(t, repo, w.dist(t, map[string]string{".spdx.json": spdx}, haiku), publish.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantAttached(t, result, stem+".spdx.json")
+		to.wantTag(t, result.Digest)
+		if diff := cmp.Diff([]string{stem + ".spdx.json"}, w.tagged(t, to)); diff != "" {
+			t.Errorf("referrers (-want +got):\n%s", diff)
+		}
+		w.wantStored(t, to, haiku, zos)
+	})
+}
+
+// tagged is as referring, by the referrers tag alone: [watched] has no other way.
+func (w *world) tagged(t *testing.T, to *target) []string {
+	t.Helper()
+	documents, err := referrers.Documents(t.Context(), struct{ publish.Repository }{to.open(t)}, to.digest(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, d := range documents {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// TestReferrersWhereTagsAreDigests: the release is there, the document is not,
+// and that is an error.
+func TestReferrersWhereTagsAreDigests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.registry(t, registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
+	dir := w.dist(t, map[string]string{".spdx.json": spdx}, haiku)
+	for range 2 {
+		_, err := w.runLocal(t, to, dir, publish.Options{})
+		if !errors.Is(err, referrers.ErrSubject) {
+			t.Errorf("got %v", err)
+		}
+		w.wantStored(t, to, haiku)
+	}
+	// Without documents it is like any other registry, also when it is extended.
+	w.publishLocal(t, to, publish.Extended, w.dist(t, nil, zos), publish.Options{})
+	w.wantStored(t, to, haiku, zos)
+}
+
+// TestReferrersRefused: a registry may not take manifests with a subject.
+func TestReferrersRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.registry(t, registrytest.Options{})
+	to.registry.Misbehave(registrytest.ManifestPut, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if strings.Contains(string(body), `"subject"`) {
+			registrytest.Refuse(http.StatusMethodNotAllowed, "UNSUPPORTED", "The operation is unsupported")(rw, r, honest)
+			return
+		}
+		again := r.Clone(context.WithoutCancel(r.Context()))
+		again.Body = io.NopCloser(strings.NewReader(string(body)))
+		honest(rw, again)
+	}, -1)
+	_, err := w.runLocal(t, to, w.dist(t, map[string]string{".spdx.json": spdx}, haiku), publish.Options{})
+	wantText(t, err, "attaching "+stem+".spdx.json: pushing manifest", "405 Method Not Allowed, UNSUPPORTED: The operation is unsupported")
+	w.wantStored(t, to, haiku)
+}
+
+// TestMirrorCarriesReferrers that someone attached to what is extended.
+func TestMirrorCarriesReferrers(t *testing.T) {
+	t.Parallel()
+	eachLocalTarget(t, func(t *testing.T, w *world, to *target) {
+		w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{haiku}})
+		d, _, err := to.open(t).Manifest(t.Context(), "1.2.3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		document := provider.Attachment{Name: "audit.spdx.json", MediaType: "application/spdx+json", Bytes: []byte(spdx)}
+		if _, err := referrers.Attach(t.Context(), to.open(t), []provider.Attachment{document}, d, time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		wantAttached(t, w.publish(t, to, publish.Extended, publish.Options{Settle: time.Millisecond}), "audit.spdx.json")
+		w.wantReferring(t, to, "audit.spdx.json")
+	})
+}

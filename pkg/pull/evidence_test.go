@@ -1,0 +1,174 @@
+package pull_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+)
+
+const evidenceStem = "terraform-provider-x_1.2.0"
+
+// evidenced is a source with one package, and documents beside it.
+type evidenced struct {
+	release   provider.Release
+	zip       []byte
+	referrers []provider.Attachment
+	loadErr   error
+}
+
+func newEvidenced(t *testing.T) *evidenced {
+	t.Helper()
+	s := &evidenced{zip: sinkZip(t, "one", "terraform-provider-x_v1.2.0")}
+	p := sinkPackage(t, s.zip)
+	p.Attachments = []provider.Attachment{{Name: evidenceStem + "_plan9_riscv64.spdx.json"}} // left where it is
+	s.release = provider.Release{
+		Address: p.Address, Version: p.Version, Packages: []provider.Package{p},
+		Attachments: []provider.Attachment{
+			{Name: evidenceStem + "_SHA256SUMS", Bytes: []byte("sums")}, {Name: evidenceStem + "_SHA256SUMS.sig", Bytes: []byte("sig")},
+		},
+	}
+	s.referrers = []provider.Attachment{{Name: "terraform-provider-x.intoto.jsonl", Bytes: []byte("{}\n")}}
+	return s
+}
+
+func (s *evidenced) Versions(context.Context, provider.Address) ([]provider.Version, error) {
+	return []provider.Version{s.release.Version}, nil
+}
+
+func (s *evidenced) Release(context.Context, provider.Address, provider.Version, ...provider.Platform) (provider.Release, error) {
+	return s.release, nil
+}
+
+func (s *evidenced) Open(context.Context, provider.Package) (io.ReadCloser, int64, error) {
+	return io.NopCloser(bytes.NewReader(s.zip)), int64(len(s.zip)), nil
+}
+
+func (s *evidenced) Load(_ context.Context, as []provider.Attachment) ([]provider.Attachment, error) {
+	var loaded []provider.Attachment
+	for _, a := range as {
+		if a.Bytes == nil {
+			a.Bytes = []byte("loaded")
+		}
+		loaded = append(loaded, a)
+	}
+	return loaded, s.loadErr
+}
+
+func (s *evidenced) Referrers(context.Context, provider.Address, provider.Version) ([]provider.Attachment, error) {
+	return s.referrers, nil
+}
+
+// pull pulls with evidence into a directory.
+func (s *evidenced) pull(t *testing.T, layout pull.Layout, dir string) ([]pull.Result, error) {
+	t.Helper()
+	sink, err := pull.NewSink(layout, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pull.Release(t.Context(), s, sink, s.release.Address, s.release.Version, pull.Options{
+		Platforms: []provider.Platform{s.release.Packages[0].Platform}, Evidence: true,
+	})
+}
+
+func TestEvidence(t *testing.T) {
+	t.Parallel()
+	for layout, beside := range map[pull.Layout]string{pull.LayoutZip: "", pull.LayoutPacked: sinkParent} {
+		t.Run(string(layout), func(t *testing.T) {
+			t.Parallel()
+			s, dir := newEvidenced(t), t.TempDir()
+			stem := beside + evidenceStem
+			want := map[string]string{
+				beside + sinkZipName: string(s.zip), stem + "_SHA256SUMS": "sums", stem + "_SHA256SUMS.sig": "sig",
+				stem + "_plan9_riscv64.spdx.json": "loaded", beside + "terraform-provider-x.intoto.jsonl": "{}\n",
+			}
+			results, err := s.pull(t, layout, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkSinkFiles(t, dir, want)
+			var paths []string
+			for _, name := range []string{evidenceStem + "_plan9_riscv64.spdx.json", evidenceStem + "_SHA256SUMS", evidenceStem + "_SHA256SUMS.sig", "terraform-provider-x.intoto.jsonl"} {
+				paths = append(paths, filepath.Join(dir, filepath.FromSlash(beside), name))
+			}
+			if diff := cmp.Diff(paths, results[0].Evidence); diff != "" || len(results[0].Skipped) != 0 {
+				t.Errorf("skipped %v, evidence (-want +got):\n%s", results[0].Skipped, diff)
+			}
+			// Again: what is there and equal stays.
+			path := paths[1]
+			before, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.pull(t, layout, dir); err != nil {
+				t.Fatal(err)
+			}
+			after, err := os.Stat(path)
+			if err != nil || !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
+				t.Errorf("it was written again, %v", err)
+			}
+			checkSinkFiles(t, dir, want)
+		})
+	}
+}
+
+// TestEvidenceNeverOverwrites what differs, be it longer or shorter.
+func TestEvidenceNeverOverwrites(t *testing.T) {
+	t.Parallel()
+	for _, mine := range []string{"mine", "sum", "sums and more", ""} {
+		s, dir := newEvidenced(t), t.TempDir()
+		path := filepath.Join(dir, evidenceStem+"_SHA256SUMS")
+		if err := os.WriteFile(path, []byte(mine), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.pull(t, pull.LayoutZip, dir)
+		var exists *pull.ExistsError
+		if !errors.As(err, &exists) || exists.Path != path || !strings.Contains(err.Error(), "writing evidence: "+path+" is there with other contents; move it away or choose another directory") {
+			t.Errorf("%q: %v", mine, err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != mine {
+			t.Errorf("it is %q now, %v", got, err)
+		}
+	}
+}
+
+// TestEvidenceOfOtherNames is not written: nobody has verified it, so it must
+// not leave the directory, nor pass for a package or a configuration.
+func TestEvidenceOfOtherNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"../outside", "a/b", `a\b`, "", ".", "..", ".tofurc", "-rf", "NUL", "a:b", "SHA256SUMS", "terraform-provider-y_1.2.0_SHA256SUMS",
+		sinkZipName, "terraform-provider-x_9.9.9_plan9_riscv64.ZIP", "terraform-provider-x/../../outside",
+	} {
+		parent := t.TempDir()
+		s, dir := newEvidenced(t), filepath.Join(parent, "dir")
+		s.release.Packages[0].Attachments, s.referrers = nil, nil
+		s.release.Attachments = []provider.Attachment{{Name: name, Bytes: []byte("x")}}
+		results, err := s.pull(t, pull.LayoutZip, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{name}, results[0].Skipped); diff != "" || len(results[0].Evidence) != 0 {
+			t.Errorf("%q: written %v, skipped (-want +got):\n%s", name, results[0].Evidence, diff)
+		}
+		checkSinkFiles(t, parent, map[string]string{"dir/" + sinkZipName: string(s.zip)})
+	}
+}
+
+func TestEvidenceThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	s := newEvidenced(t)
+	s.loadErr = errors.New("fetching x.spdx.json: gone")
+	if _, err := s.pull(t, pull.LayoutZip, t.TempDir()); err == nil || err.Error() != "pulling "+s.release.Address.String()+" 1.2.0: fetching x.spdx.json: gone" {
+		t.Errorf("got %v", err)
+	}
+}
