@@ -162,6 +162,23 @@ func TestAttachAtOnce(t *testing.T) {
 	}
 }
 
+// TestListIsOverwritten after the run that wrote it has seen that all was well.
+func TestListIsOverwritten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound})
+	w.registry.Overwrite(artifact.ReferrersTag(w.subject.Digest))
+	var group sync.WaitGroup
+	for i := range 2 {
+		group.Go(func() {
+			if _, err := referrers.Attach(t.Context(), w.open(), []provider.Attachment{sbom(i)}, w.subject, settle); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	w.wantDocuments(t, sbom(0), sbom(1))
+}
+
 // TestAttachKeepsEntriesOfOthers, also those that we cannot read.
 func TestAttachKeepsEntriesOfOthers(t *testing.T) {
 	t.Parallel()

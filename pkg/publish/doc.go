@@ -92,7 +92,8 @@ type Options struct {
 	Backoff func(attempt int) time.Duration
 	// Settle is how long to wait, after writing a tag in a registry, before
 	// looking whether another job of the same build matrix has overwritten it; 0
-	// is [DefaultSettle]. Releases of remote sources and layouts need no wait.
+	// is [DefaultSettle]. Layouts need no wait, nor do whole releases of remote
+	// sources.
 	Settle time.Duration
 	// Progress is told what moves.
 	Progress provider.Progress

@@ -1,6 +1,7 @@
 package publish_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -105,6 +106,54 @@ func TestLocalMatrixAtOnce(t *testing.T) {
 		}
 		w.wantReferring(t, to, stem+".intoto.jsonl")
 	}
+}
+
+// TestLocalMatrixOverwritten: a job overwrites the tag after another one has
+// seen that all was well.
+func TestLocalMatrixOverwritten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.registry(t, registrytest.Options{})
+	to.registry.Overwrite("1.2.3")
+	var group sync.WaitGroup
+	for _, p := range []provider.Platform{haiku, zos} {
+		dir := w.dist(t, nil, p)
+		group.Go(func() {
+			if _, err := w.runLocal(t, to, dir, publish.Options{Settle: 300 * time.Millisecond}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	w.wantSums(t, w.wantStored(t, to, haiku, zos), haiku, zos)
+}
+
+// TestLocalTagMovesInMidMerge: what a run merges is the index that it looked at.
+func TestLocalTagMovesInMidMerge(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku, minix), publish.Options{})
+		var once sync.Once
+		repo := &statted{Repository: to.open(t), before: func(d digest.Digest) {
+			if d != w.zipDigest(haiku) {
+				return
+			}
+			once.Do(func() {
+				_, data, err := to.open(t).Manifest(t.Context(), "1.2.3")
+				var index ocispec.Index
+				if err := errors.Join(err, json.Unmarshal(data, &index)); err != nil {
+					t.Error(err)
+				}
+				index.Manifests = index.Manifests[1:]
+				to.plant(t, ocispec.MediaTypeImageIndex, index)
+			})
+		}}
+		result, err := w.runLocalOver(t, repo, w.dist(t, nil, zos), publish.Options{})
+		if err != nil || result.Moved != 1 {
+			t.Errorf("%+v, %v", result, err)
+		}
+		w.wantStored(t, to, minix, zos)
+	})
 }
 
 // TestLocalDigestIsTheTags: another run has taken our package into its index

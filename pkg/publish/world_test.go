@@ -231,6 +231,7 @@ func (w *world) run(t *testing.T, to *target, o publish.Options) (publish.Result
 
 func (w *world) runOver(ctx context.Context, repo publish.Repository, o publish.Options) (publish.Result, error) {
 	o.Backoff = func(int) time.Duration { return 0 }
+	o.Settle = max(o.Settle, time.Millisecond)
 	return publish.Release(ctx, w.source(), repo, w.address, w.version, o)
 }
 
