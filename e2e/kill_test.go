@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,7 +60,13 @@ func TestKilledRuns(t *testing.T) {
 	_, config := serveOrigin(t, origintest.Options{}, release)
 	host := startRegistry(t)
 	within := duration(t, "mirror", "acme/kill", "--to", host+"/undisturbed/{type}", "--config", config, "--ca-file", world.caFile)
-	t.Logf("runs are killed within %s", within)
+	var cut atomic.Int32
+	t.Cleanup(func() {
+		t.Logf("%d of %d mirror runs were killed before their tag, within %s", cut.Load(), 2*killSeeds, within)
+		if cut.Load() == 0 {
+			t.Error("no run was killed before its tag, so nothing was shown")
+		}
+	})
 	for _, kind := range []string{"layout", "registry"} {
 		for seed := range killSeeds {
 			t.Run(fmt.Sprintf("%s/%d", kind, seed), func(t *testing.T) {
@@ -73,7 +80,9 @@ func TestKilledRuns(t *testing.T) {
 				mirror := []string{"mirror", "acme/kill", "--to", repository, "--config", config, "--ca-file", world.caFile, "--quiet"}
 				kill(t, random.Int64N(int64(within)), mirror...)
 				tagged := versions(t, repository)
-				if len(tagged) > 0 {
+				if len(tagged) == 0 {
+					cut.Add(1)
+				} else {
 					pullAll(t, repository, t.TempDir(), digests)
 				}
 				// 2. The next run completes.

@@ -84,7 +84,7 @@ func (f *File) ReadAt(p []byte, offset int64) (int, error) {
 
 // Commit gives the file its final name, replacing a file that is there.
 func (f *File) Commit() error {
-	return f.commit(os.Rename)
+	return f.commit(replace)
 }
 
 // CommitNew gives the file its final name unless that is taken: then the error

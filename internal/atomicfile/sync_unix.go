@@ -25,3 +25,6 @@ func syncDirectory(dir string) error {
 
 // noHardLinksHere: Unix has no further words for it.
 func noHardLinksHere(error) bool { return false }
+
+// replace renames a file over another in one step.
+func replace(from, to string) error { return os.Rename(from, to) }
