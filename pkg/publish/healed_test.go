@@ -155,6 +155,52 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
+// TestDamagedInPlace: a zip has its length and other bytes, and its platform's
+// manifest is gone. What is written again must not lead to the wrong bytes.
+func TestDamagedInPlace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.layout(t)
+	w.publish(t, to, publish.Created, publish.Options{})
+	path := to.path(w.zipDigest(plan9))
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[len(content)/2] ^= 1
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	entry, _ := to.graph(t, plan9)
+	to.lose(t, entry.Descriptor.Digest)
+	result := w.publish(t, to, publish.Healed, publish.Options{})
+	wantSent(t, result, plan9)
+	w.wantStored(t, to, all...)
+}
+
+// TestIndexLost: a layout's tag is there and what it names is not, or damaged.
+func TestIndexLost(t *testing.T) {
+	t.Parallel()
+	for name, harm := range map[string]func(path string) error{
+		"missing": os.Remove,
+		"damaged": func(path string) error { return os.Truncate(path, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			to := w.layout(t)
+			was := w.publish(t, to, publish.Created, publish.Options{})
+			if err := harm(to.path(was.Digest)); err != nil {
+				t.Fatal(err)
+			}
+			if result := w.publish(t, to, publish.Healed, publish.Options{}); result.Digest != was.Digest || result.Moved != 0 {
+				t.Errorf("the index is %s, moved %d times", result.Digest, result.Moved)
+			}
+			w.wantStored(t, to, all...)
+		})
+	}
+}
+
 // TestResumed: a run was cut off before it could write its tag.
 func TestResumed(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -34,7 +35,7 @@ func (p *publisher) sendZip(ctx context.Context, pkg provider.Package) (done pro
 		pkg.Attachments = append(slices.Clip(pkg.Attachments), sbom)
 	}
 	size, err := p.repo.Stat(ctx, pkg.Digest)
-	if err == nil && (pkg.Size < 0 || pkg.Size == size) {
+	if err == nil && (pkg.Size < 0 || pkg.Size == size) && p.intact(ctx, pkg, size) {
 		pkg.Size = size
 		done, err = p.storedH1(ctx, pkg)
 		return done, false, err
@@ -47,6 +48,26 @@ func (p *publisher) sendZip(ctx context.Context, pkg provider.Package) (done pro
 		return err
 	})
 	return done, true, err
+}
+
+// intact tells whether a zip that is there has the right bytes. A registry has
+// checked what it took; a local file may have been damaged since, and is read.
+func (p *publisher) intact(ctx context.Context, pkg provider.Package, size int64) bool {
+	local, isLocal := p.repo.(localRepository)
+	if !isLocal {
+		return true
+	}
+	path, err := local.BlobPath(pkg.Digest)
+	if err != nil {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	_, err = io.Copy(io.Discard, sums.NewReader(ctxio.Reader(ctx, f), pkg.Filename, size, pkg.Digest))
+	return err == nil
 }
 
 func (p *publisher) retrier() transfer.Retrier {
