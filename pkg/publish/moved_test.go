@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
 	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -54,6 +57,29 @@ func TestTagMoved(t *testing.T) {
 			t.Errorf("%d zips were fetched", n)
 		}
 	})
+}
+
+// TestTagRefusedForNow: the registry answers 503 to the tag, and another run does
+// all of its work before the next try. That try must look again.
+func TestTagRefusedForNow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.registry(t, registrytest.Options{})
+	w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{plan9}})
+	var met atomic.Bool
+	to.registry.Misbehave(registrytest.ManifestPut, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		if !strings.HasSuffix(r.URL.Path, "/1.2.3") || met.Swap(true) {
+			honest(rw, r)
+			return
+		}
+		w.publish(t, to, publish.Extended, publish.Options{Platforms: []provider.Platform{haiku}})
+		rw.WriteHeader(http.StatusServiceUnavailable)
+	}, -1)
+	result := w.publish(t, to, publish.Extended, publish.Options{Platforms: []provider.Platform{zos}})
+	if result.Moved != 1 {
+		t.Errorf("moved %d times", result.Moved)
+	}
+	w.wantStored(t, to, haiku, plan9, zos)
 }
 
 // TestTagOverwritten: another run that read before we wrote overwrites our tag,
