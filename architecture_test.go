@@ -41,6 +41,7 @@ func TestDirections(t *testing.T) {
 		"pkg/pull":         {"pkg/source", "pkg/artifact", "pkg/provider", "pkg/sums", "internal/"},
 		"pkg/cliconfig":    {"pkg/template", "pkg/provider", "pkg/sums"},
 		"pkg/installation": {"pkg/source", "pkg/template", "pkg/cliconfig", "pkg/artifact", "pkg/provider", "pkg/sums"},
+		"pkg/doctor":       {"pkg/installation", "pkg/cliconfig", "pkg/template", "pkg/artifact", "pkg/provider", "pkg/sums"},
 		"cmd/tofu-oci":     {"pkg/", "internal/"},
 	}
 	for _, p := range goList(t) {

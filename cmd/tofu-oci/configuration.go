@@ -13,19 +13,29 @@ import (
 // configuration reads OpenTofu's CLI configuration, from where OpenTofu does or
 // from --config.
 func configuration(c *cli.Context, out *output) (cliconfig.Config, error) {
-	env := cliconfig.SystemEnvironment()
-	files, err := cliconfig.Locate(env, c.String("config"))
+	_, config, err := readConfiguration(c.String("config"))
 	if err != nil {
-		return cliconfig.Config{}, &usage{err}
-	}
-	config, err := cliconfig.Read(env, files)
-	if err != nil {
-		return config, &usage{err}
+		return config, err
 	}
 	for _, n := range config.Notes {
 		out.note("%s", n)
 	}
 	return config, nil
+}
+
+// readConfiguration reads what --config names, else where OpenTofu does. The
+// files are given also beside an error in what they say.
+func readConfiguration(explicit string) (cliconfig.Files, cliconfig.Config, error) {
+	env := cliconfig.SystemEnvironment()
+	files, err := cliconfig.Locate(env, explicit)
+	if err != nil {
+		return files, cliconfig.Config{}, &usage{err}
+	}
+	config, err := cliconfig.Read(env, files)
+	if err != nil {
+		return files, config, &usage{err}
+	}
+	return files, config, nil
 }
 
 // loginsOf finds logins as the CLI configuration says, and where Docker and

@@ -44,14 +44,20 @@ type connection struct {
 }
 
 func connect(c *cli.Context, out *output) (*connection, error) {
+	config, err := configuration(c, out)
+	if err != nil {
+		return nil, err
+	}
+	return connectAs(c, out, config)
+}
+
+// connectAs connects as a configuration says that is read already.
+func connectAs(c *cli.Context, out *output, config cliconfig.Config) (*connection, error) {
 	if d := c.Duration("timeout"); d < time.Second {
 		return nil, usagef("--timeout %s: must be at least 1s", d)
 	}
-	conn := &connection{}
+	conn := &connection{config: config}
 	var err error
-	if conn.config, err = configuration(c, out); err != nil {
-		return nil, err
-	}
 	conn.http, err = httpclient.New(httpclient.Options{
 		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + version, Retried: out.retried,
 	})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -33,7 +34,11 @@ func appHelp(app *cli.App) string {
 // commandHelp is a command's help.
 func commandHelp(c *cli.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Usage: tofu-oci %s %s\n\n%s.\n\n%s\n\nFlags:\n", c.Name, c.ArgsUsage, capital(c.Usage), c.Description)
+	fmt.Fprintf(&b, "Usage: tofu-oci %s %s\n\n%s.\n\n%s\n\n", c.Name, c.ArgsUsage, capital(c.Usage), c.Description)
+	if readsConfiguration(c) {
+		b.WriteString(reads)
+	}
+	b.WriteString("Flags:\n")
 	for _, flag := range c.Flags {
 		if f, ok := flag.(cli.DocGenerationFlag); ok {
 			helpEntry(&b, flagColumn, flagForm(f), flagUsage(f))
@@ -41,6 +46,20 @@ func commandHelp(c *cli.Command) string {
 	}
 	helpEntry(&b, flagColumn, "--help, -h", "show this help")
 	return b.String()
+}
+
+// reads is in the help of every command that reads OpenTofu's configuration.
+const reads = `Reads:
+  OpenTofu's CLI configuration: --config, or TF_CLI_CONFIG_FILE, or ~/.tofurc and
+  the like. Logins for OCI registries: its oci_credentials blocks, then
+  $REGISTRY_AUTH_FILE, $DOCKER_CONFIG/config.json, Podman's auth.json,
+  ~/.docker/config.json and ~/.dockercfg, with the helpers that they name. Tokens
+  for origin registries: TF_TOKEN_HOST, then its credentials blocks.
+
+`
+
+func readsConfiguration(c *cli.Command) bool {
+	return slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Names()[0] == "config" })
 }
 
 // flagForm writes a flag's names and the word for its value, which the usage

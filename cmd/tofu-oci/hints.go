@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -50,9 +51,12 @@ func placeOf(p cliconfig.Position) string {
 	return fmt.Sprintf(" (the oci_mirror belongs into the block at %s)", p)
 }
 
-// hint is the one table of what to do about an error. The first that fits
-// counts.
+// hint says what to do about an error: by the tables of registries' answers, of
+// TLS, and of all else. The first that fits counts.
 func hint(err error) string {
+	if text := cmp.Or(registryHint(err), tlsHint(err)); text != "" {
+		return text
+	}
 	for _, h := range hints {
 		if h.fits(err) {
 			return h.text
@@ -71,7 +75,6 @@ var hints = []struct {
 	{is[*installation.NotSupportedError], "name another place with --from"},
 	{is[*pull.ExistsError], "move it away, or choose another --dir"},
 	{mismatch, "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
-	{isImmutable, "the registry does not let tags change; publish all platforms of a version in one run, or allow tags of this repository to change"},
 	{isDenied, "log in to the registry (docker login, podman login or oras login write where tofu-oci reads), or set TF_TOKEN_… for an origin registry; some registries also answer so for a repository that does not exist"},
 	{isPlatform, "choose platforms with --platform OS_ARCH"},
 	{errorIs(provider.ErrVersionNotFound), "tofu-oci list shows which versions there are"},
@@ -81,7 +84,6 @@ var hints = []struct {
 	{errorIs(syscall.ENOTDIR), "a file is where a directory has to be; move it away, or choose another directory"},
 	{errorIs(fs.ErrPermission), "check the permissions of the directory"},
 	{is[*artifact.FormatError], "the tag was not written by a provider publisher; docs/format.md describes what is expected"},
-	{unknownAuthority, "the server's certificate is signed by an authority that this machine does not know; give its certificate with --ca-file"},
 	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},
 	{errorIs(source.ErrNoRegistry), "check the host in the address, or say in a host block of --config where its registry is"},
 	{errorIs(referrers.ErrSubject), "the release itself is published; give documents about one package each (…_OS_ARCH.spdx.json), which become its layers"},
@@ -121,14 +123,4 @@ func unreachable(err error) bool {
 func mismatch(err error) bool {
 	return isA[*sums.MismatchError](err) || isA[*sums.MissingError](err) || isA[*sums.SizeError](err) || isA[*sums.SyntaxError](err) ||
 		isA[*provider.IdentityError](err)
-}
-
-// isImmutable knows the answers of registries that protect tags.
-func isImmutable(err error) bool {
-	e, ok := errors.AsType[*ocirepo.ResponseError](err)
-	if !ok {
-		return false
-	}
-	text := strings.ToLower(e.Code + " " + e.Message)
-	return strings.Contains(text, "immutable") || strings.Contains(text, "tagalreadyexists") || strings.Contains(text, "tag already exists")
 }

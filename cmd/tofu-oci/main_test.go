@@ -59,6 +59,9 @@ func scripts(dir string) testscript.Params {
 			"damage":    cmdDamage,
 			"build":     cmdBuild,
 			"sums":      cmdSums,
+			"expand":    cmdExpand,
+			"retag":     cmdRetag,
+			"remedy":    cmdRemedy,
 		},
 	}
 }

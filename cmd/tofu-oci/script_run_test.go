@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"os"
 	"os/exec"
@@ -40,15 +41,29 @@ func runProgram(ts *testscript.TestScript, want int, args []string) {
 	if strings.Contains(ts.ReadFile("stderr"), "goroutine ") {
 		ts.Fatalf("the program panicked")
 	}
+	if s := secretIn(ts.ReadFile("stdout") + ts.ReadFile("stderr")); s != "" {
+		ts.Fatalf("the program tells a secret: %s", s)
+	}
 	if got := exitCodeOf(err); got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
 }
 
+// secretIn finds what scripts have as secrets, which begin with "canary", or
+// their base64 form after "jane:".
+func secretIn(output string) string {
+	for _, secret := range []string{"canary-", base64.StdEncoding.EncodeToString([]byte("jane:canary-"))} {
+		if strings.Contains(output, secret) {
+			return secret
+		}
+	}
+	return ""
+}
+
 // networked lets commands that use the network find the script's own: the flags
 // --config and --ca-file are added unless one of them is there.
 func networked(ts *testscript.TestScript, args []string) []string {
-	if len(args) == 0 || !slices.Contains([]string{"mirror", "publish", "pull", "list"}, args[0]) ||
+	if len(args) == 0 || !slices.Contains([]string{"mirror", "publish", "pull", "list", "doctor"}, args[0]) ||
 		slices.ContainsFunc(args, func(a string) bool {
 			return strings.HasPrefix(a, "--config") || strings.HasPrefix(a, "--ca-file")
 		}) {

@@ -11,14 +11,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/registrytest"
 )
 
-// registry [login=USER:PASSWORD] [immutable] [no-create] [no-referrers=STATUS]
-// [tags-are-digests] puts an empty OCI registry in the place of the present one.
+// registry [login=USER:PASSWORD] [bearer] [immutable] [no-create]
+// [no-referrers=STATUS] [tags-are-digests] puts an empty OCI registry in the place of the present one.
 func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
 	var o registrytest.Options
 	for _, arg := range args {
 		switch name, value, _ := strings.Cut(arg, "="); name {
 		case "login":
 			o.Username, o.Password, _ = strings.Cut(value, ":")
+		case "bearer":
+			o.Bearer = true
 		case "immutable":
 			o.ImmutableTags = true
 		case "no-create":
@@ -47,7 +49,7 @@ func kindOf(text string) (origin origintest.Kind, registry registrytest.Kind) {
 
 // misbehave KIND FAULT [once] [HEADER:VALUE...] makes the answers to requests of
 // a kind go wrong. FAULT is an HTTP status, html, hang, reset, flip=N (a bit of
-// byte N), short, longer or unknown-name.
+// byte N), short, longer, unknown-name or expire (of all tokens).
 func cmdMisbehave(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: misbehave KIND FAULT [once] [HEADER:VALUE...]")
@@ -88,6 +90,7 @@ func (w *world) fault(name string, headers []string) origintest.Fault {
 		"flip":         origintest.FlipBit(int64(n)),
 		"short":        origintest.Short(20),
 		"longer":       origintest.Longer(),
+		"expire":       w.registry.Load().ExpireTokens(),
 		"unknown-name": registrytest.Refuse(http.StatusNotFound, "NAME_UNKNOWN", "The repository does not exist"),
 		"hang": func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 			select {

@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -15,7 +17,7 @@ func tofurcCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "tofurc",
 		Usage:     "print the provider_installation block that makes OpenTofu install from a repository",
-		ArgsUsage: "REPO [PATTERN...]",
+		ArgsUsage: "REPO [PATTERN...] | --check FILE",
 		Description: strings.TrimSpace(`
 The block belongs into OpenTofu's CLI configuration (~/.tofurc, or the file that
 TF_CLI_CONFIG_FILE names). Providers that a PATTERN matches come from the
@@ -24,15 +26,56 @@ fails on one that the mirror lacks, so "direct" excludes the same patterns.
 A PATTERN is [HOST/]NAMESPACE/TYPE with * for trailing parts; the default is
 every provider that the template can name.
 
+With --check a configuration is read and judged instead, without any network:
+the findings are those of doctor, and the exit code is 1 when one is an error.
+
 Examples:
    tofu-oci tofurc ghcr.io/acme/providers/{namespace}/{type} >> ~/.tofurc
    tofu-oci tofurc registry.example.com/{hostname}/{namespace}/{type} '*/*/*'
-   tofu-oci tofurc ghcr.io/acme/aws hashicorp/aws`),
-		Action: tofurc,
+   tofu-oci tofurc ghcr.io/acme/aws hashicorp/aws
+   tofu-oci tofurc --check ~/.tofurc`),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "check", Usage: "judge the CLI configuration `FILE` instead"},
+			&cli.StringFlag{Name: "output", Value: outputText, Usage: "`FORMAT` of what --check finds: text or json"},
+		},
+		Action: func(c *cli.Context) error {
+			if !c.IsSet("check") {
+				return tofurc(c)
+			}
+			return printing(checkTofurc)(c)
+		},
 	}
 }
 
+// checkTofurc judges a configuration.
+func checkTofurc(c *cli.Context, out *output) error {
+	if c.Args().Present() || c.String("check") == "" {
+		return usagef("tofurc --check takes a FILE, and no other arguments; see tofu-oci tofurc --help")
+	}
+	files, config, err := readConfiguration(c.String("check"))
+	findings, malformed := doctor.CheckSyntax(err)
+	switch {
+	case err != nil && !malformed:
+		return err
+	case err == nil:
+		findings = doctor.CheckConfig(config, files)
+	}
+	if out.json {
+		if err := out.printJSON(struct {
+			Findings []doctor.Finding `json:"findings"`
+		}{findings}); err != nil {
+			return err
+		}
+	} else if _, err := io.WriteString(out.stdout, printable(findingsText(findings))); err != nil {
+		return err
+	}
+	return findingsResult(findings)
+}
+
 func tofurc(c *cli.Context) error {
+	if c.IsSet("output") {
+		return usagef("--output goes with --check: the block is text")
+	}
 	if !c.Args().Present() {
 		return usagef("name the repository template, such as ghcr.io/acme/providers/{namespace}/{type}; see tofu-oci tofurc --help")
 	}

@@ -83,3 +83,15 @@ type TooLargeError struct {
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("GET %s: the answer has more than %d bytes", e.URL, e.Limit)
 }
+
+// DowngradeError says that a server spoken to by https wants to go on without
+// TLS, which is refused.
+type DowngradeError struct {
+	// To has neither query nor user information.
+	To string
+}
+
+func (e *DowngradeError) Error() string {
+	scheme, _, _ := strings.Cut(e.To, ":")
+	return fmt.Sprintf("redirected from https to %s (%s), which is not followed", scheme, e.To)
+}

@@ -1,7 +1,6 @@
 package httpclient
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -24,7 +23,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	}
 	previous := via[len(via)-1].URL
 	if previous.Scheme == "https" && req.URL.Scheme != "https" {
-		return errors.New("redirected from https to " + req.URL.Scheme + ", which is not followed")
+		return &DowngradeError{To: RedactURL(req.URL)}
 	}
 	home := authority(via[0].URL)
 	left := authority(req.URL) != home

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/opencontainers/go-digest"
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
@@ -26,9 +27,37 @@ type ResponseError struct {
 	Status int
 	// Code is the registry's own, such as NAME_UNKNOWN; empty when it gave none.
 	Code string
-	// Message is the registry's explanation, one line.
+	// Message is the registry's explanation, one line, with the detail that some
+	// say the reason in.
 	Message string
 }
+
+// RepositoryError says which repository an error is about.
+type RepositoryError struct {
+	// Doing is what was tried, "fetching manifest".
+	Doing string
+	// Registry is "host" or "host:port", Name the repository's there.
+	Registry, Name string
+	// Reference is a tag or digest, or empty.
+	Reference string
+	Err       error
+}
+
+func (e *RepositoryError) Error() string {
+	text := e.Doing + " " + e.Registry + "/" + e.Name
+	_, isDigest := digest.Parse(e.Reference)
+	switch {
+	case e.Reference == "":
+	case errors.Is(isDigest, digest.ErrDigestInvalidFormat):
+		text += ":" + e.Reference
+	default:
+		text += "@" + e.Reference
+	}
+	return text + ": " + e.Err.Error()
+}
+
+// Unwrap gives the error itself.
+func (e *RepositoryError) Unwrap() error { return e.Err }
 
 func (e *ResponseError) Error() string {
 	text := fmt.Sprintf("%s %s: the registry answered %d %s", e.Method, e.URL, e.Status, http.StatusText(e.Status))
@@ -47,11 +76,17 @@ func (e *ResponseError) Is(target error) bool {
 	case provider.ErrDenied:
 		return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 	case artifact.ErrNoRepository:
-		return e.Code == errcode.ErrorCodeNameUnknown || e.Status == http.StatusNotFound && e.Code == ""
+		return e.Code == errcode.ErrorCodeNameUnknown || e.Status == http.StatusNotFound && (e.Code == "" || e.lacksProject())
 	case artifact.ErrNotFound:
 		return e.Status == http.StatusNotFound
 	}
 	return false
+}
+
+// lacksProject knows Harbor's answer when the project, the first part of the
+// name, does not exist.
+func (e *ResponseError) lacksProject() bool {
+	return e.Code == "NOT_FOUND" && strings.HasPrefix(e.Message, "project ") && strings.Contains(e.Message, "not found")
 }
 
 // translate replaces the library's errors by ours: they lead with the registry's
@@ -88,7 +123,7 @@ func translated(err error) error {
 			if e.Code == "" {
 				e.Code = line(inner.Code)
 			}
-			messages = append(messages, line(inner.Message))
+			messages = append(messages, explanation(inner))
 		}
 		e.Message = strings.Join(messages, "; ")
 		return e
@@ -106,6 +141,20 @@ func translated(err error) error {
 		}
 	}
 	return err
+}
+
+// explanation is an error's message with its detail, where that is a text: GitLab
+// and Quay say there what they refuse.
+func explanation(e errcode.Error) string {
+	detail, _ := e.Detail.(string)
+	if fields, ok := e.Detail.(map[string]any); ok {
+		detail, _ = fields["message"].(string)
+	}
+	message := line(e.Message)
+	if detail = line(detail); detail != "" && detail != message {
+		message = strings.TrimPrefix(message+": "+detail, ": ")
+	}
+	return message
 }
 
 // line keeps a remote text printable and short.

@@ -3,10 +3,10 @@ package ocirepo
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
@@ -76,7 +76,7 @@ func NewRegistry(ref template.Reference, o Options) (*Registry, error) {
 	if err := repo.Reference.Validate(); err != nil {
 		return nil, fmt.Errorf("repository %s: %w", ref, err)
 	}
-	client := &auth.Client{Client: identityEncoding(o.HTTP), Cache: auth.NewCache(), ClientID: "tofu-oci"}
+	client := &auth.Client{Client: wireClient(o.HTTP), Cache: auth.NewCache(), ClientID: "tofu-oci"}
 	if o.Credential != nil {
 		client.Credential = credentialFor(repo.Reference, o.Credential)
 	}
@@ -209,21 +209,10 @@ func (r *Registry) lookAndTag(ctx context.Context, m artifact.Blob, tag string, 
 
 // fail says what was done and puts the error into our words.
 func (r *Registry) fail(doing, what string, err error) error {
-	where := r.String()
-	switch {
-	case what == "":
-		where = " " + where
-	case errors.Is(asDigest(what), digest.ErrDigestInvalidFormat):
-		where = " " + where + ":" + what
-	default:
-		where = " " + where + "@" + what
+	return &RepositoryError{
+		Doing: doing, Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
+		Reference: what, Err: translate(err),
 	}
-	return fmt.Errorf("%s%s: %w", doing, where, translate(err))
-}
-
-func asDigest(s string) error {
-	_, err := digest.Parse(s)
-	return err
 }
 
 // verifyManifest compares a manifest with the digest it was asked for by.
@@ -234,9 +223,9 @@ func verifyManifest(data []byte, want digest.Digest) error {
 	return nil
 }
 
-// identityEncoding keeps transfers as they are: Go would ask for gzip by itself
-// and then know no length.
-func identityEncoding(client *http.Client) *http.Client {
+// wireClient keeps transfers as they are, as Go would ask for gzip by itself and
+// then know no length; and it sees to it that uploads stay with TLS.
+func wireClient(client *http.Client) *http.Client {
 	if client == nil {
 		client = http.DefaultClient
 	}
@@ -248,9 +237,30 @@ func identityEncoding(client *http.Client) *http.Client {
 	c.Transport = roundTripper(func(req *http.Request) (*http.Response, error) {
 		req = req.Clone(req.Context())
 		req.Header.Set("Accept-Encoding", "identity")
-		return next.RoundTrip(req)
+		resp, err := next.RoundTrip(req)
+		if err != nil {
+			return nil, err
+		}
+		if err := staysSecure(resp, req.URL); err != nil {
+			_ = resp.Body.Close()
+			return nil, err
+		}
+		return resp, nil
 	})
 	return &c
+}
+
+// staysSecure looks at where a registry that was asked by https wants an upload
+// to go. The library refuses http too, but with no type of error.
+func staysSecure(resp *http.Response, asked *url.URL) error {
+	if resp.StatusCode != http.StatusAccepted || asked.Scheme != "https" {
+		return nil
+	}
+	// What is no URL at all is the library's to refuse.
+	if to, err := asked.Parse(resp.Header.Get("Location")); err == nil && to.Scheme != "https" {
+		return &httpclient.DowngradeError{To: httpclient.RedactURL(to)}
+	}
+	return nil
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -77,6 +77,22 @@ func TestErrors(t *testing.T) {
 			registrytest.Refuse(404, "NAME_UNKNOWN", "no such name"), []error{artifact.ErrNoRepository, artifact.ErrNotFound},
 			[]error{provider.ErrDenied}, "the registry answered 404 Not Found, NAME_UNKNOWN: no such name",
 		},
+		"404 of a Harbor project": {
+			registrytest.Refuse(404, "NOT_FOUND", "project acme not found"), []error{artifact.ErrNoRepository, artifact.ErrNotFound},
+			[]error{provider.ErrDenied}, "the registry answered 404 Not Found, NOT_FOUND: project acme not found",
+		},
+		"404 of something else in Harbor": {
+			registrytest.Refuse(404, "NOT_FOUND", "artifact acme/thing:1.0.0 not found"), []error{artifact.ErrNotFound},
+			[]error{artifact.ErrNoRepository}, "artifact acme/thing:1.0.0 not found",
+		},
+		"400 with a reason in the detail": {
+			refuseWith(400, `{"errors":[{"code":"MANIFEST_INVALID","message":"manifest invalid","detail":"unknown media type: x/y"}]}`), nil,
+			[]error{provider.ErrDenied, artifact.ErrNotFound}, "MANIFEST_INVALID: manifest invalid: unknown media type: x/y",
+		},
+		"400 with a reason in an object": {
+			refuseWith(400, `{"errors":[{"code":"MANIFEST_INVALID","message":"manifest invalid","detail":{"message":"failed\nto parse"}}]}`), nil,
+			[]error{provider.ErrDenied, artifact.ErrNotFound}, "MANIFEST_INVALID: manifest invalid: failed to parse",
+		},
 		"429": {
 			registrytest.Refuse(429, "TOOMANYREQUESTS", "slow\ndown"), nil,
 			[]error{provider.ErrDenied, artifact.ErrNotFound}, "the registry answered 429 Too Many Requests, TOOMANYREQUESTS: slow down",
@@ -116,6 +132,39 @@ func TestErrors(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// refuseWith answers with a body of the registry's own making.
+func refuseWith(status int, body string) origintest.Fault {
+	return func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// TestUploadNeverLeavesTLS: a registry behind a proxy that ends TLS names http
+// URLs, and gets nothing there, its login least of all.
+func TestUploadNeverLeavesTLS(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, registrytest.Options{})
+	s.Misbehave(registrytest.UploadPost, func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
+		w.Header().Set("Location", "http://"+r.Host+r.URL.Path+"id?_state="+secret)
+		w.WriteHeader(http.StatusAccepted)
+	}, -1)
+	err := s.open(t).PushBlob(t.Context(), blob("x").Descriptor, streamed([]byte("x")))
+	downgrade, ok := errors.AsType[*httpclient.DowngradeError](err)
+	if !ok || !strings.HasPrefix(downgrade.To, "http://"+s.host) || strings.Contains(err.Error(), "do-not-tell") {
+		t.Error(err)
+	}
+	about, ok := errors.AsType[*ocirepo.RepositoryError](err)
+	if !ok || about.Registry != s.host || about.Name != repository {
+		t.Error(err)
+	}
+	if n := s.Requests()[registrytest.UploadPut]; n != 0 {
+		t.Errorf("%d uploads", n)
 	}
 }
 

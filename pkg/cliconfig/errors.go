@@ -41,10 +41,25 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return e.Position.String() + ": " + e.Problem }
 
+// NoteKind tells what a note is about, in a word that stays the same.
+type NoteKind string
+
+// The kinds of notes.
+const (
+	NoteMissing    NoteKind = "config-missing"
+	NoteUnreadable NoteKind = "config-unreadable"
+	NoteCacheDir   NoteKind = "plugin-cache-missing"
+	NoteDraft      NoteKind = "draft-syntax"
+	NoteIgnored    NoteKind = "argument-ignored"
+	NoteObjects    NoteKind = "json-objects"
+	NoteAmbiguous  NoteKind = "template-ambiguous"
+)
+
 // Note is something that is no error and that a user should know, such as what
 // OpenTofu would read otherwise.
 type Note struct {
 	Position
+	Kind NoteKind
 	// Text is a sentence without its full stop.
 	Text string
 }

@@ -86,7 +86,7 @@ func (m Method) String() string {
 func (r *reader) installation(b block) Installation {
 	installation := Installation{Position: b.at, DevOverrides: map[provider.Address]DevOverride{}}
 	if r.json && len(b.body) > 0 && !slices.ContainsFunc(b.body, func(i item) bool { return i.value.kind != object }) {
-		r.note(b.at, "OpenTofu misreads a provider_installation object whose members are all objects: write at least one as a list, [{ … }]")
+		r.note(NoteObjects, b.at, "OpenTofu misreads a provider_installation object whose members are all objects: write at least one as a list, [{ … }]")
 	}
 	for _, i := range b.body {
 		for _, b := range r.methodBlocks(i) {
@@ -132,11 +132,11 @@ func (r *reader) method(name string, b block) (Method, bool) {
 	templateName := "repository_template"
 	if name == draftMirror {
 		m.Kind, templateName = OCIMirror, "registry_template"
-		r.note(b.at, "OpenTofu wants oci_mirror { repository_template = … } instead of the draft's oci { registry_template = … }")
+		r.note(NoteDraft, b.at, "OpenTofu wants oci_mirror { repository_template = … } instead of the draft's oci { registry_template = … }")
 	}
 	for _, i := range b.body {
 		if !slices.ContainsFunc(arguments[m.Kind], func(known string) bool { return strings.EqualFold(known, i.name) }) && !strings.EqualFold(i.name, templateName) {
-			r.note(i.at, "%s has no argument %q; it is ignored", name, i.name)
+			r.note(NoteIgnored, i.at, "%s has no argument %q; it is ignored", name, i.name)
 		}
 	}
 	m.Include, m.Exclude = r.patterns(b, "include"), r.patterns(b, "exclude")

@@ -17,10 +17,10 @@ func Read(e Environment, files Files) (Config, error) {
 	for _, p := range files {
 		switch {
 		case p.Err != nil:
-			notes = append(notes, Note{Position{File: p.Path}, "OpenTofu goes on without this file, which cannot be opened: " + p.Err.Error()})
+			notes = append(notes, Note{Position{File: p.Path}, NoteUnreadable, "OpenTofu goes on without this file, which cannot be opened: " + p.Err.Error()})
 			continue
 		case p.Chosen && !p.Found:
-			notes = append(notes, Note{Position{File: p.Path}, "OpenTofu goes on without this file, which is not there: " + p.Why})
+			notes = append(notes, Note{Position{File: p.Path}, NoteMissing, "OpenTofu goes on without this file, which is not there: " + p.Why})
 			continue
 		case !p.Chosen:
 			continue
@@ -45,7 +45,7 @@ func Read(e Environment, files Files) (Config, error) {
 	}
 	c.Notes = append(notes, c.Notes...)
 	if _, err := os.Stat(c.PluginCacheDir); c.PluginCacheDir != "" && errors.Is(err, fs.ErrNotExist) {
-		c.Notes = append(c.Notes, Note{Position{File: c.PluginCacheDir}, "OpenTofu complains about this plugin_cache_dir, which is not there"})
+		c.Notes = append(c.Notes, Note{Position{File: c.PluginCacheDir}, NoteCacheDir, "OpenTofu complains about this plugin_cache_dir, which is not there"})
 	}
 	return c, nil
 }

@@ -17,8 +17,8 @@ func (r *reader) fail(at Position, format string, args ...any) {
 	r.problems = append(r.problems, &SyntaxError{at, fmt.Sprintf(format, args...)})
 }
 
-func (r *reader) note(at Position, format string, args ...any) {
-	r.notes = append(r.notes, Note{at, fmt.Sprintf(format, args...)})
+func (r *reader) note(kind NoteKind, at Position, format string, args ...any) {
+	r.notes = append(r.notes, Note{at, kind, fmt.Sprintf(format, args...)})
 }
 
 func (r *reader) err() error { return errors.Join(r.problems...) }

@@ -27,7 +27,7 @@ func (r *reader) template(b block, value node, include []provider.Pattern) templ
 		r.fail(b.at, "the template %s must use ${%s}, or include must name exactly one %s", t, part, part)
 	}
 	for _, part := range ambiguous {
-		r.note(b.at, "OpenTofu takes the template %s although it has no ${%s}, which a pattern of include leaves open: providers may get mixed up", t, part)
+		r.note(NoteAmbiguous, b.at, "OpenTofu takes the template %s although it has no ${%s}, which a pattern of include leaves open: providers may get mixed up", t, part)
 	}
 	if err := checkExample(t); err != nil {
 		r.fail(value.at, "%v", err)

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+func doctorCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "doctor",
+		Usage:     "explain how a provider is found, and what OpenTofu itself would do",
+		ArgsUsage: "SOURCE [FLAG...]",
+		Description: strings.TrimSpace(`
+Says which files of the CLI configuration were read, which installation method
+is for the provider and why others are not, the repository, tag, digest and zip
+that it leads to, where the login comes from, and what the registry replied.
+Then it names what is wrong, and what OpenTofu would not do as tofu-oci does,
+each with what to write or to run. It changes nothing, shows no secrets, and
+asks OCI registries only, not origin registries. It ends with exit code 1 when
+a finding is an error.
+
+Examples:
+   tofu-oci doctor hashicorp/aws
+   tofu-oci doctor 'hashicorp/aws@~> 5.0' --lock-file .terraform.lock.hcl
+   tofu-oci doctor hashicorp/null --platform linux_arm64 --output json`),
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "lock-file", Usage: "compare with the dependency lock `FILE`, and go by the version that it has"},
+			&cli.StringFlag{Name: "platform", Usage: "look for the package of `PLATFORM` (default: this machine's)"},
+		}, networkFlags(), outputFlags()),
+		Action: printing(diagnose),
+	}
+}
+
+func diagnose(c *cli.Context, out *output) error {
+	wanted, err := sources(c)
+	if err != nil {
+		return err
+	}
+	if len(wanted) > 1 {
+		return usagef("doctor takes one SOURCE, not %d", len(wanted))
+	}
+	o := doctor.Options{Wanted: wanted[0], Platform: provider.CurrentPlatform(), PlainHTTP: c.StringSlice("plain-http")}
+	if text := c.String("platform"); text != "" {
+		if o.Platform, err = provider.ParsePlatform(text); err != nil {
+			return usagef("--platform: %w", err)
+		}
+	}
+	if file := c.String("ca-file"); os.Getenv("SSL_CERT_FILE") == "" {
+		o.CAFile = file
+	}
+	// 1. The configuration. Where it is malformed there is nothing to go by.
+	if o.Files, o.Config, err = readConfiguration(c.String("config")); err != nil {
+		findings, ok := doctor.CheckSyntax(err)
+		if !ok {
+			return err
+		}
+		report := doctor.Facts(o.Files)
+		report.Source, report.Platform, report.Findings = o.Wanted.String(), o.Platform.String(), findings
+		return out.report(report)
+	}
+	// 2. The lock file.
+	if file := c.String("lock-file"); file != "" {
+		if o.Lock, err = doctor.ReadLock(file, o.Wanted.Address); err != nil {
+			return usagef("--lock-file: %w", err)
+		}
+	}
+	// 3. All else is the library's.
+	if err := surroundings(c, out, &o); err != nil {
+		return err
+	}
+	report, err := doctor.Examine(c.Context, o)
+	if err != nil {
+		return err
+	}
+	return out.report(report)
+}
+
+// surroundings gives an examination what it asks.
+func surroundings(c *cli.Context, out *output, o *doctor.Options) error {
+	conn, err := connectAs(c, out, o.Config)
+	if err != nil {
+		return err
+	}
+	if o.Installation, err = conn.installed(); err != nil {
+		return err
+	}
+	finder, err := logins.New(loginRules(o.Config), logins.SystemEnvironment())
+	if err != nil {
+		return &usage{err}
+	}
+	open := func(options ocirepo.Options) func(template.Reference) (doctor.Repository, error) {
+		return func(ref template.Reference) (doctor.Repository, error) { return ocirepo.Open(ref, options) }
+	}
+	anonymous := conn.repos
+	anonymous.Credential = nil
+	o.Repository, o.Anonymous = open(conn.repos), open(anonymous)
+	o.Login = func(ctx context.Context, repository string) doctor.Login {
+		return describeLogin(ctx, finder, repository)
+	}
+	return nil
+}
+
+// describeLogin tells about a login, and leaves the secret behind.
+func describeLogin(ctx context.Context, finder *logins.Finder, repository string) doctor.Login {
+	found, origin, err := finder.Find(ctx, repository)
+	l := doctor.Login{
+		Found: !found.IsAnonymous(), Source: origin.String(), OpenTofu: origin.OpenTofu, Why: origin.Why, Helper: origin.Helper, Err: err,
+	}
+	for _, p := range finder.Places() {
+		if !p.Exists {
+			continue
+		}
+		l.Files = append(l.Files, p.Path)
+		l.Unread = l.Unread || p.Path == origin.File && !p.OpenTofu
+	}
+	return l
+}
+
+// report prints a report. It ends in an error, which says nothing more, when a
+// finding is one.
+func (o *output) report(r doctor.Report) error {
+	if o.json {
+		if err := o.printJSON(r); err != nil {
+			return err
+		}
+	} else if _, err := io.WriteString(o.stdout, printable(reportText(r)+findingsText(r.Findings))); err != nil {
+		return err
+	}
+	return findingsResult(r.Findings)
+}
+
+func findingsResult(findings []doctor.Finding) error {
+	if doctor.Failed(findings) {
+		return &itemsError{exitFailed}
+	}
+	return nil
+}
+
+func reportText(r doctor.Report) string {
+	var b strings.Builder
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-11s %s\n", name, value)
+		}
+	}
+	row("source", r.Source)
+	for _, f := range r.Files {
+		state := "not read"
+		if f.Read {
+			state = "read"
+		}
+		row("file", fmt.Sprintf("%s: %s (%s)", f.Path, state, f.Why))
+	}
+	for _, m := range r.Methods {
+		state := "not asked"
+		if m.Asked {
+			state = "asked"
+		}
+		row("method", fmt.Sprintf("%s: %s (%s)", m.Method, state, m.Why))
+	}
+	row("platform", r.Platform)
+	row("repository", r.Repository)
+	if l := r.Login; l != nil {
+		text := l.Source
+		if l.Found && l.OpenTofu {
+			text += ", which OpenTofu finds too"
+		} else if l.Found {
+			text += ", which OpenTofu does not find"
+		}
+		row("login", text)
+	}
+	row("answer", r.Answer)
+	row("version", r.Version)
+	row("tag", r.Tag)
+	row("digest", r.Digest)
+	row("zip", r.Zip)
+	if r.Referrers != nil {
+		row("referrers", map[bool]string{true: "the registry has the referrers API", false: "the registry has no referrers API; a tag stands for it"}[*r.Referrers])
+	}
+	return b.String()
+}
+
+// findingsText lists findings with their remedies indented below.
+func findingsText(findings []doctor.Finding) string {
+	if len(findings) == 0 {
+		return "no findings\n"
+	}
+	var b strings.Builder
+	for _, f := range findings {
+		fmt.Fprintf(&b, "%s: %s [%s]\n", f.Severity, f.Problem, f.Code)
+		for line := range strings.Lines(strings.TrimSuffix(f.Remedy, "\n") + "\n") {
+			b.WriteString("  " + line)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// product is a kind of registry that can be told by its host name.
+type product string
+
+const (
+	ecr       product = "ECR"
+	ghcr      product = "GHCR"
+	gitlab    product = "GitLab"
+	dockerHub product = "Docker Hub"
+	quay      product = "Quay"
+	other     product = ""
+)
+
+// productAt knows hosted registries, and those of one's own by their habitual
+// names.
+func productAt(registry string) product {
+	host, _, _ := strings.Cut(strings.ToLower(registry), ":")
+	switch {
+	case strings.Contains(host, ".dkr.ecr.") || strings.Contains(host, ".dkr-ecr.") || host == "public.ecr.aws":
+		return ecr
+	case host == "ghcr.io":
+		return ghcr
+	case host == "docker.io" || strings.HasSuffix(host, ".docker.io"):
+		return dockerHub
+	case host == "quay.io" || strings.HasPrefix(host, "quay."):
+		return quay
+	case strings.Contains(host, "gitlab"):
+		return gitlab
+	}
+	return other
+}
+
+// refusal is what is known of a registry's no.
+type refusal struct {
+	err  error
+	from product
+	// name is the repository's, without the registry.
+	name   string
+	status int
+	// text is the registry's code and explanation in lower case.
+	text string
+}
+
+func refusalOf(err error) (refusal, bool) {
+	about, ok := errors.AsType[*ocirepo.RepositoryError](err)
+	if !ok {
+		return refusal{}, false
+	}
+	r := refusal{err: err, from: productAt(about.Registry), name: about.Name}
+	if e, ok := errors.AsType[*ocirepo.ResponseError](err); ok {
+		r.status, r.text = e.Status, strings.ToLower(e.Code+" "+e.Message)
+	}
+	return r, true
+}
+
+// says tells whether the registry's words have one of these in them.
+func (r refusal) says(texts ...string) bool {
+	for _, t := range texts {
+		if strings.Contains(r.text, t) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r refusal) denied() bool  { return errors.Is(r.err, provider.ErrDenied) }
+func (r refusal) missing() bool { return errors.Is(r.err, artifact.ErrNoRepository) }
+
+// cutOff is a connection that ended before an answer, again and again.
+func (r refusal) cutOff() bool {
+	return isA[*httpclient.ExhaustedError](r.err) && errors.Is(r.err, io.EOF)
+}
+
+// notTaken is the answer of registries with a list of media types.
+func (r refusal) notTaken() bool {
+	return r.status == http.StatusUnsupportedMediaType ||
+		r.says("unknown media type", "unknown mediatype", "unsupported media type", "does not match schema") && r.says("manifest", "media type")
+}
+
+func (r refusal) immutable() bool {
+	return r.says("immutable", "tagalreadyexists", "tag already exists")
+}
+
+func (r refusal) levels() int { return strings.Count(r.name, "/") + 1 }
+
+// registryHints is the one table of what registries refuse and what to do about
+// it. REPOSITORY stands for the repository's name and PROJECT for its first part.
+// The first that fits counts; testdata/responses has an answer for each.
+var registryHints = []struct {
+	fits func(refusal) bool
+	text string
+}{
+	{
+		func(r refusal) bool { return isA[*httpclient.DowngradeError](r.err) },
+		"the registry takes itself for an http server, as behind a proxy that ends TLS: let the proxy set X-Forwarded-Proto: https, or tell the registry its own https address (distribution: http.host, Harbor: external_url)",
+	},
+	{
+		refusal.immutable,
+		"the registry does not let tags change; publish all platforms of a version in one run, or allow tags of this repository to change",
+	},
+	{
+		func(r refusal) bool { return r.from == ecr && (r.cutOff() || r.missing()) },
+		"ECR makes no repository by a push: run aws ecr create-repository --repository-name REPOSITORY, or let --on-missing-repository do it; if it is there, check account and region in the host name, and that the login may ecr:InitiateLayerUpload",
+	},
+	{
+		func(r refusal) bool { return r.from == ecr && r.says("not authorized to perform") },
+		"grant the login's IAM role or user the permission that the answer names; docs/credentials.md lists those that are needed",
+	},
+	{
+		func(r refusal) bool { return r.from == ecr && r.denied() },
+		"log in again, since ECR's tokens last 12 hours: aws ecr get-login-password | docker login --username AWS --password-stdin REGISTRY",
+	},
+	{
+		func(r refusal) bool { return r.from == gitlab && r.notTaken() },
+		"GitLab takes the media types on its list only; update a GitLab of one's own, as newer ones know OpenTofu's types; if the type is that of a document, publish without it",
+	},
+	{
+		func(r refusal) bool { return r.from == quay && r.notTaken() },
+		"Quay takes the media types of its configuration only; on a Quay of one's own set IGNORE_UNKNOWN_MEDIATYPES: true, elsewhere use another registry",
+	},
+	{
+		refusal.notTaken,
+		"the registry takes the media types on its list only; have it allow application/vnd.opentofu.provider and application/vnd.opentofu.provider-target (docs/format.md lists all), or use another registry",
+	},
+	{
+		func(r refusal) bool {
+			return r.from == ghcr && r.denied() && r.says("write_package", "not allowed to", "write organization package")
+		},
+		"the login may not write this package: use a token with write:packages (in GitHub Actions: permissions: packages: write), and if the package exists, give the repository the role Write in its settings, under Manage Actions access",
+	},
+	{
+		func(r refusal) bool { return r.from == ghcr && r.denied() },
+		"new packages of GHCR are private, and one that does not exist is answered alike: check the name, and log in (docker login ghcr.io) with a token that has read:packages, or make the package public in its settings",
+	},
+	{
+		func(r refusal) bool {
+			return r.from == dockerHub && r.levels() != 2 && (r.denied() || r.missing() || r.status == http.StatusBadRequest)
+		},
+		"names on Docker Hub have exactly two levels, and REPOSITORY does not: use a template like registry-1.docker.io/acme/{namespace}-{type}",
+	},
+	{
+		func(r refusal) bool {
+			return r.from == dockerHub && (r.denied() || r.says("insufficient_scope", "insufficient scope"))
+		},
+		"the login may not do this (insufficient_scope): PROJECT has to be the account itself or an organization that it may write to, and an access token has to be for Read & Write; docker login writes it where tofu-oci looks",
+	},
+	{
+		func(r refusal) bool { return r.from == dockerHub && r.status == http.StatusTooManyRequests },
+		"Docker Hub limits how much may be pulled without a login: log in (docker login), or try again later",
+	},
+	{
+		func(r refusal) bool { return r.missing() && r.says("not_found project") },
+		"create the project PROJECT in Harbor first: a push makes repositories in it, but no project",
+	},
+	{
+		func(r refusal) bool { return r.denied() && r.says("unauthorized to access repository") },
+		"Harbor answers so when the project PROJECT does not exist, and when the login has no right in it: create the project, or give the user or robot account the right that the answer names",
+	},
+	{
+		func(r refusal) bool { return r.says("insufficient_scope", "insufficient scope") },
+		"the login is good but may not do this: give it the right to read, and to push also the right to write, in this repository",
+	},
+}
+
+// registryHint is the hint about an answer of a registry, "" when there is none.
+func registryHint(err error) string {
+	r, ok := refusalOf(err)
+	if !ok {
+		return ""
+	}
+	for _, h := range registryHints {
+		if h.fits(r) {
+			about, _ := errors.AsType[*ocirepo.RepositoryError](err)
+			project, _, _ := strings.Cut(r.name, "/")
+			return strings.NewReplacer("REPOSITORY", r.name, "PROJECT", project, "REGISTRY", about.Registry).Replace(h.text)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,231 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"log"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+const ecrHost = "123456789012.dkr.ecr.eu-central-1.amazonaws.com"
+
+// responses says for each file of testdata/responses how it is met, and what the
+// program has to make of it.
+var responses = map[string]struct {
+	// to is a repository template: the registry's host decides what is said.
+	to   string
+	meet registrytest.Kind
+	code int
+	hint string
+}{
+	"ecr_eof":                {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 1, "run aws ecr create-repository --repository-name providers/hashicorp/null"},
+	"ecr_name_unknown":       {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 5, "run aws ecr create-repository --repository-name providers/hashicorp/null, or let --on-missing-repository do it"},
+	"ecr_tag_exists":         {ecrHost + "/providers/{namespace}/{type}", registrytest.ManifestPut, 1, "publish all platforms of a version in one run, or allow tags"},
+	"ecr_tag_invalid":        {ecrHost + "/providers/{namespace}/{type}", registrytest.ManifestPut, 1, "publish all platforms of a version in one run, or allow tags"},
+	"ecr_expired":            {ecrHost + "/providers/{namespace}/{type}", registrytest.ManifestGet, 6, "aws ecr get-login-password | docker login --username AWS --password-stdin " + ecrHost},
+	"ecr_not_authorized":     {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 6, "the permission that the answer names"},
+	"gitlab_media_type":      {"registry.gitlab.com/acme/providers/{type}", registrytest.ManifestPut, 1, "GitLab takes the media types on its list only"},
+	"quay_media_type":        {"quay.io/acme/{type}", registrytest.ManifestPut, 1, "set IGNORE_UNKNOWN_MEDIATYPES: true"},
+	"quay_unsupported":       {"quay.io/acme/{type}", registrytest.ManifestPut, 1, "set IGNORE_UNKNOWN_MEDIATYPES: true"},
+	"media_type":             {"registry.example.com/acme/{type}", registrytest.ManifestPut, 1, "have it allow application/vnd.opentofu.provider"},
+	"ghcr_write_package":     {"ghcr.io/acme/{type}", registrytest.UploadPost, 6, "under Manage Actions access"},
+	"ghcr_installation":      {"ghcr.io/acme/{type}", registrytest.UploadPost, 6, "permissions: packages: write"},
+	"ghcr_private":           {"ghcr.io/acme/{type}", registrytest.ManifestGet, 6, "new packages of GHCR are private"},
+	"hub_levels":             {"registry-1.docker.io/acme/{namespace}/{type}", registrytest.UploadPost, 6, "exactly two levels, and acme/hashicorp/null does not: use a template like"},
+	"hub_insufficient_scope": {"registry-1.docker.io/acme/{type}", registrytest.UploadPost, 6, "(insufficient_scope): acme has to be the account itself"},
+	"hub_rate_limit":         {"registry-1.docker.io/acme/{type}", registrytest.ManifestGet, 1, "log in (docker login)"},
+	"proxy_downgrade":        {"registry.example.com/acme/{type}", registrytest.UploadPost, 1, "let the proxy set X-Forwarded-Proto: https"},
+	"harbor_project":         {"harbor.example.com/acme/{type}", registrytest.UploadPost, 5, "create the project acme in Harbor first"},
+	"harbor_unauthorized":    {"harbor.example.com/acme/{type}", registrytest.UploadPost, 6, "when the project acme does not exist, and when the login has no right in it"},
+	"insufficient_scope":     {"registry.example.com/acme/{type}", registrytest.ManifestPut, 6, "give it the right to read, and to push also the right to write"},
+}
+
+// TestResponses replays what registries answer, through a proxy that takes their
+// host names to a server on loopback.
+func TestResponses(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("testdata", "responses", "*.http"))
+	if err != nil || len(files) != len(responses) {
+		t.Fatalf("%d files, %d in the table, %v", len(files), len(responses), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".http")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test, ok := responses[name]
+			if !ok {
+				t.Fatal("is not in the table")
+			}
+			host, _, _ := strings.Cut(test.to, "/")
+			w := newProxied(t, host)
+			w.registry.Misbehave(test.meet, replay(t, file), -1)
+			code, stdout, stderr := w.run(t, "mirror", "hashicorp/null", "--to", test.to)
+			if code != test.code || stdout != "" {
+				t.Errorf("exit code %d, not %d; %s", code, test.code, stdout)
+			}
+			if _, hint, _ := strings.Cut(stderr, "\nhint: "); !strings.Contains(hint, test.hint) {
+				t.Errorf("no hint %q in:\n%s", test.hint, stderr)
+			}
+			if strings.Contains(stderr, "canary") {
+				t.Errorf("an upload's state is told:\n%s", stderr)
+			}
+			if w.registry.Requests()[test.meet] == 0 || w.tunnels.Load() == 0 {
+				t.Errorf("not asked: %v, %d tunnels", w.registry.Requests(), w.tunnels.Load())
+			}
+		})
+	}
+}
+
+// TestCertificateOfAnotherHost: a proxy, or a wrong name, leads elsewhere.
+func TestCertificateOfAnotherHost(t *testing.T) {
+	t.Parallel()
+	w := newProxied(t, "registry.example.com")
+	code, stdout, stderr := w.run(t, "list", "hashicorp/null", "--from", "other.example.com/acme/{type}")
+	if code != 1 || stdout != "" || !strings.Contains(stderr, "\nhint: the server's certificate is for other host names") || w.tunnels.Load() != 1 {
+		t.Errorf("exit code %d, %d tunnels, %s\n%s", code, w.tunnels.Load(), stdout, stderr)
+	}
+}
+
+// replay gives the answer of a file; none is a connection that ends.
+func replay(t *testing.T, file string) origintest.Fault {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	for bytes.HasPrefix(text, []byte("#")) {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	if len(text) == 0 {
+		return origintest.Reset(0)
+	}
+	return func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
+		_, _ = io.Copy(io.Discard, r.Body) // else the connection breaks before the answer is read
+		resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(text)), r)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer resp.Body.Close()
+		maps.Copy(w.Header(), resp.Header)
+		w.WriteHeader(resp.StatusCode)
+		_, _ = io.Copy(w, resp.Body)
+	}
+}
+
+// proxied is a registry that has the name of a real one, behind a proxy.
+type proxied struct {
+	registry *registrytest.Registry
+	dir      string
+	proxy    string
+	// tunnels counts those that the proxy was asked for.
+	tunnels atomic.Int32
+}
+
+func newProxied(t *testing.T, host string) *proxied {
+	t.Helper()
+	ca, err := testca.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &proxied{registry: registrytest.New(registrytest.Options{}), dir: t.TempDir()}
+	config, err := ca.ServerConfig(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(w.registry)
+	server.TLS = config
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	proxy := httptest.NewServer(w.tunnel(server.Listener.Addr().String()))
+	t.Cleanup(proxy.Close)
+	w.proxy = proxy.URL
+
+	origin := origintest.New(origintest.Options{})
+	if err := origin.Add(t.Context(), origintest.Release{
+		Namespace: "hashicorp", Type: "null", Version: "3.2.4", Protocols: []string{"5.0"},
+		Archives: map[provider.Platform]origintest.Archive{{OS: "plan9", Arch: "sparc"}: {Bytes: []byte("PK\x05\x06" + strings.Repeat("\x00", 18))}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	at := registrytest.Serve(t, ca, origin)
+	for name, text := range map[string]string{
+		"ca.pem": string(ca.PEM()),
+		"tofurc": "host \"registry.opentofu.org\" {\n  services = { \"providers.v1\" = \"https://" + at + "/v1/providers/\" }\n}\n" +
+			"oci_credentials \"" + host + "\" {\n  username = \"jane\"\n  password = \"canary-password\"\n}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// tunnel is a proxy that takes all connections to one address.
+func (w *proxied) tunnel(to string) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodConnect {
+			http.Error(rw, "not here", http.StatusForbidden)
+			return
+		}
+		w.tunnels.Add(1)
+		far, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", to)
+		if err != nil {
+			http.Error(rw, err.Error(), http.StatusBadGateway)
+			return
+		}
+		defer far.Close()
+		near, _, err := http.NewResponseController(rw).Hijack()
+		if err != nil {
+			return
+		}
+		defer near.Close()
+		_, _ = io.WriteString(near, "HTTP/1.1 200 Connection established\r\n\r\n")
+		go func() {
+			_, _ = io.Copy(far, near)
+			_ = far.Close()
+		}()
+		_, _ = io.Copy(near, far)
+	}
+}
+
+func (w *proxied) run(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), path, append(args, "--config", filepath.Join(w.dir, "tofurc"), "--ca-file", filepath.Join(w.dir, "ca.pem"))...)
+	cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.WaitDelay = &out, &errs, w.dir, time.Minute
+	cmd.Env = []string{
+		"HOME=" + w.dir, "USERPROFILE=" + w.dir, "DOCKER_CONFIG=" + w.dir, "PATH=" + os.Getenv("PATH"), "SystemRoot=" + os.Getenv("SystemRoot"),
+		"TMPDIR=" + w.dir, "TMP=" + w.dir, "HTTPS_PROXY=" + w.proxy, "GORACE=atexit_sleep_ms=0",
+	}
+	var exit *exec.ExitError
+	if err := cmd.Run(); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return code, out.String(), errs.String()
+}

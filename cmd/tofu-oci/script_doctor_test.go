@@ -1,0 +1,93 @@
+package main_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// expand FILE... replaces REGISTRY by the registry's host and port.
+func cmdExpand(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		text := strings.ReplaceAll(ts.ReadFile(name), "REGISTRY", ts.Getenv("REGISTRY"))
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+	}
+}
+
+// retag REPOSITORY TAG NEW gives what is under a tag of the OCI registry another
+// one too, as people do by hand.
+func cmdRetag(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: retag REPOSITORY TAG NEW")
+	}
+	registry := worldOf(ts).registry.Load()
+	path := "/v2/" + args[0] + "/manifests/"
+	got := httptest.NewRecorder()
+	registry.ServeHTTP(got, httptest.NewRequest(http.MethodGet, path+args[1], nil))
+	put := httptest.NewRequest(http.MethodPut, path+args[2], got.Body)
+	put.Header.Set("Content-Type", got.Header().Get("Content-Type"))
+	done := httptest.NewRecorder()
+	registry.ServeHTTP(done, put)
+	if done.Code != http.StatusCreated {
+		ts.Fatalf("the registry answered %d", done.Code)
+	}
+}
+
+// remedy CODE [FILE] does what the last run says about a finding: it runs the
+// commands, or writes the lines into a file, between its comments "# begin" and
+// "# end", or at its end when it has none.
+func cmdRemedy(ts *testscript.TestScript, _ bool, args []string) {
+	remedy := remedyOf(ts, args[0])
+	if len(args) > 1 {
+		var before, after string
+		if text, err := os.ReadFile(ts.MkAbs(args[1])); err == nil {
+			var found bool
+			if before, after, found = strings.Cut(string(text), "# begin\n"); found {
+				_, after, _ = strings.Cut(after, "# end\n")
+			}
+		}
+		ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(before+remedy+after), 0o600))
+		return
+	}
+	ran := false
+	for line := range strings.Lines(remedy) {
+		words := strings.Fields(strings.ReplaceAll(line, "'", ""))
+		switch words[0] {
+		case "tofu-oci":
+			runProgram(ts, 0, words[1:])
+			ran = true
+		case "mkdir":
+			ts.Check(os.MkdirAll(ts.MkAbs(words[2]), 0o750))
+			ran = true
+		case "export":
+			name, value, _ := strings.Cut(words[1], "=")
+			ts.Setenv(name, value)
+			ran = true
+		}
+	}
+	if !ran {
+		ts.Fatalf("no command to run: %s", remedy)
+	}
+}
+
+// remedyOf finds the lines below a finding.
+func remedyOf(ts *testscript.TestScript, code string) string {
+	_, after, found := strings.Cut(ts.ReadFile("stdout"), "["+code+"]\n")
+	if !found {
+		ts.Fatalf("no finding %s", code)
+	}
+	var remedy strings.Builder
+	for line := range strings.Lines(after) {
+		text, indented := strings.CutPrefix(line, "  ")
+		if !indented {
+			break
+		}
+		if !strings.HasSuffix(text, ":\n") { // what introduces the lines to write
+			remedy.WriteString(text)
+		}
+	}
+	return remedy.String()
+}

@@ -1,0 +1,134 @@
+package doctor_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+func TestCheckLogin(t *testing.T) {
+	t.Parallel()
+	found := doctor.Login{Found: true, Source: "somewhere", Why: "OpenTofu does not look there"}
+	unread, helper := found, found
+	unread.Unread, unread.Files = true, []string{"/a", "/b"}
+	helper.Helper = "pass"
+	tests := map[string]struct {
+		login    doctor.Login
+		registry string
+		needed   bool
+		want     []string
+		remedy   string
+	}{
+		"none":   {doctor.Login{OpenTofu: true}, "ghcr.io", true, []string{}, ""},
+		"same":   {doctor.Login{Found: true, OpenTofu: true}, "ghcr.io", true, []string{}, ""},
+		"broken": {doctor.Login{Err: errors.New("no such helper")}, "ghcr.io", false, []string{"error login-broken"}, "docker login ghcr.io"},
+		"public": {found, "ghcr.io", false, []string{"warning login-unknown-to-opentofu"}, `oci_credentials "ghcr.io" {`},
+		"needed": {found, "ghcr.io", true, []string{"error login-unknown-to-opentofu"}, `oci_credentials "ghcr.io" {`},
+		"theirs": {doctor.Login{Why: "OpenTofu takes what it finds"}, "ghcr.io", false, []string{"warning login-unknown-to-opentofu"}, `oci_credentials "ghcr.io" {`},
+		"hub":    {found, "docker.io", true, []string{"error login-unknown-to-opentofu"}, `oci_credentials "registry-1.docker.io" {`},
+		"file":   {unread, "ghcr.io", true, []string{"error login-file-not-read"}, `docker_style_config_files = ["/a", "/b"]`},
+		"helper": {helper, "ghcr.io", true, []string{"error login-helper-key"}, `"https://ghcr.io"`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			findings := doctor.CheckLogin(test.login, test.registry, test.needed)
+			if diff := cmp.Diff(test.want, codes(findings)); diff != "" {
+				t.Fatal(diff)
+			}
+			if len(findings) == 1 && !strings.Contains(findings[0].Remedy, test.remedy) {
+				t.Errorf("the remedy is %s\nwant %s", findings[0].Remedy, test.remedy)
+			}
+		})
+	}
+}
+
+func TestCheckTags(t *testing.T) {
+	t.Parallel()
+	to, err := template.Parse("ghcr.io/acme/{type}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		tags   []string
+		source string
+		want   []string
+	}{
+		"good":                {[]string{"1.2.3", "1.3.0-beta1", "1.3.0_meta", "latest", "sha256-abc"}, "acme/x", []string{}},
+		"short and newest":    {[]string{"1.2.3", "1.3"}, "acme/x", []string{"error tag-without-version"}},
+		"short and old":       {[]string{"1.2.3", "1.1"}, "acme/x", []string{"warning tag-without-version"}},
+		"short, not wanted":   {[]string{"1.2.3", "2"}, "acme/x@~> 1.0", []string{"warning tag-without-version"}},
+		"short beside whole":  {[]string{"1.3.0", "1.3"}, "acme/x", []string{}},
+		"with v":              {[]string{"v1.2.3"}, "acme/x", []string{"warning tag-ignored"}},
+		"with v beside whole": {[]string{"v1.2.3", "1.2.3"}, "acme/x", []string{}},
+		"per platform":        {[]string{"1.2.3", "1.2.3-linux_amd64"}, "acme/x", []string{"warning tag-per-platform"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wanted, err := provider.ParseRequirement(test.source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, codes(doctor.CheckTags(test.tags, wanted, to))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCheckLock(t *testing.T) {
+	t.Parallel()
+	a, err := provider.ParseAddress("acme/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	zip := digest.FromString("zip")
+	head := "provider \"registry.opentofu.org/acme/other\" {\n  version = \"9.9.9\"\n}\nprovider \"registry.opentofu.org/acme/x\" {\n  version = \"1.2.3\"\n"
+	tests := map[string]struct {
+		text string
+		want []string
+	}{
+		"right":       {head + `hashes = ["h1:x", "zh:` + zip.Encoded() + `"]` + "\n}", []string{}},
+		"h1 only":     {head + `hashes = ["h1:x"]` + "\n}", []string{"error lock-h1-only"}},
+		"another zip": {head + `hashes = ["zh:` + digest.FromString("other").Encoded() + `"]` + "\n}", []string{"error lock-hash-missing"}},
+		"no hashes":   {head + "}", []string{}},
+		"not locked":  {"", []string{}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lock, err := doctor.ParseLock("lock.hcl", []byte(test.text), a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			findings := doctor.CheckLock(lock, a, provider.Platform{OS: "hurd", Arch: "ia64"}, zip)
+			if diff := cmp.Diff(test.want, codes(findings)); diff != "" {
+				t.Fatal(diff)
+			}
+			if len(findings) == 1 && !strings.Contains(findings[0].Remedy, `"zh:`+zip.Encoded()+`",`) {
+				t.Errorf("the remedy is %s", findings[0].Remedy)
+			}
+		})
+	}
+}
+
+func TestParseLockMalformed(t *testing.T) {
+	t.Parallel()
+	a, err := provider.ParseAddress("acme/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{"", "version = 1", "version = \"x.y\"", "version = null", "version = \"1.2.3\"\nhashes = 3", "version = \"1.2.3\"\nhashes = [1]", "{"} {
+		if lock, err := doctor.ParseLock("lock.hcl", []byte("provider \"acme/x\" {\n"+body+"\n}\n"), a); err == nil {
+			t.Errorf("%q is read as %v", body, lock)
+		}
+	}
+}

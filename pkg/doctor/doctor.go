@@ -1,0 +1,74 @@
+// Package doctor explains how OpenTofu and tofu-oci get at a provider, and finds
+// the mistakes on the way: in the CLI configuration ([CheckConfig]), in what an
+// OCI registry answers ([Examine]), and in a lock file ([Lock]). It changes
+// nothing. Logins come in as what is known about them, never as secrets.
+package doctor
+
+import (
+	"slices"
+)
+
+// Severity is how bad a finding is.
+type Severity string
+
+const (
+	// Error is when OpenTofu or tofu-oci fails, or will as soon as it gets there.
+	Error Severity = "error"
+	// Warning is when it may fail, or not do what seems to be meant.
+	Warning Severity = "warning"
+	// Note is what is good to know.
+	Note Severity = "note"
+)
+
+// Finding is something that is wrong or odd.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	// Code names the kind of finding, kebab-case; it stays the same.
+	Code string `json:"code"`
+	// Problem is one sentence.
+	Problem string `json:"problem"`
+	// Remedy is what to write or the command to run; it may have several lines.
+	Remedy string `json:"remedy"`
+}
+
+// Report is what was found out about a provider. Empty fields are what the
+// examination did not get to.
+type Report struct {
+	Source   string   `json:"source"`
+	Files    []File   `json:"files"`
+	Methods  []Method `json:"methods"`
+	Platform string   `json:"platform"`
+	// Repository is where the first oci_mirror for the provider leads to.
+	Repository string `json:"repository,omitempty"`
+	Version    string `json:"version,omitempty"`
+	Tag        string `json:"tag,omitempty"`
+	// Digest is that of the index under the tag, Zip that of the package.
+	Digest string `json:"digest,omitempty"`
+	Zip    string `json:"zip,omitempty"`
+	Login  *Login `json:"login,omitempty"`
+	// Answer is what the registry replied.
+	Answer string `json:"answer,omitempty"`
+	// Referrers tells whether the registry has the referrers API; nil is unknown.
+	Referrers *bool     `json:"referrers_api,omitempty"`
+	Findings  []Finding `json:"findings"`
+}
+
+// File is a place of the CLI configuration.
+type File struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+	// Read tells that what it says counts.
+	Read bool `json:"read"`
+}
+
+// Method is an installation method, and whether it is asked for the provider.
+type Method struct {
+	Method string `json:"method"`
+	Asked  bool   `json:"asked"`
+	Why    string `json:"why"`
+}
+
+// Failed tells whether a finding is an error.
+func Failed(findings []Finding) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == Error })
+}

@@ -1,0 +1,172 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/installation"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// Repository is what an examination asks of an OCI repository. What is missing
+// is artifact.ErrNotFound or artifact.ErrNoRepository, a refusal
+// [provider.ErrDenied].
+type Repository interface {
+	Tags(ctx context.Context) ([]string, error)
+	Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error)
+	Stat(ctx context.Context, d digest.Digest) (int64, error)
+}
+
+// referrersAPI is what a registry's repository may do besides.
+type referrersAPI interface {
+	Referrers(ctx context.Context, subject digest.Digest) (list []ocispec.Descriptor, supported bool, err error)
+}
+
+// Options say what is examined. All of the functions are needed.
+type Options struct {
+	Wanted   provider.Requirement
+	Platform provider.Platform
+	Config   cliconfig.Config
+	Files    cliconfig.Files
+	// Installation resolves by Config.
+	Installation *installation.Installation
+	// Repository opens a repository with the login for it, Anonymous without any.
+	Repository, Anonymous func(template.Reference) (Repository, error)
+	// Login tells about the login for a repository, "host/name".
+	Login func(ctx context.Context, repository string) Login
+	// PlainHTTP are the registries that are spoken to without TLS.
+	PlainHTTP []string
+	// CAFile has certificates that OpenTofu does not trust by itself; empty for
+	// none.
+	CAFile string
+	// Lock is what a lock file says about the provider.
+	Lock Lock
+}
+
+// examination is a report in the making.
+type examination struct {
+	Options
+	report Report
+	ref    template.Reference
+	// method is that which names the repository.
+	method cliconfig.Method
+}
+
+// Examine follows a provider from the configuration to the zip, as far as it
+// gets. What goes wrong on the way is a finding; the error is ctx's.
+func Examine(ctx context.Context, o Options) (Report, error) {
+	e := &examination{Options: o, report: Facts(o.Files)}
+	e.report.Source, e.report.Platform = o.Wanted.String(), o.Platform.String()
+	// 1. The configuration, and the way to the repository.
+	e.add(CheckConfig(o.Config, o.Files)...)
+	if !e.resolve() {
+		return e.report, nil
+	}
+	// 2. The registry, and the login for it.
+	repo, err := e.Repository(e.ref)
+	if err != nil {
+		e.find(Error, "repository-name", err.Error()+".", "correct "+e.method.Position.String())
+		return e.report, nil //nolint:nilerr // it is a finding
+	}
+	e.connection()
+	e.login(ctx)
+	// 3. The version and its package.
+	if err := e.version(ctx, repo); err != nil && ctx.Err() == nil {
+		e.refused(err)
+	}
+	return e.report, ctx.Err()
+}
+
+// Facts is a report of the files of the configuration, and nothing else.
+func Facts(files cliconfig.Files) Report {
+	r := Report{Files: []File{}, Methods: []Method{}, Findings: []Finding{}}
+	for _, p := range files {
+		r.Files = append(r.Files, File{p.Path, p.Why, p.Chosen && p.Found && p.Err == nil})
+	}
+	return r
+}
+
+func (e *examination) add(findings ...Finding) {
+	e.report.Findings = append(e.report.Findings, findings...)
+}
+
+func (e *examination) find(severity Severity, code, problem, remedy string) {
+	e.add(Finding{severity, code, problem, remedy})
+}
+
+// resolve tells which methods are asked, and finds the repository.
+func (e *examination) resolve() bool {
+	a := e.Wanted.Address
+	asked := false
+	for _, s := range e.Installation.Explain(a) {
+		e.report.Methods = append(e.report.Methods, Method{s.Method.String(), s.Matches, why(s)})
+		asked = asked || s.Matches
+	}
+	ref, method, err := e.Installation.Target(a)
+	var missing *installation.NoMirrorError
+	switch {
+	case errors.As(err, &missing) && !asked:
+		e.find(Error, "no-method", fmt.Sprintf("No installation method is for %s, so OpenTofu does not find it.", a), include(a))
+	case errors.As(err, &missing):
+		e.find(Warning, "no-mirror", fmt.Sprintf("No oci_mirror is for %s, so OpenTofu does not install it from an OCI registry.", a), missing.Block)
+	case err != nil:
+		e.find(Error, "repository-name", err.Error()+".", "correct the repository_template at "+method.Position.String())
+	default:
+		e.ref, e.method, e.report.Repository = ref, method, ref.String()
+		return true
+	}
+	return false
+}
+
+func include(a provider.Address) string { return fmt.Sprintf("include = [%q]", a.String()) }
+
+// why says why a method is asked, or is not.
+func why(s installation.Step) string {
+	none := s.Pattern == provider.Pattern{}
+	switch {
+	case s.Method.Kind == cliconfig.DevOverrides:
+		return "dev_overrides names the provider"
+	case s.Matches && s.Unless:
+		return "unless a plugin directory has the provider"
+	case s.Matches && none:
+		return "it is for all that exclude leaves"
+	case s.Matches:
+		return "include has " + s.Pattern.String()
+	case none:
+		return "no pattern of include matches"
+	}
+	return "exclude has " + s.Pattern.String()
+}
+
+// connection checks how the registry is reached.
+func (e *examination) connection() {
+	if slices.Contains(e.PlainHTTP, e.ref.Registry) {
+		e.find(Error, "plain-http", fmt.Sprintf("The registry %s is spoken to over plain HTTP, which OpenTofu never does.", e.ref.Registry),
+			"give the registry a certificate and leave --plain-http away")
+	}
+	if e.CAFile != "" {
+		e.find(Note, "ca-file", "OpenTofu trusts the system's certificates only, and knows nothing of --ca-file.", "export SSL_CERT_FILE="+quoted(e.CAFile))
+	}
+}
+
+// login tells about the login. Where OpenTofu does not find it, nobody's login
+// is tried, which is what OpenTofu has then.
+func (e *examination) login(ctx context.Context) {
+	l := e.Login(ctx, e.ref.Registry+"/"+e.ref.Name)
+	e.report.Login = &l
+	needed := false
+	if l.Found && !l.OpenTofu {
+		if repo, err := e.Anonymous(e.ref); err == nil {
+			_, err = repo.Tags(ctx)
+			needed = errors.Is(err, provider.ErrDenied)
+		}
+	}
+	e.add(CheckLogin(l, e.ref.Registry, needed)...)
+}

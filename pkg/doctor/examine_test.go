@@ -1,0 +1,135 @@
+package doctor_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/installation"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// repository has manifests by tag and digest.
+type repository struct {
+	manifests map[string][]byte
+	noZips    bool
+	err       error
+}
+
+func (r *repository) Tags(context.Context) ([]string, error) { return []string{"1.2.3"}, r.err }
+
+func (r *repository) Manifest(_ context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+	data, found := r.manifests[reference]
+	if !found {
+		return ocispec.Descriptor{}, nil, artifact.ErrNotFound
+	}
+	return ocispec.Descriptor{Digest: digest.FromBytes(data), Size: int64(len(data))}, data, nil
+}
+
+func (r *repository) Stat(context.Context, digest.Digest) (int64, error) {
+	if r.noZips {
+		return 0, artifact.ErrNotFound
+	}
+	return 3, nil
+}
+
+// whole is a repository with acme/x 1.2.3 for hurd_ia64.
+func whole(t *testing.T, a provider.Address) *repository {
+	t.Helper()
+	v, err := provider.ParseVersion("1.2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := provider.Platform{OS: "hurd", Arch: "ia64"}
+	packed, err := artifact.Pack(provider.Release{Address: a, Version: v, Packages: []provider.Package{{
+		Address: a, Version: v, Platform: p, Filename: provider.Filename(a, v, p), Digest: digest.FromString("zip"), Size: 3,
+	}}}, artifact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &repository{manifests: map[string][]byte{"1.2.3": packed.Index.Bytes}}
+	for _, m := range packed.Manifests {
+		r.manifests[m.Descriptor.Digest.String()] = m.Bytes
+	}
+	return r
+}
+
+func TestExamine(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		spoil    func(*repository, *doctor.Options)
+		platform string
+		want     []string
+	}{
+		"well":             {func(*repository, *doctor.Options) {}, "hurd_ia64", []string{}},
+		"another platform": {func(*repository, *doctor.Options) {}, "plan9_sparc", []string{"error platform-missing"}},
+		"no index":         {func(r *repository, _ *doctor.Options) { r.manifests["1.2.3"] = []byte("{}") }, "hurd_ia64", []string{"error tag-not-provider"}},
+		"no manifest": {func(r *repository, _ *doctor.Options) {
+			r.manifests = map[string][]byte{"1.2.3": r.manifests["1.2.3"]}
+		}, "hurd_ia64", []string{"error artifact-broken"}},
+		"no zip":           {func(r *repository, _ *doctor.Options) { r.noZips = true }, "hurd_ia64", []string{"error artifact-broken"}},
+		"nobody's, denied": {func(r *repository, _ *doctor.Options) { r.err = provider.ErrDenied }, "hurd_ia64", []string{"error login-missing"}},
+		"denied": {func(r *repository, o *doctor.Options) {
+			r.err = provider.ErrDenied
+			o.Login = func(context.Context, string) doctor.Login { return doctor.Login{Found: true, OpenTofu: true} }
+		}, "hurd_ia64", []string{"error access-denied"}},
+		"no repository":  {func(r *repository, _ *doctor.Options) { r.err = artifact.ErrNoRepository }, "hurd_ia64", []string{"error repository-missing"}},
+		"out of order":   {func(r *repository, _ *doctor.Options) { r.err = fmt.Errorf("503") }, "hurd_ia64", []string{"error registry-failed"}},
+		"plain HTTP":     {func(_ *repository, o *doctor.Options) { o.PlainHTTP = []string{"ghcr.io"} }, "hurd_ia64", []string{"error plain-http"}},
+		"other plain":    {func(_ *repository, o *doctor.Options) { o.PlainHTTP = []string{"quay.io"} }, "hurd_ia64", []string{}},
+		"a CA":           {func(_ *repository, o *doctor.Options) { o.CAFile = "ca.pem" }, "hurd_ia64", []string{"note ca-file"}},
+		"not for others": {func(_ *repository, o *doctor.Options) { o.Wanted.Address.Namespace = "other" }, "hurd_ia64", []string{"error no-method"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, repo := options(t)
+			var err error
+			if o.Platform, err = provider.ParsePlatform(test.platform); err != nil {
+				t.Fatal(err)
+			}
+			test.spoil(repo, &o)
+			report, err := doctor.Examine(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, codes(report.Findings)); diff != "" {
+				t.Error(diff)
+			}
+			if _, err := json.Marshal(report); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func options(t *testing.T) (doctor.Options, *repository) {
+	t.Helper()
+	wanted, err := provider.ParseRequirement("acme/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := cliconfig.Parse("t.tfrc", []byte(block("oci_mirror {\n  repository_template = \"ghcr.io/acme/${type}\"\n  include = [\"acme/*\"]\n}")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := installation.New(installation.Options{Config: config, OCI: func(template.Template) provider.Source { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := whole(t, wanted.Address)
+	open := func(template.Reference) (doctor.Repository, error) { return repo, nil }
+	return doctor.Options{
+		Wanted: wanted, Config: config, Installation: i, Repository: open, Anonymous: open,
+		Login: func(context.Context, string) doctor.Login { return doctor.Login{OpenTofu: true} },
+	}, repo
+}

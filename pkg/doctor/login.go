@@ -1,0 +1,59 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Login is what is known about the login for a repository, without its secret.
+type Login struct {
+	// Found is false for nobody's login; Source says where it came from.
+	Found  bool   `json:"found"`
+	Source string `json:"source"`
+	// OpenTofu tells whether OpenTofu comes to the same login, Why why not.
+	OpenTofu bool   `json:"opentofu"`
+	Why      string `json:"why,omitempty"`
+	// Unread is set when OpenTofu does not read the file that has the login, and
+	// Files are those that are there, for a configuration that names them.
+	Unread bool     `json:"-"`
+	Files  []string `json:"-"`
+	// Helper is the NAME of docker-credential-NAME that gave the login.
+	Helper string `json:"-"`
+	// Err is why the login could not be looked up.
+	Err error `json:"-"`
+}
+
+// CheckLogin finds what is wrong with the login for a repository of a registry.
+// needed tells that the registry refuses those who are not logged in.
+func CheckLogin(l Login, registry string, needed bool) []Finding {
+	if l.Err != nil {
+		return []Finding{{Error, "login-broken", fmt.Sprintf("The login for %s cannot be looked up: %v.", registry, l.Err), "docker login " + registry}}
+	}
+	if l.OpenTofu {
+		return nil
+	}
+	f := Finding{Warning, "login-unknown-to-opentofu", fmt.Sprintf("OpenTofu does not find the login that is in %s: %s.", l.Source, l.Why), credentialsBlock(registry)}
+	if needed {
+		f.Severity = Error
+	}
+	if !l.Found {
+		f.Problem = fmt.Sprintf("OpenTofu takes another login for %s: %s.", registry, l.Why)
+	}
+	switch {
+	case isHub(registry):
+		f.Remedy = credentialsBlock("registry-1.docker.io")
+	case l.Unread && len(l.Files) > 0:
+		var names []string
+		for _, file := range l.Files {
+			names = append(names, fmt.Sprintf("%q", file))
+		}
+		f.Code = "login-file-not-read"
+		f.Remedy = fmt.Sprintf("oci_default_credentials {\n  docker_style_config_files = [%s]\n}", strings.Join(names, ", "))
+	case l.Helper != "":
+		f.Code = "login-helper-key"
+		f.Remedy = fmt.Sprintf("echo '{\"ServerURL\":\"https://%s\",\"Username\":\"…\",\"Secret\":\"…\"}' | docker-credential-%s store", registry, l.Helper)
+	}
+	return []Finding{f}
+}
+
+func isHub(registry string) bool { return registry == "docker.io" || registry == "index.docker.io" }
