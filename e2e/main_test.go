@@ -94,7 +94,13 @@ func serveOrigin(tb testing.TB, o origintest.Options, releases ...origintest.Rel
 
 func startRegistry(tb testing.TB) (host string) {
 	tb.Helper()
-	host, stop, err := fixture.StartRegistry(tb.Context(), programs.registry, tb.TempDir(), world.ca)
+	return startRegistryWith(tb, "")
+}
+
+// startRegistryWith starts a registry that wants logins.
+func startRegistryWith(tb testing.TB, auth string) (host string) {
+	tb.Helper()
+	host, stop, err := fixture.StartRegistry(tb.Context(), programs.registry, tb.TempDir(), auth, world.ca)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,0 +1,110 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+	"github.com/tofu-oci/tofu-oci/internal/origintest"
+)
+
+const (
+	loginName   = "robot"
+	loginSecret = "canary-e2e-password"
+)
+
+// TestLogins: a distribution registry that wants logins, with basic auth and with
+// tokens of a token server. One configuration lets tofu-oci push and pull, and
+// tofu install; without its login all of them are refused.
+func TestLogins(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	hash, err := bcrypt.GenerateFromPassword([]byte(loginSecret), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "htpasswd"), loginName+":"+string(hash)+"\n")
+	tokens, err := fixture.NewTokenServer(loginName, loginSecret, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	realm, stop, err := fixture.Serve(t.Context(), world.ca, tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	write(t, filepath.Join(dir, "tokens.pem"), string(tokens.PEM()))
+	for name, auth := range map[string]string{
+		"basic": fmt.Sprintf("{htpasswd: {realm: tests, path: '%s'}}", filepath.Join(dir, "htpasswd")),
+		"token": fmt.Sprintf("{token: {realm: '%s/token', service: %s, issuer: %s, rootcertbundle: '%s'}}",
+			realm, fixture.TokenService, fixture.TokenIssuer, filepath.Join(dir, "tokens.pem")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			host := startRegistryWith(t, auth)
+			_, origin := serveOrigin(t, origintest.Options{}, world.release)
+			hostBlock, err := os.ReadFile(origin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			open := fmt.Sprintf("%s\nprovider_installation {\n  oci_mirror {\n    repository_template = \"%s/acme/${namespace}/${type}\"\n    include = [\"registry.opentofu.org/*/*\"]\n  }\n}\n", hostBlock, host)
+			login := fmt.Sprintf("oci_credentials \"%s/acme\" {\n  username = %q\n  password = %q\n}\n", host, loginName, loginSecret)
+			with, without := filepath.Join(t.TempDir(), "with"), filepath.Join(t.TempDir(), "without")
+			write(t, with, open+login)
+			write(t, without, open)
+
+			// Neither --to nor --from: the configuration says where.
+			if said, code := exits(t, "mirror", "hashicorp/time", "--config", without); code != 6 {
+				t.Errorf("mirror without a login: exit code %d\n%s", code, said)
+			}
+			if said, code := exits(t, "mirror", "hashicorp/time", "--config", with); code != 0 {
+				t.Fatalf("mirror: exit code %d\n%s", code, said)
+			}
+			if said, code := exits(t, "pull", "hashicorp/time", "--config", without, "--dir", t.TempDir()); code != 6 {
+				t.Errorf("pull without a login: exit code %d\n%s", code, said)
+			}
+			if said, code := exits(t, "pull", "hashicorp/time", "--config", with, "--dir", t.TempDir()); code != 0 {
+				t.Errorf("pull: exit code %d\n%s", code, said)
+			}
+			if version, _ := tofuInstalls(t, with, "~> 0.14"); version != fixture.TimeVersion {
+				t.Errorf("tofu installs %q", version)
+			}
+			if version, _ := tofuInstalls(t, without, "~> 0.14"); version != "" {
+				t.Errorf("tofu installs %q without a login", version)
+			}
+		})
+	}
+	for _, scope := range tokens.Issued() {
+		if scope != "" && !strings.HasPrefix(scope, "repository:acme/hashicorp/time:") {
+			t.Errorf("a token was asked for %q", scope)
+		}
+	}
+	if len(tokens.Issued()) == 0 {
+		t.Error("no token was asked for")
+	}
+}
+
+// exits runs tofu-oci and gives all that it says, in which no secret may be.
+func exits(t *testing.T, args ...string) (said string, code int) {
+	t.Helper()
+	out, err := command(t, programs.tofuOCI, args...).CombinedOutput()
+	if strings.Contains(string(out), loginSecret) {
+		t.Errorf("the password is in the output of %v", args)
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return string(out), exit.ExitCode()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out), 0
+}
