@@ -43,13 +43,24 @@ func TestLogins(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(stop)
+	t.Cleanup(func() {
+		for _, scope := range tokens.Issued() {
+			if scope != "" && !strings.HasPrefix(scope, "repository:acme/hashicorp/time:") {
+				t.Errorf("a token was asked for %q", scope)
+			}
+		}
+		if len(tokens.Issued()) == 0 {
+			t.Error("no token was asked for")
+		}
+	})
 	write(t, filepath.Join(dir, "tokens.pem"), string(tokens.PEM()))
 	for name, auth := range map[string]string{
 		"basic": fmt.Sprintf("{htpasswd: {realm: tests, path: '%s'}}", filepath.Join(dir, "htpasswd")),
 		"token": fmt.Sprintf("{token: {realm: '%s/token', service: %s, issuer: %s, rootcertbundle: '%s'}}",
-			realm, fixture.TokenService, fixture.TokenIssuer, filepath.Join(dir, "tokens.pem")),
+			realm, fixture.AuthService, fixture.AuthIssuer, filepath.Join(dir, "tokens.pem")),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			host := startRegistryWith(t, auth)
 			_, origin := serveOrigin(t, origintest.Options{}, world.release)
 			hostBlock, err := os.ReadFile(origin)
@@ -82,14 +93,6 @@ func TestLogins(t *testing.T) {
 				t.Errorf("tofu installs %q without a login", version)
 			}
 		})
-	}
-	for _, scope := range tokens.Issued() {
-		if scope != "" && !strings.HasPrefix(scope, "repository:acme/hashicorp/time:") {
-			t.Errorf("a token was asked for %q", scope)
-		}
-	}
-	if len(tokens.Issued()) == 0 {
-		t.Error("no token was asked for")
 	}
 }
 
