@@ -121,24 +121,25 @@ func TestHelpersAreAskedByTheirNames(t *testing.T) {
 	}
 }
 
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
 func TestFailingHelpers(t *testing.T) {
 	t.Parallel()
-	var exit *extprog.ExitError
-	var output *extprog.OutputError
-	var limit *extprog.LimitError
-	var file *logins.FileError
 	tests := []struct {
 		helper, want string
-		as           any
+		is           func(error) bool
 	}{
-		{"failing", "exit status 1: the keychain is locked", &exit},
-		{"broken", "something else than a JSON object", &output},
-		{"cut", "something else than one JSON object", &output},
-		{"flood", "more than 262144 bytes", &limit},
+		{"failing", "exit status 1: the keychain is locked", is[*extprog.ExitError]},
+		{"broken", "something else than a JSON object", is[*extprog.OutputError]},
+		{"cut", "something else than one JSON object", is[*extprog.OutputError]},
+		{"flood", "more than 262144 bytes", is[*extprog.LimitError]},
 		{"number", "a Username or Secret that is no string", nil},
 		{"not-installed", "executable file not found", nil},
-		{"../evil", `no credential helper`, &file},
-		{`a\b`, `no credential helper`, &file},
+		{"../evil", `no credential helper`, is[*logins.FileError]},
+		{`a\b`, `no credential helper`, is[*logins.FileError]},
 	}
 	for _, test := range tests {
 		t.Run(test.helper, func(t *testing.T) {
@@ -152,7 +153,7 @@ func TestFailingHelpers(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), strings.Replace(test.want, "no credential helper", "there can't be a credential helper named", 1)) || !login.IsAnonymous() {
 					t.Fatalf("%s, %v, want %q", describe(login), err, test.want)
 				}
-				if test.as != nil && !errors.As(err, test.as) {
+				if test.is != nil && !test.is(err) {
 					t.Errorf("error %#v", err)
 				}
 				if !strings.Contains(err.Error(), path) || origin.File != path || origin.Helper != test.helper {
