@@ -9,6 +9,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -117,7 +119,7 @@ func (s *Filesystem) Open(ctx context.Context, p provider.Package) (io.ReadClose
 		_ = f.Close()
 		return nil, 0, &sums.SizeError{Name: p.Filename, Got: size, Want: p.Size}
 	}
-	return verifiedBody{sums.NewReader(untilDone(ctx, f), p.Filename, p.Size, p.Digest), f}, p.Size, nil
+	return verifiedBody{sums.NewReader(ctxio.Reader(ctx, f), p.Filename, p.Size, p.Digest), f}, p.Size, nil
 }
 
 // Directory gives the directory of a package that is there unpacked; its h1 is
@@ -138,7 +140,7 @@ func (s *Filesystem) measure(ctx context.Context, path string) (digest.Digest, i
 			return measure{}, err
 		}
 		defer func() { _ = f.Close() }()
-		d, err := digest.SHA256.FromReader(untilDone(ctx, f))
+		d, err := digest.SHA256.FromReader(ctxio.Reader(ctx, f))
 		return measure{d, size}, err
 	})
 	return m.digest, m.size, err
@@ -164,23 +166,9 @@ func openZipFile(ctx context.Context, path string) (*os.File, int64, error) {
 	if !info.Mode().IsRegular() {
 		return nil, 0, fmt.Errorf("%s is no file", path)
 	}
-	if info.Size() > MaxPackageSize {
-		return nil, 0, fmt.Errorf("%s has %d bytes, more than a package may have, which is %d", path, info.Size(), int64(MaxPackageSize))
+	if info.Size() > artifact.MaxZipSize {
+		return nil, 0, fmt.Errorf("%s has %d bytes, more than a package may have, which is %d", path, info.Size(), int64(artifact.MaxZipSize))
 	}
 	f, err := os.Open(filepath.Clean(path))
 	return f, info.Size(), err
 }
-
-// untilDone reads on as long as the context lives.
-func untilDone(ctx context.Context, r io.Reader) io.Reader {
-	return readerFunc(func(p []byte) (int, error) {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		return r.Read(p)
-	})
-}
-
-type readerFunc func(p []byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/mod/sumdb/dirhash"
+
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 )
 
 const (
@@ -38,7 +40,7 @@ func hashTree(ctx context.Context, dir string) (string, error) {
 		if err != nil {
 			return nil, err
 		}
-		return verifiedBody{untilDone(ctx, f), f}, nil
+		return verifiedBody{ctxio.Reader(ctx, f), f}, nil
 	})
 	if err != nil {
 		return "", fmt.Errorf("hashing %s: %w", dir, err)

@@ -94,13 +94,18 @@ func (s *OCI) Versions(ctx context.Context, a provider.Address) ([]provider.Vers
 	if err != nil {
 		return nil, err
 	}
+	return provider.NewestFirst(versionsOf(tags)), nil
+}
+
+// versionsOf gives the versions among tags.
+func versionsOf(tags []string) []provider.Version {
 	var versions []provider.Version
 	for _, tag := range tags {
 		if v, ok := artifact.ParseTag(tag); ok {
 			versions = append(versions, v)
 		}
 	}
-	return provider.NewestFirst(versions), nil
+	return versions
 }
 
 // Release reads a version's index, the manifests of the platforms, and the

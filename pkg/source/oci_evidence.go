@@ -189,11 +189,5 @@ func missingVersion(ctx context.Context, repo Repository, a provider.Address, ca
 	if err != nil {
 		return fmt.Errorf("%w, and the others cannot be told: %w", provider.ErrVersionNotFound, err)
 	}
-	var versions []provider.Version
-	for _, tag := range tags {
-		if v, ok := artifact.ParseTag(tag); ok {
-			versions = append(versions, v)
-		}
-	}
-	return fmt.Errorf("%w: %s: %w", provider.ErrVersionNotFound, provider.SomeVersions(versions), cause)
+	return fmt.Errorf("%w: %s: %w", provider.ErrVersionNotFound, provider.SomeVersions(versionsOf(tags)), cause)
 }

@@ -14,10 +14,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// MaxPackageSize bounds a zip, in bytes. The largest providers have a few
-// hundred million.
-const MaxPackageSize = artifact.MaxZipSize
-
 // Open starts the download of a zip. An answer of another size than p has is a
 // *[sums.SizeError] before anything is read. The request is repeated while no
 // answer has begun; after that, it is for the caller to open again.
@@ -60,11 +56,11 @@ func (s *Registry) open(ctx context.Context, at *url.URL, p provider.Package) (i
 		_ = resp.Body.Close()
 		return nil, 0, &sums.SizeError{Name: p.Filename, Got: resp.ContentLength, Want: size}
 	}
-	if size > MaxPackageSize {
+	if size > artifact.MaxZipSize {
 		_ = resp.Body.Close()
-		return nil, 0, fmt.Errorf("%d bytes are more than a package may have, which is %d", size, int64(MaxPackageSize))
+		return nil, 0, fmt.Errorf("%d bytes are more than a package may have, which is %d", size, int64(artifact.MaxZipSize))
 	}
-	bounded := &boundedReader{resp.Body, MaxPackageSize}
+	bounded := &boundedReader{resp.Body, artifact.MaxZipSize}
 	return verifiedBody{sums.NewReader(bounded, p.Filename, size, p.Digest), resp.Body}, size, nil
 }
 
@@ -77,7 +73,7 @@ type boundedReader struct {
 func (b *boundedReader) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, fmt.Errorf("more than the %d bytes that a package may have", int64(MaxPackageSize))
+		return 0, fmt.Errorf("more than the %d bytes that a package may have", int64(artifact.MaxZipSize))
 	}
 	return n, err
 }
