@@ -24,64 +24,108 @@ type listed struct {
 	Deps       []string
 }
 
-// TestDirections holds the dependencies of packages to the plan of the house:
-// they point down only.
+// rows say what each package may import of this module, tests aside. What has no
+// row may not exist: a new package comes with its row. Dependencies point down.
+var rows = map[string][]string{
+	"cmd/tofu-oci": {
+		"pkg/artifact", "pkg/cliconfig", "pkg/doctor", "pkg/installation", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
+		"pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
+		"internal/atomicfile", "internal/httpclient", "internal/logins",
+	},
+	"pkg/doctor": {
+		"pkg/artifact", "pkg/cliconfig", "pkg/installation", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
+		"internal/boundedfile",
+	},
+	"pkg/mirror": {"pkg/provider", "pkg/publish", "pkg/repository", "pkg/source"},
+	"pkg/publish": {
+		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
+		"internal/atomicfile", "internal/ctxio", "internal/extprog", "internal/packagezip", "internal/transfer",
+	},
+	"pkg/pull":         {"pkg/provider", "pkg/sums", "internal/atomicfile", "internal/ctxio", "internal/packagezip", "internal/transfer"},
+	"pkg/installation": {"pkg/cliconfig", "pkg/provider", "pkg/source", "pkg/template"},
+	"pkg/source": {
+		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/sums",
+		"internal/boundedfile", "internal/ctxio", "internal/httpclient", "internal/packagecheck",
+	},
+	"pkg/repository": {
+		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
+		"internal/atomicfile", "internal/boundedfile", "internal/ctxio", "internal/httpclient", "internal/transfer",
+	},
+	"pkg/cliconfig": {"pkg/provider", "pkg/template", "internal/boundedfile"},
+	"pkg/artifact":  {"pkg/provider", "pkg/sums"},
+	"pkg/template":  {"pkg/provider"},
+	"pkg/sums":      {},
+	"pkg/provider":  {},
+
+	"internal/packagecheck": {"pkg/provider", "internal/packagezip"},
+	"internal/packagezip":   {"pkg/provider", "pkg/sums"},
+	"internal/transfer":     {"pkg/provider", "internal/httpclient"},
+	"internal/httpclient":   {"pkg/provider"},
+	"internal/logins":       {"internal/boundedfile", "internal/extprog"},
+	"internal/extprog":      {"pkg/provider"},
+	"internal/boundedfile":  {},
+	"internal/atomicfile":   {},
+	"internal/ctxio":        {},
+
+	"internal/testing/sourcetest":   {"pkg/provider"},
+	"internal/testing/registrytest": {"internal/httpclient", "internal/testing/origintest", "internal/testing/testca"},
+	"internal/testing/origintest":   {"pkg/provider", "pkg/sums"},
+	"internal/testing/testca":       {},
+}
+
+// TestDirections holds the dependencies of packages to their rows.
 func TestDirections(t *testing.T) {
 	t.Parallel()
-	// What each package of the module may import of it; "internal/" is any
-	// package there. What is not here may not exist: a new package comes with
-	// its line.
-	allowed := map[string][]string{
-		"pkg/provider":     {},
-		"pkg/sums":         {},
-		"pkg/template":     {"pkg/provider", "pkg/sums"},
-		"pkg/artifact":     {"pkg/provider", "pkg/sums"},
-		"pkg/source":       {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/"},
-		"pkg/publish":      {"pkg/source", "pkg/template", "pkg/artifact", "pkg/provider", "pkg/sums", "internal/"},
-		"pkg/pull":         {"pkg/source", "pkg/artifact", "pkg/provider", "pkg/sums", "internal/"},
-		"pkg/cliconfig":    {"pkg/template", "pkg/provider", "pkg/sums"},
-		"pkg/installation": {"pkg/source", "pkg/template", "pkg/cliconfig", "pkg/artifact", "pkg/provider", "pkg/sums"},
-		"pkg/doctor":       {"pkg/installation", "pkg/cliconfig", "pkg/template", "pkg/artifact", "pkg/provider", "pkg/sums"},
-		"cmd/tofu-oci":     {"pkg/", "internal/"},
-	}
+	found := map[string]bool{}
 	for _, p := range goList(t) {
 		name := strings.TrimPrefix(p.ImportPath, module)
-		may, known := allowed[name]
-		if !known && !strings.HasPrefix(name, "internal/") {
-			t.Errorf("%s is not in this test: say what it may import", name)
+		may, known := rows[name]
+		if found[name] = true; !known {
+			t.Errorf("%s has no row in this test: say what it may import", name)
 		}
 		for _, path := range p.Imports {
 			imported, ours := strings.CutPrefix(path, module)
-			if ours && known && !slices.ContainsFunc(may, func(m string) bool { return covers(m, imported) }) {
+			if ours && known && !slices.Contains(may, imported) {
 				t.Errorf("%s imports %s, and may import only %q of this module", name, imported, may)
 			}
-			if ours && strings.HasPrefix(name, "internal/") && strings.HasPrefix(imported, "cmd/") {
-				t.Errorf("%s imports %s", name, imported)
+		}
+	}
+	for name, may := range rows {
+		if !found[name] {
+			t.Errorf("there is a row for %s, which does not exist", name)
+		}
+		for _, imported := range may {
+			switch {
+			case strings.HasPrefix(imported, "cmd/"):
+				t.Errorf("the row of %s lets it import a command", name)
+			case strings.HasPrefix(imported, "internal/testing/") && !strings.HasPrefix(name, "internal/testing/"):
+				t.Errorf("the row of %s lets shipped code import %s, which is for tests", name, imported)
+			case strings.HasPrefix(name, "internal/") && slices.Contains([]string{"pkg/doctor", "pkg/publish", "pkg/pull"}, imported):
+				t.Errorf("the row of %s lets it import %s, which stands above it", name, imported)
 			}
 		}
 	}
 }
 
-func covers(rule, imported string) bool {
-	return rule == imported || strings.HasSuffix(rule, "/") && strings.HasPrefix(imported, rule)
-}
-
-// TestSeclusion holds what only one room may know.
+// TestSeclusion holds what only one package may know.
 func TestSeclusion(t *testing.T) {
 	t.Parallel()
 	for _, p := range goList(t) {
 		name := strings.TrimPrefix(p.ImportPath, module)
 		for _, path := range p.Imports {
-			if strings.HasPrefix(path, "oras.land/oras-go/v2/registry") && name != "internal/ocirepo" {
-				t.Errorf("%s imports %s, which only internal/ocirepo may", name, path)
+			if strings.HasPrefix(path, "oras.land/oras-go/v2") && name != "pkg/repository" {
+				t.Errorf("%s imports %s, which only pkg/repository may", name, path)
 			}
 		}
 		for _, path := range p.Deps {
 			if strings.HasPrefix(path, "github.com/urfave/cli") && name != "cmd/tofu-oci" {
 				t.Errorf("%s depends on %s, which only the command line may", name, path)
 			}
-			if path == module+"internal/ocirepo" && name == "pkg/cliconfig" {
+			if path == module+"pkg/repository" && name == "pkg/cliconfig" {
 				t.Errorf("%s depends on %s: logins are handed over as a function", name, path)
+			}
+			if strings.HasPrefix(path, module+"internal/testing/") && !strings.HasPrefix(name, "internal/testing/") {
+				t.Errorf("%s depends on %s, which is for tests", name, path)
 			}
 		}
 	}
@@ -92,8 +136,8 @@ func TestSeclusion(t *testing.T) {
 func TestOnlyMainExits(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}
-	for _, room := range []string{"cmd", "pkg", "internal"} {
-		err := filepath.WalkDir(room, func(path string, _ fs.DirEntry, err error) error {
+	for _, dir := range []string{"cmd", "pkg", "internal"} {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && exits(t, path) {
 				found[filepath.ToSlash(path)] = true
 			}

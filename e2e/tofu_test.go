@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 

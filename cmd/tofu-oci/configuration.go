@@ -6,8 +6,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
-	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 // configuration reads OpenTofu's CLI configuration, from where OpenTofu does or
@@ -40,14 +40,14 @@ func readConfiguration(explicit string) (cliconfig.Files, cliconfig.Config, erro
 
 // loginsOf finds logins as the CLI configuration says, and where Docker and
 // Podman keep them.
-func loginsOf(config cliconfig.Config) (func(ctx context.Context, repository string) (ocirepo.Credential, error), error) {
+func loginsOf(config cliconfig.Config) (func(ctx context.Context, repository string) (repository.Credential, error), error) {
 	finder, err := logins.New(loginRules(config), logins.SystemEnvironment())
 	if err != nil {
 		return nil, &usage{err}
 	}
-	return func(ctx context.Context, repository string) (ocirepo.Credential, error) {
-		l, err := finder.Login(ctx, repository)
-		return ocirepo.Credential{
+	return func(ctx context.Context, name string) (repository.Credential, error) {
+		l, err := finder.Login(ctx, name)
+		return repository.Credential{
 			Username: l.Username, Password: l.Password.Reveal(),
 			RefreshToken: l.IdentityToken.Reveal(), AccessToken: l.RegistryToken.Reveal(),
 		}, err

@@ -9,12 +9,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
-	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
-	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -39,7 +38,7 @@ func transferFlags() []cli.Flag {
 // connection is what commands reach origin registries and repositories with.
 type connection struct {
 	http   *http.Client
-	repos  ocirepo.Options
+	repos  repository.Options
 	config cliconfig.Config
 }
 
@@ -68,9 +67,8 @@ func connectAs(c *cli.Context, out *output, config cliconfig.Config) (*connectio
 	if err != nil {
 		return nil, err
 	}
-	conn.repos = ocirepo.Options{
-		HTTP: conn.http, PlainHTTP: c.StringSlice("plain-http"), Credential: login,
-		Retrier: transfer.Retrier{Progress: out.progress()},
+	conn.repos = repository.Options{
+		HTTP: conn.http, PlainHTTP: c.StringSlice("plain-http"), Credential: login, Progress: out.progress(),
 	}
 	return conn, nil
 }
@@ -100,17 +98,17 @@ func (conn *connection) installed() (*installation.Installation, error) {
 
 // mirrored is the source of releases in the repositories of a template.
 func (conn *connection) mirrored(t template.Template) *source.OCI {
-	return source.NewOCI(func(a provider.Address) (source.Repository, error) {
+	return source.NewOCI(func(a provider.Address) (repository.Reader, error) {
 		return conn.repository(t, a)
 	})
 }
 
-func (conn *connection) repository(t template.Template, a provider.Address) (ocirepo.Repository, error) {
+func (conn *connection) repository(t template.Template, a provider.Address) (repository.Repository, error) {
 	ref, err := t.Repository(a)
 	if err != nil {
 		return nil, err
 	}
-	return ocirepo.Open(ref, conn.repos)
+	return repository.Open(ref, conn.repos)
 }
 
 // from is the source that --from names, or without it the CLI configuration.

@@ -11,9 +11,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
-	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -100,21 +100,21 @@ func surroundings(c *cli.Context, out *output, o *doctor.Options) error {
 	if err != nil {
 		return &usage{err}
 	}
-	open := func(options ocirepo.Options) func(template.Reference) (doctor.Repository, error) {
-		return func(ref template.Reference) (doctor.Repository, error) { return ocirepo.Open(ref, options) }
+	open := func(options repository.Options) func(template.Reference) (repository.Reader, error) {
+		return func(ref template.Reference) (repository.Reader, error) { return repository.Open(ref, options) }
 	}
 	anonymous := conn.repos
 	anonymous.Credential = nil
 	o.Repository, o.Anonymous = open(conn.repos), open(anonymous)
-	o.Login = func(ctx context.Context, repository string) doctor.Login {
-		return describeLogin(ctx, finder, repository)
+	o.Login = func(ctx context.Context, name string) doctor.Login {
+		return describeLogin(ctx, finder, name)
 	}
 	return nil
 }
 
 // describeLogin tells about a login, and leaves the secret behind.
-func describeLogin(ctx context.Context, finder *logins.Finder, repository string) doctor.Login {
-	found, origin, err := finder.Find(ctx, repository)
+func describeLogin(ctx context.Context, finder *logins.Finder, name string) doctor.Login {
+	found, origin, err := finder.Find(ctx, name)
 	l := doctor.Login{
 		Found: !found.IsAnonymous(), Source: origin.String(), OpenTofu: origin.OpenTofu, Why: origin.Why, Helper: origin.Helper, Err: err,
 	}

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -44,14 +43,14 @@ func exitCode(err error) int {
 	case err == nil:
 		return exitDone
 	case isA[*sums.MismatchError](err), isA[*sums.MissingError](err), isA[*sums.SyntaxError](err), isA[*sums.SizeError](err),
-		isA[*provider.IdentityError](err), isA[*publish.ConflictError](err), isA[*pull.ExistsError](err), isA[*source.PackageError](err):
+		isA[*provider.IdentityError](err), isA[*repository.ConflictError](err), isA[*pull.ExistsError](err), isA[*source.PackageError](err):
 		return exitUnverified
 	case isA[*usage](err), isA[*template.ReferenceError](err), isA[*installation.NotSupportedError](err), isA[*source.UnpackedError](err):
 		return exitUsage
 	case errors.Is(err, provider.ErrDenied):
 		return exitDenied
 	case errors.Is(err, provider.ErrProviderNotFound), errors.Is(err, provider.ErrVersionNotFound),
-		errors.Is(err, artifact.ErrNoRepository), errors.Is(err, source.ErrNoRegistry), isA[*provider.PlatformError](err):
+		errors.Is(err, repository.ErrNoRepository), errors.Is(err, source.ErrNoRegistry), isA[*provider.PlatformError](err):
 		return exitNotFound
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted

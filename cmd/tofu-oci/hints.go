@@ -12,14 +12,12 @@ import (
 	"syscall"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
-	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
-	"github.com/tofu-oci/tofu-oci/internal/referrers"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -69,7 +67,7 @@ var hints = []struct {
 	fits func(error) bool
 	text string
 }{
-	{is[*publish.ConflictError], "a published version should never change; compare both sides with tofu-oci list, and use --force only if the repository's content is the wrong one"},
+	{is[*repository.ConflictError], "a published version should never change; compare both sides with tofu-oci list, and use --force only if the repository's content is the wrong one"},
 	{is[*source.PackageError], "build the packages so that OpenTofu can install and start them; --skip-checks publishes them as they are"},
 	{is[*source.UnpackedError], "pull it with --layout unpacked"},
 	{is[*installation.NotSupportedError], "name another place with --from"},
@@ -78,7 +76,7 @@ var hints = []struct {
 	{isDenied, "log in to the registry (docker login, podman login or oras login write where tofu-oci reads), or set TF_TOKEN_… for an origin registry; some registries also answer so for a repository that does not exist"},
 	{isPlatform, "choose platforms with --platform OS_ARCH"},
 	{errorIs(provider.ErrVersionNotFound), "tofu-oci list shows which versions there are"},
-	{errorIs(artifact.ErrNoRepository), "check the repository template; some registries want a repository (ECR) or project (Harbor) to be created first, see --on-missing-repository"},
+	{errorIs(repository.ErrNoRepository), "check the repository template; some registries want a repository (ECR) or project (Harbor) to be created first, see --on-missing-repository"},
 	{errorIs(provider.ErrProviderNotFound), "check the address; its default host is " + string(provider.DefaultHost)},
 	{errorIs(syscall.ENOSPC), "free some space, or choose another directory (TMPDIR is where zips are kept on the way)"},
 	{errorIs(syscall.ENOTDIR), "a file is where a directory has to be; move it away, or choose another directory"},
@@ -86,7 +84,7 @@ var hints = []struct {
 	{is[*artifact.FormatError], "the tag was not written by a provider publisher; docs/format.md describes what is expected"},
 	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},
 	{errorIs(source.ErrNoRegistry), "check the host in the address, or say in a host block of --config where its registry is"},
-	{errorIs(referrers.ErrSubject), "the release itself is published; give documents about one package each (…_OS_ARCH.spdx.json), which become its layers"},
+	{errorIs(repository.ErrSubject), "the release itself is published; give documents about one package each (…_OS_ARCH.spdx.json), which become its layers"},
 	{isCutOff, "the server ended the connection; ECR does so when the repository has to be created first, see --on-missing-repository"},
 	{isBusy, "the server is overloaded, throttles, or is out of order; try again later"},
 	{unreachable, "the server may be down or out of reach; check the host name, the proxy variables and the network"},
@@ -107,7 +105,7 @@ func isBusy(err error) bool {
 	status := 0
 	if e, ok := errors.AsType[*httpclient.StatusError](err); ok {
 		status = e.Status
-	} else if e, ok := errors.AsType[*ocirepo.ResponseError](err); ok {
+	} else if e, ok := errors.AsType[*repository.ResponseError](err); ok {
 		status = e.Status
 	}
 	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError

@@ -7,9 +7,8 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
-	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 // product is a kind of registry that can be told by its host name.
@@ -55,12 +54,12 @@ type refusal struct {
 }
 
 func refusalOf(err error) (refusal, bool) {
-	about, ok := errors.AsType[*ocirepo.RepositoryError](err)
+	about, ok := errors.AsType[*repository.RepositoryError](err)
 	if !ok {
 		return refusal{}, false
 	}
 	r := refusal{err: err, from: productAt(about.Registry), name: about.Name}
-	if e, ok := errors.AsType[*ocirepo.ResponseError](err); ok {
+	if e, ok := errors.AsType[*repository.ResponseError](err); ok {
 		r.status, r.text = e.Status, strings.ToLower(e.Code+" "+e.Message)
 	}
 	return r, true
@@ -77,7 +76,7 @@ func (r refusal) says(texts ...string) bool {
 }
 
 func (r refusal) denied() bool  { return errors.Is(r.err, provider.ErrDenied) }
-func (r refusal) missing() bool { return errors.Is(r.err, artifact.ErrNoRepository) }
+func (r refusal) missing() bool { return errors.Is(r.err, repository.ErrNoRepository) }
 
 // cutOff is a connection that ended before an answer, again and again.
 func (r refusal) cutOff() bool {
@@ -183,7 +182,7 @@ func registryHint(err error) string {
 	}
 	for _, h := range registryHints {
 		if h.fits(r) {
-			about, _ := errors.AsType[*ocirepo.RepositoryError](err)
+			about, _ := errors.AsType[*repository.RepositoryError](err)
 			project, _, _ := strings.Cut(r.name, "/")
 			return strings.NewReplacer("REPOSITORY", r.name, "PROJECT", project, "REGISTRY", about.Registry).Replace(h.text)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
 func listCommand() *cli.Command {
@@ -54,27 +55,26 @@ func list(c *cli.Context, out *output) error {
 		if err != nil {
 			return err
 		}
-		var referrers []provider.Attachment
-		if from, ok := src.(referrerSource); ok {
-			if referrers, err = from.Referrers(c.Context, r.Address, v); err != nil {
+		var referrers []provider.Document
+		if about := provider.CapabilitiesOf(src).Documents; about != nil {
+			if referrers, err = about(c.Context, release); err != nil {
 				return err
 			}
 		}
 		return out.listRelease(release, referrers)
 	}
-	versions, err := src.Versions(c.Context, r.Address)
+	versions, err := listed(c.Context, src, r)
 	if err != nil {
 		return err
-	}
-	if !r.Constraint.IsZero() {
-		if versions, err = r.Select(versions, 0); err != nil {
-			return err
-		}
 	}
 	return out.listVersions(r.Address, versions)
 }
 
-// referrerSource knows the documents that cover all platforms of a release.
-type referrerSource interface {
-	Referrers(ctx context.Context, a provider.Address, v provider.Version) ([]provider.Attachment, error)
+// listed gives the versions that meet a constraint, and without one all of them,
+// pre-releases too.
+func listed(ctx context.Context, src provider.Source, r provider.Requirement) ([]provider.Version, error) {
+	if r.Constraint.IsZero() {
+		return src.Versions(ctx, r.Address)
+	}
+	return source.Resolve(ctx, src, r, 0)
 }

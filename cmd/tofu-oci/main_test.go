@@ -14,9 +14,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/registrytest"
-	"github.com/tofu-oci/tofu-oci/internal/testca"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 

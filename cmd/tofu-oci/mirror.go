@@ -1,17 +1,16 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
-	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 func mirrorCommand() *cli.Command {
@@ -48,11 +47,11 @@ Examples:
 			&cli.BoolFlag{Name: "recheck", Usage: "ask the origin for checksums also where everything is there, to find versions that were republished with other bytes"},
 			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
 		}, artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
-		Action: printing(mirror),
+		Action: printing(mirrorAction),
 	}
 }
 
-func mirror(c *cli.Context, out *output) error {
+func mirrorAction(c *cli.Context, out *output) error {
 	wanted, err := sources(c)
 	if err != nil {
 		return err
@@ -70,18 +69,25 @@ func mirror(c *cli.Context, out *output) error {
 		return err
 	}
 	options.Progress = out.progress()
-	m := mirroring{conn: conn, origin: conn.origin(), refs: refs, out: out}
-	for _, r := range wanted {
-		if c.Context.Err() != nil {
-			break
-		}
-		m.options = options
-		if err := programs(c, &m.options, refs[r.Address]); err != nil {
-			return err
-		}
-		m.source(c.Context, r, count)
-	}
-	return errors.Join(out.finish(), c.Context.Err())
+	err = mirror.Run(c.Context, conn.origin(), wanted, mirror.Options{
+		Newest: count,
+		Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
+			o := options
+			if err := programs(c, &o, refs[a]); err != nil {
+				return nil, o, err
+			}
+			repo, err := repository.Open(refs[a], conn.repos)
+			return repo, o, err
+		},
+		Done: func(r mirror.Result) {
+			if r.Err != nil {
+				out.failed(r.Requirement, r.Item.Version, r.Err)
+				return
+			}
+			out.mirrored(r.Repository, r.Result, options.DryRun)
+		},
+	})
+	return errors.Join(out.finish(), err)
 }
 
 // mirrorOptions reads the flags; count is how many versions a SOURCE means.
@@ -106,42 +112,6 @@ func mirrorOptions(c *cli.Context) (o publish.Options, count int, err error) {
 	o.NoH1, o.Recheck, o.Force, o.DryRun = c.Bool("no-h1"), c.Bool("recheck"), c.Bool("force"), c.Bool("dry-run")
 	o.Concurrency, err = concurrency(c)
 	return o, count, err
-}
-
-type mirroring struct {
-	conn    *connection
-	origin  provider.Source
-	refs    map[provider.Address]template.Reference
-	options publish.Options
-	out     *output
-}
-
-// source mirrors the versions of one SOURCE; each is an item of its own.
-func (m *mirroring) source(ctx context.Context, r provider.Requirement, count int) {
-	repo, err := ocirepo.Open(m.refs[r.Address], m.conn.repos)
-	if err != nil {
-		m.out.failed(r.Address, "", err)
-		return
-	}
-	versions, err := m.origin.Versions(ctx, r.Address)
-	if err == nil {
-		versions, err = r.Select(versions, count)
-	}
-	if err != nil {
-		m.out.failed(r.Address, r.Constraint.String(), err)
-		return
-	}
-	for _, v := range versions {
-		if ctx.Err() != nil {
-			return
-		}
-		result, err := publish.Release(ctx, m.origin, repo, r.Address, v, m.options)
-		if err != nil {
-			m.out.failed(r.Address, v.String(), err)
-			continue
-		}
-		m.out.mirrored(repo.String(), result, m.options.DryRun)
-	}
 }
 
 func addresses(wanted []provider.Requirement) []provider.Address {

@@ -139,11 +139,15 @@ func describeError(err error) *errorItem {
 
 // failed reports the error of an item and goes on. An interruption is reported
 // once, at the end.
-func (o *output) failed(a provider.Address, version string, err error) {
+func (o *output) failed(r provider.Requirement, v provider.Version, err error) {
+	version := r.Constraint.String()
+	if v != (provider.Version{}) {
+		version = v.String()
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.errors = append(o.errors, err)
-	o.results = append(o.results, item{Provider: a.String(), Version: version, Status: "failed", Error: describeError(err)})
+	o.results = append(o.results, item{Provider: r.Address.String(), Version: version, Status: "failed", Error: describeError(err)})
 	if !errors.Is(err, context.Canceled) {
 		_, _ = fmt.Fprint(o.stderr, explain(err))
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
@@ -93,7 +93,7 @@ func publishAction(c *cli.Context, out *output) error {
 	if err := programs(c, &options, refs[a]); err != nil {
 		return err
 	}
-	repo, err := ocirepo.Open(refs[a], conn.repos)
+	repo, err := repository.Open(refs[a], conn.repos)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func providerAddress(c *cli.Context) (provider.Address, error) {
 type publishing struct {
 	src     *source.Dir
 	address provider.Address
-	repo    ocirepo.Repository
+	repo    repository.Repository
 	options publish.Options
 	out     *output
 }
@@ -141,7 +141,7 @@ func (p *publishing) all(ctx context.Context, unchecked bool) error {
 		}
 		result, err := publish.Release(ctx, p.src, p.repo, p.address, v, p.options)
 		if err != nil {
-			p.out.failed(p.address, v.String(), err)
+			p.out.failed(provider.Requirement{Address: p.address}, v, err)
 			continue
 		}
 		p.out.mirrored(p.repo.String(), result, p.options.DryRun)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
 func pullCommand() *cli.Command {
@@ -84,30 +85,22 @@ func pullAction(c *cli.Context, out *output) error {
 		if c.Context.Err() != nil {
 			break
 		}
-		v, results, err := pullSource(c.Context, src, sink, r, options)
+		v, results, err := pullNewest(c.Context, src, sink, r, options)
 		if err != nil {
-			out.failed(r.Address, v, err)
+			out.failed(r, v, err)
 			continue
 		}
-		out.pulled(r.Address, v, results)
+		out.pulled(r.Address, v.String(), results)
 	}
 	return errors.Join(out.finish(), c.Context.Err())
 }
 
-// pullSource pulls the newest version that a SOURCE means. Where it names just
-// one, no list of versions is asked for.
-func pullSource(ctx context.Context, src provider.Source, sink pull.Sink, r provider.Requirement, o pull.Options) (string, []pull.Result, error) {
-	v, exact := r.Constraint.Exact()
-	if !exact {
-		versions, err := src.Versions(ctx, r.Address)
-		if err == nil {
-			versions, err = r.Select(versions, 1)
-		}
-		if err != nil {
-			return r.Constraint.String(), nil, err
-		}
-		v = versions[0]
+// pullNewest pulls the newest version that a requirement means.
+func pullNewest(ctx context.Context, src provider.Source, sink pull.Sink, r provider.Requirement, o pull.Options) (v provider.Version, results []pull.Result, err error) {
+	versions, err := source.Resolve(ctx, src, r, 1)
+	if err != nil {
+		return v, nil, err
 	}
-	results, err := pull.Release(ctx, src, sink, r.Address, v, o)
-	return v.String(), results, err
+	results, err = pull.Release(ctx, src, sink, r.Address, versions[0], o)
+	return versions[0], results, err
 }

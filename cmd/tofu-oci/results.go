@@ -119,20 +119,20 @@ type evidenceItem struct {
 }
 
 // listRelease prints what a version holds.
-func (o *output) listRelease(r provider.Release, referrers []provider.Attachment) error {
+func (o *output) listRelease(r provider.Release, referrers []provider.Document) error {
 	var packages []packageItem
 	evidence := []evidenceItem{}
-	for _, a := range r.Attachments {
-		evidence = append(evidence, evidenceItem{Name: a.Name, MediaType: a.MediaType, Size: a.Length()})
+	for _, d := range r.Documents {
+		evidence = append(evidence, evidenceItem{Name: d.Name, MediaType: d.MediaType, Size: d.Size})
 	}
 	for _, p := range r.Packages {
 		packages = append(packages, describe(p, ""))
-		for _, a := range p.Attachments {
-			evidence = append(evidence, evidenceItem{Name: a.Name, MediaType: a.MediaType, Size: a.Length(), Platform: p.Platform.String()})
+		for _, d := range p.Documents {
+			evidence = append(evidence, evidenceItem{Name: d.Name, MediaType: d.MediaType, Size: d.Size, Platform: p.Platform.String()})
 		}
 	}
-	for _, a := range referrers {
-		evidence = append(evidence, evidenceItem{Name: a.Name, MediaType: a.MediaType, Size: a.Length(), Referrer: true})
+	for _, d := range referrers {
+		evidence = append(evidence, evidenceItem{Name: d.Name, MediaType: d.MediaType, Size: d.Size, Referrer: true})
 	}
 	if o.json {
 		return o.printJSON(struct {

@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
 	"github.com/opencontainers/go-digest"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -31,11 +33,12 @@ func cmdForge(ts *testscript.TestScript, _ bool, args []string) {
 	if slices.Contains(args, "hostile") {
 		hostile(&packed, r.Packages[0].Filename)
 	}
-	layout := ocirepo.NewLayout(filepath.Join(ts.MkAbs("."), args[0]))
+	layout := repository.NewLayout(filepath.Join(ts.MkAbs("."), args[0]))
 	ctx := context.Background()
 	ts.Check(layout.PushBlob(ctx, artifact.ZipDescriptor(r.Packages[0]), bytes.NewReader(content)))
-	for _, blob := range packed.Blobs {
-		ts.Check(layout.PushBlob(ctx, blob.Descriptor, bytes.NewReader(blob.Bytes)))
+	ts.Check(layout.PushBlob(ctx, packed.Config.Descriptor, bytes.NewReader(packed.Config.Bytes)))
+	for _, d := range packed.Documents {
+		ts.Check(layout.PushBlob(ctx, ocispec.Descriptor{Digest: d.Digest, Size: d.Size}, bytes.NewReader(d.Bytes)))
 	}
 	for _, manifest := range packed.Manifests {
 		ts.Check(layout.PushManifest(ctx, manifest))
@@ -88,6 +91,6 @@ func forgedRelease(ts *testscript.TestScript, options []string) (provider.Releas
 	}
 	return provider.Release{
 		Address: address, Version: version, Packages: []provider.Package{p},
-		Attachments: []provider.Attachment{{Name: provider.SumsName(address, version), MediaType: artifact.MediaTypeSums, Bytes: document}},
+		Documents: []provider.Document{artifact.NewDocument(provider.SumsName(address, version), artifact.MediaTypeSums, document)},
 	}, content
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )

@@ -19,3 +19,11 @@ func Reader(ctx context.Context, r io.Reader) io.Reader {
 type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// ReadCloser is [Reader] over what is closed afterwards.
+func ReadCloser(ctx context.Context, r io.ReadCloser) io.ReadCloser {
+	return struct {
+		io.Reader
+		io.Closer
+	}{Reader(ctx, r), r}
+}

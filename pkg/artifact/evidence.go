@@ -5,41 +5,64 @@ import (
 	"slices"
 	"strings"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Media types of attachments that describe one package.
-const (
-	MediaTypeSPDX   = "application/spdx+json"
-	MediaTypeInToto = "application/vnd.in-toto+json"
-)
+// NewDocument makes a document of its content. Media type and name tell kind and
+// scope: signatures of SHA256SUMS and of a zip have the same type.
+func NewDocument(name, mediaType string, content []byte) provider.Document {
+	d := provider.Document{Name: name, MediaType: mediaType}.WithBytes(content)
+	d.Kind, d.Scope = classify(mediaType, name)
+	return d
+}
 
-// layerOrder is the order of attachments in a manifest. A signature appears
-// once: packages' own attachments and shared ones are sorted apart.
+// DocumentOf describes the document that a layer is; the caller adds its
+// content. sumsName is what a SHA256SUMS layer without a title is called.
+func DocumentOf(layer ocispec.Descriptor, sumsName string) provider.Document {
+	name := layer.Annotations[ocispec.AnnotationTitle]
+	if provider.CheckFilename(name) != nil {
+		name = sumsName
+	}
+	d := provider.Document{Name: name, MediaType: layer.MediaType, Digest: layer.Digest, Size: layer.Size}
+	d.Kind, d.Scope = classify(layer.MediaType, name)
+	return d
+}
+
+// classify tells what a document is and what it is about.
+func classify(mediaType, name string) (provider.Kind, provider.Scope) {
+	switch mediaType {
+	case MediaTypeSums:
+		return provider.KindSums, provider.ScopeRelease
+	case MediaTypeKeys:
+		return provider.KindKeys, provider.ScopeRelease
+	case MediaTypeSignature:
+		if strings.Contains(name, "SHA256SUMS") {
+			return provider.KindSignature, provider.ScopeRelease
+		}
+		return provider.KindSignature, provider.ScopePackage
+	case MediaTypeSPDX, MediaTypeCycloneDX:
+		return provider.KindSBOM, provider.ScopePackage
+	case MediaTypeInToto:
+		return provider.KindProvenance, provider.ScopePackage
+	}
+	return provider.KindOther, provider.ScopePackage
+}
+
+// layerOrder is the order of documents in a manifest. A signature appears once:
+// packages' own documents and those about the release are sorted apart.
 var layerOrder = []string{MediaTypeSums, MediaTypeSignature, MediaTypeKeys, MediaTypeSPDX, MediaTypeCycloneDX, MediaTypeInToto}
 
-// inOrder sorts attachments as layers stand: by kind, then by name.
-func inOrder(as []provider.Attachment) []provider.Attachment {
-	rank := func(a provider.Attachment) int {
-		if i := slices.Index(layerOrder, a.MediaType); i >= 0 {
+// inOrder sorts documents as layers stand: by media type, then by name.
+func inOrder(documents []provider.Document) []provider.Document {
+	rank := func(d provider.Document) int {
+		if i := slices.Index(layerOrder, d.MediaType); i >= 0 {
 			return i
 		}
 		return len(layerOrder)
 	}
-	return slices.SortedStableFunc(slices.Values(as), func(a, b provider.Attachment) int {
+	return slices.SortedStableFunc(slices.Values(documents), func(a, b provider.Document) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Name, b.Name))
 	})
-}
-
-// Shared tells whether an attachment is about the whole release (SHA256SUMS,
-// its signature, the keys) and not about one package. Signatures of both kinds
-// have the same media type; the name tells them apart.
-func Shared(mediaType, name string) bool {
-	switch mediaType {
-	case MediaTypeSums, MediaTypeKeys:
-		return true
-	case MediaTypeSignature:
-		return strings.Contains(name, "SHA256SUMS")
-	}
-	return false
 }

@@ -31,11 +31,13 @@ type Blob struct {
 }
 
 // Packed is the artifact of a release but for the zips, whose descriptors the
-// manifests name. Push order: Blobs and zips, Manifests, Index.
+// manifests name. Push order: Config,
+// Documents and zips; Manifests; Index.
 type Packed struct {
-	// Blobs are the config and the attachments, each once. Attachments without
-	// bytes are not among them: they have to be in the repository already.
-	Blobs []Blob
+	// Config is the empty config that all manifests have.
+	Config Blob
+	// Documents are the other blobs, each once, sorted by digest.
+	Documents []provider.Document
 	// Manifests are sorted by platform.
 	Manifests []Blob
 	Index     Blob
@@ -47,10 +49,8 @@ func Pack(r provider.Release, o Options) (Packed, error) {
 	if len(r.Packages) == 0 {
 		return Packed{}, fmt.Errorf("packing %s %s: it has no packages", r.Address, r.Version)
 	}
-	var packed Packed
-	blobs := map[digest.Digest]Blob{
-		ocispec.DescriptorEmptyJSON.Digest: {ocispec.DescriptorEmptyJSON, ocispec.DescriptorEmptyJSON.Data},
-	}
+	packed := Packed{Config: emptyConfig()}
+	documents := map[digest.Digest]provider.Document{}
 	index := ocispec.Index{
 		Versioned:    specs.Versioned{SchemaVersion: 2},
 		MediaType:    ocispec.MediaTypeImageIndex,
@@ -62,15 +62,15 @@ func Pack(r provider.Release, o Options) (Packed, error) {
 		if i > 0 && packages[i-1].Platform == p.Platform {
 			return Packed{}, fmt.Errorf("packing %s %s: two packages for %s", r.Address, r.Version, p.Platform)
 		}
-		manifest, err := packManifest(p, r.Attachments, o, blobs)
+		manifest, err := packManifest(p, r.Documents, o, documents)
 		if err != nil {
 			return Packed{}, fmt.Errorf("packing %s %s for %s: %w", r.Address, r.Version, p.Platform, err)
 		}
 		packed.Manifests = append(packed.Manifests, manifest)
 		index.Manifests = append(index.Manifests, targetDescriptor(p, manifest.Descriptor))
 	}
-	packed.Blobs = slices.SortedFunc(maps.Values(blobs), func(a, b Blob) int {
-		return strings.Compare(string(a.Descriptor.Digest), string(b.Descriptor.Digest))
+	packed.Documents = slices.SortedFunc(maps.Values(documents), func(a, b provider.Document) int {
+		return strings.Compare(string(a.Digest), string(b.Digest))
 	})
 	var err error
 	if packed.Index, err = marshal(index, ocispec.MediaTypeImageIndex, TypeProvider); err != nil {
@@ -79,8 +79,14 @@ func Pack(r provider.Release, o Options) (Packed, error) {
 	return packed, nil
 }
 
-// packManifest builds a package's manifest and adds its small blobs to blobs.
-func packManifest(p provider.Package, shared []provider.Attachment, o Options, blobs map[digest.Digest]Blob) (Blob, error) {
+// emptyConfig is the config of manifests that have none, as image-spec defines it.
+func emptyConfig() Blob {
+	return Blob{ocispec.DescriptorEmptyJSON, ocispec.DescriptorEmptyJSON.Data}
+}
+
+// packManifest builds a package's manifest and adds what its layers hold to
+// documents.
+func packManifest(p provider.Package, shared []provider.Document, o Options, documents map[digest.Digest]provider.Document) (Blob, error) {
 	zip, err := zipDescriptor(p)
 	if err != nil {
 		return Blob{}, err
@@ -96,28 +102,37 @@ func packManifest(p provider.Package, shared []provider.Attachment, o Options, b
 		manifest.Annotations = map[string]string{ocispec.AnnotationSource: o.SourceURL}
 	}
 	sumsLayers := 0
-	for _, a := range slices.Concat(inOrder(p.Attachments), inOrder(shared)) {
-		if a.MediaType == MediaTypeSums {
+	for _, document := range slices.Concat(inOrder(p.Documents), inOrder(shared)) {
+		if document.Kind == provider.KindSums {
 			sumsLayers++
 		}
-		if err := provider.CheckFilename(a.Name); err != nil {
+		if err := checkDocument(document); err != nil {
 			return Blob{}, err
 		}
-		d := ocispec.Descriptor{MediaType: a.MediaType, Digest: a.Digest, Size: a.Length()}
-		if d.Size > MaxAttachmentSize {
-			return Blob{}, fmt.Errorf("%s has more than %d bytes", a.Name, MaxAttachmentSize)
-		}
-		if a.Bytes != nil || d.Digest == "" {
-			d.Digest = digest.FromBytes(a.Bytes)
-			blobs[d.Digest] = Blob{d, a.Bytes}
-		}
-		d.Annotations = map[string]string{ocispec.AnnotationTitle: a.Name}
-		manifest.Layers = append(manifest.Layers, d)
+		documents[document.Digest] = document
+		manifest.Layers = append(manifest.Layers, ocispec.Descriptor{
+			MediaType: document.MediaType, Digest: document.Digest, Size: document.Size,
+			Annotations: map[string]string{ocispec.AnnotationTitle: document.Name},
+		})
 	}
 	if sumsLayers > 1 {
-		return Blob{}, fmt.Errorf("%d attachments of type %s, where a manifest may have one", sumsLayers, MediaTypeSums)
+		return Blob{}, fmt.Errorf("%d documents of type %s, where a manifest may have one", sumsLayers, MediaTypeSums)
 	}
 	return marshal(manifest, ocispec.MediaTypeImageManifest, TypeTarget)
+}
+
+// checkDocument refuses a document that no repository could take or give back.
+func checkDocument(d provider.Document) error {
+	if err := provider.CheckFilename(d.Name); err != nil {
+		return err
+	}
+	if d.Bytes == nil && d.Content == nil {
+		return &provider.UnreadableError{Document: d}
+	}
+	if d.Size > MaxDocumentSize {
+		return fmt.Errorf("%s has more than %d bytes", d.Name, MaxDocumentSize)
+	}
+	return checkDigest(d.Digest)
 }
 
 func zipDescriptor(p provider.Package) (ocispec.Descriptor, error) {

@@ -47,16 +47,16 @@ func rocket(t *testing.T) provider.Release {
 		fmt.Fprintf(&list, "%s  %s\n", digest.FromString(zip).Encoded(), name)
 	}
 	r.Packages[0].H1 = "h1:" + "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
-	r.Packages[1].Attachments = []provider.Attachment{
-		{Name: r.Packages[1].Filename + ".sig", MediaType: artifact.MediaTypeSignature, Bytes: []byte("the package's signature")},
-		{Name: "sbom.spdx.json", MediaType: artifact.MediaTypeSPDX, Bytes: []byte(`{"spdxVersion":"SPDX-2.3"}`)},
-		{Name: "provenance.json", MediaType: artifact.MediaTypeInToto, Bytes: []byte(`{"_type":"x"}`)},
+	r.Packages[1].Documents = []provider.Document{
+		artifact.NewDocument(r.Packages[1].Filename+".sig", artifact.MediaTypeSignature, []byte("the package's signature")),
+		artifact.NewDocument("sbom.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`)),
+		artifact.NewDocument("provenance.json", artifact.MediaTypeInToto, []byte(`{"_type":"x"}`)),
 	}
 	sums := provider.SumsName(a, v)
-	r.Attachments = []provider.Attachment{
-		{Name: sums, MediaType: artifact.MediaTypeSums, Bytes: []byte(list.String())},
-		{Name: sums + ".sig", MediaType: artifact.MediaTypeSignature, Bytes: []byte("the sums' signature")},
-		{Name: "keys.asc", MediaType: artifact.MediaTypeKeys, Bytes: []byte("keys")},
+	r.Documents = []provider.Document{
+		artifact.NewDocument(sums, artifact.MediaTypeSums, []byte(list.String())),
+		artifact.NewDocument(sums+".sig", artifact.MediaTypeSignature, []byte("the sums' signature")),
+		artifact.NewDocument("keys.asc", artifact.MediaTypeKeys, []byte("keys")),
 	}
 	return r
 }
@@ -102,12 +102,12 @@ func TestPackGivesEqualBytesForAnyOrder(t *testing.T) {
 	want := pack(t, rocket(t))
 	shuffled := rocket(t)
 	slices.Reverse(shuffled.Packages)
-	slices.Reverse(shuffled.Attachments)
-	slices.Reverse(shuffled.Packages[0].Attachments)
+	slices.Reverse(shuffled.Documents)
+	slices.Reverse(shuffled.Packages[0].Documents)
 	if diff := cmp.Diff(want, pack(t, shuffled)); diff != "" {
 		t.Errorf("the bytes depend on the order (-sorted +shuffled):\n%s", diff)
 	}
-	if shuffled.Packages[0].Platform.OS != "plan9" || shuffled.Attachments[0].Name != "keys.asc" {
+	if shuffled.Packages[0].Platform.OS != "plan9" || shuffled.Documents[0].Name != "keys.asc" {
 		t.Error("Pack sorted its argument")
 	}
 }
@@ -156,12 +156,12 @@ func TestPackIsReadBack(t *testing.T) {
 		if m.Filename != p.Filename || m.Annotations[ocispec.AnnotationSource] != sourceURL {
 			t.Errorf("%s: got %q, %v", p.Platform, m.Filename, m.Annotations)
 		}
-		want := make([]provider.Attachment, 0, len(m.Attachments))
-		for _, d := range m.Attachments {
-			want = append(want, provider.Attachment{Name: d.Annotations[ocispec.AnnotationTitle], MediaType: d.MediaType, Bytes: blob(t, packed, d.Digest)})
+		want := make([]provider.Document, 0, len(m.Documents))
+		for _, d := range m.Documents {
+			want = append(want, artifact.NewDocument(d.Annotations[ocispec.AnnotationTitle], d.MediaType, blob(t, packed, d.Digest)))
 		}
-		if diff := cmp.Diff(want, slices.Concat(p.Attachments, r.Attachments)); diff != "" {
-			t.Errorf("%s: attachments (-want +got):\n%s", p.Platform, diff)
+		if diff := cmp.Diff(want, slices.Concat(p.Documents, r.Documents)); diff != "" {
+			t.Errorf("%s: documents (-want +got):\n%s", p.Platform, diff)
 		}
 	}
 	if other, found := index.Target(provider.Platform{OS: "plan9", Arch: "amd64"}); found {
@@ -172,9 +172,12 @@ func TestPackIsReadBack(t *testing.T) {
 // blob finds the bytes that a descriptor of the manifests names.
 func blob(t *testing.T, packed artifact.Packed, d digest.Digest) []byte {
 	t.Helper()
-	for _, b := range packed.Blobs {
-		if b.Descriptor.Digest == d {
-			return b.Bytes
+	if packed.Config.Descriptor.Digest == d {
+		return packed.Config.Bytes
+	}
+	for _, document := range packed.Documents {
+		if document.Digest == d {
+			return document.Bytes
 		}
 	}
 	t.Fatalf("%s is not among the blobs", d)
@@ -184,7 +187,7 @@ func blob(t *testing.T, packed artifact.Packed, d digest.Digest) []byte {
 func TestPackOrdersLayers(t *testing.T) {
 	t.Parallel()
 	r := rocket(t)
-	slices.Reverse(r.Attachments)
+	slices.Reverse(r.Documents)
 	m, err := artifact.ParseManifest(pack(t, r).Manifests[1].Bytes)
 	if err != nil {
 		t.Fatal(err)
@@ -209,17 +212,17 @@ func TestPackOrdersLayers(t *testing.T) {
 	}
 }
 
-func TestPackBlobsAreTheConfigAndEachAttachmentOnce(t *testing.T) {
+func TestPackHasEachDocumentOnce(t *testing.T) {
 	t.Parallel()
 	packed := pack(t, rocket(t))
 	if config := blob(t, packed, ocispec.DescriptorEmptyJSON.Digest); string(config) != "{}" {
 		t.Errorf("the config is %q", config)
 	}
-	// Three attachments of the release, three of a package, the config.
-	if len(packed.Blobs) != 7 {
-		t.Errorf("got %d blobs, want 7", len(packed.Blobs))
+	// Three of the release, three of a package.
+	if len(packed.Documents) != 6 {
+		t.Errorf("got %d documents, want 6", len(packed.Documents))
 	}
-	for _, b := range slices.Concat(packed.Blobs, packed.Manifests, []artifact.Blob{packed.Index}) {
+	for _, b := range slices.Concat(packed.Manifests, []artifact.Blob{packed.Config, packed.Index}) {
 		if got := digest.FromBytes(b.Bytes); got != b.Descriptor.Digest || int64(len(b.Bytes)) != b.Descriptor.Size {
 			t.Errorf("%s does not describe its %d bytes", b.Descriptor.Digest, len(b.Bytes))
 		}
@@ -233,7 +236,7 @@ func TestPackBlobsAreTheConfigAndEachAttachmentOnce(t *testing.T) {
 func TestPackOfTheLeastLeavesOutWhatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	r := rocket(t)
-	r.Protocols, r.Attachments = nil, nil
+	r.Protocols, r.Documents = nil, nil
 	r.Packages = r.Packages[:1]
 	r.Packages[0].H1 = ""
 	packed, err := artifact.Pack(r, artifact.Options{})
@@ -268,16 +271,16 @@ func TestPackRefuses(t *testing.T) {
 		{"no file name", func(r *provider.Release) { r.Packages[0].Filename = "" }, "the file name is empty"},
 		{"no digest", func(r *provider.Release) { r.Packages[0].Digest = "" }, `the digest ""`},
 		{"another digest than SHA-256", func(r *provider.Release) { r.Packages[0].Digest = sha512 }, `the digest "sha512:`},
-		{"an attachment's name that is a path", func(r *provider.Release) { r.Attachments[0].Name = "a/b" }, `the file name "a/b"`},
-		{"an attachment that is too large", func(r *provider.Release) {
-			r.Attachments[2].Bytes = make([]byte, artifact.MaxAttachmentSize+1)
+		{"a document's name that is a path", func(r *provider.Release) { r.Documents[0].Name = "a/b" }, `the file name "a/b"`},
+		{"a document that is too large", func(r *provider.Release) {
+			r.Documents[2] = r.Documents[2].WithBytes(make([]byte, artifact.MaxDocumentSize+1))
 		}, "keys.asc has more than 33554432 bytes"},
 		{"a package with sums of its own beside the release's", func(r *provider.Release) {
-			r.Packages[0].Attachments = []provider.Attachment{{Name: "own_SHA256SUMS", MediaType: artifact.MediaTypeSums}}
-		}, "2 attachments of type text/plain+sha256sum"},
+			r.Packages[0].Documents = []provider.Document{artifact.NewDocument("own_SHA256SUMS", artifact.MediaTypeSums, nil)}
+		}, "2 documents of type text/plain+sha256sum"},
 		{"a manifest that OpenTofu would not read", func(r *provider.Release) {
 			for range 1200 {
-				r.Attachments = append(r.Attachments, provider.Attachment{Name: "n", MediaType: strings.Repeat("x", 4000)})
+				r.Documents = append(r.Documents, artifact.NewDocument("n", strings.Repeat("x", 4000), nil))
 			}
 		}, "OpenTofu reads at most 4194304"},
 	} {
@@ -297,31 +300,35 @@ func TestPackRefuses(t *testing.T) {
 	}
 }
 
-func TestPackTakesTheLargestAttachment(t *testing.T) {
+func TestPackTakesTheLargestDocument(t *testing.T) {
 	t.Parallel()
 	r := rocket(t)
-	r.Attachments[2].Bytes = make([]byte, artifact.MaxAttachmentSize)
+	r.Documents[2] = r.Documents[2].WithBytes(make([]byte, artifact.MaxDocumentSize))
 	if _, err := artifact.ParseManifest(pack(t, r).Manifests[0].Bytes); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestShared(t *testing.T) {
+func TestKindAndScope(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		mediaType, name string
-		want            bool
+		kind            provider.Kind
+		scope           provider.Scope
 	}{
-		{artifact.MediaTypeSums, "anything", true},
-		{artifact.MediaTypeKeys, "anything", true},
-		{artifact.MediaTypeSignature, "terraform-provider-x_1.0.0_SHA256SUMS.sig", true},
-		{artifact.MediaTypeSignature, "terraform-provider-x_1.0.0_SHA256SUMS.72D7468F.sig", true},
-		{artifact.MediaTypeSignature, "terraform-provider-x_1.0.0_linux_amd64.zip.sig", false},
-		{artifact.MediaTypeSPDX, "x_SHA256SUMS", false},
-		{artifact.MediaTypeZip, "x.zip", false},
+		{artifact.MediaTypeSums, "anything", provider.KindSums, provider.ScopeRelease},
+		{artifact.MediaTypeKeys, "anything", provider.KindKeys, provider.ScopeRelease},
+		{artifact.MediaTypeSignature, "terraform-provider-x_1.0.0_SHA256SUMS.sig", provider.KindSignature, provider.ScopeRelease},
+		{artifact.MediaTypeSignature, "terraform-provider-x_1.0.0_SHA256SUMS.72D7468F.sig", provider.KindSignature, provider.ScopeRelease},
+		{artifact.MediaTypeSignature, "terraform-provider-x_1.0.0_linux_amd64.zip.sig", provider.KindSignature, provider.ScopePackage},
+		{artifact.MediaTypeSPDX, "x_SHA256SUMS", provider.KindSBOM, provider.ScopePackage},
+		{artifact.MediaTypeCycloneDX, "x", provider.KindSBOM, provider.ScopePackage},
+		{artifact.MediaTypeInToto, "x", provider.KindProvenance, provider.ScopePackage},
+		{artifact.MediaTypeZip, "x.zip", provider.KindOther, provider.ScopePackage},
 	} {
-		if got := artifact.Shared(test.mediaType, test.name); got != test.want {
-			t.Errorf("%s %s: got %t", test.mediaType, test.name, got)
+		d := artifact.NewDocument(test.name, test.mediaType, nil)
+		if d.Kind != test.kind || d.Scope != test.scope {
+			t.Errorf("%s %s: got %s about the %s", test.mediaType, test.name, d.Kind, d.Scope)
 		}
 	}
 }

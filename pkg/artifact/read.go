@@ -153,9 +153,9 @@ type Manifest struct {
 	// Filename is the zip's title, empty when it has none that may be a file
 	// name. OpenTofu does not look at it, and tools put paths there.
 	Filename string
-	// Attachments are the other layers that have a name and a bearable size.
-	// What OpenTofu ignores and we cannot use is left out.
-	Attachments []ocispec.Descriptor
+	// Documents are the other layers that have a name and a bearable size; see
+	// [DocumentOf]. What OpenTofu ignores and we cannot use is left out.
+	Documents []ocispec.Descriptor
 	// Blobs are the descriptors that the manifest needs: config and layers, but
 	// for those that cannot be asked for.
 	Blobs       []ocispec.Descriptor
@@ -181,7 +181,7 @@ func ParseManifest(data []byte) (Manifest, error) {
 		if provider.CheckFilename(title) != nil {
 			title = ""
 		}
-		unreadable := checkDescriptor(layer, MaxAttachmentSize)
+		unreadable := checkDescriptor(layer, MaxDocumentSize)
 		switch {
 		case layer.MediaType == MediaTypeZip:
 			zips++
@@ -192,9 +192,9 @@ func ParseManifest(data []byte) (Manifest, error) {
 			if unreadable != nil {
 				return Manifest{}, formatError("has a layer of type %s that cannot be read: %v", MediaTypeSums, unreadable)
 			}
-			m.Attachments = append(m.Attachments, layer)
+			m.Documents = append(m.Documents, layer)
 		case title != "" && unreadable == nil:
-			m.Attachments = append(m.Attachments, layer)
+			m.Documents = append(m.Documents, layer)
 		}
 	}
 	if err := checkManifest(m, zips, sumsLayers); err != nil {

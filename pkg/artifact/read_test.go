@@ -224,7 +224,7 @@ func TestParseManifestReadsArtifactsOfOthers(t *testing.T) {
 				t.Errorf("got the file name %q, want %q", m.Filename, test.filename)
 			}
 			var titles []string
-			for _, d := range m.Attachments {
+			for _, d := range m.Documents {
 				titles = append(titles, d.Annotations[ocispec.AnnotationTitle])
 			}
 			if diff := cmp.Diff(test.attachments, titles); diff != "" {
@@ -306,11 +306,11 @@ func FuzzParseManifest(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		for _, d := range slices.Concat(m.Attachments, m.Blobs, []ocispec.Descriptor{m.Zip}) {
+		for _, d := range slices.Concat(m.Documents, m.Blobs, []ocispec.Descriptor{m.Zip}) {
 			checkDescriptor(t, d)
 		}
-		for _, d := range m.Attachments {
-			if d.Size > artifact.MaxAttachmentSize {
+		for _, d := range m.Documents {
+			if d.Size > artifact.MaxDocumentSize {
 				t.Fatalf("%s has %d bytes", d.Digest, d.Size)
 			}
 		}

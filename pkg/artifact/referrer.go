@@ -13,39 +13,38 @@ import (
 // Referrer is a document that covers all platforms of a release: a manifest of
 // its own with the release's index as subject.
 type Referrer struct {
-	// Manifest names Blobs; push those first.
+	// Manifest names Config and Document; push those first.
 	Manifest Blob
-	Blobs    []Blob
+	Config   Blob
+	Document provider.Document
 	// Entry describes the manifest in a list of referrers.
 	Entry ocispec.Descriptor
 }
 
 // PackReferrer builds the manifest of a document about the index. Equal input
 // gives equal bytes, so that nothing is attached twice.
-func PackReferrer(a provider.Attachment, index ocispec.Descriptor) (Referrer, error) {
-	if err := provider.CheckFilename(a.Name); err != nil {
+func PackReferrer(document provider.Document, index ocispec.Descriptor) (Referrer, error) {
+	if err := checkDocument(document); err != nil {
 		return Referrer{}, err
 	}
-	layer := ocispec.Descriptor{MediaType: a.MediaType, Digest: digest.FromBytes(a.Bytes), Size: int64(len(a.Bytes))}
-	document := Blob{layer, a.Bytes}
-	layer.Annotations = map[string]string{ocispec.AnnotationTitle: a.Name}
-	annotations := map[string]string{ocispec.AnnotationTitle: a.Name}
+	annotations := map[string]string{ocispec.AnnotationTitle: document.Name}
 	manifest, err := marshal(ocispec.Manifest{
 		Versioned:    specs.Versioned{SchemaVersion: 2},
 		MediaType:    ocispec.MediaTypeImageManifest,
-		ArtifactType: a.MediaType,
+		ArtifactType: document.MediaType,
 		Config:       ocispec.DescriptorEmptyJSON,
-		Layers:       []ocispec.Descriptor{layer},
-		Subject:      &ocispec.Descriptor{MediaType: index.MediaType, Digest: index.Digest, Size: index.Size},
-		Annotations:  annotations,
-	}, ocispec.MediaTypeImageManifest, a.MediaType)
+		Layers: []ocispec.Descriptor{{
+			MediaType: document.MediaType, Digest: document.Digest, Size: document.Size, Annotations: annotations,
+		}},
+		Subject:     &ocispec.Descriptor{MediaType: index.MediaType, Digest: index.Digest, Size: index.Size},
+		Annotations: annotations,
+	}, ocispec.MediaTypeImageManifest, document.MediaType)
 	if err != nil {
 		return Referrer{}, err
 	}
 	entry := manifest.Descriptor
 	entry.Annotations = annotations
-	empty := Blob{ocispec.DescriptorEmptyJSON, ocispec.DescriptorEmptyJSON.Data}
-	return Referrer{Manifest: manifest, Blobs: []Blob{empty, document}, Entry: entry}, nil
+	return Referrer{Manifest: manifest, Config: emptyConfig(), Document: document, Entry: entry}, nil
 }
 
 // ReferrersTag is the tag under which a repository without the referrers API
@@ -89,7 +88,7 @@ func ParseReferrer(data []byte) (ocispec.Descriptor, error) {
 		return ocispec.Descriptor{}, formatError("has a referrer without a layer")
 	}
 	layer := manifest.Layers[0]
-	if err := checkDescriptor(layer, MaxAttachmentSize); err != nil {
+	if err := checkDescriptor(layer, MaxDocumentSize); err != nil {
 		return ocispec.Descriptor{}, formatError("has a referrer that cannot be read: %v", err)
 	}
 	return layer, nil

@@ -48,7 +48,7 @@ func FuzzParseReferrer(f *testing.F) {
 		switch {
 		case err != nil && !isFormatError(err):
 			t.Errorf("%T: %v", err, err)
-		case err == nil && (layer.Digest.Validate() != nil || layer.Size < 0 || layer.Size > artifact.MaxAttachmentSize):
+		case err == nil && (layer.Digest.Validate() != nil || layer.Size < 0 || layer.Size > artifact.MaxDocumentSize):
 			t.Errorf("accepted %v", layer)
 		}
 	})

@@ -15,11 +15,9 @@ import (
 )
 
 // rocketSBOM covers all platforms of the golden release.
-var rocketSBOM = provider.Attachment{
-	Name: "terraform-provider-rocket.spdx.json", MediaType: artifact.MediaTypeSPDX, Bytes: []byte(`{"spdxVersion":"SPDX-2.3"}`),
-}
+var rocketSBOM = artifact.NewDocument("terraform-provider-rocket.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
 
-func packReferrer(t *testing.T, a provider.Attachment, subject ocispec.Descriptor) artifact.Referrer {
+func packReferrer(t *testing.T, a provider.Document, subject ocispec.Descriptor) artifact.Referrer {
 	t.Helper()
 	r, err := artifact.PackReferrer(a, subject)
 	if err != nil {
@@ -52,17 +50,11 @@ func TestPackReferrerIsReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var found []byte
-	for _, b := range r.Blobs {
-		if b.Descriptor.Digest != digest.FromBytes(b.Bytes) || b.Descriptor.Size != int64(len(b.Bytes)) {
-			t.Errorf("a blob is not what its descriptor says: %v", b.Descriptor)
-		}
-		if b.Descriptor.Digest == layer.Digest {
-			found = b.Bytes
-		}
+	if layer.Digest != rocketSBOM.Digest || r.Document.Digest != layer.Digest || string(r.Document.Bytes) != string(rocketSBOM.Bytes) {
+		t.Errorf("the layer is %v, the document %q", layer, r.Document.Bytes)
 	}
-	if string(found) != string(rocketSBOM.Bytes) {
-		t.Errorf("the layer is %q", found)
+	if r.Config.Descriptor.Digest != digest.FromBytes(r.Config.Bytes) {
+		t.Errorf("the config is not what its descriptor says: %v", r.Config.Descriptor)
 	}
 	var manifest ocispec.Manifest
 	if err := json.Unmarshal(r.Manifest.Bytes, &manifest); err != nil {
@@ -80,7 +72,7 @@ func TestPackReferrerIsReadBack(t *testing.T) {
 func TestPackReferrerRefuses(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "../sbom.json", ".hidden", "a b"} {
-		if _, err := artifact.PackReferrer(provider.Attachment{Name: name, MediaType: artifact.MediaTypeSPDX}, ocispec.Descriptor{}); err == nil {
+		if _, err := artifact.PackReferrer(artifact.NewDocument(name, artifact.MediaTypeSPDX, nil), ocispec.Descriptor{}); err == nil {
 			t.Errorf("the name %q was taken", name)
 		}
 	}
@@ -187,28 +179,34 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// TestPackAttachmentsWithoutBytes: what is in the repository already is named
-// and not pushed.
-func TestPackAttachmentsWithoutBytes(t *testing.T) {
+// TestPackDocumentsElsewhere: what is not in memory is packed alike, and what
+// nobody can open is refused.
+func TestPackDocumentsElsewhere(t *testing.T) {
 	t.Parallel()
 	r := rocket(t)
 	want := pack(t, r)
-	sbom := r.Packages[1].Attachments[1]
-	there := digest.FromBytes(sbom.Bytes)
-	r.Packages[1].Attachments[1] = provider.Attachment{Name: sbom.Name, MediaType: sbom.MediaType, Digest: there, Size: sbom.Length()}
+	sbom := r.Packages[1].Documents[1]
+	lazy := sbom
+	lazy.Bytes, lazy.Content = nil, sbom.Open
+	r.Packages[1].Documents[1] = lazy
 	got := pack(t, r)
 	if diff := cmp.Diff(want.Index, got.Index); diff != "" {
 		t.Errorf("another index:\n%s", diff)
 	}
-	for _, b := range got.Blobs {
-		if b.Descriptor.Digest == there {
-			t.Error("what has no bytes is to be pushed")
+	for _, d := range got.Documents {
+		content, err := d.Read(t.Context())
+		if err != nil || digest.FromBytes(content) != d.Digest {
+			t.Errorf("%s is packed with other contents, %v", d.Name, err)
 		}
 	}
-	if len(got.Blobs) != len(want.Blobs)-1 {
-		t.Errorf("%d blobs, not %d", len(got.Blobs), len(want.Blobs)-1)
+	lazy.Content = nil
+	r.Packages[1].Documents[1] = lazy
+	_, err := artifact.Pack(r, artifact.Options{})
+	if unreadable, ok := errors.AsType[*provider.UnreadableError](err); !ok || unreadable.Document.Name != sbom.Name {
+		t.Errorf("a document that no one can open: got %v", err)
 	}
-	r.Packages[1].Attachments[1].Size = artifact.MaxAttachmentSize + 1
+	lazy.Content, lazy.Size = sbom.Open, artifact.MaxDocumentSize+1
+	r.Packages[1].Documents[1] = lazy
 	if _, err := artifact.Pack(r, artifact.Options{}); err == nil || !strings.Contains(err.Error(), "sbom.spdx.json has more than 33554432 bytes") {
 		t.Errorf("got %v", err)
 	}
@@ -218,15 +216,13 @@ func TestPackAttachmentsWithoutBytes(t *testing.T) {
 func TestPackCycloneDX(t *testing.T) {
 	t.Parallel()
 	r := rocket(t)
-	r.Packages[1].Attachments = append(r.Packages[1].Attachments, provider.Attachment{
-		Name: "sbom.cdx.json", MediaType: artifact.MediaTypeCycloneDX, Bytes: []byte(`{"bomFormat":"CycloneDX"}`),
-	})
+	r.Packages[1].Documents = append(r.Packages[1].Documents, artifact.NewDocument("sbom.cdx.json", artifact.MediaTypeCycloneDX, []byte(`{"bomFormat":"CycloneDX"}`)))
 	m, err := artifact.ParseManifest(pack(t, r).Manifests[1].Bytes)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var types []string
-	for _, d := range m.Attachments {
+	for _, d := range m.Documents {
 		types = append(types, d.MediaType)
 	}
 	want := []string{

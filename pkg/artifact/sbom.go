@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// MediaTypeCycloneDX is the other common format of SBOMs.
-const MediaTypeCycloneDX = "application/vnd.cyclonedx+json"
-
 // spdxContext begins the @context of SPDX 3 documents.
 // https://spdx.github.io/spdx-spec/v3.0.1/serializations/
 const spdxContext = "https://spdx.org/"

@@ -29,6 +29,11 @@ const (
 	MediaTypeSums      = "text/plain+sha256sum"
 	MediaTypeSignature = "application/pgp-signature"
 	MediaTypeKeys      = "application/pgp-keys"
+	// MediaTypeSPDX and MediaTypeCycloneDX are the formats of SBOMs.
+	MediaTypeSPDX      = "application/spdx+json"
+	MediaTypeCycloneDX = "application/vnd.cyclonedx+json"
+	// MediaTypeInToto is the format of provenance.
+	MediaTypeInToto = "application/vnd.in-toto+json"
 )
 
 // Annotation keys of our own.
@@ -61,8 +66,8 @@ const (
 	maxTargets = 256
 	// maxLayers bounds the layers of a manifest.
 	maxLayers = 64
-	// MaxAttachmentSize bounds each document beside a zip, in bytes. The
+	// MaxDocumentSize bounds each document beside a zip, in bytes. The
 	// largest SHA256SUMS and key rings seen are a few kilobytes; SBOMs reach a
 	// few megabytes.
-	MaxAttachmentSize = 32 << 20
+	MaxDocumentSize = 32 << 20
 )

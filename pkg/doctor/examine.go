@@ -6,28 +6,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
-
-// Repository is what an examination asks of an OCI repository. What is missing
-// is artifact.ErrNotFound or artifact.ErrNoRepository, a refusal
-// [provider.ErrDenied].
-type Repository interface {
-	Tags(ctx context.Context) ([]string, error)
-	Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error)
-	Stat(ctx context.Context, d digest.Digest) (int64, error)
-}
-
-// referrersAPI is what a registry's repository may do besides.
-type referrersAPI interface {
-	Referrers(ctx context.Context, subject digest.Digest) (list []ocispec.Descriptor, supported bool, err error)
-}
 
 // Options say what is examined. All of the functions are needed.
 type Options struct {
@@ -38,7 +22,7 @@ type Options struct {
 	// Installation resolves by Config.
 	Installation *installation.Installation
 	// Repository opens a repository with the login for it, Anonymous without any.
-	Repository, Anonymous func(template.Reference) (Repository, error)
+	Repository, Anonymous func(template.Reference) (repository.Reader, error)
 	// Login tells about the login for a repository, "host/name".
 	Login func(ctx context.Context, repository string) Login
 	// PlainHTTP are the registries that are spoken to without TLS.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,35 +16,47 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // repository has manifests by tag and digest.
-type repository struct {
+type stub struct {
 	manifests map[string][]byte
 	noZips    bool
 	err       error
 }
 
-func (r *repository) Tags(context.Context) ([]string, error) { return []string{"1.2.3"}, r.err }
+func (r *stub) String() string { return "ghcr.io/acme/x" }
 
-func (r *repository) Manifest(_ context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+func (r *stub) Traits() repository.Traits { return repository.Traits{} }
+
+func (r *stub) Blob(context.Context, ocispec.Descriptor) (io.ReadCloser, error) {
+	return nil, repository.ErrNotFound
+}
+
+func (r *stub) Tags(context.Context) ([]string, error) { return []string{"1.2.3"}, r.err }
+
+func (r *stub) Manifest(_ context.Context, reference string) (ocispec.Descriptor, []byte, error) {
 	data, found := r.manifests[reference]
 	if !found {
-		return ocispec.Descriptor{}, nil, artifact.ErrNotFound
+		return ocispec.Descriptor{}, nil, repository.ErrNotFound
 	}
 	return ocispec.Descriptor{Digest: digest.FromBytes(data), Size: int64(len(data))}, data, nil
 }
 
-func (r *repository) Stat(context.Context, digest.Digest) (int64, error) {
+func (r *stub) Stat(_ context.Context, d digest.Digest) (int64, error) {
+	if d == ocispec.DescriptorEmptyJSON.Digest {
+		return ocispec.DescriptorEmptyJSON.Size, nil
+	}
 	if r.noZips {
-		return 0, artifact.ErrNotFound
+		return 0, repository.ErrNotFound
 	}
 	return 3, nil
 }
 
 // whole is a repository with acme/x 1.2.3 for hurd_ia64.
-func whole(t *testing.T, a provider.Address) *repository {
+func whole(t *testing.T, a provider.Address) *stub {
 	t.Helper()
 	v, err := provider.ParseVersion("1.2.3")
 	if err != nil {
@@ -56,7 +69,7 @@ func whole(t *testing.T, a provider.Address) *repository {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &repository{manifests: map[string][]byte{"1.2.3": packed.Index.Bytes}}
+	r := &stub{manifests: map[string][]byte{"1.2.3": packed.Index.Bytes}}
 	for _, m := range packed.Manifests {
 		r.manifests[m.Descriptor.Digest.String()] = m.Bytes
 	}
@@ -66,28 +79,28 @@ func whole(t *testing.T, a provider.Address) *repository {
 func TestExamine(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		spoil    func(*repository, *doctor.Options)
+		spoil    func(*stub, *doctor.Options)
 		platform string
 		want     []string
 	}{
-		"well":             {func(*repository, *doctor.Options) {}, "hurd_ia64", []string{}},
-		"another platform": {func(*repository, *doctor.Options) {}, "plan9_sparc", []string{"error platform-missing"}},
-		"no index":         {func(r *repository, _ *doctor.Options) { r.manifests["1.2.3"] = []byte("{}") }, "hurd_ia64", []string{"error tag-not-provider"}},
-		"no manifest": {func(r *repository, _ *doctor.Options) {
+		"well":             {func(*stub, *doctor.Options) {}, "hurd_ia64", []string{}},
+		"another platform": {func(*stub, *doctor.Options) {}, "plan9_sparc", []string{"error platform-missing"}},
+		"no index":         {func(r *stub, _ *doctor.Options) { r.manifests["1.2.3"] = []byte("{}") }, "hurd_ia64", []string{"error tag-not-provider"}},
+		"no manifest": {func(r *stub, _ *doctor.Options) {
 			r.manifests = map[string][]byte{"1.2.3": r.manifests["1.2.3"]}
 		}, "hurd_ia64", []string{"error artifact-broken"}},
-		"no zip":           {func(r *repository, _ *doctor.Options) { r.noZips = true }, "hurd_ia64", []string{"error artifact-broken"}},
-		"nobody's, denied": {func(r *repository, _ *doctor.Options) { r.err = provider.ErrDenied }, "hurd_ia64", []string{"error login-missing"}},
-		"denied": {func(r *repository, o *doctor.Options) {
+		"no zip":           {func(r *stub, _ *doctor.Options) { r.noZips = true }, "hurd_ia64", []string{"error artifact-broken"}},
+		"nobody's, denied": {func(r *stub, _ *doctor.Options) { r.err = provider.ErrDenied }, "hurd_ia64", []string{"error login-missing"}},
+		"denied": {func(r *stub, o *doctor.Options) {
 			r.err = provider.ErrDenied
 			o.Login = func(context.Context, string) doctor.Login { return doctor.Login{Found: true, OpenTofu: true} }
 		}, "hurd_ia64", []string{"error access-denied"}},
-		"no repository":  {func(r *repository, _ *doctor.Options) { r.err = artifact.ErrNoRepository }, "hurd_ia64", []string{"error repository-missing"}},
-		"out of order":   {func(r *repository, _ *doctor.Options) { r.err = fmt.Errorf("503") }, "hurd_ia64", []string{"error registry-failed"}},
-		"plain HTTP":     {func(_ *repository, o *doctor.Options) { o.PlainHTTP = []string{"ghcr.io"} }, "hurd_ia64", []string{"error plain-http"}},
-		"other plain":    {func(_ *repository, o *doctor.Options) { o.PlainHTTP = []string{"quay.io"} }, "hurd_ia64", []string{}},
-		"a CA":           {func(_ *repository, o *doctor.Options) { o.CAFile = "ca.pem" }, "hurd_ia64", []string{"note ca-file"}},
-		"not for others": {func(_ *repository, o *doctor.Options) { o.Wanted.Address.Namespace = "other" }, "hurd_ia64", []string{"error no-method"}},
+		"no repository":  {func(r *stub, _ *doctor.Options) { r.err = repository.ErrNoRepository }, "hurd_ia64", []string{"error repository-missing"}},
+		"out of order":   {func(r *stub, _ *doctor.Options) { r.err = fmt.Errorf("503") }, "hurd_ia64", []string{"error registry-failed"}},
+		"plain HTTP":     {func(_ *stub, o *doctor.Options) { o.PlainHTTP = []string{"ghcr.io"} }, "hurd_ia64", []string{"error plain-http"}},
+		"other plain":    {func(_ *stub, o *doctor.Options) { o.PlainHTTP = []string{"quay.io"} }, "hurd_ia64", []string{}},
+		"a CA":           {func(_ *stub, o *doctor.Options) { o.CAFile = "ca.pem" }, "hurd_ia64", []string{"note ca-file"}},
+		"not for others": {func(_ *stub, o *doctor.Options) { o.Wanted.Address.Namespace = "other" }, "hurd_ia64", []string{"error no-method"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +125,7 @@ func TestExamine(t *testing.T) {
 	}
 }
 
-func options(t *testing.T) (doctor.Options, *repository) {
+func options(t *testing.T) (doctor.Options, *stub) {
 	t.Helper()
 	wanted, err := provider.ParseRequirement("acme/x")
 	if err != nil {
@@ -127,7 +140,7 @@ func options(t *testing.T) (doctor.Options, *repository) {
 		t.Fatal(err)
 	}
 	repo := whole(t, wanted.Address)
-	open := func(template.Reference) (doctor.Repository, error) { return repo, nil }
+	open := func(template.Reference) (repository.Reader, error) { return repo, nil }
 	return doctor.Options{
 		Wanted: wanted, Config: config, Installation: i, Repository: open, Anonymous: open,
 		Login: func(context.Context, string) doctor.Login { return doctor.Login{OpenTofu: true} },

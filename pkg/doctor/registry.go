@@ -8,11 +8,12 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // version chooses a version, as tofu init does, and follows it.
-func (e *examination) version(ctx context.Context, repo Repository) error {
+func (e *examination) version(ctx context.Context, repo repository.Reader) error {
 	tags, err := repo.Tags(ctx)
 	if err != nil {
 		return err
@@ -56,51 +57,60 @@ func mirrorCommand(a provider.Address, constraint string, to template.Template) 
 }
 
 // packaged follows a version to its zip.
-func (e *examination) packaged(ctx context.Context, repo Repository, v provider.Version) error {
+func (e *examination) packaged(ctx context.Context, repo repository.Reader, v provider.Version) error {
 	e.report.Version, e.report.Tag = v.String(), artifact.Tag(v)
 	what := e.ref.String() + ":" + e.report.Tag
-	d, data, err := repo.Manifest(ctx, e.report.Tag)
+	found, err := repository.Inspect(ctx, repo, e.report.Tag, repository.DepthBlobs, e.Platform)
 	if err != nil {
 		return err
 	}
-	e.report.Digest = d.Digest.String()
-	if api, ok := repo.(referrersAPI); ok {
-		if _, supported, err := api.Referrers(ctx, d.Digest); err == nil {
+	e.report.Digest = found.Digest.String()
+	switch {
+	case !found.Exists():
+		return found.Absent
+	case found.Lost:
+		e.find(Error, "artifact-broken", fmt.Sprintf("The index that the tag %s names is missing or damaged.", what), e.mirror(v.String()))
+		return nil
+	case found.Format != nil:
+		e.find(Error, "tag-not-provider", fmt.Sprintf("The tag %s does not name a provider as OpenTofu wants it: %v.", what, found.Format), e.mirror(v.String())+" --force")
+		return nil
+	case found.Lacks(e.Platform):
+		e.find(Error, "platform-missing", fmt.Sprintf("%s has no package for %s, only for %v.", what, e.Platform, found.Index.Platforms()), e.mirror(v.String())+" --platform "+e.Platform.String())
+		return nil
+	}
+	if ask := repo.Traits().Referrers; ask != nil {
+		if _, supported, err := ask(ctx, found.Digest); err == nil {
 			e.report.Referrers = &supported
 		}
 	}
-	index, err := artifact.ParseIndex(data)
-	if err != nil {
-		e.find(Error, "tag-not-provider", fmt.Sprintf("The tag %s does not name a provider as OpenTofu wants it: %v.", what, err), e.mirror(v.String())+" --force")
-		return nil
+	e.judge(what, found.Platforms[e.Platform])
+	return nil
+}
+
+// judge tells what is wrong with a package.
+func (e *examination) judge(what string, f repository.Found) {
+	repair := e.mirror(e.report.Version)
+	broken := func(part string) {
+		e.find(Error, "artifact-broken", fmt.Sprintf("The %s for %s of %s is missing or damaged.", part, e.Platform, what), repair)
 	}
-	target, found := index.Target(e.Platform)
-	if !found {
-		e.find(Error, "platform-missing", fmt.Sprintf("%s has no package for %s, only for %v.", what, e.Platform, index.Platforms()), e.mirror(v.String())+" --platform "+e.Platform.String())
-		return nil
+	if _, other := errors.AsType[*artifact.FormatError](f.Err); other {
+		e.find(Error, "tag-not-provider", fmt.Sprintf("The manifest for %s of %s is not as OpenTofu wants it: %v.", e.Platform, what, f.Err), repair+" --force")
+		return
 	}
-	_, data, err = repo.Manifest(ctx, target.Descriptor.Digest.String())
-	if errors.Is(err, artifact.ErrNotFound) {
-		e.find(Error, "artifact-broken", fmt.Sprintf("The manifest for %s of %s is missing.", e.Platform, what), e.mirror(v.String()))
-		return nil
-	} else if err != nil {
-		return err
+	if f.Err != nil {
+		broken("manifest")
+		return
 	}
-	manifest, err := artifact.ParseManifest(data)
-	if err != nil {
-		e.find(Error, "tag-not-provider", fmt.Sprintf("The manifest for %s of %s is not as OpenTofu wants it: %v.", e.Platform, what, err), e.mirror(v.String())+" --force")
-		return nil
-	}
-	zip := manifest.Zip.Digest
+	zip := f.Manifest.Zip.Digest
 	e.report.Zip = zip.String()
-	if _, err := repo.Stat(ctx, zip); errors.Is(err, artifact.ErrNotFound) {
-		e.find(Error, "artifact-broken", fmt.Sprintf("The zip for %s of %s is missing.", e.Platform, what), e.mirror(v.String()))
-		return nil
-	} else if err != nil {
-		return err
+	switch {
+	case slices.Contains(f.Missing, zip):
+		broken("zip")
+		return
+	case len(f.Missing) > 0:
+		broken("evidence")
 	}
 	e.add(CheckLock(e.Lock, e.Wanted.Address, e.Platform, zip)...)
-	return nil
 }
 
 // refused explains an error of the registry.
@@ -114,7 +124,7 @@ func (e *examination) refused(err error) {
 		e.find(Error, "access-denied", fmt.Sprintf("The registry refuses the login for %s: it is wrong, or may not read the repository, or there is no such repository.", e.ref), login+"\n"+mirror)
 	case errors.Is(err, provider.ErrDenied):
 		e.find(Error, "login-missing", fmt.Sprintf("The registry wants a login for %s, and there is none; the repository may be private, or not exist.", e.ref), login+"\n"+mirror)
-	case errors.Is(err, artifact.ErrNoRepository):
+	case errors.Is(err, repository.ErrNoRepository):
 		problem := fmt.Sprintf("There is no repository %s", e.ref)
 		if !loggedIn {
 			problem += ", or it is private and hidden from those who are not logged in"

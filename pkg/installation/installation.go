@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -49,13 +48,9 @@ type Options struct {
 type Installation struct {
 	block   *cliconfig.Installation
 	methods []*method
-
-	mu sync.Mutex
-	// served are the sources of what Release gave.
-	served map[release][]provider.Source
 }
 
-var _ provider.Source = (*Installation)(nil)
+var _ provider.Capable = (*Installation)(nil)
 
 // method is an installation method and what answers for it.
 type method struct {
@@ -65,15 +60,10 @@ type method struct {
 	unless []provider.Source
 }
 
-type release struct {
-	address provider.Address
-	version provider.Version
-}
-
 // New makes the sources of all methods; nothing is asked yet but whether the
 // plugin directories exist.
 func New(o Options) (*Installation, error) {
-	i := &Installation{block: o.Config.Installation, served: map[release][]provider.Source{}}
+	i := &Installation{block: o.Config.Installation}
 	methods := implicit(o.PluginDirs)
 	if i.block != nil {
 		methods = i.block.Methods

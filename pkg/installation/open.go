@@ -18,21 +18,12 @@ type located struct {
 
 // located marks a release as this method's.
 func (m *method) located(r provider.Release) provider.Release {
-	r.Attachments = m.attachments(r.Attachments)
+	r.Locator = located{m.source, r.Locator}
 	r.Packages = slices.Clone(r.Packages)
 	for i := range r.Packages {
 		r.Packages[i].Locator = located{m.source, r.Packages[i].Locator}
-		r.Packages[i].Attachments = m.attachments(r.Packages[i].Attachments)
 	}
 	return r
-}
-
-func (m *method) attachments(as []provider.Attachment) []provider.Attachment {
-	as = slices.Clone(as)
-	for i := range as {
-		as[i].Locator = located{m.source, as[i].Locator}
-	}
-	return as
 }
 
 // merged puts together what several methods gave of a release.
@@ -40,10 +31,10 @@ func merged(parts []provider.Release) provider.Release {
 	if len(parts) == 1 {
 		return parts[0]
 	}
-	r := provider.Release{Address: parts[0].Address, Version: parts[0].Version}
+	r := provider.Release{Address: parts[0].Address, Version: parts[0].Version, Locator: parts}
 	for _, part := range parts {
 		for _, p := range part.Packages {
-			p.Attachments = slices.Concat(p.Attachments, part.Attachments)
+			p.Documents = slices.Concat(p.Documents, part.Documents)
 			r.Packages = append(r.Packages, p)
 		}
 		r.Protocols = append(r.Protocols, part.Protocols...)
@@ -64,62 +55,32 @@ func (i *Installation) Open(ctx context.Context, p provider.Package) (io.ReadClo
 	return at.source.Open(ctx, p)
 }
 
-// Directory gives the directory of a package that a filesystem_mirror has
-// unpacked; see [source.Filesystem.Directory].
-func (i *Installation) Directory(p provider.Package) (path string, ok bool) {
-	at, ok := p.Locator.(located)
-	if !ok {
-		return "", false
-	}
-	p.Locator = at.inner
-	src, ok := at.source.(interface {
-		Directory(p provider.Package) (path string, ok bool)
-	})
-	if !ok {
-		return "", false
-	}
-	return src.Directory(p)
+// Capabilities are those of the methods, as far as they can be asked about what a
+// method gave. Which method is for a provider is known only when it is asked, so
+// what is known of a release for less than it costs is not among them.
+func (i *Installation) Capabilities() provider.Capabilities {
+	return provider.Capabilities{Documents: i.documents, Path: i.path, Directory: i.directory}
 }
 
-// Load reads the documents that Release left where they are.
-func (i *Installation) Load(ctx context.Context, as []provider.Attachment) ([]provider.Attachment, error) {
-	loaded := slices.Clone(as)
-	for n, a := range loaded {
-		at, ok := a.Locator.(located)
-		if a.Bytes != nil || !ok {
-			continue
-		}
-		src, ok := at.source.(interface {
-			Load(ctx context.Context, as []provider.Attachment) ([]provider.Attachment, error)
-		})
+// documents gives those about all packages of a release, from the methods that
+// it came from.
+func (i *Installation) documents(ctx context.Context, r provider.Release) ([]provider.Document, error) {
+	parts, several := r.Locator.([]provider.Release)
+	if !several {
+		parts = []provider.Release{r}
+	}
+	var all []provider.Document
+	for _, part := range parts {
+		at, ok := part.Locator.(located)
 		if !ok {
 			continue
 		}
-		a.Locator = at.inner
-		read, err := src.Load(ctx, []provider.Attachment{a})
-		if err != nil {
-			return nil, err
-		}
-		loaded[n].Bytes = read[0].Bytes
-	}
-	return loaded, nil
-}
-
-// Referrers gives the documents about all platforms of a release that Release
-// gave, from the sources that it came from.
-func (i *Installation) Referrers(ctx context.Context, a provider.Address, v provider.Version) ([]provider.Attachment, error) {
-	i.mu.Lock()
-	sources := i.served[release{a, v}]
-	i.mu.Unlock()
-	var all []provider.Attachment
-	for _, src := range sources {
-		from, ok := src.(interface {
-			Referrers(ctx context.Context, a provider.Address, v provider.Version) ([]provider.Attachment, error)
-		})
-		if !ok {
+		about := provider.CapabilitiesOf(at.source).Documents
+		if about == nil {
 			continue
 		}
-		documents, err := from.Referrers(ctx, a, v)
+		part.Locator = at.inner
+		documents, err := about(ctx, part)
 		if err != nil {
 			return nil, err
 		}
@@ -128,8 +89,27 @@ func (i *Installation) Referrers(ctx context.Context, a provider.Address, v prov
 	return all, nil
 }
 
-func (i *Installation) remember(r release, sources []provider.Source) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.served[r] = sources
+// path gives the local file that a package's zip is.
+func (i *Installation) path(p provider.Package) (string, bool) {
+	return ask(p, func(c provider.Capabilities) func(provider.Package) (string, bool) { return c.Path })
+}
+
+// directory gives the directory of a package that a filesystem_mirror has
+// unpacked.
+func (i *Installation) directory(p provider.Package) (string, bool) {
+	return ask(p, func(c provider.Capabilities) func(provider.Package) (string, bool) { return c.Directory })
+}
+
+// ask asks the source of a package for what it can do with it, if it can.
+func ask(p provider.Package, what func(provider.Capabilities) func(provider.Package) (string, bool)) (string, bool) {
+	at, ok := p.Locator.(located)
+	if !ok {
+		return "", false
+	}
+	do := what(provider.CapabilitiesOf(at.source))
+	if do == nil {
+		return "", false
+	}
+	p.Locator = at.inner
+	return do(p)
 }

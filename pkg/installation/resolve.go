@@ -49,7 +49,6 @@ func (i *Installation) Release(ctx context.Context, a provider.Address, v provid
 	unresolved := &UnresolvedError{Address: a, Version: v}
 	wanted := provider.SortPlatforms(only)
 	var parts []provider.Release
-	var sources []provider.Source
 	for _, m := range methods {
 		part, err := m.release(ctx, a, v, wanted)
 		if err != nil {
@@ -61,10 +60,9 @@ func (i *Installation) Release(ctx context.Context, a provider.Address, v provid
 		if len(part.Packages) == 0 {
 			continue
 		}
-		parts, sources = append(parts, m.located(part)), append(sources, m.source)
+		parts = append(parts, m.located(part))
 		wanted = slices.DeleteFunc(wanted, func(p provider.Platform) bool { return slices.Contains(part.Platforms(), p) })
 		if len(wanted) == 0 {
-			i.remember(release{a, v}, sources)
 			return merged(parts), nil
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/sourcetest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/sourcetest"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -353,30 +353,32 @@ func TestEvidenceStaysWithItsPackages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(whole.Attachments) == 0 {
+	if len(whole.Documents) == 0 {
 		t.Fatal("the mirror's release has no SHA256SUMS")
 	}
 	r, err := i.Release(t.Context(), a, v, platforms(t, plan9, haiku)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Attachments) != 0 {
-		t.Errorf("evidence of one method is said to be about all: %v", r.Attachments)
+	if len(r.Documents) != 0 {
+		t.Errorf("evidence of one method is said to be about all: %v", r.Documents)
 	}
 	for _, p := range r.Packages {
-		if !slices.ContainsFunc(p.Attachments, func(a provider.Attachment) bool { return strings.Contains(string(a.Bytes), p.Filename) }) {
+		if !slices.ContainsFunc(p.Documents, func(a provider.Document) bool { return strings.Contains(string(a.Bytes), p.Filename) }) {
 			t.Errorf("%s lacks its SHA256SUMS", p.Platform)
 		}
-		loaded, err := i.Load(t.Context(), p.Attachments)
-		if err != nil || len(loaded) != len(p.Attachments) {
-			t.Errorf("got %v, %v", loaded, err)
-		}
-		signed := slices.ContainsFunc(loaded, func(a provider.Attachment) bool { return string(a.Bytes) == "a signature" })
+		signed := slices.ContainsFunc(p.Documents, func(d provider.Document) bool {
+			content, err := d.Read(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			return string(content) == "a signature"
+		})
 		if want := p.Platform.String() == plan9; signed != want {
 			t.Errorf("%s has a signature: %v, want %v", p.Platform, signed, want)
 		}
 	}
-	if _, err := i.Referrers(t.Context(), a, v); err != nil {
+	if _, err := i.Capabilities().Documents(t.Context(), r); err != nil {
 		t.Error(err)
 	}
 }
@@ -394,7 +396,7 @@ func TestUnpackedPackagesHaveNoZip(t *testing.T) {
 	if !errors.As(err, &unpacked) || !strings.Contains(err.Error(), "for haiku_riscv64 is unpacked in "+unpacked.Path) {
 		t.Errorf("got %v", err)
 	}
-	if _, ok := i.Directory(provider.Package{}); ok {
+	if _, ok := i.Capabilities().Directory(provider.Package{}); ok {
 		t.Error("a package of no source is a directory")
 	}
 }

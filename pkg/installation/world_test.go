@@ -13,14 +13,14 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
-	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/registrytest"
-	"github.com/tofu-oci/tofu-oci/internal/testca"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -62,17 +62,17 @@ func (w *world) options(block *cliconfig.Installation, dirs ...string) installat
 	return installation.Options{
 		Config: cliconfig.Config{Installation: block}, PluginDirs: dirs, Direct: w.direct,
 		OCI: func(t template.Template) provider.Source {
-			return source.NewOCI(func(a provider.Address) (source.Repository, error) { return w.repository(t, a) })
+			return source.NewOCI(func(a provider.Address) (repository.Reader, error) { return w.repository(t, a) })
 		},
 	}
 }
 
-func (w *world) repository(t template.Template, a provider.Address) (ocirepo.Repository, error) {
+func (w *world) repository(t template.Template, a provider.Address) (repository.Repository, error) {
 	ref, err := t.Repository(a)
 	if err != nil {
 		return nil, err
 	}
-	return ocirepo.Open(ref, ocirepo.Options{HTTP: w.client})
+	return repository.Open(ref, repository.Options{HTTP: w.client})
 }
 
 // block makes the methods of a block.
@@ -167,7 +167,7 @@ func (w *world) absent(t *testing.T) cliconfig.Method {
 // from tells which method a package came from: its name is in the program.
 func from(t *testing.T, i *installation.Installation, p provider.Package) string {
 	t.Helper()
-	if dir, ok := i.Directory(p); ok {
+	if dir, ok := i.Capabilities().Directory(p); ok {
 		program, err := os.ReadFile(filepath.Join(dir, "terraform-provider-thing"))
 		if err != nil {
 			t.Fatal(err)

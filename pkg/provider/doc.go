@@ -13,8 +13,8 @@
 //     ([Package]).
 //   - release: all packages of a version, with the evidence about them
 //     ([Release]).
-//   - attachment: a small document that travels with a release or a package,
-//     such as SHA256SUMS, a signature or an SBOM ([Attachment]).
+//   - document: a small file that travels with a release or a package, such as
+//     SHA256SUMS, a signature or an SBOM ([Document]); evidence is all of them.
 //   - source: where releases come from ([Source]); sink: where they go.
 //   - origin registry: a registry that speaks the provider registry protocol.
 //   - repository, tag, index, manifest, layer, descriptor: as the OCI

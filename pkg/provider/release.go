@@ -25,8 +25,8 @@ type Package struct {
 	// H1 is the lock file's "h1:…" hash of the archive's contents, empty when
 	// it is not known.
 	H1 string
-	// Attachments are about this package alone.
-	Attachments []Attachment
+	// Documents are about this package alone.
+	Documents []Document
 	// Locator tells the Source that made this value where the bytes are. Only
 	// that Source reads it.
 	Locator any
@@ -42,43 +42,21 @@ type Release struct {
 	// Protocols are the plugin protocol versions, such as "5.0", as the origin
 	// states them; empty when unknown.
 	Protocols []string
-	// Attachments are about the release: SHA256SUMS, its signature, keys.
-	Attachments []Attachment
-}
-
-// Attachment is a small document that travels beside the packages.
-type Attachment struct {
-	// Name is its file name, one path element.
-	Name      string
-	MediaType string
-	// Bytes is the whole document, which sources bound. Nil means that the
-	// source left it where it is: Digest and Size, in bytes, are known then.
-	Bytes  []byte
-	Digest digest.Digest
-	Size   int64
-	// Generated tells that the source made the document itself, so that it may
-	// be made again when packages are added.
-	Generated bool
-	// Locator tells the Source that made this value where the document is.
+	// Documents are about the release: SHA256SUMS, its signature, keys.
+	Documents []Document
+	// Locator tells the Source that made this value where it lies. Only that
+	// Source reads it.
 	Locator any
 }
 
-// Length is the document's length in bytes, read or not.
-func (a Attachment) Length() int64 {
-	if a.Bytes == nil {
-		return a.Size
-	}
-	return int64(len(a.Bytes))
-}
-
-// Attachment gives the release's first attachment of a media type.
-func (r Release) Attachment(mediaType string) (Attachment, bool) {
-	for _, a := range r.Attachments {
-		if a.MediaType == mediaType {
-			return a, true
+// Document gives the release's first document of a kind.
+func (r Release) Document(kind Kind) (Document, bool) {
+	for _, d := range r.Documents {
+		if d.Kind == kind {
+			return d, true
 		}
 	}
-	return Attachment{}, false
+	return Document{}, false
 }
 
 // Platforms lists the platforms of the release's packages.

@@ -168,16 +168,16 @@ func TestRelease(t *testing.T) {
 	t.Parallel()
 	platforms := parse(t, provider.ParsePlatform, []string{"darwin_arm64", "linux_amd64"})
 	r := provider.Release{
-		Packages:    []provider.Package{{Platform: platforms[0]}, {Platform: platforms[1]}},
-		Attachments: []provider.Attachment{{Name: "a", MediaType: "x/1"}, {Name: "b", MediaType: "x/2"}, {Name: "c", MediaType: "x/2"}},
+		Packages:  []provider.Package{{Platform: platforms[0]}, {Platform: platforms[1]}},
+		Documents: []provider.Document{{Name: "a", Kind: provider.KindSums}, {Name: "b", Kind: provider.KindSBOM}, {Name: "c", Kind: provider.KindSBOM}},
 	}
 	if diff := cmp.Diff(platforms, r.Platforms()); diff != "" {
 		t.Errorf("wrong platforms (-want +got):\n%s", diff)
 	}
-	if got, found := r.Attachment("x/2"); !found || got.Name != "b" {
-		t.Errorf("x/2: got %q, %t, want the first of the type", got.Name, found)
+	if got, found := r.Document(provider.KindSBOM); !found || got.Name != "b" {
+		t.Errorf("SBOM: got %q, %t, want the first of the kind", got.Name, found)
 	}
-	if got, found := r.Attachment("x/3"); found {
-		t.Errorf("x/3: got %q", got.Name)
+	if got, found := r.Document(provider.KindKeys); found {
+		t.Errorf("keys: got %q", got.Name)
 	}
 }

@@ -5,67 +5,67 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tofu-oci/tofu-oci/internal/referrers"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// referrerSource is a source that has documents which cover all platforms.
-type referrerSource interface {
-	Referrers(ctx context.Context, a provider.Address, v provider.Version) ([]provider.Attachment, error)
-}
-
 // attach lets the documents about all platforms refer to the index that the tag
-// names: the source's, and those that referred to the indexes before it. It
-// gives the names of those that were not there. Whoever adds to an index later
-// carries over what refers to it by then, so it is enough to look at the tag
-// once more.
-func (p *publisher) attach(ctx context.Context, tag string) (attached []string, err error) {
-	for range maxMoves {
-		documents, err := p.carried(ctx)
-		if err != nil {
-			return attached, err
+// names: the source's, and those that referred to the indexes before it. It adds
+// the names of those that were not there to the result. Whoever adds to an index
+// later carries over what refers to it by then, so it is enough to look at the
+// tag once more.
+func (p publisher) attach(ctx context.Context, done outcome) (result Result, err error) {
+	result, index := done.result, done.index.Descriptor
+	own := done.learned.documents
+	if done.learned.release == nil {
+		if own, err = p.documents(ctx, provider.Release{Address: p.address, Version: p.version}); err != nil {
+			return result, err
 		}
-		names, err := referrers.Attach(ctx, p.repo, documents, p.index, p.settling())
-		if err != nil {
-			return attached, err
-		}
-		for _, name := range names {
-			if !slices.Contains(attached, name) {
-				attached = append(attached, name)
-			}
-		}
-		if len(names) == 0 {
-			return attached, nil
-		}
-		now, err := p.readStored(ctx, tag)
-		if err != nil {
-			return attached, fmt.Errorf("reading the tag back: %w", err)
-		}
-		if now.digest == p.index.Digest || now.descriptor.Digest == "" {
-			return attached, nil
-		}
-		p.index = now.descriptor
 	}
-	return attached, fmt.Errorf("attaching documents: %w, %d times", artifact.ErrTagMoved, maxMoves)
+	for range maxMoves {
+		documents, err := p.carried(ctx, own, done.learned.earlier, index)
+		if err != nil {
+			return result, err
+		}
+		names, err := repository.Attach(ctx, p.repo, documents, index, p.settling())
+		if err != nil {
+			return result, err
+		}
+		result.Attached = slices.Concat(result.Attached, slices.DeleteFunc(names, func(name string) bool { return slices.Contains(result.Attached, name) }))
+		result.Digest = index.Digest
+		if len(names) == 0 {
+			return result, nil
+		}
+		now, err := repository.Inspect(ctx, p.repo, result.Tag, repository.DepthIndex)
+		if err != nil {
+			return result, fmt.Errorf("reading the tag back: %w", err)
+		}
+		if now.Digest == index.Digest || now.Descriptor.Digest == "" {
+			return result, nil
+		}
+		index = now.Descriptor
+	}
+	return result, fmt.Errorf("attaching documents: %w, %d times", repository.ErrTagMoved, maxMoves)
 }
 
 // carried gives the source's documents, and those of earlier indexes that the
 // source has no newer ones of.
-func (p *publisher) carried(ctx context.Context) ([]provider.Attachment, error) {
-	documents := slices.Clone(p.documents)
+func (p publisher) carried(ctx context.Context, own []provider.Document, earlier []ocispec.Descriptor, index ocispec.Descriptor) ([]provider.Document, error) {
+	documents := slices.Clone(own)
 	// The last one first: what was attached again there is the newest.
-	for _, index := range slices.Backward(p.earlier) {
-		if index.Digest == p.index.Digest {
+	for _, before := range slices.Backward(earlier) {
+		if before.Digest == index.Digest {
 			continue
 		}
-		earlier, err := referrers.Documents(ctx, p.repo, index.Digest)
+		found, err := repository.Documents(ctx, p.repo, before.Digest)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range earlier {
-			if !slices.ContainsFunc(documents, func(d provider.Attachment) bool { return d.Name == e.Name && d.MediaType == e.MediaType }) {
-				documents = append(documents, e)
+		for _, d := range found {
+			if !slices.ContainsFunc(documents, func(o provider.Document) bool { return o.Name == d.Name && o.MediaType == d.MediaType }) {
+				documents = append(documents, d)
 			}
 		}
 	}

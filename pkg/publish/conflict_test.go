@@ -11,10 +11,11 @@ import (
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -92,8 +93,8 @@ func TestConflict(t *testing.T) {
 				state, tag, zips := to.state(t), to.digest(t), w.origin.Requests()[origintest.Zip]
 				for _, o := range []publish.Options{{Recheck: true}, {Recheck: true, DryRun: true}} {
 					_, err := w.run(t, to, o)
-					conflict, ok := errors.AsType[*publish.ConflictError](err)
-					if !ok || conflict.Address != w.address || conflict.Version != w.version {
+					conflict, ok := errors.AsType[*repository.ConflictError](err)
+					if !ok || conflict.Release != w.address.String()+" "+w.version.String() {
 						t.Fatal(err)
 					}
 					for _, reason := range test.reasons {
@@ -156,7 +157,7 @@ func TestSumsForget(t *testing.T) {
 				state := to.state(t)
 				o := publish.Options{Platforms: []provider.Platform{haiku}}
 				_, err := w.run(t, to, o)
-				if _, ok := errors.AsType[*publish.ConflictError](err); !ok || !strings.Contains(err.Error(), test.reason) {
+				if _, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(err.Error(), test.reason) {
 					t.Fatal(err)
 				}
 				if to.state(t) != state || to.digest(t) != first.Digest {
@@ -197,12 +198,12 @@ func TestEvidenceDoesNotFit(t *testing.T) {
 		r.NoSums, r.Signature, r.Keys = true, nil, nil
 		w.offer(t, r)
 		_, err := w.run(t, to, publish.Options{})
-		if _, ok := errors.AsType[*publish.ConflictError](err); !ok || !strings.Contains(err.Error(), "the stored terraform-provider-thing_1.2.3_SHA256SUMS does not fit haiku_riscv64") {
+		if _, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(err.Error(), "the stored terraform-provider-thing_1.2.3_SHA256SUMS does not fit haiku_riscv64") {
 			t.Fatal(err)
 		}
 		w.publish(t, to, publish.Replaced, publish.Options{Force: true})
-		if r := w.wantStored(t, to, haiku, plan9, zos); len(r.Attachments) != 0 {
-			t.Errorf("evidence that does not fit is still there: %d documents", len(r.Attachments))
+		if r := w.wantStored(t, to, haiku, plan9, zos); len(r.Documents) != 0 {
+			t.Errorf("evidence that does not fit is still there: %d documents", len(r.Documents))
 		}
 	})
 }
@@ -214,20 +215,20 @@ func TestExtendForeign(t *testing.T) {
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		foreign := provider.Release{Address: w.address, Version: w.version}
 		for _, p := range without(haiku) {
-			one := provider.Attachment{Name: "SHA256SUMS", MediaType: artifact.MediaTypeSums, Bytes: sums.New(w.lines(p)).Bytes()}
+			one := artifact.NewDocument("SHA256SUMS", artifact.MediaTypeSums, sums.New(w.lines(p)).Bytes())
 			foreign.Packages = append(foreign.Packages, provider.Package{
 				Address: w.address, Version: w.version, Platform: p, Filename: w.filename(p),
-				Digest: w.zipDigest(p), Size: int64(len(w.zips[p])), Attachments: []provider.Attachment{one},
+				Digest: w.zipDigest(p), Size: int64(len(w.zips[p])), Documents: []provider.Document{one},
 			})
 		}
 		w.store(t, to, foreign)
-		if got := w.wantStored(t, to, without(haiku)...); len(got.Attachments) != 0 {
+		if got := w.wantStored(t, to, without(haiku)...); len(got.Documents) != 0 {
 			t.Fatal("the fixture shares its evidence")
 		}
 		result := w.publish(t, to, publish.Extended, publish.Options{Platforms: []provider.Platform{haiku}})
 		wantSent(t, result, haiku)
 		got := w.wantStored(t, to, all...)
-		if _, has := got.Attachment(artifact.MediaTypeSums); !has {
+		if _, has := got.Document(provider.KindSums); !has {
 			t.Error("the new SHA256SUMS is not of all packages")
 		}
 	})
@@ -254,10 +255,14 @@ func (w *world) store(t *testing.T, to *target, r provider.Release) {
 		t.Fatal(err)
 	}
 	repo := to.open(t)
+	blobs := []artifact.Blob{packed.Config}
 	for _, p := range r.Packages {
-		packed.Blobs = append(packed.Blobs, artifact.Blob{Descriptor: artifact.ZipDescriptor(p), Bytes: w.zips[p.Platform]})
+		blobs = append(blobs, artifact.Blob{Descriptor: artifact.ZipDescriptor(p), Bytes: w.zips[p.Platform]})
 	}
-	for _, b := range packed.Blobs {
+	for _, d := range packed.Documents {
+		blobs = append(blobs, artifact.Blob{Descriptor: ocispec.Descriptor{Digest: d.Digest, Size: d.Size}, Bytes: d.Bytes})
+	}
+	for _, b := range blobs {
 		if err := repo.PushBlob(t.Context(), b.Descriptor, strings.NewReader(string(b.Bytes))); err != nil {
 			t.Fatal(err)
 		}

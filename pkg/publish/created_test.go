@@ -6,9 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/registrytest"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
@@ -35,9 +34,9 @@ func TestCreated(t *testing.T) {
 		if diff := cmp.Diff([]string{"5.0", "6.0"}, r.Protocols); diff != "" {
 			t.Error(diff)
 		}
-		for mediaType, want := range map[string]string{artifact.MediaTypeSignature: "a signature", artifact.MediaTypeKeys: "a key\n"} {
-			if a, _ := r.Attachment(mediaType); string(a.Bytes) != want {
-				t.Errorf("%s: %q", mediaType, a.Bytes)
+		for kind, want := range map[provider.Kind]string{provider.KindSignature: "a signature", provider.KindKeys: "a key\n"} {
+			if d, _ := r.Document(kind); string(d.Bytes) != want {
+				t.Errorf("%s: %q", kind, d.Bytes)
 			}
 		}
 	})

@@ -2,51 +2,21 @@
 // has with what lies under the version's tag, sends what is missing, and moves
 // the tag last.
 //
-//	mirror  = source.Registry → Release → artifact.Pack → OCI repository
-//	publish = source.Dir      → Release → artifact.Pack → OCI repository
+//	mirror  = origin registry → Release → plan → OCI repository
+//	publish = local zips      → Release → plan → OCI repository
+//
+// Use it to bring one release of any [provider.Source] into a repository; package
+// mirror does so for many.
 package publish
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
-
-// Reader reads a repository. What is missing is [artifact.ErrNotFound] or
-// [artifact.ErrNoRepository].
-type Reader interface {
-	// Tags lists all tags, in any order.
-	Tags(ctx context.Context) ([]string, error)
-	// Manifest reads a manifest or index by tag or digest, verified.
-	Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error)
-	// Blob opens a blob; the bytes need not be verified.
-	Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error)
-	// Stat gives a blob's size in bytes without reading it.
-	Stat(ctx context.Context, d digest.Digest) (int64, error)
-}
-
-// Writer writes a repository.
-type Writer interface {
-	// PushBlob stores a blob that content delivers exactly.
-	PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error
-	// PushManifest stores a manifest under its digest.
-	PushManifest(ctx context.Context, m artifact.Blob) error
-	// PushTag stores the index under a tag that still is at was (empty: not
-	// there), else the error is [artifact.ErrTagMoved].
-	PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error
-}
-
-// Repository is where releases go.
-type Repository interface {
-	Reader
-	Writer
-}
 
 // DefaultConcurrency is how many zips move at once. More makes release hosts
 // throttle rather than hurry.
@@ -69,7 +39,7 @@ type Options struct {
 	// SBOM makes a package's SBOM of its zip, a local file, before the package
 	// is sent, unless the source or the repository has one; nil makes none.
 	// [SBOMProgram] makes one of a command line.
-	SBOM func(ctx context.Context, p provider.Package, zip string) (provider.Attachment, error)
+	SBOM func(ctx context.Context, p provider.Package, zip string) (provider.Document, error)
 	// OnMissingRepository makes the repository when the registry says that
 	// there is none; nil leaves it at that. See [RepositoryProgram].
 	OnMissingRepository func(ctx context.Context) error
@@ -77,7 +47,7 @@ type Options struct {
 	NoH1 bool
 	// Recheck asks a remote source for its digests also when every wanted
 	// platform is there and whole. A published version never changes, so this
-	// finds only those that were changed against the rules: *[ConflictError].
+	// finds only those that were changed against the rules: *[repository.ConflictError].
 	Recheck bool
 	// Force replaces what conflicts instead of refusing it.
 	Force bool
@@ -102,7 +72,7 @@ type Options struct {
 // Status is what a publish found and did.
 type Status string
 
-// The outcomes that are no errors. A conflict is a *[ConflictError].
+// The outcomes that are no errors. A conflict is a *[repository.ConflictError].
 const (
 	// Created: the tag was not there.
 	Created Status = "created"

@@ -12,8 +12,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -184,7 +184,7 @@ func TestNoZip(t *testing.T) {
 		w.zips[plan9] = []byte("this is no zip")
 		w.offer(t, w.release(all...))
 		_, err := w.run(t, to, publish.Options{})
-		if err == nil || !strings.Contains(err.Error(), "computing the h1 of "+w.filename(plan9)) || to.digest(t) != "" {
+		if err == nil || !strings.Contains(err.Error(), "reading "+w.filename(plan9)) || to.digest(t) != "" {
 			t.Error(err)
 		}
 		w.publish(t, to, publish.Created, publish.Options{NoH1: true})

@@ -11,11 +11,12 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 // graph finds the parts of what lies under the tag.
@@ -118,7 +119,7 @@ func TestLostForGood(t *testing.T) {
 		w.offer(t, w.release(without(plan9)...))
 		state := to.state(t)
 		_, err := w.run(t, to, publish.Options{Platforms: []provider.Platform{haiku}})
-		if _, ok := errors.AsType[*publish.ConflictError](err); !ok || !strings.Contains(err.Error(), "has lost part of the package for plan9_mips64, and the source does not have it") {
+		if _, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(err.Error(), "has lost part of the package for plan9_mips64, and the source does not have it") {
 			t.Error(err)
 		}
 		if to.digest(t) != first.Digest || to.state(t) != state {

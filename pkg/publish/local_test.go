@@ -14,11 +14,12 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -100,8 +101,8 @@ func TestLocalMatrixAtOnce(t *testing.T) {
 		r := w.wantStored(t, to, platforms...)
 		w.wantSums(t, r, platforms...)
 		for _, p := range r.Packages {
-			if len(p.Attachments) != 1 {
-				t.Errorf("round %d: %s has %d documents", round, p.Platform, len(p.Attachments))
+			if len(p.Documents) != 1 {
+				t.Errorf("round %d: %s has %d documents", round, p.Platform, len(p.Documents))
 			}
 		}
 		w.wantReferring(t, to, stem+".intoto.jsonl")
@@ -183,7 +184,7 @@ func TestLocalSums(t *testing.T) {
 		// A job without the file is covered by what is stored.
 		w.publishLocal(t, to, publish.Extended, w.dist(t, nil, zos), publish.Options{})
 		r := w.wantStored(t, to, haiku, zos)
-		if got, _ := r.Attachment(artifact.MediaTypeSums); string(got.Bytes) != listing {
+		if got, _ := r.Document(provider.KindSums); string(got.Bytes) != listing {
 			t.Errorf("SHA256SUMS is %q", got.Bytes)
 		}
 		if diff := cmp.Diff([]string{stem + "_SHA256SUMS", stem + "_SHA256SUMS.asc", stem + "_SHA256SUMS.sig"}, evidence(t, r, provider.Platform{})); diff != "" {
@@ -202,7 +203,7 @@ func TestLocalSignedSumsDoNotFit(t *testing.T) {
 		was, state, job := to.digest(t), to.state(t), w.dist(t, nil, zos)
 		for _, o := range []publish.Options{{}, {DryRun: true}} {
 			_, err := w.runLocal(t, to, job, o)
-			if _, ok := errors.AsType[*publish.ConflictError](err); !ok {
+			if _, ok := errors.AsType[*repository.ConflictError](err); !ok {
 				t.Fatal(err)
 			}
 			wantText(t, err, "publishing registry.example.org/acme/thing 1.2.3: conflict with what registry.example.org/acme/thing 1.2.3 already is in the repository: ",
@@ -214,7 +215,7 @@ func TestLocalSignedSumsDoNotFit(t *testing.T) {
 		w.publishLocal(t, to, publish.Replaced, job, publish.Options{Force: true})
 		r := w.wantStored(t, to, haiku, minix, zos)
 		w.wantSums(t, r, haiku, minix, zos)
-		if _, has := r.Attachment(artifact.MediaTypeSignature); has {
+		if _, has := r.Document(provider.KindSignature); has {
 			t.Error("the signature is of other sums")
 		}
 	})
@@ -380,7 +381,7 @@ func TestLocalZipChanges(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := src.Digests(t.Context(), w.address, w.version); err != nil {
+				if _, err := src.Capabilities().Digests(t.Context(), w.address, w.version); err != nil {
 					t.Fatal(err)
 				}
 				var once sync.Once

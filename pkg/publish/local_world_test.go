@@ -15,11 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/registrytest"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -58,7 +58,7 @@ func (w *world) runLocal(t *testing.T, to *target, dir string, o publish.Options
 	return w.runLocalOver(t, to.open(t), dir, o)
 }
 
-func (w *world) runLocalOver(t *testing.T, repo publish.Repository, dir string, o publish.Options) (publish.Result, error) {
+func (w *world) runLocalOver(t *testing.T, repo repository.Repository, dir string, o publish.Options) (publish.Result, error) {
 	t.Helper()
 	src, err := source.NewDir(w.address, dir)
 	if err != nil {
@@ -109,9 +109,9 @@ func eachLocalTarget(t *testing.T, scenario func(t *testing.T, w *world, to *tar
 // of the release's.
 func evidence(t *testing.T, r provider.Release, p provider.Platform) []string {
 	t.Helper()
-	as := r.Attachments
+	as := r.Documents
 	if i := slices.IndexFunc(r.Packages, func(pkg provider.Package) bool { return pkg.Platform == p }); i >= 0 {
-		as = r.Packages[i].Attachments
+		as = r.Packages[i].Documents
 	}
 	var names []string
 	for _, a := range as {
@@ -123,8 +123,12 @@ func evidence(t *testing.T, r provider.Release, p provider.Platform) []string {
 // referring gives the names of what refers to the index under the tag.
 func (w *world) referring(t *testing.T, to *target) []string {
 	t.Helper()
-	s := source.NewOCI(func(provider.Address) (source.Repository, error) { return to.open(t), nil })
-	documents, err := s.Referrers(t.Context(), w.address, w.version)
+	s := source.NewOCI(func(provider.Address) (repository.Reader, error) { return to.open(t), nil })
+	r, err := s.Release(t.Context(), w.address, w.version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, err := s.Capabilities().Documents(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,15 +149,15 @@ func (w *world) wantReferring(t *testing.T, to *target, want ...string) {
 // wantSums compares the SHA256SUMS of all packages with the lines wanted.
 func (w *world) wantSums(t *testing.T, r provider.Release, platforms ...provider.Platform) {
 	t.Helper()
-	got, _ := r.Attachment(artifact.MediaTypeSums)
+	got, _ := r.Document(provider.KindSums)
 	if diff := cmp.Diff(w.listing(platforms...), string(got.Bytes)); diff != "" {
 		t.Errorf("SHA256SUMS (-want +got):\n%s", diff)
 	}
 }
 
 // untouchable is an SBOM maker that must not be asked.
-func untouchable(context.Context, provider.Package, string) (provider.Attachment, error) {
-	return provider.Attachment{}, errors.New("an SBOM was made")
+func untouchable(context.Context, provider.Package, string) (provider.Document, error) {
+	return provider.Document{}, errors.New("an SBOM was made")
 }
 
 // plainServer serves without TLS, for programs that know no authority of ours.

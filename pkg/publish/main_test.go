@@ -117,7 +117,7 @@ func sbomProgram(args []string) error {
 	return err
 }
 
-// createProgram DIRECTORY MODE URL ARG... makes a repository, by asking the test
+// createProgram DIRECTORY MODE URL ARG... makes a repositoryName, by asking the test
 // for it.
 func createProgram(args []string) error {
 	c, err := record(args[0], args[3:])

@@ -5,37 +5,53 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// pushBlob pushes a blob, and where the repository is missing has it made first,
-// once in a run. Nothing of content is read before a registry says so.
-func (p *publisher) pushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
-	if p.options.OnMissingRepository == nil {
-		return p.repo.PushBlob(ctx, d, content)
+// creating is a repository that is made when it turns out to be missing, once.
+type creating struct {
+	repository.Repository
+	create func(ctx context.Context) error
+}
+
+// withMissing lets a missing repository be made, if that is wanted.
+func withMissing(repo repository.Repository, o Options) repository.Repository {
+	if o.OnMissingRepository == nil {
+		return repo
 	}
+	var once sync.Once
+	var failure error
+	return creating{repo, func(ctx context.Context) error {
+		once.Do(func() {
+			if err := o.OnMissingRepository(ctx); err != nil {
+				failure = fmt.Errorf("making the missing repository: %w", err)
+			}
+		})
+		return failure
+	}}
+}
+
+// PushBlob pushes a blob, and where the repository is missing has it made first.
+// Nothing of content is read before a registry says so.
+func (c creating) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	read := transfer.NewRecorder(content)
-	err := p.repo.PushBlob(ctx, d, read)
+	err := c.Repository.PushBlob(ctx, d, read)
 	if err == nil || read.N() > 0 || !isMissing(err) {
 		return err
 	}
-	p.creating.Do(func() {
-		if err := p.options.OnMissingRepository(ctx); err != nil {
-			p.creationErr = fmt.Errorf("making the missing repository: %w", err)
-		}
-	})
-	if p.creationErr != nil {
-		return p.creationErr
+	if err := c.create(ctx); err != nil {
+		return err
 	}
-	return p.repo.PushBlob(ctx, d, read)
+	return c.Repository.PushBlob(ctx, d, read)
 }
 
 // isMissing knows how registries say that a repository has to be made first. ECR
 // sometimes just ends the connection.
 func isMissing(err error) bool {
-	return errors.Is(err, artifact.ErrNoRepository) || errors.Is(err, io.EOF)
+	return errors.Is(err, repository.ErrNoRepository) || errors.Is(err, io.EOF)
 }

@@ -13,17 +13,17 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-func login(username, password string) func(context.Context, string) (ocirepo.Credential, error) {
-	return func(context.Context, string) (ocirepo.Credential, error) {
-		return ocirepo.Credential{Username: username, Password: password}, nil
+func login(username, password string) func(context.Context, string) (repository.Credential, error) {
+	return func(context.Context, string) (repository.Credential, error) {
+		return repository.Credential{Username: username, Password: password}, nil
 	}
 }
 
@@ -137,12 +137,12 @@ func TestTagKeepsMoving(t *testing.T) {
 		repo := &watched{Repository: to.open(t), before: func(op string, _ digest.Digest) error {
 			if op == "tag" {
 				moves++
-				return fmt.Errorf("tagging: %w", artifact.ErrTagMoved)
+				return fmt.Errorf("tagging: %w", repository.ErrTagMoved)
 			}
 			return nil
 		}}
 		_, err := w.runOver(t.Context(), repo, publish.Options{})
-		if !errors.Is(err, artifact.ErrTagMoved) || moves < 2 || moves > 100 {
+		if !errors.Is(err, repository.ErrTagMoved) || moves < 2 || moves > 100 {
 			t.Errorf("%d moves, %v", moves, err)
 		}
 		if n := w.origin.Requests(); n[origintest.Zip] != 4 || n[origintest.Sums] != 1 {
@@ -161,7 +161,7 @@ func TestTagLost(t *testing.T) {
 	wantText(t, err, "reading the tag back")
 }
 
-type forgetful struct{ publish.Repository }
+type forgetful struct{ repository.Repository }
 
 func (forgetful) PushTag(context.Context, artifact.Blob, string, digest.Digest) error { return nil }
 

@@ -22,32 +22,35 @@ import (
 // the package's archive, the directory it is unpacked in, and the executable.
 // On stdin it has a JSON object with provider, version, os, arch, zip, dir and
 // binary; on stdout it writes an SPDX or CycloneDX document.
-func SBOMProgram(commandLine string) (func(ctx context.Context, p provider.Package, zip string) (provider.Attachment, error), error) {
+func SBOMProgram(commandLine string) (func(ctx context.Context, p provider.Package, zip string) (provider.Document, error), error) {
 	program, err := extprog.Parse(commandLine)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, p provider.Package, zip string) (provider.Attachment, error) {
+	return func(ctx context.Context, p provider.Package, zip string) (provider.Document, error) {
 		dir, err := os.MkdirTemp("", "tofu-oci-sbom-*")
 		if err != nil {
-			return provider.Attachment{}, err
+			return provider.Document{}, err
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 		binary, err := unpack(ctx, zip, dir, p.Address.Type)
 		if err != nil {
-			return provider.Attachment{}, err
+			return provider.Document{}, err
 		}
 		paths := map[string]string{"zip": zip, "dir": dir, "binary": binary}
 		query := map[string]string{
 			"provider": p.Address.String(), "version": p.Version.String(), "os": p.Platform.OS, "arch": p.Platform.Arch,
 			"zip": zip, "dir": dir, "binary": binary,
 		}
-		document, err := program.Run(ctx, extprog.Call{Replace: paths, Query: query, MaxOutput: artifact.MaxAttachmentSize})
+		document, err := program.Run(ctx, extprog.Call{Replace: paths, Query: query, MaxOutput: artifact.MaxDocumentSize})
 		if err != nil {
-			return provider.Attachment{}, err
+			return provider.Document{}, err
 		}
 		mediaType, err := artifact.SBOMType("the output of "+program.Name(), document)
-		return provider.Attachment{Name: sbomName(p, mediaType), MediaType: mediaType, Bytes: document}, err
+		if err != nil {
+			return provider.Document{}, err
+		}
+		return artifact.NewDocument(sbomName(p, mediaType), mediaType, document), nil
 	}, nil
 }
 

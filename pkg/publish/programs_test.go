@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -141,7 +141,7 @@ func TestSBOMProgramWritesCycloneDX(t *testing.T) {
 	to := w.layout(t)
 	o, _ := sbomOption(t, "cyclonedx")
 	w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), o)
-	a := w.stored(t, to).Packages[0].Attachments
+	a := w.stored(t, to).Packages[0].Documents
 	if len(a) != 1 || a[0].Name != stem+"_haiku_riscv64.cdx.json" || a[0].MediaType != artifact.MediaTypeCycloneDX {
 		t.Errorf("got %v", a)
 	}
@@ -218,11 +218,11 @@ func TestSBOMProgramNeedsAnExecutable(t *testing.T) {
 func (to *target) creation(t *testing.T, w *world, mode string) (o publish.Options, dir string) {
 	t.Helper()
 	url := "http://" + plainServer(t, func(rw http.ResponseWriter, r *http.Request) {
-		to.registry.Create(repository)
+		to.registry.Create(repositoryName)
 		rw.WriteHeader(http.StatusNoContent)
 	})
 	dir = t.TempDir()
-	create, err := publish.RepositoryProgram(commandLine(t, "create", dir, mode, url, "{registry}", "{repository}"), to.host, repository)
+	create, err := publish.RepositoryProgram(commandLine(t, "create", dir, mode, url, "{registry}", "{repository}"), to.host, repositoryName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestOnMissingRepository(t *testing.T) {
 			if endsConnections {
 				// As long as the repository is not made, connections end.
 				to.registry.Misbehave(registrytest.UploadPost, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
-					if !to.registry.Has(repository) {
+					if !to.registry.Has(repositoryName) {
 						cutOff(rw)
 						return
 					}
@@ -250,7 +250,7 @@ func TestOnMissingRepository(t *testing.T) {
 			o, dir := to.creation(t, w, "create")
 			w.publishLocal(t, to, publish.Created, w.dist(t, nil, all...), o)
 			w.wantStored(t, to, all...)
-			want := call{Args: []string{to.host, repository}, Query: map[string]string{"registry": to.host, "repository": repository}}
+			want := call{Args: []string{to.host, repositoryName}, Query: map[string]string{"registry": to.host, "repository": repositoryName}}
 			if diff := cmp.Diff([]call{want}, calls(t, dir)); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
@@ -318,7 +318,7 @@ func TestProgramsGetNoSecrets(t *testing.T) {
 	o, dir := to.creation(t, w, "create")
 	w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), o)
 	text, err := json.Marshal(calls(t, dir))
-	if err != nil || strings.Contains(string(text), "secret") || !strings.Contains(string(text), repository) {
+	if err != nil || strings.Contains(string(text), "secret") || !strings.Contains(string(text), repositoryName) {
 		t.Errorf("%s, %v", text, err)
 	}
 }

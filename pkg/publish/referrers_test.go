@@ -13,11 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/referrers"
-	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 const spdx = `{"spdxVersion":"SPDX-2.3"}`
@@ -122,7 +123,7 @@ func TestReferrersOfAMovedTag(t *testing.T) {
 // tagged is as referring, by the referrers tag alone: [watched] has no other way.
 func (w *world) tagged(t *testing.T, to *target) []string {
 	t.Helper()
-	documents, err := referrers.Documents(t.Context(), struct{ publish.Repository }{to.open(t)}, to.digest(t))
+	documents, err := repository.Documents(t.Context(), struct{ repository.Repository }{to.open(t)}, to.digest(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestReferrersWhereTagsAreDigests(t *testing.T) {
 	dir := w.dist(t, map[string]string{".spdx.json": spdx}, haiku)
 	for range 2 {
 		_, err := w.runLocal(t, to, dir, publish.Options{})
-		if !errors.Is(err, referrers.ErrSubject) {
+		if !errors.Is(err, repository.ErrSubject) {
 			t.Errorf("got %v", err)
 		}
 		w.wantStored(t, to, haiku)
@@ -184,8 +185,8 @@ func TestMirrorCarriesReferrers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		document := provider.Attachment{Name: "audit.spdx.json", MediaType: "application/spdx+json", Bytes: []byte(spdx)}
-		if _, err := referrers.Attach(t.Context(), to.open(t), []provider.Attachment{document}, d, time.Millisecond); err != nil {
+		document := artifact.NewDocument("audit.spdx.json", "application/spdx+json", []byte(spdx))
+		if _, err := repository.Attach(t.Context(), to.open(t), []provider.Document{document}, d, time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 		wantAttached(t, w.publish(t, to, publish.Extended, publish.Options{Settle: time.Millisecond}), "audit.spdx.json")

@@ -8,12 +8,11 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
-	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/registrytest"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -227,7 +226,7 @@ func TestRegistrySaysNo(t *testing.T) {
 		"basic, wrong login":  {registrytest.Options{Username: "user", Password: "other"}, true, provider.ErrDenied, "401 Unauthorized, UNAUTHORIZED: authentication required"},
 		"bearer, no login":    {registrytest.Options{Username: "user", Password: "password", Bearer: true}, false, provider.ErrDenied, "401 Unauthorized, UNAUTHORIZED: wrong user name or password"},
 		"bearer, wrong login": {registrytest.Options{Username: "user", Password: "other", Bearer: true}, true, provider.ErrDenied, "wrong user name or password"},
-		"no repository":       {registrytest.Options{NoCreate: true}, false, artifact.ErrNoRepository, "404 Not Found, NAME_UNKNOWN: The repository with name 'acme' does not exist"},
+		"no repository":       {registrytest.Options{NoCreate: true}, false, repository.ErrNoRepository, "404 Not Found, NAME_UNKNOWN: The repository with name 'acme' does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -240,7 +239,7 @@ func TestRegistrySaysNo(t *testing.T) {
 			if !errors.Is(err, test.is) {
 				t.Error(err)
 			}
-			wantText(t, err, test.text, to.host+"/"+repository)
+			wantText(t, err, test.text, to.host+"/"+repositoryName)
 			if n := w.origin.Requests()[origintest.Zip]; errors.Is(test.is, provider.ErrDenied) && n != 0 {
 				t.Errorf("%d zips were fetched for nothing", n)
 			}
@@ -275,9 +274,9 @@ func TestImmutableTags(t *testing.T) {
 	to.lose(t, w.zipDigest(plan9))
 	w.publish(t, to, publish.Healed, publish.Options{Platforms: without(haiku)})
 	_, err := w.run(t, to, publish.Options{})
-	response, ok := errors.AsType[*ocirepo.ResponseError](err)
+	response, ok := errors.AsType[*repository.ResponseError](err)
 	if !ok || response.Code != "ImageTagAlreadyExistsException" || to.digest(t) != first.Digest {
 		t.Error(err)
 	}
-	wantText(t, err, "tagging "+to.host+"/"+repository+":1.2.3", "400 Bad Request", "because the tag is immutable")
+	wantText(t, err, "tagging "+to.host+"/"+repositoryName+":1.2.3", "400 Bad Request", "because the tag is immutable")
 }

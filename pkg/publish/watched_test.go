@@ -11,13 +11,13 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
-	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 // watched is a repository of an outsider's making: it lets a test see, fail
 // and interrupt each write. It is not local, whatever lies under it.
 type watched struct {
-	publish.Repository
+	repository.Repository
 	// before is called before each write: "blob", "manifest", "tag".
 	before func(op string, d digest.Digest) error
 	// after is called after each tag that was written.
@@ -88,7 +88,7 @@ func (b *barrier) fault(w http.ResponseWriter, r *http.Request, honest http.Hand
 
 // statted lets a test act when a run asks whether a blob is there.
 type statted struct {
-	publish.Repository
+	repository.Repository
 	before func(d digest.Digest)
 }
 

@@ -20,12 +20,12 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/registrytest"
-	"github.com/tofu-oci/tofu-oci/internal/testca"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -40,8 +40,8 @@ var (
 )
 
 const (
-	originHost = "registry.example.org"
-	repository = "acme/thing"
+	originHost     = "registry.example.org"
+	repositoryName = "acme/thing"
 )
 
 // world is an origin that offers acme/thing 1.2.3 for all platforms, and
@@ -123,7 +123,7 @@ type target struct {
 	dir      string
 	registry *registrytest.Registry
 	host     string
-	options  ocirepo.Options
+	options  repository.Options
 }
 
 func (w *world) layout(t *testing.T) *target {
@@ -133,20 +133,20 @@ func (w *world) layout(t *testing.T) *target {
 
 func (w *world) registry(t *testing.T, o registrytest.Options) *target {
 	t.Helper()
-	to := &target{registry: registrytest.New(o), options: ocirepo.Options{HTTP: w.client}}
-	to.options.Retrier.Backoff = func(int) time.Duration { return 0 }
+	to := &target{registry: registrytest.New(o), options: repository.Options{HTTP: w.client}}
+	to.options.Backoff = func(int) time.Duration { return 0 }
 	to.host = registrytest.Serve(t, w.ca, to.registry)
 	return to
 }
 
 // open gives a value as each run has its own.
-func (to *target) open(t *testing.T) ocirepo.Repository {
+func (to *target) open(t *testing.T) repository.Repository {
 	t.Helper()
 	ref := template.Reference{Layout: filepath.ToSlash(to.dir)}
 	if to.registry != nil {
-		ref = template.Reference{Registry: to.host, Name: repository}
+		ref = template.Reference{Registry: to.host, Name: repositoryName}
 	}
-	r, err := ocirepo.Open(ref, to.options)
+	r, err := repository.Open(ref, to.options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func (to *target) has(t *testing.T, d digest.Digest) bool {
 func (to *target) lose(t *testing.T, d digest.Digest) {
 	t.Helper()
 	if to.registry != nil {
-		to.registry.Delete(t, repository, d.String())
+		to.registry.Delete(t, repositoryName, d.String())
 		return
 	}
 	if err := os.Remove(to.path(d)); err != nil {
@@ -229,7 +229,7 @@ func (w *world) run(t *testing.T, to *target, o publish.Options) (publish.Result
 	return w.runOver(t.Context(), to.open(t), o)
 }
 
-func (w *world) runOver(ctx context.Context, repo publish.Repository, o publish.Options) (publish.Result, error) {
+func (w *world) runOver(ctx context.Context, repo repository.Repository, o publish.Options) (publish.Result, error) {
 	o.Backoff = func(int) time.Duration { return 0 }
 	o.Settle = max(o.Settle, time.Millisecond)
 	return publish.Release(ctx, w.source(), repo, w.address, w.version, o)
@@ -280,7 +280,7 @@ func platformsOf(r publish.Result) []provider.Platform {
 // stored reads the release as OpenTofu's mirror would be read.
 func (w *world) stored(t *testing.T, to *target) provider.Release {
 	t.Helper()
-	s := source.NewOCI(func(provider.Address) (source.Repository, error) { return to.open(t), nil })
+	s := source.NewOCI(func(provider.Address) (repository.Reader, error) { return to.open(t), nil })
 	r, err := s.Release(t.Context(), w.address, w.version)
 	if err != nil {
 		t.Fatal(err)

@@ -15,12 +15,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// directorySource is a source some of whose packages are directories: unpacked,
-// without a zip, and known by their h1.
-type directorySource interface {
-	Directory(p provider.Package) (path string, ok bool)
-}
-
 // directorySink is a sink that can hold such packages.
 type directorySink interface {
 	PutDirectory(ctx context.Context, p provider.Package, from string) (path string, kept bool, err error)
@@ -31,11 +25,11 @@ type directorySink interface {
 // error is the source's own, which says so.
 func fetchDirectory(ctx context.Context, src provider.Source, sink Sink, p provider.Package) (r Result, done bool, err error) {
 	r.Package = p
-	directories, ok := src.(directorySource)
-	if !ok {
+	directory := provider.CapabilitiesOf(src).Directory
+	if directory == nil {
 		return r, false, nil
 	}
-	from, ok := directories.Directory(p)
+	from, ok := directory(p)
 	if !ok {
 		return r, false, nil
 	}

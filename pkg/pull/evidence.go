@@ -16,40 +16,29 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// evidenceSource is a source that leaves documents where they are until someone
-// wants them.
-type evidenceSource interface {
-	Load(ctx context.Context, as []provider.Attachment) ([]provider.Attachment, error)
-	Referrers(ctx context.Context, a provider.Address, v provider.Version) ([]provider.Attachment, error)
-}
-
 // writeEvidence puts the documents about the release and about each package
 // beside its zip, under their own names, and adds their paths to the results.
 func writeEvidence(ctx context.Context, src provider.Source, r provider.Release, results []Result) error {
-	shared := r.Attachments
-	from, lazy := src.(evidenceSource)
-	if lazy {
-		referrers, err := from.Referrers(ctx, r.Address, r.Version)
+	shared := r.Documents
+	if about := provider.CapabilitiesOf(src).Documents; about != nil {
+		more, err := about(ctx, r)
 		if err != nil {
 			return err
 		}
-		shared = slices.Concat(shared, referrers)
+		shared = slices.Concat(shared, more)
 	}
 	for i, result := range results {
-		own := result.Package.Attachments
-		if lazy {
-			var err error
-			if own, err = from.Load(ctx, own); err != nil {
-				return err
-			}
-		}
-		for _, a := range slices.Concat(own, shared) {
-			if !isEvidenceName(a.Name, r.Address) {
-				results[i].Skipped = append(results[i].Skipped, a.Name)
+		for _, d := range slices.Concat(result.Package.Documents, shared) {
+			if !isEvidenceName(d.Name, r.Address) {
+				results[i].Skipped = append(results[i].Skipped, d.Name)
 				continue
 			}
-			path := filepath.Join(filepath.Dir(result.Path), a.Name)
-			if err := writeDocument(path, a.Bytes); err != nil {
+			content, err := d.Read(ctx)
+			if err != nil {
+				return err
+			}
+			path := filepath.Join(filepath.Dir(result.Path), d.Name)
+			if err := writeDocument(path, content); err != nil {
 				return fmt.Errorf("writing evidence: %w", err)
 			}
 			results[i].Evidence = append(results[i].Evidence, path)

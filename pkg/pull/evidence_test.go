@@ -22,7 +22,7 @@ const evidenceStem = "terraform-provider-x_1.2.0"
 type evidenced struct {
 	release   provider.Release
 	zip       []byte
-	referrers []provider.Attachment
+	referrers []provider.Document
 	loadErr   error
 }
 
@@ -30,14 +30,17 @@ func newEvidenced(t *testing.T) *evidenced {
 	t.Helper()
 	s := &evidenced{zip: sinkZip(t, "one", "terraform-provider-x_v1.2.0")}
 	p := sinkPackage(t, s.zip)
-	p.Attachments = []provider.Attachment{{Name: evidenceStem + "_plan9_riscv64.spdx.json"}} // left where it is
+	p.Documents = []provider.Document{{Name: evidenceStem + "_plan9_riscv64.spdx.json", Size: 6, Content: func(context.Context) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader("loaded")), s.loadErr
+	}}} // left where it is
 	s.release = provider.Release{
 		Address: p.Address, Version: p.Version, Packages: []provider.Package{p},
-		Attachments: []provider.Attachment{
-			{Name: evidenceStem + "_SHA256SUMS", Bytes: []byte("sums")}, {Name: evidenceStem + "_SHA256SUMS.sig", Bytes: []byte("sig")},
+		Documents: []provider.Document{
+			provider.Document{Name: evidenceStem + "_SHA256SUMS"}.WithBytes([]byte("sums")),
+			provider.Document{Name: evidenceStem + "_SHA256SUMS.sig"}.WithBytes([]byte("sig")),
 		},
 	}
-	s.referrers = []provider.Attachment{{Name: "terraform-provider-x.intoto.jsonl", Bytes: []byte("{}\n")}}
+	s.referrers = []provider.Document{provider.Document{Name: "terraform-provider-x.intoto.jsonl"}.WithBytes([]byte("{}\n"))}
 	return s
 }
 
@@ -53,19 +56,8 @@ func (s *evidenced) Open(context.Context, provider.Package) (io.ReadCloser, int6
 	return io.NopCloser(bytes.NewReader(s.zip)), int64(len(s.zip)), nil
 }
 
-func (s *evidenced) Load(_ context.Context, as []provider.Attachment) ([]provider.Attachment, error) {
-	var loaded []provider.Attachment
-	for _, a := range as {
-		if a.Bytes == nil {
-			a.Bytes = []byte("loaded")
-		}
-		loaded = append(loaded, a)
-	}
-	return loaded, s.loadErr
-}
-
-func (s *evidenced) Referrers(context.Context, provider.Address, provider.Version) ([]provider.Attachment, error) {
-	return s.referrers, nil
+func (s *evidenced) Capabilities() provider.Capabilities {
+	return provider.Capabilities{Documents: func(context.Context, provider.Release) ([]provider.Document, error) { return s.referrers, nil }}
 }
 
 // pull pulls with evidence into a directory.
@@ -151,8 +143,8 @@ func TestEvidenceOfOtherNames(t *testing.T) {
 	} {
 		parent := t.TempDir()
 		s, dir := newEvidenced(t), filepath.Join(parent, "dir")
-		s.release.Packages[0].Attachments, s.referrers = nil, nil
-		s.release.Attachments = []provider.Attachment{{Name: name, Bytes: []byte("x")}}
+		s.release.Packages[0].Documents, s.referrers = nil, nil
+		s.release.Documents = []provider.Document{provider.Document{Name: name}.WithBytes([]byte("x"))}
 		results, err := s.pull(t, pull.LayoutZip, dir)
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -124,7 +123,7 @@ func fetch(ctx context.Context, src provider.Source, sink Sink, p provider.Packa
 }
 
 func hasSums(r provider.Release, p provider.Package) bool {
-	return slices.ContainsFunc(slices.Concat(r.Attachments, p.Attachments), func(a provider.Attachment) bool {
-		return a.MediaType == artifact.MediaTypeSums
+	return slices.ContainsFunc(slices.Concat(r.Documents, p.Documents), func(d provider.Document) bool {
+		return d.Kind == provider.KindSums
 	})
 }

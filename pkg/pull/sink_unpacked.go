@@ -65,8 +65,10 @@ func (s *UnpackedSink) Put(ctx context.Context, p provider.Package, r io.Reader)
 	if err != nil {
 		return path, false, fmt.Errorf("unpacking %s: %w", p.Filename, err)
 	}
-	if err := checkH1(ctx, p, zip); err != nil {
-		return path, false, err
+	if p.H1 != "" { // which nobody signs
+		if _, err := sums.VerifyH1Zip(ctx, spool, size, p.Filename+" h1", p.H1); err != nil {
+			return path, false, err
+		}
 	}
 	// 3. Unless it is there.
 	if kept, err = compare(ctx, path, zip); err == nil && !kept {
@@ -77,21 +79,6 @@ func (s *UnpackedSink) Put(ctx context.Context, p provider.Package, r io.Reader)
 
 func (s *UnpackedSink) path(p provider.Package) (string, error) {
 	return mirrorPath(s.dir, p.Address, path.Join(p.Version.String(), p.Platform.String()))
-}
-
-// checkH1 holds the origin's word against the zip: nobody signs an h1.
-func checkH1(ctx context.Context, p provider.Package, zip *packagezip.Reader) error {
-	if p.H1 == "" {
-		return nil
-	}
-	got, err := zip.H1(ctx)
-	if err != nil {
-		return fmt.Errorf("hashing %s: %w", p.Filename, err)
-	}
-	if got != p.H1 {
-		return &sums.MismatchError{Name: p.Filename + " h1", Got: got, Want: p.H1}
-	}
-	return nil
 }
 
 // unpack makes path out of the zip, or keeps what another process made there in

@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/ctxio"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -26,7 +24,7 @@ type Dir struct {
 	measured memo[string, measure]
 }
 
-var _ provider.Source = (*Dir)(nil)
+var _ provider.Capable = (*Dir)(nil)
 
 // measure is what reading a zip tells.
 type measure struct {
@@ -53,8 +51,8 @@ func (s *Dir) Versions(ctx context.Context, a provider.Address) ([]provider.Vers
 	return provider.NewestFirst(versions), nil
 }
 
-// Digests reads the zips of a version; unlike Release it inflates nothing.
-func (s *Dir) Digests(ctx context.Context, a provider.Address, v provider.Version) (map[provider.Platform]digest.Digest, error) {
+// digests reads the zips of a version; unlike Release it inflates nothing.
+func (s *Dir) digests(ctx context.Context, a provider.Address, v provider.Version) (map[provider.Platform]digest.Digest, error) {
 	r, err := s.release(ctx, a, v)
 	if err != nil {
 		return nil, err
@@ -103,26 +101,36 @@ func (s *Dir) addShared(r *provider.Release, found *dirRelease) (err error) {
 	if r.Protocols, err = found.protocols(); err != nil {
 		return err
 	}
-	if r.Attachments, err = found.evidence(*r); err != nil {
+	if r.Documents, err = found.evidence(*r); err != nil {
 		return err
 	}
-	return checkAgainstSums(*r)
+	if listed, has := r.Document(provider.KindSums); has {
+		return checkAgainst(listed, r.Packages...)
+	}
+	return nil
 }
 
-// Referrers reads the SBOMs and provenance that cover all platforms.
-func (s *Dir) Referrers(ctx context.Context, a provider.Address, v provider.Version) ([]provider.Attachment, error) {
-	found, err := s.release(ctx, a, v)
+// Capabilities tell that zips are files, and that documents lie beside them that
+// cover all platforms. Nothing is published: other jobs of a build may have other
+// packages of the same version.
+func (s *Dir) Capabilities() provider.Capabilities {
+	return provider.Capabilities{Digests: s.digests, Documents: s.documents, Path: s.path}
+}
+
+// documents reads the SBOMs and provenance that cover all platforms.
+func (s *Dir) documents(ctx context.Context, r provider.Release) ([]provider.Document, error) {
+	found, err := s.release(ctx, r.Address, r.Version)
 	if err != nil {
 		return nil, err
 	}
-	return readAttachments(found.referrers)
+	return readDocuments(found.referrers, provider.ScopeRelease)
 }
 
 // Open opens the zip; should it change meanwhile, the reader says so.
 func (s *Dir) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
-	path, ok := s.Path(p)
+	path, ok := s.path(p)
 	if !ok {
-		return nil, 0, fmt.Errorf("opening %s: the package is not of this source", p.Filename)
+		return nil, 0, notOurs(p)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
@@ -131,12 +139,12 @@ func (s *Dir) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int6
 	if err != nil {
 		return nil, 0, err
 	}
-	return verifiedBody{sums.NewReader(f, p.Filename, p.Size, p.Digest), f}, p.Size, nil
+	return sums.NewReadCloser(f, p.Filename, p.Size, p.Digest), p.Size, nil
 }
 
-// Path gives the file that a package's zip is; false when the package is not of
+// path gives the file that a package's zip is; false when the package is not of
 // this source.
-func (s *Dir) Path(p provider.Package) (string, bool) {
+func (s *Dir) path(p provider.Package) (string, bool) {
 	path, ok := p.Locator.(dirLocator)
 	return string(path), ok
 }
@@ -166,23 +174,19 @@ func (s *Dir) describe(ctx context.Context, a provider.Address, v provider.Versi
 		Address: a, Version: v, Platform: platform, Filename: f.zip.name,
 		Digest: m.digest, Size: m.size, Locator: dirLocator(f.zip.path),
 	}
-	p.Attachments, err = readAttachments(f.evidence)
+	p.Documents, err = readDocuments(f.evidence, provider.ScopePackage)
 	return p, err
 }
 
 // h1 inflates a zip.
 func (s *Dir) h1(ctx context.Context, p provider.Package) (string, error) {
-	path, _ := s.Path(p)
+	path, _ := s.path(p)
 	zip, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = zip.Close() }()
-	h1, err := sums.H1Zip(ctx, zip, p.Size)
-	if err != nil {
-		return "", fmt.Errorf("reading %s: %w", path, err)
-	}
-	return h1, nil
+	return sums.VerifyH1Zip(ctx, zip, p.Size, path, p.H1)
 }
 
 // measure reads a zip once, for its digest and size.
@@ -197,24 +201,4 @@ func (s *Dir) measure(ctx context.Context, f dirFile) (measure, error) {
 		n, err := io.Copy(digester.Hash(), ctxio.Reader(ctx, zip))
 		return measure{digester.Digest(), n}, err
 	})
-}
-
-// checkAgainstSums holds every package against the release's SHA256SUMS, and
-// reports all that is wrong.
-func checkAgainstSums(r provider.Release) error {
-	listed, has := r.Attachment(artifact.MediaTypeSums)
-	if !has {
-		return nil
-	}
-	file, err := sums.Parse(listed.Bytes)
-	if err != nil {
-		return fmt.Errorf("%s: %w", listed.Name, err)
-	}
-	var problems []error
-	for _, p := range r.Packages {
-		if err := file.Check(p.Filename, p.Digest); err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", listed.Name, err))
-		}
-	}
-	return errors.Join(problems...)
 }

@@ -66,7 +66,7 @@ func (s *Dir) checkEvidence(ctx context.Context, a provider.Address, v provider.
 			release.Packages = append(release.Packages, p)
 		}
 	}
-	_, err := readAttachments(found.referrers)
+	_, err := readDocuments(found.referrers, provider.ScopeRelease)
 	return errors.Join(append(problems, s.addShared(&release, found), err)...)
 }
 

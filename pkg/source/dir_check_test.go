@@ -147,8 +147,8 @@ func TestDirOfSeveralDirectories(t *testing.T) {
 	}
 	_, _, s := both(listed)
 	r, err := s.Release(t.Context(), acme, version(t, "1.0.0"))
-	if err != nil || len(r.Packages) != 2 || len(r.Attachments) != 1 {
-		t.Errorf("%d packages, %d documents, %v", len(r.Packages), len(r.Attachments), err)
+	if err != nil || len(r.Packages) != 2 || len(r.Documents) != 1 {
+		t.Errorf("%d packages, %d documents, %v", len(r.Packages), len(r.Documents), err)
 	}
 	a, b, s := both(listed[:len(listed)/2])
 	want := filepath.Join(a, stem100+"_SHA256SUMS") + " and " + filepath.Join(b, stem100+"_SHA256SUMS") + " differ, and only one of them can be published"
@@ -171,7 +171,7 @@ func TestDirTakesCycloneDX(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{stem100 + "_plan9_386.cdx.json application/vnd.cyclonedx+json"}
-	if diff := cmp.Diff(want, names(r.Packages[0].Attachments)); diff != "" {
+	if diff := cmp.Diff(want, names(r.Packages[0].Documents)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

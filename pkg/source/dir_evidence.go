@@ -4,17 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
-	"github.com/opencontainers/go-digest"
-
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // signatureEndings are those that gpg and goreleaser give detached signatures.
@@ -82,26 +78,14 @@ func endsIn(name, stem string, endings []string) bool {
 
 // evidence gives SHA256SUMS and its signatures. Without a file, the sums are
 // made of the zips.
-func (r *dirRelease) evidence(of provider.Release) ([]provider.Attachment, error) {
+func (r *dirRelease) evidence(of provider.Release) ([]provider.Document, error) {
 	if len(r.sums) == 0 {
 		if len(r.signatures) > 0 {
 			return nil, fmt.Errorf("%s is there without the %s that it signs", r.signatures[0].path, provider.SumsName(of.Address, of.Version))
 		}
-		return []provider.Attachment{GeneratedSums(of)}, nil
+		return []provider.Document{GeneratedSums(of)}, nil
 	}
-	return readAttachments(slices.Concat(r.sums, r.signatures))
-}
-
-// GeneratedSums makes the SHA256SUMS of a release whose publisher made none.
-func GeneratedSums(r provider.Release) provider.Attachment {
-	listed := map[string]digest.Digest{}
-	for _, p := range r.Packages {
-		listed[p.Filename] = p.Digest
-	}
-	return provider.Attachment{
-		Name: provider.SumsName(r.Address, r.Version), MediaType: artifact.MediaTypeSums,
-		Bytes: sums.New(listed).Bytes(), Generated: true,
-	}
+	return readDocuments(slices.Concat(r.sums, r.signatures), provider.ScopeRelease)
 }
 
 // protocols reads the plugin protocol versions of a registry manifest, the
@@ -110,7 +94,7 @@ func (r *dirRelease) protocols() ([]string, error) {
 	if r.manifest.path == "" {
 		return nil, nil
 	}
-	data, err := readFile(r.manifest)
+	data, err := boundedfile.Read(r.manifest.path, artifact.MaxDocumentSize)
 	if err != nil {
 		return nil, err
 	}
@@ -125,12 +109,12 @@ func (r *dirRelease) protocols() ([]string, error) {
 	return cleanProtocols(manifest.Metadata.Protocols), nil
 }
 
-// readAttachments reads whole documents, sorted by name. Of several directories
+// readDocuments reads whole documents, sorted by name. Of several directories
 // each may have one, if all are the same.
-func readAttachments(files []dirFile) ([]provider.Attachment, error) {
-	byName, paths := map[string]provider.Attachment{}, map[string]string{}
+func readDocuments(files []dirFile, scope provider.Scope) ([]provider.Document, error) {
+	byName, paths := map[string]provider.Document{}, map[string]string{}
 	for _, f := range files {
-		data, err := readFile(f)
+		data, err := boundedfile.Read(f.path, artifact.MaxDocumentSize)
 		if err != nil {
 			return nil, err
 		}
@@ -142,13 +126,15 @@ func readAttachments(files []dirFile) ([]provider.Attachment, error) {
 		if err != nil {
 			return nil, err
 		}
-		byName[f.name] = provider.Attachment{Name: f.name, MediaType: mediaType, Bytes: data}
+		document := artifact.NewDocument(f.name, mediaType, data)
+		document.Scope = scope
+		byName[f.name] = document
 	}
-	var as []provider.Attachment
+	var documents []provider.Document
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		as = append(as, byName[name])
+		documents = append(documents, byName[name])
 	}
-	return as, nil
+	return documents, nil
 }
 
 // mediaTypeOf goes by the name, and by the content of an SBOM, whose format
@@ -163,17 +149,4 @@ func mediaTypeOf(f dirFile, data []byte) (string, error) {
 		return artifact.MediaTypeSignature, nil
 	}
 	return artifact.SBOMType(f.path, data)
-}
-
-func readFile(f dirFile) ([]byte, error) {
-	file, err := os.Open(f.path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, artifact.MaxAttachmentSize+1))
-	if err == nil && len(data) > artifact.MaxAttachmentSize {
-		err = fmt.Errorf("%s has more than %d bytes", f.path, artifact.MaxAttachmentSize)
-	}
-	return data, err
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/sourcetest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/sourcetest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -59,7 +59,7 @@ func dirWith(t *testing.T, files map[string][]byte) string {
 	return dir
 }
 
-func names(as []provider.Attachment) []string {
+func names(as []provider.Document) []string {
 	var list []string
 	for _, a := range as {
 		list = append(list, a.Name+" "+a.MediaType)
@@ -105,16 +105,16 @@ func TestDirReadsWhatGoreleaserLeaves(t *testing.T) {
 	if diff := cmp.Diff([]string{"5.0", "6.0"}, r.Protocols); diff != "" {
 		t.Errorf("protocols (-want +got):\n%s", diff)
 	}
-	about, err := s.Referrers(t.Context(), acme, v)
+	about, err := s.Capabilities().Documents(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for what, got := range map[string][2][]string{
-		"release": {names(r.Attachments), {
+		"release": {names(r.Documents), {
 			stem + "_SHA256SUMS " + artifact.MediaTypeSums, stem + "_SHA256SUMS.sig " + artifact.MediaTypeSignature}},
-		"linux": {names(r.Packages[0].Attachments), {
+		"linux": {names(r.Packages[0].Documents), {
 			stem + "_linux_amd64.zip.sbom.json " + artifact.MediaTypeSPDX, stem + "_linux_amd64.zip.sig " + artifact.MediaTypeSignature}},
-		"plan9": {names(r.Packages[1].Attachments), {
+		"plan9": {names(r.Packages[1].Documents), {
 			stem + "_plan9_mips64.intoto.jsonl " + artifact.MediaTypeInToto, stem + "_plan9_mips64.spdx.json " + artifact.MediaTypeSPDX}},
 		"referrers": {names(about), {
 			"terraform-provider-widget.intoto.jsonl " + artifact.MediaTypeInToto, stem + ".spdx.json " + artifact.MediaTypeSPDX}},
@@ -123,7 +123,7 @@ func TestDirReadsWhatGoreleaserLeaves(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
-	if got, _ := r.Attachment(artifact.MediaTypeSums); string(got.Bytes) != listed || got.Generated {
+	if got, _ := r.Document(provider.KindSums); string(got.Bytes) != listed || got.Generated {
 		t.Error("SHA256SUMS is not carried as it is")
 	}
 	h1, err := sums.H1Zip(t.Context(), bytes.NewReader(linux), int64(len(linux)))
@@ -144,7 +144,7 @@ func TestDirMakesSumsWhereThereAreNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := digest.FromBytes(content).Encoded() + "  terraform-provider-widget_1.0.0_plan9_mips64.zip\n"
-	if got, has := r.Attachment(artifact.MediaTypeSums); !has || string(got.Bytes) != want || !got.Generated {
+	if got, has := r.Document(provider.KindSums); !has || string(got.Bytes) != want || !got.Generated {
 		t.Errorf("got %q, generated %t", got.Bytes, got.Generated)
 	}
 }
@@ -166,7 +166,7 @@ func TestDirTakesNamedZipsWithTheirEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Packages) != 1 || len(r.Packages[0].Attachments) != 1 || len(s.Ignored()) != 0 {
+	if len(r.Packages) != 1 || len(r.Packages[0].Documents) != 1 || len(s.Ignored()) != 0 {
 		t.Errorf("got %d packages, ignored %v", len(r.Packages), s.Ignored())
 	}
 }

@@ -22,7 +22,7 @@ import (
 // read afterwards has to be the same.
 //
 // An unpacked package has no zip: its Digest is empty, its Size -1, its H1 that
-// of the directory. Open refuses it with *[UnpackedError]; Directory gives it.
+// of the directory. Open refuses it with *[UnpackedError]; its capability Directory gives it.
 // Of a package that is there in both forms the zip counts.
 type Filesystem struct {
 	dir      string
@@ -31,7 +31,7 @@ type Filesystem struct {
 	hashed   memo[string, string]
 }
 
-var _ provider.Source = (*Filesystem)(nil)
+var _ provider.Capable = (*Filesystem)(nil)
 
 // filesystemPackage is the locator of a package: the path of its zip or of its
 // directory.
@@ -107,7 +107,7 @@ func (s *Filesystem) Open(ctx context.Context, p provider.Package) (io.ReadClose
 	at, ok := p.Locator.(filesystemPackage)
 	switch {
 	case !ok:
-		return nil, 0, fmt.Errorf("opening %s: the package is not of this source", p.Filename)
+		return nil, 0, notOurs(p)
 	case at.unpacked:
 		return nil, 0, &UnpackedError{Package: p, Path: at.path}
 	}
@@ -119,12 +119,16 @@ func (s *Filesystem) Open(ctx context.Context, p provider.Package) (io.ReadClose
 		_ = f.Close()
 		return nil, 0, &sums.SizeError{Name: p.Filename, Got: size, Want: p.Size}
 	}
-	return verifiedBody{sums.NewReader(ctxio.Reader(ctx, f), p.Filename, p.Size, p.Digest), f}, p.Size, nil
+	return sums.NewReadCloser(ctxio.ReadCloser(ctx, f), p.Filename, p.Size, p.Digest), p.Size, nil
 }
 
-// Directory gives the directory of a package that is there unpacked; its h1 is
-// the package's. ok is false for all other packages.
-func (s *Filesystem) Directory(p provider.Package) (path string, ok bool) {
+// Capabilities tell which packages are directories.
+func (s *Filesystem) Capabilities() provider.Capabilities {
+	return provider.Capabilities{Directory: s.directory}
+}
+
+// directory is the capability Directory.
+func (s *Filesystem) directory(p provider.Package) (path string, ok bool) {
 	at, ours := p.Locator.(filesystemPackage)
 	if !ours || !at.unpacked {
 		return "", false

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/sourcetest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/sourcetest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -136,7 +136,7 @@ func TestFilesystemUnpacked(t *testing.T) {
 	if p.H1 != want || p.Digest != "" || p.Size != -1 {
 		t.Errorf("h1 %s, digest %q, size %d; want h1 %s", p.H1, p.Digest, p.Size, want)
 	}
-	if got, ok := s.Directory(p); !ok || got != resolved(t, path) {
+	if got, ok := s.Capabilities().Directory(p); !ok || got != resolved(t, path) {
 		t.Errorf("the directory is %s, %v", got, ok)
 	}
 	_, _, err = s.Open(t.Context(), p)
@@ -163,7 +163,7 @@ func TestFilesystemDirectoryIsOfUnpackedPackagesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range []provider.Package{r.Packages[0], {}} {
-		if path, ok := s.Directory(p); ok {
+		if path, ok := s.Capabilities().Directory(p); ok {
 			t.Errorf("%v is the directory %s", p, path)
 		}
 	}

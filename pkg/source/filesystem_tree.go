@@ -40,7 +40,7 @@ func hashTree(ctx context.Context, dir string) (string, error) {
 		if err != nil {
 			return nil, err
 		}
-		return verifiedBody{ctxio.Reader(ctx, f), f}, nil
+		return ctxio.ReadCloser(ctx, f), nil
 	})
 	if err != nil {
 		return "", fmt.Errorf("hashing %s: %w", dir, err)

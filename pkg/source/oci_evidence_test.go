@@ -1,23 +1,23 @@
 package source_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/referrers"
-	"github.com/tofu-oci/tofu-oci/internal/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestOCILoad: documents about one package are left where they are until
+// TestOCILeavesDocuments: documents about one package are left where they are until
 // someone wants them.
-func TestOCILoad(t *testing.T) {
+func TestOCILeavesDocuments(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, false)
 	a := m.foreign()
@@ -33,34 +33,39 @@ func TestOCILoad(t *testing.T) {
 	if n := m.registry.Requests()[registrytest.BlobGet] - before; n != 1 { // SHA256SUMS
 		t.Errorf("%d blobs were fetched", n)
 	}
-	left := r.Packages[1].Attachments
-	if len(left) != 1 || left[0].Bytes != nil || left[0].Length() != int64(len(text)) {
+	left := r.Packages[1].Documents
+	if len(left) != 1 || left[0].Bytes != nil || left[0].Size != int64(len(text)) || left[0].Kind != provider.KindSBOM {
 		t.Fatalf("got %v", left)
 	}
-	loaded, err := s.Load(t.Context(), append(left, provider.Attachment{Name: "ours", Bytes: []byte("kept")}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(loaded[0].Bytes) != text || string(loaded[1].Bytes) != "kept" {
-		t.Errorf("got %q and %q", loaded[0].Bytes, loaded[1].Bytes)
-	}
-	if left[0].Bytes != nil {
-		t.Error("the argument was changed")
+	if content, err := left[0].Read(t.Context()); err != nil || string(content) != text {
+		t.Errorf("got %q, %v", content, err)
 	}
 	m.registry.Misbehave(registrytest.BlobGet, origintest.FlipBit(3), -1)
-	if _, err := s.Load(t.Context(), left); err == nil || !strings.Contains(err.Error(), "fetching plan9.spdx.json: checksum of plan9.spdx.json is") {
+	if _, err := left[0].Read(t.Context()); err == nil || !strings.Contains(err.Error(), "fetching plan9.spdx.json: checksum of plan9.spdx.json is") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestOCIReferrers(t *testing.T) {
+func TestOCIDocuments(t *testing.T) {
 	t.Parallel()
 	for _, layout := range []bool{true, false} {
 		m := newMirror(t, layout)
 		m.foreign().put(t)
 		s := m.source()
-		if got, err := s.Referrers(t.Context(), m.address, m.version); err != nil || len(got) != 0 {
-			t.Errorf("got %v, %v", got, err)
+		about := func() []provider.Document {
+			t.Helper()
+			r, err := s.Release(t.Context(), m.address, m.version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			documents, err := s.Capabilities().Documents(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return documents
+		}
+		if got := about(); len(got) != 0 {
+			t.Errorf("got %v", got)
 		}
 		repo, err := m.open(m.address)
 		if err != nil {
@@ -70,16 +75,17 @@ func TestOCIReferrers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []provider.Attachment{{Name: "all.spdx.json", MediaType: artifact.MediaTypeSPDX, Bytes: []byte(`{"spdxVersion":"SPDX-2.3"}`)}}
-		if _, err := referrers.Attach(t.Context(), repo, want, d, time.Millisecond); err != nil {
+		want := artifact.NewDocument("all.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
+		if _, err := repository.Attach(t.Context(), repo, []provider.Document{want}, d, time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Referrers(t.Context(), m.address, m.version)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%v (-want +got):\n%s", err, diff)
+		got := about()
+		if len(got) != 1 || got[0].Scope != provider.ScopeRelease {
+			t.Fatalf("got %v", got)
 		}
-		if _, err := s.Referrers(t.Context(), m.address, version(t, "9.9.9")); !errors.Is(err, provider.ErrVersionNotFound) {
-			t.Errorf("got %v", err)
+		content, err := got[0].Read(t.Context())
+		if diff := cmp.Diff(want, got[0].WithBytes(content), cmpopts.IgnoreFields(provider.Document{}, "Content", "Scope")); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	}
 }

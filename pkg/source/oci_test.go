@@ -12,11 +12,12 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/registrytest"
-	"github.com/tofu-oci/tofu-oci/internal/sourcetest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/sourcetest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -74,29 +75,29 @@ func TestOCISharesEvidence(t *testing.T) {
 	if n := m.registry.Requests()[registrytest.BlobGet] - before; n != 3 {
 		t.Errorf("%d blobs were fetched", n)
 	}
-	want := []provider.Attachment{
-		{Name: provider.SumsName(m.address, m.version), MediaType: artifact.MediaTypeSums, Bytes: m.sums()},
-		{Name: "thing_SHA256SUMS.sig", MediaType: artifact.MediaTypeSignature, Bytes: []byte("signature")},
-		{Name: "thing.asc", MediaType: artifact.MediaTypeKeys, Bytes: []byte("keys")},
+	want := []provider.Document{
+		artifact.NewDocument(provider.SumsName(m.address, m.version), artifact.MediaTypeSums, m.sums()),
+		artifact.NewDocument("thing_SHA256SUMS.sig", artifact.MediaTypeSignature, []byte("signature")),
+		artifact.NewDocument("thing.asc", artifact.MediaTypeKeys, []byte("keys")),
 	}
-	if diff := cmp.Diff(want, r.Attachments, documentsOnly); diff != "" {
+	if diff := cmp.Diff(want, r.Documents, documentsOnly); diff != "" {
 		t.Error(diff)
 	}
 	for _, p := range r.Packages {
 		text := []byte("of " + p.Platform.String())
-		own := []provider.Attachment{{Name: p.Filename + ".sig", MediaType: artifact.MediaTypeSignature, Bytes: text}}
-		if p.Attachments[0].Digest != digest.FromBytes(text) || p.Attachments[0].Size != int64(len(text)) {
-			t.Errorf("%s: %+v", p.Platform, p.Attachments[0])
+		own := []provider.Document{artifact.NewDocument(p.Filename+".sig", artifact.MediaTypeSignature, text)}
+		if p.Documents[0].Digest != digest.FromBytes(text) || p.Documents[0].Size != int64(len(text)) {
+			t.Errorf("%s: %+v", p.Platform, p.Documents[0])
 		}
-		got, err := s.Load(t.Context(), p.Attachments)
-		if diff := cmp.Diff(own, got, documentsOnly); diff != "" || err != nil {
+		content, err := p.Documents[0].Read(t.Context())
+		if diff := cmp.Diff(own, []provider.Document{p.Documents[0].WithBytes(content)}, documentsOnly); diff != "" || err != nil {
 			t.Errorf("%s: %v %s", p.Platform, err, diff)
 		}
 	}
 }
 
-// documentsOnly leaves out how documents are found.
-var documentsOnly = cmpopts.IgnoreFields(provider.Attachment{}, "Digest", "Size", "Locator", "Generated")
+// documentsOnly leaves out how documents came to be.
+var documentsOnly = cmpopts.IgnoreFields(provider.Document{}, "Generated")
 
 // TestOCIForeign reads what other publishers write and OpenTofu installs.
 func TestOCIForeign(t *testing.T) {
@@ -149,12 +150,12 @@ func TestOCIForeign(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(r.Attachments) != test.shared || len(r.Packages) != 2 || len(r.Protocols) != 0 {
-				t.Errorf("%d shared documents, %d packages", len(r.Attachments), len(r.Packages))
+			if len(r.Documents) != test.shared || len(r.Packages) != 2 || len(r.Protocols) != 0 {
+				t.Errorf("%d shared documents, %d packages", len(r.Documents), len(r.Packages))
 			}
 			for _, p := range r.Packages {
-				if len(p.Attachments) != test.own || p.H1 != "" || provider.CheckFilename(p.Filename) != nil {
-					t.Errorf("%s: %d documents of its own, name %q", p.Platform, len(p.Attachments), p.Filename)
+				if len(p.Documents) != test.own || p.H1 != "" || provider.CheckFilename(p.Filename) != nil {
+					t.Errorf("%s: %d documents of its own, name %q", p.Platform, len(p.Documents), p.Filename)
 				}
 				body, _, err := s.Open(t.Context(), p)
 				if err != nil {
@@ -206,7 +207,7 @@ func TestOCIRefuses(t *testing.T) {
 			retitled("terraform-provider-thing_1.2.3_haiku_riscv64.zip"), is[*provider.IdentityError], "for haiku_riscv64, not of 1.2.3 for plan9_mips",
 		},
 		"sums are not there": {func(m *mirror, a *artifactOf) { a.withhold[digest.FromBytes(m.sums())] = true }, func(err error) bool {
-			return errors.Is(err, artifact.ErrNotFound) && !errors.Is(err, provider.ErrVersionNotFound)
+			return errors.Is(err, repository.ErrNotFound) && !errors.Is(err, provider.ErrVersionNotFound)
 		}, "fetching terraform-provider-thing_1.2.3_SHA256SUMS: "},
 		"manifest without a zip": {func(_ *mirror, a *artifactOf) { a.layers[plan9] = a.layers[plan9][1:] }, is[*artifact.FormatError], "without a layer of type archive/zip"},
 		"manifest of an image": {func(_ *mirror, a *artifactOf) {
@@ -327,7 +328,7 @@ func TestOCIMissing(t *testing.T) {
 				m.registry.Delete(t, "mirror/acme/thing", lost.Descriptor.Digest.String())
 			}
 			_, err = m.source().Release(t.Context(), m.address, m.version)
-			if !errors.Is(err, artifact.ErrNotFound) || errors.Is(err, provider.ErrVersionNotFound) ||
+			if !errors.Is(err, repository.ErrNotFound) || errors.Is(err, provider.ErrVersionNotFound) ||
 				!strings.Contains(err.Error(), "the artifact is not whole, its manifest for plan9_mips is missing") {
 				t.Error(err)
 			}
@@ -370,7 +371,7 @@ func TestOCIDenied(t *testing.T) {
 func TestOCINoRepositoryForAddress(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no template for it")
-	s := source.NewOCI(func(provider.Address) (source.Repository, error) { return nil, broken })
+	s := source.NewOCI(func(provider.Address) (repository.Reader, error) { return nil, broken })
 	a := address(t, "registry.example.org/acme/thing")
 	if _, err := s.Versions(t.Context(), a); !errors.Is(err, broken) {
 		t.Error(err)
@@ -392,7 +393,7 @@ func TestOCIZipIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = s.Open(t.Context(), r.Packages[0])
-	if !errors.Is(err, artifact.ErrNotFound) || !strings.Contains(err.Error(), "opening terraform-provider-thing_1.2.3_plan9_mips.zip: ") {
+	if !errors.Is(err, repository.ErrNotFound) || !strings.Contains(err.Error(), "opening terraform-provider-thing_1.2.3_plan9_mips.zip: ") {
 		t.Error(err)
 	}
 }

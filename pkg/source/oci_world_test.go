@@ -10,11 +10,11 @@ import (
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/ocirepo"
-	"github.com/tofu-oci/tofu-oci/internal/registrytest"
-	"github.com/tofu-oci/tofu-oci/internal/testca"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -24,7 +24,7 @@ import (
 type mirror struct {
 	registry *registrytest.Registry // nil for layouts
 	template template.Template
-	options  ocirepo.Options
+	options  repository.Options
 	address  provider.Address
 	version  provider.Version
 	zips     map[provider.Platform][]byte
@@ -53,16 +53,16 @@ func newMirror(t *testing.T, layout bool) *mirror {
 	return m
 }
 
-func (m *mirror) open(a provider.Address) (ocirepo.Repository, error) {
+func (m *mirror) open(a provider.Address) (repository.Repository, error) {
 	ref, err := m.template.Repository(a)
 	if err != nil {
 		return nil, err
 	}
-	return ocirepo.Open(ref, m.options)
+	return repository.Open(ref, m.options)
 }
 
 func (m *mirror) source() *source.OCI {
-	return source.NewOCI(func(a provider.Address) (source.Repository, error) { return m.open(a) })
+	return source.NewOCI(func(a provider.Address) (repository.Reader, error) { return m.open(a) })
 }
 
 func (m *mirror) filename(p provider.Platform) string {

@@ -26,7 +26,7 @@ type Registry struct {
 	documents  memo[string, []byte]
 }
 
-var _ provider.Source = (*Registry)(nil)
+var _ provider.Capable = (*Registry)(nil)
 
 // RegistryOptions say how origin registries are asked. The zero value asks
 // without credentials.
@@ -67,9 +67,15 @@ func (s *Registry) Versions(ctx context.Context, a provider.Address) ([]provider
 	return l.newestFirst(), nil
 }
 
-// Platforms gives the platforms that the registry lists for a version, sorted.
+// Capabilities tell that releases are published, and what is known of them for
+// less than a release.
+func (s *Registry) Capabilities() provider.Capabilities {
+	return provider.Capabilities{Published: true, Platforms: s.platforms, Digests: s.digests}
+}
+
+// platforms gives the platforms that the registry lists for a version, sorted.
 // It costs nothing beyond the list of versions.
-func (s *Registry) Platforms(ctx context.Context, a provider.Address, v provider.Version) ([]provider.Platform, error) {
+func (s *Registry) platforms(ctx context.Context, a provider.Address, v provider.Version) ([]provider.Platform, error) {
 	version, err := s.versionOf(ctx, a, v)
 	return slices.Clone(version.platforms), err
 }

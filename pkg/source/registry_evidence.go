@@ -29,7 +29,7 @@ const (
 // fetchEvidence gets SHA256SUMS and its signature, of which a release has one
 // each however many documents point at them, and the keys. The sums are nil
 // when no package document names any.
-func (s *Registry) fetchEvidence(ctx context.Context, a provider.Address, v provider.Version, ds []description) (*sums.File, []provider.Attachment, error) {
+func (s *Registry) fetchEvidence(ctx context.Context, a provider.Address, v provider.Version, ds []description) (*sums.File, []provider.Document, error) {
 	var sumsURLs, signatureURLs []*url.URL
 	var keys []string
 	for _, d := range ds {
@@ -37,7 +37,7 @@ func (s *Registry) fetchEvidence(ctx context.Context, a provider.Address, v prov
 		signatureURLs = append(signatureURLs, d.signature)
 		keys = append(keys, d.keys...)
 	}
-	var attachments []provider.Attachment
+	var documents []provider.Document
 	name := provider.SumsName(a, v)
 	text, from, err := s.theOne(ctx, sumsURLs, maxSums)
 	if err != nil {
@@ -55,19 +55,19 @@ func (s *Registry) fetchEvidence(ctx context.Context, a provider.Address, v prov
 		if last := path.Base(from.Path); strings.HasSuffix(last, sumsSuffix) && provider.CheckFilename(last) == nil {
 			sumsName = last
 		}
-		attachments = append(attachments, provider.Attachment{Name: sumsName, MediaType: artifact.MediaTypeSums, Bytes: text})
+		documents = append(documents, artifact.NewDocument(sumsName, artifact.MediaTypeSums, text))
 		signature, from, err := s.theOne(ctx, signatureURLs, maxSignature)
 		if err != nil {
 			return nil, nil, fmt.Errorf("signature: %w", err)
 		}
 		if from != nil {
-			attachments = append(attachments, provider.Attachment{Name: sumsName + ".sig", MediaType: artifact.MediaTypeSignature, Bytes: signature})
+			documents = append(documents, artifact.NewDocument(sumsName+".sig", artifact.MediaTypeSignature, signature))
 		}
 	}
 	if ring := joinKeys(keys); ring != nil {
-		attachments = append(attachments, provider.Attachment{Name: name + ".keys.asc", MediaType: artifact.MediaTypeKeys, Bytes: ring})
+		documents = append(documents, artifact.NewDocument(name+".keys.asc", artifact.MediaTypeKeys, ring))
 	}
-	return listed, attachments, nil
+	return listed, documents, nil
 }
 
 // theOne gets the document that all URLs which are not nil lead to, and one of

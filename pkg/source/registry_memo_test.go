@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
 // TestRegistryConcurrentCallersShareOneRequest holds the first answer back until

@@ -20,7 +20,7 @@ import (
 func (s *Registry) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	at, ok := p.Locator.(*url.URL)
 	if !ok {
-		return nil, 0, fmt.Errorf("opening %s: the package is not of this source", p.Filename)
+		return nil, 0, notOurs(p)
 	}
 	body, size, err := s.open(ctx, at, p)
 	if err != nil {
@@ -60,18 +60,18 @@ func (s *Registry) open(ctx context.Context, at *url.URL, p provider.Package) (i
 		_ = resp.Body.Close()
 		return nil, 0, fmt.Errorf("%d bytes are more than a package may have, which is %d", size, int64(artifact.MaxZipSize))
 	}
-	bounded := &boundedReader{resp.Body, artifact.MaxZipSize}
-	return verifiedBody{sums.NewReader(bounded, p.Filename, size, p.Digest), resp.Body}, size, nil
+	bounded := &boundedBody{resp.Body, artifact.MaxZipSize}
+	return sums.NewReadCloser(bounded, p.Filename, size, p.Digest), size, nil
 }
 
-// boundedReader fails when more than left bytes come.
-type boundedReader struct {
-	io.Reader
+// boundedBody fails when more than left bytes come.
+type boundedBody struct {
+	io.ReadCloser
 	left int64
 }
 
-func (b *boundedReader) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
 		return 0, fmt.Errorf("more than the %d bytes that a package may have", int64(artifact.MaxZipSize))
 	}

@@ -32,12 +32,12 @@ func (s *Registry) Release(ctx context.Context, a provider.Address, v provider.V
 		return provider.Release{}, fmt.Errorf("describing %s %s: %w", a, v, err)
 	}
 	// 3. The evidence about all of them.
-	listed, attachments, err := s.fetchEvidence(ctx, a, v, descriptions)
+	listed, documents, err := s.fetchEvidence(ctx, a, v, descriptions)
 	if err != nil {
 		return provider.Release{}, fmt.Errorf("fetching checksums of %s %s: %w", a, v, err)
 	}
 	// 4. The packages, where nothing contradicts.
-	r := provider.Release{Address: a, Version: v, Protocols: slices.Clone(version.protocols), Attachments: attachments}
+	r := provider.Release{Address: a, Version: v, Protocols: slices.Clone(version.protocols), Documents: documents}
 	for i, platform := range platforms {
 		p, err := packageOf(packageKey{a, v, platform}, descriptions[i], listed)
 		if err != nil {
@@ -52,11 +52,11 @@ func (s *Registry) Release(ctx context.Context, a provider.Address, v provider.V
 	return r, nil
 }
 
-// Digests gives the zip digests of all platforms of a version for the price of
+// digests gives the zip digests of all platforms of a version for the price of
 // one package document, where the registry states them there; nil where it does
 // not, or not for every platform. They are not signed: they tell whether
 // something changed, and are no evidence.
-func (s *Registry) Digests(ctx context.Context, a provider.Address, v provider.Version) (map[provider.Platform]digest.Digest, error) {
+func (s *Registry) digests(ctx context.Context, a provider.Address, v provider.Version) (map[provider.Platform]digest.Digest, error) {
 	version, err := s.versionOf(ctx, a, v)
 	if err != nil || len(version.platforms) == 0 {
 		return nil, err
@@ -76,27 +76,6 @@ func (s *Registry) Digests(ctx context.Context, a provider.Address, v provider.V
 		}
 	}
 	return digests, nil
-}
-
-// choosePlatforms gives the wanted platforms, all when none is named, sorted.
-func choosePlatforms(a provider.Address, v provider.Version, have, only []provider.Platform) ([]provider.Platform, error) {
-	if len(have) == 0 {
-		none := &provider.PlatformError{Address: a, Version: v}
-		if len(only) > 0 {
-			none.Wanted = only[0]
-		}
-		return nil, none
-	}
-	if len(only) == 0 {
-		return have, nil
-	}
-	wanted := provider.SortPlatforms(only)
-	for _, p := range wanted {
-		if !slices.Contains(have, p) {
-			return nil, &provider.PlatformError{Address: a, Version: v, Wanted: p, Have: slices.Clone(have)}
-		}
-	}
-	return wanted, nil
 }
 
 // describeAll gets the package documents of platforms, in their order.

@@ -12,8 +12,8 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/sourcetest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/sourcetest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -74,10 +74,10 @@ func TestRegistryDescribesARelease(t *testing.T) {
 		Packages: []provider.Package{
 			pack(haiku, h1(t, w.zips[haiku])), pack(plan9, h1(t, w.zips[plan9])),
 		},
-		Attachments: []provider.Attachment{
-			{Name: name, MediaType: artifact.MediaTypeSums, Bytes: listed.Bytes()},
-			{Name: name + ".sig", MediaType: artifact.MediaTypeSignature, Bytes: []byte("signature")},
-			{Name: name + ".keys.asc", MediaType: artifact.MediaTypeKeys, Bytes: []byte("key a\nkey b\n")},
+		Documents: []provider.Document{
+			artifact.NewDocument(name, artifact.MediaTypeSums, listed.Bytes()),
+			artifact.NewDocument(name+".sig", artifact.MediaTypeSignature, []byte("signature")),
+			artifact.NewDocument(name+".keys.asc", artifact.MediaTypeKeys, []byte("key a\nkey b\n")),
 		},
 	}
 	equal := cmp.Comparer(func(a, b provider.Version) bool { return a == b })
@@ -94,7 +94,7 @@ func TestRegistryAsksForEachDocumentOnce(t *testing.T) {
 		if _, err := s.Versions(t.Context(), w.address); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Digests(t.Context(), w.address, version(t, "1.2.3")); err != nil {
+		if _, err := s.Capabilities().Digests(t.Context(), w.address, version(t, "1.2.3")); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Release(t.Context(), w.address, version(t, "1.2.3")); err != nil {
@@ -115,7 +115,7 @@ func TestRegistryDigests(t *testing.T) {
 	t.Run("stated", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, origintest.Options{})
-		got, err := w.source().Digests(t.Context(), w.address, version(t, "1.2.3"))
+		got, err := w.source().Capabilities().Digests(t.Context(), w.address, version(t, "1.2.3"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func TestRegistryDigests(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, origintest.Options{})
 			arrange(t, w)
-			got, err := w.source().Digests(t.Context(), w.address, version(t, "1.2.3"))
+			got, err := w.source().Capabilities().Digests(t.Context(), w.address, version(t, "1.2.3"))
 			if got != nil || err != nil {
 				t.Errorf("got %v, %v", got, err)
 			}
@@ -194,7 +194,7 @@ func TestRegistryOffersWhatThereIs(t *testing.T) {
 				t.Fatal(err)
 			}
 			var names []string
-			for _, a := range got.Attachments {
+			for _, a := range got.Documents {
 				names = append(names, a.Name)
 			}
 			if diff := cmp.Diff(test.want, names); diff != "" {

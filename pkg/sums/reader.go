@@ -122,3 +122,11 @@ func (v *Reader) finish(p []byte) (int, error) {
 	}
 	return copy(p, v.held[:]), nil
 }
+
+// NewReadCloser is [NewReader] over a body that is closed with it.
+func NewReadCloser(body io.ReadCloser, name string, size int64, d digest.Digest) io.ReadCloser {
+	return struct {
+		io.Reader
+		io.Closer
+	}{NewReader(body, name, size, d), body}
+}

@@ -1,0 +1,48 @@
+// Package boundedfile reads small files whole, and no more than a limit of them.
+package boundedfile
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// TooLargeError says that a file is larger than what is read of its kind.
+type TooLargeError struct {
+	Path string
+	// Limit is in bytes.
+	Limit int64
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("%s has more than %d bytes", e.Path, e.Limit)
+}
+
+// Read gives a file's content, of at most limit bytes. What is neither a file nor
+// a link to one is refused: a named pipe would be waited for without end. Errors
+// are those of the file system, and *[TooLargeError].
+func Read(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s is a directory where a file has to be", path)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file: it is a pipe, a device or a socket", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > limit {
+		return nil, &TooLargeError{Path: path, Limit: limit}
+	}
+	return data, nil
+}

@@ -1,0 +1,180 @@
+package registrytest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+)
+
+const tokenPath = "/token"
+
+// honest gives what answers a kind of request when nothing is wrong.
+func (r *Registry) honest(kind Kind) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		req = r.resolved(kind, req)
+		switch {
+		case kind == Token:
+			r.token(w, req)
+		case !r.allowed(req):
+			r.challenge(w, req)
+		case r.refusesName(kind, req):
+			answer(w, http.StatusNotFound, "NAME_UNKNOWN", "The repository with name 'acme' does not exist in the registry")
+		case kind == ManifestPut && r.refusesTag(req):
+			answer(w, http.StatusBadRequest, "ImageTagAlreadyExistsException",
+				"The image tag already exists in the repository and cannot be overwritten because the tag is immutable.")
+		case kind == Tags:
+			r.tags(w, req)
+		case kind == Referrers:
+			r.referrers(w, req)
+		default:
+			r.inner.ServeHTTP(w, req)
+		}
+	}
+}
+
+// answer writes an error as the distribution specification has it.
+func answer(w http.ResponseWriter, status int, code, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	text, _ := json.Marshal(map[string]any{"errors": []any{map[string]string{"code": code, "message": message}}})
+	_, _ = w.Write(text)
+}
+
+// Refuse answers with a status and an error of the registry's own.
+func Refuse(status int, code, message string) origintest.Fault {
+	return func(w http.ResponseWriter, req *http.Request, _ http.HandlerFunc) {
+		// Else the connection breaks before the answer is read.
+		_, _ = io.Copy(io.Discard, req.Body)
+		answer(w, status, code, message)
+	}
+}
+
+// ExpireTokens makes all tokens invalid before the request is looked at.
+func (r *Registry) ExpireTokens() origintest.Fault {
+	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
+		r.mu.Lock()
+		clear(r.tokens)
+		r.mu.Unlock()
+		_, _ = io.Copy(io.Discard, req.Body)
+		honest(w, req)
+	}
+}
+
+// allowed looks at the login of a request.
+func (r *Registry) allowed(req *http.Request) bool {
+	if !r.options.Bearer {
+		return r.login(req)
+	}
+	token, isBearer := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return isBearer && r.tokens[token]
+}
+
+func (r *Registry) login(req *http.Request) bool {
+	if r.options.Username == "" {
+		return true
+	}
+	user, password, _ := req.BasicAuth()
+	return user == r.options.Username && password == r.options.Password
+}
+
+func (r *Registry) challenge(w http.ResponseWriter, req *http.Request) {
+	challenge := `Basic realm="test"`
+	if r.options.Bearer {
+		name, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/v2/"), "/blobs/")
+		name, _, _ = strings.Cut(name, "/manifests/")
+		name, _, _ = strings.Cut(name, "/tags/")
+		challenge = fmt.Sprintf(`Bearer realm="https://%s%s",service="test",scope="repository:%s:pull"`, req.Host, tokenPath, name)
+	}
+	w.Header().Set("Www-Authenticate", challenge)
+	answer(w, http.StatusUnauthorized, "UNAUTHORIZED", "authentication required")
+}
+
+// token is the token service.
+func (r *Registry) token(w http.ResponseWriter, req *http.Request) {
+	if !r.login(req) {
+		answer(w, http.StatusUnauthorized, "UNAUTHORIZED", "wrong user name or password")
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.issued++
+	token := fmt.Sprintf("token-%d", r.issued)
+	r.tokens[token] = true
+	text, _ := json.Marshal(map[string]string{"token": token})
+	_, _ = w.Write(text)
+}
+
+// refusesName tells whether a request would make a repository that it may not.
+func (r *Registry) refusesName(kind Kind, req *http.Request) bool {
+	if !r.options.NoCreate || kind != UploadPost && kind != ManifestPut {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name := range r.created {
+		if strings.HasPrefix(req.URL.Path, "/v2/"+name+"/") {
+			return false
+		}
+	}
+	return true
+}
+
+// Create makes a repository known, for [Options].NoCreate.
+func (r *Registry) Create(repository string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.created[repository] = true
+}
+
+// Has tells whether a repository was made known by [Registry.Create].
+func (r *Registry) Has(repository string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.created[repository]
+}
+
+func (r *Registry) refusesTag(req *http.Request) bool {
+	if !r.options.ImmutableTags || strings.Contains(req.URL.Path, "sha256:") {
+		return false
+	}
+	return r.ask(req, http.MethodHead, req.URL.Path).Code == http.StatusOK
+}
+
+// ask asks the registry within.
+func (r *Registry) ask(req *http.Request, method, path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	r.inner.ServeHTTP(w, httptest.NewRequestWithContext(req.Context(), method, path, nil))
+	return w
+}
+
+// tags lists by pages, with links from one to the next.
+func (r *Registry) tags(w http.ResponseWriter, req *http.Request) {
+	all := r.ask(req, http.MethodGet, req.URL.Path)
+	var list struct {
+		Name string   `json:"name"`
+		Tags []string `json:"tags"`
+	}
+	if all.Code != http.StatusOK || json.Unmarshal(all.Body.Bytes(), &list) != nil {
+		r.inner.ServeHTTP(w, req)
+		return
+	}
+	last := req.URL.Query().Get("last")
+	list.Tags = slices.DeleteFunc(list.Tags, func(tag string) bool { return tag <= last })
+	if n := r.options.PageSize; n > 0 && len(list.Tags) > n {
+		list.Tags = list.Tags[:n]
+		query := url.Values{"last": {list.Tags[n-1]}, "n": {fmt.Sprint(n)}}
+		w.Header().Set("Link", fmt.Sprintf(`<%s?%s>; rel="next"`, req.URL.Path, query.Encode()))
+	}
+	text, _ := json.Marshal(list)
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text)
+}

@@ -1,0 +1,200 @@
+// Package registrytest is an OCI registry in the test's own process, made of
+// go-containerregistry's. It counts what it is asked for, and can misbehave, by
+// name and as often as asked.
+package registrytest
+
+import (
+	"io"
+	"log"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/google/go-containerregistry/pkg/registry"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+)
+
+// Kind is a kind of request.
+type Kind string
+
+// The kinds of requests that a registry answers.
+const (
+	ManifestGet  Kind = "manifest GET"
+	ManifestHead Kind = "manifest HEAD"
+	ManifestPut  Kind = "manifest PUT"
+	BlobGet      Kind = "blob GET"
+	BlobHead     Kind = "blob HEAD"
+	UploadPost   Kind = "upload POST"
+	UploadPut    Kind = "upload PUT"
+	Tags         Kind = "tags"
+	Referrers    Kind = "referrers"
+	Token        Kind = "token"
+	Other        Kind = "other"
+)
+
+// Options say what a registry is like; the zero value lets everybody do all.
+type Options struct {
+	// Username and Password are demanded when they are not empty: by the
+	// registry itself, or by its token service when Bearer is set.
+	Username, Password string
+	// Bearer demands tokens of the registry's own token service.
+	Bearer bool
+	// ImmutableTags refuses every second push of a tag, as ECR can.
+	ImmutableTags bool
+	// PageSize is how many tags are on a page; 0 means all.
+	PageSize int
+	// NoCreate refuses to push into repositories other than those that the
+	// test made by [Registry.Create].
+	NoCreate bool
+	// NoReferrers is the status with which the referrers API is refused, as
+	// registries do that have none: 404, 405 or 400. 0 means that there is one.
+	NoReferrers int
+	// TagsAreDigests takes a tag "sha256-HEX" for that digest where there is such
+	// a manifest, and lets a push to the tag replace it, as GitLab does:
+	// https://github.com/oras-project/oras-go/issues/1396
+	TagsAreDigests bool
+}
+
+// Registry is an http.Handler, safe for concurrent use.
+type Registry struct {
+	options Options
+	inner   http.Handler
+	blobs   *blobs
+
+	mu         sync.Mutex
+	created    map[string]bool
+	tokens     map[string]bool
+	issued     int
+	requests   map[Kind]int
+	authorized map[Kind]int
+	encodings  map[string]int
+	faults     map[Kind][]*planned
+}
+
+// planned is a fault and how often it is still due; negative means always.
+type planned struct {
+	fault origintest.Fault
+	times int
+}
+
+// New makes an empty registry.
+func New(o Options) *Registry {
+	stored := &blobs{content: map[string][]byte{}}
+	return &Registry{
+		options: o, blobs: stored,
+		inner: registry.New(
+			registry.Logger(log.New(io.Discard, "", 0)), //nolint:forbidigo // the way to keep it silent
+			registry.WithReferrersSupport(true), registry.WithBlobHandler(stored)),
+		created: map[string]bool{}, tokens: map[string]bool{},
+		requests: map[Kind]int{}, authorized: map[Kind]int{}, encodings: map[string]int{},
+		faults: map[Kind][]*planned{},
+	}
+}
+
+// ServeHTTP counts a request and lets it meet its fault.
+func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	kind := kindOf(req)
+	if fault := r.arrived(kind, req); fault != nil {
+		fault(w, req, r.honest(kind))
+		return
+	}
+	r.honest(kind)(w, req)
+}
+
+// Requests tells how many requests of each kind came so far, those that met a
+// fault or were refused included.
+func (r *Registry) Requests() map[Kind]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.requests)
+}
+
+// Writes counts the requests that could have changed something.
+func (r *Registry) Writes() int {
+	n := r.Requests()
+	return n[ManifestPut] + n[UploadPost] + n[UploadPut]
+}
+
+// Authorized tells how many requests of each kind bore an Authorization header.
+func (r *Registry) Authorized() map[Kind]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.authorized)
+}
+
+// Encodings tells which Accept-Encoding headers came, and how often.
+func (r *Registry) Encodings() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.encodings)
+}
+
+// Misbehave makes the next requests of a kind meet a fault; negative times mean
+// all of them. Faults of a kind are met in the order in which they were set.
+func (r *Registry) Misbehave(kind Kind, fault origintest.Fault, times int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.faults[kind] = append(r.faults[kind], &planned{fault, times})
+}
+
+// Behave takes all faults back.
+func (r *Registry) Behave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.faults)
+}
+
+func (r *Registry) arrived(kind Kind, req *http.Request) origintest.Fault {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.requests[kind]++
+	r.encodings[req.Header.Get("Accept-Encoding")]++
+	if req.Header.Get("Authorization") != "" {
+		r.authorized[kind]++
+	}
+	for _, p := range r.faults[kind] {
+		if p.times != 0 {
+			p.times--
+			return p.fault
+		}
+	}
+	return nil
+}
+
+// kindOf tells what a request is about by its method and path.
+func kindOf(req *http.Request) Kind {
+	if req.URL.Path == tokenPath {
+		return Token
+	}
+	put := func(yes, no Kind) Kind {
+		if req.Method == http.MethodPut {
+			return yes
+		}
+		return no
+	}
+	elements := strings.Split(strings.TrimSuffix(req.URL.Path, "/"), "/")
+	if len(elements) < 4 {
+		return Other
+	}
+	parent, last := elements[len(elements)-2], elements[len(elements)-1]
+	head := req.Method == http.MethodHead
+	switch {
+	case parent == "manifests" && head:
+		return ManifestHead
+	case parent == "manifests":
+		return put(ManifestPut, ManifestGet)
+	case parent == "tags":
+		return Tags
+	case parent == "referrers":
+		return Referrers
+	case parent == "uploads", parent == "blobs" && last == "uploads":
+		return put(UploadPut, UploadPost)
+	case parent == "blobs" && head:
+		return BlobHead
+	case parent == "blobs":
+		return BlobGet
+	}
+	return Other
+}

@@ -1,0 +1,82 @@
+package registrytest
+
+import (
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
+)
+
+// Serve starts a TLS server on loopback and gives its "localhost:port". The name
+// matters: registry clients refuse token services at loopback addresses.
+func Serve(t *testing.T, ca *testca.CA, h http.Handler) (host string) {
+	t.Helper()
+	config, err := ca.ServerConfig("localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(h)
+	s.TLS = config
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) //nolint:forbidigo // the way to keep a server silent
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return "localhost" + s.URL[strings.LastIndex(s.URL, ":"):]
+}
+
+// Client gives the client that we use everywhere, trusting the authority and
+// with hardly a pause between tries.
+func Client(t *testing.T, ca *testca.CA) *http.Client {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, ca.PEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client, err := httpclient.New(httpclient.Options{CAFile: file, FirstWait: time.Microsecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.CloseIdleConnections)
+	return client
+}
+
+// Tags lists the tags of a repository; none when it does not exist.
+func (r *Registry) Tags(t *testing.T, repository string) []string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	r.tags(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v2/"+repository+"/tags/list", nil))
+	if w.Code == http.StatusNotFound {
+		return nil
+	}
+	_, list, _ := strings.Cut(w.Body.String(), `"tags":[`)
+	list, _, _ = strings.Cut(list, "]")
+	return strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == '"' })
+}
+
+// Delete removes a tag, manifest or blob, as clean-up jobs do.
+func (r *Registry) Delete(t *testing.T, repository, reference string) {
+	t.Helper()
+	if r.blobs.delete(repository, reference) {
+		return
+	}
+	w := httptest.NewRecorder()
+	r.inner.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodDelete, "/v2/"+repository+"/manifests/"+reference, nil))
+	if w.Code != http.StatusAccepted {
+		t.Fatalf("deleting %s: %d %s", reference, w.Code, w.Body)
+	}
+}
+
+// HasBlob tells whether a repository holds a blob.
+func (r *Registry) HasBlob(repository, digest string) bool {
+	r.blobs.mu.Lock()
+	defer r.blobs.mu.Unlock()
+	_, found := r.blobs.content[key(repository, digest)]
+	return found
+}

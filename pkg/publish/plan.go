@@ -1,0 +1,157 @@
+package publish
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// held is what the tag holds, as far as a plan has to know it.
+type held struct {
+	repository.Inspection
+	// kept has the packages that are whole and that the source has the same or
+	// not at all, with their documents. Those about the release are in memory.
+	kept provider.Release
+	// left are the documents that the repository still has of packages of which
+	// it has lost something else, and whose zip is the source's.
+	left map[provider.Platform][]provider.Document
+	// restored are packages, as the source has them, of which the repository has
+	// lost something and which were not asked for.
+	restored []provider.Package
+	// lost are the platforms of which the repository has lost something and which
+	// the source does not have.
+	lost []provider.Platform
+}
+
+// plan is what has to be done so that the tag holds a release.
+type plan struct {
+	status Status
+	// release is what the tag will name: what the source has, and what the tag
+	// holds beside it.
+	release provider.Release
+	// send are the platforms whose packages come from the source. The others are
+	// whole in the repository.
+	send []provider.Platform
+	// h1 are hashes that the tag states of zips that it names.
+	h1 map[digest.Digest]string
+	// dropped are stored platforms that are left out by force.
+	dropped []provider.Platform
+	// conflicts are the reasons why nothing is done; nil when there are none, or
+	// by force.
+	conflicts []string
+}
+
+// newPlan compares what is held with a release. It reads nothing and asks nobody:
+// equal input gives equal plans.
+func newPlan(old held, r provider.Release, force bool) plan {
+	// 1. What the release means for the tag.
+	p := plan{release: r}
+	p.status, p.conflicts = compare(old.Inspection, r)
+	switch {
+	case len(p.conflicts) > 0 && !force:
+		return p
+	case len(p.conflicts) > 0:
+		p.status, p.conflicts = Replaced, nil
+	case p.status == Unchanged:
+		return p
+	}
+	if !old.Exists() || old.CheckProvider(r.Address) != nil {
+		p.release.Packages, p.send = slices.Clone(r.Packages), r.Platforms()
+		return p
+	}
+	// 2. The packages: what is there stays, if it is whole and not replaced.
+	conflicts := p.addPackages(old, r)
+	// 3. One set of documents is for all of them.
+	conflicts = append(conflicts, p.addKept(old.kept, force)...)
+	p.release.Packages = withoutOwnSums(p.release)
+	slices.SortFunc(p.release.Packages, func(a, b provider.Package) int { return a.Platform.Compare(b.Platform) })
+	if len(conflicts) > 0 {
+		p.status = Replaced
+		if !force {
+			p.conflicts = conflicts
+		}
+	}
+	return p
+}
+
+// compare holds the release against the tag. Sameness is the map from platform
+// to zip digest and nothing else.
+func compare(old repository.Inspection, r provider.Release) (status Status, conflicts []string) {
+	switch {
+	case !old.Exists():
+		return Created, nil
+	case old.Lost:
+		return Healed, nil
+	}
+	if err := old.CheckProvider(r.Address); err != nil {
+		return Replaced, []string{err.Error()}
+	}
+	status = Unchanged
+	for _, pkg := range r.Packages {
+		found, conflict := comparePackage(old, pkg)
+		if conflict != "" {
+			conflicts = append(conflicts, conflict)
+		}
+		if found == Extended || status == Unchanged {
+			status = found
+		}
+	}
+	return status, conflicts
+}
+
+// comparePackage says what one package means for the tag, or why it conflicts.
+func comparePackage(old repository.Inspection, pkg provider.Package) (found Status, conflict string) {
+	t, there := old.Index.Target(pkg.Platform)
+	if !there {
+		return Extended, ""
+	}
+	f := old.Platforms[pkg.Platform]
+	if isFormat(f.Err) {
+		return Healed, fmt.Sprintf("%s: %v", pkg.Platform, f.Err)
+	}
+	was, known := f.Manifest.Zip.Digest, f.Err == nil
+	if !known {
+		was, known = t.Digest()
+	}
+	if known && was != pkg.Digest {
+		return Healed, fmt.Sprintf("%s is there with the zip %s, the source has %s", pkg.Platform, was, pkg.Digest)
+	}
+	if !f.Whole() {
+		return Healed, ""
+	}
+	return Unchanged, ""
+}
+
+// addPackages puts the packages that come from the source into the plan, and says
+// what contradicts those of which something is lost.
+func (p *plan) addPackages(old held, r provider.Release) (conflicts []string) {
+	p.release.Packages, p.h1 = nil, map[digest.Digest]string{}
+	for _, f := range old.Platforms {
+		if h1 := f.Target.H1(); h1 != "" && f.Err == nil {
+			p.h1[f.Manifest.Zip.Digest] = h1
+		}
+	}
+	for _, pkg := range slices.Concat(r.Packages, old.restored) {
+		if !slices.Contains(old.kept.Platforms(), pkg.Platform) {
+			pkg.Documents = withMore(pkg.Documents, old.left[pkg.Platform])
+			p.release.Packages = append(p.release.Packages, pkg)
+			p.send = append(p.send, pkg.Platform)
+		}
+	}
+	for _, pkg := range old.restored {
+		if _, conflict := comparePackage(old.Inspection, pkg); conflict != "" {
+			conflicts = append(conflicts, conflict)
+		}
+	}
+	if len(old.lost) > 0 {
+		p.dropped = append(p.dropped, old.lost...)
+		conflicts = append(conflicts, fmt.Sprintf("the repository has lost part of the package for %s, and the source does not have it: publish it together with these", old.lost[0]))
+	}
+	if len(r.Protocols) == 0 {
+		p.release.Protocols = old.Index.Protocols()
+	}
+	return conflicts
+}

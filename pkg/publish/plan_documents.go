@@ -1,0 +1,109 @@
+package publish
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+)
+
+// addKept adds the stored packages to the release. SHA256SUMS has to list each
+// of them unchanged; by force, those that a publisher's does not list are
+// dropped, and one that we made is made for all of them.
+func (p *plan) addKept(kept provider.Release, force bool) (conflicts []string) {
+	r := &p.release
+	keptPackages := slices.Clone(kept.Packages)
+	for i, k := range keptPackages {
+		// The source may have documents for it that the repository has not.
+		for _, f := range pick(r.Packages, []provider.Platform{k.Platform}) {
+			keptPackages[i].Documents = withMore(k.Documents, f.Documents)
+		}
+	}
+	listed, has := r.Document(provider.KindSums)
+	if !has || listed.Generated {
+		r.Packages = slices.Concat(r.Packages, keptPackages)
+		conflict := takeStoredDocuments(r, kept)
+		if conflict == "" {
+			return nil
+		}
+		if has && force {
+			r.Documents = generatedSums(*r)
+		}
+		return []string{conflict}
+	}
+	wrong, err := source.CheckSums(listed, keptPackages...)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for i, pkg := range keptPackages {
+		if wrong[i] == nil {
+			r.Packages = append(r.Packages, pkg)
+			continue
+		}
+		conflicts = append(conflicts, fmt.Sprintf("the new %s does not fit %s, which is stored: %v", listed.Name, pkg.Platform, wrong[i]))
+		p.dropped = append(p.dropped, pkg.Platform)
+	}
+	return conflicts
+}
+
+// takeStoredDocuments is for a source without a publisher's sums: what is stored
+// stays if it lists all packages, and else sums are made for all of them. A
+// signature is not given up for that: the conflict says why.
+func takeStoredDocuments(r *provider.Release, kept provider.Release) (conflict string) {
+	_, generated := r.Document(provider.KindSums)
+	stored, has := kept.Document(provider.KindSums)
+	_, signed := kept.Document(provider.KindSignature)
+	if !has {
+		if generated {
+			r.Documents = generatedSums(*r)
+		}
+		return ""
+	}
+	wrong, err := source.CheckSums(stored, r.Packages...)
+	if err != nil {
+		return "the stored " + err.Error()
+	}
+	for i, pkg := range r.Packages {
+		switch {
+		case wrong[i] == nil:
+			continue
+		case signed || !generated:
+			return fmt.Sprintf("the stored %s does not fit %s, and the source has none to replace it: %v", stored.Name, pkg.Platform, wrong[i])
+		}
+		r.Documents = generatedSums(*r)
+		return ""
+	}
+	r.Documents = kept.Documents
+	return ""
+}
+
+func generatedSums(r provider.Release) []provider.Document {
+	return []provider.Document{source.GeneratedSums(r)}
+}
+
+// withMore adds the documents that are not there by their names.
+func withMore(documents, more []provider.Document) []provider.Document {
+	all := slices.Clone(documents)
+	for _, d := range more {
+		if !slices.ContainsFunc(all, func(there provider.Document) bool { return there.Name == d.Name }) {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// withoutOwnSums gives the packages without the sums that each had for itself
+// alone, as other publishers write them, when one document is for all of them.
+func withoutOwnSums(r provider.Release) []provider.Package {
+	if _, shared := r.Document(provider.KindSums); !shared {
+		return r.Packages
+	}
+	packages := slices.Clone(r.Packages)
+	for i, pkg := range packages {
+		packages[i].Documents = slices.DeleteFunc(slices.Clone(pkg.Documents), func(d provider.Document) bool {
+			return d.Scope == provider.ScopeRelease
+		})
+	}
+	return packages
+}

@@ -1,0 +1,297 @@
+package repository_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+func TestAttach(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, w *world) {
+		w.wantDocuments(t)
+		w.attach(t, []string{sbom(2).Name, sbom(1).Name}, sbom(2), sbom(1))
+		w.wantDocuments(t, sbom(1), sbom(2))
+		w.attach(t, []string{sbom(3).Name}, sbom(3), sbom(1))
+		w.wantDocuments(t, sbom(1), sbom(2), sbom(3))
+		w.wantSubject(t)
+	})
+}
+
+// TestAttachTwice: the same document, and another one of the same name.
+func TestAttachTwice(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, w *world) {
+		w.attach(t, []string{sbom(1).Name}, sbom(1))
+		other := sbom(1).WithBytes(sbom(2).Bytes)
+		writes := 0
+		if w.registry != nil {
+			writes = w.registry.Writes()
+		}
+		w.attach(t, nil, sbom(1))
+		w.attach(t, nil, other)
+		w.wantDocuments(t, sbom(1))
+		if w.registry != nil && w.registry.Writes() != writes {
+			t.Error("something was written")
+		}
+	})
+}
+
+func TestAttachNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, &registrytest.Options{})
+	before := w.registry.Requests()[registrytest.Referrers]
+	w.attach(t, nil)
+	if w.registry.Requests()[registrytest.Referrers] != before {
+		t.Error("the registry was asked")
+	}
+}
+
+// TestTagOnlyWhereNeeded: a registry that lists referrers needs no tag for them.
+func TestTagOnlyWhereNeeded(t *testing.T) {
+	t.Parallel()
+	for name, o := range kinds {
+		if o == nil {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, o)
+			w.attach(t, []string{sbom(1).Name}, sbom(1))
+			tagged := len(w.registry.Tags(t, repositoryName)) == 2
+			if tagged != (o.NoReferrers != 0) {
+				t.Errorf("the tags are %v", w.registry.Tags(t, repositoryName))
+			}
+		})
+	}
+}
+
+// TestTagIsTheSubject: GitLab takes the referrers tag for the artifact's digest.
+func TestTagIsTheSubject(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
+	before := w.registry.Writes()
+	_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject, time.Millisecond)
+	const want = "attaching document1.spdx.json: the registry resolves the referrers tag to the artifact itself, so it can hold no list of referrers"
+	if !errors.Is(err, repository.ErrSubject) || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+	if w.registry.Writes() != before {
+		t.Error("something was written")
+	}
+	w.wantSubject(t)
+	w.wantDocuments(t)
+}
+
+// TestTagHarmsTheSubject shows that the server of the test above does what it is
+// there for.
+func TestTagHarmsTheSubject(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
+	list, err := artifact.AddReferrer(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.open().PushTag(t.Context(), list, artifact.ReferrersTag(w.subject.Digest), w.subject.Digest); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.open().Manifest(t.Context(), w.subject.Digest.String()); !errors.Is(err, repository.ErrNotFound) {
+		t.Errorf("the subject is still there: %v", err)
+	}
+}
+
+// TestTagHoldsSomethingElse: it is not overwritten, and nothing is read of it.
+func TestTagHoldsSomethingElse(t *testing.T) {
+	t.Parallel()
+	for _, o := range []*registrytest.Options{nil, {NoReferrers: http.StatusNotFound}} {
+		w := newWorld(t, o)
+		foreign := blobOf(t, ocispec.Manifest{
+			Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
+			Config: ocispec.DescriptorEmptyJSON, Layers: []ocispec.Descriptor{}, ArtifactType: "application/x",
+		}, ocispec.MediaTypeImageManifest)
+		w.plant(t, foreign)
+		_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject, time.Millisecond)
+		if _, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(err.Error(), `is an image manifest of artifact type "application/x" where a list of referrers must be`) {
+			t.Errorf("got %v", err)
+		}
+		d, _, err := w.open().Manifest(t.Context(), artifact.ReferrersTag(w.subject.Digest))
+		if err != nil || d.Digest != foreign.Descriptor.Digest {
+			t.Errorf("the tag is at %s, %v", d.Digest, err)
+		}
+		w.wantDocuments(t)
+	}
+}
+
+// TestAttachAtOnce: runs of other documents, and of the same.
+func TestAttachAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]*registrytest.Options{"layout": nil, "API": {}, "tag": {NoReferrers: http.StatusNotFound}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 3 {
+				w := newWorld(t, o)
+				var group sync.WaitGroup
+				for i := range 5 {
+					for range 2 {
+						group.Go(func() {
+							if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(i)}, w.subject, settle); err != nil {
+								t.Error(err)
+							}
+						})
+					}
+				}
+				group.Wait()
+				w.wantDocuments(t, sbom(0), sbom(1), sbom(2), sbom(3), sbom(4))
+				w.wantSubject(t)
+			}
+		})
+	}
+}
+
+// TestListIsOverwritten after the run that wrote it has seen that all was well.
+func TestListIsOverwritten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound})
+	w.registry.Overwrite(artifact.ReferrersTag(w.subject.Digest))
+	var group sync.WaitGroup
+	for i := range 2 {
+		group.Go(func() {
+			if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(i)}, w.subject, settle); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	w.wantDocuments(t, sbom(0), sbom(1))
+}
+
+// TestAttachKeepsEntriesOfOthers, also those that we cannot read.
+func TestAttachKeepsEntriesOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, o := range []*registrytest.Options{nil, {NoReferrers: http.StatusMethodNotAllowed}} {
+		w := newWorld(t, o)
+		foreign := blobOf(t, ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{}}, ocispec.MediaTypeImageIndex)
+		if err := w.open().PushManifest(t.Context(), foreign); err != nil {
+			t.Fatal(err)
+		}
+		list, err := artifact.AddReferrer(nil, foreign.Descriptor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.plant(t, list)
+		w.attach(t, []string{sbom(1).Name}, sbom(1))
+		if entries := w.list(t); len(entries) != 2 || entries[0].Digest != foreign.Descriptor.Digest {
+			t.Errorf("the list is %v", entries)
+		}
+	}
+}
+
+// TestAttachAgainWhatWasCleanedUp: the list names a manifest that is gone.
+func TestAttachAgainWhatWasCleanedUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound})
+	w.attach(t, []string{sbom(1).Name, sbom(2).Name}, sbom(1), sbom(2))
+	w.registry.Delete(t, repositoryName, w.list(t)[0].Digest.String())
+	w.wantDocuments(t, sbom(2))
+	other := sbom(1).WithBytes([]byte(`{"spdxVersion":"made again"}`))
+	w.attach(t, []string{other.Name}, other, sbom(2))
+	w.wantDocuments(t, other, sbom(2))
+	if n := len(w.list(t)); n != 2 {
+		t.Errorf("%d entries", n)
+	}
+}
+
+// TestDocumentsTolerates what is no document, has no usable name, or is gone.
+func TestDocumentsTolerates(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil) // registries do not take such a list
+	bare := blobOf(t, ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{}}, ocispec.MediaTypeImageIndex)
+	if err := w.open().PushManifest(t.Context(), bare); err != nil {
+		t.Fatal(err)
+	}
+	entry := func(d digest.Digest, title string) ocispec.Descriptor {
+		return ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: d, Size: 1, Annotations: map[string]string{ocispec.AnnotationTitle: title}}
+	}
+	document, err := artifact.PackReferrer(sbom(1), w.subject)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := artifact.AddReferrer(nil,
+		entry(bare.Descriptor.Digest, "no-layer.json"), entry(digest.FromString("gone"), "gone.json"), entry("1.0.0", "no-digest.json"),
+		entry(w.subject.Digest, "../hostile.json"), entry(w.subject.Digest, ""), document.Entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.plant(t, list)
+	w.wantDocuments(t)
+	w.attach(t, []string{sbom(1).Name}, sbom(1))
+	w.wantDocuments(t, sbom(1))
+}
+
+// TestDocumentsAreVerified: a registry cannot give other bytes.
+func TestDocumentsAreVerified(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, &registrytest.Options{})
+	w.attach(t, []string{sbom(1).Name}, sbom(1))
+	w.registry.Misbehave(registrytest.BlobGet, origintest.FlipBit(3), -1)
+	documents, err := repository.Documents(t.Context(), w.open(), w.subject.Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := documents[0].Read(t.Context()); err == nil || !strings.Contains(err.Error(), "fetching document1.spdx.json: checksum of document1.spdx.json is") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestRefusals: what a registry says is passed on.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		kind   registrytest.Kind
+		status int
+		want   string
+	}{
+		"list":     {registrytest.Referrers, http.StatusForbidden, "attaching document1.spdx.json: listing the referrers of localhost:"},
+		"manifest": {registrytest.ManifestPut, http.StatusMethodNotAllowed, "attaching document1.spdx.json: pushing manifest localhost:"},
+		"blob":     {registrytest.UploadPost, http.StatusForbidden, "attaching document1.spdx.json: pushing blob localhost:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, &registrytest.Options{})
+			w.registry.Misbehave(test.kind, registrytest.Refuse(test.status, "UNSUPPORTED", "not here"), -1)
+			_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject, time.Millisecond)
+			if err == nil || !strings.HasPrefix(err.Error(), test.want) || !strings.Contains(err.Error(), "UNSUPPORTED: not here") {
+				t.Errorf("got %v", err)
+			}
+			if test.kind == registrytest.Referrers {
+				if _, err := repository.Documents(t.Context(), w.open(), w.subject.Digest); err == nil || !strings.HasPrefix(err.Error(), "listing the referrers of sha256:") {
+					t.Errorf("documents: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestAttachRefusesHostileNames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	a := sbom(1)
+	a.Name = "../outside.json"
+	if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{a}, w.subject, 0); err == nil || !strings.Contains(err.Error(), "a character that is not allowed in names") {
+		t.Errorf("got %v", err)
+	}
+	w.wantDocuments(t)
+}

@@ -1,0 +1,123 @@
+package repository
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// DefaultCopyConcurrency is how many packages are copied at once.
+const DefaultCopyConcurrency = 4
+
+// CopyOptions of [Copy]; the zero value copies all that belongs to a release.
+type CopyOptions struct {
+	// Force replaces another release under the tag instead of refusing it.
+	Force bool
+	// NoReferrers leaves out what refers to the release, for registries that
+	// cannot hold it: see [ErrSubject].
+	NoReferrers bool
+	// Concurrency is how many packages are copied at once; 0 is
+	// [DefaultCopyConcurrency].
+	Concurrency int
+	// Settle is how long to wait before looking whether another run has
+	// overwritten a list of referrers, where tags are not atomic.
+	Settle time.Duration
+	// Backoff is the pause after the given number of failures; nil doubles from
+	// half a second.
+	Backoff func(failed int) time.Duration
+	// Progress is told what moves: packages that have a file name, a digest and a
+	// size only.
+	Progress provider.Progress
+}
+
+// Copied says what [Copy] did.
+type Copied struct {
+	Tag string
+	// Digest is that of the index, the same at both ends.
+	Digest digest.Digest
+	// Tagged tells that the tag was written; else it was there already.
+	Tagged bool
+	// Blobs and Bytes count what was sent, Mounted the blobs that the registry
+	// took over from the other repository.
+	Blobs, Mounted int
+	Bytes          int64
+	// Referrers counts the manifests that refer to the release and its packages,
+	// sent or there already.
+	Referrers int
+}
+
+// SourceMovedError says that a tag was moved while it was copied. Nothing was
+// tagged.
+type SourceMovedError struct {
+	// Repository is the one that was read.
+	Repository, Tag string
+	// Was is what was copied, Is what the tag is at now, empty when it is gone.
+	Was, Is digest.Digest
+}
+
+func (e *SourceMovedError) Error() string {
+	return fmt.Sprintf("%s:%s was moved while it was copied, from %s to %s: copy it again", e.Repository, e.Tag, e.Was, cmp.Or(string(e.Is), "nothing"))
+}
+
+// Copy brings the release under a tag into another repository, byte for byte:
+// digests stay. What refers to its index and its manifests comes along, by the
+// referrers API or the referrers tag. What is there is not sent, within one
+// registry it is mounted, and the tag is written last, so that a run which failed
+// is completed by running it again. Errors are those of both repositories,
+// *[ForeignError], *[ConflictError], *[SourceMovedError] and [ErrSubject].
+func Copy(ctx context.Context, from Reader, to Repository, tag string, o CopyOptions) (Copied, error) {
+	c := newCopier(from, to, o)
+	result, err := c.copy(ctx, tag)
+	if err != nil {
+		return result, fmt.Errorf("copying %s:%s to %s: %w", from, tag, to, err)
+	}
+	return result, nil
+}
+
+func (c *copier) copy(ctx context.Context, tag string) (result Copied, err error) {
+	result.Tag = tag
+	// 1. What is to be copied, and whether it may go there.
+	release, err := Inspect(ctx, c.from, tag, DepthManifests)
+	if err != nil {
+		return result, err
+	}
+	if err := copyable(release); err != nil {
+		return result, err
+	}
+	there, err := c.welcome(ctx, release)
+	if err != nil {
+		return result, err
+	}
+	// 2. Manifests and what they name; then the index, without its tag.
+	index := artifact.Blob{Descriptor: release.Descriptor, Bytes: release.Bytes}
+	if err := c.graph(ctx, index); err != nil {
+		return result, err
+	}
+	// 3. What refers to them.
+	if err := c.referrers(ctx, release); err != nil {
+		return result, err
+	}
+	// 4. The tag, if it still is what was copied.
+	if there.Digest != release.Digest || there.Lost {
+		if err := c.unmoved(ctx, release); err != nil {
+			return result, err
+		}
+		if err := c.to.PushTag(ctx, index, tag, there.Digest); err != nil {
+			return result, err
+		}
+		result.Tagged = true
+	}
+	now, err := ReadBack(ctx, c.to, tag)
+	if err == nil && now.Digest != release.Digest {
+		err = fmt.Errorf("reading the tag back: %w", ErrTagMoved)
+	}
+	result.Digest = release.Digest
+	result.Blobs, result.Mounted, result.Bytes, result.Referrers = c.blobs, c.mounted, c.bytes, c.referring
+	return result, err
+}

@@ -1,0 +1,120 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// copyable refuses what is no whole release.
+func copyable(i Inspection) error {
+	switch {
+	case i.Lost:
+		return fmt.Errorf("the tag names an index that is lost: %w", ErrNotFound)
+	case !i.Exists():
+		return ErrNotFound
+	case i.Format != nil:
+		return i.Format
+	}
+	for _, platform := range i.Index.Platforms() {
+		if err := i.Platforms[platform].Err; err != nil {
+			return fmt.Errorf("the manifest for %s: %w", platform, err)
+		}
+	}
+	return nil
+}
+
+// welcome looks at what the target has under the tag. Another provider is
+// refused, and so are other zips, unless by force.
+func (c *copier) welcome(ctx context.Context, release Inspection) (there Inspection, err error) {
+	there, err = Inspect(ctx, c.to, release.Tag, DepthManifests)
+	if err != nil || c.options.Force || there.Digest == release.Digest {
+		return there, err
+	}
+	owner := release.Index.Annotations[artifact.AnnotationProvider]
+	if !there.Exists() {
+		return there, checkOwner(ctx, c.to, owner)
+	}
+	if err := foreign(there, owner); err != nil {
+		return there, err
+	}
+	var reasons []string
+	for platform, was := range zips(there) {
+		if is, ok := zips(release)[platform]; !ok {
+			reasons = append(reasons, fmt.Sprintf("%s is there, and the source does not have it", platform))
+		} else if is != was {
+			reasons = append(reasons, fmt.Sprintf("%s is there with the zip %s, the source has %s", platform, was, is))
+		}
+	}
+	if len(reasons) > 0 {
+		return there, &ConflictError{Release: owner + " " + release.Index.Annotations[ocispec.AnnotationVersion], Reasons: slices.Sorted(slices.Values(reasons))}
+	}
+	return there, nil
+}
+
+// zips gives the digests of the zips, as far as they are known.
+func zips(i Inspection) map[provider.Platform]digest.Digest {
+	known := map[provider.Platform]digest.Digest{}
+	for platform, f := range i.Platforms {
+		if d, stated := f.Target.Digest(); f.Err == nil {
+			known[platform] = f.Manifest.Zip.Digest
+		} else if stated {
+			known[platform] = d
+		}
+	}
+	return known
+}
+
+// foreign refuses a tag that holds no provider, or another one than the owner.
+func foreign(i Inspection, owner string) error {
+	if i.Format != nil {
+		return &ForeignError{Tag: i.Tag, Format: i.Format}
+	}
+	if other := i.Index.Annotations[artifact.AnnotationProvider]; other != "" && owner != "" && other != owner {
+		return &ForeignError{Tag: i.Tag, Provider: other}
+	}
+	return nil
+}
+
+// checkOwner looks at one release of a repository: two providers in one would
+// overwrite each other's versions. A repository that does not list its tags is
+// taken at the word of whoever names it.
+func checkOwner(ctx context.Context, repo Reader, owner string) error {
+	tags, err := repo.Tags(ctx)
+	if errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNoRepository) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var newest provider.Version
+	for _, tag := range tags {
+		if v, ok := artifact.ParseTag(tag); ok && v.Compare(newest) > 0 {
+			newest = v
+		}
+	}
+	if newest == (provider.Version{}) {
+		return nil
+	}
+	i, err := Inspect(ctx, repo, artifact.Tag(newest), DepthIndex)
+	if err != nil || i.Format != nil {
+		return err
+	}
+	return foreign(i, owner)
+}
+
+// unmoved compares the source's tag with what was copied.
+func (c *copier) unmoved(ctx context.Context, release Inspection) error {
+	now, err := Inspect(ctx, c.from, release.Tag, DepthIndex)
+	if err == nil && now.Digest != release.Digest {
+		err = &SourceMovedError{Repository: c.from.String(), Tag: release.Tag, Was: release.Digest, Is: now.Digest}
+	}
+	return err
+}

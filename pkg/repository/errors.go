@@ -1,0 +1,213 @@
+package repository
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/errdef"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Conditions that repositories report alike. Test for them with [errors.Is].
+var (
+	// ErrNotFound: the repository holds no such tag, manifest or blob.
+	ErrNotFound = errors.New("not found in the repository")
+	// ErrNoRepository: the registry has no such repository, or does not show it
+	// to this login.
+	ErrNoRepository = errors.New("no such repository")
+	// ErrTagMoved: another run moved the tag between reading and writing it.
+	ErrTagMoved = errors.New("the tag was moved by another run")
+)
+
+// LostError says that a tag is there, and that what it names is missing or
+// damaged: it wraps [ErrNotFound] or a *[sums.MismatchError].
+type LostError struct {
+	Tag string
+	// Index is what the tag names; its digest is that to move the tag from.
+	Index ocispec.Descriptor
+	Err   error
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("the tag %s names %s, which is lost: %v", e.Tag, e.Index.Digest, e.Err)
+}
+
+// Unwrap gives what is wrong.
+func (e *LostError) Unwrap() error { return e.Err }
+
+// ResponseError is a registry's refusal.
+type ResponseError struct {
+	Method string
+	// URL is without query, which may hold upload state.
+	URL    string
+	Status int
+	// Code is the registry's own, such as NAME_UNKNOWN; empty when it gave none.
+	Code string
+	// Message is the registry's explanation, one line, with the detail that some
+	// say the reason in.
+	Message string
+}
+
+// RepositoryError says which repository an error is about.
+type RepositoryError struct {
+	// Doing is what was tried, "fetching manifest".
+	Doing string
+	// Registry is "host" or "host:port", Name the repository's there.
+	Registry, Name string
+	// Reference is a tag or digest, or empty.
+	Reference string
+	Err       error
+}
+
+func (e *RepositoryError) Error() string {
+	text := e.Doing + " " + e.Registry + "/" + e.Name
+	_, isDigest := digest.Parse(e.Reference)
+	switch {
+	case e.Reference == "":
+	case errors.Is(isDigest, digest.ErrDigestInvalidFormat):
+		text += ":" + e.Reference
+	default:
+		text += "@" + e.Reference
+	}
+	return text + ": " + e.Err.Error()
+}
+
+// Unwrap gives the error itself.
+func (e *RepositoryError) Unwrap() error { return e.Err }
+
+func (e *ResponseError) Error() string {
+	text := fmt.Sprintf("%s %s: the registry answered %d %s", e.Method, e.URL, e.Status, http.StatusText(e.Status))
+	if e.Code != "" {
+		text += ", " + e.Code
+	}
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	return text
+}
+
+// Is puts the conditions that callers ask for into the field's sentinels.
+func (e *ResponseError) Is(target error) bool {
+	switch target {
+	case provider.ErrDenied:
+		return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
+	case ErrNoRepository:
+		return e.Code == errcode.ErrorCodeNameUnknown || e.Status == http.StatusNotFound && (e.Code == "" || e.lacksProject())
+	case ErrNotFound:
+		return e.Status == http.StatusNotFound
+	}
+	return false
+}
+
+// lacksProject knows Harbor's answer when the project, the first part of the
+// name, does not exist.
+func (e *ResponseError) lacksProject() bool {
+	return e.Code == "NOT_FOUND" && strings.HasPrefix(e.Message, "project ") && strings.Contains(e.Message, "not found")
+}
+
+// translate replaces the library's errors by ours: they lead with the registry's
+// code, and print no query of a URL.
+func translate(err error) error {
+	err = translated(err)
+	if text := query.ReplaceAllString(err.Error(), "$1"); text != err.Error() {
+		return &redactedError{text, err}
+	}
+	return err
+}
+
+// query is that of a URL: signed ones have their secret there.
+var query = regexp.MustCompile(`(://[^\s"?]*)\?[^\s"]*`)
+
+// redactedError is an error whose text had a query in it.
+type redactedError struct {
+	text string
+	err  error
+}
+
+func (e *redactedError) Error() string { return e.text }
+
+func (e *redactedError) Unwrap() error { return e.err }
+
+func translated(err error) error {
+	if response, ok := errors.AsType[*errcode.ErrorResponse](err); ok {
+		e := &ResponseError{Method: response.Method, Status: response.StatusCode}
+		if response.URL != nil {
+			e.URL = httpclient.RedactURL(response.URL)
+		}
+		var messages []string
+		for _, inner := range response.Errors {
+			if e.Code == "" {
+				e.Code = line(inner.Code)
+			}
+			messages = append(messages, explanation(inner))
+		}
+		e.Message = strings.Join(messages, "; ")
+		return e
+	}
+	if errors.Is(err, errdef.ErrNotFound) {
+		return ErrNotFound
+	}
+	// The registry's 401 does not arrive here when there is nothing to answer it with.
+	if errors.Is(err, auth.ErrBasicCredentialNotFound) {
+		return fmt.Errorf("%w: the registry wants a login, and there is none for it", provider.ErrDenied)
+	}
+	if sent, ok := errors.AsType[*url.Error](err); ok {
+		if u, parseErr := url.Parse(sent.URL); parseErr == nil {
+			return fmt.Errorf("%s %s: %w", strings.ToUpper(sent.Op), httpclient.RedactURL(u), sent.Err)
+		}
+	}
+	return err
+}
+
+// explanation is an error's message with its detail, where that is a text: GitLab
+// and Quay say there what they refuse.
+func explanation(e errcode.Error) string {
+	detail, _ := e.Detail.(string)
+	if fields, ok := e.Detail.(map[string]any); ok {
+		detail, _ = fields["message"].(string)
+	}
+	message := line(e.Message)
+	if detail = line(detail); detail != "" && detail != message {
+		message = strings.TrimPrefix(message+": "+detail, ": ")
+	}
+	return message
+}
+
+// line keeps a remote text printable and short.
+func line(s string) string {
+	const most = 300
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "�"))
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return strings.TrimSpace(s)
+}
+
+// ConflictError says that a tag holds something that a write would have to
+// destroy.
+type ConflictError struct {
+	// Release is provider and version, as people write them.
+	Release string
+	// Reasons are sentences without their full stops, at least one.
+	Reasons []string
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("conflict with what %s already is in the repository: %s", e.Release, strings.Join(e.Reasons, "; "))
+}

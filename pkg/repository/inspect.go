@@ -1,0 +1,253 @@
+package repository
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// maxQuestions is how many small requests are under way at once.
+const maxQuestions = 8
+
+// Depth is how far [Inspect] looks.
+type Depth int
+
+// The depths, each with all that is above it.
+const (
+	// DepthIndex reads the index that the tag names.
+	DepthIndex Depth = iota
+	// DepthManifests reads the manifests of platforms.
+	DepthManifests
+	// DepthBlobs asks whether every blob that they name is there, in its size.
+	DepthBlobs
+)
+
+// Inspection is what a tag leads to, as far as it was looked at. The zero value
+// is a tag that is not there.
+type Inspection struct {
+	Tag string
+	// Digest is that of the index; empty when there is no such tag. It is the
+	// state that the tag is moved from, see [Repository] PushTag.
+	Digest digest.Digest
+	// Absent says why there is no such tag: it wraps [ErrNotFound] or
+	// [ErrNoRepository]. It is nil when there is one.
+	Absent error
+	// Descriptor describes the index; the zero value when it is lost.
+	Descriptor ocispec.Descriptor
+	// Lost tells that the tag is there, and the index that it names is missing
+	// or damaged.
+	Lost bool
+	// Format is the *[artifact.FormatError] of a tag that holds something else
+	// than a provider; nil when it holds one.
+	Format error
+	// Index is the zero value when it is lost or something else.
+	Index artifact.Index
+	// Bytes are those of the index.
+	Bytes []byte
+	// Platforms has those that were looked at.
+	Platforms map[provider.Platform]Found
+}
+
+// Found is what is there of one platform's package.
+type Found struct {
+	Target artifact.Target
+	// Manifest is the zero value when it could not be read.
+	Manifest artifact.Manifest
+	// Bytes are those of the manifest.
+	Bytes []byte
+	// Err says why the manifest could not be read: [ErrNotFound], a
+	// *[sums.MismatchError] or an *[artifact.FormatError].
+	Err error
+	// Missing are the blobs that the manifest names and that are not there, or
+	// are there in another size.
+	Missing []digest.Digest
+
+	depth Depth
+}
+
+// Whole tells whether the manifest was there, and no blob was found missing.
+func (f Found) Whole() bool { return f.Err == nil && len(f.Missing) == 0 }
+
+// Package describes the package as its manifest has it.
+func (f Found) Package(a provider.Address, v provider.Version) provider.Package {
+	platform := f.Target.Platform
+	return provider.Package{
+		Address: a, Version: v, Platform: platform,
+		Filename: cmp.Or(f.Manifest.Filename, provider.Filename(a, v, platform)),
+		Digest:   f.Manifest.Zip.Digest, Size: f.Manifest.Zip.Size, H1: f.Target.H1(),
+	}
+}
+
+// Lacks tells whether the index has no package for a platform.
+func (i Inspection) Lacks(platform provider.Platform) bool {
+	_, listed := i.Index.Target(platform)
+	return !listed
+}
+
+// Exists tells whether there is such a tag.
+func (i Inspection) Exists() bool { return i.Digest != "" }
+
+// Inspect looks at what a tag leads to: index, manifests, blobs. It is the one
+// place that walks there. That a tag exists proves nothing about what it leads
+// to, so what is missing, damaged or of another format is part of the result; the
+// error is that of a repository that did not answer. Below the index it looks at
+// the named platforms, without any at all of them.
+func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platforms ...provider.Platform) (Inspection, error) {
+	i := Inspection{Tag: tag, Platforms: map[provider.Platform]Found{}}
+	if err := checkTraits(repo); err != nil {
+		return i, err
+	}
+	d, data, err := repo.Manifest(ctx, tag)
+	if lost, ok := errors.AsType[*LostError](err); ok {
+		i.Digest, i.Lost = lost.Index.Digest, true
+		return i, nil
+	}
+	if there, failure := isThere(err); !there {
+		i.Absent = err
+		return i, failure
+	}
+	i.Digest, i.Descriptor, i.Bytes = d.Digest, d, data
+	i.Index, err = artifact.ParseIndex(data)
+	if _, ok := errors.AsType[*artifact.FormatError](err); ok {
+		i.Format = err
+		return i, nil
+	}
+	if err != nil {
+		return i, err
+	}
+	return i.Deeper(ctx, repo, depth, platforms...)
+}
+
+// Deeper looks further at what an inspection has found, and not again at what it
+// has seen. The inspection itself stays as it is.
+func (i Inspection) Deeper(ctx context.Context, repo Reader, depth Depth, platforms ...provider.Platform) (Inspection, error) {
+	if depth == DepthIndex {
+		return i, nil
+	}
+	if len(platforms) == 0 {
+		platforms = i.Index.Platforms()
+	}
+	var unseen []artifact.Target
+	for _, platform := range provider.SortPlatforms(platforms) {
+		t, listed := i.Index.Target(platform)
+		if seen, ok := i.Platforms[platform]; listed && (!ok || seen.depth < depth) {
+			unseen = append(unseen, t)
+		}
+	}
+	found := make([]Found, len(unseen))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxQuestions)
+	blobs := &presence{repo: repo, known: map[digest.Digest]func() (bool, error){}}
+	for n, t := range unseen {
+		group.Go(func() (err error) {
+			found[n], err = look(ctx, repo, i.Platforms[t.Platform], t, depth, blobs)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return i, err
+	}
+	i.Platforms = maps.Clone(i.Platforms)
+	for n, t := range unseen {
+		i.Platforms[t.Platform] = found[n]
+	}
+	return i, nil
+}
+
+// look looks at one platform, of which something may be known.
+func look(ctx context.Context, repo Reader, f Found, t artifact.Target, depth Depth, blobs *presence) (Found, error) {
+	if f.depth < DepthManifests {
+		f.Target = t
+		_, data, err := repo.Manifest(ctx, t.Descriptor.Digest.String())
+		if err == nil {
+			f.Bytes = data
+			f.Manifest, err = artifact.ParseManifest(data)
+		}
+		if f.Err = err; err != nil && !isFinding(err) {
+			return f, err
+		}
+	}
+	f.depth = depth
+	if f.Err != nil || depth < DepthBlobs {
+		return f, nil
+	}
+	for _, d := range f.Manifest.Blobs {
+		there, err := blobs.has(ctx, d)
+		if err != nil {
+			return f, err
+		}
+		if !there && !slices.Contains(f.Missing, d.Digest) {
+			f.Missing = append(f.Missing, d.Digest)
+		}
+	}
+	return f, nil
+}
+
+// isFinding tells what is wrong with an artifact from trouble on the way to it.
+func isFinding(err error) bool {
+	_, damaged := errors.AsType[*sums.MismatchError](err)
+	_, other := errors.AsType[*artifact.FormatError](err)
+	return damaged || other || errors.Is(err, ErrNotFound)
+}
+
+// presence asks for each blob once, though manifests share most of them.
+type presence struct {
+	repo  Reader
+	mu    sync.Mutex
+	known map[digest.Digest]func() (bool, error)
+}
+
+// has tells whether a blob is there in its full size.
+func (b *presence) has(ctx context.Context, d ocispec.Descriptor) (bool, error) {
+	b.mu.Lock()
+	ask, asked := b.known[d.Digest]
+	if !asked {
+		ask = sync.OnceValues(func() (bool, error) { return has(ctx, b.repo, d) })
+		b.known[d.Digest] = ask
+	}
+	b.mu.Unlock()
+	return ask()
+}
+
+// ForeignError says that a tag holds another provider, or no provider at all.
+type ForeignError struct {
+	Tag string
+	// Provider is the address that the artifact is annotated with; empty when it
+	// is no provider's, and then Format says what it is.
+	Provider string
+	Format   error
+}
+
+func (e *ForeignError) Error() string {
+	if e.Format != nil {
+		return fmt.Sprintf("the tag holds something else: %v", e.Format)
+	}
+	return "the tag holds the provider " + e.Provider
+}
+
+// Unwrap gives the *[artifact.FormatError], if there is one.
+func (e *ForeignError) Unwrap() error { return e.Format }
+
+// CheckProvider refuses what is not of a provider: errors are *[ForeignError]. A
+// tag that is not there, is lost, or says nothing of its provider passes.
+func (i Inspection) CheckProvider(a provider.Address) error {
+	if i.Format != nil {
+		return &ForeignError{Tag: i.Tag, Format: i.Format}
+	}
+	if other := i.Index.Annotations[artifact.AnnotationProvider]; other != "" && other != a.ASCII() {
+		return &ForeignError{Tag: i.Tag, Provider: other}
+	}
+	return nil
+}

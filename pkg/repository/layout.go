@@ -1,0 +1,162 @@
+package repository
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// Layout is a repository in an OCI image layout directory. Blobs are written
+// once and never changed, index.json is replaced in one step under a lock, so
+// that other processes may read and write the same layout at any time. Reading
+// creates nothing.
+//
+// https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md
+type Layout struct {
+	dir string
+}
+
+// NewLayout gives access to the layout in a directory, which need not exist.
+func NewLayout(dir string) *Layout {
+	return &Layout{dir: filepath.Clean(filepath.FromSlash(dir))}
+}
+
+// String gives "oci-layout:DIR".
+func (l *Layout) String() string { return "oci-layout:" + l.dir }
+
+// Tags lists all tags.
+func (l *Layout) Tags(ctx context.Context) ([]string, error) {
+	index, err := l.readIndex(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("listing the tags of %s: %w", l, err)
+	}
+	var tags []string
+	for _, d := range index.Manifests {
+		if tag := d.Annotations[ocispec.AnnotationRefName]; tag != "" {
+			tags = append(tags, tag)
+		}
+	}
+	return tags, nil
+}
+
+// Traits tell that tags move in one step and that blobs are files.
+func (l *Layout) Traits() Traits { return Traits{AtomicTags: true, BlobPath: l.blobPath} }
+
+// Manifest reads a manifest or index by tag or digest. Errors are also
+// *[LostError].
+func (l *Layout) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+	d, data, err := l.manifest(ctx, reference)
+	if err != nil {
+		return ocispec.Descriptor{}, nil, fmt.Errorf("reading manifest %s in %s: %w", reference, l, err)
+	}
+	return d, data, nil
+}
+
+func (l *Layout) manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+	if wanted, err := digest.Parse(reference); err == nil {
+		return l.manifestOf(ctx, ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: wanted})
+	}
+	index, err := l.readIndex(ctx)
+	if err != nil {
+		return ocispec.Descriptor{}, nil, err
+	}
+	at := find(index, reference)
+	if at < 0 {
+		return ocispec.Descriptor{}, nil, ErrNotFound
+	}
+	d, data, err := l.manifestOf(ctx, index.Manifests[at])
+	if _, damaged := errors.AsType[*sums.MismatchError](err); damaged || errors.Is(err, ErrNotFound) {
+		err = &LostError{Tag: reference, Index: index.Manifests[at], Err: err}
+	}
+	return d, data, err
+}
+
+func (l *Layout) manifestOf(ctx context.Context, d ocispec.Descriptor) (ocispec.Descriptor, []byte, error) {
+	f, err := l.open(ctx, d.Digest)
+	if err != nil {
+		return d, nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := readManifest(f, d.Digest)
+	d.Size = int64(len(data))
+	return d, data, err
+}
+
+// Blob opens a blob's file, which is also an io.ReaderAt.
+func (l *Layout) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+	f, err := l.open(ctx, d.Digest)
+	if err != nil {
+		return nil, fmt.Errorf("opening blob %s in %s: %w", d.Digest, l, err)
+	}
+	return f, nil
+}
+
+// Stat gives the size of a blob's file.
+func (l *Layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
+	path, err := l.blobPath(d)
+	if err != nil {
+		return 0, err
+	}
+	info, err := os.Stat(path)
+	if err := cmp.Or(ctx.Err(), err); err != nil {
+		return 0, fmt.Errorf("looking for blob %s in %s: %w", d, l, notFound(err))
+	}
+	return info.Size(), nil
+}
+
+// PushBlob stores a blob. A damaged one (of another size) is replaced.
+func (l *Layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+	path, err := l.blobPath(d.Digest)
+	if err != nil {
+		return err
+	}
+	err = atomicfile.Write(path, 0o644, func(w io.Writer) error {
+		_, err := io.Copy(w, sums.NewReader(ctxio.Reader(ctx, content), "blob "+d.Digest.String(), d.Size, d.Digest))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("storing blob %s in %s: %w", d.Digest, l, err)
+	}
+	return nil
+}
+
+// open opens the file of a blob or manifest.
+func (l *Layout) open(ctx context.Context, d digest.Digest) (*os.File, error) {
+	path, err := l.blobPath(d)
+	if err := cmp.Or(ctx.Err(), err); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, notFound(err)
+	}
+	return f, nil
+}
+
+// blobPath gives a blob's place. Only a valid digest makes a path, so nothing
+// outside the layout can be named.
+func (l *Layout) blobPath(d digest.Digest) (string, error) {
+	if err := d.Validate(); err != nil {
+		return "", fmt.Errorf("digest %q: %w", d, err)
+	}
+	return filepath.Join(l.dir, ocispec.ImageBlobsDir, d.Algorithm().String(), d.Encoded()), nil
+}
+
+func notFound(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrNotFound
+	}
+	return err
+}

@@ -1,0 +1,168 @@
+package repository
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/opencontainers/go-digest"
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+)
+
+const (
+	// maxLayoutIndex bounds index.json, in bytes: some 30,000 tags.
+	maxLayoutIndex = 16 << 20
+	// lockName is the file that writers of index.json lock. It stays: removing
+	// it would let two processes lock two files of the same name.
+	lockName = ".tofu-oci.lock"
+	// lockPoll is how often a held lock is tried again; it is held for the time
+	// of one small file.
+	lockPoll = 10 * time.Millisecond
+)
+
+// PushManifest stores a manifest under its digest.
+func (l *Layout) PushManifest(ctx context.Context, m artifact.Blob) error {
+	return l.PushBlob(ctx, m.Descriptor, bytes.NewReader(m.Bytes))
+}
+
+// PushTag stores a manifest and lets a tag name it, if the tag still is at was.
+func (l *Layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
+	if err := l.PushManifest(ctx, m); err != nil {
+		return err
+	}
+	err := l.locked(ctx, func() error {
+		index, err := l.readIndex(ctx)
+		if errors.Is(err, ErrNoRepository) {
+			index, err = ocispec.Index{}, l.create()
+		}
+		if err != nil {
+			return err
+		}
+		var current digest.Digest
+		if at := find(index, tag); at >= 0 {
+			current = index.Manifests[at].Digest
+		}
+		if current != was {
+			return ErrTagMoved
+		}
+		atomicfile.Sweep(filepath.Join(l.dir, ocispec.ImageBlobsDir, digest.SHA256.String()))
+		d := m.Descriptor
+		d.Annotations = map[string]string{ocispec.AnnotationRefName: tag}
+		index.Manifests = append(slices.DeleteFunc(index.Manifests, isTag(tag)), d)
+		return l.writeIndex(index)
+	})
+	if err != nil {
+		return fmt.Errorf("tagging %s in %s: %w", tag, l, err)
+	}
+	return nil
+}
+
+// locked runs do while no other process writes the index.
+func (l *Layout) locked(ctx context.Context, do func() error) error {
+	if err := os.MkdirAll(l.dir, 0o755); err != nil {
+		return err
+	}
+	lock := flock.New(filepath.Join(l.dir, lockName), flock.SetPermissions(0o644))
+	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
+		return fmt.Errorf("locking the layout: %w", err)
+	}
+	return errors.Join(do(), lock.Close())
+}
+
+// create writes the file that makes a directory a layout.
+func (l *Layout) create() error {
+	marker, err := json.Marshal(ocispec.ImageLayout{Version: ocispec.ImageLayoutVersion})
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(l.dir, ocispec.ImageLayoutFile), marker)
+}
+
+// readIndex reads index.json, after a look whether the directory is a layout.
+func (l *Layout) readIndex(ctx context.Context) (ocispec.Index, error) {
+	if err := ctx.Err(); err != nil {
+		return ocispec.Index{}, err
+	}
+	// Looked for before the marker is read, which is written first.
+	_, noIndex := os.Lstat(filepath.Join(l.dir, ocispec.ImageIndexFile))
+	var marker ocispec.ImageLayout
+	if err := l.readJSON(ocispec.ImageLayoutFile, &marker); err != nil {
+		if noIndex == nil && errors.Is(err, ErrNoRepository) {
+			err = fmt.Errorf("%s has an %s and no %s", l.dir, ocispec.ImageIndexFile, ocispec.ImageLayoutFile)
+		}
+		return ocispec.Index{}, err
+	}
+	if marker.Version != ocispec.ImageLayoutVersion {
+		return ocispec.Index{}, fmt.Errorf("%s is a layout of version %q, not %q", l.dir, marker.Version, ocispec.ImageLayoutVersion)
+	}
+	var index ocispec.Index
+	err := l.readJSON(ocispec.ImageIndexFile, &index)
+	if errors.Is(err, ErrNoRepository) {
+		// A layout that was begun: the marker is written first.
+		return ocispec.Index{}, nil
+	}
+	return index, err
+}
+
+func (l *Layout) readJSON(name string, into any) error {
+	path := filepath.Join(l.dir, name)
+	data, err := boundedfile.Read(path, maxLayoutIndex)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrNoRepository
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s is damaged: %w", path, err)
+	}
+	return nil
+}
+
+// writeIndex replaces index.json, sorted, so that equal content is equal bytes.
+func (l *Layout) writeIndex(index ocispec.Index) error {
+	index.Versioned = specs.Versioned{SchemaVersion: 2}
+	index.MediaType = ocispec.MediaTypeImageIndex
+	slices.SortStableFunc(index.Manifests, func(a, b ocispec.Descriptor) int {
+		return cmp.Or(
+			cmp.Compare(a.Annotations[ocispec.AnnotationRefName], b.Annotations[ocispec.AnnotationRefName]),
+			cmp.Compare(a.Digest, b.Digest),
+		)
+	})
+	data, err := json.Marshal(index)
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(l.dir, ocispec.ImageIndexFile), data)
+}
+
+func writeFile(path string, data []byte) error {
+	return atomicfile.Write(path, 0o644, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// find gives the position of a tag in an index, -1 when it is not there.
+func find(index ocispec.Index, tag string) int {
+	return slices.IndexFunc(index.Manifests, isTag(tag))
+}
+
+func isTag(tag string) func(ocispec.Descriptor) bool {
+	return func(d ocispec.Descriptor) bool { return d.Annotations[ocispec.AnnotationRefName] == tag }
+}

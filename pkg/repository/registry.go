@@ -1,0 +1,280 @@
+package repository
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/registry"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// maxTagPages bounds a tag list; with the 100 tags or more that registries put
+// on a page it is far above any provider's number of versions.
+const maxTagPages = 1000
+
+// Options say how registries are reached. The zero value reaches them
+// anonymously over https.
+type Options struct {
+	// HTTP sends the requests; it brings TLS, timeouts and retries. Nil is one
+	// with all of them.
+	HTTP *http.Client
+	// PlainHTTP lists the registries, host or host:port, that are spoken to
+	// without TLS.
+	PlainHTTP []string
+	// Credential gives the login for a repository, "host/name". Nil is
+	// anonymous.
+	Credential func(ctx context.Context, repository string) (Credential, error)
+	// Backoff is the pause after the given number of failures; nil doubles from
+	// half a second. It counts where a manifest's answer breaks off in the
+	// middle, which HTTP clients do not repeat.
+	Backoff func(failed int) time.Duration
+	// Progress is told of what is tried again.
+	Progress provider.Progress
+}
+
+// Credential is a login to a registry. The zero value is anonymous.
+type Credential struct {
+	Username, Password string
+	// RefreshToken is an OAuth2 identity token, AccessToken a bearer token.
+	RefreshToken, AccessToken string
+}
+
+// Registry is a repository of an OCI registry. It has an auth client of its
+// own, so that tokens are never shared between repositories.
+type Registry struct {
+	remote  *remote.Repository
+	retrier transfer.Retrier
+}
+
+// NewRegistry prepares access to a registry's repository; nothing is sent yet.
+func NewRegistry(ref template.Reference, o Options) (*Registry, error) {
+	repo := &remote.Repository{
+		Reference:        registry.Reference{Registry: ref.Registry, Repository: ref.Name},
+		PlainHTTP:        slices.Contains(o.PlainHTTP, ref.Registry),
+		MaxMetadataBytes: artifact.MaxManifestSize,
+		TagListMaxPages:  maxTagPages,
+
+		ReferrerListMaxPages: maxReferrerPages,
+	}
+	// Else oras keeps a list of referrers by itself, where the registry does
+	// not, and deletes what it takes for older lists. [Attach] does
+	// that with more care.
+	if err := repo.SetReferrersCapability(true); err != nil {
+		return nil, err
+	}
+	if err := repo.Reference.Validate(); err != nil {
+		return nil, fmt.Errorf("repository %s: %w", ref, err)
+	}
+	if o.HTTP == nil {
+		var err error
+		if o.HTTP, err = httpclient.New(httpclient.Options{}); err != nil {
+			return nil, err
+		}
+	}
+	client := &auth.Client{Client: wireClient(o.HTTP), Cache: auth.NewCache(), ClientID: "tofu-oci"}
+	if o.Credential != nil {
+		client.Credential = credentialFor(repo.Reference, o.Credential)
+	}
+	repo.Client = client
+	return &Registry{remote: repo, retrier: transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress}}, nil
+}
+
+// credentialFor answers for the repository's own registry only, whatever other
+// host a request is redirected to.
+func credentialFor(ref registry.Reference, find func(context.Context, string) (Credential, error)) auth.CredentialFunc {
+	return func(ctx context.Context, hostport string) (auth.Credential, error) {
+		if hostport != ref.Host() {
+			return auth.EmptyCredential, nil
+		}
+		c, err := find(ctx, ref.Registry+"/"+ref.Repository)
+		if err != nil {
+			return auth.EmptyCredential, fmt.Errorf("looking up the login for %s: %w", ref.Registry, err)
+		}
+		return auth.Credential{Username: c.Username, Password: c.Password, RefreshToken: c.RefreshToken, AccessToken: c.AccessToken}, nil
+	}
+}
+
+// String gives "host/name".
+func (r *Registry) String() string {
+	return r.remote.Reference.Registry + "/" + r.remote.Reference.Repository
+}
+
+// Traits tell where the repository is, and what registries can do.
+func (r *Registry) Traits() Traits {
+	return Traits{Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository, Referrers: r.referrers, Mount: r.mount}
+}
+
+// Tags lists all tags.
+func (r *Registry) Tags(ctx context.Context) ([]string, error) {
+	var all []string
+	err := r.remote.Tags(ctx, "", func(page []string) error {
+		all = append(all, page...)
+		return nil
+	})
+	if err != nil {
+		return nil, r.fail("listing the tags of", "", err)
+	}
+	return all, nil
+}
+
+// Manifest reads a manifest or index by tag or digest.
+func (r *Registry) Manifest(ctx context.Context, reference string) (d ocispec.Descriptor, data []byte, err error) {
+	err = r.retrier.Do(ctx, "fetching manifest "+reference, func() error {
+		d, data, err = r.manifest(ctx, reference)
+		return err
+	})
+	return d, data, err
+}
+
+func (r *Registry) manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+	d, body, err := r.remote.Manifests().FetchReference(ctx, reference)
+	if err != nil {
+		return ocispec.Descriptor{}, nil, r.fail("fetching manifest", reference, err)
+	}
+	defer func() { _ = body.Close() }()
+	if want, isDigest := digest.Parse(reference); isDigest == nil {
+		d.Digest = want
+	}
+	data, err := readManifest(body, d.Digest)
+	if err != nil {
+		return ocispec.Descriptor{}, nil, r.fail("fetching manifest", reference, err)
+	}
+	d.Size = int64(len(data))
+	return d, data, nil
+}
+
+// Blob opens a blob; its bytes are not verified yet.
+func (r *Registry) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+	body, err := r.remote.Blobs().Fetch(ctx, d)
+	if err != nil {
+		return nil, r.fail("fetching blob", d.Digest.String(), err)
+	}
+	return body, nil
+}
+
+// Stat asks for a blob's size by HEAD.
+func (r *Registry) Stat(ctx context.Context, d digest.Digest) (int64, error) {
+	found, err := r.remote.Blobs().Resolve(ctx, d.String())
+	if err != nil {
+		return 0, r.fail("looking for blob", d.String(), err)
+	}
+	return found.Size, nil
+}
+
+// PushBlob uploads a blob in one request. It cannot be sent again from here, as
+// content is read once: the caller retries by opening the content again.
+func (r *Registry) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+	if err := r.remote.Blobs().Push(ctx, d, content); err != nil {
+		return r.fail("pushing blob", d.Digest.String(), err)
+	}
+	return nil
+}
+
+// mount is the trait of that name.
+func (r *Registry) mount(ctx context.Context, d ocispec.Descriptor, from string, content func() (io.ReadCloser, error)) error {
+	if err := r.remote.Mount(ctx, d, from, content); err != nil {
+		return r.fail("mounting blob", d.Digest.String(), err)
+	}
+	return nil
+}
+
+// PushManifest uploads a manifest under its digest.
+func (r *Registry) PushManifest(ctx context.Context, m artifact.Blob) error {
+	if err := r.remote.Manifests().Push(ctx, m.Descriptor, bytes.NewReader(m.Bytes)); err != nil {
+		return r.fail("pushing manifest", m.Descriptor.Digest.String(), err)
+	}
+	return nil
+}
+
+// PushTag uploads a manifest under a tag, after a look whether another run
+// moved the tag since it was read. A registry cannot do both in one, so every
+// try looks again: between two of them another run has time for all of its own.
+func (r *Registry) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
+	return r.retrier.Do(ctx, "tagging "+r.String()+":"+tag, func() error {
+		return r.lookAndTag(ctx, m, tag, was)
+	})
+}
+
+func (r *Registry) lookAndTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
+	d, err := r.remote.Manifests().Resolve(ctx, tag)
+	if err != nil {
+		if _, err := isThere(r.fail("looking for tag", tag, err)); err != nil {
+			return err
+		}
+	}
+	switch d.Digest {
+	case was:
+	case m.Descriptor.Digest:
+		return nil // an earlier try arrived, though its answer did not
+	default:
+		return fmt.Errorf("tagging %s:%s: %w", r, tag, ErrTagMoved)
+	}
+	if err := r.remote.Manifests().PushReference(httpclient.Once(ctx), m.Descriptor, bytes.NewReader(m.Bytes), tag); err != nil {
+		return r.fail("tagging", tag, err)
+	}
+	return nil
+}
+
+// fail says what was done and puts the error into our words.
+func (r *Registry) fail(doing, what string, err error) error {
+	return &RepositoryError{
+		Doing: doing, Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
+		Reference: what, Err: translate(err),
+	}
+}
+
+// wireClient keeps transfers as they are, as Go would ask for gzip by itself and
+// then know no length; and it sees to it that uploads stay with TLS.
+func wireClient(client *http.Client) *http.Client {
+	c := *client
+	next := c.Transport
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	c.Transport = roundTripper(func(req *http.Request) (*http.Response, error) {
+		req = req.Clone(req.Context())
+		req.Header.Set("Accept-Encoding", "identity")
+		resp, err := next.RoundTrip(req)
+		if err != nil {
+			return nil, err
+		}
+		if err := staysSecure(resp, req.URL); err != nil {
+			_ = resp.Body.Close()
+			return nil, err
+		}
+		return resp, nil
+	})
+	return &c
+}
+
+// staysSecure looks at where a registry that was asked by https wants an upload
+// to go. The library refuses http too, but with no type of error.
+func staysSecure(resp *http.Response, asked *url.URL) error {
+	if resp.StatusCode != http.StatusAccepted || asked.Scheme != "https" {
+		return nil
+	}
+	// What is no URL at all is the library's to refuse.
+	if to, err := asked.Parse(resp.Header.Get("Location")); err == nil && to.Scheme != "https" {
+		return &httpclient.DowngradeError{To: httpclient.RedactURL(to)}
+	}
+	return nil
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

@@ -1,0 +1,104 @@
+// Package repository gives access to OCI repositories: those of registries and
+// those that are image layout directories. [Registry] and [Layout] keep the same
+// contract, [Repository], and what they can do beyond it they declare in their
+// [Traits]. Use it to look at what a tag holds ([Inspect]), to push a packed
+// release ([Push]), to attach documents ([Attach]), or to copy a release with all
+// that belongs to it ([Copy]). Releases are read by package source and written by
+// package publish.
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// Reader is the reading half of a [Repository]. Content that is missing is
+// [ErrNotFound], a repository that is missing [ErrNoRepository], a refusal
+// [provider.ErrDenied]; a tag that leads to nothing is a *[LostError].
+type Reader interface {
+	// String names the repository as people write it.
+	String() string
+	// Traits are the same during the value's whole life.
+	Traits() Traits
+	// Tags lists all tags, in no particular order.
+	Tags(ctx context.Context) ([]string, error)
+	// Manifest reads a manifest or index by tag or digest, up to
+	// [artifact.MaxManifestSize] bytes. The bytes have the descriptor's digest.
+	Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error)
+	// Blob opens a blob. The bytes are not verified yet: see [Verified].
+	Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error)
+	// Stat gives a blob's size in bytes without reading it.
+	Stat(ctx context.Context, d digest.Digest) (int64, error)
+}
+
+// Repository is where releases lie and go.
+type Repository interface {
+	Reader
+	// PushBlob stores a blob; content has to be what d says. It is read once, so
+	// whoever repeats a push opens it again.
+	PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error
+	// PushManifest stores a manifest under its digest.
+	PushManifest(ctx context.Context, m artifact.Blob) error
+	// PushTag stores a manifest under a tag that still is at was (empty: is not
+	// there), else the error is [ErrTagMoved]. Whether the look and the write are
+	// one step is a trait.
+	PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error
+}
+
+// Open gives the repository that a reference names. Nothing is contacted or
+// created yet.
+func Open(ref template.Reference, o Options) (Repository, error) {
+	if ref.IsLayout() {
+		return NewLayout(ref.Layout), nil
+	}
+	return NewRegistry(ref, o)
+}
+
+// Verified opens a blob through the verifying reader of package sums; name is for
+// its errors.
+func Verified(ctx context.Context, repo Reader, d ocispec.Descriptor, name string) (io.ReadCloser, error) {
+	body, err := repo.Blob(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return sums.NewReadCloser(body, name, d.Size, d.Digest), nil
+}
+
+// readManifest reads a whole manifest and checks its digest.
+func readManifest(r io.Reader, want digest.Digest) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, artifact.MaxManifestSize+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > artifact.MaxManifestSize {
+		return nil, &artifact.FormatError{Problem: fmt.Sprintf("is larger than the %d bytes that OpenTofu reads", artifact.MaxManifestSize)}
+	}
+	if got := digest.FromBytes(data); got != want {
+		return nil, &sums.MismatchError{Name: "manifest", Got: got.String(), Want: want.String()}
+	}
+	return data, nil
+}
+
+// isThere turns "not found" into false.
+func isThere(err error) (bool, error) {
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrNoRepository) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// has tells whether a blob is there in its full size.
+func has(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
+	size, err := repo.Stat(ctx, d.Digest)
+	there, err := isThere(err)
+	return there && size == d.Size, err
+}

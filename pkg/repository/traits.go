@@ -1,0 +1,62 @@
+package repository
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// Traits say in what a repository differs from others. A function that is nil is
+// something that it cannot do.
+type Traits struct {
+	// Registry is the registry's host or host:port, and Name the repository's
+	// name there; both are empty where there is no registry.
+	Registry, Name string
+	// AtomicTags tells that PushTag looks and writes in one step. Registries have
+	// no such operation: two runs at once may overwrite each other's tag.
+	AtomicTags bool
+	// BlobPath gives the file of a blob, whether it is there or not, where blobs
+	// are local files.
+	BlobPath func(d digest.Digest) (string, error)
+	// Referrers asks the referrers API what refers to a manifest; supported is
+	// false where the registry turns out to have none.
+	Referrers func(ctx context.Context, subject digest.Digest) (list []ocispec.Descriptor, supported bool, err error)
+	// Mount makes a blob of another repository of the same registry appear in
+	// this one. Where the registry does not do that, content is uploaded.
+	Mount func(ctx context.Context, d ocispec.Descriptor, from string, content func() (io.ReadCloser, error)) error
+}
+
+// TraitsError says that a repository's traits contradict each other.
+type TraitsError struct {
+	// Repository is how it names itself.
+	Repository string
+	// Problem is a sentence without its full stop.
+	Problem string
+}
+
+func (e *TraitsError) Error() string {
+	return fmt.Sprintf("the repository %s contradicts itself: %s", e.Repository, e.Problem)
+}
+
+// checkTraits refuses a repository of which nobody can say what it is.
+func checkTraits(repo Reader) error {
+	t := repo.Traits()
+	problem := ""
+	switch {
+	case (t.Registry == "") != (t.Name == ""):
+		problem = "it names a registry without a repository there, or the other way round"
+	case t.BlobPath != nil && t.Registry != "":
+		problem = "its blobs are local files, and are at the registry " + t.Registry
+	case t.Mount != nil && t.Registry == "":
+		problem = "it mounts blobs from repositories of its registry, and names none"
+	case t.Referrers != nil && t.Registry == "":
+		problem = "it asks the referrers API of a registry, and names none"
+	}
+	if problem == "" {
+		return nil
+	}
+	return &TraitsError{Repository: repo.String(), Problem: problem}
+}

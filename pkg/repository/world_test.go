@@ -1,0 +1,107 @@
+package repository_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// server is a registry on loopback and what a user has to reach it.
+type server struct {
+	*registrytest.Registry
+	ca      *testca.CA
+	host    string
+	options repository.Options
+}
+
+func newServer(t *testing.T, o registrytest.Options) *server {
+	t.Helper()
+	ca, err := testca.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{Registry: registrytest.New(o), ca: ca}
+	s.host = registrytest.Serve(t, ca, s.Registry)
+	s.options.HTTP = registrytest.Client(t, ca)
+	s.options.Backoff = func(int) time.Duration { return 0 }
+	return s
+}
+
+func (s *server) open(t *testing.T) *repository.Registry {
+	t.Helper()
+	r, err := repository.NewRegistry(template.Reference{Registry: s.host, Name: repositoryName}, s.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// eachRepository runs a test over both kinds, empty. Each call of open gives
+// another value for the same repository.
+func eachRepository(t *testing.T, test func(t *testing.T, open func() repository.Repository)) {
+	t.Helper()
+	t.Run("layout", func(t *testing.T) {
+		t.Parallel()
+		dir := filepath.Join(t.TempDir(), "not", "there", "yet")
+		test(t, func() repository.Repository { return repository.NewLayout(dir) })
+	})
+	t.Run("registry", func(t *testing.T) {
+		t.Parallel()
+		s := newServer(t, registrytest.Options{})
+		test(t, func() repository.Repository { return s.open(t) })
+	})
+}
+
+func blob(text string) artifact.Blob {
+	return artifact.Blob{
+		Descriptor: ocispec.Descriptor{MediaType: "text/plain", Digest: digest.FromString(text), Size: int64(len(text))},
+		Bytes:      []byte(text),
+	}
+}
+
+// index makes an index without manifests, each name another one.
+func index(t *testing.T, name string) artifact.Blob {
+	t.Helper()
+	data, err := json.Marshal(ocispec.Index{
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex,
+		ArtifactType: artifact.TypeProvider, Manifests: []ocispec.Descriptor{}, Annotations: map[string]string{"name": name},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return artifact.Blob{Descriptor: ocispec.Descriptor{
+		MediaType: ocispec.MediaTypeImageIndex, ArtifactType: artifact.TypeProvider,
+		Digest: digest.FromBytes(data), Size: int64(len(data)),
+	}, Bytes: data}
+}
+
+func pushBlob(t *testing.T, r repository.Repository, b artifact.Blob) {
+	t.Helper()
+	if err := r.PushBlob(t.Context(), b.Descriptor, bytes.NewReader(b.Bytes)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func pushTag(t *testing.T, r repository.Repository, b artifact.Blob, tag string, was digest.Digest) {
+	t.Helper()
+	if err := r.PushTag(t.Context(), b, tag, was); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// streamed hides what a reader can do beside reading, as content is that comes
+// from another server.
+func streamed(data []byte) io.Reader { return struct{ io.Reader }{bytes.NewReader(data)} }

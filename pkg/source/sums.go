@@ -1,0 +1,53 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// CheckSums holds packages against a SHA256SUMS document that is in memory. It
+// gives what is wrong with each package, in their order: nil, a
+// *[sums.MissingError] or a *[sums.MismatchError]. The error is that of a
+// document that cannot be read, a *[sums.SyntaxError].
+func CheckSums(listed provider.Document, packages ...provider.Package) (wrong []error, err error) {
+	file, err := sums.Parse(listed.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", listed.Name, err)
+	}
+	wrong = make([]error, len(packages))
+	for i, p := range packages {
+		wrong[i] = file.Check(p.Filename, p.Digest)
+	}
+	return wrong, nil
+}
+
+// checkAgainst is [CheckSums] with all that is wrong in one error.
+func checkAgainst(listed provider.Document, packages ...provider.Package) error {
+	wrong, err := CheckSums(listed, packages...)
+	if err != nil {
+		return err
+	}
+	for i, problem := range wrong {
+		if problem != nil {
+			wrong[i] = fmt.Errorf("%s: %w", listed.Name, problem)
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// GeneratedSums makes the SHA256SUMS of a release whose publisher made none.
+func GeneratedSums(r provider.Release) provider.Document {
+	listed := map[string]digest.Digest{}
+	for _, p := range r.Packages {
+		listed[p.Filename] = p.Digest
+	}
+	d := artifact.NewDocument(provider.SumsName(r.Address, r.Version), artifact.MediaTypeSums, sums.New(listed).Bytes())
+	d.Generated = true
+	return d
+}
