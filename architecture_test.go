@@ -29,7 +29,7 @@ type listed struct {
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/artifact", "pkg/cliconfig", "pkg/doctor", "pkg/installation", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
-		"pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
+		"pkg/repository", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/httpclient", "internal/logins",
 	},
 	"pkg/doctor": {
@@ -38,15 +38,17 @@ var rows = map[string][]string{
 	},
 	"pkg/mirror": {"pkg/provider", "pkg/publish", "pkg/repository", "pkg/source"},
 	"pkg/publish": {
-		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
+		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/ctxio", "internal/extprog", "internal/packagezip", "internal/transfer",
 	},
 	"pkg/pull":         {"pkg/provider", "pkg/sums", "internal/atomicfile", "internal/ctxio", "internal/packagezip", "internal/transfer"},
-	"pkg/installation": {"pkg/cliconfig", "pkg/provider", "pkg/source", "pkg/template"},
-	"pkg/source": {
-		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/sums",
-		"internal/boundedfile", "internal/ctxio", "internal/httpclient", "internal/packagecheck",
-	},
+	"pkg/installation": {"pkg/cliconfig", "pkg/provider", "pkg/source/filesystem", "pkg/template"},
+
+	"pkg/source/origin":     {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/httpclient", "internal/memo"},
+	"pkg/source/oci":        {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums"},
+	"pkg/source/builddir":   {"pkg/artifact", "pkg/provider", "pkg/source", "pkg/sums", "internal/boundedfile", "internal/memo", "internal/packagecheck", "internal/zipfile"},
+	"pkg/source/filesystem": {"pkg/provider", "pkg/sums", "internal/ctxio", "internal/memo", "internal/zipfile"},
+	"pkg/source":            {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/memo"},
 	"pkg/repository": {
 		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/boundedfile", "internal/ctxio", "internal/httpclient", "internal/transfer",
@@ -60,13 +62,16 @@ var rows = map[string][]string{
 	"internal/packagecheck": {"pkg/provider", "internal/packagezip"},
 	"internal/packagezip":   {"pkg/provider", "pkg/sums"},
 	"internal/transfer":     {"pkg/provider", "internal/httpclient"},
+	"internal/zipfile":      {"pkg/artifact", "internal/ctxio"},
 	"internal/httpclient":   {"pkg/provider"},
 	"internal/logins":       {"internal/boundedfile", "internal/extprog"},
 	"internal/extprog":      {"pkg/provider"},
+	"internal/memo":         {},
 	"internal/boundedfile":  {},
 	"internal/atomicfile":   {},
 	"internal/ctxio":        {},
 
+	"internal/testing/nouns":        {"pkg/provider"},
 	"internal/testing/sourcetest":   {"pkg/provider"},
 	"internal/testing/registrytest": {"internal/httpclient", "internal/testing/origintest", "internal/testing/testca"},
 	"internal/testing/origintest":   {"pkg/provider", "pkg/sums"},

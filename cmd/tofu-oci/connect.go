@@ -15,6 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -74,14 +76,14 @@ func connectAs(c *cli.Context, out *output, config cliconfig.Config) (*connectio
 }
 
 // origin is the source of releases at their origin registries.
-func (conn *connection) origin() *source.Registry {
+func (conn *connection) origin() *origin.Source {
 	services := map[svchost.Hostname]string{}
 	for host, offered := range conn.config.Services {
 		if url := offered["providers.v1"]; url != "" {
 			services[host] = url
 		}
 	}
-	return source.NewRegistry(source.RegistryOptions{HTTP: conn.http, Services: services, Token: conn.config.Token(source.TokenFromEnv(os.Environ()))})
+	return origin.New(origin.Options{HTTP: conn.http, Services: services, Token: conn.config.Token(origin.TokenFromEnv(os.Environ()))})
 }
 
 // installed is the source of releases as the CLI configuration says.
@@ -97,8 +99,8 @@ func (conn *connection) installed() (*installation.Installation, error) {
 }
 
 // mirrored is the source of releases in the repositories of a template.
-func (conn *connection) mirrored(t template.Template) *source.OCI {
-	return source.NewOCI(func(a provider.Address) (repository.Reader, error) {
+func (conn *connection) mirrored(t template.Template) *oci.Source {
+	return oci.New(func(a provider.Address) (repository.Reader, error) {
 		return conn.repository(t, a)
 	})
 }
@@ -111,16 +113,21 @@ func (conn *connection) repository(t template.Template, a provider.Address) (rep
 	return repository.Open(ref, conn.repos)
 }
 
-// from is the source that --from names, or without it the CLI configuration.
+// from is the source that --from names, or without it the CLI configuration. In a
+// run nothing is asked twice.
 func (conn *connection) from(c *cli.Context) (provider.Source, error) {
 	if !c.IsSet("from") {
-		return conn.installed()
+		i, err := conn.installed()
+		if err != nil {
+			return nil, err
+		}
+		return source.NewMemo(i, 0), nil
 	}
 	t, err := repositoryTemplate(c, "from")
 	if err != nil {
 		return nil, err
 	}
-	return conn.mirrored(t), nil
+	return source.NewMemo(conn.mirrored(t), 0), nil
 }
 
 // targets finds the repository of each provider: by --to, or without it by the

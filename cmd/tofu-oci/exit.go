@@ -9,7 +9,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
+	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -43,14 +45,14 @@ func exitCode(err error) int {
 	case err == nil:
 		return exitDone
 	case isA[*sums.MismatchError](err), isA[*sums.MissingError](err), isA[*sums.SyntaxError](err), isA[*sums.SizeError](err),
-		isA[*provider.IdentityError](err), isA[*repository.ConflictError](err), isA[*pull.ExistsError](err), isA[*source.PackageError](err):
+		isA[*provider.IdentityError](err), isA[*repository.ConflictError](err), isA[*pull.ExistsError](err), isA[*builddir.PackageError](err):
 		return exitUnverified
-	case isA[*usage](err), isA[*template.ReferenceError](err), isA[*installation.NotSupportedError](err), isA[*source.UnpackedError](err):
+	case isA[*usage](err), isA[*template.ReferenceError](err), isA[*installation.NotSupportedError](err), isA[*filesystem.UnpackedError](err):
 		return exitUsage
 	case errors.Is(err, provider.ErrDenied):
 		return exitDenied
 	case errors.Is(err, provider.ErrProviderNotFound), errors.Is(err, provider.ErrVersionNotFound),
-		errors.Is(err, repository.ErrNoRepository), errors.Is(err, source.ErrNoRegistry), isA[*provider.PlatformError](err):
+		errors.Is(err, repository.ErrNoRepository), errors.Is(err, origin.ErrNoRegistry), isA[*provider.PlatformError](err):
 		return exitNotFound
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted

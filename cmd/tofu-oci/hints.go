@@ -18,7 +18,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
+	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -68,8 +70,8 @@ var hints = []struct {
 	text string
 }{
 	{is[*repository.ConflictError], "a published version should never change; compare both sides with tofu-oci list, and use --force only if the repository's content is the wrong one"},
-	{is[*source.PackageError], "build the packages so that OpenTofu can install and start them; --skip-checks publishes them as they are"},
-	{is[*source.UnpackedError], "pull it with --layout unpacked"},
+	{is[*builddir.PackageError], "build the packages so that OpenTofu can install and start them; --skip-checks publishes them as they are"},
+	{is[*filesystem.UnpackedError], "pull it with --layout unpacked"},
 	{is[*installation.NotSupportedError], "name another place with --from"},
 	{is[*pull.ExistsError], "move it away, or choose another --dir"},
 	{mismatch, "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
@@ -83,7 +85,7 @@ var hints = []struct {
 	{errorIs(fs.ErrPermission), "check the permissions of the directory"},
 	{is[*artifact.FormatError], "the tag was not written by a provider publisher; docs/format.md describes what is expected"},
 	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},
-	{errorIs(source.ErrNoRegistry), "check the host in the address, or say in a host block of --config where its registry is"},
+	{errorIs(origin.ErrNoRegistry), "check the host in the address, or say in a host block of --config where its registry is"},
 	{errorIs(repository.ErrSubject), "the release itself is published; give documents about one package each (…_OS_ARCH.spdx.json), which become its layers"},
 	{isCutOff, "the server ended the connection; ECR does so when the repository has to be created first, see --on-missing-repository"},
 	{isBusy, "the server is overloaded, throttles, or is out of order; try again later"},

@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 )
 
 func publishCommand() *cli.Command {
@@ -78,7 +78,7 @@ func publishAction(c *cli.Context, out *output) error {
 	if options.Concurrency, err = concurrency(c); err != nil {
 		return err
 	}
-	src, err := source.NewDir(a, c.Args().Slice()...)
+	src, err := builddir.New(a, c.Args().Slice()...)
 	if err != nil {
 		return &usage{err}
 	}
@@ -114,7 +114,7 @@ func providerAddress(c *cli.Context) (provider.Address, error) {
 }
 
 type publishing struct {
-	src     *source.Dir
+	src     *builddir.Source
 	address provider.Address
 	repo    repository.Repository
 	options publish.Options

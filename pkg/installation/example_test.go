@@ -6,7 +6,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -24,7 +24,7 @@ provider_installation {
 		return
 	}
 	i, err := installation.New(installation.Options{Config: config, OCI: func(template.Template) provider.Source {
-		return source.NewOCI(nil) // nothing is asked here
+		return oci.New(nil) // nothing is asked here
 	}})
 	if err != nil {
 		fmt.Println(err)

@@ -23,7 +23,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -107,7 +107,7 @@ func (o Options) source(m cliconfig.Method) (provider.Source, error) {
 		}
 		return o.Direct, nil
 	case cliconfig.FilesystemMirror:
-		return source.NewFilesystem(m.Path), nil
+		return filesystem.New(m.Path), nil
 	case cliconfig.OCIMirror:
 		if o.OCI == nil {
 			return nil, errors.New("the installation method oci_mirror needs a source of repositories, and none was given")

@@ -17,7 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 )
 
 // Platforms that no test machine has.
@@ -392,7 +392,7 @@ func TestUnpackedPackagesHaveNoZip(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = i.Open(t.Context(), r.Packages[0])
-	var unpacked *source.UnpackedError
+	var unpacked *filesystem.UnpackedError
 	if !errors.As(err, &unpacked) || !strings.Contains(err.Error(), "for haiku_riscv64 is unpacked in "+unpacked.Path) {
 		t.Errorf("got %v", err)
 	}

@@ -21,7 +21,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -38,7 +40,7 @@ type has []string
 // refer to.
 type world struct {
 	origin *origintest.Origin
-	direct *source.Registry
+	direct *origin.Source
 	client *http.Client
 	ca     *testca.CA
 	root   string
@@ -52,7 +54,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w := &world{origin: origintest.New(origintest.Options{}), ca: ca, client: registrytest.Client(t, ca), root: t.TempDir()}
 	url := "https://" + registrytest.Serve(t, ca, w.origin) + "/v1/providers/"
-	w.direct = source.NewRegistry(source.RegistryOptions{HTTP: w.client, Services: map[svchost.Hostname]string{originHost: url}})
+	w.direct = origin.New(origin.Options{HTTP: w.client, Services: map[svchost.Hostname]string{originHost: url}})
 	return w
 }
 
@@ -62,7 +64,7 @@ func (w *world) options(block *cliconfig.Installation, dirs ...string) installat
 	return installation.Options{
 		Config: cliconfig.Config{Installation: block}, PluginDirs: dirs, Direct: w.direct,
 		OCI: func(t template.Template) provider.Source {
-			return source.NewOCI(func(a provider.Address) (repository.Reader, error) { return w.repository(t, a) })
+			return oci.New(func(a provider.Address) (repository.Reader, error) { return w.repository(t, a) })
 		},
 	}
 }
@@ -114,7 +116,7 @@ func (w *world) push(t *testing.T, name string, content has) cliconfig.Method {
 			write(t, file, zipOf(t, name))
 			write(t, file+".gpg", []byte("a signature"))
 		}
-		built, err := source.NewDir(a, dir)
+		built, err := builddir.New(a, dir)
 		if err != nil {
 			t.Fatal(err)
 		}

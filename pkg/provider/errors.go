@@ -13,6 +13,8 @@ var (
 	ErrProviderNotFound = errors.New("provider not found")
 	// ErrVersionNotFound: the provider is known, this version of it is not.
 	ErrVersionNotFound = errors.New("version not found")
+	// ErrWrongSource: a package was given to a source that did not make it.
+	ErrWrongSource = errors.New("the package is not of this source")
 	// ErrDenied: the other side refused the credentials, or wanted some.
 	ErrDenied = errors.New("access denied")
 )

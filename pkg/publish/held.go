@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
 // readHeld looks at all that the tag holds, and asks the source for what of it
@@ -36,7 +36,7 @@ func (p publisher) readHeld(ctx context.Context, old repository.Inspection, r pr
 	if h.restored, h.lost, err = p.restore(ctx, damaged); err != nil || len(whole) == 0 {
 		return h, err
 	}
-	h.kept, err = source.FromInspection(ctx, p.repo, h.Inspection, p.address, p.version, whole)
+	h.kept, err = oci.FromInspection(ctx, p.repo, h.Inspection, p.address, p.version, whole)
 	if err != nil {
 		err = fmt.Errorf("reading %s %s: %w", p.address, p.version, err)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -377,7 +377,7 @@ func TestLocalZipChanges(t *testing.T) {
 			t.Parallel()
 			eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 				dir := w.dist(t, nil, haiku)
-				src, err := source.NewDir(w.address, dir)
+				src, err := builddir.New(w.address, dir)
 				if err != nil {
 					t.Fatal(err)
 				}

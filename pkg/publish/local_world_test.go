@@ -20,7 +20,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -60,7 +61,7 @@ func (w *world) runLocal(t *testing.T, to *target, dir string, o publish.Options
 
 func (w *world) runLocalOver(t *testing.T, repo repository.Repository, dir string, o publish.Options) (publish.Result, error) {
 	t.Helper()
-	src, err := source.NewDir(w.address, dir)
+	src, err := builddir.New(w.address, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func evidence(t *testing.T, r provider.Release, p provider.Platform) []string {
 // referring gives the names of what refers to the index under the tag.
 func (w *world) referring(t *testing.T, to *target) []string {
 	t.Helper()
-	s := source.NewOCI(func(provider.Address) (repository.Reader, error) { return to.open(t), nil })
+	s := oci.New(func(provider.Address) (repository.Reader, error) { return to.open(t), nil })
 	r, err := s.Release(t.Context(), w.address, w.version)
 	if err != nil {
 		t.Fatal(err)

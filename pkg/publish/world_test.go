@@ -26,7 +26,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -100,8 +101,8 @@ func (w *world) offer(t *testing.T, r origintest.Release) {
 }
 
 // source makes a source as each run has its own.
-func (w *world) source() *source.Registry {
-	return source.NewRegistry(source.RegistryOptions{
+func (w *world) source() *origin.Source {
+	return origin.New(origin.Options{
 		HTTP: w.client, Services: map[svchost.Hostname]string{originHost: w.url + "/v1/providers/"},
 	})
 }
@@ -280,7 +281,7 @@ func platformsOf(r publish.Result) []provider.Platform {
 // stored reads the release as OpenTofu's mirror would be read.
 func (w *world) stored(t *testing.T, to *target) provider.Release {
 	t.Helper()
-	s := source.NewOCI(func(provider.Address) (repository.Reader, error) { return to.open(t), nil })
+	s := oci.New(func(provider.Address) (repository.Reader, error) { return to.open(t), nil })
 	r, err := s.Release(t.Context(), w.address, w.version)
 	if err != nil {
 		t.Fatal(err)

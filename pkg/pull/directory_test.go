@@ -10,7 +10,8 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -18,7 +19,7 @@ import (
 // of it.
 type unpackedMirror struct {
 	dir     string // the package's
-	source  *source.Filesystem
+	source  *filesystem.Source
 	pkg     provider.Package
 	address provider.Address
 }
@@ -37,7 +38,7 @@ func newUnpackedMirror(t *testing.T) *unpackedMirror {
 	m := &unpackedMirror{dir: filepath.Join(root, "registry.example.org", "acme", "thing", "1.2.3", "haiku_riscv64"), address: a}
 	m.write(t, "terraform-provider-thing", "program", 0o755)
 	m.write(t, filepath.Join("doc", "README"), "text", 0o644)
-	m.source = source.NewFilesystem(root)
+	m.source = filesystem.New(root)
 	r, err := m.source.Release(t.Context(), a, v)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +115,7 @@ func TestFetchDirectoryIntoASinkOfZips(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, done, err := pull.FetchDirectory(t.Context(), m.source, sink, m.pkg)
-		var unpacked *source.UnpackedError
+		var unpacked *filesystem.UnpackedError
 		if !done || !errors.As(err, &unpacked) {
 			t.Errorf("%s: done %v, %v", layout, done, err)
 		}
@@ -133,7 +134,7 @@ func TestFetchDirectoryLeavesZipsToOthers(t *testing.T) {
 	}
 	foreign := m.pkg
 	foreign.Locator = nil
-	for name, src := range map[string]provider.Source{"a package of another source": m.source, "a source without directories": source.NewRegistry(source.RegistryOptions{})} {
+	for name, src := range map[string]provider.Source{"a package of another source": m.source, "a source without directories": origin.New(origin.Options{})} {
 		if _, done, err := pull.FetchDirectory(t.Context(), src, sink, foreign); done || err != nil {
 			t.Errorf("%s: done %v, %v", name, done, err)
 		}

@@ -1,7 +1,7 @@
 // Package pull brings packages from a source into a directory, verified: what
 // the source's SHA256SUMS, the digest and the h1 say must be what is written.
 //
-//	pull = source.OCI (or another) → Package → verified reader → directory sink
+//	pull = oci.Source (or another) → Package → verified reader → directory sink
 package pull
 
 import (

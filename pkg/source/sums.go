@@ -27,8 +27,8 @@ func CheckSums(listed provider.Document, packages ...provider.Package) (wrong []
 	return wrong, nil
 }
 
-// checkAgainst is [CheckSums] with all that is wrong in one error.
-func checkAgainst(listed provider.Document, packages ...provider.Package) error {
+// VerifySums is [CheckSums] with all that is wrong in one error.
+func VerifySums(listed provider.Document, packages ...provider.Package) error {
 	wrong, err := CheckSums(listed, packages...)
 	if err != nil {
 		return err

@@ -52,6 +52,7 @@ func Run(t *testing.T, f Fixture) {
 		{"verified", testVerified(f)},
 		{"cancelled", testCancelled(f)},
 		{"concurrent", testConcurrent(f)},
+		{"capabilities", testCapabilities(f)},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			t.Parallel()

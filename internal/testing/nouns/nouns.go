@@ -1,0 +1,55 @@
+// Package nouns makes the values that tests are about.
+package nouns
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Platforms that no test machine has.
+var (
+	Haiku = provider.Platform{OS: "haiku", Arch: "riscv64"}
+	Plan9 = provider.Platform{OS: "plan9", Arch: "mips"}
+)
+
+// Address parses a provider's address.
+func Address(t testing.TB, s string) provider.Address {
+	t.Helper()
+	a, err := provider.ParseAddress(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// Version parses a version.
+func Version(t testing.TB, s string) provider.Version {
+	t.Helper()
+	v, err := provider.ParseVersion(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// Zip makes a package whose executable is a text.
+func Zip(t testing.TB, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, err := z.Create("terraform-provider-thing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,192 @@
+// Package builddir is the source of releases that a build left on disk: zips, and
+// the evidence about them beside them. Use it as the source of a publish.
+package builddir
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/memo"
+	"github.com/tofu-oci/tofu-oci/internal/zipfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// Source is the source of releases that a build left on disk: zips named
+// terraform-provider-TYPE_VERSION_OS_ARCH.zip, and the evidence beside them. It
+// looks at names when it is made, and at contents when a release is asked for.
+type Source struct {
+	address  provider.Address
+	releases map[provider.Version]*dirRelease
+	ignored  []string
+	measured memo.Memo[string, zipfile.Measured]
+}
+
+var _ provider.Capable = (*Source)(nil)
+
+// Ignored names the files and directories that were found and do not belong to
+// any release, sorted.
+func (s *Source) Ignored() []string { return slices.Clone(s.ignored) }
+
+// Versions lists the versions that zips were found of.
+func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if a != s.address {
+		return nil, fmt.Errorf("%w: the files are of %s, not of %s", provider.ErrProviderNotFound, s.address, a)
+	}
+	var versions []provider.Version
+	for v := range s.releases {
+		versions = append(versions, v)
+	}
+	return provider.NewestFirst(versions), nil
+}
+
+// digests reads the zips of a version; unlike Release it inflates nothing.
+func (s *Source) digests(ctx context.Context, a provider.Address, v provider.Version) (map[provider.Platform]digest.Digest, error) {
+	r, err := s.release(ctx, a, v)
+	if err != nil {
+		return nil, err
+	}
+	digests := map[provider.Platform]digest.Digest{}
+	for platform, f := range r.packages {
+		m, err := s.measure(ctx, f.zip)
+		if err != nil {
+			return nil, err
+		}
+		digests[platform] = m.Digest
+	}
+	return digests, nil
+}
+
+// Release describes what lies there of a version. Every zip is read, its h1
+// computed, and held against SHA256SUMS; without such a file one is made.
+func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
+	found, err := s.release(ctx, a, v)
+	if err != nil {
+		return provider.Release{}, err
+	}
+	// 1. The zips of the wanted platforms.
+	platforms, err := provider.ChoosePlatforms(a, v, found.platforms(), only)
+	if err != nil {
+		return provider.Release{}, err
+	}
+	r := provider.Release{Address: a, Version: v}
+	for _, platform := range platforms {
+		p, err := s.describe(ctx, a, v, platform, found.packages[platform])
+		if err != nil {
+			return provider.Release{}, err
+		}
+		if p.H1, err = s.h1(ctx, p); err != nil {
+			return provider.Release{}, err
+		}
+		r.Packages = append(r.Packages, p)
+	}
+	// 2. What is about all of them, and no zip without its line.
+	err = s.addShared(&r, found)
+	return r, err
+}
+
+// addShared adds what is about all packages, and holds them against it.
+func (s *Source) addShared(r *provider.Release, found *dirRelease) (err error) {
+	if r.Protocols, err = found.protocols(); err != nil {
+		return err
+	}
+	if r.Documents, err = found.evidence(*r); err != nil {
+		return err
+	}
+	if listed, has := r.Document(provider.KindSums); has {
+		return source.VerifySums(listed, r.Packages...)
+	}
+	return nil
+}
+
+// Capabilities tell that zips are files, and that documents lie beside them that
+// cover all platforms. Nothing is published: other jobs of a build may have other
+// packages of the same version.
+func (s *Source) Capabilities() provider.Capabilities {
+	return provider.Capabilities{Digests: s.digests, Documents: s.documents, Path: s.path}
+}
+
+// documents reads the SBOMs and provenance that cover all platforms.
+func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.Document, error) {
+	found, err := s.release(ctx, r.Address, r.Version)
+	if err != nil {
+		return nil, err
+	}
+	return readDocuments(found.referrers, provider.ScopeRelease)
+}
+
+// Open opens the zip; should it change meanwhile, the reader says so.
+func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
+	path, ok := s.path(p)
+	if !ok {
+		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, provider.ErrWrongSource)
+	}
+	f, _, err := zipfile.Open(ctx, path)
+	if err != nil {
+		return nil, 0, err
+	}
+	return sums.NewReadCloser(f, p.Filename, p.Size, p.Digest), p.Size, nil
+}
+
+// path gives the file that a package's zip is; false when the package is not of
+// this source.
+func (s *Source) path(p provider.Package) (string, bool) {
+	path, ok := p.Locator.(dirLocator)
+	return string(path), ok
+}
+
+// dirLocator is the path of a package's zip.
+type dirLocator string
+
+func (s *Source) release(ctx context.Context, a provider.Address, v provider.Version) (*dirRelease, error) {
+	versions, err := s.Versions(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	r, found := s.releases[v]
+	if !found {
+		return nil, fmt.Errorf("%w: %s %s; %s", provider.ErrVersionNotFound, a, v, provider.SomeVersions(versions))
+	}
+	return r, nil
+}
+
+// describe reads one zip and what belongs to it alone, but for the h1.
+func (s *Source) describe(ctx context.Context, a provider.Address, v provider.Version, platform provider.Platform, f dirPackage) (provider.Package, error) {
+	m, err := s.measure(ctx, f.zip)
+	if err != nil {
+		return provider.Package{}, err
+	}
+	p := provider.Package{
+		Address: a, Version: v, Platform: platform, Filename: f.zip.name,
+		Digest: m.Digest, Size: m.Size, Locator: dirLocator(f.zip.path),
+	}
+	p.Documents, err = readDocuments(f.evidence, provider.ScopePackage)
+	return p, err
+}
+
+// h1 inflates a zip.
+func (s *Source) h1(ctx context.Context, p provider.Package) (string, error) {
+	path, _ := s.path(p)
+	zip, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = zip.Close() }()
+	return sums.VerifyH1Zip(ctx, zip, p.Size, path, p.H1)
+}
+
+// measure reads a zip once, for its digest and size.
+func (s *Source) measure(ctx context.Context, f dirFile) (zipfile.Measured, error) {
+	return s.measured.Get(ctx, f.path, func(ctx context.Context) (zipfile.Measured, error) {
+		return zipfile.Measure(ctx, f.path)
+	})
+}

@@ -1,0 +1,260 @@
+package builddir_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/sourcetest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+var version = nouns.Version
+
+var acme = mustAddress("example.com/acme/widget")
+
+func mustAddress(s string) provider.Address {
+	a, err := provider.ParseAddress(s)
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
+// packageZip is a small package; what tells two apart is its text.
+func packageZip(t *testing.T, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	f, err := w.Create("terraform-provider-widget")
+	if err == nil {
+		_, err = io.WriteString(f, text)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// dirWith makes a directory of files.
+func dirWith(t *testing.T, files map[string][]byte) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func names(as []provider.Document) []string {
+	var list []string
+	for _, a := range as {
+		list = append(list, a.Name+" "+a.MediaType)
+	}
+	return list
+}
+
+func TestDirReadsWhatGoreleaserLeaves(t *testing.T) {
+	t.Parallel()
+	linux, plan9 := packageZip(t, "linux"), packageZip(t, "plan9")
+	const stem = "terraform-provider-widget_1.2.3"
+	listed := digest.FromBytes(linux).Encoded() + "  " + stem + "_linux_amd64.zip\n" +
+		digest.FromBytes(plan9).Encoded() + "  " + stem + "_plan9_mips64.zip\n" +
+		strings.Repeat("0", 64) + "  " + stem + "_manifest.json\n"
+	spdx := []byte(`{"spdxVersion":"SPDX-2.3"}`)
+	dir := dirWith(t, map[string][]byte{
+		stem + "_linux_amd64.zip":                linux,
+		stem + "_plan9_mips64.zip":               plan9,
+		stem + "_linux_amd64.zip.sbom.json":      spdx,
+		stem + "_linux_amd64.zip.sig":            []byte("signature"),
+		stem + "_plan9_mips64.spdx.json":         spdx,
+		stem + "_plan9_mips64.intoto.jsonl":      []byte("{}\n{}\n"),
+		stem + "_SHA256SUMS":                     []byte(listed),
+		stem + "_SHA256SUMS.sig":                 []byte("signature"),
+		stem + "_manifest.json":                  []byte(`{"version":1,"metadata":{"protocol_versions":["6.0","5.0"]}}`),
+		stem + ".spdx.json":                      spdx,
+		"terraform-provider-widget.intoto.jsonl": []byte("{}\n"),
+		"artifacts.json":                         []byte("{}"),
+		"CHANGELOG.md":                           nil,
+	})
+	s, err := builddir.New(acme, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{filepath.Join(dir, "CHANGELOG.md"), filepath.Join(dir, "artifacts.json")}, s.Ignored()); diff != "" {
+		t.Errorf("ignored (-want +got):\n%s", diff)
+	}
+	v := version(t, "1.2.3")
+	r, err := s.Release(t.Context(), acme, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"5.0", "6.0"}, r.Protocols); diff != "" {
+		t.Errorf("protocols (-want +got):\n%s", diff)
+	}
+	about, err := s.Capabilities().Documents(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, got := range map[string][2][]string{
+		"release": {names(r.Documents), {
+			stem + "_SHA256SUMS " + artifact.MediaTypeSums, stem + "_SHA256SUMS.sig " + artifact.MediaTypeSignature}},
+		"linux": {names(r.Packages[0].Documents), {
+			stem + "_linux_amd64.zip.sbom.json " + artifact.MediaTypeSPDX, stem + "_linux_amd64.zip.sig " + artifact.MediaTypeSignature}},
+		"plan9": {names(r.Packages[1].Documents), {
+			stem + "_plan9_mips64.intoto.jsonl " + artifact.MediaTypeInToto, stem + "_plan9_mips64.spdx.json " + artifact.MediaTypeSPDX}},
+		"referrers": {names(about), {
+			"terraform-provider-widget.intoto.jsonl " + artifact.MediaTypeInToto, stem + ".spdx.json " + artifact.MediaTypeSPDX}},
+	} {
+		if diff := cmp.Diff(got[1], got[0]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	if got, _ := r.Document(provider.KindSums); string(got.Bytes) != listed || got.Generated {
+		t.Error("SHA256SUMS is not carried as it is")
+	}
+	h1, err := sums.H1Zip(t.Context(), bytes.NewReader(linux), int64(len(linux)))
+	if err != nil || r.Packages[0].H1 != h1 {
+		t.Errorf("h1 is %s, not %s (%v)", r.Packages[0].H1, h1, err)
+	}
+}
+
+func TestDirMakesSumsWhereThereAreNone(t *testing.T) {
+	t.Parallel()
+	content := packageZip(t, "x")
+	s, err := builddir.New(acme, dirWith(t, map[string][]byte{"terraform-provider-widget_1.0.0_plan9_mips64.zip": content}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Release(t.Context(), acme, version(t, "1.0.0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := digest.FromBytes(content).Encoded() + "  terraform-provider-widget_1.0.0_plan9_mips64.zip\n"
+	if got, has := r.Document(provider.KindSums); !has || string(got.Bytes) != want || !got.Generated {
+		t.Errorf("got %q, generated %t", got.Bytes, got.Generated)
+	}
+}
+
+func TestDirTakesNamedZipsWithTheirEvidence(t *testing.T) {
+	t.Parallel()
+	one, two := packageZip(t, "1"), packageZip(t, "2")
+	dir := dirWith(t, map[string][]byte{
+		"terraform-provider-widget_1.0.0_plan9_386.zip":     one,
+		"terraform-provider-widget_1.0.0_plan9_386.zip.sig": []byte("s"),
+		"terraform-provider-widget_1.0.0_plan9_arm.zip":     two,
+		"terraform-provider-widget_1.0.0_plan9_arm.zip.sig": []byte("s"),
+	})
+	s, err := builddir.New(acme, filepath.Join(dir, "terraform-provider-widget_1.0.0_plan9_386.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Release(t.Context(), acme, version(t, "1.0.0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Packages) != 1 || len(r.Packages[0].Documents) != 1 || len(s.Ignored()) != 0 {
+		t.Errorf("got %d packages, ignored %v", len(r.Packages), s.Ignored())
+	}
+}
+
+func TestDirRefuses(t *testing.T) {
+	t.Parallel()
+	content := packageZip(t, "x")
+	zeros := strings.Repeat("0", 64)
+	for name, test := range map[string]struct {
+		files map[string][]byte
+		want  string
+	}{
+		"another type":         {map[string][]byte{"terraform-provider-gadget_1.0.0_plan9_386.zip": content}, `of the provider type "gadget"`},
+		"a v":                  {map[string][]byte{"terraform-provider-widget_v1.0.0_plan9_386.zip": content}, `must not start with a v`},
+		"version zero":         {map[string][]byte{"terraform-provider-widget_0.0.0_plan9_386.zip": content}, "do not know the version"},
+		"short version":        {map[string][]byte{"terraform-provider-widget_1.0_plan9_386.zip": content}, "must be written 1.0.0"},
+		"no version":           {map[string][]byte{"terraform-provider-widget_next_plan9_386.zip": content}, `version "next"`},
+		"no package":           {map[string][]byte{"README.md": nil}, "looked for files named terraform-provider-widget_VERSION_OS_ARCH.zip"},
+		"signature only":       {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_SHA256SUMS.sig": nil}, "without the terraform-provider-widget_1.0.0_SHA256SUMS that it signs"},
+		"unlisted zip":         {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_SHA256SUMS": []byte(zeros + "  other.zip\n")}, "does not list"},
+		"other sum":            {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_SHA256SUMS": []byte(zeros + "  terraform-provider-widget_1.0.0_plan9_386.zip\n")}, zeros},
+		"no zip":               {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": []byte("text")}, "not a valid zip"},
+		"no SBOM":              {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_plan9_386.zip.sbom.json": []byte("{}")}, "neither an SPDX nor a CycloneDX"},
+		"whose provenance":     {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.1.0_plan9_386.zip": content, "terraform-provider-widget.intoto.jsonl": []byte("{}")}, "put the version into its name"},
+		"all problems at once": {map[string][]byte{"terraform-provider-widget_v1.0.0_plan9_386.zip": content, "terraform-provider-gadget_1.0.0_plan9_386.zip": content}, "gadget"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := builddir.New(acme, dirWith(t, test.files))
+			if err == nil {
+				_, err = s.Release(t.Context(), acme, version(t, "1.0.0"))
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want …%s…", err, test.want)
+			}
+		})
+	}
+}
+
+func TestDirRefusesTwoFilesForOnePlatform(t *testing.T) {
+	t.Parallel()
+	files := map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": packageZip(t, "x")}
+	one, two := dirWith(t, files), dirWith(t, files)
+	if _, err := builddir.New(acme, one, two); err == nil || !strings.Contains(err.Error(), "are both packages for plan9_386") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := builddir.New(acme, one, one); err != nil {
+		t.Errorf("the same directory twice: %v", err)
+	}
+}
+
+func TestDirRefusesNamedFilesThatAreNoPackages(t *testing.T) {
+	t.Parallel()
+	dir := dirWith(t, map[string][]byte{"widget.zip": packageZip(t, "x")})
+	if _, err := builddir.New(acme, filepath.Join(dir, "widget.zip")); err == nil || !strings.Contains(err.Error(), "is not named like a package") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDirIsASource(t *testing.T) {
+	t.Parallel()
+	zips := map[provider.Platform][]byte{{OS: "plan9", Arch: "386"}: packageZip(t, "1"), {OS: "linux", Arch: "mips"}: packageZip(t, "2")}
+	files := map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": packageZip(t, "old")}
+	for p, content := range zips {
+		files[provider.Filename(acme, version(t, "1.1.0"), p)] = content
+	}
+	dir := dirWith(t, files)
+	sourcetest.Run(t, sourcetest.Fixture{
+		New: func(t *testing.T) provider.Source {
+			t.Helper()
+			s, err := builddir.New(acme, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+		Address:  acme,
+		Versions: []provider.Version{version(t, "1.1.0"), version(t, "1.0.0")},
+		Zips:     zips,
+	})
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}

@@ -1,0 +1,88 @@
+package builddir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/packagecheck"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// PackageError says why a package must not be published.
+type PackageError struct {
+	// Path is the zip.
+	Path string
+	// Problems are sentences without their full stops, at least one.
+	Problems []string
+}
+
+func (e *PackageError) Error() string {
+	return e.Path + ": " + strings.Join(e.Problems, "; ")
+}
+
+// Check looks into the zips of a version: they open and unpack safely, and hold
+// an executable that OpenTofu would find, for the platform that the name says.
+// What lies beside them can be read, and SHA256SUMS lists each zip as it is. All
+// problems come at once, those of each zip's content as *[PackageError]; warnings are sentences that start with the zip's path.
+func (s *Source) Check(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (warnings []string, err error) {
+	r, err := s.release(ctx, a, v)
+	if err != nil {
+		return nil, err
+	}
+	platforms, err := provider.ChoosePlatforms(a, v, r.platforms(), only)
+	if err != nil {
+		return nil, err
+	}
+	var problems []error
+	for _, platform := range platforms {
+		path := r.packages[platform].zip.path
+		report, err := checkZip(path, a.Type, platform)
+		for _, w := range report.Warnings {
+			warnings = append(warnings, path+": "+w)
+		}
+		if found, ok := errors.AsType[*packagecheck.Error](err); ok {
+			err = &PackageError{Path: path, Problems: found.Problems}
+		}
+		if err != nil {
+			problems = append(problems, err)
+		}
+	}
+	problems = append(problems, s.checkEvidence(ctx, a, v, platforms))
+	return warnings, errors.Join(problems...)
+}
+
+// checkEvidence reads what lies beside the zips, and holds them against it.
+func (s *Source) checkEvidence(ctx context.Context, a provider.Address, v provider.Version, platforms []provider.Platform) error {
+	found := s.releases[v]
+	release := provider.Release{Address: a, Version: v}
+	var problems []error
+	for _, platform := range platforms {
+		p, err := s.describe(ctx, a, v, platform, found.packages[platform])
+		problems = append(problems, err)
+		if p.Digest != "" {
+			release.Packages = append(release.Packages, p)
+		}
+	}
+	_, err := readDocuments(found.referrers, provider.ScopeRelease)
+	return errors.Join(append(problems, s.addShared(&release, found), err)...)
+}
+
+func checkZip(path, typ string, p provider.Platform) (packagecheck.Report, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return packagecheck.Report{}, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return packagecheck.Report{}, err
+	}
+	report, err := packagecheck.Check(f, info.Size(), typ, p)
+	if _, found := errors.AsType[*packagecheck.Error](err); err != nil && !found {
+		err = fmt.Errorf("reading %s: %w", path, err)
+	}
+	return report, err
+}

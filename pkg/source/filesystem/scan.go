@@ -1,0 +1,168 @@
+package filesystem
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// filesystemRelease is what lies there of a version.
+type filesystemRelease map[provider.Platform]filesystemPackage
+
+func (r filesystemRelease) platforms() []provider.Platform {
+	var ps []provider.Platform
+	for p := range r {
+		ps = append(ps, p)
+	}
+	return provider.SortPlatforms(ps)
+}
+
+// releases looks for the packages of a provider, once.
+func (s *Source) releases(ctx context.Context, a provider.Address) (map[provider.Version]filesystemRelease, error) {
+	// Else a look at the disk that takes no time would never notice.
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s.found.Get(ctx, a, func(ctx context.Context) (map[provider.Version]filesystemRelease, error) {
+		releases, err := scanMirror(ctx, s.dir, a)
+		if err != nil {
+			return nil, fmt.Errorf("looking for %s in %s: %w", a, s.dir, err)
+		}
+		if len(releases) == 0 {
+			return nil, fmt.Errorf("%w: %s has no package of %s", provider.ErrProviderNotFound, s.dir, a)
+		}
+		return releases, nil
+	})
+}
+
+// scanMirror goes by the rules of SearchLocalDirectory in OpenTofu's
+// internal/getproviders: names in any case, and no symbolic links but for the
+// base directory, zips and the directories of platforms.
+func scanMirror(ctx context.Context, dir string, a provider.Address) (map[provider.Version]filesystemRelease, error) {
+	base, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	dirs := []string{base}
+	for _, wanted := range []func(name string) bool{
+		func(name string) bool { host, err := provider.ParseHost(name); return err == nil && host == a.Host },
+		func(name string) bool { return isSpelled(a, name, a.Type) },
+		func(name string) bool { return isSpelled(a, a.Namespace, name) },
+	} {
+		if dirs, err = subdirectories(ctx, dirs, wanted); err != nil {
+			return nil, err
+		}
+	}
+	releases := map[provider.Version]filesystemRelease{}
+	for _, dir := range dirs {
+		if err := scanProvider(ctx, dir, a, releases); err != nil {
+			return nil, err
+		}
+	}
+	return releases, nil
+}
+
+// isSpelled tells whether namespace and type are those of an address, perhaps
+// in other case.
+func isSpelled(a provider.Address, namespace, typ string) bool {
+	parsed, err := provider.ParseAddress(a.Host.ForDisplay() + "/" + namespace + "/" + typ)
+	return err == nil && parsed == a
+}
+
+// subdirectories gives the directories below some others whose names are wanted.
+func subdirectories(ctx context.Context, dirs []string, wanted func(name string) bool) ([]string, error) {
+	var found []string
+	for _, dir := range dirs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries {
+			if entry.IsDir() && wanted(entry.Name()) {
+				found = append(found, filepath.Join(dir, entry.Name()))
+			}
+		}
+	}
+	return found, nil
+}
+
+// scanProvider adds the packages in the directory of a provider.
+func scanProvider(ctx context.Context, dir string, a provider.Address, releases map[provider.Version]filesystemRelease) error {
+	add := func(v provider.Version, platform provider.Platform, p filesystemPackage) {
+		if releases[v] == nil {
+			releases[v] = filesystemRelease{}
+		}
+		// The first of a form counts, and zips before directories.
+		if there, twice := releases[v][platform]; !twice || there.unpacked && !p.unpacked {
+			releases[v][platform] = p
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		path := filepath.Join(dir, entry.Name())
+		v, err := provider.ParseVersion(entry.Name())
+		switch {
+		case err == nil && entry.IsDir():
+			if err := scanVersion(path, func(platform provider.Platform, p filesystemPackage) { add(v, platform, p) }); err != nil {
+				return err
+			}
+		case !entry.IsDir():
+			if v, platform, ok := packedName(a, entry.Name()); ok && isRegular(path) {
+				add(v, platform, filesystemPackage{path: path})
+			}
+		}
+	}
+	return nil
+}
+
+// scanVersion finds the unpacked packages of a version.
+func scanVersion(dir string, add func(provider.Platform, filesystemPackage)) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		platform, err := provider.ParsePlatform(entry.Name())
+		if info, statErr := os.Stat(path); err == nil && statErr == nil && info.IsDir() {
+			add(platform, filesystemPackage{path: path, unpacked: true})
+		}
+	}
+	return nil
+}
+
+// packedName reads version and platform from a zip's name. OpenTofu ignores the
+// case, and what follows the platform after another underscore.
+func packedName(a provider.Address, name string) (v provider.Version, platform provider.Platform, ok bool) {
+	rest, isPackage := strings.CutPrefix(strings.ToLower(name), "terraform-provider-"+a.Type+"_")
+	rest, isZip := strings.CutSuffix(rest, ".zip")
+	words := strings.Split(rest, "_")
+	if !isPackage || !isZip || len(words) < 3 {
+		return v, platform, false
+	}
+	v, err := provider.ParseVersion(words[0])
+	if err != nil {
+		return v, platform, false
+	}
+	platform, err = provider.ParsePlatform(words[1] + "_" + words[2])
+	return v, platform, err == nil
+}
+
+// isRegular tells whether a file, or what a link leads to, is a regular file.
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}

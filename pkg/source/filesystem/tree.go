@@ -1,0 +1,77 @@
+package filesystem
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/mod/sumdb/dirhash"
+
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+)
+
+const (
+	// maxTreeFiles and maxTreeBytes bound an unpacked package, as package
+	// packagezip bounds what a zip may unpack to.
+	maxTreeFiles = 100_000
+	maxTreeBytes = 4 << 30
+)
+
+// hashTree gives the h1 of the files below a directory, which may itself be a
+// symbolic link. Nothing in it may be: where a link leads is no part of a
+// package.
+func hashTree(ctx context.Context, dir string) (string, error) {
+	resolved, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	names, err := treeFiles(ctx, resolved)
+	if err != nil {
+		return "", err
+	}
+	if len(names) == 0 {
+		return "", fmt.Errorf("%s is empty", dir)
+	}
+	h1, err := dirhash.Hash1(names, func(name string) (io.ReadCloser, error) {
+		f, err := os.Open(filepath.Join(resolved, filepath.FromSlash(name)))
+		if err != nil {
+			return nil, err
+		}
+		return ctxio.ReadCloser(ctx, f), nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("hashing %s: %w", dir, err)
+	}
+	return h1, nil
+}
+
+// treeFiles lists the files below a directory, by their paths with slashes.
+func treeFiles(ctx context.Context, dir string) ([]string, error) {
+	var names []string
+	left := int64(maxTreeBytes)
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if !entry.Type().IsRegular() {
+			return fmt.Errorf("%s is neither a file nor a directory", path)
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		if left -= info.Size(); left < 0 || len(names) == maxTreeFiles {
+			return fmt.Errorf("%s holds more than %d files or %d bytes", dir, maxTreeFiles, int64(maxTreeBytes))
+		}
+		name, err := filepath.Rel(dir, path)
+		names = append(names, filepath.ToSlash(name))
+		return err
+	})
+	return names, err
+}

@@ -1,0 +1,155 @@
+package oci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+)
+
+// maxShared bounds each document about a release (SHA256SUMS, its signature,
+// keys), in bytes. They are a few kilobytes; all of them are held in memory.
+const maxShared = 4 << 20
+
+// maxSharedTotal bounds all of them together.
+const maxSharedTotal = 16 << 20
+
+// FromInspection makes a release of the packages that an inspection found for
+// some platforms, manifests included, with the evidence that they carry. Each
+// package is held against its name and its SHA256SUMS. The documents about the
+// release are read, those about a package are left where they are.
+func FromInspection(ctx context.Context, repo repository.Reader, found repository.Inspection, a provider.Address, v provider.Version, platforms []provider.Platform) (provider.Release, error) {
+	r := provider.Release{Address: a, Version: v, Protocols: found.Index.Protocols(), Locator: ociIndex{repo, found.Digest}}
+	for _, platform := range platforms {
+		f := found.Platforms[platform]
+		if errors.Is(f.Err, repository.ErrNotFound) {
+			return r, fmt.Errorf("the artifact is not whole, its manifest for %s is missing: %w", platform, f.Err)
+		}
+		if f.Err != nil {
+			return r, f.Err
+		}
+		p := f.Package(a, v)
+		p.Locator = ociBlob{repo, f.Manifest.Zip}
+		for _, layer := range f.Manifest.Documents {
+			p.Documents = append(p.Documents, repository.DocumentAt(repo, layer, provider.SumsName(a, v)))
+		}
+		r.Packages = append(r.Packages, p)
+	}
+	if err := readShared(ctx, r.Packages); err != nil {
+		return r, err
+	}
+	for _, p := range r.Packages {
+		if err := checkPackage(p); err != nil {
+			return r, err
+		}
+	}
+	shareEvidence(&r)
+	return r, nil
+}
+
+// readShared reads the documents about the release that packages carry, each
+// once, though every manifest names the same.
+func readShared(ctx context.Context, packages []provider.Package) error {
+	contents := map[digest.Digest][]byte{}
+	var wanted []provider.Document
+	var total int64
+	for _, p := range packages {
+		for _, d := range p.Documents {
+			if _, seen := contents[d.Digest]; seen || d.Scope != provider.ScopeRelease {
+				continue
+			}
+			if d.Size > maxShared {
+				return fmt.Errorf("%s has %d bytes, which is no reasonable size", d.Name, d.Size)
+			}
+			if total += d.Size; total > maxSharedTotal {
+				return fmt.Errorf("the documents about the release have more than %d bytes together", maxSharedTotal)
+			}
+			contents[d.Digest] = nil
+			wanted = append(wanted, d)
+		}
+	}
+	read := make([][]byte, len(wanted))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxDocuments)
+	for i, d := range wanted {
+		group.Go(func() (err error) {
+			read[i], err = d.Read(ctx)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, d := range wanted {
+		contents[d.Digest] = read[i]
+	}
+	for _, p := range packages {
+		for i, d := range p.Documents {
+			if content := contents[d.Digest]; content != nil && d.Scope == provider.ScopeRelease {
+				p.Documents[i] = d.WithBytes(content)
+			}
+		}
+	}
+	return nil
+}
+
+// checkPackage holds a package against its name, and against its own SHA256SUMS.
+func checkPackage(p provider.Package) error {
+	if err := p.CheckIdentity(); err != nil {
+		return err
+	}
+	for _, d := range p.Documents {
+		if d.Kind == provider.KindSums {
+			if err := source.VerifySums(d, p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// shareEvidence makes what all packages carry about the release the release's
+// own. Artifacts of other tools may have sums of their own for each package:
+// these stay where they are.
+func shareEvidence(r *provider.Release) {
+	isShared := func(d provider.Document) bool { return d.Scope == provider.ScopeRelease }
+	sharedOf := func(p provider.Package) []provider.Document {
+		return slices.DeleteFunc(slices.Clone(p.Documents), func(d provider.Document) bool { return !isShared(d) })
+	}
+	first := sharedOf(r.Packages[0])
+	for _, p := range r.Packages[1:] {
+		if !slices.EqualFunc(first, sharedOf(p), sameDocument) {
+			return
+		}
+	}
+	r.Documents = first
+	for i, p := range r.Packages {
+		r.Packages[i].Documents = slices.DeleteFunc(slices.Clone(p.Documents), isShared)
+	}
+}
+
+func sameDocument(a, b provider.Document) bool {
+	return a.Name == b.Name && a.MediaType == b.MediaType && a.Digest == b.Digest
+}
+
+// missingVersion says which versions there are instead.
+func missingVersion(ctx context.Context, repo repository.Reader, a provider.Address, cause error) error {
+	if errors.Is(cause, repository.ErrNoRepository) {
+		return fmt.Errorf("%w: %s: %w", provider.ErrProviderNotFound, a, cause)
+	}
+	tags, err := repo.Tags(ctx)
+	if errors.Is(err, repository.ErrNoRepository) {
+		return fmt.Errorf("%w: %s: %w", provider.ErrProviderNotFound, a, err)
+	}
+	if err != nil {
+		return fmt.Errorf("%w, and the others cannot be told: %w", provider.ErrVersionNotFound, err)
+	}
+	return fmt.Errorf("%w: %s: %w", provider.ErrVersionNotFound, provider.SomeVersions(versionsOf(tags)), cause)
+}

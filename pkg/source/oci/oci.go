@@ -1,0 +1,173 @@
+// Package oci is the source of releases that lie in OCI repositories, at
+// registries or in image layouts. Use it as the source of a pull, or to copy
+// releases by publishing them elsewhere.
+package oci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// maxDocuments is how many small documents are asked for at once.
+const maxDocuments = 8
+
+// Source is the source of releases that lie in OCI repositories, one repository a
+// provider. It reads every artifact that OpenTofu reads, and more strictly: a
+// zip that its SHA256SUMS layer does not list is an error of Release already.
+type Source struct {
+	open func(provider.Address) (repository.Reader, error)
+
+	mu sync.Mutex
+	// repos are the opened repositories, which keep their connections and tokens.
+	repos map[provider.Address]repository.Reader
+}
+
+var _ provider.Capable = (*Source)(nil)
+
+// New makes a source of the repositories that open finds for an address.
+func New(open func(provider.Address) (repository.Reader, error)) *Source {
+	return &Source{open: open, repos: map[provider.Address]repository.Reader{}}
+}
+
+// ociBlob is where a zip of an OCI source lies.
+type ociBlob struct {
+	repo repository.Reader
+	blob ocispec.Descriptor
+}
+
+// ociIndex is where a release of an OCI source lies.
+type ociIndex struct {
+	repo  repository.Reader
+	index digest.Digest
+}
+
+// Capabilities tell that releases are published, and that documents may refer to
+// them.
+func (s *Source) Capabilities() provider.Capabilities {
+	return provider.Capabilities{Published: true, Documents: s.documents}
+}
+
+func (s *Source) repository(a provider.Address) (repository.Reader, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if repo, known := s.repos[a]; known {
+		return repo, nil
+	}
+	repo, err := s.open(a)
+	if err != nil {
+		return nil, err
+	}
+	s.repos[a] = repo
+	return repo, nil
+}
+
+// Versions lists the tags that are versions.
+func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
+	repo, err := s.repository(a)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := repo.Tags(ctx)
+	if errors.Is(err, repository.ErrNoRepository) {
+		return nil, fmt.Errorf("%w: %s: %w", provider.ErrProviderNotFound, a, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return provider.NewestFirst(versionsOf(tags)), nil
+}
+
+// versionsOf gives the versions among tags.
+func versionsOf(tags []string) []provider.Version {
+	var versions []provider.Version
+	for _, tag := range tags {
+		if v, ok := artifact.ParseTag(tag); ok {
+			versions = append(versions, v)
+		}
+	}
+	return versions
+}
+
+// Release reads a version's index, the manifests of the platforms, and the
+// evidence that they carry.
+func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
+	r, err := s.release(ctx, a, v, only)
+	if err != nil {
+		return provider.Release{}, fmt.Errorf("reading %s %s: %w", a, v, err)
+	}
+	return r, nil
+}
+
+func (s *Source) release(ctx context.Context, a provider.Address, v provider.Version, only []provider.Platform) (provider.Release, error) {
+	repo, err := s.repository(a)
+	if err != nil {
+		return provider.Release{}, err
+	}
+	// 1. The index under the version's tag.
+	tag := artifact.Tag(v)
+	found, err := repository.Inspect(ctx, repo, tag, repository.DepthIndex)
+	if err != nil {
+		return provider.Release{}, err
+	}
+	if err := usable(ctx, repo, a, found); err != nil {
+		return provider.Release{}, err
+	}
+	platforms, err := provider.ChoosePlatforms(a, v, found.Index.Platforms(), only)
+	if err != nil {
+		return provider.Release{}, err
+	}
+	// 2. One manifest a platform.
+	if found, err = found.Deeper(ctx, repo, repository.DepthManifests, platforms...); err != nil {
+		return provider.Release{}, err
+	}
+	// 3. The packages, compared with the evidence that they carry.
+	return FromInspection(ctx, repo, found, a, v, platforms)
+}
+
+// Open gives the zip's layer through the verifying reader.
+func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
+	at, ok := p.Locator.(ociBlob)
+	if !ok {
+		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, provider.ErrWrongSource)
+	}
+	body, err := at.repo.Blob(ctx, at.blob)
+	if err != nil {
+		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, err)
+	}
+	return sums.NewReadCloser(body, p.Filename, p.Size, p.Digest), p.Size, nil
+}
+
+// documents reads what refers to a release's index: SBOMs and provenance that
+// cover all platforms.
+func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.Document, error) {
+	at, ok := r.Locator.(ociIndex)
+	if !ok {
+		return nil, nil
+	}
+	return repository.Documents(ctx, at.repo, at.index)
+}
+
+// usable refuses what can't be read as a release, and tells the ways apart in
+// which a version may be missing.
+func usable(ctx context.Context, repo repository.Reader, a provider.Address, found repository.Inspection) error {
+	switch {
+	case found.Lost:
+		return fmt.Errorf("the artifact is not whole: %w", &repository.LostError{
+			Tag: found.Tag, Index: ocispec.Descriptor{Digest: found.Digest}, Err: repository.ErrNotFound,
+		})
+	case !found.Exists():
+		return missingVersion(ctx, repo, a, found.Absent)
+	}
+	return found.Format
+}

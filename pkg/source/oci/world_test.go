@@ -1,0 +1,186 @@
+package oci_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+
+	"github.com/opencontainers/go-digest"
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// Platforms that no test machine has, and values of texts.
+var (
+	haiku, plan9            = nouns.Haiku, nouns.Plan9
+	address, version, zipOf = nouns.Address, nouns.Version, nouns.Zip
+)
+
+// mirror is an OCI registry or layout with one repository a provider.
+type mirror struct {
+	registry *registrytest.Registry // nil for layouts
+	template template.Template
+	options  repository.Options
+	address  provider.Address
+	version  provider.Version
+	zips     map[provider.Platform][]byte
+}
+
+func newMirror(t *testing.T, layout bool) *mirror {
+	t.Helper()
+	m := &mirror{
+		address: address(t, "registry.example.org/acme/thing"), version: version(t, "1.2.3"),
+		zips: map[provider.Platform][]byte{haiku: zipOf(t, "haiku"), plan9: zipOf(t, "plan9")},
+	}
+	text := "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{namespace}/{type}"
+	if !layout {
+		ca, err := testca.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.registry = registrytest.New(registrytest.Options{})
+		m.options.HTTP = registrytest.Client(t, ca)
+		text = registrytest.Serve(t, ca, m.registry) + "/mirror/{namespace}/{type}"
+	}
+	var err error
+	if m.template, err = template.Parse(text); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func (m *mirror) open(a provider.Address) (repository.Repository, error) {
+	ref, err := m.template.Repository(a)
+	if err != nil {
+		return nil, err
+	}
+	return repository.Open(ref, m.options)
+}
+
+func (m *mirror) source() *oci.Source {
+	return oci.New(func(a provider.Address) (repository.Reader, error) { return m.open(a) })
+}
+
+func (m *mirror) filename(p provider.Platform) string {
+	return provider.Filename(m.address, m.version, p)
+}
+
+// sums is the document that lists all zips.
+func (m *mirror) sums() []byte {
+	lines := map[string]digest.Digest{}
+	for p, zip := range m.zips {
+		lines[m.filename(p)] = digest.FromBytes(zip)
+	}
+	return sums.New(lines).Bytes()
+}
+
+// document is a layer or a manifest in the making.
+type document struct {
+	mediaType, title string
+	bytes            []byte
+}
+
+// artifactOf is an artifact in the making; tests change it before it is put.
+type artifactOf struct {
+	mirror *mirror
+	// layers of each platform, the zip first.
+	layers map[provider.Platform][]document
+	// edits come last.
+	editManifest func(p provider.Platform, x *ocispec.Manifest)
+	editIndex    func(x *ocispec.Index)
+	withhold     map[digest.Digest]bool
+}
+
+// foreign is a correct artifact without any annotation of ours, each manifest
+// with a zip that has a title, and one SHA256SUMS.
+func (m *mirror) foreign() *artifactOf {
+	a := &artifactOf{mirror: m, layers: map[provider.Platform][]document{}, withhold: map[digest.Digest]bool{}}
+	for p, zip := range m.zips {
+		a.layers[p] = []document{
+			{artifact.MediaTypeZip, m.filename(p), zip},
+			{artifact.MediaTypeSums, provider.SumsName(m.address, m.version), m.sums()},
+		}
+	}
+	return a
+}
+
+func (a *artifactOf) put(t *testing.T) {
+	t.Helper()
+	repo, err := a.mirror.open(a.mirror.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	push := func(mediaType string, data []byte) ocispec.Descriptor {
+		d := ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(data), Size: int64(len(data))}
+		if a.withhold[d.Digest] {
+			return d
+		}
+		if err := repo.PushBlob(t.Context(), d, bytes.NewReader(data)); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	index := ocispec.Index{
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, ArtifactType: artifact.TypeProvider,
+	}
+	for p, layers := range a.layers {
+		x := ocispec.Manifest{
+			Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: artifact.TypeTarget,
+			Config: push(ocispec.MediaTypeEmptyJSON, []byte("{}")),
+		}
+		for _, l := range layers {
+			d := push(l.mediaType, l.bytes)
+			if l.title != "" {
+				d.Annotations = map[string]string{ocispec.AnnotationTitle: l.title}
+			}
+			x.Layers = append(x.Layers, d)
+		}
+		if a.editManifest != nil {
+			a.editManifest(p, &x)
+		}
+		b := marshal(t, ocispec.MediaTypeImageManifest, x)
+		if err := repo.PushManifest(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		b.Descriptor.ArtifactType = artifact.TypeTarget
+		b.Descriptor.Platform = &ocispec.Platform{OS: p.OS, Architecture: p.Arch}
+		index.Manifests = append(index.Manifests, b.Descriptor)
+	}
+	if a.editIndex != nil {
+		a.editIndex(&index)
+	}
+	a.mirror.tag(t, index.MediaType, index)
+}
+
+// tag puts a document under the version's tag.
+func (m *mirror) tag(t *testing.T, mediaType string, document any) {
+	t.Helper()
+	repo, err := m.open(m.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.PushTag(t.Context(), marshal(t, mediaType, document), artifact.Tag(m.version), ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func marshal(t *testing.T, mediaType string, document any) artifact.Blob {
+	t.Helper()
+	data, err := json.Marshal(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return artifact.Blob{Descriptor: ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(data), Size: int64(len(data))}, Bytes: data}
+}

@@ -1,0 +1,131 @@
+package origin_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// otherDigest is the checksum of nothing that is served.
+var otherDigest = digest.FromString("something else")
+
+// TestRegistryHostilePackageDocuments changes one platform's package document.
+func TestRegistryHostilePackageDocuments(t *testing.T) {
+	t.Parallel()
+	const document = "describing HOST/acme/thing 1.2.3: package document https://HOST/v1/providers/acme/thing/1.2.3/download/haiku/riscv64: "
+	const name = "terraform-provider-thing_1.2.3_haiku_riscv64.zip"
+	const checking = "checking HOST/acme/thing 1.2.3 for haiku_riscv64: "
+	set := func(field string, value any) func(map[string]any) {
+		return func(doc map[string]any) { doc[field] = value }
+	}
+	state := func(field string, value any) func(map[string]any) {
+		return func(doc map[string]any) {
+			doc["packages"].(map[string]any)[haiku.String()].(map[string]any)[field] = value
+		}
+	}
+	right := digest.FromBytes(zipOf(t, "haiku"))
+	tests := map[string]struct {
+		change func(map[string]any)
+		as     any
+		want   string
+	}{
+		"name leaves the directory": {set("filename", "../../etc/passwd"), nil,
+			document + `the file name "../../etc/passwd" has a character that is not allowed in names`},
+		"no name": {set("filename", ""), nil, document + "the file name is empty"},
+		"name of an older version": {set("filename", "terraform-provider-thing_1.2.2_haiku_riscv64.zip"), new(*provider.IdentityError),
+			document + `"terraform-provider-thing_1.2.2_haiku_riscv64.zip" is the name of version 1.2.2 for haiku_riscv64, not of 1.2.3 for haiku_riscv64`},
+		"name that is not in the sums": {set("filename", "thing.zip"), new(*sums.MissingError),
+			checking + "SHA256SUMS does not list thing.zip"},
+		"another platform": {set("arch", "amd64"), nil, document + "it is about haiku_amd64, not haiku_riscv64"},
+		"other shasum": {set("shasum", otherDigest.Encoded()), new(*sums.MismatchError),
+			checking + "the package document disagrees with SHA256SUMS: checksum of " + name + " is " + otherDigest.String() + ", not " + right.String()},
+		"shasum that is none": {set("shasum", "cafe"), nil, document + `shasum "cafe" is not a SHA-256 checksum`},
+		"other zh": {state("hashes", []string{sums.ZH(otherDigest)}), new(*sums.MismatchError),
+			checking + "the registry's list of hashes disagrees: checksum of " + name + " is " + otherDigest.String() + ", not " + right.String()},
+		"two zh": {state("hashes", []string{sums.ZH(right), sums.ZH(otherDigest)}), nil,
+			document + "packages: haiku_riscv64 has two different zh hashes"},
+		"h1 that is none": {state("hashes", []string{"h1:x"}), nil,
+			document + `packages: hash "h1:x": must be "h1:" and the base64 form of 32 bytes`},
+		"zip without TLS": {set("download_url", "http://127.0.0.1/z?sig=secret"), nil,
+			document + "download_url: http://127.0.0.1/z is refused: only https is used"},
+		"zip from disk":    {set("download_url", "file:///etc/passwd"), nil, document + "download_url: file:///etc/passwd is refused: only https is used"},
+		"no download_url":  {set("download_url", ""), nil, document + "it has no download_url"},
+		"sums without TLS": {set("shasums_url", "http://127.0.0.1/"), nil, document + "shasums_url: http://127.0.0.1/ is refused: only https is used"},
+		"signature without TLS": {set("shasums_signature_url", "http://127.0.0.1/"), nil,
+			document + "shasums_signature_url: http://127.0.0.1/ is refused: only https is used"},
+		"no checksum at all": {func(doc map[string]any) { delete(doc, "shasum"); delete(doc, "shasums_url") }, nil,
+			document + "it has neither shasum nor shasums_url, so nothing says which bytes are right"},
+	}
+	for label, test := range tests {
+		t.Run(label, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			r := w.release()
+			r.Edit = func(p provider.Platform, doc map[string]any) {
+				if p == haiku {
+					test.change(doc)
+				}
+			}
+			w.add(t, r)
+			_, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"))
+			if diff := cmp.Diff(test.want, w.text(err)); diff != "" {
+				t.Error(diff)
+			}
+			if test.as != nil && !errors.As(err, test.as) {
+				t.Errorf("not a %T", test.as)
+			}
+			if n := w.origin.Requests()[origintest.Zip]; n != 0 {
+				t.Errorf("%d zips were asked for", n)
+			}
+		})
+	}
+}
+
+func TestRegistrySumsOfAnotherRelease(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	r := w.release()
+	r.Sums = sums.New(map[string]digest.Digest{"terraform-provider-thing_1.2.0_haiku_riscv64.zip": otherDigest}).Bytes()
+	w.add(t, r)
+	_, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"))
+	var missing *sums.MissingError
+	if !errors.As(err, &missing) || missing.Name != "terraform-provider-thing_1.2.3_haiku_riscv64.zip" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRegistryPlatformsWithSumsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		path string // of the other sums
+		want string
+	}{
+		"same document elsewhere": {"/files/acme/thing/1.2.3/terraform-provider-thing_1.2.3_SHA256SUMS?2", "<nil>"},
+		"another document": {"/files/acme/thing/1.2.0/terraform-provider-thing_1.2.0_SHA256SUMS",
+			"fetching checksums of HOST/acme/thing 1.2.3: the platforms of the release name different documents: " +
+				"https://HOST/files/acme/thing/1.2.3/terraform-provider-thing_1.2.3_SHA256SUMS and " +
+				"https://HOST/files/acme/thing/1.2.0/terraform-provider-thing_1.2.0_SHA256SUMS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			r := w.release()
+			r.Edit = func(p provider.Platform, doc map[string]any) {
+				if p == plan9 {
+					doc["shasums_url"] = test.path
+				}
+			}
+			w.add(t, r)
+			_, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"))
+			if diff := cmp.Diff(test.want, w.text(err)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

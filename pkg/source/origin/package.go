@@ -1,0 +1,184 @@
+package origin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// maxPackageDocument bounds a package document, in bytes: keys and the hashes
+// of all platforms make some tens of kilobytes.
+const maxPackageDocument = 1 << 20
+
+// packageKey names a package document.
+type packageKey struct {
+	address  provider.Address
+	version  provider.Version
+	platform provider.Platform
+}
+
+// description is a package document, read and checked as far as it goes alone.
+type description struct {
+	filename  string
+	zip       *url.URL
+	digest    digest.Digest // empty when not given
+	sums      *url.URL      // nil when there are none
+	signature *url.URL      // nil when there is none
+	keys      []string      // ASCII-armored, as given
+	protocols []string
+	stated    map[provider.Platform]stated
+}
+
+// stated is what a registry says of a package without a signature.
+type stated struct {
+	digest digest.Digest
+	h1     string // may be empty
+	size   int64  // -1: not given
+}
+
+// packageDocument is the answer to :namespace/:type/:version/download/:os/:arch.
+type packageDocument struct {
+	Protocols    []string `json:"protocols"`
+	OS           string   `json:"os"`
+	Arch         string   `json:"arch"`
+	Filename     string   `json:"filename"`
+	DownloadURL  string   `json:"download_url"`
+	Shasum       string   `json:"shasum"`
+	SumsURL      string   `json:"shasums_url"`
+	SignatureURL string   `json:"shasums_signature_url"`
+	SigningKeys  struct {
+		GPG []struct {
+			Armor string `json:"ascii_armor"`
+		} `json:"gpg_public_keys"`
+	} `json:"signing_keys"`
+	// Packages is about all platforms, whichever was asked for. Since OpenTofu
+	// 1.12, and on registry.opentofu.org only.
+	Packages map[string]struct {
+		Hashes []string `json:"hashes"`
+		Size   int64    `json:"package_size"`
+	} `json:"packages"`
+}
+
+func (c client) describe(ctx context.Context, registry service, key packageKey, version listed) (description, error) {
+	at := registry.base.JoinPath(url.PathEscape(key.address.Namespace), url.PathEscape(key.address.Type),
+		url.PathEscape(version.text), "download", key.platform.OS, key.platform.Arch)
+	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Header: registry.header(), Limit: maxPackageDocument})
+	if isStatus(err, http.StatusNotFound) {
+		others := slices.DeleteFunc(slices.Clone(version.platforms), func(p provider.Platform) bool { return p == key.platform })
+		missing := &provider.PlatformError{Address: key.address, Version: key.version, Wanted: key.platform, Have: others}
+		return description{}, fmt.Errorf("%w, though it is listed: %w", missing, err)
+	}
+	if err != nil {
+		return description{}, err
+	}
+	var answer packageDocument
+	if err := decode(doc, &answer); err != nil {
+		return description{}, err
+	}
+	d, err := answer.read(doc.URL, key)
+	if err != nil {
+		return description{}, fmt.Errorf("package document %s: %w", httpclient.RedactURL(doc.URL), err)
+	}
+	return d, nil
+}
+
+// read checks the document and resolves its URLs.
+func (doc packageDocument) read(base *url.URL, key packageKey) (description, error) {
+	if cmp.Or(doc.OS, key.platform.OS) != key.platform.OS || cmp.Or(doc.Arch, key.platform.Arch) != key.platform.Arch {
+		return description{}, fmt.Errorf("it is about %s_%s, not %s", doc.OS, doc.Arch, key.platform)
+	}
+	if err := provider.CheckFilename(doc.Filename); err != nil {
+		return description{}, err
+	}
+	named := provider.Package{Address: key.address, Filename: doc.Filename, Version: key.version, Platform: key.platform}
+	if err := named.CheckIdentity(); err != nil {
+		return description{}, err
+	}
+	d := description{filename: doc.Filename, protocols: provider.SortProtocols(doc.Protocols)}
+	for _, key := range doc.SigningKeys.GPG {
+		d.keys = append(d.keys, key.Armor)
+	}
+	if doc.Shasum == "" && doc.SumsURL == "" {
+		return description{}, errors.New("it has neither shasum nor shasums_url, so nothing says which bytes are right")
+	}
+	var err error
+	if d.digest, err = readShasum(doc.Shasum); err != nil {
+		return description{}, err
+	}
+	if doc.DownloadURL == "" {
+		return description{}, errors.New("it has no download_url")
+	}
+	if d.zip, err = resolveURL(base, doc.DownloadURL); err != nil {
+		return description{}, fmt.Errorf("download_url: %w", err)
+	}
+	if doc.SumsURL != "" {
+		if d.sums, err = resolveURL(base, doc.SumsURL); err != nil {
+			return description{}, fmt.Errorf("shasums_url: %w", err)
+		}
+	}
+	// A signature is of the sums, and means nothing without them.
+	if doc.SignatureURL != "" && d.sums != nil {
+		if d.signature, err = resolveURL(base, doc.SignatureURL); err != nil {
+			return description{}, fmt.Errorf("shasums_signature_url: %w", err)
+		}
+	}
+	d.stated, err = doc.statements()
+	return d, err
+}
+
+// statements reads the packages block. Hashes of kinds that we don't know are
+// left alone.
+func (doc packageDocument) statements() (map[provider.Platform]stated, error) {
+	all := map[provider.Platform]stated{}
+	for name, item := range doc.Packages {
+		platform, err := provider.ParsePlatform(name)
+		if err != nil {
+			return nil, fmt.Errorf("packages: %w", err)
+		}
+		about := stated{size: -1}
+		if item.Size > 0 {
+			about.size = item.Size
+		}
+		for _, hash := range item.Hashes {
+			var err error
+			switch {
+			case strings.HasPrefix(hash, "zh:"):
+				var zh digest.Digest
+				if zh, err = sums.ParseZH(hash); err == nil && about.digest != "" && about.digest != zh {
+					err = fmt.Errorf("%s has two different zh hashes", platform)
+				}
+				about.digest = zh
+			case strings.HasPrefix(hash, "h1:") && about.h1 == "":
+				about.h1, err = sums.ParseH1(hash)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("packages: %w", err)
+			}
+		}
+		all[platform] = about
+	}
+	return all, nil
+}
+
+// readShasum reads a SHA-256 in hexadecimal digits; empty stays empty.
+func readShasum(text string) (digest.Digest, error) {
+	if text == "" {
+		return "", nil
+	}
+	d := digest.NewDigestFromEncoded(digest.SHA256, strings.ToLower(text))
+	if err := d.Validate(); err != nil {
+		return "", fmt.Errorf("shasum %q is not a SHA-256 checksum", text)
+	}
+	return d, nil
+}

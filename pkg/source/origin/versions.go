@@ -1,0 +1,112 @@
+package origin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// maxVersions bounds the list of versions, in bytes. The longest on
+// registry.opentofu.org has under 2 MiB.
+const maxVersions = 16 << 20
+
+// listing is what a registry lists of a provider.
+type listing map[provider.Version]listed
+
+// listed is one version in a listing.
+type listed struct {
+	// text is the version as the registry writes it, which is what it wants to
+	// be asked for.
+	text      string
+	protocols []string
+	platforms []provider.Platform // sorted
+}
+
+func (l listing) newestFirst() []provider.Version {
+	return provider.NewestFirst(slices.Collect(maps.Keys(l)))
+}
+
+// versionsDocument is the answer to :namespace/:type/versions. Its warnings are
+// for people who choose a provider, and left alone.
+type versionsDocument struct {
+	Versions []struct {
+		Version   string   `json:"version"`
+		Protocols []string `json:"protocols"`
+		Platforms []struct {
+			OS   string `json:"os"`
+			Arch string `json:"arch"`
+		} `json:"platforms"`
+	} `json:"versions"`
+}
+
+func (c client) versions(ctx context.Context, registry service, a provider.Address) (listing, error) {
+	at := registry.base.JoinPath(url.PathEscape(a.Namespace), url.PathEscape(a.Type), "versions")
+	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Header: registry.header(), Limit: maxVersions})
+	if isStatus(err, http.StatusNotFound) {
+		return nil, fmt.Errorf("%w: %w", provider.ErrProviderNotFound, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var answer versionsDocument
+	if err := decode(doc, &answer); err != nil {
+		return nil, err
+	}
+	l := listing{}
+	for _, item := range answer.Versions {
+		v, err := provider.ParseVersion(item.Version)
+		// Of two ways to write a version, the canonical one counts.
+		if err != nil || l[v].text == v.String() {
+			continue
+		}
+		found := listed{text: item.Version, protocols: provider.SortProtocols(item.Protocols)}
+		for _, p := range item.Platforms {
+			if platform, err := provider.ParsePlatform(p.OS + "_" + p.Arch); err == nil {
+				found.platforms = append(found.platforms, platform)
+			}
+		}
+		found.platforms = provider.SortPlatforms(found.platforms)
+		l[v] = found
+	}
+	return l, nil
+}
+
+// decode reads a JSON document, and says what came when it is something else.
+func decode(doc httpclient.Document, into any) error {
+	if err := json.Unmarshal(doc.Bytes, into); err != nil {
+		return fmt.Errorf("GET %s: the answer is not the JSON that was expected (%w)%s",
+			httpclient.RedactURL(doc.URL), err, colonExcerpt(doc))
+	}
+	return nil
+}
+
+// maxShown is how much of a wrong document an error shows, in bytes: enough
+// to recognize it.
+const maxShown = 120
+
+// colonExcerpt gives ": " and the document's beginning, or nothing for nothing.
+func colonExcerpt(doc httpclient.Document) string {
+	contentType := doc.Header.Get("Content-Type")
+	body := doc.Bytes
+	if mediaType, _, _ := mime.ParseMediaType(contentType); mediaType != "text/html" {
+		body = body[:min(len(body), maxShown)]
+	}
+	if text := httpclient.Excerpt(contentType, body); text != "" {
+		return ": " + text
+	}
+	return ""
+}
+
+func isStatus(err error, status int) bool {
+	var failure *httpclient.StatusError
+	return errors.As(err, &failure) && failure.Status == status
+}
