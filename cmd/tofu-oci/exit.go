@@ -1,19 +1,7 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-
-	"github.com/tofu-oci/tofu-oci/pkg/installation"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/pull"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
-	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
-	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
-	"github.com/tofu-oci/tofu-oci/pkg/sums"
-	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // Exit codes, as the help documents them.
@@ -38,31 +26,26 @@ func (e *usage) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usage{fmt.Errorf(format, args...)} }
 
-// exitCode maps what went wrong to a code. Wrong bytes come first: whatever else
-// an error is, that has to be seen.
+// exitCode maps what went wrong to a code, by its class.
 func exitCode(err error) int {
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitDone
-	case isA[*sums.MismatchError](err), isA[*sums.MissingError](err), isA[*sums.SyntaxError](err), isA[*sums.SizeError](err),
-		isA[*provider.IdentityError](err), isA[*repository.ConflictError](err), isA[*pull.ExistsError](err), isA[*builddir.PackageError](err):
-		return exitUnverified
-	case isA[*usage](err), isA[*template.ReferenceError](err), isA[*installation.NotSupportedError](err), isA[*filesystem.UnpackedError](err):
-		return exitUsage
-	case errors.Is(err, provider.ErrDenied):
-		return exitDenied
-	case errors.Is(err, provider.ErrProviderNotFound), errors.Is(err, provider.ErrVersionNotFound),
-		errors.Is(err, repository.ErrNoRepository), errors.Is(err, origin.ErrNoRegistry), isA[*provider.PlatformError](err):
-		return exitNotFound
-	case errors.Is(err, context.Canceled):
-		return exitInterrupted
 	}
-	return exitFailed
+	return exitCodes[classOf(err)]
 }
 
-func isA[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
+// exitCodes are those of the classes; all others are exitFailed.
+var exitCodes = map[class]int{
+	unverified:  exitUnverified,
+	conflict:    exitUnverified,
+	misuse:      exitUsage,
+	denied:      exitDenied,
+	missing:     exitNotFound,
+	interrupted: exitInterrupted,
+	transient:   exitFailed,
+	malformed:   exitFailed,
+	refused:     exitFailed,
+	unknown:     exitFailed,
 }
 
 // itemsError stands for the errors of items, which were printed as they came.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
@@ -21,7 +20,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
-	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // explain gives an error as it is printed: what was tried and what came back,
@@ -69,21 +67,21 @@ var hints = []struct {
 	fits func(error) bool
 	text string
 }{
-	{is[*repository.ConflictError], "a published version should never change; compare both sides with tofu-oci list, and use --force only if the repository's content is the wrong one"},
-	{is[*builddir.PackageError], "build the packages so that OpenTofu can install and start them; --skip-checks publishes them as they are"},
-	{is[*filesystem.UnpackedError], "pull it with --layout unpacked"},
-	{is[*installation.NotSupportedError], "name another place with --from"},
-	{is[*pull.ExistsError], "move it away, or choose another --dir"},
-	{mismatch, "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
-	{isDenied, "log in to the registry (docker login, podman login or oras login write where tofu-oci reads), or set TF_TOKEN_… for an origin registry; some registries also answer so for a repository that does not exist"},
-	{isPlatform, "choose platforms with --platform OS_ARCH"},
+	{isA[*repository.ConflictError], "a published version should never change; compare both sides with tofu-oci list, and use --force only if the repository's content is the wrong one"},
+	{isA[*builddir.PackageError], "build the packages so that OpenTofu can install and start them; --skip-checks publishes them as they are"},
+	{isA[*filesystem.UnpackedError], "pull it with --layout unpacked"},
+	{isA[*installation.NotSupportedError], "name another place with --from"},
+	{isA[*pull.ExistsError], "move it away, or choose another --dir"},
+	{isClass(unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
+	{isClass(denied), "log in to the registry (docker login, podman login or oras login write where tofu-oci reads), or set TF_TOKEN_… for an origin registry; some registries also answer so for a repository that does not exist"},
+	{isA[*provider.PlatformError], "choose platforms with --platform OS_ARCH"},
 	{errorIs(provider.ErrVersionNotFound), "tofu-oci list shows which versions there are"},
 	{errorIs(repository.ErrNoRepository), "check the repository template; some registries want a repository (ECR) or project (Harbor) to be created first, see --on-missing-repository"},
 	{errorIs(provider.ErrProviderNotFound), "check the address; its default host is " + string(provider.DefaultHost)},
 	{errorIs(syscall.ENOSPC), "free some space, or choose another directory (TMPDIR is where zips are kept on the way)"},
 	{errorIs(syscall.ENOTDIR), "a file is where a directory has to be; move it away, or choose another directory"},
 	{errorIs(fs.ErrPermission), "check the permissions of the directory"},
-	{is[*artifact.FormatError], "the tag was not written by a provider publisher; docs/format.md describes what is expected"},
+	{isA[*artifact.FormatError], "the tag was not written by a provider publisher; docs/format.md describes what is expected"},
 	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},
 	{errorIs(origin.ErrNoRegistry), "check the host in the address, or say in a host block of --config where its registry is"},
 	{errorIs(repository.ErrSubject), "the release itself is published; give documents about one package each (…_OS_ARCH.spdx.json), which become its layers"},
@@ -92,20 +90,11 @@ var hints = []struct {
 	{unreachable, "the server may be down or out of reach; check the host name, the proxy variables and the network"},
 }
 
-func is[E error](err error) bool { return isA[E](err) }
-
-func errorIs(target error) func(error) bool {
-	return func(err error) bool { return errors.Is(err, target) }
-}
-
-func isDenied(err error) bool   { return errors.Is(err, provider.ErrDenied) }
-func isPlatform(err error) bool { return isA[*provider.PlatformError](err) }
-
 // isBusy knows the statuses that were tried again in vain, of both kinds of
 // registry.
 func isBusy(err error) bool {
 	status := 0
-	if e, ok := errors.AsType[*httpclient.StatusError](err); ok {
+	if e, ok := errors.AsType[*provider.StatusError](err); ok {
 		status = e.Status
 	} else if e, ok := errors.AsType[*repository.ResponseError](err); ok {
 		status = e.Status
@@ -114,13 +103,8 @@ func isBusy(err error) bool {
 }
 
 // isCutOff knows a connection that ended before an answer, again and again.
-func isCutOff(err error) bool { return isA[*httpclient.ExhaustedError](err) && errors.Is(err, io.EOF) }
+func isCutOff(err error) bool { return isA[*provider.TransientError](err) && errors.Is(err, io.EOF) }
 
 func unreachable(err error) bool {
-	return isA[*httpclient.ExhaustedError](err) || isA[*net.DNSError](err)
-}
-
-func mismatch(err error) bool {
-	return isA[*sums.MismatchError](err) || isA[*sums.MissingError](err) || isA[*sums.SizeError](err) || isA[*sums.SyntaxError](err) ||
-		isA[*provider.IdentityError](err)
+	return isA[*provider.TransientError](err) || isA[*net.DNSError](err)
 }

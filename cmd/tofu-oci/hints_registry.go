@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -80,7 +79,7 @@ func (r refusal) missing() bool { return errors.Is(r.err, repository.ErrNoReposi
 
 // cutOff is a connection that ended before an answer, again and again.
 func (r refusal) cutOff() bool {
-	return isA[*httpclient.ExhaustedError](r.err) && errors.Is(r.err, io.EOF)
+	return isA[*provider.TransientError](r.err) && errors.Is(r.err, io.EOF)
 }
 
 // notTaken is the answer of registries with a list of media types.
@@ -103,7 +102,7 @@ var registryHints = []struct {
 	text string
 }{
 	{
-		func(r refusal) bool { return isA[*httpclient.DowngradeError](r.err) },
+		func(r refusal) bool { return isA[*provider.DowngradeError](r.err) },
 		"the registry takes itself for an http server, as behind a proxy that ends TLS: let the proxy set X-Forwarded-Proto: https, or tell the registry its own https address (distribution: http.host, Harbor: external_url)",
 	},
 	{

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // Request asks for a small document.
@@ -26,8 +28,8 @@ type Document struct {
 	Header http.Header
 }
 
-// Get fetches a small document whole. A status beyond 2xx is a *[StatusError],
-// a longer document a *[TooLargeError]. A body that breaks off is fetched again
+// Get fetches a small document whole. A status beyond 2xx is a *[provider.StatusError],
+// a longer document a *[provider.TooLargeError]. A body that breaks off is fetched again
 // out of the same [MaxTries] tries. No error has the URL's query in it.
 func Get(ctx context.Context, client *http.Client, target *url.URL, r Request) (Document, error) {
 	failed := &tries{}
@@ -39,7 +41,7 @@ func Get(ctx context.Context, client *http.Client, target *url.URL, r Request) (
 			return doc, err
 		}
 		if failed.made++; failed.made >= MaxTries {
-			return Document{}, &ExhaustedError{Tries: failed.made, Err: err}
+			return Document{}, &provider.TransientError{Tries: failed.made, Err: err}
 		}
 		if err := pauseGet(ctx, client, target, failed.made, err); err != nil {
 			return Document{}, err
@@ -64,7 +66,7 @@ func getOnce(ctx context.Context, client *http.Client, target *url.URL, r Reques
 	}
 	defer resp.Body.Close()
 	from := resp.Request.URL
-	tooLarge := &TooLargeError{URL: RedactURL(from), Limit: r.Limit}
+	tooLarge := &provider.TooLargeError{URL: RedactURL(from), Limit: r.Limit}
 	if resp.ContentLength > r.Limit {
 		return Document{}, tooLarge
 	}

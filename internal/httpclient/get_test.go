@@ -30,7 +30,7 @@ func TestGetIsBounded(t *testing.T) {
 				t.Errorf("at the limit: %q, %v", doc.Bytes, err)
 			}
 			_, err = httpclient.Get(t.Context(), client, u, httpclient.Request{Limit: 5})
-			var tooLarge *httpclient.TooLargeError
+			var tooLarge *provider.TooLargeError
 			if !errors.As(err, &tooLarge) || s.requests() != 2 {
 				t.Errorf("over the limit: %v after %d requests", err, s.requests())
 			}
@@ -63,7 +63,7 @@ func TestGetSendsHeadersAndTellsWhereItEnded(t *testing.T) {
 func TestDeniedIsACondition(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int]bool{401: true, 403: true, 404: false, 500: false} {
-		err := error(&httpclient.StatusError{Status: code})
+		err := error(&provider.StatusError{Status: code})
 		if errors.Is(err, provider.ErrDenied) != want {
 			t.Errorf("%d: denied should be %t", code, want)
 		}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // maxRedirects is what browsers and net/http allow, roughly.
@@ -23,7 +25,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	}
 	previous := via[len(via)-1].URL
 	if previous.Scheme == "https" && req.URL.Scheme != "https" {
-		return &DowngradeError{To: RedactURL(req.URL)}
+		return &provider.DowngradeError{To: RedactURL(req.URL)}
 	}
 	home := authority(via[0].URL)
 	left := authority(req.URL) != home

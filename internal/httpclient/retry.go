@@ -6,13 +6,15 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // retrier repeats requests that met trouble which passes. It sits below the
 // redirects, so each hop has its own tries.
 //
 // A response that it gives up on is handed over as it came. A connection that
-// fails for the last time is an *[ExhaustedError].
+// fails for the last time is an *[provider.TransientError].
 type retrier struct {
 	next    http.RoundTripper
 	options Options
@@ -20,7 +22,7 @@ type retrier struct {
 
 // RoundTrip implements http.RoundTripper. Only a request whose body can be
 // had again is repeated; for any other, a passing status becomes a
-// *[StatusError], so that whoever can make the body again may repeat above.
+// *[provider.StatusError], so that whoever can make the body again may repeat above.
 func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	tries := triesIn(ctx)
@@ -47,7 +49,7 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 			wait, err = max(wait, asked), NewStatusError(resp)
 		} else if tries.made >= MaxTries {
-			return nil, &ExhaustedError{Tries: tries.made, Err: err}
+			return nil, &provider.TransientError{Tries: tries.made, Err: err}
 		}
 		if err := t.pause(req, tries.made, wait, err); err != nil {
 			return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 func TestPassingTroubleIsRepeated(t *testing.T) {
@@ -73,9 +74,9 @@ func TestConnectionsThatAreRefused(t *testing.T) {
 	s := newScript(t, says("gone"))
 	s.Close()
 	_, err := get(t, newClient(t, httpclient.Options{}), parse(t, s.URL+"/x?secret=1"))
-	var exhausted *httpclient.ExhaustedError
+	var exhausted *provider.TransientError
 	if !errors.As(err, &exhausted) || exhausted.Tries != 3 {
-		t.Errorf("want an ExhaustedError of 3 tries, got %v", err)
+		t.Errorf("want an provider.TransientError of 3 tries, got %v", err)
 	}
 	if strings.Contains(fmt.Sprint(err), "secret") {
 		t.Errorf("the query is in the text: %v", err)
@@ -93,9 +94,9 @@ func TestWhatDoesNotPassIsNotRepeated(t *testing.T) {
 			t.Parallel()
 			s := newScript(t, step)
 			_, err := get(t, newClient(t, httpclient.Options{}), s.url(t))
-			var failure *httpclient.StatusError
+			var failure *provider.StatusError
 			if !errors.As(err, &failure) || httpclient.IsTransient(err) {
-				t.Errorf("want a StatusError that is final, got %v", err)
+				t.Errorf("want a provider.StatusError that is final, got %v", err)
 			}
 			if s.requests() != 1 {
 				t.Errorf("%d requests", s.requests())
@@ -231,11 +232,11 @@ func TestBodiesAreSentAgainOnlyWhenTheyCanBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = httpclient.Do(client, req)
-	var failure *httpclient.StatusError
+	var failure *provider.StatusError
 	if !errors.As(err, &failure) || !httpclient.IsTransient(err) {
-		t.Fatalf("want a StatusError that may pass, got %v", err)
+		t.Fatalf("want a provider.StatusError that may pass, got %v", err)
 	}
-	want := httpclient.StatusError{
+	want := provider.StatusError{
 		Method: "PUT", URL: s.URL + "/x", Status: 503, Body: "no [31m luck today", RetryAfter: 7 * time.Second,
 	}
 	if diff := cmp.Diff(want, *failure); diff != "" {

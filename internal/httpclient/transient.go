@@ -6,19 +6,21 @@ import (
 	"io"
 	"net"
 	"net/http"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // IsTransient tells whether an operation that failed with err is worth
 // another go from the start, by a caller who can open its data again: resets,
 // early ends, timeouts and passing statuses. It is false for what was already
-// repeated in vain (*[ExhaustedError]), for ended contexts, for certificate
+// repeated in vain (*[provider.TransientError]), for ended contexts, for certificate
 // trouble, and for content that is wrong.
 func IsTransient(err error) bool {
-	var exhausted *ExhaustedError
+	var exhausted *provider.TransientError
 	if errors.As(err, &exhausted) {
 		return false
 	}
-	var status *StatusError
+	var status *provider.StatusError
 	if errors.As(err, &status) {
 		return passing(status.Status) && status.Tries < MaxTries && status.RetryAfter <= MaxRetryAfter
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 func TestIsTransient(t *testing.T) {
@@ -33,11 +34,11 @@ func TestIsTransient(t *testing.T) {
 		"untrusted":        {&tls.CertificateVerificationError{Err: errors.New("x")}, false},
 		"cancelled":        {context.Canceled, false},
 		"caller's timeout": {fmt.Errorf("x: %w", context.DeadlineExceeded), false},
-		"status":           {&httpclient.StatusError{Status: 429, RetryAfter: time.Minute}, true},
-		"status, long":     {&httpclient.StatusError{Status: 429, RetryAfter: time.Hour}, false},
-		"status, again":    {&httpclient.StatusError{Status: 503, Tries: 3}, false},
-		"not found":        {&httpclient.StatusError{Status: 404}, false},
-		"exhausted":        {&httpclient.ExhaustedError{Tries: 3, Err: io.ErrUnexpectedEOF}, false},
+		"status":           {&provider.StatusError{Status: 429, RetryAfter: time.Minute}, true},
+		"status, long":     {&provider.StatusError{Status: 429, RetryAfter: time.Hour}, false},
+		"status, again":    {&provider.StatusError{Status: 503, Tries: 3}, false},
+		"not found":        {&provider.StatusError{Status: 404}, false},
+		"exhausted":        {&provider.TransientError{Tries: 3, Err: io.ErrUnexpectedEOF}, false},
 		"other":            {errors.New("wrong bytes"), false},
 	}
 	for name, test := range tests {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zip"
 
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -25,7 +26,7 @@ type Reader struct {
 }
 
 // Open reads an archive's directory, from size bytes of src, and checks every
-// entry in it. The error joins a *[RuleError] for each problem, up to a number
+// entry in it. The error joins a *[provider.ArchiveError] for each problem, up to a number
 // that a person reads.
 func Open(src io.ReaderAt, size int64) (*Reader, error) {
 	// A crafted directory makes the zip library read at negative offsets.
@@ -61,7 +62,7 @@ func readDirectory(src io.ReaderAt, size int64) ([]*zip.File, error) {
 	z, err := zip.NewReaderWithOptions(src, size, zip.ReaderOptions{
 		NameDecoder: func(*zip.FileHeader) error {
 			if count++; count > sums.MaxZipEntries {
-				return &RuleError{Problem: fmt.Sprintf("has more than %d entries", sums.MaxZipEntries)}
+				return &provider.ArchiveError{Problem: fmt.Sprintf("has more than %d entries", sums.MaxZipEntries)}
 			}
 			return nil
 		},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/klauspost/compress/zip"
 
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -22,27 +23,12 @@ const (
 	flagMasked          = 1 << 13
 )
 
-// RuleError says which rule an archive breaks.
-type RuleError struct {
-	// Name is the entry's name, empty when the archive as a whole is meant.
-	Name string
-	// Problem continues the sentence that starts with the name.
-	Problem string
-}
-
-func (e *RuleError) Error() string {
-	if e.Name == "" {
-		return "the zip archive " + e.Problem
-	}
-	return fmt.Sprintf("the zip archive's entry %q %s", e.Name, e.Problem)
-}
-
 // check collects the problems of all entries.
 func check(entries []*zip.File) error {
 	var problems []error
 	report := func(name, problem string) {
 		if problem != "" {
-			problems = append(problems, &RuleError{Name: name, Problem: problem})
+			problems = append(problems, &provider.ArchiveError{Name: name, Problem: problem})
 		}
 	}
 	if len(entries) == 0 {

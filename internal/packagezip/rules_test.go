@@ -9,8 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zip"
-
-	"github.com/tofu-oci/tofu-oci/internal/packagezip"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 func TestNames(t *testing.T) {
@@ -75,9 +74,9 @@ func TestNames(t *testing.T) {
 
 func checkRule(t *testing.T, test string, err error, name, problem string) {
 	t.Helper()
-	var rule *packagezip.RuleError
+	var rule *provider.ArchiveError
 	if !errors.As(err, &rule) {
-		t.Errorf("%q: error %v, want a *RuleError", test, err)
+		t.Errorf("%q: error %v, want a *provider.ArchiveError", test, err)
 		return
 	}
 	if rule.Name != name || !strings.Contains(rule.Problem, problem) {
@@ -165,7 +164,7 @@ func TestAllProblemsAreTold(t *testing.T) {
 	}
 	var names []string
 	for _, problem := range joined.Unwrap() {
-		var rule *packagezip.RuleError
+		var rule *provider.ArchiveError
 		if errors.As(problem, &rule) {
 			names = append(names, rule.Name)
 		}

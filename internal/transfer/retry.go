@@ -50,7 +50,7 @@ func (r Retrier) wait(failed int, err error) time.Duration {
 	if backoff == nil {
 		backoff = httpclient.Backoff
 	}
-	if status, ok := errors.AsType[*httpclient.StatusError](err); ok {
+	if status, ok := errors.AsType[*provider.StatusError](err); ok {
 		return max(backoff(failed), status.RetryAfter)
 	}
 	return backoff(failed)

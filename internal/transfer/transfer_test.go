@@ -11,7 +11,6 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -37,8 +36,8 @@ func TestDo(t *testing.T) {
 		"expired twice":             {[]error{expired}, 2, expired},
 		"expired at the last":       {[]error{passes, passes, expired}, 3, expired},
 		"expired among others":      {[]error{passes, expired, nil}, 3, nil},
-		"repeated in vain":          {[]error{&httpclient.ExhaustedError{Tries: 3, Err: io.EOF}}, 1, io.EOF},
-		"asked to wait too long":    {[]error{&httpclient.StatusError{Status: 429, RetryAfter: time.Hour}}, 1, nil},
+		"repeated in vain":          {[]error{&provider.TransientError{Tries: 3, Err: io.EOF}}, 1, io.EOF},
+		"asked to wait too long":    {[]error{&provider.StatusError{Status: 429, RetryAfter: time.Hour}}, 1, nil},
 		"the caller's own deadline": {[]error{context.DeadlineExceeded}, 1, context.DeadlineExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +97,7 @@ func TestDoWaitsAsAsked(t *testing.T) {
 	tries := 0
 	err := r.Do(ctx, "moving", func() error {
 		tries++
-		return &httpclient.StatusError{Status: 429, RetryAfter: time.Minute}
+		return &provider.StatusError{Status: 429, RetryAfter: time.Minute}
 	})
 	if !errors.Is(err, context.Canceled) || tries != 1 {
 		t.Errorf("%d tries, %v", tries, err)

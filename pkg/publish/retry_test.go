@@ -255,7 +255,7 @@ func TestRegistryDown(t *testing.T) {
 		to.registry.Misbehave(kind, origintest.Reset(0), -1)
 	}
 	_, err := w.run(t, to, publish.Options{})
-	if _, ok := errors.AsType[*httpclient.ExhaustedError](err); !ok {
+	if _, ok := errors.AsType[*provider.TransientError](err); !ok {
 		t.Error(err)
 	}
 	wantText(t, err, "publishing registry.example.org/acme/thing 1.2.3: ", "after 3 tries", to.host)

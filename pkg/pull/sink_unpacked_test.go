@@ -8,7 +8,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -32,7 +31,7 @@ func TestUnpackedSinkRefuses(t *testing.T) {
 			return errors.As(err, &mismatch) && mismatch.Name == sinkZipName+" h1" && mismatch.Want == lied.H1
 		}},
 		{"an archive that breaks the rules", sinkPackage(t, escaping), escaping, func(err error) bool {
-			var rule *packagezip.RuleError
+			var rule *provider.ArchiveError
 			return errors.As(err, &rule) && rule.Name == "../../outside"
 		}},
 		{"no archive", provider.Package{

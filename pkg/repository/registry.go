@@ -270,7 +270,7 @@ func staysSecure(resp *http.Response, asked *url.URL) error {
 	}
 	// What is no URL at all is the library's to refuse.
 	if to, err := asked.Parse(resp.Header.Get("Location")); err == nil && to.Scheme != "https" {
-		return &httpclient.DowngradeError{To: httpclient.RedactURL(to)}
+		return &provider.DowngradeError{To: httpclient.RedactURL(to)}
 	}
 	return nil
 }

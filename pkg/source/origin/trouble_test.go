@@ -137,7 +137,7 @@ func TestRegistryIsDown(t *testing.T) {
 	w := newWorld(t, origintest.Options{})
 	w.server.Close()
 	_, err := w.source().Versions(t.Context(), w.address)
-	var exhausted *httpclient.ExhaustedError
+	var exhausted *provider.TransientError
 	if !errors.As(err, &exhausted) || exhausted.Tries != 3 {
 		t.Errorf("got %v", err)
 	}

@@ -107,6 +107,6 @@ func colonExcerpt(doc httpclient.Document) string {
 }
 
 func isStatus(err error, status int) bool {
-	var failure *httpclient.StatusError
+	var failure *provider.StatusError
 	return errors.As(err, &failure) && failure.Status == status
 }

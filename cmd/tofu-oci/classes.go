@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/installation"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
+	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// class is a kind of failure that a user or a script tells from others. Exit
+// codes and general hints go by it.
+type class string
+
+const (
+	unverified  class = "unverified"  // bytes are not what was promised, or not safe
+	conflict    class = "conflict"    // something else is in the way
+	misuse      class = "misuse"      // command line or configuration
+	denied      class = "denied"      // a login is missing or may not
+	missing     class = "missing"     // provider, version, platform, repository
+	interrupted class = "interrupted" // by the user
+	transient   class = "transient"   // may pass
+	malformed   class = "malformed"   // of a form that is not understood
+	refused     class = "refused"     // not done on purpose
+	unknown     class = "unknown"     // everything else
+)
+
+// classes has every error that the packages export. The first that fits counts:
+// wrong bytes have to be seen, whatever else an error is.
+var classes = []struct {
+	class class
+	fits  []func(error) bool
+}{
+	{unverified, []func(error) bool{
+		isA[*sums.MismatchError], isA[*sums.MissingError], isA[*sums.SyntaxError], isA[*sums.SizeError],
+		isA[*provider.IdentityError], isA[*builddir.PackageError], isA[*provider.ArchiveError],
+	}},
+	{conflict, []func(error) bool{isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError]}},
+	{misuse, []func(error) bool{
+		isA[*usage], isA[*template.ReferenceError], isA[*installation.NotSupportedError], isA[*installation.NoMirrorError],
+		isA[*filesystem.UnpackedError],
+	}},
+	{denied, []func(error) bool{errorIs(provider.ErrDenied)}},
+	{missing, []func(error) bool{
+		errorIs(provider.ErrProviderNotFound), errorIs(provider.ErrVersionNotFound), errorIs(repository.ErrNoRepository),
+		errorIs(origin.ErrNoRegistry), isA[*provider.PlatformError],
+	}},
+	{interrupted, []func(error) bool{errorIs(context.Canceled)}},
+	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError]}},
+	{transient, []func(error) bool{
+		isA[*provider.TransientError], isA[*provider.StatusError], isA[*repository.ResponseError], isA[*repository.SourceMovedError],
+		errorIs(repository.ErrTagMoved), errorIs(repository.ErrTagLost),
+	}},
+	{refused, []func(error) bool{
+		isA[*provider.DowngradeError], isA[*provider.TooLargeError], isA[*provider.UnreadableError], isA[*repository.TraitsError],
+		isA[*repository.LostError], errorIs(repository.ErrSubject), errorIs(provider.ErrWrongSource), errorIs(repository.ErrNotFound),
+		isA[*repository.RepositoryError], isA[*installation.UnresolvedError],
+	}},
+}
+
+// classOf says what kind of failure an error is.
+func classOf(err error) class {
+	for _, c := range classes {
+		if slices.ContainsFunc(c.fits, func(fits func(error) bool) bool { return fits(err) }) {
+			return c.class
+		}
+	}
+	return unknown
+}
+
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+func errorIs(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func isClass(c class) func(error) bool {
+	return func(err error) bool { return classOf(err) == c }
+}

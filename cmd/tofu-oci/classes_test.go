@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/installation"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
+	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// exported has a value of every error that the packages export, and its class.
+var exported = map[string]struct {
+	err  error
+	want class
+}{
+	"artifact.FormatError":           {&artifact.FormatError{}, malformed},
+	"builddir.PackageError":          {&builddir.PackageError{}, unverified},
+	"cliconfig.SyntaxError":          {&cliconfig.SyntaxError{}, malformed},
+	"filesystem.UnpackedError":       {&filesystem.UnpackedError{}, misuse},
+	"installation.NoMirrorError":     {&installation.NoMirrorError{}, misuse},
+	"installation.NotSupportedError": {&installation.NotSupportedError{}, misuse},
+	"installation.UnresolvedError":   {&installation.UnresolvedError{}, missing},
+	"origin.ErrNoRegistry":           {origin.ErrNoRegistry, missing},
+	"provider.ArchiveError":          {&provider.ArchiveError{}, unverified},
+	"provider.DowngradeError":        {&provider.DowngradeError{}, refused},
+	"provider.ErrDenied":             {provider.ErrDenied, denied},
+	"provider.ErrProviderNotFound":   {provider.ErrProviderNotFound, missing},
+	"provider.ErrVersionNotFound":    {provider.ErrVersionNotFound, missing},
+	"provider.ErrWrongSource":        {provider.ErrWrongSource, refused},
+	"provider.IdentityError":         {&provider.IdentityError{}, unverified},
+	"provider.PlatformError":         {&provider.PlatformError{}, missing},
+	"provider.StatusError":           {&provider.StatusError{Status: 503}, transient},
+	"provider.SyntaxError":           {&provider.SyntaxError{}, malformed},
+	"provider.TooLargeError":         {&provider.TooLargeError{}, refused},
+	"provider.TransientError":        {&provider.TransientError{Err: io.EOF}, transient},
+	"provider.UnreadableError":       {&provider.UnreadableError{}, refused},
+	"pull.ExistsError":               {&pull.ExistsError{}, conflict},
+	"repository.ConflictError":       {&repository.ConflictError{}, conflict},
+	"repository.ErrNoRepository":     {repository.ErrNoRepository, missing},
+	"repository.ErrNotFound":         {repository.ErrNotFound, refused},
+	"repository.ErrSubject":          {repository.ErrSubject, refused},
+	"repository.ErrTagLost":          {repository.ErrTagLost, transient},
+	"repository.ErrTagMoved":         {repository.ErrTagMoved, transient},
+	"repository.ForeignError":        {&repository.ForeignError{}, conflict},
+	"repository.LostError":           {&repository.LostError{Err: repository.ErrNotFound}, refused},
+	"repository.RepositoryError":     {&repository.RepositoryError{Err: repository.ErrNotFound}, refused},
+	"repository.ResponseError":       {&repository.ResponseError{Status: 500}, transient},
+	"repository.SourceMovedError":    {&repository.SourceMovedError{}, transient},
+	"repository.TraitsError":         {&repository.TraitsError{}, refused},
+	"sums.MismatchError":             {&sums.MismatchError{}, unverified},
+	"sums.MissingError":              {&sums.MissingError{}, unverified},
+	"sums.SizeError":                 {&sums.SizeError{}, unverified},
+	"sums.SyntaxError":               {&sums.SyntaxError{}, unverified},
+	"template.ReferenceError":        {&template.ReferenceError{}, misuse},
+}
+
+// TestEveryExportedErrorHasItsClass reads the packages' sources, so that an error
+// which is added there has to be given a class here.
+func TestEveryExportedErrorHasItsClass(t *testing.T) {
+	t.Parallel()
+	found := exportedErrors(t, "../../pkg")
+	for name := range found {
+		if _, known := exported[name]; !known {
+			t.Errorf("%s has no class: a caller, and the exit code, could not tell it apart", name)
+		}
+	}
+	for name, test := range exported {
+		if !found[name] {
+			t.Errorf("there is no %s any more", name)
+		}
+		if got := classOf(test.err); got != test.want {
+			t.Errorf("%s is %s, want %s", name, got, test.want)
+		}
+	}
+	for _, c := range classes {
+		if _, has := exitCodes[c.class]; !has {
+			t.Errorf("the class %s has no exit code", c.class)
+		}
+	}
+}
+
+// TestClassesInOrder: of several things that an error is, the gravest counts.
+func TestClassesInOrder(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		err  error
+		want class
+	}{
+		"wrong bytes, refused": {errors.Join(provider.ErrDenied, &sums.MismatchError{}), unverified},
+		"denied, not found":    {errors.Join(provider.ErrProviderNotFound, provider.ErrDenied), denied},
+		"interrupted":          {context.Canceled, interrupted},
+		"anything":             {errors.New("anything"), unknown},
+	} {
+		if got := classOf(test.err); got != test.want {
+			t.Errorf("%s is %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// exportedErrors finds types with a method Error() string, and variables named
+// Err…, as package.Name.
+func exportedErrors(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		add := func(name string) {
+			if ast.IsExported(name) {
+				found[file.Name.Name+"."+name] = true
+			}
+		}
+		for _, decl := range file.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil && d.Name.Name == "Error" && d.Type.Params.NumFields() == 0 {
+					add(receiver(d.Recv.List[0].Type))
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if value, ok := spec.(*ast.ValueSpec); ok && d.Tok == token.VAR && strings.HasPrefix(value.Names[0].Name, "Err") {
+						add(value.Names[0].Name)
+					}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%d errors found, %v", len(found), err)
+	}
+	return found
+}
+
+func receiver(expr ast.Expr) string {
+	if star, ok := expr.(*ast.StarExpr); ok {
+		expr = star.X
+	}
+	if name, ok := expr.(*ast.Ident); ok {
+		return name.Name
+	}
+	return ""
+}

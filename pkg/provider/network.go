@@ -1,0 +1,80 @@
+package provider
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// StatusError is an answer of a server whose status is not the one that was hoped
+// for. For 401 and 403 it is an [ErrDenied].
+type StatusError struct {
+	Method string
+	// URL has neither query nor user information.
+	URL    string
+	Status int
+	// Body is the beginning of the answer's text, on one line.
+	Body string
+	// RetryAfter is how long the server asked to wait, zero if it did not.
+	RetryAfter time.Duration
+	// Tries is how often the request was made, zero when it is not known.
+	Tries int
+}
+
+func (e *StatusError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: %d %s", e.Method, e.URL, e.Status, http.StatusText(e.Status))
+	if e.Tries > 1 {
+		fmt.Fprintf(&b, " after %d tries", e.Tries)
+	}
+	if e.RetryAfter > 0 {
+		fmt.Fprintf(&b, " (asked to wait %gs)", e.RetryAfter.Round(time.Second).Seconds())
+	}
+	if e.Body != "" {
+		b.WriteString(": " + e.Body)
+	}
+	return b.String()
+}
+
+// Is tells that 401 and 403 are [ErrDenied].
+func (e *StatusError) Is(target error) bool {
+	return target == ErrDenied && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)
+}
+
+// TransientError says that something failed as often as it was tried, in a way
+// that may pass: a connection that broke, a server that did not answer. It wraps
+// how the last try failed.
+type TransientError struct {
+	Tries int
+	Err   error
+}
+
+func (e *TransientError) Error() string { return fmt.Sprintf("after %d tries: %v", e.Tries, e.Err) }
+
+// Unwrap gives the last try's error.
+func (e *TransientError) Unwrap() error { return e.Err }
+
+// TooLargeError says that a document is longer than what is read of its kind.
+type TooLargeError struct {
+	// URL has neither query nor user information.
+	URL string
+	// Limit is in bytes.
+	Limit int64
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("GET %s: the answer has more than %d bytes", e.URL, e.Limit)
+}
+
+// DowngradeError says that a server spoken to by https wants to go on without
+// TLS, which is refused.
+type DowngradeError struct {
+	// To has neither query nor user information.
+	To string
+}
+
+func (e *DowngradeError) Error() string {
+	scheme, _, _ := strings.Cut(e.To, ":")
+	return fmt.Sprintf("redirected from https to %s (%s), which is not followed", scheme, e.To)
+}
