@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/redact"
 )
 
 // Conditions that every [Source] reports alike. Test for them with [errors.Is].
@@ -49,18 +51,24 @@ type SyntaxError struct {
 	Problem string
 }
 
+// Error does not show a password that is in Input where only a host belongs.
 func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("%s %q: %s (at character %d)", e.What, e.Input, e.Problem, e.column())
+	input, column := e.shown()
+	return fmt.Sprintf("%s %q: %s (at character %d)", e.What, input, e.Problem, column)
 }
 
-// column counts characters from 1, as a reader does.
-func (e *SyntaxError) column() int {
-	return len([]rune(e.Input[:min(max(e.Offset, 0), len(e.Input))])) + 1
+// shown gives the input without passwords, and the column of the problem in it:
+// characters count from 1, as a reader does.
+func (e *SyntaxError) shown() (input string, column int) {
+	input, at := redact.UserinfoAt(e.Input, min(max(e.Offset, 0), len(e.Input)))
+	return input, len([]rune(input[:at])) + 1
 }
 
-// Pointer gives two lines: the input, and a caret under the place at fault.
+// Pointer gives two lines: the input as [SyntaxError.Error] shows it, and a caret
+// under the place at fault.
 func (e *SyntaxError) Pointer() string {
-	return e.Input + "\n" + strings.Repeat(" ", e.column()-1) + "^"
+	input, column := e.shown()
+	return input + "\n" + strings.Repeat(" ", column-1) + "^"
 }
 
 func join[T fmt.Stringer](values []T) string {

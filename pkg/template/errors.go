@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/redact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -23,11 +24,12 @@ type ReferenceError struct {
 	Problem string
 }
 
+// Error does not show a password in front of a registry's host.
 func (e *ReferenceError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "repository template %q for %s: ", e.Template, e.Address)
+	fmt.Fprintf(&b, "repository template %q for %s: ", redact.Userinfo(e.Template), e.Address)
 	if e.Result != "" {
-		fmt.Fprintf(&b, "%q: ", e.Result)
+		fmt.Fprintf(&b, "%q: ", redact.Userinfo(e.Result))
 	}
 	if e.Component != "" && e.Component != e.Result {
 		fmt.Fprintf(&b, "%q: ", e.Component)

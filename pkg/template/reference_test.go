@@ -2,6 +2,7 @@ package template_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -64,5 +65,31 @@ func TestParseReferenceErrors(t *testing.T) {
 		if syntax.Offset != want.offset || !strings.Contains(syntax.Problem, want.problem) || syntax.What != "repository" {
 			t.Errorf("%q: offset %d, %v", text, syntax.Offset, err)
 		}
+	}
+}
+
+// TestErrorsTellNoPassword has one where a registry belongs.
+func TestErrorsTellNoPassword(t *testing.T) {
+	t.Parallel()
+	a := provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "null"}
+	for _, text := range []string{
+		"user:s3cret@ghcr.io/{type}", "user:s3cret@ghcr.io/{typ}", "user:s3/cret@ghcr.io/${type}", "https://user:s3cret@ghcr.io/${type}",
+		"https://s3cret@ghcr.io/{type", `${"user:s3cret@"}ghcr.io/${type}`, "user:s3cret@ghcr.io", "ghcr.io/user:s3cret@x/${type",
+	} {
+		parsed, err := template.Parse(text)
+		if err == nil {
+			_, err = parsed.Repository(a)
+		}
+		told := fmt.Sprint(err, " ", parsed.Redacted())
+		var syntax *provider.SyntaxError
+		if errors.As(err, &syntax) {
+			told += syntax.Pointer()
+		}
+		if err == nil || strings.Contains(told, "cret") {
+			t.Errorf("%s: %s", text, told)
+		}
+	}
+	if _, err := template.ParseReference("user:s3cret@ghcr.io/x"); err == nil || strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), "log in to the registry instead") {
+		t.Errorf("got %v", err)
 	}
 }
