@@ -34,7 +34,7 @@ var rows = map[string][]string{
 	},
 	"pkg/doctor": {
 		"pkg/artifact", "pkg/cliconfig", "pkg/installation", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
-		"internal/boundedfile",
+		"internal/boundedfile", "internal/nesting",
 	},
 	"pkg/mirror": {"pkg/provider", "pkg/publish", "pkg/repository", "pkg/source"},
 	"pkg/publish": {
@@ -53,7 +53,7 @@ var rows = map[string][]string{
 		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/boundedfile", "internal/ctxio", "internal/httpclient", "internal/transfer",
 	},
-	"pkg/cliconfig": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/redact"},
+	"pkg/cliconfig": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact"},
 	"pkg/artifact":  {"pkg/provider", "pkg/sums"},
 	"pkg/template":  {"pkg/provider", "internal/redact"},
 	"pkg/sums":      {},
@@ -67,6 +67,7 @@ var rows = map[string][]string{
 	"internal/logins":       {"internal/boundedfile", "internal/extprog"},
 	"internal/extprog":      {"pkg/provider"},
 	"internal/memo":         {},
+	"internal/nesting":      {},
 	"internal/redact":       {},
 	"internal/boundedfile":  {},
 	"internal/atomicfile":   {},

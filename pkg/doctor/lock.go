@@ -12,12 +12,14 @@ import (
 	"github.com/opencontainers/go-digest"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tofu-oci/tofu-oci/internal/nesting"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// maxLock bounds a lock file, in bytes: a provider takes some kilobytes.
-const maxLock = 4 << 20
+// maxLock bounds a lock file, in bytes: a provider takes some three kilobytes.
+// HCL's parser takes some hundred times as much memory.
+const maxLock = 1 << 20
 
 // Lock is what a dependency lock file says about one provider.
 type Lock struct {
@@ -47,6 +49,9 @@ func ReadLock(path string, a provider.Address) (Lock, error) {
 // ParseLock reads a provider's block from the text of a lock file; file is its
 // name for error texts.
 func ParseLock(file string, data []byte, a provider.Address) (Lock, error) {
+	if e := nesting.HCL2(data); e != nil {
+		return Lock{}, fmt.Errorf("reading the lock file: %s:%w", file, e)
+	}
 	parsed, diags := hclsyntax.ParseConfig(data, file, hcl.InitialPos)
 	if diags.HasErrors() {
 		return Lock{}, fmt.Errorf("reading the lock file: %w", diags)

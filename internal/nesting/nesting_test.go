@@ -1,0 +1,94 @@
+package nesting_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/hcl"
+	hcl2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/tofu-oci/tofu-oci/internal/nesting"
+)
+
+func TestWhatPeopleWritePasses(t *testing.T) {
+	t.Parallel()
+	// A bracket in a text or a comment is none.
+	brackets := strings.Repeat("([{", 1000)
+	for name, err := range map[string]error{
+		"empty":      nesting.Native(nil),
+		"native":     nesting.Native([]byte("# " + brackets + "\na { b = [\"" + brackets + "\", { c = 1 }] }\n" + strings.Repeat("x {}\n", 1000))),
+		"JSON":       nesting.JSON([]byte(`{"a":[{"` + brackets + `":[1]}]` + strings.Repeat(`,"b":{}`, 1000) + "}")),
+		"HCL 2":      nesting.HCL2([]byte("# " + brackets + "\n" + strings.Repeat("provider \"x\" {\n  version = \"1.0.0\"\n  hashes = [\n    \"zh:(([[{{\",\n  ]\n}\n", 1000))),
+		"no HCL":     nesting.Native([]byte("\x00\"")),
+		"no HCL 2":   nesting.HCL2([]byte("\x00\xff\"${")),
+		"64 of them": nesting.Native([]byte("a = " + strings.Repeat("[", 64) + strings.Repeat("]", 64))),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTooMuch(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		check func([]byte) error
+		text  string
+		want  string
+	}{
+		{"lists", nesting.Native, "a = " + strings.Repeat("[", 65), "1:69: brackets are nested deeper than 64"},
+		{"objects", nesting.Native, strings.Repeat("\na {", 20_000), "66:3: brackets are nested deeper than 64"},
+		{"blocks", nesting.Native, strings.Repeat("a {}\n", 4097), "4097:3: there are more than 4096 blocks and lists"},
+		{"JSON", nesting.JSON, strings.Repeat("\n{\"a\":", 65), "66:1: brackets are nested deeper than 64"},
+		{"JSON lists", nesting.JSON, `{"a":[` + strings.Repeat("[],", 5000), "there are more than 4096 blocks and lists"},
+		{"parentheses", nesting.HCL2, "a = " + strings.Repeat("(", 1_000_000), "1:69: brackets are nested deeper than 64"},
+		{"templates", nesting.HCL2, "a = " + strings.Repeat(`"${`, 1000), "brackets are nested deeper than 64"},
+		{"negations", nesting.HCL2, "a = " + strings.Repeat("!", 300_000), "1:261: there are more than 256 operators"},
+		{"minus", nesting.HCL2, "a = " + strings.Repeat("-", 300_000), "there are more than 256 operators"},
+		{"conditions", nesting.HCL2, "a = " + strings.Repeat("a?b:", 300), "there are more than 256 operators"},
+		{"sums", nesting.HCL2, "a = 1" + strings.Repeat("+1", 300), "there are more than 256 operators"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			err := test.check([]byte(test.text))
+			var e *nesting.Error
+			if !errors.As(err, &e) || !strings.HasSuffix(e.Error(), test.want) {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+// FuzzPassed gives what passes to the parsers, which have to come back.
+func FuzzPassed(f *testing.F) {
+	for _, seed := range []string{"a = [[[]]]", `{"a":[[{}]]}`, "a = ((1))", "a = !!true", "a = \"${\"${x}\"}\"", "a = <<E\n${[\nE\n", "x {} \n#("} {
+		f.Add([]byte(seed), 40)
+	}
+	f.Fuzz(func(t *testing.T, piece []byte, times int) {
+		data := []byte(strings.Repeat(string(piece), min(max(times, 1), 1+32<<10/(len(piece)+1))))
+		start := time.Now()
+		if nesting.HCL2(data) == nil {
+			_, _ = hclsyntax.ParseConfig(data, "", hcl2.InitialPos)
+		}
+		check := nesting.Native
+		if strings.HasPrefix(strings.TrimSpace(string(data)), "{") {
+			check = nesting.JSON
+		}
+		if check(data) == nil {
+			parse(data)
+		}
+		if d := time.Since(start); d > 20*time.Second {
+			t.Errorf("%d bytes took %s", len(data), d)
+		}
+	})
+}
+
+// parse does what the callers do about HCL 1's panics, which are no exhaustion.
+func parse(data []byte) {
+	defer func() { _ = recover() }()
+	_, _ = hcl.ParseBytes(data)
+}
