@@ -14,8 +14,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 )
 
-// maxFile bounds a configuration file, in bytes. Real ones have hundreds; some
-// megabytes of brackets would exhaust the stack of the parser.
+// maxFile bounds a configuration file, in bytes. Real ones have hundreds.
 const maxFile = 256 << 10
 
 // Config is a CLI configuration, put together from all of its files. The zero
@@ -26,6 +25,8 @@ type Config struct {
 	Services map[svchost.Hostname]map[string]string
 	// Tokens has the tokens of credentials blocks; see [Config.Token].
 	Tokens map[svchost.Hostname]Secret
+	// CredentialsHelper is the credentials_helper block; nil without one.
+	CredentialsHelper *CredentialsHelper
 	// PluginCacheDir is where OpenTofu keeps what it unpacked, empty for nowhere.
 	PluginCacheDir string
 	// Installation is the provider_installation block; nil without one, which is
@@ -37,6 +38,15 @@ type Config struct {
 	DefaultLogins DefaultLogins
 	// Notes are about what is odd, and what OpenTofu would read otherwise.
 	Notes []Note
+}
+
+// CredentialsHelper is a credentials_helper block: a program that knows the
+// tokens of hosts, terraform-credentials-NAME.
+type CredentialsHelper struct {
+	Position Position
+	Name     string
+	// Args stand in front of the arguments that OpenTofu adds.
+	Args []string
 }
 
 // Token gives the token for a host: the environment's, which comes first, or

@@ -53,6 +53,7 @@ const (
 	NoteIgnored    NoteKind = "argument-ignored"
 	NoteObjects    NoteKind = "json-objects"
 	NoteAmbiguous  NoteKind = "template-ambiguous"
+	NoteLabel      NoteKind = "login-label"
 )
 
 // Note is something that is no error and that a user should know, such as what

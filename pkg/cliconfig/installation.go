@@ -2,12 +2,12 @@ package cliconfig
 
 import (
 	"errors"
-	"fmt"
 	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/redact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -71,10 +71,11 @@ func (m Method) Match(a provider.Address) (bool, provider.Pattern) {
 	return len(m.Include) == 0, provider.Pattern{}
 }
 
-// String names the method, what it refers to, and where it stands.
+// String names the method, what it refers to, and where it stands. Passwords that
+// are in its URL are not shown.
 func (m Method) String() string {
 	name := string(m.Kind)
-	if what := m.Template.String() + m.Path + m.URL; what != "" {
+	if what := m.Template.Redacted() + m.Path + redact.Userinfo(m.URL); what != "" {
 		name += " " + what
 	}
 	if m.Position != (Position{}) {
@@ -137,6 +138,14 @@ func (r *reader) method(name string, b block) (Method, bool) {
 	for _, i := range b.body {
 		if !slices.ContainsFunc(arguments[m.Kind], func(known string) bool { return strings.EqualFold(known, i.name) }) && !strings.EqualFold(i.name, templateName) {
 			r.note(NoteIgnored, i.at, "%s has no argument %q; it is ignored", name, i.name)
+		}
+	}
+	for _, known := range arguments[m.Kind] {
+		switch known {
+		case "download_retry_count":
+			r.integer(b.body, known)
+		case "trust_all_hashes":
+			r.boolean(b.body, known, false)
 		}
 	}
 	m.Include, m.Exclude = r.patterns(b, "include"), r.patterns(b, "exclude")
@@ -213,7 +222,8 @@ func (r *reader) syntax(value node, err error) {
 	var e *provider.SyntaxError
 	if errors.As(err, &e) {
 		at = value.within(e.Offset)
-		err = fmt.Errorf("%s %q: %s", e.What, e.Input, e.Problem)
+		r.fail(at, "%s %q: %s", e.What, e.Input, e.Problem)
+		return
 	}
 	r.fail(at, "%v", err)
 }

@@ -85,7 +85,7 @@ func TestInstallationInBothSyntaxes(t *testing.T) {
   ],
   "filesystem_mirror": {"path": "one"},
   "direct": [{}],
-  "filesystem_mirror": [{"path": "two", "exclude": null}]
+  "filesystem_mirror": [{"path": "two", "exclude": []}]
 }}`, []string{
 				"rc:2:21 dev_overrides registry.opentofu.org/acme/thing /src/thing",
 				"rc:4:5 oci_mirror ghcr.io/${namespace}/${type} include=[registry.opentofu.org/a/*] exclude=[]",
@@ -116,7 +116,7 @@ func TestInstallationInBothSyntaxes(t *testing.T) {
 			[]string{"rc:1:25: OpenTofu takes the template ghcr.io/${namespace}/${type} although it has no ${hostname}, which a pattern of include leaves open: providers may get mixed up"},
 		},
 		{
-			"lists in pieces, and words in any case", `provider_installation { filesystem_mirror { Path = "x" path = "y" include = ["a/b"] include = ["a/c"] } }`,
+			"lists in pieces, and words in any case", `provider_installation { filesystem_mirror { Path = "x" path = "y" include = ["a/b"] Include = ["a/c"] exclude {} } }`,
 			[]string{"rc:1:25 filesystem_mirror y include=[registry.opentofu.org/a/b registry.opentofu.org/a/c] exclude=[]"}, nil,
 		},
 		{"a one-part address", `provider_installation { dev_overrides { aws = "/x" } }`, []string{"rc:1:41 dev_overrides registry.opentofu.org/hashicorp/aws /x"}, nil},
@@ -164,6 +164,14 @@ func TestChecksOfInstallation(t *testing.T) {
 		{"no template", "provider_installation {\n  oci_mirror {}\n}", "rc:2:3: oci_mirror must have the argument repository_template"},
 		{"the draft without a template", "provider_installation {\n  oci {}\n}", "rc:2:3: oci must have the argument registry_template"},
 		{"no template in JSON", `{"provider_installation":{"oci_mirror":[{}]}}`, "rc:1:41: oci_mirror must have the argument repository_template"},
+		{"a count that is no number", "provider_installation {\n  direct {\n    download_retry_count = \"x\"\n  }\n}", "rc:3:28: download_retry_count must be a whole number"},
+		{"half a count", "provider_installation {\n  network_mirror {\n    url = \"https://a.example/\"\n    download_retry_count = 1.5\n  }\n}", "rc:4:28: download_retry_count must be a whole number"},
+		{"true in quotes", "provider_installation {\n  network_mirror {\n    url = \"https://a.example/\"\n    trust_all_hashes = \"true\"\n  }\n}", "rc:4:24: trust_all_hashes must be true or false"},
+		{"null in JSON", `{"provider_installation":null}`, "rc:1:26: provider_installation must be an object"},
+		{"an empty list in JSON", `{"provider_installation":[]}`, "rc:1:2: OpenTofu refuses provider_installation as it is written here"},
+		{"a method that is null in JSON", `{"provider_installation":[{"direct":null}]}`, "rc:1:37: direct must be an object"},
+		{"a method that is an empty list in JSON", `{"provider_installation":[{"direct":[]}]}`, "rc:1:2: OpenTofu refuses provider_installation"},
+		{"exclude that is null in JSON", `{"provider_installation":[{"direct":[{"exclude":null}]}]}`, "rc:1:49: exclude must be a list of texts"},
 		{"a path that is a list", "provider_installation {\n  filesystem_mirror {\n    path = [\"x\"]\n  }\n}", "rc:3:12: path must be a text"},
 		{"include that is text", "provider_installation {\n  direct {\n    include = \"a/*\"\n  }\n}", "rc:3:15: include must be a list of texts"},
 		{"include with a list in it", "provider_installation {\n  direct {\n    include = [[]]\n  }\n}", "rc:3:16: include must be a list of texts"},

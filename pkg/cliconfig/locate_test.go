@@ -278,7 +278,7 @@ func TestReadRefusesWhatMayBeThereOnce(t *testing.T) {
 func TestReadTellsTheProblemsOfAllFiles(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "linux", nil)
-	m.write(t, ".tofurc", "host {}")
+	m.write(t, ".tofurc", "host")
 	m.write(t, ".terraform.d/x.tfrc", "provider_installation {\n  x {}\n}")
 	m.write(t, ".terraform.d/y.tfrc", strings.Repeat("#", 300<<10))
 	m.write(t, ".terraform.d/z.tfrc/", "")

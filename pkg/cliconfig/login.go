@@ -1,6 +1,7 @@
 package cliconfig
 
 import (
+	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -63,7 +64,9 @@ type DefaultLogins struct {
 func (r *reader) login(d *document, b block) {
 	l := Login{Position: b.at}
 	var problem string
-	if l.Registry, l.Path, problem = parsePrefix(b.label.text); problem != "" {
+	l.Registry, l.Path, problem = parsePrefix(b.label.text)
+	unusable := problem != "" && openTofuTakes(b.label.text)
+	if problem != "" && !unusable {
 		r.fail(b.label.at, "the label %q must be a registry, or a registry and the start of repository names: %s", b.label.text, problem)
 		return
 	}
@@ -99,6 +102,11 @@ func (r *reader) login(d *document, b block) {
 		l.Form, l.AccessToken, l.RefreshToken = FormTokens, Secret(access.text), Secret(refresh.text)
 	default:
 		l.Form, l.Username, l.Password = FormPassword, username.text, Secret(password.text)
+	}
+	if unusable {
+		r.note(NoteLabel, b.label.at, "no repository is named as the label %q says, so this login is never used: %s", b.label.text, problem)
+		d.unusable = append(d.unusable, b.label)
+		return
 	}
 	d.logins = append(d.logins, l)
 }
@@ -160,4 +168,18 @@ func parsePrefix(label string) (registry, path, problem string) {
 		return ref.Registry, ref.Name, ""
 	}
 	return ref.Registry, "", ""
+}
+
+// openTofuTakes tells whether OpenTofu accepts a label that is no registry: it
+// takes any host that a URL may have, such as *.example.com.
+func openTofuTakes(label string) bool {
+	host, path, whole := strings.Cut(label, "/")
+	if u, err := url.ParseRequestURI("dummy://" + host); err != nil || u.Host == "" || u.Host != host {
+		return false
+	}
+	if !whole {
+		return true
+	}
+	_, err := template.ParseReference("registry.example.com/" + path)
+	return err == nil
 }

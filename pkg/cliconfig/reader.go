@@ -3,7 +3,11 @@ package cliconfig
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // reader reads one file and collects all that is wrong in it.
@@ -14,11 +18,29 @@ type reader struct {
 }
 
 func (r *reader) fail(at Position, format string, args ...any) {
-	r.problems = append(r.problems, &SyntaxError{at, fmt.Sprintf(format, args...)})
+	r.problems = append(r.problems, &SyntaxError{at, message(format, args)})
 }
 
 func (r *reader) note(kind NoteKind, at Position, format string, args ...any) {
-	r.notes = append(r.notes, Note{at, kind, fmt.Sprintf(format, args...)})
+	r.notes = append(r.notes, Note{at, kind, message(format, args)})
+}
+
+// message formats words of the file without the secrets that may be in them.
+func message(format string, args []any) string {
+	shown := make([]any, len(args))
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			shown[i] = redact.Userinfo(arg)
+		case template.Template:
+			shown[i] = arg.Redacted()
+		case error:
+			shown[i] = redact.Text(arg.Error())
+		default:
+			shown[i] = arg
+		}
+	}
+	return fmt.Sprintf(format, shown...)
 }
 
 func (r *reader) err() error { return errors.Join(r.problems...) }
@@ -136,6 +158,10 @@ func (r *reader) text(body []item, name string) (value node, given bool) {
 // texts reads an argument that is a list of texts; several are put together.
 func (r *reader) texts(body []item, name string) (all []node, given bool) {
 	for _, i := range values(body, name) {
+		if i.value.kind == object && len(i.value.items) == 0 && len(i.labels) == 0 && !r.json {
+			given = true // HCL 1 takes {} for an empty list
+			continue
+		}
 		if i.value.kind != list {
 			r.fail(i.value.at, "%s must be a list of texts: [\"…\"]", name)
 			continue
@@ -162,4 +188,15 @@ func (r *reader) boolean(body []item, name string, otherwise bool) bool {
 		otherwise = i.value.text == "true"
 	}
 	return otherwise
+}
+
+// integer checks an argument that is a whole number, which HCL 1 also takes from
+// a text.
+func (r *reader) integer(body []item, name string) {
+	for _, i := range values(body, name) {
+		_, err := strconv.ParseInt(i.value.text, 0, 0)
+		if err != nil || i.value.kind != number && i.value.kind != text || len(i.labels) > 0 {
+			r.fail(i.value.at, "%s must be a whole number", name)
+		}
+	}
 }

@@ -1,11 +1,8 @@
 package cliconfig
 
 import (
-	"errors"
-
 	"github.com/hashicorp/hcl"
 	"github.com/hashicorp/hcl/hcl/ast"
-	"github.com/hashicorp/hcl/hcl/parser"
 	"github.com/hashicorp/hcl/hcl/token"
 )
 
@@ -56,12 +53,8 @@ func (n node) within(offset int) Position {
 // parseNative reads the native syntax, which is HCL 1's.
 func parseNative(file string, data []byte) ([]item, error) {
 	root, err := hcl.ParseBytes(data)
-	var at *parser.PosError
-	if errors.As(err, &at) {
-		return nil, &SyntaxError{Position{file, at.Pos.Line, at.Pos.Column}, at.Err.Error()}
-	}
 	if err != nil {
-		return nil, &SyntaxError{Position{File: file}, err.Error()}
+		return nil, parserError(file, err)
 	}
 	body, ok := root.Node.(*ast.ObjectList)
 	if !ok {

@@ -1,125 +1,149 @@
 package cliconfig
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"unicode/utf8"
+	"strconv"
+
+	"github.com/hashicorp/hcl/json/scanner"
+	"github.com/hashicorp/hcl/json/token"
 )
 
-// parseJSON reads the JSON syntax: one object. Members that are null count as
-// not there, as they do for OpenTofu.
+// parseJSON reads the JSON syntax: one object. It goes by HCL 1's tokens, which
+// are not quite those of JSON: commas may trail, and some escapes are unknown.
+// HCL 1's parser itself forgets positions, and what follows a mistake.
 func parseJSON(file string, data []byte) ([]item, error) {
-	j := &jsonReader{file: file, data: data, decoder: json.NewDecoder(bytes.NewReader(data))}
-	// The decoder of tokens takes some of what is no JSON, and any depth.
-	var document any
-	if err := json.Unmarshal(data, &document); err != nil {
-		e := &SyntaxError{Position: Position{File: file}, Problem: err.Error()}
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			// Offset counts the byte at fault too.
-			e.Position = j.position(max(int(syntax.Offset)-1, 0))
+	j := &jsonReader{file: file, scanner: scanner.New(data)}
+	j.scanner.Error = func(at token.Pos, problem string) {
+		if j.err == nil {
+			j.err = &SyntaxError{Position{file, at.Line, at.Column}, parserProblem(problem)}
 		}
-		return nil, e
 	}
-	j.decoder.UseNumber()
-	root, err := j.value()
-	if err != nil {
-		return nil, &SyntaxError{root.at, err.Error()}
+	root := j.value(j.next())
+	if t := j.next(); j.err == nil && t.Type != token.EOF {
+		j.fail(t, "there is something after the end of the object")
+	}
+	if j.err != nil {
+		return nil, j.err
 	}
 	return root.items, nil
 }
 
-// jsonReader reads a document that is known to be JSON, for the positions that
-// package json keeps to itself.
+// jsonReader reads a document until the first mistake, which it keeps.
 type jsonReader struct {
 	file    string
-	data    []byte
-	decoder *json.Decoder
-	// line and start are the line of the last position and where it begins.
-	line, start int
+	scanner *scanner.Scanner
+	err     error
 }
 
-// position gives the place of a byte. Bytes are asked for in rising order.
-func (j *jsonReader) position(offset int) Position {
-	offset = min(offset, len(j.data))
-	for {
-		i := bytes.IndexByte(j.data[j.start:offset], '\n')
-		if i < 0 {
-			break
-		}
-		j.line++
-		j.start += i + 1
+// next gives the next token; after a mistake, the end.
+func (j *jsonReader) next() token.Token {
+	t := j.scanner.Scan()
+	if j.err != nil {
+		t.Type = token.EOF
 	}
-	return Position{j.file, j.line + 1, utf8.RuneCount(j.data[j.start:offset]) + 1}
+	return t
 }
 
-// token gives the next token, and where it stands in the data.
-func (j *jsonReader) token() (t json.Token, from, to int, err error) {
-	from = int(j.decoder.InputOffset())
-	for from < len(j.data) && bytes.IndexByte([]byte(" \t\r\n,:"), j.data[from]) >= 0 {
-		from++
-	}
-	t, err = j.decoder.Token()
-	return t, from, int(j.decoder.InputOffset()), err
+func (j *jsonReader) position(t token.Token) Position {
+	return Position{j.file, t.Pos.Line, t.Pos.Column}
 }
 
-func (j *jsonReader) value() (node, error) {
-	t, from, to, err := j.token()
-	n := node{at: j.position(from)}
-	if err != nil {
-		return n, err
+func (j *jsonReader) fail(t token.Token, problem string) {
+	if j.err != nil {
+		return
 	}
-	switch t := t.(type) {
-	case json.Delim:
-		if t == '[' {
-			return j.list(n)
-		}
+	if t.Type == token.EOF {
+		problem = "the JSON text ends too early"
+	}
+	j.err = &SyntaxError{j.position(t), problem}
+}
+
+// value reads the value that starts with a token.
+func (j *jsonReader) value(t token.Token) node {
+	n := node{at: j.position(t), text: t.Text}
+	switch t.Type {
+	case token.LBRACE:
 		return j.object(n)
-	case string:
-		n.text = t
-		n.plain = string(j.data[from:to]) == `"`+t+`"`
-	case json.Number:
-		n.kind, n.text = number, t.String()
-	case bool:
-		n.kind, n.text = boolean, "false"
-		if t {
-			n.text = "true"
-		}
-	default:
+	case token.LBRACK:
+		return j.list(n)
+	case token.STRING:
+		return j.string(n, t)
+	case token.NULL:
+		n.text = "" // HCL 1 takes null for an empty text.
+	case token.NUMBER:
+		n.kind = number
+	case token.BOOL:
+		n.kind = boolean
+	case token.FLOAT:
 		n.kind = other
+	default:
+		j.fail(t, "a value must stand here, not "+t.Type.String())
 	}
-	return n, nil
+	return n
 }
 
-func (j *jsonReader) list(n node) (node, error) {
-	n.kind = list
-	for j.decoder.More() {
-		element, err := j.value()
-		if err != nil {
-			return n, err
-		}
-		n.list = append(n.list, element)
+// string reads a text. HCL 1 breaks down at one that Go could not have, but only
+// where it is asked for: escapes of JSON's for letters beyond 16 bits are such.
+func (j *jsonReader) string(n node, t token.Token) node {
+	unquoted, err := strconv.Unquote(t.Text)
+	if err != nil {
+		n.kind, n.text = other, ""
+		return n
 	}
-	_, _, _, err := j.token()
-	return n, err
+	n.text, n.plain = unquoted, t.Text == `"`+unquoted+`"`
+	return n
 }
 
-func (j *jsonReader) object(n node) (node, error) {
-	n.kind = object
-	for j.decoder.More() {
-		key, err := j.value()
-		if err != nil {
-			return n, err
+// list reads elements up to the bracket. Commas between them may be more or less
+// than one, as HCL 1 has it. After a list within a list it silently leaves out the
+// rest of the file, which nobody means: here that is a mistake.
+func (j *jsonReader) list(n node) node {
+	n.kind, n.text = list, ""
+	for {
+		switch t := j.next(); t.Type {
+		case token.RBRACK:
+			return n
+		case token.COMMA:
+		case token.LBRACK, token.NULL:
+			j.fail(t, "a list cannot hold lists or null")
+			return n
+		default:
+			n.list = append(n.list, j.value(t))
 		}
-		value, err := j.value()
-		if err != nil {
-			return n, err
-		}
-		if value.kind != other {
-			n.items = append(n.items, item{at: key.at, name: key.text, value: value})
+		if j.err != nil {
+			return n
 		}
 	}
-	_, _, _, err := j.token()
-	return n, err
+}
+
+// object reads members up to the brace.
+func (j *jsonReader) object(n node) node {
+	n.kind, n.text = object, ""
+	for {
+		key := j.next()
+		if key.Type == token.RBRACE {
+			return n // also after a comma
+		}
+		if key.Type != token.STRING {
+			j.fail(key, "a name in quotes must stand here, not "+key.Type.String())
+			return n
+		}
+		name := j.string(node{at: j.position(key)}, key)
+		if name.kind != text {
+			j.fail(key, "OpenTofu's parser breaks down at this name")
+		}
+		if colon := j.next(); colon.Type != token.COLON {
+			j.fail(colon, "a colon must stand here, not "+colon.Type.String())
+		}
+		n.items = append(n.items, item{at: name.at, name: name.text, value: j.value(j.next())})
+		switch end := j.next(); end.Type {
+		case token.RBRACE:
+			return n
+		case token.COMMA:
+		default:
+			j.fail(end, "a comma or a brace must stand here, not "+end.Type.String())
+		}
+		if j.err != nil {
+			return n
+		}
+	}
 }

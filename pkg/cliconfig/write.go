@@ -15,10 +15,10 @@ import (
 // Without patterns it takes every provider that the template can name.
 func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, error) {
 	if t.IsLayout() {
-		return "", fmt.Errorf("OpenTofu installs from registries only, not from %s: push the layout to a registry, or pull it into a filesystem_mirror", t)
+		return "", fmt.Errorf("OpenTofu installs from registries only, not from %s: push the layout to a registry, or pull it into a filesystem_mirror", t.Redacted())
 	}
 	if !quotable(t.HCL()) {
-		return "", fmt.Errorf("the template %s cannot stand in OpenTofu's CLI configuration: its braces must balance, those in quotes counted too", t)
+		return "", fmt.Errorf("the template %s cannot stand in OpenTofu's CLI configuration: its braces must balance, those in quotes counted too", t.Redacted())
 	}
 	if len(patterns) == 0 {
 		all, err := widest(t)
@@ -35,7 +35,7 @@ func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, erro
 		names = append(names, quote(p.String()))
 	}
 	if missing, _ := uncovered(t, patterns); len(missing) > 0 {
-		return "", fmt.Errorf("the template %s has no ${%s}, in which the patterns differ: use it, or write a block for each", t, missing[0])
+		return "", fmt.Errorf("the template %s has no ${%s}, in which the patterns differ: use it, or write a block for each", t.Redacted(), missing[0])
 	}
 	if err := checkExample(t); err != nil {
 		return "", fmt.Errorf("OpenTofu would not take the template: %w", err)
@@ -63,7 +63,7 @@ func CheckTemplate(t template.Template, p provider.Pattern) error {
 		used, fixed bool
 	}{{"hostname", usesHost, fixedHost}, {"namespace", usesNamespace, fixedNamespace}, {"type", usesType, fixedType}} {
 		if !part.used && !part.fixed {
-			return fmt.Errorf("the template %s has no ${%s}, which the pattern %s leaves open: use it, or name the providers in a pattern such as hashicorp/aws", t, part.name, p)
+			return fmt.Errorf("the template %s has no ${%s}, which the pattern %s leaves open: use it, or name the providers in a pattern such as hashicorp/aws", t.Redacted(), part.name, p)
 		}
 	}
 	return nil
@@ -78,7 +78,7 @@ func widest(t template.Template) (provider.Pattern, error) {
 	case namespace && typ:
 		return provider.ParsePattern(string(provider.DefaultHost) + "/*/*")
 	}
-	return provider.Pattern{}, fmt.Errorf("the template %s does not tell namespaces and types apart: name the providers that it is for in patterns, such as hashicorp/aws", t)
+	return provider.Pattern{}, fmt.Errorf("the template %s does not tell namespaces and types apart: name the providers that it is for in patterns, such as hashicorp/aws", t.Redacted())
 }
 
 // quote writes a string of the configuration language, HCL 1. It copies what

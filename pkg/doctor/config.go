@@ -85,9 +85,11 @@ func ofNote(c cliconfig.Config, n cliconfig.Note) Finding {
 	case cliconfig.NoteObjects:
 		f.Severity = Error
 		f.Remedy = `"direct": [{ … }]`
+	case cliconfig.NoteLabel:
+		f.Remedy = "write the registry's name at " + n.Position.String() + "; parts of it cannot be left open"
 	case cliconfig.NoteAmbiguous:
 		if m, found := methodAt(c, n.Position); found {
-			f.Remedy = fmt.Sprintf("use ${hostname}, ${namespace} and ${type} in repository_template = %q, or write an oci_mirror block for each pattern", m.Template.HCL())
+			f.Remedy = fmt.Sprintf("use ${hostname}, ${namespace} and ${type} in repository_template = %q, or write an oci_mirror block for each pattern", m.Template.Redacted())
 		}
 	}
 	return f

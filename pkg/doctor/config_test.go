@@ -69,6 +69,9 @@ func TestCheckConfig(t *testing.T) {
 		"override": {
 			block("dev_overrides {\n  \"hashicorp/aws\" = \"build\"\n}"), []string{"warning dev-override"}, "delete the line at t.tfrc:3:3",
 		},
+		"a login for no registry": {
+			block("") + fmt.Sprintf(login, "*.a.com"), []string{"warning login-label"}, "write the registry's name at t.tfrc:4:17; parts of it cannot be left open",
+		},
 		"two logins": {
 			block(mirror) + fmt.Sprintf(login, "ghcr.io/a") + fmt.Sprintf(login, "ghcr.io/b"), []string{"warning tokens-shared"},
 			"use OpenTofu 1.13, or write one block for a login that may read all of it:\noci_credentials \"ghcr.io\" {\n  username = \"…\"\n  password = \"…\"\n}",
