@@ -1,0 +1,173 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+)
+
+// judged is how many configurations both read. OpenTofu takes some 30 ms each.
+const judged = 2000
+
+// verdict is what a program makes of a configuration.
+type verdict struct {
+	refused bool
+	why     string
+	// methods are those of the provider_installation block, a line each.
+	methods string
+}
+
+// TestCLIConfigurationsAsOpenTofuReadsThem gives the same files to tofu and to
+// what tofurc --check is made of. Where tofu complains, we have to, and where it
+// does not, we must not, and read the same.
+func TestCLIConfigurationsAsOpenTofuReadsThem(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	c := newCorpus(20)
+	configs := make([]string, judged)
+	for i := range configs {
+		configs[i] = c.config()
+	}
+	theirs := make([]verdict, judged)
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range next {
+				path := filepath.Join(home, fmt.Sprintf("%d.tfrc", i))
+				if err := os.WriteFile(path, []byte(configs[i]), 0o600); err != nil {
+					t.Error(err)
+				}
+				theirs[i] = tofuJudges(t.Context(), home, path)
+			}
+		})
+	}
+	for i := range configs {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+
+	accepted, expected := 0, map[string]int{}
+	for i, config := range configs {
+		ours := weJudge(t, filepath.Join(home, fmt.Sprintf("%d.tfrc", i)))
+		if !theirs[i].refused {
+			accepted++
+		}
+		if ours.refused == theirs[i].refused && (ours.refused || ours.methods == theirs[i].methods) {
+			continue
+		}
+		reason := onPurpose(ours, theirs[i])
+		if reason == "" {
+			t.Errorf("configuration %d:\n%s\nOpenTofu: refused %v\n%s%s\ntofu-oci: refused %v\n%s\n%s", i, config,
+				theirs[i].refused, theirs[i].methods, theirs[i].why, ours.refused, ours.methods, ours.why)
+			continue
+		}
+		expected[reason]++
+		t.Logf("configuration %d differs on purpose, %s: %s", i, reason, ours.why)
+	}
+	t.Logf("%d configurations, %d of them accepted by OpenTofu; differences on purpose: %v", judged, accepted, expected)
+	if accepted < judged/4 || accepted > judged*3/4 {
+		t.Errorf("OpenTofu accepts %d of %d: the corpus has lost its balance", accepted, judged)
+	}
+}
+
+// purposes are the differences on purpose: what we say where OpenTofu says
+// nothing, and why. There is nothing that OpenTofu refuses and we don't.
+var purposes = []struct {
+	ours   *regexp.Regexp
+	reason string
+}{
+	{regexp.MustCompile(`the JSON text ends too early|must stand here, not|something after the end`), "OpenTofu reads malformed JSON as far as it gets, and leaves out the rest"},
+	{regexp.MustCompile(`a list cannot hold lists or null`), "OpenTofu leaves out what follows a list within a list"},
+	{regexp.MustCompile(`are the same host`), "OpenTofu takes one of the two host blocks by chance"},
+	{regexp.MustCompile(`"[^"]*[*_][^"]*" is not the name of a registry's host`), "no registry can have the name that the template gives"},
+	{regexp.MustCompile(`json-objects|there is no installation method|discover_ambient_credentials must be true or false`), "OpenTofu merges JSON objects into their parents, and then reads an empty block"},
+	{regexp.MustCompile(`must be a list of texts, and this is none`), "OpenTofu leaves true and false out of JSON lists, so that include is empty and means all"},
+}
+
+func onPurpose(ours, theirs verdict) string {
+	for _, p := range purposes {
+		if ours.refused && !theirs.refused && p.ours.MatchString(ours.why) {
+			return p.reason
+		}
+	}
+	return ""
+}
+
+// weJudge does what tofurc --check does.
+func weJudge(t *testing.T, path string) verdict {
+	t.Helper()
+	env := cliconfig.SystemEnvironment()
+	files, err := cliconfig.Locate(env, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := cliconfig.Read(env, files)
+	if err != nil {
+		return verdict{refused: true, why: err.Error()}
+	}
+	v := verdict{}
+	for _, f := range doctor.CheckConfig(config, files) {
+		// A cache that is not there is a complaint of OpenTofu's too, and no reason for it not to go on.
+		if f.Severity == doctor.Error || f.Code == string(cliconfig.NoteCacheDir) {
+			v.refused = true
+			v.why += f.Code + ": " + f.Problem + "\n"
+		}
+	}
+	if config.Installation == nil {
+		return v
+	}
+	for _, m := range config.Installation.Methods {
+		line := map[cliconfig.Kind]string{
+			cliconfig.Direct:           "cliconfig.ProviderInstallationDirect",
+			cliconfig.FilesystemMirror: fmt.Sprintf("cliconfig.ProviderInstallationFilesystemMirror(%q)", m.Path),
+			cliconfig.NetworkMirror:    fmt.Sprintf("cliconfig.ProviderInstallationNetworkMirror(%q)", m.URL),
+			cliconfig.OCIMirror:        "cliconfig.ProviderInstallationNetworkMirror{/*...*/}", // sic
+		}[m.Kind]
+		v.methods += fmt.Sprintf("%s with includes %v and excludes %v\n", line, m.Include, m.Exclude)
+	}
+	return v
+}
+
+// selected is the line of tofu's log about a method that it understood, and
+// everywhere how that log spells the pattern */*/*.
+var (
+	selected   = regexp.MustCompile(`(?m)Selected provider installation method (.*)$`)
+	everywhere = regexp.MustCompile(`%!s\(PANIC=String method: ForDisplay called on invalid Hostname: idna: disallowed rune U\+002A\)`)
+)
+
+// tofuJudges runs tofu for something that needs no configuration: it reads it
+// all the same, and complains.
+func tofuJudges(ctx context.Context, home, path string) verdict {
+	cmd := exec.CommandContext(ctx, programs.tofu, "version")
+	cmd.Env = append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "APPDATA="+home, "TF_CLI_CONFIG_FILE="+path, "CHECKPOINT_DISABLE=1", "TF_LOG=TRACE", "GOGC=off")
+	output, err := cmd.CombinedOutput()
+	var v verdict
+	for _, m := range selected.FindAllStringSubmatch(string(output), -1) {
+		v.methods += everywhere.ReplaceAllString(strings.TrimSpace(m[1]), "*/*/*") + "\n"
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return verdict{refused: true, why: "it does not run: " + err.Error()}
+	}
+	v.refused = err != nil
+	for line := range strings.Lines(string(output)) {
+		if strings.HasPrefix(line, "Error: ") || strings.Contains(line, "OPENTOFU CRASH") {
+			v.refused = true
+			v.why += line
+		}
+	}
+	return v
+}
