@@ -19,7 +19,7 @@ const (
 	maxDepth = 64
 	// maxOpened bounds the brackets of a text of HCL 1, since its decoder compares
 	// each block with each other.
-	maxOpened = 4096
+	maxOpened = 1024
 	// maxOperators bounds the operators of a text of HCL 2, which nest without
 	// brackets: !!!!x. Lock files have none.
 	maxOperators = 256

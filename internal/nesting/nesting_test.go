@@ -42,9 +42,9 @@ func TestTooMuch(t *testing.T) {
 	}{
 		{"lists", nesting.Native, "a = " + strings.Repeat("[", 65), "1:69: brackets are nested deeper than 64"},
 		{"objects", nesting.Native, strings.Repeat("\na {", 20_000), "66:3: brackets are nested deeper than 64"},
-		{"blocks", nesting.Native, strings.Repeat("a {}\n", 4097), "4097:3: there are more than 4096 blocks and lists"},
+		{"blocks", nesting.Native, strings.Repeat("a {}\n", 1025), "1025:3: there are more than 1024 blocks and lists"},
 		{"JSON", nesting.JSON, strings.Repeat("\n{\"a\":", 65), "66:1: brackets are nested deeper than 64"},
-		{"JSON lists", nesting.JSON, `{"a":[` + strings.Repeat("[],", 5000), "there are more than 4096 blocks and lists"},
+		{"JSON lists", nesting.JSON, `{"a":[` + strings.Repeat("[],", 5000), "there are more than 1024 blocks and lists"},
 		{"parentheses", nesting.HCL2, "a = " + strings.Repeat("(", 1_000_000), "1:69: brackets are nested deeper than 64"},
 		{"templates", nesting.HCL2, "a = " + strings.Repeat(`"${`, 1000), "brackets are nested deeper than 64"},
 		{"negations", nesting.HCL2, "a = " + strings.Repeat("!", 300_000), "1:261: there are more than 256 operators"},
