@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -29,6 +28,25 @@ type field struct {
 	labels   []string
 	assigned bool
 	value    value
+}
+
+// oddities are configurations that were read otherwise once, or are read otherwise
+// on purpose.
+var oddities = []string{
+	"provider_installation {\n  direct {\n    include = [\"a/b\"]\n    include = [\"a/c\"]\n  }\n}",
+	"provider_installation {\n  direct = }\n}",
+	"provider_installation {\n  direct {\n    include {}\n    Exclude = [\"a/b\"]\n  }\n}",
+	"credentials_helper \"one\" {}\ncredentials_helper \"two\" {}",
+	"host \"a.example\" {\n  services = {}\n}\nhost \"a.example\" {\n  services { \"providers.v1\" = \"/\" }\n}",
+	"host = { \"a.example\" = { services = {} } }\ncredentials { \"a.example\" { token = 7 } }",
+	"host \"A.example\" {}\nhost \"a.example\" {}",
+	"oci_credentials \"*.a.com\" {\n  docker_credentials_helper = \"x\"\n}",
+	"provider_installation {\n  oci_mirror {\n    repository_template = \"*.io/${hostname}/${namespace}/${type}\"\n  }\n}",
+	`{"host": {"a.example": {"services": {"providers.v1": "/",},},},}`,
+	`{"oci_credentials": null}`, `{"oci_credentials": {"a.io": null}}`, `{"oci_credentials": {"a.io": [{"username": "u", "password": "p"}]}}`, `{"oci_credentials": []}`,
+	`{"provider_installation": null}`, `{"provider_installation": []}`, `{"provider_installation": [{"direct": null}]}`, `{"provider_installation": [[]]}`,
+	`{"provider_installation": {"direct": {}}}`, `{"provider_installation": [{"direct": [{"include": [true]}]}]}`, `{"plugin_cache_dir": "\/"}`,
+	`{"provider_installation": [{"direct": [{}]}`,
 }
 
 func text(s string) value          { return value{kind: 't', text: s} }
@@ -213,101 +231,5 @@ func (c corpus) mistake(root *value) {
 			f.value = object(field{name: f.labels[0], assigned: c.chance(50), value: f.value})
 			f.labels, f.assigned = nil, c.chance(50)
 		}
-	}
-}
-
-// garble changes the text.
-func (c corpus) garble(s string) string {
-	if s == "" {
-		return s
-	}
-	at := c.IntN(len(s))
-	switch c.IntN(5) {
-	case 0:
-		return s[:at]
-	case 1:
-		return s[:at] + s[at+1:]
-	case 2:
-		return s[:at] + pick(c, "{", "}", "[", "]", ",", "=", "\"", "\n", "#", "\\", "\\/", "\\u00e9", "x", "\x00", "\xff", "$", "${", "<<E\n") + s[at:]
-	case 3:
-		return strings.Replace(s, "}", ",}", 1)
-	}
-	return strings.Replace(s, "/", `\/`, 1)
-}
-
-func (c corpus) native(b *strings.Builder, fields []field, indent string) {
-	for _, f := range fields {
-		name := f.name
-		if strings.ContainsAny(name, "/.:ü") {
-			name = `"` + name + `"`
-		}
-		b.WriteString(indent + name)
-		for _, label := range f.labels {
-			fmt.Fprintf(b, ` "%s"`, label)
-		}
-		if f.assigned || f.value.kind != 'o' {
-			b.WriteString(" =")
-		}
-		b.WriteString(" ")
-		c.nativeValue(b, f.value, indent)
-		b.WriteString("\n")
-	}
-}
-
-func (c corpus) nativeValue(b *strings.Builder, v value, indent string) {
-	switch v.kind {
-	case 't':
-		b.WriteString(`"` + v.text + `"`)
-	case 'r':
-		b.WriteString(v.text)
-	case 'l':
-		b.WriteString("[")
-		for i, element := range v.list {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			c.nativeValue(b, element, indent)
-		}
-		b.WriteString("]")
-	case 'o':
-		b.WriteString("{\n")
-		c.native(b, v.fields, indent+"  ")
-		b.WriteString(indent + "}")
-	}
-}
-
-// json writes labels as members, and blocks as objects or as lists of one.
-func (c corpus) json(b *strings.Builder, v value) {
-	switch v.kind {
-	case 't':
-		b.WriteString(`"` + strings.ReplaceAll(v.text, `"`, `\"`) + `"`)
-	case 'r':
-		b.WriteString(v.text)
-	case 'l':
-		b.WriteString("[")
-		for i, element := range v.list {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			c.json(b, element)
-		}
-		b.WriteString("]")
-	case 'o':
-		b.WriteString("{")
-		for i, f := range v.fields {
-			if i > 0 {
-				b.WriteString(",\n")
-			}
-			fmt.Fprintf(b, `"%s": `, f.name)
-			inner := f.value
-			for _, label := range slices.Backward(f.labels) {
-				inner = object(field{name: label, value: inner})
-			}
-			if !f.assigned && c.chance(45) {
-				inner = value{kind: 'l', list: []value{inner}}
-			}
-			c.json(b, inner)
-		}
-		b.WriteString("}")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,8 +18,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 )
 
-// judged is how many configurations both read. OpenTofu takes some 30 ms each.
-const judged = 2000
+// judged is how many configurations both read, oddities among them. OpenTofu takes some 30 ms each.
+const judged = 2050
 
 // verdict is what a program makes of a configuration.
 type verdict struct {
@@ -35,40 +36,25 @@ func TestCLIConfigurationsAsOpenTofuReadsThem(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	c := newCorpus(20)
-	configs := make([]string, judged)
-	for i := range configs {
-		configs[i] = c.config()
+	configs, paths := slices.Clone(oddities), []string{}
+	for len(configs) < judged {
+		configs = append(configs, c.config())
 	}
-	theirs := make([]verdict, judged)
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := range next {
-				path := filepath.Join(home, fmt.Sprintf("%d.tfrc", i))
-				if err := os.WriteFile(path, []byte(configs[i]), 0o600); err != nil {
-					t.Error(err)
-				}
-				theirs[i] = tofuJudges(t.Context(), home, path)
-			}
-		})
+	for i, config := range configs {
+		paths = append(paths, filepath.Join(home, fmt.Sprintf("%d.tfrc", i)))
+		write(t, paths[i], config)
 	}
-	for i := range configs {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-
+	theirs := tofuJudgesAll(t.Context(), home, paths)
 	accepted, expected := 0, map[string]int{}
 	for i, config := range configs {
-		ours := weJudge(t, filepath.Join(home, fmt.Sprintf("%d.tfrc", i)))
+		ours := weJudge(t, paths[i])
 		if !theirs[i].refused {
 			accepted++
 		}
 		if ours.refused == theirs[i].refused && (ours.refused || ours.methods == theirs[i].methods) {
 			continue
 		}
-		reason := onPurpose(ours, theirs[i])
+		reason := onPurpose(config, ours, theirs[i])
 		if reason == "" {
 			t.Errorf("configuration %d:\n%s\nOpenTofu: refused %v\n%s%s\ntofu-oci: refused %v\n%s\n%s", i, config,
 				theirs[i].refused, theirs[i].methods, theirs[i].why, ours.refused, ours.methods, ours.why)
@@ -81,25 +67,32 @@ func TestCLIConfigurationsAsOpenTofuReadsThem(t *testing.T) {
 	if accepted < judged/4 || accepted > judged*3/4 {
 		t.Errorf("OpenTofu accepts %d of %d: the corpus has lost its balance", accepted, judged)
 	}
+	for _, p := range purposes {
+		if expected[p.reason] == 0 {
+			t.Errorf("nothing differs because %s", p.reason)
+		}
+	}
 }
 
 // purposes are the differences on purpose: what we say where OpenTofu says
-// nothing, and why. There is nothing that OpenTofu refuses and we don't.
+// nothing, in one of the syntaxes or both, and why. There is nothing that
+// OpenTofu refuses and we don't.
 var purposes = []struct {
-	ours   *regexp.Regexp
-	reason string
+	ours     *regexp.Regexp
+	jsonOnly bool
+	reason   string
 }{
-	{regexp.MustCompile(`the JSON text ends too early|must stand here, not|something after the end`), "OpenTofu reads malformed JSON as far as it gets, and leaves out the rest"},
-	{regexp.MustCompile(`a list cannot hold lists or null`), "OpenTofu leaves out what follows a list within a list"},
-	{regexp.MustCompile(`are the same host`), "OpenTofu takes one of the two host blocks by chance"},
-	{regexp.MustCompile(`"[^"]*[*_][^"]*" is not the name of a registry's host`), "no registry can have the name that the template gives"},
-	{regexp.MustCompile(`json-objects|there is no installation method|discover_ambient_credentials must be true or false`), "OpenTofu merges JSON objects into their parents, and then reads an empty block"},
-	{regexp.MustCompile(`must be a list of texts, and this is none`), "OpenTofu leaves true and false out of JSON lists, so that include is empty and means all"},
+	{regexp.MustCompile(`the JSON text ends too early|must stand here, not|something after the end`), true, "OpenTofu reads malformed JSON as far as it gets, and leaves out the rest"},
+	{regexp.MustCompile(`a list cannot hold lists or null`), true, "OpenTofu leaves out what follows a list within a list"},
+	{regexp.MustCompile(`must be a list of texts, and this is none`), true, "OpenTofu leaves true and false out of lists, so that include is empty and means all"},
+	{regexp.MustCompile(`json-objects|there is no installation method|must be (a text in quotes|true or false|a whole number|a list of texts: )`), true, "OpenTofu merges objects into their parents, and then reads an empty block"},
+	{regexp.MustCompile(`are the same host`), false, "OpenTofu takes one of the two host blocks by chance"},
+	{regexp.MustCompile(`"[^"]*[*_][^"]*" is not the name of a registry's host`), false, "no registry can have the name that the template gives"},
 }
 
-func onPurpose(ours, theirs verdict) string {
+func onPurpose(config string, ours, theirs verdict) string {
 	for _, p := range purposes {
-		if ours.refused && !theirs.refused && p.ours.MatchString(ours.why) {
+		if ours.refused && !theirs.refused && p.ours.MatchString(ours.why) && (!p.jsonOnly || strings.HasPrefix(config, "{")) {
 			return p.reason
 		}
 	}
@@ -147,6 +140,26 @@ var (
 	selected   = regexp.MustCompile(`(?m)Selected provider installation method (.*)$`)
 	everywhere = regexp.MustCompile(`%!s\(PANIC=String method: ForDisplay called on invalid Hostname: idna: disallowed rune U\+002A\)`)
 )
+
+// tofuJudgesAll keeps all processors busy.
+func tofuJudgesAll(ctx context.Context, home string, paths []string) []verdict {
+	verdicts := make([]verdict, len(paths))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range next {
+				verdicts[i] = tofuJudges(ctx, home, paths[i])
+			}
+		})
+	}
+	for i := range paths {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	return verdicts
+}
 
 // tofuJudges runs tofu for something that needs no configuration: it reads it
 // all the same, and complains.
