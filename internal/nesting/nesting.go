@@ -90,8 +90,8 @@ func JSON(data []byte) error {
 }
 
 // HCL2 checks a text in HCL 2's native syntax: brackets, templates, and
-// operators. It needs some hundred bytes of memory for each byte of the text,
-// as the parser does, so bound that first.
+// operators. It needs up to 300 bytes of memory for each byte of the text, as the
+// parser does, so bound that first.
 func HCL2(data []byte) error {
 	tokens, _ := hclsyntax.LexConfig(data, "", hcl.InitialPos)
 	depth, operators := 0, 0

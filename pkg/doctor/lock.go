@@ -17,9 +17,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// maxLock bounds a lock file, in bytes: a provider takes some three kilobytes.
-// HCL's parser takes some hundred times as much memory.
-const maxLock = 1 << 20
+// maxLock bounds a lock file, in bytes: a provider takes some two kilobytes. HCL's
+// parser takes up to three hundred times as much memory.
+const maxLock = 512 << 10
 
 // Lock is what a dependency lock file says about one provider.
 type Lock struct {
