@@ -20,6 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // explain gives an error as it is printed: what was tried and what came back,
@@ -72,6 +73,7 @@ var hints = []struct {
 	{isA[*filesystem.UnpackedError], "pull it with --layout unpacked"},
 	{isA[*installation.NotSupportedError], "name another place with --from"},
 	{isA[*pull.ExistsError], "move it away, or choose another --dir"},
+	{otherSpelling, "make SHA256SUMS again in the directory of the zips, with sha256sum --text and names without ./, and sign it again"},
 	{isClass(unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
 	{isClass(denied), "log in to the registry (docker login, podman login or oras login write where tofu-oci reads), or set TF_TOKEN_… for an origin registry; some registries also answer so for a repository that does not exist"},
 	{isA[*provider.PlatformError], "choose platforms with --platform OS_ARCH"},
@@ -107,4 +109,10 @@ func isCutOff(err error) bool { return isA[*provider.TransientError](err) && err
 
 func unreachable(err error) bool {
 	return isA[*provider.TransientError](err) || isA[*net.DNSError](err)
+}
+
+// otherSpelling knows a SHA256SUMS that marks its files as binary, or has paths.
+func otherSpelling(err error) bool {
+	missing, ok := errors.AsType[*sums.MissingError](err)
+	return ok && missing.Listed != ""
 }
