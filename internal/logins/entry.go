@@ -15,6 +15,8 @@ type entry struct {
 	unread string
 	// differs says how OpenTofu reads another login here, "" for the same one.
 	differs string
+	// stops says that OpenTofu stops at the entry where it is for the repository.
+	stops bool
 	// strict says that OpenTofu refuses the whole file for this entry.
 	strict bool
 }
@@ -41,7 +43,7 @@ func parseEntry(text json.RawMessage) entry {
 		}
 		name, word, isPair := strings.Cut(string(decoded), ":")
 		if !isPair {
-			return entry{problem: `has an "auth" without a colon between username and password`}
+			return entry{problem: `has an "auth" without a colon between username and password`, stops: true}
 		}
 		// Zero bytes around a password are none of it, as for Docker.
 		username, password = name, strings.Trim(word, "\x00")

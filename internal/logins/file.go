@@ -52,6 +52,11 @@ func (f file) entryError(key, problem string) error {
 // readFile reads the file of a place. What is wrong stands in the result.
 func readFile(p place) file {
 	f := file{place: p}
+	if p.text != "" {
+		f.exists = true
+		f.document, f.err = parseDocument(p, []byte(p.text))
+		return f
+	}
 	data, err := readBounded(p.path)
 	// A file in the path, as in HOME=/dev/null, leaves no room for this one.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
