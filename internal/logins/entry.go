@@ -35,7 +35,7 @@ func parseEntry(text json.RawMessage) entry {
 	if err := json.Unmarshal(text, &raw); err != nil {
 		return entry{problem: "is not an object of strings", strict: !acceptedByOpenTofu(text)}
 	}
-	username, password := raw.Username, raw.Password
+	username, password, padded := raw.Username, raw.Password, false
 	if raw.Auth != "" {
 		decoded, err := base64.StdEncoding.DecodeString(raw.Auth)
 		if err != nil {
@@ -47,6 +47,7 @@ func parseEntry(text json.RawMessage) entry {
 		}
 		// Zero bytes around a password are none of it, as for Docker.
 		username, password = name, strings.Trim(word, "\x00")
+		padded = password != word
 	}
 	e := entry{credential: Credential{
 		Username:      username,
@@ -59,6 +60,8 @@ func parseEntry(text json.RawMessage) entry {
 		e.differs = "OpenTofu does not know identitytoken"
 	case raw.RegistryToken != "":
 		e.differs = "OpenTofu does not know registrytoken"
+	case padded:
+		e.differs = "OpenTofu takes the zero bytes around the password for a part of it"
 	case raw.Auth == "":
 		e.differs = "OpenTofu reads username and password in auth only"
 	}
