@@ -141,7 +141,7 @@ func TestFindAsOpenTofu(t *testing.T) {
 // openTofus is the sum that OpenTofu finds for a file, nil for none: the first
 // word of the first line whose second word is the name.
 func openTofus(document []byte, name string) []byte {
-	for _, line := range bytes.Split(document, []byte("\n")) {
+	for line := range bytes.SplitSeq(document, []byte("\n")) {
 		words := bytes.FieldsFunc(line, unicode.IsSpace)
 		if len(words) >= 2 && string(words[1]) == name {
 			return words[0]
@@ -182,7 +182,7 @@ func FuzzOpenTofusRule(f *testing.F) {
 
 // disputed tells whether lines about a file have other sums than the first.
 func disputed(document []byte, name string, first []byte) bool {
-	for _, line := range bytes.Split(document, []byte("\n")) {
+	for line := range bytes.SplitSeq(document, []byte("\n")) {
 		words := bytes.FieldsFunc(line, unicode.IsSpace)
 		if len(words) >= 2 && string(words[1]) == name && !bytes.EqualFold(words[0], first) {
 			return true
