@@ -162,6 +162,9 @@ func translated(err error) error {
 	if errors.Is(err, auth.ErrBasicCredentialNotFound) {
 		return fmt.Errorf("%w: the registry wants a login, and there is none for it", provider.ErrDenied)
 	}
+	if realm, ok := realmError(err); ok {
+		return realm
+	}
 	if sent, ok := errors.AsType[*url.Error](err); ok {
 		if u, parseErr := url.Parse(sent.URL); parseErr == nil {
 			return fmt.Errorf("%s %s: %w", strings.ToUpper(sent.Op), httpclient.RedactURL(u), sent.Err)

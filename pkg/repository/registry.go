@@ -39,6 +39,10 @@ type Options struct {
 	// Credential gives the login for a repository, "host/name". Nil is
 	// anonymous.
 	Credential func(ctx context.Context, repository string) (Credential, error)
+	// TokenRealms lists token services, host or host:port, that the login may go
+	// to though they are at private addresses, or named by a registry of PlainHTTP,
+	// on another host than the registry. Without a port it is all ports.
+	TokenRealms []string
 	// Backoff is the pause after the given number of failures; nil doubles from
 	// half a second. It counts where a manifest's answer breaks off in the
 	// middle, which HTTP clients do not repeat.
@@ -86,7 +90,7 @@ func NewRegistry(ref template.Reference, o Options) (*Registry, error) {
 			return nil, err
 		}
 	}
-	client := &auth.Client{Client: wireClient(o.HTTP), Cache: auth.NewCache(), ClientID: "tofu-oci"}
+	client := &auth.Client{Client: guarded(wireClient(o.HTTP), repo.Reference.Host(), o, repo.PlainHTTP), Cache: auth.NewCache(), ClientID: "tofu-oci"}
 	if o.Credential != nil {
 		client.Credential = credentialFor(repo.Reference, o.Credential)
 	}
