@@ -64,7 +64,7 @@ var rows = map[string][]string{
 	"internal/transfer":     {"pkg/provider", "internal/httpclient"},
 	"internal/zipfile":      {"pkg/artifact", "internal/ctxio"},
 	"internal/httpclient":   {"pkg/provider"},
-	"internal/logins":       {"internal/boundedfile", "internal/extprog"},
+	"internal/logins":       {"pkg/provider", "internal/boundedfile", "internal/extprog"},
 	"internal/extprog":      {"pkg/provider"},
 	"internal/memo":         {},
 	"internal/nesting":      {},

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"net/url"
-	"os"
 	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -44,6 +44,8 @@ type connection struct {
 	http   *http.Client
 	repos  repository.Options
 	config cliconfig.Config
+	// token gives the tokens for origin registries.
+	token func(context.Context, svchost.Hostname) (string, error)
 }
 
 func connect(c *cli.Context, out *output) (*connection, error) {
@@ -63,7 +65,7 @@ func connectAs(c *cli.Context, out *output, config cliconfig.Config) (*connectio
 	if err != nil {
 		return nil, err
 	}
-	conn := &connection{config: config}
+	conn := &connection{config: config, token: originTokens(config, out)}
 	conn.http, err = httpclient.New(httpclient.Options{
 		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + version, Retried: out.retried,
 	})
@@ -100,7 +102,7 @@ func (conn *connection) origin() *origin.Source {
 			services[host] = url
 		}
 	}
-	return origin.New(origin.Options{HTTP: conn.http, Services: services, Token: conn.config.Token(origin.TokenFromEnv(os.Environ()))})
+	return origin.New(origin.Options{HTTP: conn.http, Services: services, Token: conn.token})
 }
 
 // installed is the source of releases as the CLI configuration says.

@@ -23,9 +23,11 @@ type Config struct {
 	// Services has, for each host with a host block, the services that the block
 	// gives instead of what discovery would find: "providers.v1" → URL.
 	Services map[svchost.Hostname]map[string]string
-	// Tokens has the tokens of credentials blocks; see [Config.Token].
+	// Tokens has the tokens of credentials blocks, empty where a block has none;
+	// see [Config.Token].
 	Tokens map[svchost.Hostname]Secret
-	// CredentialsHelper is the credentials_helper block; nil without one.
+	// CredentialsHelper is the credentials_helper block; nil without one. It is not
+	// asked for the hosts of Tokens.
 	CredentialsHelper *CredentialsHelper
 	// PluginCacheDir is where OpenTofu keeps what it unpacked, empty for nowhere.
 	PluginCacheDir string
@@ -38,15 +40,6 @@ type Config struct {
 	DefaultLogins DefaultLogins
 	// Notes are about what is odd, and what OpenTofu would read otherwise.
 	Notes []Note
-}
-
-// CredentialsHelper is a credentials_helper block: a program that knows the
-// tokens of hosts, terraform-credentials-NAME.
-type CredentialsHelper struct {
-	Position Position
-	Name     string
-	// Args stand in front of the arguments that OpenTofu adds.
-	Args []string
 }
 
 // Token gives the token for a host: the environment's, which comes first, or
