@@ -139,6 +139,7 @@ func TestTokenServices(t *testing.T) {
 			return repository.Credential{RefreshToken: "refresh"}, nil
 		}
 	}
+	byAddress := func(s *realmServer) { s.host = "127.0.0.1" + s.port }
 	redirect := func(to string) func(*realmServer) {
 		return func(s *realmServer) { s.redirect = strings.ReplaceAll(to, "PORT", s.port) }
 	}
@@ -159,6 +160,8 @@ func TestTokenServices(t *testing.T) {
 		"allowed with its port":        {false, "https://127.0.0.1PORT/auth", "127.0.0.1PORT", nil, "127.0.0.1PORT+", ""},
 		"another port is allowed":      {false, "https://127.0.0.1PORT/auth", "127.0.0.1:1", nil, "", private},
 		"another host is allowed":      {false, "https://127.0.0.1PORT/auth", "127.0.0.2", nil, "", private},
+		"a name's private address":     {false, "https://localhostPORT/auth", "", byAddress, "", private},
+		"the name is allowed":          {false, "https://localhostPORT/auth", "localhost", byAddress, "localhostPORT+", ""},
 		"allowed, an identity token":   {false, "https://127.0.0.1PORT/auth", "127.0.0.1", refresh, "127.0.0.1PORT+", ""},
 		"allowed, relative redirect":   {false, "https://127.0.0.1PORT/auth", "127.0.0.1", redirect("/other?x=y"), "127.0.0.1PORT+ 127.0.0.1PORT+", ""},
 		"allowed, redirect to private": {false, "https://127.0.0.1PORT/auth", "127.0.0.1", redirect("https://127.0.0.2PORT/auth"), "127.0.0.1PORT+", private},
