@@ -61,7 +61,7 @@ var exported = map[string]struct {
 	"repository.ForeignError":        {&repository.ForeignError{}, conflict},
 	"repository.LostError":           {&repository.LostError{Err: repository.ErrNotFound}, refused},
 	"repository.RealmError":          {&repository.RealmError{}, refused},
-	"repository.RepositoryError":     {&repository.RepositoryError{Err: repository.ErrNotFound}, refused},
+	"repository.Error":               {&repository.Error{Err: repository.ErrNotFound}, refused},
 	"repository.ResponseError":       {&repository.ResponseError{Status: 500}, transient},
 	"repository.SourceMovedError":    {&repository.SourceMovedError{}, transient},
 	"repository.TraitsError":         {&repository.TraitsError{}, refused},

@@ -53,7 +53,7 @@ type refusal struct {
 }
 
 func refusalOf(err error) (refusal, bool) {
-	about, ok := errors.AsType[*repository.RepositoryError](err)
+	about, ok := errors.AsType[*repository.Error](err)
 	if !ok {
 		return refusal{}, false
 	}
@@ -198,7 +198,7 @@ func registryHint(err error) string {
 	}
 	for _, h := range registryHints {
 		if h.fits(r) {
-			about, _ := errors.AsType[*repository.RepositoryError](err)
+			about, _ := errors.AsType[*repository.Error](err)
 			project, _, _ := strings.Cut(r.name, "/")
 			realm := ""
 			if e, ok := errors.AsType[*repository.RealmError](err); ok {

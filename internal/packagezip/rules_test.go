@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zip"
+
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 

@@ -123,7 +123,7 @@ func (p publisher) present(ctx context.Context, pkg provider.Package) (size int6
 	}
 	f, err := p.openLocal(pkg)
 	if err != nil {
-		return size, false, nil //nolint:nilerr // a file that cannot be read is replaced
+		return size, false, nil // a file that cannot be read is replaced
 	}
 	defer func() { _ = f.Close() }()
 	_, err = io.Copy(io.Discard, sums.NewReader(ctxio.Reader(ctx, f), pkg.Filename, size, pkg.Digest))

@@ -59,8 +59,8 @@ type ResponseError struct {
 	Message string
 }
 
-// RepositoryError says which repository an error is about.
-type RepositoryError struct {
+// Error says which repository an error is about.
+type Error struct {
 	// Doing is what was tried, "fetching manifest".
 	Doing string
 	// Registry is "host" or "host:port", Name the repository's there.
@@ -70,7 +70,7 @@ type RepositoryError struct {
 	Err       error
 }
 
-func (e *RepositoryError) Error() string {
+func (e *Error) Error() string {
 	text := e.Doing + " " + e.Registry + "/" + e.Name
 	_, isDigest := digest.Parse(e.Reference)
 	switch {
@@ -84,7 +84,7 @@ func (e *RepositoryError) Error() string {
 }
 
 // Unwrap gives the error itself.
-func (e *RepositoryError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
 func (e *ResponseError) Error() string {
 	text := fmt.Sprintf("%s %s: the registry answered %d %s", e.Method, e.URL, e.Status, http.StatusText(e.Status))

@@ -181,7 +181,7 @@ func look(ctx context.Context, repo Reader, f Found, t artifact.Target, depth De
 	}
 	f.depth = depth
 	if f.Err != nil || depth < DepthBlobs {
-		return f, nil
+		return f, nil //nolint:nilerr // it is a finding
 	}
 	for _, d := range f.Manifest.Blobs {
 		there, err := blobs.has(ctx, d)
@@ -239,6 +239,10 @@ func (e *ForeignError) Error() string {
 
 // Unwrap gives the *[artifact.FormatError], if there is one.
 func (e *ForeignError) Unwrap() error { return e.Format }
+
+// Holds tells whether there is such a tag, and it is not known to be of another
+// provider.
+func (i Inspection) Holds(a provider.Address) bool { return i.Exists() && i.CheckProvider(a) == nil }
 
 // CheckProvider refuses what is not of a provider: errors are *[ForeignError]. A
 // tag that is not there, is lost, or says nothing of its provider passes.

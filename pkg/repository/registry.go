@@ -236,7 +236,7 @@ func (r *Registry) lookAndTag(ctx context.Context, m artifact.Blob, tag string, 
 
 // fail says what was done and puts the error into our words.
 func (r *Registry) fail(doing, what string, err error) error {
-	return &RepositoryError{
+	return &Error{
 		Doing: doing, Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
 		Reference: what, Err: translate(err),
 	}
