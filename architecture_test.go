@@ -51,7 +51,7 @@ var rows = map[string][]string{
 	"pkg/source":            {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/memo"},
 	"pkg/repository": {
 		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
-		"internal/atomicfile", "internal/boundedfile", "internal/ctxio", "internal/httpclient", "internal/transfer",
+		"internal/atomicfile", "internal/boundedfile", "internal/ctxio", "internal/filerecord", "internal/httpclient", "internal/transfer",
 	},
 	"pkg/cliconfig": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact"},
 	"pkg/artifact":  {"pkg/provider", "pkg/sums"},
@@ -67,6 +67,7 @@ var rows = map[string][]string{
 	"internal/logins":       {"pkg/provider", "internal/boundedfile", "internal/extprog"},
 	"internal/extprog":      {"pkg/provider"},
 	"internal/memo":         {},
+	"internal/filerecord":   {"internal/atomicfile", "internal/boundedfile"},
 	"internal/nesting":      {},
 	"internal/redact":       {},
 	"internal/boundedfile":  {},

@@ -12,7 +12,6 @@ import (
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -107,27 +106,13 @@ func (p publisher) sendZip(ctx context.Context, pkg provider.Package, storedH1 s
 	return done, err
 }
 
-// present tells whether the repository has a zip, with its right bytes. A
-// registry has checked what it took; a local file may have been damaged since,
-// and is read.
+// present tells whether the repository has a zip, and its size in bytes.
 func (p publisher) present(ctx context.Context, pkg provider.Package) (size int64, there bool, err error) {
 	size, err = p.repo.Stat(ctx, pkg.Digest)
 	if errors.Is(err, repository.ErrNotFound) || errors.Is(err, repository.ErrNoRepository) {
 		return 0, false, nil
 	}
-	if err != nil || pkg.Size >= 0 && pkg.Size != size {
-		return size, false, err
-	}
-	if p.repo.Traits().BlobPath == nil {
-		return size, true, nil
-	}
-	f, err := p.openLocal(pkg)
-	if err != nil {
-		return size, false, nil // a file that cannot be read is replaced
-	}
-	defer func() { _ = f.Close() }()
-	_, err = io.Copy(io.Discard, sums.NewReader(ctxio.Reader(ctx, f), pkg.Filename, size, pkg.Digest))
-	return size, err == nil, ctx.Err()
+	return size, err == nil && (pkg.Size < 0 || pkg.Size == size), err
 }
 
 // openLocal opens a zip that the repository has as a file.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -32,6 +33,9 @@ const (
 	DepthManifests
 	// DepthBlobs asks whether every blob that they name is there, in its size.
 	DepthBlobs
+	// DepthContent reads every blob, and finds those with other bytes than their
+	// digest says: registries and disks that rot.
+	DepthContent
 )
 
 // Inspection is what a tag leads to, as far as it was looked at. The zero value
@@ -68,10 +72,11 @@ type Found struct {
 	// Bytes are those of the manifest.
 	Bytes []byte
 	// Err says why the manifest could not be read: [ErrNotFound], a
-	// *[sums.MismatchError] or an *[artifact.FormatError].
+	// *[sums.MismatchError], a *[sums.SizeError] when the index says another size,
+	// or an *[artifact.FormatError].
 	Err error
-	// Missing are the blobs that the manifest names and that are not there, or
-	// are there in another size.
+	// Missing are the blobs that the manifest names and that are not there, are
+	// there in another size, or, where they were read, with other bytes.
 	Missing []digest.Digest
 
 	depth Depth
@@ -149,7 +154,7 @@ func (i Inspection) Deeper(ctx context.Context, repo Reader, depth Depth, platfo
 	found := make([]Found, len(unseen))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxQuestions)
-	blobs := &presence{repo: repo, known: map[digest.Digest]func() (bool, error){}}
+	blobs := &presence{repo: repo, read: depth >= DepthContent, known: map[digest.Digest]func() (bool, error){}}
 	for n, t := range unseen {
 		group.Go(func() (err error) {
 			found[n], err = look(ctx, repo, i.Platforms[t.Platform], t, depth, blobs)
@@ -171,6 +176,9 @@ func look(ctx context.Context, repo Reader, f Found, t artifact.Target, depth De
 	if f.depth < DepthManifests {
 		f.Target = t
 		_, data, err := repo.Manifest(ctx, t.Descriptor.Digest.String())
+		if size := int64(len(data)); err == nil && size != t.Descriptor.Size {
+			err = &sums.SizeError{Name: "manifest for " + t.Platform.String(), Got: size, Want: t.Descriptor.Size}
+		}
 		if err == nil {
 			f.Bytes = data
 			f.Manifest, err = artifact.ParseManifest(data)
@@ -198,13 +206,16 @@ func look(ctx context.Context, repo Reader, f Found, t artifact.Target, depth De
 // isFinding tells what is wrong with an artifact from trouble on the way to it.
 func isFinding(err error) bool {
 	_, damaged := errors.AsType[*sums.MismatchError](err)
+	_, size := errors.AsType[*sums.SizeError](err)
 	_, other := errors.AsType[*artifact.FormatError](err)
-	return damaged || other || errors.Is(err, ErrNotFound)
+	return damaged || size || other || errors.Is(err, ErrNotFound)
 }
 
 // presence asks for each blob once, though manifests share most of them.
 type presence struct {
-	repo  Reader
+	repo Reader
+	// read tells to read each blob.
+	read  bool
 	mu    sync.Mutex
 	known map[digest.Digest]func() (bool, error)
 }
@@ -214,11 +225,30 @@ func (b *presence) has(ctx context.Context, d ocispec.Descriptor) (bool, error) 
 	b.mu.Lock()
 	ask, asked := b.known[d.Digest]
 	if !asked {
-		ask = sync.OnceValues(func() (bool, error) { return has(ctx, b.repo, d) })
+		ask = sync.OnceValues(func() (bool, error) {
+			there, err := has(ctx, b.repo, d)
+			if !there || err != nil || !b.read {
+				return there, err
+			}
+			return intact(ctx, b.repo, d)
+		})
 		b.known[d.Digest] = ask
 	}
 	b.mu.Unlock()
 	return ask()
+}
+
+// intact reads a blob and tells whether it has its bytes.
+func intact(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
+	body, err := Verified(ctx, repo, d, "blob "+d.Digest.String())
+	if err == nil {
+		_, err = io.Copy(io.Discard, body)
+		_ = body.Close()
+	}
+	if err != nil && isFinding(err) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // ForeignError says that a tag holds another provider, or no provider at all.

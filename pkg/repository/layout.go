@@ -26,11 +26,14 @@ import (
 // https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md
 type Layout struct {
 	dir string
+	// blobs remembers which blob files have the right bytes.
+	blobs *layoutBlobs
 }
 
 // NewLayout gives access to the layout in a directory, which need not exist.
 func NewLayout(dir string) *Layout {
-	return &Layout{dir: filepath.Clean(filepath.FromSlash(dir))}
+	dir = filepath.Clean(filepath.FromSlash(dir))
+	return &Layout{dir: dir, blobs: newLayoutBlobs(dir)}
 }
 
 // String gives "oci-layout:DIR".
@@ -103,7 +106,10 @@ func (l *Layout) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser,
 	return f, nil
 }
 
-// Stat gives the size of a blob's file.
+// Stat gives the size of a blob's file. A file with other bytes than the digest
+// says is as good as none: the error is [ErrNotFound] and a *[sums.MismatchError].
+// It is read for that, unless a record says that it was right and it has not been
+// touched since.
 func (l *Layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	path, err := l.blobPath(d)
 	if err != nil {
@@ -113,10 +119,13 @@ func (l *Layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	if err := cmp.Or(ctx.Err(), err); err != nil {
 		return 0, fmt.Errorf("looking for blob %s in %s: %w", d, l, notFound(err))
 	}
+	if err := l.blobs.check(ctx, d, path, info); err != nil {
+		return 0, fmt.Errorf("looking for blob %s in %s: %w", d, l, err)
+	}
 	return info.Size(), nil
 }
 
-// PushBlob stores a blob. A damaged one (of another size) is replaced.
+// PushBlob stores a blob. A damaged one is replaced.
 func (l *Layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	path, err := l.blobPath(d.Digest)
 	if err != nil {
@@ -129,6 +138,7 @@ func (l *Layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.
 	if err != nil {
 		return fmt.Errorf("storing blob %s in %s: %w", d.Digest, l, err)
 	}
+	l.blobs.written(d.Digest, path)
 	return nil
 }
 
