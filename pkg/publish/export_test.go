@@ -1,6 +1,8 @@
 package publish
 
 import (
+	"io"
+
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -26,3 +28,6 @@ func NewPlan(old HeldForTest, r provider.Release, force bool) PlanForTest {
 	p := newPlan(held{Inspection: old.Inspection, kept: old.Kept, restored: old.Restored, lost: old.Lost}, r, force)
 	return PlanForTest{Status: p.status, Release: p.release, Send: p.send, Dropped: p.dropped, Conflicts: p.conflicts}
 }
+
+// NewGate makes a gate.
+func NewGate(src io.Reader, open func() error) io.Reader { return &gate{src: src, open: open} }

@@ -131,15 +131,29 @@ func (l *Layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.
 	if err != nil {
 		return err
 	}
+	_, missing := os.Lstat(l.dir)
 	err = atomicfile.Write(path, 0o644, func(w io.Writer) error {
 		_, err := io.Copy(w, sums.NewReader(ctxio.Reader(ctx, content), "blob "+d.Digest.String(), d.Size, d.Digest))
 		return err
 	})
 	if err != nil {
+		if errors.Is(missing, fs.ErrNotExist) {
+			l.removeEmpty(filepath.Dir(path))
+		}
 		return fmt.Errorf("storing blob %s in %s: %w", d.Digest, l, err)
 	}
 	l.blobs.written(d.Digest, path)
 	return nil
+}
+
+// removeEmpty removes the directories of a layout that was begun for nothing,
+// from blobs up, as far as nobody has put anything there.
+func (l *Layout) removeEmpty(blobs string) {
+	for _, dir := range []string{blobs, filepath.Dir(blobs), l.dir} {
+		if os.Remove(dir) != nil {
+			return
+		}
+	}
 }
 
 // open opens the file of a blob or manifest.
