@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -154,7 +153,7 @@ func (i Inspection) Deeper(ctx context.Context, repo Reader, depth Depth, platfo
 	found := make([]Found, len(unseen))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxQuestions)
-	blobs := &presence{repo: repo, read: depth >= DepthContent, known: map[digest.Digest]func() (bool, error){}}
+	blobs := &presence{repo: repo, read: depth >= DepthContent}
 	for n, t := range unseen {
 		group.Go(func() (err error) {
 			found[n], err = look(ctx, repo, i.Platforms[t.Platform], t, depth, blobs)
@@ -216,26 +215,18 @@ type presence struct {
 	repo Reader
 	// read tells to read each blob.
 	read  bool
-	mu    sync.Mutex
-	known map[digest.Digest]func() (bool, error)
+	asked once[bool]
 }
 
 // has tells whether a blob is there in its full size.
 func (b *presence) has(ctx context.Context, d ocispec.Descriptor) (bool, error) {
-	b.mu.Lock()
-	ask, asked := b.known[d.Digest]
-	if !asked {
-		ask = sync.OnceValues(func() (bool, error) {
-			there, err := has(ctx, b.repo, d)
-			if !there || err != nil || !b.read {
-				return there, err
-			}
-			return intact(ctx, b.repo, d)
-		})
-		b.known[d.Digest] = ask
-	}
-	b.mu.Unlock()
-	return ask()
+	return b.asked.do(d.Digest, func() (bool, error) {
+		there, err := has(ctx, b.repo, d)
+		if !there || err != nil || !b.read {
+			return there, err
+		}
+		return intact(ctx, b.repo, d)
+	})
 }
 
 // intact reads a blob and tells whether it has its bytes.

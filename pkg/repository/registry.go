@@ -189,14 +189,6 @@ func (r *Registry) PushBlob(ctx context.Context, d ocispec.Descriptor, content i
 	return nil
 }
 
-// mount is the trait of that name.
-func (r *Registry) mount(ctx context.Context, d ocispec.Descriptor, from string, content func() (io.ReadCloser, error)) error {
-	if err := r.remote.Mount(ctx, d, from, content); err != nil {
-		return r.fail("mounting blob", d.Digest.String(), err)
-	}
-	return nil
-}
-
 // PushManifest uploads a manifest under its digest.
 func (r *Registry) PushManifest(ctx context.Context, m artifact.Blob) error {
 	if err := r.remote.Manifests().Push(ctx, m.Descriptor, bytes.NewReader(m.Bytes)); err != nil {
