@@ -189,11 +189,10 @@ func TestCopyRequests(t *testing.T) {
 	}
 }
 
-// TestCopyAtOnce: several runs of the same copy, and copies of a release from two
-// sources, end in the same.
+// TestCopyAtOnce: several runs of the same copy all succeed.
 func TestCopyAtOnce(t *testing.T) {
 	t.Parallel()
-	eachDirection(t, func(t *testing.T, from, to *end) {
+	eachTarget(t, func(t *testing.T, from, to *end) {
 		from.fill(t)
 		var group sync.WaitGroup
 		var mu sync.Mutex
@@ -222,7 +221,7 @@ func TestCopyAtOnce(t *testing.T) {
 // TestCopyProgress: zips are reported with their names, small blobs are not.
 func TestCopyProgress(t *testing.T) {
 	t.Parallel()
-	eachDirection(t, func(t *testing.T, from, to *end) {
+	eachTarget(t, func(t *testing.T, from, to *end) {
 		from.fill(t)
 		var mu sync.Mutex
 		began, ended, moved := map[string]int64{}, map[string]int{}, 0
@@ -259,7 +258,7 @@ func TestCopyProgress(t *testing.T) {
 // TestCopyExtends a release of which the target has some platforms.
 func TestCopyExtends(t *testing.T) {
 	t.Parallel()
-	eachDirection(t, func(t *testing.T, from, to *end) {
+	eachTarget(t, func(t *testing.T, from, to *end) {
 		from.fill(t)
 		was := to.push(t, map[provider.Platform]string{haiku: twoZips[haiku]})
 		if done := from.wantCopied(t, to, repository.CopyOptions{}); !done.Tagged || done.Digest == was.Digest {

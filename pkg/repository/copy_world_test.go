@@ -87,6 +87,17 @@ func eachDirection(t *testing.T, test func(t *testing.T, from, to *end)) {
 	}
 }
 
+// eachTarget runs a test over all kinds of targets, from a layout.
+func eachTarget(t *testing.T, test func(t *testing.T, from, to *end)) {
+	t.Helper()
+	for name, o := range endKinds {
+		t.Run("to "+name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newEnd(t, nil), newEnd(t, o))
+		})
+	}
+}
+
 // packageOf is a package whose zip is a text.
 func packageOf(t *testing.T, p provider.Platform, zip string) provider.Package {
 	t.Helper()
