@@ -3,6 +3,8 @@ package repository_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -348,4 +350,18 @@ func (e *end) path(t *testing.T, d digest.Digest) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+func decode(t *testing.T, data []byte, into any) {
+	t.Helper()
+	if err := json.Unmarshal(data, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantFormat(t *testing.T, err error, text string) {
+	t.Helper()
+	if _, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(err.Error(), text) {
+		t.Errorf("got %v", err)
+	}
 }
