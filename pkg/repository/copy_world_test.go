@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -53,8 +55,18 @@ func newEnd(t *testing.T, o *registrytest.Options) *end {
 	if o == nil {
 		return &end{ref: template.Reference{Layout: filepath.ToSlash(filepath.Join(t.TempDir(), "layout"))}}
 	}
-	s := newServer(t, *o)
-	return &end{template.Reference{Registry: s.host, Name: repositoryName}, s.Registry, s.options}
+	// Without TLS: with the race detector, handshakes take most of the time.
+	r := registrytest.New(*o)
+	server := httptest.NewServer(r)
+	t.Cleanup(server.Close)
+	host := strings.TrimPrefix(server.URL, "http://")
+	client, err := httpclient.New(httpclient.Options{FirstWait: time.Microsecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.CloseIdleConnections)
+	options := repository.Options{HTTP: client, PlainHTTP: []string{host}, Backoff: func(int) time.Duration { return 0 }}
+	return &end{template.Reference{Registry: host, Name: repositoryName}, r, options}
 }
 
 // neighbour is another repository of the same registry, or of the same kind.
@@ -151,10 +163,16 @@ var twoZips = map[provider.Platform]string{haiku: "the zip of haiku", plan9: "th
 // push stores a release, and gives its index.
 func (e *end) push(t *testing.T, zips map[provider.Platform]string) ocispec.Descriptor {
 	t.Helper()
-	repo, packed := e.open(t), pack(t, zips)
 	for _, zip := range zips {
-		pushBlob(t, repo, blob(zip))
+		pushBlob(t, e.open(t), blob(zip))
 	}
+	return e.pushRelease(t, zips)
+}
+
+// pushRelease stores a release whose zips are there.
+func (e *end) pushRelease(t *testing.T, zips map[provider.Platform]string) ocispec.Descriptor {
+	t.Helper()
+	repo, packed := e.open(t), pack(t, zips)
 	was, err := repository.Inspect(t.Context(), repo, tag, repository.DepthManifests)
 	if err != nil {
 		t.Fatal(err)
