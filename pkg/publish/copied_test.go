@@ -17,7 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
 // TestReleaseOfRepositories: a release that lies in one repository comes whole into
@@ -109,9 +109,9 @@ func (w *world) addKeys(t *testing.T, to *target) {
 	}
 }
 
-func (to *target) asSource(t *testing.T) *source.OCI {
+func (to *target) asSource(t *testing.T) *oci.Source {
 	t.Helper()
-	return source.NewOCI(func(provider.Address) (repository.Reader, error) { return to.open(t), nil })
+	return oci.New(func(provider.Address) (repository.Reader, error) { return to.open(t), nil })
 }
 
 func (w *world) releaseOf(t *testing.T, to *target) provider.Release {

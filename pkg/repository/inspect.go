@@ -174,21 +174,14 @@ func (i Inspection) Deeper(ctx context.Context, repo Reader, depth Depth, platfo
 func look(ctx context.Context, repo Reader, f Found, t artifact.Target, depth Depth, blobs *presence) (Found, error) {
 	if f.depth < DepthManifests {
 		f.Target = t
-		_, data, err := repo.Manifest(ctx, t.Descriptor.Digest.String())
-		if size := int64(len(data)); err == nil && size != t.Descriptor.Size {
-			err = &sums.SizeError{Name: "manifest for " + t.Platform.String(), Got: size, Want: t.Descriptor.Size}
-		}
-		if err == nil {
-			f.Bytes = data
-			f.Manifest, err = artifact.ParseManifest(data)
-		}
-		if f.Err = err; err != nil && !isFinding(err) {
-			return f, err
+		f.Bytes, f.Manifest, f.Err = readTarget(ctx, repo, t)
+		if f.Err != nil && !isFinding(f.Err) {
+			return f, f.Err
 		}
 	}
 	f.depth = depth
-	if f.Err != nil || depth < DepthBlobs {
-		return f, nil //nolint:nilerr // it is a finding
+	if depth < DepthBlobs || !f.Whole() {
+		return f, nil
 	}
 	for _, d := range f.Manifest.Blobs {
 		there, err := blobs.has(ctx, d)
@@ -200,6 +193,19 @@ func look(ctx context.Context, repo Reader, f Found, t artifact.Target, depth De
 		}
 	}
 	return f, nil
+}
+
+// readTarget reads the manifest of a platform.
+func readTarget(ctx context.Context, repo Reader, t artifact.Target) ([]byte, artifact.Manifest, error) {
+	_, data, err := repo.Manifest(ctx, t.Descriptor.Digest.String())
+	if size := int64(len(data)); err == nil && size != t.Descriptor.Size {
+		err = &sums.SizeError{Name: "manifest for " + t.Platform.String(), Got: size, Want: t.Descriptor.Size}
+	}
+	if err != nil {
+		return nil, artifact.Manifest{}, err
+	}
+	m, err := artifact.ParseManifest(data)
+	return data, m, err
 }
 
 // isFinding tells what is wrong with an artifact from trouble on the way to it.
