@@ -22,7 +22,7 @@ func doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",
 		Usage:     "explain how a provider is found, and what OpenTofu itself would do",
-		ArgsUsage: "SOURCE [FLAG...]",
+		ArgsUsage: "PROVIDER [FLAG...]",
 		Description: strings.TrimSpace(`
 Says which files of the CLI configuration were read, which installation method
 is for the provider and why others are not, the repository, tag, digest and zip
@@ -45,12 +45,12 @@ Examples:
 }
 
 func diagnose(c *cli.Context, out *output) error {
-	wanted, err := sources(c)
+	wanted, err := requirements(c)
 	if err != nil {
 		return err
 	}
 	if len(wanted) > 1 {
-		return usagef("doctor takes one SOURCE, not %d", len(wanted))
+		return usagef("doctor takes one PROVIDER, not %d", len(wanted))
 	}
 	o := doctor.Options{Wanted: wanted[0], Platform: provider.CurrentPlatform(), PlainHTTP: c.StringSlice("plain-http")}
 	if text := c.String("platform"); text != "" {
