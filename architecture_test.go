@@ -75,7 +75,10 @@ var rows = map[string][]string{
 	"internal/atomicfile":   {},
 	"internal/ctxio":        {},
 
-	"internal/testing/nouns":        {"pkg/provider"},
+	"internal/testing/nouns": {"pkg/provider"},
+	"internal/testing/exampletest": {
+		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source/builddir", "internal/testing/origintest",
+	},
 	"internal/testing/sourcetest":   {"pkg/provider"},
 	"internal/testing/registrytest": {"internal/httpclient", "internal/testing/origintest", "internal/testing/testca"},
 	"internal/testing/origintest":   {"pkg/provider", "pkg/sums"},
