@@ -2,6 +2,9 @@
 // the source's SHA256SUMS, the digest and the h1 say must be what is written.
 //
 //	pull = oci.Source (or another) → Package → verified reader → directory sink
+//
+// Use it to put providers where OpenTofu looks for them, or to hand zips on. A
+// [Sink] of your own may store them elsewhere.
 package pull
 
 import (
