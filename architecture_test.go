@@ -61,9 +61,9 @@ var rows = map[string][]string{
 
 	"internal/packagecheck": {"pkg/provider", "internal/packagezip"},
 	"internal/packagezip":   {"pkg/provider", "pkg/sums", "internal/ctxio", "internal/pipeline"},
-	"internal/transfer":     {"pkg/provider", "internal/httpclient"},
+	"internal/transfer":     {"pkg/provider", "internal/ctxio", "internal/httpclient"},
 	"internal/zipfile":      {"pkg/artifact", "internal/ctxio"},
-	"internal/httpclient":   {"pkg/provider"},
+	"internal/httpclient":   {"pkg/provider", "internal/ctxio"},
 	"internal/logins":       {"pkg/provider", "internal/boundedfile", "internal/extprog"},
 	"internal/extprog":      {"pkg/provider"},
 	"internal/memo":         {},

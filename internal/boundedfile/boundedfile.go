@@ -32,6 +32,12 @@ func Read(path string, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no file: it is a pipe, a device or a socket", path)
 	}
+	return ReadAny(path, limit)
+}
+
+// ReadAny is [Read] of what a user names, which may be a pipe: a shell makes one
+// of <(command).
+func ReadAny(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

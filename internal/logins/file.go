@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"syscall"
+
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 )
 
 // maxFile bounds a file with logins. One with a hundred logins has 50 KiB.
@@ -74,19 +74,11 @@ func readFile(p place) file {
 
 // readBounded reads a file of at most maxFile bytes. Errors don't name it.
 func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, withoutPath(err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, withoutPath(err)
-	}
-	if len(data) > maxFile {
+	data, err := boundedfile.ReadAny(path, maxFile)
+	if _, large := errors.AsType[*boundedfile.TooLargeError](err); large {
 		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
 	}
-	return data, nil
+	return data, withoutPath(err)
 }
 
 func withoutPath(err error) error {

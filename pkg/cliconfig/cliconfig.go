@@ -11,10 +11,10 @@ package cliconfig
 
 import (
 	"fmt"
-	"io"
-	"os"
 
 	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 )
 
 // maxFile bounds a configuration file, in bytes. Real ones have hundreds.
@@ -69,17 +69,9 @@ func Load(path string) (Config, error) {
 }
 
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	data, err := boundedfile.ReadAny(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading the CLI configuration: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading the CLI configuration: %w", err)
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("reading the CLI configuration: %s is larger than %d bytes", path, maxFile)
 	}
 	return data, nil
 }

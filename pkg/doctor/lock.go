@@ -2,8 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -12,6 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/nesting"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -31,17 +30,9 @@ type Lock struct {
 
 // ReadLock reads a provider's block of a .terraform.lock.hcl.
 func ReadLock(path string, a provider.Address) (Lock, error) {
-	f, err := os.Open(path)
+	data, err := boundedfile.ReadAny(path, maxLock)
 	if err != nil {
 		return Lock{}, fmt.Errorf("reading the lock file: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxLock+1))
-	if err != nil {
-		return Lock{}, fmt.Errorf("reading the lock file: %w", err)
-	}
-	if len(data) > maxLock {
-		return Lock{}, fmt.Errorf("reading the lock file: %s is larger than %d bytes", path, maxLock)
 	}
 	return ParseLock(path, data, a)
 }
