@@ -101,6 +101,8 @@ type item struct {
 	Packages   []packageItem `json:"packages,omitempty"`
 	// Dropped are the platforms that --force left out.
 	Dropped []string `json:"dropped,omitempty"`
+	// Added are the documents that came to packages which were there.
+	Added []string `json:"added,omitempty"`
 	// Attached are the documents about all platforms that were attached.
 	Attached []string `json:"attached,omitempty"`
 	// AnnotationsKept: other annotations were asked for than the tag has.

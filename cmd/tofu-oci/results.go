@@ -29,7 +29,7 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	if r.Moved > 0 {
 		text += fmt.Sprintf(" (merged with another run's work %d times)", r.Moved)
 	}
-	i.Attached, i.AnnotationsKept = r.Attached, r.AnnotationsKept
+	i.Added, i.Attached, i.AnnotationsKept = r.Added, r.Attached, r.AnnotationsKept
 	lines := &strings.Builder{}
 	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
 	for _, p := range r.Packages {
@@ -48,6 +48,9 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	for _, platform := range r.Dropped {
 		_, _ = fmt.Fprintf(lines, "  dropped %s, by force\n", platform)
 		i.Dropped = append(i.Dropped, platform.String())
+	}
+	for _, name := range r.Added {
+		_, _ = fmt.Fprintf(lines, "  added %s\n", name)
 	}
 	for _, name := range r.Attached {
 		_, _ = fmt.Fprintf(lines, "  attached %s\n", name)

@@ -79,7 +79,8 @@ const (
 	// Unchanged: every wanted platform was there with the same zip, nothing
 	// was sent.
 	Unchanged Status = "unchanged"
-	// Extended: platforms were added beside equal ones.
+	// Extended: platforms were added beside equal ones, or evidence to packages
+	// that were there, see [Result] Added.
 	Extended Status = "extended"
 	// Healed: content that the tag needs was missing and is back.
 	Healed Status = "healed"
@@ -102,6 +103,8 @@ type Result struct {
 	// Dropped are the platforms that the tag held and that Force left out: the
 	// new evidence does not list them, or they were damaged.
 	Dropped []provider.Platform
+	// Added are the names of documents that came to packages which were there.
+	Added []string
 	// Attached are the names of the referrers that this run attached.
 	Attached []string
 	// AnnotationsKept tells that other annotations were asked for than the tag

@@ -21,12 +21,13 @@ type PlanForTest struct {
 	Release       provider.Release
 	Send, Dropped []provider.Platform
 	Conflicts     []string
+	Added         []string
 }
 
 // NewPlan plans.
 func NewPlan(old HeldForTest, r provider.Release, force bool) PlanForTest {
 	p := newPlan(held{Inspection: old.Inspection, kept: old.Kept, restored: old.Restored, lost: old.Lost}, r, force)
-	return PlanForTest{Status: p.status, Release: p.release, Send: p.send, Dropped: p.dropped, Conflicts: p.conflicts}
+	return PlanForTest{Status: p.status, Release: p.release, Send: p.send, Dropped: p.dropped, Conflicts: p.conflicts, Added: p.added}
 }
 
 // NewGate makes a gate.

@@ -381,7 +381,7 @@ func TestLocalZipChanges(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := src.Capabilities().Digests(t.Context(), w.address, w.version); err != nil {
+				if _, err := src.Release(t.Context(), w.address, w.version); err != nil {
 					t.Fatal(err)
 				}
 				var once sync.Once

@@ -38,6 +38,8 @@ type plan struct {
 	send []provider.Platform
 	// h1 are hashes that the tag states of zips that it names.
 	h1 map[digest.Digest]string
+	// added are the names of documents that come to packages which are there.
+	added []string
 	// dropped are stored platforms that are left out by force.
 	dropped []provider.Platform
 	// conflicts are the reasons why nothing is done; nil when there are none, or
@@ -51,6 +53,7 @@ func newPlan(old held, r provider.Release, force bool) plan {
 	// 1. What the release means for the tag.
 	p := plan{release: r}
 	p.status, p.conflicts = compare(old.Inspection, r)
+	p.added = late(old.Inspection, r)
 	switch {
 	case len(p.conflicts) > 0 && !force:
 		return p
@@ -66,7 +69,7 @@ func newPlan(old held, r provider.Release, force bool) plan {
 	// 2. The packages: what is there stays, if it is whole and not replaced.
 	conflicts := p.addPackages(old, r)
 	// 3. One set of documents is for all of them.
-	conflicts = append(conflicts, p.addKept(old.kept, force)...)
+	conflicts = append(conflicts, p.addKept(old.kept, r.Packages, force)...)
 	p.release.Packages = withoutOwnSums(p.release)
 	slices.SortFunc(p.release.Packages, func(a, b provider.Package) int { return a.Platform.Compare(b.Platform) })
 	if len(conflicts) > 0 {
@@ -79,7 +82,7 @@ func newPlan(old held, r provider.Release, force bool) plan {
 }
 
 // compare holds the release against the tag. Sameness is the map from platform
-// to zip digest and nothing else.
+// to zip digest; documents that are not there yet extend it.
 func compare(old repository.Inspection, r provider.Release) (status Status, conflicts []string) {
 	switch {
 	case !old.Exists():
@@ -99,6 +102,9 @@ func compare(old repository.Inspection, r provider.Release) (status Status, conf
 		if found == Extended || status == Unchanged {
 			status = found
 		}
+	}
+	if status == Unchanged && len(late(old, r)) > 0 {
+		status = Extended
 	}
 	return status, conflicts
 }

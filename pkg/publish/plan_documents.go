@@ -11,17 +11,17 @@ import (
 // addKept adds the stored packages to the release. SHA256SUMS has to list each
 // of them unchanged; by force, those that a publisher's does not list are
 // dropped, and one that we made is made for all of them.
-func (p *plan) addKept(kept provider.Release, force bool) (conflicts []string) {
+func (p *plan) addKept(kept provider.Release, fresh []provider.Package, force bool) (conflicts []string) {
 	r := &p.release
 	keptPackages := slices.Clone(kept.Packages)
 	for i, k := range keptPackages {
 		// The source may have documents for it that the repository has not.
-		for _, f := range pick(r.Packages, []provider.Platform{k.Platform}) {
+		for _, f := range pick(fresh, []provider.Platform{k.Platform}) {
 			keptPackages[i].Documents = withMore(k.Documents, f.Documents)
 		}
 	}
 	listed, has := r.Document(provider.KindSums)
-	if !has || listed.Generated {
+	if !has || listed.Generated || !overrides(*r, kept) {
 		r.Packages = slices.Concat(r.Packages, keptPackages)
 		conflict := takeStoredDocuments(r, kept)
 		if conflict == "" {
@@ -36,6 +36,7 @@ func (p *plan) addKept(kept provider.Release, force bool) (conflicts []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
+	r.Documents = slices.Concat(r.Documents, notSums(missingKinds(r.Documents, kept.Documents)))
 	for i, pkg := range keptPackages {
 		if wrong[i] == nil {
 			r.Packages = append(r.Packages, pkg)
@@ -74,8 +75,29 @@ func takeStoredDocuments(r *provider.Release, kept provider.Release) (conflict s
 		r.Documents = generatedSums(*r)
 		return ""
 	}
-	r.Documents = kept.Documents
+	r.Documents = slices.Concat(kept.Documents, notSums(missingKinds(kept.Documents, r.Documents)))
 	return ""
+}
+
+// overrides tells whether the source's sums take the place of those that are
+// there: when they list a platform that is new, or bring a signature where there
+// is none. Else what is there stays, with its signature.
+func overrides(r, kept provider.Release) bool {
+	stored, has := kept.Document(provider.KindSums)
+	if !has || len(r.Packages) > 0 {
+		return true
+	}
+	fresh, _ := r.Document(provider.KindSums)
+	_, signs := r.Document(provider.KindSignature)
+	_, signed := kept.Document(provider.KindSignature)
+	return signs && !signed || fresh.Digest == stored.Digest
+}
+
+// notSums leaves out sums and their signatures, which belong together.
+func notSums(documents []provider.Document) []provider.Document {
+	return slices.DeleteFunc(documents, func(d provider.Document) bool {
+		return d.Kind == provider.KindSums || d.Kind == provider.KindSignature
+	})
 }
 
 func generatedSums(r provider.Release) []provider.Document {

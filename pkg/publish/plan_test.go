@@ -41,6 +41,7 @@ type planCase struct {
 	release  string // platforms that the tag will name
 	sums     string // whose sums it will have: "", "ours", "theirs", "signed"
 	dropped  string
+	added    string // ends of names
 	conflict string // a part of it; the plan does nothing then
 }
 
@@ -52,7 +53,8 @@ var planManual = []planCase{
 	// unchanged: every wanted platform is there with the same zip, and whole.
 	{name: "the same", tag: "linux=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Unchanged},
 	{name: "a part of it", tag: "linux=a plan9=b", tagSums: "theirs", source: "plan9=b", sourceSums: "theirs", status: publish.Unchanged},
-	{name: "sums do not count", tag: "linux=a", tagSums: "ours", source: "linux=a", sourceSums: "signed", status: publish.Unchanged},
+	{name: "other sums do not count", tag: "linux=a", tagSums: "ours", source: "linux=a", sourceSums: "theirs", status: publish.Unchanged},
+	{name: "nor do those that are signed again", tag: "linux=a", tagSums: "signed", source: "linux=a", sourceSums: "signed:linux", status: publish.Unchanged},
 	{name: "force changes nothing", tag: "linux=a", tagSums: "ours", source: "linux=a", sourceSums: "ours", force: true, status: publish.Unchanged},
 	{name: "what was not asked for may be damaged", tag: "linux=a plan9!=b", tagSums: "theirs", source: "linux=a", sourceSums: "theirs", status: publish.Unchanged},
 
@@ -66,6 +68,12 @@ var planManual = []planCase{
 	{name: "stored signed sums are not given up", tag: "linux=a", tagSums: "signed:linux", source: "plan9=b", sourceSums: "ours", conflict: "the stored terraform-provider-thing_1.2.3_SHA256SUMS does not fit plan9_mips, and the source has none to replace it"},
 	{name: "by force they are", tag: "linux=a", tagSums: "signed:linux", source: "plan9=b", sourceSums: "ours", force: true, status: publish.Replaced, send: "plan9", release: "linux plan9", sums: "ours"},
 	{name: "nobody has sums", tag: "linux=a", source: "plan9=b", status: publish.Extended, send: "plan9", release: "linux plan9"},
+
+	// extended too: evidence that comes after the zips, and fits.
+	{name: "a signature comes later", tag: "linux=a plan9=b", tagSums: "ours", source: "linux=a plan9=b", sourceSums: "signed", status: publish.Extended, release: "linux plan9", sums: "signed", added: "SHA256SUMS.sig"},
+	{name: "sums come later", tag: "linux=a", source: "linux=a", sourceSums: "theirs", status: publish.Extended, release: "linux", sums: "theirs", added: "SHA256SUMS"},
+	{name: "signed sums that do not list all", tag: "linux=a plan9=b", tagSums: "ours", source: "linux=a", sourceSums: "signed:linux", conflict: "the new terraform-provider-thing_1.2.3_SHA256SUMS does not fit plan9_mips, which is stored"},
+	{name: "sums of our own are no evidence", tag: "linux=a", source: "linux=a", sourceSums: "ours", status: publish.Unchanged},
 
 	// healed: something of the graph was missing, and is back.
 	{name: "the index is lost", tag: "[index lost]", source: "linux=a", sourceSums: "theirs", status: publish.Healed, send: "linux", release: "linux", sums: "theirs"},
@@ -113,7 +121,7 @@ func TestPlan(t *testing.T) {
 			}
 			for what, pair := range map[string][2]string{
 				"sent": {test.send, short(got.Send)}, "named": {test.release, short(got.Release.Platforms())},
-				"dropped": {test.dropped, short(got.Dropped)}, "sums": {test.sums, whose(t, got.Release)},
+				"dropped": {test.dropped, short(got.Dropped)}, "added": {test.added, ends(got.Added)}, "sums": {test.sums, whose(t, got.Release)},
 			} {
 				if diff := cmp.Diff(pair[0], pair[1]); diff != "" {
 					t.Errorf("%s (-want +got): %s", what, diff)
@@ -127,6 +135,15 @@ func TestPlan(t *testing.T) {
 }
 
 var planPlatforms = map[string]provider.Platform{"linux": {OS: "linux", Arch: "amd64"}, "plan9": nouns.Plan9}
+
+// ends leaves out what all names begin with.
+func ends(names []string) string {
+	var all []string
+	for _, name := range names {
+		all = append(all, strings.TrimPrefix(name, "terraform-provider-thing_1.2.3_"))
+	}
+	return strings.Join(all, " ")
+}
 
 func short(platforms []provider.Platform) string {
 	var names []string
@@ -225,6 +242,11 @@ func (c planCase) held(t *testing.T) publish.HeldForTest {
 		f := repository.Found{Target: artifact.Target{Platform: p.Platform, Descriptor: ocispec.Descriptor{
 			Annotations: map[string]string{artifact.AnnotationZH: "zh:" + p.Digest.Encoded()}}}}
 		f.Manifest.Zip.Digest = p.Digest
+		for _, d := range c.documents(t, c.tagSums, packages) {
+			f.Manifest.Documents = append(f.Manifest.Documents, ocispec.Descriptor{
+				MediaType: d.MediaType, Digest: d.Digest, Size: d.Size, Annotations: map[string]string{ocispec.AnnotationTitle: d.Name},
+			})
+		}
 		switch marks[p.Platform] {
 		case "!":
 			f.Missing = []digest.Digest{p.Digest}

@@ -60,12 +60,12 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 	}
 	// 4. What that means.
 	plan := newPlan(held, *done.learned.release, p.options.Force)
-	done.result.Status, done.result.Dropped = plan.status, plan.dropped
+	done.result.Status, done.result.Dropped, done.result.Added = plan.status, plan.dropped, plan.added
 	switch {
 	case plan.conflicts != nil:
 		return done, &repository.ConflictError{Release: p.address.String() + " " + p.version.String(), Reasons: plan.conflicts}
 	case plan.status == Unchanged:
-		return done.unchanged(old, plan.release.Packages, p.options), nil
+		return done.unchanged(old, p.there(held.Inspection, plan.release.Platforms()), p.options), nil
 	case p.options.DryRun:
 		done.result.Packages = results(done.learned, done.learned.release.Packages)
 		return done, nil
@@ -145,24 +145,34 @@ func (p publisher) unchanged(ctx context.Context, old repository.Inspection) (re
 	if old, err = old.Deeper(ctx, p.repo, repository.DepthBlobs, wanted...); err != nil {
 		return old, nil, err
 	}
-	var packages []provider.Package
-	for _, platform := range provider.SortPlatforms(wanted) {
+	for _, platform := range wanted {
 		f := old.Platforms[platform]
 		if !f.Whole() || digests != nil && digests[platform] != f.Manifest.Zip.Digest {
 			return old, nil, nil
 		}
-		packages = append(packages, f.Package(p.address, p.version))
 	}
-	return old, packages, nil
+	return old, p.there(old, wanted), nil
+}
+
+// there describes packages as the repository has them.
+func (p publisher) there(old repository.Inspection, platforms []provider.Platform) []provider.Package {
+	var packages []provider.Package
+	for _, platform := range provider.SortPlatforms(platforms) {
+		packages = append(packages, old.Platforms[platform].Package(p.address, p.version))
+	}
+	return packages
 }
 
 // expected gives the wanted platforms and the digests to compare with. A source
 // of published releases is taken at its word that a version does not change:
 // digests is nil then, unless Recheck or Force ask for them. No platforms mean
-// that only the release can tell.
+// that only the release can tell, as where evidence may come after the zips.
 func (p publisher) expected(ctx context.Context) (wanted []provider.Platform, digests map[provider.Platform]digest.Digest, err error) {
 	wanted = p.options.Platforms
-	if p.can.Published && p.can.Platforms != nil && !p.options.Recheck && !p.options.Force {
+	if !p.can.Published {
+		return nil, nil, nil
+	}
+	if p.can.Platforms != nil && !p.options.Recheck && !p.options.Force {
 		if len(wanted) == 0 {
 			wanted, err = p.can.Platforms(ctx, p.address, p.version)
 		}

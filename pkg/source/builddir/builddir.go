@@ -8,8 +8,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/opencontainers/go-digest"
-
 	"github.com/tofu-oci/tofu-oci/internal/memo"
 	"github.com/tofu-oci/tofu-oci/internal/zipfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -46,23 +44,6 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 		versions = append(versions, v)
 	}
 	return provider.NewestFirst(versions), nil
-}
-
-// digests reads the zips of a version; and nothing beside them.
-func (s *Source) digests(ctx context.Context, a provider.Address, v provider.Version) (map[provider.Platform]digest.Digest, error) {
-	r, err := s.release(ctx, a, v)
-	if err != nil {
-		return nil, err
-	}
-	digests := map[provider.Platform]digest.Digest{}
-	for platform, f := range r.packages {
-		m, err := s.measure(ctx, f.zip)
-		if err != nil {
-			return nil, err
-		}
-		digests[platform] = m.Digest
-	}
-	return digests, nil
 }
 
 // Release describes what lies there of a version. Every zip is read and held
@@ -109,7 +90,7 @@ func (s *Source) addShared(r *provider.Release, found *dirRelease) (err error) {
 // cover all platforms. Nothing is published: other jobs of a build may have other
 // packages of the same version.
 func (s *Source) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Digests: s.digests, Documents: s.documents, Path: s.path}
+	return provider.Capabilities{Documents: s.documents, Path: s.path}
 }
 
 // documents reads the SBOMs and provenance that cover all platforms.
