@@ -101,6 +101,9 @@ type item struct {
 	Packages   []packageItem `json:"packages,omitempty"`
 	// Dropped are the platforms that --force left out.
 	Dropped []string `json:"dropped,omitempty"`
+	// Slow: writing took so long that jobs at the same time may have overwritten
+	// each other.
+	Slow bool `json:"slow,omitempty"`
 	// Added are the documents that came to packages which were there.
 	Added []string `json:"added,omitempty"`
 	// Attached are the documents about all platforms that were attached.

@@ -29,7 +29,7 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	if r.Moved > 0 {
 		text += fmt.Sprintf(" (merged with another run's work %d times)", r.Moved)
 	}
-	i.Added, i.Attached, i.AnnotationsKept = r.Added, r.Attached, r.AnnotationsKept
+	i.Slow, i.Added, i.Attached, i.AnnotationsKept = r.Slow, r.Added, r.Attached, r.AnnotationsKept
 	lines := &strings.Builder{}
 	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
 	for _, p := range r.Packages {
@@ -54,6 +54,9 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	}
 	for _, name := range r.Attached {
 		_, _ = fmt.Fprintf(lines, "  attached %s\n", name)
+	}
+	if r.Slow {
+		lines.WriteString("  writing the tag took long: if other jobs published this version at the same time, run all of them again\n")
 	}
 	if r.AnnotationsKept {
 		lines.WriteString("  the annotations differ, which alone does not write a tag again\n")

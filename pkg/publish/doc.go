@@ -110,6 +110,10 @@ type Result struct {
 	// AnnotationsKept tells that other annotations were asked for than the tag
 	// has, which alone is no reason to write it again.
 	AnnotationsKept bool
+	// Slow tells that writing took longer than Settle, in a registry: a job that
+	// published this version at the same time and took longer still may have lost
+	// what this one wrote, or the other way round. Running both again mends it.
+	Slow bool
 	// Moved counts how often another run moved the tag meanwhile and its
 	// platforms were merged in.
 	Moved int

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 
@@ -247,6 +248,28 @@ func TestCutOffAnywhere(t *testing.T) {
 				t.Errorf("write %d: %d zips were there, %d sent, index %s", k, zips, len(sent(result)), result.Digest)
 			}
 			w.wantStored(t, fresh, all...)
+		}
+	})
+}
+
+// TestSlow: where writing takes longer than the wait for other jobs, that is said.
+func TestSlow(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		slow := func(platforms ...provider.Platform) bool {
+			t.Helper()
+			o := publish.Options{Platforms: platforms, Settle: time.Nanosecond, Backoff: func(int) time.Duration { return 0 }}
+			result, err := publish.Release(t.Context(), w.source(), to.open(t), w.address, w.version, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return result.Slow
+		}
+		if got, want := slow(haiku), to.registry != nil; got != want {
+			t.Errorf("a part of the release: got %t, want %t", got, want)
+		}
+		if slow() {
+			t.Error("a whole release of an origin is nobody else's work")
 		}
 	})
 }

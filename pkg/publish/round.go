@@ -94,9 +94,11 @@ func (p publisher) write(ctx context.Context, old repository.Inspection, release
 	if err != nil {
 		return done, err
 	}
+	writing := time.Since(began)
+	done.result.Slow = writing > p.settling() && !p.alone()
 	done.result.Digest = packed.Index.Descriptor.Digest
 	done.result.Packages = results(done.learned, pick(release.Packages, done.learned.release.Platforms()))
-	done.index, err = p.settle(ctx, done.result, now, time.Since(began))
+	done.index, err = p.settle(ctx, done.result, now, writing)
 	return done, err
 }
 

@@ -16,17 +16,16 @@ import (
 // settle judges what the tag was read back as, and looks once more where jobs
 // that publish other platforms may be at work: where releases come from local
 // builds or are narrowed to some platforms, and the repository does not move tags
-// in one step. writing is how long that took here; another job may have taken as
+// in one step. writing is how long that took here: another job may take twice as
 // long between its look and its write.
 func (p publisher) settle(ctx context.Context, result Result, now repository.Inspection, writing time.Duration) (repository.Inspection, error) {
 	if err := ours(now, result); err != nil {
 		return now, err
 	}
-	whole := p.can.Published && len(p.options.Platforms) == 0
-	if whole || p.repo.Traits().AtomicTags {
+	if p.alone() {
 		return now, nil
 	}
-	if err := ctxio.Pause(ctx, max(p.settling(), writing)); err != nil {
+	if err := ctxio.Pause(ctx, max(p.settling(), 2*writing)); err != nil {
 		return now, err
 	}
 	now, err := repository.ReadBack(ctx, p.repo, result.Tag)
@@ -34,6 +33,12 @@ func (p publisher) settle(ctx context.Context, result Result, now repository.Ins
 		return now, err
 	}
 	return now, ours(now, result)
+}
+
+// alone tells that no other run can overwrite what this one does to the tag: it
+// publishes all that there is, or tags move in one step.
+func (p publisher) alone() bool {
+	return p.can.Published && len(p.options.Platforms) == 0 || p.repo.Traits().AtomicTags
 }
 
 func (p publisher) settling() time.Duration { return cmp.Or(p.options.Settle, DefaultSettle) }
