@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unique"
 
 	"golang.org/x/sync/errgroup"
 
@@ -20,10 +21,12 @@ import (
 
 const (
 	// maxSums bounds SHA256SUMS, in bytes: a hundred bytes a file.
-	maxSums = 4 << 20
+	maxSums = 1 << 20
 	// maxSignature bounds a detached signature, in bytes.
-	maxSignature = 1 << 20
-	sumsSuffix   = "SHA256SUMS"
+	maxSignature = 256 << 10
+	// maxRing bounds all keys of a release together, in bytes.
+	maxRing    = 1 << 20
+	sumsSuffix = "SHA256SUMS"
 )
 
 // fetchEvidence gets SHA256SUMS and its signature, of which a release has one
@@ -31,11 +34,13 @@ const (
 // when no package document names any.
 func (s *Source) fetchEvidence(ctx context.Context, a provider.Address, v provider.Version, ds []description) (*sums.File, []provider.Document, error) {
 	var sumsURLs, signatureURLs []*url.URL
-	var keys []string
+	keys := map[unique.Handle[string]]bool{}
 	for _, d := range ds {
 		sumsURLs = append(sumsURLs, d.sums)
 		signatureURLs = append(signatureURLs, d.signature)
-		keys = append(keys, d.keys...)
+		for _, key := range d.keys {
+			keys[key] = true
+		}
 	}
 	var documents []provider.Document
 	name := provider.SumsName(a, v)
@@ -64,7 +69,11 @@ func (s *Source) fetchEvidence(ctx context.Context, a provider.Address, v provid
 			documents = append(documents, artifact.NewDocument(sumsName+".sig", artifact.MediaTypeSignature, signature))
 		}
 	}
-	if ring := joinKeys(keys); ring != nil {
+	ring, err := joinKeys(keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ring != nil {
 		documents = append(documents, artifact.NewDocument(name+".keys.asc", artifact.MediaTypeKeys, ring))
 	}
 	return listed, documents, nil
@@ -74,47 +83,55 @@ func (s *Source) fetchEvidence(ctx context.Context, a provider.Address, v provid
 // the URLs; nil when there is none. Another document at any of them is an error.
 func (s *Source) common(ctx context.Context, urls []*url.URL, limit int64) ([]byte, *url.URL, error) {
 	var distinct []*url.URL
+	seen := map[string]bool{}
 	for _, u := range urls {
-		same := func(other *url.URL) bool { return other.String() == u.String() }
-		if u != nil && !slices.ContainsFunc(distinct, same) {
+		if u != nil && !seen[u.String()] {
+			seen[u.String()] = true
 			distinct = append(distinct, u)
 		}
 	}
-	texts := make([][]byte, len(distinct))
+	if len(distinct) == 0 {
+		return nil, nil, nil
+	}
+	first, err := s.protocol.document(ctx, distinct[0], limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	// The others are compared as they come: none of them has to be kept.
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxDocuments)
-	for i, u := range distinct {
-		group.Go(func() (err error) {
-			texts[i], err = s.protocol.document(ctx, u, limit)
+	for _, u := range distinct[1:] {
+		group.Go(func() error {
+			text, err := s.protocol.document(ctx, u, limit)
+			if err == nil && !bytes.Equal(text, first) {
+				err = fmt.Errorf("%w: %s and %s", errEvidenceDiffers, httpclient.RedactURL(distinct[0]), httpclient.RedactURL(u))
+			}
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil || len(distinct) == 0 {
-		return nil, nil, err
-	}
-	for i, text := range texts {
-		if !bytes.Equal(text, texts[0]) {
-			return nil, nil, fmt.Errorf("%w: %s and %s", errEvidenceDiffers,
-				httpclient.RedactURL(distinct[0]), httpclient.RedactURL(distinct[i]))
-		}
-	}
-	return texts[0], distinct[0], nil
+	return first, distinct[0], group.Wait()
 }
 
 var errEvidenceDiffers = errors.New("the platforms of the release name different documents")
 
 // joinKeys makes one text of armored keys, each once and in a fixed order; nil
 // when there are none.
-func joinKeys(keys []string) []byte {
+func joinKeys(keys map[unique.Handle[string]]bool) ([]byte, error) {
 	var clean []string
-	for _, key := range keys {
-		if key = strings.TrimSpace(key); key != "" {
-			clean = append(clean, key+"\n")
+	size := 0
+	for key := range keys {
+		text := strings.TrimSpace(key.Value())
+		if text == "" {
+			continue
 		}
+		if size += len(text); size > maxRing {
+			return nil, fmt.Errorf("the release's signing keys have more than %d bytes", maxRing)
+		}
+		clean = append(clean, text+"\n")
 	}
 	if clean == nil {
-		return nil
+		return nil, nil
 	}
 	slices.Sort(clean)
-	return []byte(strings.Join(slices.Compact(clean), ""))
+	return []byte(strings.Join(slices.Compact(clean), "")), nil
 }
