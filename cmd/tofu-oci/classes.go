@@ -58,7 +58,7 @@ var classes = []struct {
 	{interrupted, []func(error) bool{errorIs(context.Canceled)}},
 	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError]}},
 	{transient, []func(error) bool{
-		isA[*provider.TransientError], isA[*provider.StatusError], isA[*repository.ResponseError], isA[*repository.SourceMovedError],
+		isA[*provider.TransientError], isA[*provider.StatusError], isA[*repository.ResponseError], isA[*repository.PageError], isA[*repository.SourceMovedError],
 		errorIs(repository.ErrTagMoved), errorIs(repository.ErrTagLost),
 	}},
 	{refused, []func(error) bool{

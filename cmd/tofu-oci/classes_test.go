@@ -60,6 +60,7 @@ var exported = map[string]struct {
 	"repository.ErrTagMoved":         {repository.ErrTagMoved, transient},
 	"repository.ForeignError":        {&repository.ForeignError{}, conflict},
 	"repository.LostError":           {&repository.LostError{Err: repository.ErrNotFound}, refused},
+	"repository.PageError":           {&repository.PageError{}, transient},
 	"repository.RepositoryError":     {&repository.RepositoryError{Err: repository.ErrNotFound}, refused},
 	"repository.ResponseError":       {&repository.ResponseError{Status: 500}, transient},
 	"repository.SourceMovedError":    {&repository.SourceMovedError{}, transient},

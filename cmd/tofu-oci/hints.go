@@ -81,6 +81,7 @@ var hints = []struct {
 	{errorIs(syscall.ENOSPC), "free some space, or choose another directory (TMPDIR is where zips are kept on the way)"},
 	{errorIs(syscall.ENOTDIR), "a file is where a directory has to be; move it away, or choose another directory"},
 	{errorIs(fs.ErrPermission), "check the permissions of the directory"},
+	{isA[*repository.PageError], "a proxy, a portal or a login page stands between you and the registry: open the URL in a browser, log in there or take the proxy out of HTTPS_PROXY, and check the registry's host name"},
 	{isA[*artifact.FormatError], "the tag was not written by a provider publisher; docs/format.md describes what is expected"},
 	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},
 	{errorIs(origin.ErrNoRegistry), "check the host in the address, or say in a host block of --config where its registry is"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -17,8 +18,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxCopyDepth is index, manifest, and an index in an index between them.
-const maxCopyDepth = 3
+const (
+	// maxCopyDepth is index, manifest, and an index in an index between them.
+	maxCopyDepth = 3
+	// maxCopied bounds the manifests of a release with all that refers to it.
+	maxCopied = 4096
+)
 
 // copier is one run of [Copy].
 type copier struct {
@@ -35,6 +40,8 @@ type copier struct {
 	blobs, mounted int
 	bytes          int64
 	referring      int
+	// manifests counts those that were read below the index.
+	manifests atomic.Int64
 }
 
 func newCopier(from Reader, to Repository, o CopyOptions) *copier {
@@ -80,6 +87,9 @@ func (c *copier) manifest(ctx context.Context, m artifact.Blob, depth int) error
 
 // child reads a manifest at the source and copies it.
 func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int) error {
+	if c.manifests.Add(1) > maxCopied {
+		return &artifact.FormatError{Problem: fmt.Sprintf("has more than %d manifests that belong to it", maxCopied)}
+	}
 	_, data, err := c.from.Manifest(ctx, d.Digest.String())
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -18,8 +19,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// maxQuestions is how many small requests are under way at once.
-const maxQuestions = 8
+const (
+	// maxQuestions is how many small requests are under way at once.
+	maxQuestions = 8
+	// maxManifests bounds the manifests of a release together, in bytes: some
+	// kilobytes a platform.
+	maxManifests = 8 << 20
+)
 
 // Depth is how far [Inspect] looks.
 type Depth int
@@ -150,6 +156,9 @@ func (i Inspection) Deeper(ctx context.Context, repo Reader, depth Depth, platfo
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxQuestions)
 	blobs := &presence{repo: repo, known: map[digest.Digest]func() (bool, error){}}
+	for _, seen := range i.Platforms {
+		blobs.manifests.Add(int64(len(seen.Bytes)))
+	}
 	for n, t := range unseen {
 		group.Go(func() (err error) {
 			found[n], err = look(ctx, repo, i.Platforms[t.Platform], t, depth, blobs)
@@ -171,6 +180,9 @@ func look(ctx context.Context, repo Reader, f Found, t artifact.Target, depth De
 	if f.depth < DepthManifests {
 		f.Target = t
 		_, data, err := repo.Manifest(ctx, t.Descriptor.Digest.String())
+		if err == nil && blobs.manifests.Add(int64(len(data))) > maxManifests {
+			err = &artifact.FormatError{Problem: fmt.Sprintf("has manifests of more than %d bytes together", maxManifests)}
+		}
 		if err == nil {
 			f.Bytes = data
 			f.Manifest, err = artifact.ParseManifest(data)
@@ -207,6 +219,8 @@ type presence struct {
 	repo  Reader
 	mu    sync.Mutex
 	known map[digest.Digest]func() (bool, error)
+	// manifests counts the bytes of those that are kept.
+	manifests atomic.Int64
 }
 
 // has tells whether a blob is there in its full size.

@@ -89,7 +89,7 @@ func (l *Layout) manifestOf(ctx context.Context, d ocispec.Descriptor) (ocispec.
 		return d, nil, err
 	}
 	defer func() { _ = f.Close() }()
-	data, err := readManifest(f, d.Digest)
+	data, err := readManifest(f, d)
 	d.Size = int64(len(data))
 	return d, data, err
 }
