@@ -42,7 +42,7 @@ var classes = []struct {
 	fits  []func(error) bool
 }{
 	{unverified, []func(error) bool{
-		isA[*sums.MismatchError], isA[*sums.MissingError], isA[*sums.SyntaxError], isA[*sums.SizeError],
+		isA[*sums.MismatchError], isA[*sums.MissingError], isA[*sums.SyntaxError], isA[*sums.SizeError], isA[*sums.ZipError],
 		isA[*provider.IdentityError], isA[*builddir.PackageError], isA[*provider.ArchiveError],
 	}},
 	{conflict, []func(error) bool{isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError]}},

@@ -69,6 +69,7 @@ var exported = map[string]struct {
 	"sums.MissingError":              {&sums.MissingError{}, unverified},
 	"sums.SizeError":                 {&sums.SizeError{}, unverified},
 	"sums.SyntaxError":               {&sums.SyntaxError{}, unverified},
+	"sums.ZipError":                  {&sums.ZipError{}, unverified},
 	"template.ReferenceError":        {&template.ReferenceError{}, misuse},
 }
 

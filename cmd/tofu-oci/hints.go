@@ -20,13 +20,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // explain gives an error as it is printed: what was tried and what came back,
 // the place in a text at fault, and what to do.
 func explain(err error) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "tofu-oci: %v\n", err)
+	fmt.Fprintf(&text, "tofu-oci: %s\n", continued(err.Error()))
 	if e, ok := errors.AsType[*provider.SyntaxError](err); ok && isA[*usage](err) {
 		for line := range strings.Lines(e.Pointer() + "\n") {
 			text.WriteString("  " + line)
@@ -72,6 +73,7 @@ var hints = []struct {
 	{isA[*filesystem.UnpackedError], "pull it with --layout unpacked"},
 	{isA[*installation.NotSupportedError], "name another place with --from"},
 	{isA[*pull.ExistsError], "move it away, or choose another --dir"},
+	{isDamaged, "the archive is damaged, though it is the one that was published: whoever published it has to make it anew"},
 	{isClass(unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
 	{isClass(denied), "log in to the registry (docker login, podman login or oras login write where tofu-oci reads), or set TF_TOKEN_… for an origin registry; some registries also answer so for a repository that does not exist"},
 	{isA[*provider.PlatformError], "choose platforms with --platform OS_ARCH"},
@@ -105,6 +107,9 @@ func isBusy(err error) bool {
 
 // isCutOff knows a connection that ended before an answer, again and again.
 func isCutOff(err error) bool { return isA[*provider.TransientError](err) && errors.Is(err, io.EOF) }
+
+// isDamaged knows archives that cannot be read, whatever their checksum is.
+func isDamaged(err error) bool { return isA[*sums.ZipError](err) || isA[*provider.ArchiveError](err) }
 
 func unreachable(err error) bool {
 	return isA[*provider.TransientError](err) || isA[*net.DNSError](err)

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zip"
 	"golang.org/x/mod/sumdb/dirhash"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // H1Unpacked computes the "h1:…" hash that the directory will have which
@@ -57,14 +60,30 @@ type content struct {
 
 func (c *content) Read(p []byte) (int, error) { return c.read(p) }
 
-// explain adds what the zip package leaves out: its word for a file that is
-// longer than declared is that this is no valid zip file.
+// explain makes what is wrong with a file's content a *[provider.ArchiveError]: the
+// archive was read whole before, so that no connection can be the reason, and its
+// bytes will be the same the next time.
 func explain(entry *zip.File, err error) error {
+	var problem string
 	switch {
 	case err == nil || err == io.EOF:
 		return err
 	case errors.Is(err, zip.ErrFormat):
-		return fmt.Errorf("the content is not what the zip directory declares (%d bytes): %w", entry.UncompressedSize64, err)
+		problem = fmt.Sprintf("has other content than the zip directory declares (%d bytes)", entry.UncompressedSize64)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		problem = "has content that ends too early"
+	case errors.Is(err, zip.ErrChecksum):
+		problem = "has content with another CRC-32 than the zip directory declares"
+	case isCorrupt(err):
+		problem = "has content that cannot be inflated: " + err.Error()
+	default:
+		return fmt.Errorf("reading the content: %w", err)
 	}
-	return fmt.Errorf("reading the content: %w", err)
+	return &provider.ArchiveError{Name: entry.Name, Problem: problem}
+}
+
+// isCorrupt knows a damaged stream of compressed bytes.
+func isCorrupt(err error) bool {
+	_, corrupt := errors.AsType[flate.CorruptInputError](err)
+	return corrupt
 }

@@ -71,6 +71,9 @@ func readDirectory(src io.ReaderAt, size int64) ([]*zip.File, error) {
 		// Only with GODEBUG=zipinsecurepath=0; our own rules say which and why.
 		err = nil
 	}
+	if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return nil, &provider.ArchiveError{Problem: "cannot be read: " + err.Error()}
+	}
 	if err != nil {
 		return nil, err
 	}

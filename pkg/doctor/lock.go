@@ -1,9 +1,8 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/nesting"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -31,17 +31,12 @@ type Lock struct {
 
 // ReadLock reads a provider's block of a .terraform.lock.hcl.
 func ReadLock(path string, a provider.Address) (Lock, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return Lock{}, fmt.Errorf("reading the lock file: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxLock+1))
-	if err != nil {
-		return Lock{}, fmt.Errorf("reading the lock file: %w", err)
-	}
-	if len(data) > maxLock {
+	data, err := boundedfile.Read(path, maxLock)
+	if _, ok := errors.AsType[*boundedfile.TooLargeError](err); ok {
 		return Lock{}, fmt.Errorf("reading the lock file: %s is larger than %d bytes", path, maxLock)
+	}
+	if err != nil {
+		return Lock{}, fmt.Errorf("reading the lock file: %w", err)
 	}
 	return ParseLock(path, data, a)
 }

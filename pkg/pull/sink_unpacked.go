@@ -20,14 +20,17 @@ import (
 // UnpackedSink stores what the zips hold as
 // DIR/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/, which OpenTofu's filesystem_mirror
 // reads and its plugin cache looks like.
-type UnpackedSink struct{ dir string }
+type UnpackedSink struct {
+	dir   string
+	swept atomicfile.Sweeper
+}
 
 // NewUnpackedSink makes a sink of a directory, which need not exist yet.
 func NewUnpackedSink(dir string) (*UnpackedSink, error) {
 	if err := checkDirectory(dir); err != nil {
 		return nil, err
 	}
-	return &UnpackedSink{dir}, nil
+	return &UnpackedSink{dir: dir}, nil
 }
 
 // Has compares the h1 of the directory that is there with that of the package,
@@ -37,6 +40,8 @@ func (s *UnpackedSink) Has(_ context.Context, p provider.Package) (path string, 
 	if path, err = s.path(p); err != nil {
 		return "", false, err
 	}
+	s.swept.Sweep(s.dir)
+	s.swept.Sweep(filepath.Dir(path))
 	h1, err := hashDirectory(path)
 	return path, err == nil && h1 != "" && h1 == p.H1, err
 }
@@ -50,7 +55,6 @@ func (s *UnpackedSink) Put(ctx context.Context, p provider.Package, r io.Reader)
 		return path, kept, err
 	}
 	// 1. The whole zip: its directory of entries is at its end.
-	atomicfile.Sweep(s.dir)
 	spool, err := atomicfile.Create(filepath.Join(s.dir, provider.Filename(p.Address, p.Version, p.Platform)), modeZip)
 	if err != nil {
 		return path, false, err
@@ -85,7 +89,6 @@ func (s *UnpackedSink) path(p provider.Package) (string, error) {
 // the meantime.
 func unpack(ctx context.Context, zip *packagezip.Reader, path string) (kept bool, err error) {
 	parent := filepath.Dir(path)
-	atomicfile.Sweep(parent)
 	tmp, err := atomicfile.TempDir(parent)
 	if err != nil {
 		return false, err

@@ -248,7 +248,7 @@ func (e *ForeignError) Error() string {
 	if e.Format != nil {
 		return fmt.Sprintf("the tag holds something else: %v", e.Format)
 	}
-	return "the tag holds the provider " + e.Provider
+	return "the tag holds the provider " + line(e.Provider)
 }
 
 // Unwrap gives the *[artifact.FormatError], if there is one.

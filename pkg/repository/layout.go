@@ -14,6 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -25,7 +26,8 @@ import (
 //
 // https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md
 type Layout struct {
-	dir string
+	dir   string
+	swept atomicfile.Sweeper
 }
 
 // NewLayout gives access to the layout in a directory, which need not exist.
@@ -113,7 +115,16 @@ func (l *Layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	if err := cmp.Or(ctx.Err(), err); err != nil {
 		return 0, fmt.Errorf("looking for blob %s in %s: %w", d, l, notFound(err))
 	}
+	if !info.Mode().IsRegular() {
+		return 0, fmt.Errorf("looking for blob %s in %s: %s is no file", d, l, path)
+	}
 	return info.Size(), nil
+}
+
+// sweep removes what killed runs left, before something is written.
+func (l *Layout) sweep() {
+	l.swept.Sweep(l.dir)
+	l.swept.Sweep(filepath.Join(l.dir, ocispec.ImageBlobsDir, digest.SHA256.String()))
 }
 
 // PushBlob stores a blob. A damaged one (of another size) is replaced.
@@ -122,6 +133,7 @@ func (l *Layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.
 	if err != nil {
 		return err
 	}
+	l.sweep()
 	err = atomicfile.Write(path, 0o644, func(w io.Writer) error {
 		_, err := io.Copy(w, sums.NewReader(ctxio.Reader(ctx, content), "blob "+d.Digest.String(), d.Size, d.Digest))
 		return err
@@ -138,7 +150,7 @@ func (l *Layout) open(ctx context.Context, d digest.Digest) (*os.File, error) {
 	if err := cmp.Or(ctx.Err(), err); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, err := boundedfile.Open(path)
 	if err != nil {
 		return nil, notFound(err)
 	}

@@ -117,7 +117,7 @@ func (c client) describe(ctx context.Context, registry service, key packageKey, 
 // read checks the document and resolves its URLs.
 func (doc packageDocument) read(base *url.URL, key packageKey) (description, error) {
 	if cmp.Or(doc.OS, key.platform.OS) != key.platform.OS || cmp.Or(doc.Arch, key.platform.Arch) != key.platform.Arch {
-		return description{}, fmt.Errorf("it is about %s_%s, not %s", doc.OS, doc.Arch, key.platform)
+		return description{}, fmt.Errorf("it is about %.50q, not %s", doc.OS+"_"+doc.Arch, key.platform)
 	}
 	if err := provider.CheckFilename(doc.Filename); err != nil {
 		return description{}, err
