@@ -62,6 +62,7 @@ func scripts(dir string) testscript.Params {
 			"expand":    cmdExpand,
 			"retag":     cmdRetag,
 			"remedy":    cmdRemedy,
+			"litter":    cmdLitter,
 		},
 	}
 }

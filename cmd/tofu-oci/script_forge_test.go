@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -160,4 +162,18 @@ func forgedRelease(ts *testscript.TestScript, options []string) (provider.Releas
 		r.Documents = append(r.Documents, artifact.NewDocument(name+".sig", artifact.MediaTypeSignature, []byte("a signature")))
 	}
 	return r, content
+}
+
+// litter DIR... leaves in each directory what a killed run leaves: the directory
+// .tofu-oci-OLD.tmp of two days ago, and the file .tofu-oci-NEW.tmp of now.
+func cmdLitter(ts *testscript.TestScript, _ bool, dirs []string) {
+	for _, dir := range dirs {
+		dir = ts.MkAbs(dir)
+		old := filepath.Join(dir, ".tofu-oci-OLD.tmp")
+		ts.Check(os.MkdirAll(old, 0o755))
+		ts.Check(os.WriteFile(filepath.Join(old, "half"), []byte("half"), 0o600))
+		then := time.Now().Add(-48 * time.Hour)
+		ts.Check(os.Chtimes(old, then, then))
+		ts.Check(os.WriteFile(filepath.Join(dir, ".tofu-oci-NEW.tmp"), []byte("half"), 0o600))
+	}
 }
