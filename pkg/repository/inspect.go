@@ -180,8 +180,9 @@ func look(ctx context.Context, repo Reader, f Found, t artifact.Target, depth De
 	if f.depth < DepthManifests {
 		f.Target = t
 		_, data, err := repo.Manifest(ctx, t.Descriptor.Digest.String())
-		if err == nil && blobs.manifests.Add(int64(len(data))) > maxManifests {
-			err = &artifact.FormatError{Problem: fmt.Sprintf("has manifests of more than %d bytes together", maxManifests)}
+		if blobs.manifests.Add(int64(len(data))) > maxManifests {
+			// No finding about this platform: the others are not read any more.
+			return f, &artifact.FormatError{Problem: fmt.Sprintf("has manifests of more than %d bytes together", maxManifests)}
 		}
 		if err == nil {
 			f.Bytes = data

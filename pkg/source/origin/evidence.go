@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unique"
 
 	"golang.org/x/sync/errgroup"
@@ -69,11 +70,7 @@ func (s *Source) fetchEvidence(ctx context.Context, a provider.Address, v provid
 			documents = append(documents, artifact.NewDocument(sumsName+".sig", artifact.MediaTypeSignature, signature))
 		}
 	}
-	ring, err := joinKeys(keys)
-	if err != nil {
-		return nil, nil, err
-	}
-	if ring != nil {
+	if ring := joinKeys(keys); ring != nil {
 		documents = append(documents, artifact.NewDocument(name+".keys.asc", artifact.MediaTypeKeys, ring))
 	}
 	return listed, documents, nil
@@ -114,24 +111,44 @@ func (s *Source) common(ctx context.Context, urls []*url.URL, limit int64) ([]by
 
 var errEvidenceDiffers = errors.New("the platforms of the release name different documents")
 
-// joinKeys makes one text of armored keys, each once and in a fixed order; nil
-// when there are none.
-func joinKeys(keys map[unique.Handle[string]]bool) ([]byte, error) {
-	var clean []string
-	size := 0
-	for key := range keys {
-		text := strings.TrimSpace(key.Value())
-		if text == "" {
+// ring is the keys of a release, each once.
+type ring struct {
+	mu   sync.Mutex
+	keys map[unique.Handle[string]]bool
+	size int
+}
+
+// add refuses more keys than fit, while the documents that name them still come.
+func (r *ring) add(keys []unique.Handle[string]) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.keys == nil {
+		r.keys = map[unique.Handle[string]]bool{}
+	}
+	for _, key := range keys {
+		if r.keys[key] {
 			continue
 		}
-		if size += len(text); size > maxRing {
-			return nil, fmt.Errorf("the release's signing keys have more than %d bytes", maxRing)
+		if r.size += len(key.Value()); r.size > maxRing {
+			return fmt.Errorf("the release's signing keys have more than %d bytes", maxRing)
 		}
-		clean = append(clean, text+"\n")
+		r.keys[key] = true
+	}
+	return nil
+}
+
+// joinKeys makes one text of armored keys, each once and in a fixed order; nil
+// when there are none.
+func joinKeys(keys map[unique.Handle[string]]bool) []byte {
+	var clean []string
+	for key := range keys {
+		if text := strings.TrimSpace(key.Value()); text != "" {
+			clean = append(clean, text+"\n")
+		}
 	}
 	if clean == nil {
-		return nil, nil
+		return nil
 	}
 	slices.Sort(clean)
-	return []byte(strings.Join(slices.Compact(clean), "")), nil
+	return []byte(strings.Join(slices.Compact(clean), ""))
 }
