@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -65,6 +66,7 @@ func TestHostileServersAreBounded(t *testing.T) {
 		"many referrers":                 {withReferrers(page(`{"manifests":[`, `{"digest":"sha256:`+strings.Repeat("0", 64)+`","annotations":{"":""}}`, 900)), listRelease},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var requests atomic.Int64
 			url, stop, err := fixture.Serve(t.Context(), world.ca, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				requests.Add(1)
@@ -111,6 +113,7 @@ func TestHostileLayoutIsBounded(t *testing.T) {
 		"texts of all the rest": elements(`{"manifests":[`, `{"mediaType":"`+strings.Repeat("x", 1<<20-100)+`"}`, 15),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			written := httptest.NewRecorder()
 			index(written, nil)
@@ -145,9 +148,10 @@ func peakOf(t *testing.T, cmd *exec.Cmd) (most int64, text string) {
 			most = max(most, kib<<10)
 		}
 		select {
-		case <-done:
-			if most == 0 {
-				t.Fatalf("nothing was seen of %s: %s", cmd, &said)
+		case err := <-done:
+			var failed *exec.ExitError
+			if most == 0 || err != nil && !errors.As(err, &failed) {
+				t.Fatalf("%s: %v, %d bytes seen: %s", cmd, err, most, &said)
 			}
 			return most, said.String()
 		case <-tick.C:
@@ -282,7 +286,7 @@ func release(size int, begin, repeat string, end ...string) hostile {
 		sum := sha256.Sum256([]byte(text + last))
 		d := "sha256:" + hex.EncodeToString(sum[:])
 		stored[d] = last
-		entries = append(entries, fmt.Sprintf(`{"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"%s","digest":"%s","size":%d,"platform":{"os":"os%d","architecture":"a"}}`,
+		entries = append(entries, fmt.Sprintf(`{"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":%q,"digest":%q,"size":%d,"platform":{"os":"os%d","architecture":"a"}}`,
 			typeProvider+"-target", d, len(text)+len(last), i))
 	}
 	index := `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","artifactType":"` + typeProvider + `","manifests":[` + strings.Join(entries, ",") + "]}"

@@ -112,11 +112,14 @@ func TestSweeperSweepsOnce(t *testing.T) {
 func TestTemporaryPatternIsSwept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	tmp, err := os.MkdirTemp(dir, atomicfile.TemporaryPattern)
+	tmp, err := os.CreateTemp(dir, atomicfile.TemporaryPattern)
 	if err != nil {
 		t.Fatal(err)
 	}
-	age(t, tmp, atomicfile.StaleAfter+time.Hour)
+	if err := tmp.Close(); err != nil {
+		t.Fatal(err)
+	}
+	age(t, tmp.Name(), atomicfile.StaleAfter+time.Hour)
 	atomicfile.Sweep(dir)
 	if left := names(t, dir); len(left) > 0 {
 		t.Errorf("%q are left", left)

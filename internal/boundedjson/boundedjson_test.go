@@ -65,12 +65,12 @@ func FuzzCheck(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var any any
-		if json.Unmarshal(data, &any) != nil {
+		var document any
+		if json.Unmarshal(data, &document) != nil {
 			_ = boundedjson.Check(data, 10)
 			return
 		}
-		n := count(any)
+		n := count(document)
 		if err := boundedjson.Check(data, n-1); n > 1 && err == nil {
 			t.Errorf("%d values passed for %d", n, n-1)
 		}
