@@ -62,6 +62,7 @@ func TestHostileServersAreBounded(t *testing.T) {
 		"manifests of platforms":         {manifests(`"layers":[{}`, `,{}`), listRelease},
 		"manifests of one text":          {manifests(`"annotations":{"x":"`, `y`, `"}`), listRelease},
 		"manifests of annotations":       {manifests(`"annotations":{"":""`, `,"":""`, `}`), listRelease},
+		"evidence":                       {evidence(), []string{"pull", "acme/thing@1.0.0", "--platform", "os1_a", "--dir", "out", "--with-evidence", "--from"}},
 		"referrers":                      {withReferrers(page(`{"manifests":[`, `{}`, 1<<20)), listRelease},
 		"many referrers":                 {withReferrers(page(`{"manifests":[`, `{"digest":"sha256:`+strings.Repeat("0", 64)+`","annotations":{"":""}}`, 900)), listRelease},
 	} {
@@ -318,5 +319,24 @@ func numbered(i int) string {
 func withReferrers(list http.HandlerFunc) hostile {
 	h := release(1000, `"layers":[{"mediaType":"archive/zip","digest":"sha256:`+strings.Repeat("0", 64)+`","size":1}`, " ", "]")
 	h["/referrers/"] = list
+	return h
+}
+
+// evidence is a release whose zips have documents beside them, as large as are
+// read.
+func evidence() hostile {
+	const size = 32 << 20
+	content := strings.Repeat("x", size)
+	sum := sha256.Sum256([]byte(content))
+	d := "sha256:" + hex.EncodeToString(sum[:])
+	layers := fmt.Sprintf(`"layers":[{"mediaType":"archive/zip","digest":%q,"size":%d}`, d, size)
+	for i := range 4 {
+		layers += fmt.Sprintf(`,{"mediaType":"application/spdx+json","digest":%q,"size":%d,"annotations":{"org.opencontainers.image.title":"terraform-provider-thing_1.0.0_os1_a.zip.%d.spdx.json"}}`, d, size, i)
+	}
+	h := release(4<<10, layers, " ", "]")
+	h["/blobs/"] = func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(size))
+		_, _ = io.WriteString(w, content)
+	}
 	return h
 }

@@ -75,6 +75,17 @@ func TestPageInsteadOfAnAnswer(t *testing.T) {
 	}
 }
 
+// TestPageOfATokenService: the page is told, and not that a login is missing.
+func TestPageOfATokenService(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, registrytest.Options{Username: "u", Password: "p", Bearer: true})
+	s.Misbehave(registrytest.Token, origintest.HTML("Please log in"), -1)
+	_, err := s.open(t).Tags(t.Context())
+	if page, ok := errors.AsType[*repository.PageError](err); !ok || !strings.Contains(page.Page, "Please log in") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestPageThatIsAsked has a blob that is a page.
 func TestPageThatIsAsked(t *testing.T) {
 	t.Parallel()
