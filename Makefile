@@ -82,8 +82,10 @@ e2e: build $(E2E_TOOLS) ## test bin/tofu-oci with the real tofu, registry and pr
 tools: $(E2E_TOOLS) $(LINTER) ## build the pinned tools into bin/tools
 
 .PHONY: demo
-demo: build ## run the demonstration, e2e/demo
-	TOFU_OCI="$(BIN)/tofu-oci" $(GO) run -C e2e ./demo
+demo: ## run the demonstration, e2e/demo
+	@echo "make demo: first Go compiles tofu-oci, then a small program and a real provider. From cold caches that takes minutes, later seconds."
+	@$(MAKE) --no-print-directory build
+	CGO_ENABLED=0 TOFU_OCI="$(BIN)/tofu-oci" $(GO) run -C e2e -trimpath ./demo
 
 .PHONY: bench
 bench: build $(E2E_TOOLS) ## run the benchmarks

@@ -37,7 +37,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Usage:   "bring OpenTofu providers into OCI registries, and out again, verified",
 		Version: version,
 		Description: strings.TrimSpace(`
-A SOURCE is [HOST/]NAMESPACE/TYPE[@CONSTRAINT], as in hashicorp/aws,
+A PROVIDER is [HOST/]NAMESPACE/TYPE[@CONSTRAINT], as in hashicorp/aws,
 hashicorp/aws@5.64.0 or 'hashicorp/aws@~> 5.0, != 5.10.0'. The default host is
 registry.opentofu.org. Without a constraint it means the newest release.
 

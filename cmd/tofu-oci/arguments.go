@@ -7,20 +7,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// sources reads the SOURCE arguments.
-func sources(c *cli.Context) ([]provider.Requirement, error) {
+// requirements reads the PROVIDER arguments.
+func requirements(c *cli.Context) ([]provider.Requirement, error) {
 	if !c.Args().Present() {
-		return nil, usagef("name at least one SOURCE, such as hashicorp/null; see tofu-oci %s --help", c.Command.Name)
+		return nil, usagef("name at least one PROVIDER, such as hashicorp/null; see tofu-oci %s --help", c.Command.Name)
 	}
-	var requirements []provider.Requirement
+	var wanted []provider.Requirement
 	for _, arg := range c.Args().Slice() {
 		r, err := provider.ParseRequirement(arg)
 		if err != nil {
 			return nil, &usage{err}
 		}
-		requirements = append(requirements, r)
+		wanted = append(wanted, r)
 	}
-	return requirements, nil
+	return wanted, nil
 }
 
 // repositoryTemplate reads --to or --from.

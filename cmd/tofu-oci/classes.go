@@ -64,7 +64,7 @@ var classes = []struct {
 	{refused, []func(error) bool{
 		isA[*provider.DowngradeError], isA[*provider.TooLargeError], isA[*provider.UnreadableError], isA[*repository.TraitsError],
 		isA[*repository.LostError], errorIs(repository.ErrSubject), errorIs(provider.ErrWrongSource), errorIs(repository.ErrNotFound),
-		isA[*repository.RepositoryError], isA[*installation.UnresolvedError],
+		isA[*repository.RealmError], isA[*repository.Error], isA[*installation.UnresolvedError],
 	}},
 }
 

@@ -1,8 +1,9 @@
 package main
 
 import (
+	"context"
 	"net/http"
-	"os"
+	"net/url"
 	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -26,6 +27,7 @@ func networkFlags() []cli.Flag {
 		&cli.StringFlag{Name: "config", Usage: "OpenTofu CLI configuration `FILE` to read instead of those that OpenTofu reads"},
 		&cli.StringFlag{Name: "ca-file", Usage: "`FILE` of PEM certificates to trust beside the system's"},
 		&cli.StringSliceFlag{Name: "plain-http", Usage: "speak http to the OCI registry `HOST[:PORT]` (repeatable)"},
+		&cli.StringSliceFlag{Name: "token-realm", Usage: "let the login go to the OCI registry's token service at `HOST[:PORT]`, though its address is private or the registry speaks http (repeatable)"},
 		&cli.DurationFlag{Name: "timeout", Value: httpclient.DefaultTimeout, Usage: "give a connection up after `DURATION` of silence"},
 	}
 }
@@ -42,6 +44,8 @@ type connection struct {
 	http   *http.Client
 	repos  repository.Options
 	config cliconfig.Config
+	// token gives the tokens for origin registries.
+	token func(context.Context, svchost.Hostname) (string, error)
 }
 
 func connect(c *cli.Context, out *output) (*connection, error) {
@@ -57,8 +61,11 @@ func connectAs(c *cli.Context, out *output, config cliconfig.Config) (*connectio
 	if d := c.Duration("timeout"); d < time.Second {
 		return nil, usagef("--timeout %s: must be at least 1s", d)
 	}
-	conn := &connection{config: config}
-	var err error
+	realms, err := tokenRealms(c)
+	if err != nil {
+		return nil, err
+	}
+	conn := &connection{config: config, token: originTokens(config, out)}
 	conn.http, err = httpclient.New(httpclient.Options{
 		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + version, Retried: out.retried,
 	})
@@ -70,9 +77,21 @@ func connectAs(c *cli.Context, out *output, config cliconfig.Config) (*connectio
 		return nil, err
 	}
 	conn.repos = repository.Options{
-		HTTP: conn.http, PlainHTTP: c.StringSlice("plain-http"), Credential: login, Progress: out.progress(),
+		HTTP: conn.http, PlainHTTP: c.StringSlice("plain-http"), TokenRealms: realms, Credential: login, Progress: out.progress(),
 	}
 	return conn, nil
+}
+
+// tokenRealms reads --token-realm. What is no host would allow nothing, and
+// leave the user with the same refusal.
+func tokenRealms(c *cli.Context) ([]string, error) {
+	hosts := c.StringSlice("token-realm")
+	for _, host := range hosts {
+		if u, err := url.Parse("//" + host); err != nil || u.Host != host || u.Hostname() == "" {
+			return nil, usagef("--token-realm %s: must be a host, or a host and a port: token.example.com, 10.0.0.7:8443", host)
+		}
+	}
+	return hosts, nil
 }
 
 // origin is the source of releases at their origin registries.
@@ -83,7 +102,7 @@ func (conn *connection) origin() *origin.Source {
 			services[host] = url
 		}
 	}
-	return origin.New(origin.Options{HTTP: conn.http, Services: services, Token: conn.config.Token(origin.TokenFromEnv(os.Environ()))})
+	return origin.New(origin.Options{HTTP: conn.http, Services: services, Token: conn.token})
 }
 
 // installed is the source of releases as the CLI configuration says.

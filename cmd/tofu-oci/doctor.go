@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,7 +22,7 @@ func doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",
 		Usage:     "explain how a provider is found, and what OpenTofu itself would do",
-		ArgsUsage: "SOURCE [FLAG...]",
+		ArgsUsage: "PROVIDER [FLAG...]",
 		Description: strings.TrimSpace(`
 Says which files of the CLI configuration were read, which installation method
 is for the provider and why others are not, the repository, tag, digest and zip
@@ -44,12 +45,12 @@ Examples:
 }
 
 func diagnose(c *cli.Context, out *output) error {
-	wanted, err := sources(c)
+	wanted, err := requirements(c)
 	if err != nil {
 		return err
 	}
 	if len(wanted) > 1 {
-		return usagef("doctor takes one SOURCE, not %d", len(wanted))
+		return usagef("doctor takes one PROVIDER, not %d", len(wanted))
 	}
 	o := doctor.Options{Wanted: wanted[0], Platform: provider.CurrentPlatform(), PlainHTTP: c.StringSlice("plain-http")}
 	if text := c.String("platform"); text != "" {
@@ -116,11 +117,18 @@ func surroundings(c *cli.Context, out *output, o *doctor.Options) error {
 func describeLogin(ctx context.Context, finder *logins.Finder, name string) doctor.Login {
 	found, origin, err := finder.Find(ctx, name)
 	l := doctor.Login{
-		Found: !found.IsAnonymous(), Source: origin.String(), OpenTofu: origin.OpenTofu, Why: origin.Why, Helper: origin.Helper, Err: err,
+		Found: !found.IsAnonymous(), Source: origin.String(), OpenTofu: origin.OpenTofu, Why: origin.Why, Helper: origin.Helper,
+		Fault: origin.Stops, Err: err,
+	}
+	if broken, ok := errors.AsType[*logins.FileError](err); ok {
+		l.Fault = broken.Path
 	}
 	for _, p := range finder.Places() {
-		if !p.Exists {
-			continue
+		if p.Variable && p.Path == origin.File {
+			l.Helper = "" // whatever it knows, OpenTofu does not learn that it is there
+		}
+		if !p.Exists || p.Variable {
+			continue // what is no file can't be named to OpenTofu
 		}
 		l.Files = append(l.Files, p.Path)
 		l.Unread = l.Unread || p.Path == origin.File && !p.OpenTofu

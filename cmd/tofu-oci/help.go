@@ -51,10 +51,11 @@ func commandHelp(c *cli.Command) string {
 // reads is in the help of every command that reads OpenTofu's configuration.
 const reads = `Reads:
   OpenTofu's CLI configuration: --config, or TF_CLI_CONFIG_FILE, or ~/.tofurc and
-  the like. Logins for OCI registries: its oci_credentials blocks, then
-  $REGISTRY_AUTH_FILE, $DOCKER_CONFIG/config.json, Podman's auth.json,
-  ~/.docker/config.json and ~/.dockercfg, with the helpers that they name. Tokens
-  for origin registries: TF_TOKEN_HOST, then its credentials blocks.
+  the like. Logins for OCI registries: its oci_credentials blocks, then the text in
+  $DOCKER_AUTH_CONFIG, $REGISTRY_AUTH_FILE, $DOCKER_CONFIG/config.json, Podman's
+  auth.json, ~/.docker/config.json and ~/.dockercfg, with the helpers that they
+  name. Tokens for origin registries: TF_TOKEN_HOST, then its credentials blocks,
+  then its credentials_helper.
 
 `
 

@@ -74,6 +74,7 @@ var hints = []struct {
 	{isA[*installation.NotSupportedError], "name another place with --from"},
 	{isA[*pull.ExistsError], "move it away, or choose another --dir"},
 	{isDamaged, "the archive is damaged, though it is the one that was published: whoever published it has to make it anew"},
+	{otherSpelling, "make SHA256SUMS again in the directory of the zips, with sha256sum --text and names without ./, and sign it again"},
 	{isClass(unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
 	{isClass(denied), "log in to the registry (docker login, podman login or oras login write where tofu-oci reads), or set TF_TOKEN_… for an origin registry; some registries also answer so for a repository that does not exist"},
 	{isA[*provider.PlatformError], "choose platforms with --platform OS_ARCH"},
@@ -113,4 +114,10 @@ func isDamaged(err error) bool { return isA[*sums.ZipError](err) || isA[*provide
 
 func unreachable(err error) bool {
 	return isA[*provider.TransientError](err) || isA[*net.DNSError](err)
+}
+
+// otherSpelling knows a SHA256SUMS that marks its files as binary, or has paths.
+func otherSpelling(err error) bool {
+	missing, ok := errors.AsType[*sums.MissingError](err)
+	return ok && missing.Listed != ""
 }

@@ -53,7 +53,7 @@ type refusal struct {
 }
 
 func refusalOf(err error) (refusal, bool) {
-	about, ok := errors.AsType[*repository.RepositoryError](err)
+	about, ok := errors.AsType[*repository.Error](err)
 	if !ok {
 		return refusal{}, false
 	}
@@ -92,10 +92,19 @@ func (r refusal) immutable() bool {
 	return r.says("immutable", "tagalreadyexists", "tag already exists")
 }
 
+// privateRealm and foreignRealm are token services that get no login.
+func (r refusal) privateRealm() bool {
+	e, ok := errors.AsType[*repository.RealmError](r.err)
+	return ok && e.Private
+}
+
+func (r refusal) foreignRealm() bool { return isA[*repository.RealmError](r.err) && !r.privateRealm() }
+
 func (r refusal) levels() int { return strings.Count(r.name, "/") + 1 }
 
 // registryHints is the one table of what registries refuse and what to do about
-// it. REPOSITORY stands for the repository's name and PROJECT for its first part.
+// it. REPOSITORY stands for the repository's name, PROJECT for its first part and
+// REALM for the token service's host.
 // The first that fits counts; testdata/responses has an answer for each.
 var registryHints = []struct {
 	fits func(refusal) bool
@@ -104,6 +113,14 @@ var registryHints = []struct {
 	{
 		func(r refusal) bool { return isA[*provider.DowngradeError](r.err) },
 		"the registry takes itself for an http server, as behind a proxy that ends TLS: let the proxy set X-Forwarded-Proto: https, or tell the registry its own https address (distribution: http.host, Harbor: external_url)",
+	},
+	{
+		refusal.privateRealm,
+		"if REALM is the registry's own token service, as with a GitLab or Harbor of one's own, say so with --token-realm REALM; if not, the registry or somebody on the way wants the login for another service",
+	},
+	{
+		refusal.foreignRealm,
+		"give the registry a certificate and leave --plain-http away; if REALM is its own token service and the network is trusted, --token-realm REALM lets the login go there",
 	},
 	{
 		refusal.immutable,
@@ -181,9 +198,13 @@ func registryHint(err error) string {
 	}
 	for _, h := range registryHints {
 		if h.fits(r) {
-			about, _ := errors.AsType[*repository.RepositoryError](err)
+			about, _ := errors.AsType[*repository.Error](err)
 			project, _, _ := strings.Cut(r.name, "/")
-			return strings.NewReplacer("REPOSITORY", r.name, "PROJECT", project, "REGISTRY", about.Registry).Replace(h.text)
+			realm := ""
+			if e, ok := errors.AsType[*repository.RealmError](err); ok {
+				realm = e.Realm
+			}
+			return strings.NewReplacer("REALM", realm, "REPOSITORY", r.name, "PROJECT", project, "REGISTRY", about.Registry).Replace(h.text)
 		}
 	}
 	return ""

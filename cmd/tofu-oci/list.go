@@ -15,7 +15,7 @@ func listCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "list",
 		Usage:     "show which versions of a provider there are, or what one version holds",
-		ArgsUsage: "SOURCE [FLAG...]",
+		ArgsUsage: "PROVIDER [FLAG...]",
 		Description: strings.TrimSpace(`
 Lists versions, newest first; a constraint keeps the list to those that match.
 With one exact version: its platforms, digests, hashes and evidence. Without
@@ -34,12 +34,12 @@ Examples:
 }
 
 func list(c *cli.Context, out *output) error {
-	wanted, err := sources(c)
+	wanted, err := requirements(c)
 	if err != nil {
 		return err
 	}
 	if len(wanted) > 1 {
-		return usagef("list takes one SOURCE, not %d", len(wanted))
+		return usagef("list takes one PROVIDER, not %d", len(wanted))
 	}
 	conn, err := connect(c, out)
 	if err != nil {

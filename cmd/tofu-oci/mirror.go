@@ -17,7 +17,7 @@ func mirrorCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "mirror",
 		Usage:     "copy released providers from their origin registry into OCI repositories",
-		ArgsUsage: "SOURCE... [--to REPO] [FLAG...]",
+		ArgsUsage: "PROVIDER... [--to REPO] [FLAG...]",
 		Description: strings.TrimSpace(`
 Takes each release with its SHA256SUMS, signature and keys from its origin
 registry, checks the zips against them, and puts it where an oci_mirror of
@@ -52,7 +52,7 @@ Examples:
 }
 
 func mirrorAction(c *cli.Context, out *output) error {
-	wanted, err := sources(c)
+	wanted, err := requirements(c)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func mirrorAction(c *cli.Context, out *output) error {
 	return errors.Join(out.finish(), err)
 }
 
-// mirrorOptions reads the flags; count is how many versions a SOURCE means.
+// mirrorOptions reads the flags; count is how many versions a PROVIDER means.
 func mirrorOptions(c *cli.Context) (o publish.Options, count int, err error) {
 	if o.Platforms, err = platforms(c); err != nil {
 		return o, 0, err

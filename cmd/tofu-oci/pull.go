@@ -17,7 +17,7 @@ func pullCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "pull",
 		Usage:     "fetch providers from OCI repositories into a directory, verified",
-		ArgsUsage: "SOURCE... --dir DIRECTORY [--from REPO] [FLAG...]",
+		ArgsUsage: "PROVIDER... --dir DIRECTORY [--from REPO] [FLAG...]",
 		Description: strings.TrimSpace(`
 Finds the version's tag and the platform's manifest, holds the zip's name and
 digest against the SHA256SUMS that the artifact carries, and writes the zip or
@@ -48,7 +48,7 @@ Examples:
 }
 
 func pullAction(c *cli.Context, out *output) error {
-	wanted, err := sources(c)
+	wanted, err := requirements(c)
 	if err != nil {
 		return err
 	}

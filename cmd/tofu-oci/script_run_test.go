@@ -144,3 +144,16 @@ func cmdDamage(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(os.WriteFile(ts.MkAbs(name), data, 0o600))
 	}
 }
+
+// damage-zip LAYOUT changes a bit of each zip of a layout, as a copy from a bad
+// stick would.
+func cmdDamageZip(ts *testscript.TestScript, _ bool, args []string) {
+	blobs := filepath.Join(args[0], "blobs", "sha256")
+	entries, err := os.ReadDir(ts.MkAbs(blobs))
+	ts.Check(err)
+	for _, entry := range entries {
+		if name := filepath.Join(blobs, entry.Name()); strings.HasPrefix(ts.ReadFile(name), "PK") {
+			cmdDamage(ts, false, []string{name})
+		}
+	}
+}

@@ -1,18 +1,22 @@
 // Command demo shows the whole road on this machine alone: it builds a real
-// provider for four platforms, serves it from a small origin registry on
-// loopback, mirrors it into an OCI image layout, and pulls it out again.
+// provider for this machine and one more platform, serves it from a small origin
+// registry on loopback, mirrors it into an OCI image layout, and pulls it out
+// again.
 //
-// It prints every tofu-oci command that it runs, with its real output.
+// It says what it waits for, and prints every tofu-oci command that it runs, with
+// its real output.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
@@ -53,7 +57,8 @@ func demo(ctx context.Context) error {
 		return err
 	}
 	// 2. An origin registry with a real provider.
-	stop, err := origin(ctx)
+	platforms := []provider.Platform{provider.CurrentPlatform(), otherPlatform(provider.CurrentPlatform())}
+	stop, err := origin(ctx, platforms)
 	if err != nil {
 		return err
 	}
@@ -69,9 +74,9 @@ func demo(ctx context.Context) error {
 		{"Again: nothing is downloaded or written", "mirror hashicorp/time --to " + layout + trust},
 		{"Which versions are there", "list hashicorp/time --from " + layout},
 		{"What the version holds", "list hashicorp/time@" + fixture.TimeVersion + " --from " + layout},
-		{"Pull this machine's zip, checked against the mirrored SHA256SUMS", "pull hashicorp/time --from " + layout + " --dir demo/zip" + here()},
-		{"A filesystem_mirror of zips for all platforms", "pull hashicorp/time --from " + layout + " --dir demo/packed --layout packed" + all()},
-		{"A filesystem_mirror of directories", "pull hashicorp/time --from " + layout + " --dir demo/unpacked --layout unpacked" + here()},
+		{"Pull this machine's zip, checked against the mirrored SHA256SUMS", "pull hashicorp/time --from " + layout + " --dir demo/zip"},
+		{"A filesystem_mirror of zips for all platforms", "pull hashicorp/time --from " + layout + " --dir demo/packed --layout packed" + flags(platforms)},
+		{"A filesystem_mirror of directories", "pull hashicorp/time --from " + layout + " --dir demo/unpacked --layout unpacked"},
 		{"What OpenTofu needs to install from a registry that was filled like this", "tofurc ghcr.io/acme/providers/{namespace}/{type}"},
 	} {
 		if err := run(ctx, step.why, step.command); err != nil {
@@ -82,34 +87,57 @@ func demo(ctx context.Context) error {
 	return nil
 }
 
-var demoPlatforms = []provider.Platform{{OS: "darwin", Arch: "arm64"}, {OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"}, {OS: "windows", Arch: "amd64"}}
-
-// here asks for a platform that the demonstration has, whatever this machine is.
-func here() string {
-	for _, p := range demoPlatforms {
-		if p == provider.CurrentPlatform() {
-			return ""
-		}
+// otherPlatform is one that a team has beside p: the servers of those who work
+// on laptops, and the other way round.
+func otherPlatform(p provider.Platform) provider.Platform {
+	other := provider.Platform{OS: "linux", Arch: "amd64"}
+	if p == other {
+		other = provider.Platform{OS: "darwin", Arch: "arm64"}
 	}
-	return " --platform linux_amd64"
+	return other
 }
 
-func all() string {
-	var flags strings.Builder
-	for _, p := range demoPlatforms {
-		flags.WriteString(" --platform " + p.String())
+func flags(platforms []provider.Platform) string {
+	var b strings.Builder
+	for _, p := range platforms {
+		b.WriteString(" --platform " + p.String())
 	}
-	return flags.String()
+	return b.String()
 }
 
-// origin builds the provider and serves it.
-func origin(ctx context.Context) (stop func(), err error) {
-	fmt.Printf("Building hashicorp/time %s for %d platforms, and an origin registry on loopback that serves it …\n\n", fixture.TimeVersion, len(demoPlatforms))
+// build makes the provider's zips. Compiling is nearly all of the time that a
+// first run takes, so it says what it is at. All platforms are compiled at once,
+// as a build alone leaves cores idle while it links.
+func build(ctx context.Context, platforms []provider.Platform) (map[provider.Platform]string, error) {
 	module, err := filepath.Abs(filepath.Join("e2e", "tools", "time"))
 	if err != nil {
 		return nil, err
 	}
-	release, err := fixture.TimeRelease(ctx, module, filepath.Join(dir, "origin"), demoPlatforms...)
+	paths, errs := make([]string, len(platforms)), make([]error, len(platforms))
+	began := time.Now()
+	var builds sync.WaitGroup
+	for i, p := range platforms {
+		fmt.Printf("Waiting for: go build of hashicorp/time %s for %s, minutes the first time, seconds later …\n", fixture.TimeVersion, p)
+		builds.Go(func() {
+			paths[i], errs[i] = fixture.BuildTime(ctx, module, filepath.Join(dir, "origin"), p)
+			fmt.Printf("… %s after %s.\n", p, time.Since(began).Round(100*time.Millisecond))
+		})
+	}
+	builds.Wait()
+	zips := map[provider.Platform]string{}
+	for i, p := range platforms {
+		zips[p] = paths[i]
+	}
+	return zips, errors.Join(errs...)
+}
+
+// origin builds the provider and serves it.
+func origin(ctx context.Context, platforms []provider.Platform) (stop func(), err error) {
+	zips, err := build(ctx, platforms)
+	if err != nil {
+		return nil, err
+	}
+	release, err := fixture.ReleaseTime(zips)
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +153,7 @@ func origin(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	fmt.Printf("An origin registry with this release listens at %s.\n\n", url)
 	if err := os.WriteFile(filepath.Join(dir, "ca.pem"), ca.PEM(), 0o600); err != nil {
 		return nil, err
 	}

@@ -41,6 +41,20 @@ func Read(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readAll(f, path, limit)
+}
+
+// ReadAny is [Read] of what a user names, which may be a pipe: a shell makes one
+// of <(command).
+func ReadAny(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return readAll(f, path, limit)
+}
+
+func readAll(f *os.File, path string, limit int64) ([]byte, error) {
 	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {

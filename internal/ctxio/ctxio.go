@@ -1,9 +1,11 @@
-// Package ctxio lets reading end with a context, where what is read knows none.
+// Package ctxio lets reading and waiting end with a context, where what is read
+// knows none.
 package ctxio
 
 import (
 	"context"
 	"io"
+	"time"
 )
 
 // Reader reads from r for as long as the context lives.
@@ -26,4 +28,16 @@ func ReadCloser(ctx context.Context, r io.ReadCloser) io.ReadCloser {
 		io.Reader
 		io.Closer
 	}{Reader(ctx, r), r}
+}
+
+// Pause waits, unless the context ends before: then the error is its cause.
+func Pause(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
 }

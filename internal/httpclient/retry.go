@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -88,7 +89,7 @@ func (t *retrier) pause(req *http.Request, made int, wait time.Duration, cause e
 			Attempt: made, Of: MaxTries, Wait: wait, Cause: cause,
 		})
 	}
-	return sleep(req.Context(), wait)
+	return ctxio.Pause(req.Context(), wait)
 }
 
 // Once lets a request be made once only, as if its body could not be had again:

@@ -22,6 +22,8 @@ type candidate struct {
 	unread string
 	// differs says how OpenTofu takes another login from it, "" for the same one.
 	differs string
+	// stops says that OpenTofu, where it has another login, stops at this one.
+	stops bool
 }
 
 // candidates lists the sources for a repository, the best first.
@@ -57,22 +59,27 @@ func (f *Finder) candidates(r repository) []*candidate {
 	return all
 }
 
-// noteRefusal notes what a file that OpenTofu refuses means for the rest. It
-// then leaves all files aside that it found by itself, but stops when the file
-// was named to it.
+// noteRefusal notes what a file that OpenTofu refuses means for the rest: it
+// leaves all files aside that it found by itself.
 func (f *Finder) noteRefusal(files []file, all []*candidate) {
-	i := slices.IndexFunc(files, func(file file) bool { return file.rank > 0 && (file.strict || file.err != nil) })
-	if i < 0 {
+	path := refused(files)
+	if path == "" || f.named() {
 		return
 	}
 	for _, c := range all {
-		switch {
-		case f.named():
-			c.unread = "OpenTofu stops, since it refuses " + files[i].path
-		case c.origin.File != "":
-			c.unread = cmp.Or(c.unread, "OpenTofu reads none of the files, since it refuses "+files[i].path)
+		if c.origin.File != "" {
+			c.unread = cmp.Or(c.unread, "OpenTofu reads none of the files, since it refuses "+path)
 		}
 	}
+}
+
+// refused gives the first file that OpenTofu reads and refuses, "" for none.
+func refused(files []file) (path string) {
+	i := slices.IndexFunc(files, func(file file) bool { return file.rank > 0 && (file.strict || file.err != nil) })
+	if i < 0 {
+		return ""
+	}
+	return files[i].path
 }
 
 // candidates lists what a file has for a repository, in the order of its parts.
@@ -91,7 +98,7 @@ func (f file) candidates(r repository) []*candidate {
 	}
 	for _, key := range sortedKeys(f.auths, r) {
 		e, s := f.auths[key], parseKey(key)
-		c := candidate{depth: s.depth(r), credential: e.credential, unread: e.unread, differs: e.differs}
+		c := candidate{depth: s.depth(r), credential: e.credential, unread: e.unread, differs: e.differs, stops: e.stops}
 		c.origin = Origin{Kind: FromFile, Section: "auths", Key: key}
 		if e.problem != "" {
 			c.err = f.entryError(key, e.problem)

@@ -1,8 +1,9 @@
 // Package logins finds the login for an OCI repository where OpenTofu, Docker
 // and Podman look for it: in the oci_credentials and oci_default_credentials
-// blocks of OpenTofu's CLI configuration, in Docker-style files, and in the
-// credential helpers that those name. What OpenTofu finds is found here too, and
-// more; [Origin] tells what OpenTofu itself would not find.
+// blocks of OpenTofu's CLI configuration, in Docker-style files, in the variable
+// DOCKER_AUTH_CONFIG that holds the text of one, and in the credential helpers
+// that those name. What OpenTofu finds is found here too, and more; [Origin]
+// tells what OpenTofu itself would not find.
 //
 // # Which login wins
 //

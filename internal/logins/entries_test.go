@@ -23,7 +23,7 @@ func TestEntries(t *testing.T) {
 		why         string
 	}{
 		{"auth", auth("user", "pass:word"), basic("user", "pass:word"), ""},
-		{"zero bytes", auth("user", "password\x00\x00"), basic("user", "password"), ""},
+		{"zero bytes", auth("user", "password\x00\x00"), basic("user", "password"), "zero bytes"},
 		{"other fields", strings.Replace(auth("user", "p"), "{", `{"email": "u@example", "serveraddress": 1, `, 1), basic("user", "p"), ""},
 		{"plain words", `{"username": "user", "password": "p"}`, basic("user", "p"), "in auth only"},
 		{"auth counts", strings.Replace(auth("user", "p"), "{", `{"username": "other", "password": "q", `, 1), basic("user", "p"), ""},

@@ -15,6 +15,8 @@ type entry struct {
 	unread string
 	// differs says how OpenTofu reads another login here, "" for the same one.
 	differs string
+	// stops says that OpenTofu stops at the entry where it is for the repository.
+	stops bool
 	// strict says that OpenTofu refuses the whole file for this entry.
 	strict bool
 }
@@ -33,7 +35,7 @@ func parseEntry(text json.RawMessage) entry {
 	if err := json.Unmarshal(text, &raw); err != nil {
 		return entry{problem: "is not an object of strings", strict: !acceptedByOpenTofu(text)}
 	}
-	username, password := raw.Username, raw.Password
+	username, password, padded := raw.Username, raw.Password, false
 	if raw.Auth != "" {
 		decoded, err := base64.StdEncoding.DecodeString(raw.Auth)
 		if err != nil {
@@ -41,10 +43,11 @@ func parseEntry(text json.RawMessage) entry {
 		}
 		name, word, isPair := strings.Cut(string(decoded), ":")
 		if !isPair {
-			return entry{problem: `has an "auth" without a colon between username and password`}
+			return entry{problem: `has an "auth" without a colon between username and password`, stops: true}
 		}
 		// Zero bytes around a password are none of it, as for Docker.
 		username, password = name, strings.Trim(word, "\x00")
+		padded = password != word
 	}
 	e := entry{credential: Credential{
 		Username:      username,
@@ -57,6 +60,8 @@ func parseEntry(text json.RawMessage) entry {
 		e.differs = "OpenTofu does not know identitytoken"
 	case raw.RegistryToken != "":
 		e.differs = "OpenTofu does not know registrytoken"
+	case padded:
+		e.differs = "OpenTofu takes the zero bytes around the password for a part of it"
 	case raw.Auth == "":
 		e.differs = "OpenTofu reads username and password in auth only"
 	}

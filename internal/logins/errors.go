@@ -5,7 +5,7 @@ import "fmt"
 // FileError says that a file with logins can't be used. It tells nothing of what
 // an entry holds.
 type FileError struct {
-	// Path is the file's.
+	// Path is the file's, or $DOCKER_AUTH_CONFIG.
 	Path string
 	// Line is where the problem is, from 1. It is 0 when it is in no line, or in
 	// an entry that Err names.

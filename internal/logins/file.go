@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"syscall"
+
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 )
 
 // maxFile bounds a file with logins. One with a hundred logins has 50 KiB.
@@ -52,6 +52,11 @@ func (f file) entryError(key, problem string) error {
 // readFile reads the file of a place. What is wrong stands in the result.
 func readFile(p place) file {
 	f := file{place: p}
+	if p.text != "" {
+		f.exists = true
+		f.document, f.err = parseDocument(p, []byte(p.text))
+		return f
+	}
 	data, err := readBounded(p.path)
 	// A file in the path, as in HOME=/dev/null, leaves no room for this one.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -69,19 +74,11 @@ func readFile(p place) file {
 
 // readBounded reads a file of at most maxFile bytes. Errors don't name it.
 func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, withoutPath(err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, withoutPath(err)
-	}
-	if len(data) > maxFile {
+	data, err := boundedfile.ReadAny(path, maxFile)
+	if _, large := errors.AsType[*boundedfile.TooLargeError](err); large {
 		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
 	}
-	return data, nil
+	return data, withoutPath(err)
 }
 
 func withoutPath(err error) error {

@@ -72,7 +72,9 @@ func (f *Finder) Find(ctx context.Context, repository string) (Credential, Origi
 	if err != nil {
 		return Credential{}, origin, err
 	}
-	origin.Why = f.compare(ctx, r, all, from)
+	if origin.Stops, origin.Why = f.stops(all); origin.Why == "" {
+		origin.Why = f.compare(ctx, r, all, from)
+	}
 	origin.OpenTofu = origin.Why == ""
 	return login, origin, nil
 }

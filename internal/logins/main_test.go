@@ -85,6 +85,9 @@ func TestMain(m *testing.M) {
 	if name, isHelper := strings.CutPrefix(strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"), prefix); isHelper {
 		os.Exit(help(name))
 	}
+	if strings.HasPrefix(strings.ToLower(filepath.Base(os.Args[0])), tokenPrefix) {
+		os.Exit(tellToken(os.Args[1:]))
+	}
 	dir, err := installHelpers()
 	code := 1
 	if err == nil {

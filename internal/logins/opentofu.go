@@ -7,6 +7,28 @@ import (
 	"slices"
 )
 
+// stops finds what makes OpenTofu stop whatever login it would take: the file at
+// fault, and why. Both are empty when there is none.
+func (f *Finder) stops(all []*candidate) (file, why string) {
+	// It reads all files that the configuration names before it looks for a login.
+	if f.named() {
+		if path := refused(f.files()); path != "" {
+			return path, "OpenTofu stops, since it refuses " + path
+		}
+	}
+	// An entry that it can't split is an error beside any login, even a more
+	// specific one, and is passed over where there is none.
+	if openTofus(all) == nil {
+		return "", ""
+	}
+	for _, c := range all {
+		if c.stops && c.unread == "" {
+			return c.origin.File, fmt.Sprintf(`OpenTofu stops, since what is in %s has an "auth" without a colon`, c.origin.where())
+		}
+	}
+	return "", ""
+}
+
 // compare says why OpenTofu does not come to the same login, "" when it does.
 // All is in our order, and from nil for no login.
 func (f *Finder) compare(ctx context.Context, r repository, all []*candidate, from *candidate) string {
@@ -36,7 +58,7 @@ func (f *Finder) compare(ctx context.Context, r repository, all []*candidate, fr
 
 // openTofus is the source that OpenTofu takes, whatever comes of it.
 func openTofus(all []*candidate) *candidate {
-	seen := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return c.unread != "" })
+	seen := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return c.unread != "" || c.stops })
 	if len(seen) == 0 {
 		return nil
 	}

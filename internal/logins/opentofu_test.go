@@ -3,6 +3,8 @@ package logins_test
 import (
 	"fmt"
 	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/logins"
 )
 
 // TestOpenTofuRefusesFiles: one entry that it can't read, of whatever registry,
@@ -47,4 +49,75 @@ func TestOpenTofuHasItsOwnOrder(t *testing.T) {
 		t.Errorf("%s, %v", describe(login), err)
 	}
 	checkWhy(t, origin, fmt.Sprintf("OpenTofu takes what it finds in auths of %s", podman))
+}
+
+// TestOpenTofuStopsAtAnEntry: an entry for the repository whose auth has no colon
+// is OpenTofu's end where it finds any login, though we take a more specific one.
+func TestOpenTofuStopsAtAnEntry(t *testing.T) {
+	t.Parallel()
+	const noColon = `{"auth": "bm9jb2xvbg=="}`
+	rule := logins.Rule{Registry: "ghcr.example", RepositoryPrefix: "acme", Username: "rule", Password: logins.NewSecret(canary)}
+	whole := rule
+	whole.RepositoryPrefix = "acme/x"
+	inFile := auth("user", canary)
+	tests := map[string]struct {
+		rules          []logins.Rule
+		podman, docker string
+		variable       string
+		why            string
+	}{
+		"beside a more specific entry": {nil, fmt.Sprintf(`{"auths": {"ghcr.example/acme": %s, "ghcr.example": %s}}`, inFile, noColon), "{}", "{}", "OpenTofu stops"},
+		"in a later file":              {nil, auths("ghcr.example/acme", inFile), auths("ghcr.example", noColon), "{}", "OpenTofu stops"},
+		"beside a block":               {[]logins.Rule{rule}, "{}", auths("ghcr.example/acme", noColon), "{}", "OpenTofu stops"},
+		"beside a longer block":        {[]logins.Rule{whole}, auths("ghcr.example/acme", noColon), "{}", "{}", "OpenTofu stops"},
+		"for another repository":       {[]logins.Rule{rule}, auths("ghcr.example/other", noColon), auths("other.example", noColon), "{}", ""},
+		"spelled otherwise":            {[]logins.Rule{rule}, auths("https://ghcr.example", noColon), "{}", "{}", ""},
+		"in a file it does not read":   {[]logins.Rule{rule}, "{}", "{}", auths("ghcr.example", noColon), ""},
+		"alone, for OpenTofu":          {nil, auths("ghcr.example", noColon), "{}", auths("ghcr.example/acme", inFile), "OpenTofu does not read $REGISTRY_AUTH_FILE"},
+		"in a file that it refuses": {
+			[]logins.Rule{rule}, fmt.Sprintf(`{"auths": {"ghcr.example": %s, "other.example": {"auth": "not base64!"}}}`, noColon), "{}", "{}", "",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.env["REGISTRY_AUTH_FILE"] = "DIR/variable.json"
+			w.config.Explicit = test.rules
+			w.write(t, "variable.json", test.variable)
+			w.write(t, "run/containers/auth.json", test.podman)
+			w.write(t, "home/.docker/config.json", test.docker)
+			login, origin, err := w.finder(t).Find(t.Context(), "ghcr.example/acme/x")
+			if err != nil || login.Password.Reveal() != canary {
+				t.Errorf("%s, %v", describe(login), err)
+			}
+			checkWhy(t, origin, test.why)
+			if (origin.Stops != "") != (test.why == "OpenTofu stops") {
+				t.Errorf("stops at %q, because %q", origin.Stops, origin.Why)
+			}
+		})
+	}
+}
+
+// TestOpenTofuRefusesANamedFile: what docker_style_config_files names has to be
+// right, whether or not there is a login in it.
+func TestOpenTofuRefusesANamedFile(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{"", auths("other.example", `{"auth": "not base64!"}`), auths("other.example", `["list"]`)} {
+		w := newWorld(t)
+		good := w.write(t, "good.json", auths("ghcr.example", auth("user", canary)))
+		bad := w.write(t, "bad.json", content)
+		w.config.Default.DockerStyleFiles = []string{good, bad}
+		f := w.finder(t)
+		for _, repository := range []string{"ghcr.example/acme", "open.example/acme"} {
+			login, origin, err := f.Find(t.Context(), repository)
+			if err != nil || login.IsAnonymous() != (repository != "ghcr.example/acme") {
+				t.Errorf("%s: %s, %v", repository, describe(login), err)
+			}
+			checkWhy(t, origin, "OpenTofu stops, since it refuses "+bad)
+			if origin.Stops != bad {
+				t.Errorf("%s: stops at %q", repository, origin.Stops)
+			}
+		}
+	}
 }

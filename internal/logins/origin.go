@@ -26,7 +26,8 @@ type Origin struct {
 	// helper: `oci_credentials "ghcr.io/acme"`, `oci_default_credentials`.
 	Block string
 	// File has the login or names the helper, when no block does: in Section, which
-	// is auths, credHelpers or credsStore, and there under Key.
+	// is auths, credHelpers or credsStore, and there under Key. It may also be the
+	// variable $DOCKER_AUTH_CONFIG.
 	File, Section, Key string
 	// Helper is the NAME of docker-credential-NAME, and Asked the name of the
 	// registry by which it knows the login.
@@ -36,6 +37,9 @@ type Origin struct {
 	// a sentence without its full stop, why it doesn't.
 	OpenTofu bool
 	Why      string
+	// Stops is the file that makes OpenTofu stop before it takes any login, as Why
+	// says; empty when it goes on.
+	Stops string
 }
 
 // String gives the source in words: `auths of /home/u/.docker/config.json under

@@ -7,9 +7,15 @@ import (
 	"strconv"
 )
 
+// authVariable holds the text of a file, as GitLab's runners and Docker read it
+// (https://docs.gitlab.com/ci/docker/using_docker_images/#use-statically-defined-credentials).
+const authVariable = "DOCKER_AUTH_CONFIG"
+
 // place is where a file with logins may be.
 type place struct {
 	path string
+	// text is the content where it is in a variable, which path names then.
+	text string
 	// legacy is the format before auths: an object of its entries.
 	legacy bool
 	// rank is the file's turn in OpenTofu, from 1.
@@ -27,12 +33,15 @@ func listed(paths []string) []place {
 	return places
 }
 
-// places lists where Podman and Docker keep logins: first the files that the
-// environment names, then the others in OpenTofu's order. Podman's are those of
+// places lists where Podman and Docker keep logins: first the variable that holds
+// some, then the files that variables name, then the others in OpenTofu's order. Podman's are those of
 // https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md,
 // and ~/.docker counts also where $DOCKER_CONFIG is set, as for OpenTofu.
 func (e Environment) places() []place {
 	var l placeList
+	if text := e.getenv(authVariable); text != "" {
+		l.add(place{path: "$" + authVariable, text: text, unread: "OpenTofu does not read $" + authVariable})
+	}
 	if path := e.getenv("REGISTRY_AUTH_FILE"); path != "" {
 		l.add(place{path: path, unread: "OpenTofu does not read $REGISTRY_AUTH_FILE"})
 	}
@@ -99,8 +108,12 @@ func (l *placeList) add(p place) {
 
 // Place is where a file with logins may be.
 type Place struct {
-	Path   string
-	Exists bool
+	// Path is the file's; for a variable that holds the text of one it is the
+	// variable's name, with a $.
+	Path string
+	// Variable tells that it is no file.
+	Variable bool
+	Exists   bool
 	// Err is a *[FileError] that says why the file is of no use.
 	Err error
 	// OpenTofu tells whether OpenTofu up to 1.12 reads the file, and Why, a sentence
@@ -113,7 +126,7 @@ type Place struct {
 func (f *Finder) Places() []Place {
 	var places []Place
 	for _, file := range f.files() {
-		p := Place{Path: file.path, Exists: file.exists, Err: file.err, OpenTofu: file.unread == "", Why: file.unread}
+		p := Place{Path: file.path, Variable: file.text != "", Exists: file.exists, Err: file.err, OpenTofu: file.unread == "", Why: file.unread}
 		if f.named() {
 			p.Err = file.unusable()
 		}

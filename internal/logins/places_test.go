@@ -1,7 +1,9 @@
 package logins_test
 
 import (
+	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -80,6 +82,11 @@ func TestPlacesAreInOrder(t *testing.T) {
 		}, []string{
 			"/r/containers/auth.json", "/h/.docker/config.json", "/h/.config/containers/auth.json", "/h/.dockercfg",
 		}},
+		{"text in a variable", "linux", "/h", map[string]string{
+			"DOCKER_AUTH_CONFIG": "{}", "REGISTRY_AUTH_FILE": "/a.json", "XDG_RUNTIME_DIR": "/r",
+		}, []string{
+			"- $DOCKER_AUTH_CONFIG", "- /a.json", "/r/containers/auth.json", "/h/.config/containers/auth.json", "/h/.docker/config.json", "/h/.dockercfg",
+		}},
 		{"mac", "darwin", "/h", map[string]string{"XDG_RUNTIME_DIR": "/r", "XDG_CONFIG_HOME": "/c"}, []string{
 			"/h/.config/containers/auth.json", "/c/containers/auth.json", "/h/.docker/config.json", "/h/.dockercfg",
 		}},
@@ -140,6 +147,51 @@ func TestFirstPlaceWins(t *testing.T) {
 		}
 		checkWhy(t, origin, why)
 		w.write(t, name, "{}")
+	}
+}
+
+// TestTextInAVariable is about $DOCKER_AUTH_CONFIG, which OpenTofu does not read.
+func TestTextInAVariable(t *testing.T) {
+	t.Parallel()
+	const variable = "$DOCKER_AUTH_CONFIG"
+	w := newWorld(t)
+	w.env["DOCKER_AUTH_CONFIG"] = auths("ghcr.example", auth("variable", canary))
+	w.env["REGISTRY_AUTH_FILE"] = "DIR/mine.json"
+	w.write(t, "mine.json", auths("ghcr.example", auth("file", canary)))
+	w.write(t, "home/.docker/config.json", auths("ghcr.example/acme/special", auth("special", canary)))
+	for repository, want := range map[string]string{"ghcr.example/acme": "variable", "ghcr.example/acme/special": "special"} {
+		login, origin, err := w.finder(t).Find(t.Context(), repository)
+		if err != nil || login != basic(want, canary) {
+			t.Errorf("%s: %s, %v", repository, describe(login), err)
+		}
+		if want == "variable" {
+			checkWhy(t, origin, "OpenTofu does not read "+variable)
+			if want := `auths of ` + variable + ` under "ghcr.example"`; origin.String() != want || origin.File != variable {
+				t.Errorf("found in %s, want %s", origin, want)
+			}
+		}
+	}
+	if p := w.finder(t).Places()[0]; !p.Variable || !p.Exists || p.OpenTofu || p.Err != nil {
+		t.Errorf("the place is %+v", p)
+	}
+
+	// A text that is none is passed over as a file is, and tells no secret.
+	w.env["DOCKER_AUTH_CONFIG"] = `{"auths": {"ghcr.example": "` + canary
+	login, _, err := w.finder(t).Find(t.Context(), "ghcr.example/acme")
+	if err != nil || login.Username != "file" {
+		t.Errorf("beside a file: %s, %v", describe(login), err)
+	}
+	var broken *logins.FileError
+	if _, _, err = w.finder(t).Find(t.Context(), "other.example/acme"); !errors.As(err, &broken) || broken.Path != variable || strings.Contains(err.Error(), canary) {
+		t.Errorf("alone: %v", err)
+	}
+
+	// Where the configuration says which files are read, the variable is not.
+	for _, none := range []logins.Default{{DockerStyleFiles: []string{}}, {NoAmbient: true}} {
+		w.config.Default = none
+		if login, _, err := w.finder(t).Find(t.Context(), "ghcr.example/acme"); err != nil || !login.IsAnonymous() {
+			t.Errorf("%+v: %s, %v", none, describe(login), err)
+		}
 	}
 }
 

@@ -16,12 +16,28 @@ const executablePrefix = "terraform-provider-"
 //
 // The rule is that of CachedProvider.ExecutableFile in OpenTofu's
 // internal/providercache.
+func (c Contents) Executable(typ string) (name string, others []string) {
+	return executable(c.Files, typ)
+}
+
+// Executable is what [Contents.Executable] tells, of an archive that was not
+// read yet.
 func (r *Reader) Executable(typ string) (name string, others []string) {
+	var files []string
+	for _, e := range r.entries {
+		if !e.isDirectory() {
+			files = append(files, e.name)
+		}
+	}
+	return executable(files, typ)
+}
+
+func executable(files []string, typ string) (name string, others []string) {
 	var candidates []string
-	for _, file := range r.files {
-		rest, found := strings.CutPrefix(file.Name, executablePrefix+typ)
+	for _, file := range files {
+		rest, found := strings.CutPrefix(file, executablePrefix+typ)
 		if found && !strings.Contains(rest, "/") && (rest == "" || rest[0] == '_' || rest[0] == '.') {
-			candidates = append(candidates, file.Name)
+			candidates = append(candidates, file)
 		}
 	}
 	if len(candidates) == 0 {

@@ -1,6 +1,7 @@
 package packagezip_test
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zip"
+
+	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 )
 
 // FuzzUnpack holds that no archive, whatever its bytes, gets a file out of the
@@ -23,22 +26,27 @@ func FuzzUnpack(f *testing.F) {
 	f.Add(archive(f, entry{name: "liar", content: "x", header: func(h *zip.FileHeader) { h.UncompressedSize64 = 1 << 40 }}))
 
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := open(data)
-		if err != nil {
-			return
-		}
 		parent := t.TempDir()
 		neighbour := filepath.Join(parent, "neighbour")
 		if err := os.WriteFile(neighbour, []byte("mine"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		dir := filepath.Join(parent, "dir")
-		if err := os.Mkdir(dir, 0o755); err != nil {
+		dir, streamed := filepath.Join(parent, "dir"), filepath.Join(parent, "dir", "streamed")
+		if err := os.MkdirAll(streamed, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		unpackErr := r.Unpack(t.Context(), dir)
+		_, _ = packagezip.UnpackStream(t.Context(), bytes.NewReader(data), streamed)
+		unpacked := filepath.Join(dir, "unpacked")
+		if err := os.Mkdir(unpacked, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		r, openErr := open(data)
+		unpackErr := openErr
+		if openErr == nil {
+			unpackErr = r.Unpack(t.Context(), unpacked)
+		}
 
-		err = filepath.WalkDir(parent, func(path string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(parent, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && !d.Type().IsRegular() {
 				t.Errorf("%s is neither a file nor a directory", path)
 			}
@@ -49,16 +57,31 @@ func FuzzUnpack(f *testing.F) {
 		}
 		outside := contents(t, parent)
 		for name := range outside {
-			if strings.HasPrefix(name, "dir/") {
+			if strings.HasPrefix(name, "dir/streamed/") || strings.HasPrefix(name, "dir/unpacked/") || name == "dir/" {
 				delete(outside, name)
 			}
 		}
 		if diff := cmp.Diff(map[string]string{"neighbour": "mine"}, outside); diff != "" {
 			t.Errorf("files beside the directory (-want +got):\n%s", diff)
 		}
-		foretold, hashErr := r.H1Unpacked(t.Context())
 		if unpackErr == nil {
-			checkH1Dir(t, dir, foretold, hashErr)
+			foretold, hashErr := r.H1Unpacked(t.Context())
+			checkH1Dir(t, unpacked, foretold, hashErr)
+		}
+	})
+}
+
+// FuzzStream holds that an archive read from front to back is what random access
+// sees, or is left to that; and that OpenTofu, which reads with the standard
+// library, sees the same.
+func FuzzStream(f *testing.F) {
+	for _, sample := range samples() {
+		f.Add(sample.zip())
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, _ := agree(t, data)
+		if got == both || got == randomOnly {
+			_, _ = judge(t, data)
 		}
 	})
 }

@@ -5,10 +5,14 @@ package packagezip_test
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zip"
+
+	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 )
 
 func TestExecutableBits(t *testing.T) {
@@ -58,5 +62,37 @@ func TestExecutableBits(t *testing.T) {
 		if special := fi.Mode() & (fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky); special != 0 {
 			t.Errorf("%s keeps the special mode %v", test.name, special)
 		}
+	}
+}
+
+// TestUmask holds that modes are narrowed as those of any new file. A umask is
+// the whole process's, so it takes another one: this test again, with a directory
+// in its environment.
+func TestUmask(t *testing.T) {
+	t.Parallel()
+	const variable = "PACKAGEZIP_TEST_UMASK"
+	if dir := os.Getenv(variable); dir != "" {
+		if _, err := packagezip.UnpackStream(t.Context(), &trickle{data: plain().zip()}, dir); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `umask 027 && exec "$0" -test.run '^TestUmask$'`, os.Args[0])
+	cmd.Env = append(os.Environ(), variable+"="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	got := map[string]fs.FileMode{}
+	for name := range contents(t, dir) {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[name] = info.Mode().Perm()
+	}
+	want := map[string]fs.FileMode{"terraform-provider-x_v1.0.0": 0o750, "docs/": 0o750, "docs/index.md": 0o640, "LICENSE": 0o640}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("modes (-want +got):\n%s", diff)
 	}
 }

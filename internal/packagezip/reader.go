@@ -1,81 +1,158 @@
-// Package packagezip holds the rules for a provider package's zip archive and
-// unpacks it. The rules are those under which an archive unpacks to the same
-// files on every system that a provider may run on or be mirrored from; they
-// hold for all entries before the first byte is written.
+// Package packagezip holds the rules for a provider package's zip archive,
+// hashes it and unpacks it. The rules are those under which an archive unpacks
+// to the same files on every system that a provider may run on or be mirrored
+// from, whatever way it is read.
+//
+// There are two ways to read one, with equal results: [HashStream] and
+// [UnpackStream] read it once from front to back, and [Open] wants random
+// access, which a few archives need.
 package packagezip
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
-
-	"github.com/klauspost/compress/zip"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // Reader is an archive that keeps the rules.
 type Reader struct {
-	src   io.ReaderAt
-	size  int64
-	files []*zip.File
-	// directories are the entries that list a directory.
-	directories []*zip.File
+	src    io.ReaderAt
+	limits limits
+	// entries are in the order in which they lie in the archive.
+	entries []stored
 }
 
-// Open reads an archive's directory, from size bytes of src, and checks every
-// entry in it. The error joins a *[provider.ArchiveError] for each problem, up to a number
-// that a person reads.
+// stored is an entry, and where its content begins.
+type stored struct {
+	entry
+	content int64
+}
+
+// Open reads an archive's directory and headers, from size bytes of src, and
+// checks every entry. The error joins a *[provider.ArchiveError] for each problem, up to a
+// number that a person reads; where src is no archive at all, it is
+// [zip.ErrFormat].
+//
+// Contents are looked at when they are used.
 func Open(src io.ReaderAt, size int64) (*Reader, error) {
-	// A crafted directory makes the zip library read at negative offsets.
-	src = io.NewSectionReader(src, 0, size)
-	entries, err := readDirectory(src, size)
-	if err != nil {
-		return nil, fmt.Errorf("reading zip directory: %w", err)
+	return openLimited(src, size, usualLimits())
+}
+
+func openLimited(src io.ReaderAt, size int64, limits limits) (*Reader, error) {
+	if size > limits.archive {
+		return nil, limits.tooLarge()
 	}
-	if err := check(entries); err != nil {
+	// 1. Where the directory lies.
+	window := make([]byte, min(size, endWindow))
+	if err := readAt(src, window, size-int64(len(window))); err != nil {
 		return nil, err
 	}
-	r := &Reader{src: src, size: size}
-	for _, entry := range entries {
-		if isDirectory(entry) {
-			r.directories = append(r.directories, entry)
-		} else {
-			r.files = append(r.files, entry)
-		}
+	end, err := locate(window, size)
+	if err != nil {
+		return nil, err
 	}
-	return r, nil
+	if err := checkBase(src, end); err != nil {
+		return nil, err
+	}
+	// 2. What it says.
+	directory := make([]byte, end.end-end.start)
+	if err := readAt(src, directory, end.start); err != nil {
+		return nil, err
+	}
+	entries, err := parseDirectory(directory, end, limits)
+	if err != nil {
+		return nil, err
+	}
+	if err := check(entries, limits); err != nil {
+		return nil, err
+	}
+	// 3. Whether the rest of the archive says the same.
+	placed, err := layOut(src, entries, end.start)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{src: src, limits: limits, entries: placed}, nil
+}
+
+// checkBase refuses an archive with bytes in front of it that has directories
+// both where its end record says and where it would be without those bytes:
+// readers differ in which they take.
+func checkBase(src io.ReaderAt, end ending) error {
+	if end.base == 0 {
+		return nil
+	}
+	var b [4]byte
+	if err := readAt(src, b[:], end.start-end.base); err != nil {
+		return err
+	}
+	if binary.LittleEndian.Uint32(b[:]) == signatureCentral {
+		return &provider.ArchiveError{Problem: "has two directories"}
+	}
+	return nil
+}
+
+// Contents hashes what the archive holds, as [HashStream] does.
+func (r *Reader) Contents(ctx context.Context) (Contents, error) {
+	return consume(ctx, &hasher{}, func(visit visitor) ([]entry, error) { return r.walk(ctx, visit) })
 }
 
 // H1 computes the archive's "h1:…" hash, as lock files and origins state it.
 func (r *Reader) H1(ctx context.Context) (string, error) {
-	return sums.H1Zip(ctx, r.src, r.size)
+	contents, err := r.Contents(ctx)
+	return contents.H1, err
 }
 
-// readDirectory lists the entries. Their number is unknown until the last is
-// read: the archive's own count is only compared modulo 65536. The hook that
-// sees each name as it is read is where too many of them can be stopped.
-func readDirectory(src io.ReaderAt, size int64) ([]*zip.File, error) {
-	count := 0
-	z, err := zip.NewReaderWithOptions(src, size, zip.ReaderOptions{
-		NameDecoder: func(*zip.FileHeader) error {
-			if count++; count > sums.MaxZipEntries {
-				return &provider.ArchiveError{Problem: fmt.Sprintf("has more than %d entries", sums.MaxZipEntries)}
-			}
-			return nil
-		},
-	})
-	if errors.Is(err, zip.ErrInsecurePath) {
-		// Only with GODEBUG=zipinsecurepath=0; our own rules say which and why.
-		err = nil
+// H1Unpacked computes the "h1:…" hash that the directory will have which
+// [Reader.Unpack] fills. It differs from [Reader.H1] when the archive lists
+// directories: those count as files in an archive and not at all in a directory.
+func (r *Reader) H1Unpacked(ctx context.Context) (string, error) {
+	contents, err := r.Contents(ctx)
+	return contents.H1Unpacked, err
+}
+
+// visitor is called with each entry as it comes, and reads its content to the
+// end. An entry whose name ends in a slash has none.
+type visitor func(name string, content io.Reader) error
+
+// walk visits all entries and checks their contents against the directory.
+func (r *Reader) walk(ctx context.Context, visit visitor) ([]entry, error) {
+	in := newInput(r.limits)
+	entries := make([]entry, len(r.entries))
+	for i, e := range r.entries {
+		entries[i] = e.entry
+		in.reset(ctx, io.NewSectionReader(r.src, e.content, int64(e.packed))) //nolint:gosec // layOut has seen it inside of the archive
+		tooLong := &provider.ArchiveError{Name: e.name, Problem: "has more bytes than it declares"}
+		content := in.open(e.header, e.size, tooLong)
+		if err := visit(e.name, content); err != nil {
+			return nil, err
+		}
+		if err := content.problem(e.header); err != nil {
+			return nil, err
+		}
 	}
-	if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return nil, &provider.ArchiveError{Problem: "cannot be read: " + err.Error()}
+	return entries, nil
+}
+
+// byOffset gives the entries in the order in which they lie in the archive.
+func byOffset(entries []entry) []entry {
+	sorted := slices.Clone(entries)
+	slices.SortFunc(sorted, func(a, b entry) int { return cmp.Compare(a.offset, b.offset) })
+	return sorted
+}
+
+// readAt fills b. Sizes are known, so what is missing was promised.
+func readAt(src io.ReaderAt, b []byte, offset int64) error {
+	n, err := src.ReadAt(b, offset)
+	switch {
+	case n == len(b):
+		return nil
+	case err == nil || errors.Is(err, io.EOF):
+		return io.ErrUnexpectedEOF
 	}
-	if err != nil {
-		return nil, err
-	}
-	return z.File, nil
+	return err
 }

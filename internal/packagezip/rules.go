@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/klauspost/compress/zip"
 
@@ -12,19 +11,51 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// maxProblems is how many problems of one archive are told: a broken one may
-// have one in each of its entries.
-const maxProblems = 20
+const (
+	// maxProblems is how many problems of one archive are told: a broken one may
+	// have one in each of its entries.
+	maxProblems = 20
+	// maxArchive bounds the archive itself. A deflate stream can be endless and
+	// give nothing, which the bound on contents does not notice.
+	maxArchive = 2 * sums.MaxZipContents
+)
 
 // Bits of an entry's flags, from the zip specification (APPNOTE.TXT 4.4.4).
 const (
 	flagEncrypted       = 1 << 0
+	flagDescribed       = 1 << 3
 	flagStrongEncrypted = 1 << 6
 	flagMasked          = 1 << 13
 )
 
+// limits are what an archive may have. Only tests use others than the usual.
+type limits struct {
+	// entries counts files and directories, those too that are only in the names
+	// of others: each becomes something on the disk.
+	entries int
+	// contents and archive are in bytes.
+	contents uint64
+	archive  int64
+}
+
+func usualLimits() limits {
+	return limits{entries: sums.MaxZipEntries, contents: sums.MaxZipContents, archive: maxArchive}
+}
+
+func (l limits) tooMany() error {
+	return &provider.ArchiveError{Problem: fmt.Sprintf("has more than %d entries", l.entries)}
+}
+
+func (l limits) tooMuch() error {
+	return &provider.ArchiveError{Problem: fmt.Sprintf("unpacks to more than %d bytes", l.contents)}
+}
+
+func (l limits) tooLarge() error {
+	return &provider.ArchiveError{Problem: fmt.Sprintf("is larger than %d bytes", l.archive)}
+}
+
 // check collects the problems of all entries.
-func check(entries []*zip.File) error {
+func check(entries []entry, limits limits) error {
 	var problems []error
 	report := func(name, problem string) {
 		if problem != "" {
@@ -37,17 +68,17 @@ func check(entries []*zip.File) error {
 	var total uint64
 	tree := newTree()
 	for _, entry := range entries {
-		report(entry.Name, checkForm(entry))
-		if problem := checkName(entry.Name); problem != "" {
-			report(entry.Name, problem)
-		} else {
-			report(entry.Name, tree.add(entry.Name))
+		report(entry.name, checkForm(entry))
+		report(entry.name, tree.check(entry.name))
+		if len(tree.nodes) > limits.entries {
+			problems = append(problems, limits.tooMany())
+			break
 		}
 		// Each is capped so that the sum can't wrap around.
-		total += min(entry.UncompressedSize64, sums.MaxZipContents+1)
+		total += min(entry.size, limits.contents+1)
 	}
-	if total > sums.MaxZipContents {
-		report("", fmt.Sprintf("unpacks to more than %d bytes", int64(sums.MaxZipContents)))
+	if total > limits.contents {
+		problems = append(problems, limits.tooMuch())
 	}
 	if more := len(problems) - maxProblems; more > 0 {
 		problems = append(problems[:maxProblems:maxProblems], fmt.Errorf("and %d more problems", more))
@@ -56,24 +87,28 @@ func check(entries []*zip.File) error {
 }
 
 // checkForm says what is wrong with an entry apart from its name.
-func checkForm(entry *zip.File) string {
-	kind := entry.Mode().Type()
+func checkForm(e entry) string {
+	kind := e.mode().Type()
 	switch {
 	case kind&fs.ModeSymlink != 0:
 		return "is a symbolic link"
 	case kind&^fs.ModeDir != 0:
 		return "is neither a file nor a directory"
-	case kind.IsDir() && !isDirectory(entry):
+	case kind.IsDir() && !e.isDirectory():
 		return "is a directory by its mode and a file by its name"
-	case isDirectory(entry) && entry.UncompressedSize64 != 0:
+	case e.isDirectory() && e.size != 0:
 		return "is a directory with contents"
-	case entry.Flags&(flagEncrypted|flagStrongEncrypted|flagMasked) != 0:
+	}
+	return checkPacking(e.header)
+}
+
+// checkPacking says what is wrong with how an entry is packed.
+func checkPacking(h header) string {
+	switch {
+	case h.flags&(flagEncrypted|flagStrongEncrypted|flagMasked) != 0:
 		return "is encrypted"
-	case entry.Method != zip.Store && entry.Method != zip.Deflate:
-		return fmt.Sprintf("is compressed with method %d, only stored (0) and deflated (8) are common to all unpackers", entry.Method)
+	case h.method != zip.Store && h.method != zip.Deflate:
+		return fmt.Sprintf("is compressed with method %d, only stored (0) and deflated (8) are common to all unpackers", h.method)
 	}
 	return ""
 }
-
-// isDirectory goes by the name, as zip readers do.
-func isDirectory(entry *zip.File) bool { return strings.HasSuffix(entry.Name, "/") }

@@ -35,6 +35,15 @@ func newTree() *tree {
 	return &tree{fold: cases.Fold(), nodes: map[place]*node{}}
 }
 
+// check says what is wrong with an entry's name, by itself and beside those that
+// came before it.
+func (t *tree) check(name string) (problem string) {
+	if problem := checkName(name); problem != "" {
+		return problem
+	}
+	return t.add(name)
+}
+
 // add puts an entry's name into the tree and says what it collides with.
 func (t *tree) add(name string) (problem string) {
 	elements := splitName(name)

@@ -9,16 +9,45 @@ import (
 	"path"
 	"strings"
 
-	"github.com/klauspost/compress/zip"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tofu-oci/tofu-oci/internal/pipeline"
 )
 
 const (
 	modeDirectory  = 0o755
 	modeFile       = 0o644
 	modeExecutable = 0o755
-	// copyBuffer is large enough that writing costs little beside inflating.
-	copyBuffer = 256 << 10
+	// modeUnfinished is a file's until the archive is known to be right.
+	modeUnfinished = 0o600
+	// syncs is how many files are brought to the disk at the same time: a disk
+	// does better with several small ones.
+	syncs = 8
+	// writeback is after how many bytes of a file the disk is set to work: the
+	// rest of a large file is still to be inflated then.
+	writeback = 8 << 20
 )
+
+// UnpackStream reads an archive once, from front to back, and unpacks it into
+// dir, an existing empty directory. Src and the errors are those of [HashStream],
+// dir and the files' modes those of [Reader.Unpack].
+//
+// Until the whole archive was read and found to be right, each file is of mode
+// 0600 and may be something else than it seems: an error leaves what has to be
+// removed, and not to be looked at.
+func UnpackStream(ctx context.Context, src io.Reader, dir string) (Contents, error) {
+	return unpack(ctx, dir, func(visit visitor) ([]entry, error) {
+		ahead := pipeline.ReadAhead(src)
+		defer ahead.Close()
+		return walkStream(ctx, ahead, usualLimits(), visit)
+	})
+}
+
+// Extract unpacks the archive as [Reader.Unpack] does and hashes what it holds
+// in the same pass.
+func (r *Reader) Extract(ctx context.Context, dir string) (Contents, error) {
+	return unpack(ctx, dir, func(visit visitor) ([]entry, error) { return r.walk(ctx, visit) })
+}
 
 // Unpack writes the archive's files into dir, an existing empty directory, and
 // brings their contents to the disk. It never writes outside of dir, whatever
@@ -28,38 +57,62 @@ const (
 // A file becomes executable when its mode in the archive says so. In an archive
 // that was made without Unix modes those that OpenTofu might launch do.
 func (r *Reader) Unpack(ctx context.Context, dir string) error {
+	_, err := r.Extract(ctx, dir)
+	return err
+}
+
+func unpack(ctx context.Context, dir string, walk func(visitor) ([]entry, error)) (Contents, error) {
 	there, err := os.ReadDir(dir)
 	if err != nil {
-		return err
+		return Contents{}, err
 	}
 	if len(there) > 0 {
-		return fmt.Errorf("unpacking into %s: the directory is not empty", dir)
+		return Contents{}, fmt.Errorf("unpacking into %s: the directory is not empty", dir)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return err
+		return Contents{}, err
 	}
 	defer root.Close()
-
-	u := unpacker{root: root, made: map[string]bool{".": true}, buffer: make([]byte, copyBuffer)}
-	for _, entry := range r.directories {
-		if err := u.mkdir(path.Clean(entry.Name)); err != nil {
-			return err
-		}
+	allowed, err := allowedMode(root)
+	if err != nil {
+		return Contents{}, err
 	}
-	for _, entry := range r.files {
-		if err := u.file(ctx, entry); err != nil {
-			return fmt.Errorf("unpacking %s: %w", entry.Name, err)
-		}
-	}
-	return nil
+	u := &unpacker{root: root, allowed: allowed, made: map[string]bool{".": true}}
+	defer u.abandon()
+	return consume(ctx, u, walk)
 }
 
+// allowedMode is what the umask leaves of a mode. It can be asked for only by
+// making a file: the other way sets it for the whole process.
+func allowedMode(root *os.Root) (fs.FileMode, error) {
+	const probe = "mode"
+	f, err := root.OpenFile(probe, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.ModePerm)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if err := f.Close(); err != nil {
+		return 0, err
+	}
+	return info.Mode().Perm(), root.Remove(probe)
+}
+
+// unpacker is a sink that makes files.
 type unpacker struct {
-	root *os.Root
+	hasher
+	root    *os.Root
+	allowed fs.FileMode
 	// made are the directories that are known to be there.
-	made   map[string]bool
-	buffer []byte
+	made map[string]bool
+	// file is the one that is written, nil for a directory. Of the bytes written
+	// to it, those up to begun are on their way to the disk.
+	file           *os.File
+	written, begun int64
 }
 
 func (u *unpacker) mkdir(dir string) error {
@@ -73,23 +126,82 @@ func (u *unpacker) mkdir(dir string) error {
 	return nil
 }
 
-func (u *unpacker) file(ctx context.Context, entry *zip.File) error {
-	if err := u.mkdir(path.Dir(entry.Name)); err != nil {
+func (u *unpacker) begin(name string) error {
+	if err := u.hasher.begin(name); err != nil {
 		return err
 	}
-	content, err := open(ctx, entry)
-	if err != nil {
+	if strings.HasSuffix(name, "/") {
+		return u.mkdir(path.Clean(name))
+	}
+	if err := u.mkdir(path.Dir(name)); err != nil {
 		return err
 	}
-	defer content.Close()
 	// O_EXCL: two names that are one to this disk are an error and not a loss.
-	f, err := u.root.OpenFile(entry.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, modeOf(entry))
+	f, err := u.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, modeUnfinished)
 	if err != nil {
-		return err
+		return fmt.Errorf("unpacking %s: %w", name, err)
+	}
+	u.file, u.written, u.begun = f, 0, 0
+	return nil
+}
+
+func (u *unpacker) write(p []byte) error {
+	if u.file != nil {
+		n, err := u.file.Write(p)
+		if err != nil {
+			return err
+		}
+		if u.written += int64(n); u.written-u.begun >= writeback {
+			beginWriteback(u.file, u.begun, u.written-u.begun)
+			u.begun = u.written
+		}
+	}
+	return u.hasher.write(p)
+}
+
+func (u *unpacker) end(name string) error {
+	if u.file != nil {
+		if err := u.file.Close(); err != nil {
+			return err
+		}
+		u.file = nil
+	}
+	return u.hasher.end(name)
+}
+
+// abandon closes what an error left open.
+func (u *unpacker) abandon() {
+	if u.file != nil {
+		_ = u.file.Close()
+	}
+}
+
+// finish gives all files their modes and brings them to the disk, which costs
+// nothing for an archive that was found to be wrong.
+func (u *unpacker) finish(ctx context.Context, entries []entry) error {
+	var group errgroup.Group
+	group.SetLimit(syncs)
+	for _, e := range entries {
+		if e.isDirectory() {
+			continue
+		}
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return u.settle(e)
+		})
+	}
+	return group.Wait()
+}
+
+func (u *unpacker) settle(e entry) error {
+	f, err := u.root.OpenFile(e.name, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("unpacking %s: %w", e.name, err)
 	}
 	defer f.Close()
-	// The file's own ReadFrom would bring a smaller buffer along.
-	if _, err := io.CopyBuffer(struct{ io.Writer }{f}, content, u.buffer); err != nil {
+	if err := f.Chmod(modeOf(e) & u.allowed); err != nil {
 		return err
 	}
 	if err := f.Sync(); err != nil {
@@ -99,10 +211,10 @@ func (u *unpacker) file(ctx context.Context, entry *zip.File) error {
 }
 
 // modeOf keeps of a mode what matters for a provider; the umask narrows it.
-func modeOf(entry *zip.File) fs.FileMode {
-	executable := entry.Mode()&0o111 != 0
-	if !hasUnixMode(entry) {
-		executable = strings.HasPrefix(entry.Name, executablePrefix) && !strings.Contains(entry.Name, "/")
+func modeOf(e entry) fs.FileMode {
+	executable := e.mode()&0o111 != 0
+	if !hasUnixMode(e) {
+		executable = strings.HasPrefix(e.name, executablePrefix) && !strings.Contains(e.name, "/")
 	}
 	if executable {
 		return modeExecutable
@@ -113,8 +225,8 @@ func modeOf(entry *zip.File) fs.FileMode {
 // hasUnixMode goes by the upper byte of "version made by" and the upper half of
 // the external attributes (APPNOTE.TXT 4.4.2 and 4.4.15), which archivers that
 // know of no modes leave zero on Unix too.
-func hasUnixMode(entry *zip.File) bool {
+func hasUnixMode(e entry) bool {
 	const unix, darwin = 3, 19
-	system := entry.CreatorVersion >> 8
-	return (system == unix || system == darwin) && entry.ExternalAttrs>>16 != 0
+	system := e.madeBy >> 8
+	return (system == unix || system == darwin) && e.attributes>>16 != 0
 }

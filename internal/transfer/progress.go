@@ -3,7 +3,9 @@
 package transfer
 
 import (
+	"errors"
 	"io"
+	"sync"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -36,3 +38,50 @@ func (c *counter) Read(p []byte) (int, error) {
 	c.advance(n)
 	return n, err
 }
+
+// Watch reports the transfer of a body: it begins now, and ends when the body is
+// closed.
+func Watch(to provider.Progress, p provider.Package, total int64, body io.ReadCloser) io.ReadCloser {
+	if to.Begin != nil {
+		to.Begin(p, total)
+	}
+	return &watched{body: body, to: to, p: p}
+}
+
+type watched struct {
+	body io.ReadCloser
+	to   provider.Progress
+	p    provider.Package
+	// err is what reading ended in.
+	err   error
+	ended sync.Once
+}
+
+func (w *watched) Read(b []byte) (int, error) {
+	n, err := w.body.Read(b)
+	if w.to.Advance != nil {
+		w.to.Advance(w.p, n)
+	}
+	if err != nil {
+		w.err = err
+	}
+	return n, err
+}
+
+func (w *watched) Close() error {
+	w.ended.Do(func() {
+		switch {
+		case w.to.End == nil:
+		case errors.Is(w.err, io.EOF):
+			w.to.End(w.p, nil)
+		case w.err != nil:
+			w.to.End(w.p, w.err)
+		default:
+			w.to.End(w.p, errStopped)
+		}
+	})
+	return w.body.Close()
+}
+
+// errStopped: nobody wanted the rest.
+var errStopped = errors.New("the transfer was ended before its end")

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -39,7 +40,7 @@ func (r Retrier) Do(ctx context.Context, what string, do func() error) error {
 		if r.Progress.Retry != nil {
 			r.Progress.Retry(what, err)
 		}
-		if err := Pause(ctx, r.wait(try, err)); err != nil {
+		if err := ctxio.Pause(ctx, r.wait(try, err)); err != nil {
 			return err
 		}
 	}
@@ -54,18 +55,6 @@ func (r Retrier) wait(failed int, err error) time.Duration {
 		return max(backoff(failed), status.RetryAfter)
 	}
 	return backoff(failed)
-}
-
-// Pause waits, unless the context ends before.
-func Pause(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }
 
 // ExpiredError is a refusal after bytes had moved: the token expired during the

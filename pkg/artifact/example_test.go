@@ -1,6 +1,7 @@
 package artifact_test
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/opencontainers/go-digest"
@@ -43,4 +44,44 @@ func ExamplePack() {
 	// tag: 1.2.3_build.5
 	// index: application/vnd.opentofu.provider
 	// manifest: application/vnd.opentofu.provider-target
+}
+
+// What lies in a registry is read back without asking for more than manifests.
+func ExampleParseIndex() {
+	index, err := artifact.ParseIndex([]byte(`{
+  "schemaVersion": 2,
+  "mediaType": "application/vnd.oci.image.index.v1+json",
+  "artifactType": "application/vnd.opentofu.provider",
+  "manifests": [{
+    "mediaType": "application/vnd.oci.image.manifest.v1+json",
+    "artifactType": "application/vnd.opentofu.provider-target",
+    "digest": "sha256:ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb",
+    "size": 1,
+    "platform": {"os": "linux", "architecture": "amd64"}
+  }]
+}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(index.Platforms())
+
+	_, err = artifact.ParseIndex([]byte(`{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": []}`))
+	var format *artifact.FormatError
+	fmt.Println(errors.As(err, &format))
+	// Output:
+	// [linux_amd64]
+	// true
+}
+
+// A tag says which version it is, and other tags are none.
+func ExampleParseTag() {
+	for _, tag := range []string{"1.2.3_build.5", "latest", "1.2"} {
+		version, ok := artifact.ParseTag(tag)
+		fmt.Println(tag, version, ok)
+	}
+	// Output:
+	// 1.2.3_build.5 1.2.3+build.5 true
+	// latest 0.0.0 false
+	// 1.2 0.0.0 false
 }

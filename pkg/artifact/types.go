@@ -1,7 +1,10 @@
 // Package artifact is the OCI form of a provider release, as OpenTofu's
 // oci_mirror reads it: an image index under the version's tag, one image
 // manifest a platform, the zip and the evidence about it as layers. It is the
-// only room that knows media types, tags and annotations, and it does no I/O.
+// only package that knows media types, tags and annotations, and it does no I/O.
+//
+// Use it to make or read manifests when you move the bytes yourself; packages
+// repository and publish move them for you.
 //
 // docs/format.md describes the format for readers in other languages.
 package artifact

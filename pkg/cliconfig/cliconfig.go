@@ -3,15 +3,18 @@
 // both syntaxes, and knows what concerns the installation of providers; other
 // blocks are left alone. It reads files and contacts nobody.
 //
+// Use it to see what a configuration says, or to write a provider_installation
+// block ([MirrorBlock]). Package installation does what the configuration says.
+//
 // https://opentofu.org/docs/cli/config/config-file/
 package cliconfig
 
 import (
 	"fmt"
-	"io"
-	"os"
 
 	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 )
 
 // maxFile bounds a configuration file, in bytes. Real ones have hundreds.
@@ -23,9 +26,11 @@ type Config struct {
 	// Services has, for each host with a host block, the services that the block
 	// gives instead of what discovery would find: "providers.v1" → URL.
 	Services map[svchost.Hostname]map[string]string
-	// Tokens has the tokens of credentials blocks; see [Config.Token].
+	// Tokens has the tokens of credentials blocks, empty where a block has none;
+	// see [Config.Token].
 	Tokens map[svchost.Hostname]Secret
-	// CredentialsHelper is the credentials_helper block; nil without one.
+	// CredentialsHelper is the credentials_helper block; nil without one. It is not
+	// asked for the hosts of Tokens.
 	CredentialsHelper *CredentialsHelper
 	// PluginCacheDir is where OpenTofu keeps what it unpacked, empty for nowhere.
 	PluginCacheDir string
@@ -38,15 +43,6 @@ type Config struct {
 	DefaultLogins DefaultLogins
 	// Notes are about what is odd, and what OpenTofu would read otherwise.
 	Notes []Note
-}
-
-// CredentialsHelper is a credentials_helper block: a program that knows the
-// tokens of hosts, terraform-credentials-NAME.
-type CredentialsHelper struct {
-	Position Position
-	Name     string
-	// Args stand in front of the arguments that OpenTofu adds.
-	Args []string
 }
 
 // Token gives the token for a host: the environment's, which comes first, or
@@ -73,17 +69,9 @@ func Load(path string) (Config, error) {
 }
 
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	data, err := boundedfile.ReadAny(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading the CLI configuration: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading the CLI configuration: %w", err)
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("reading the CLI configuration: %s is larger than %d bytes", path, maxFile)
 	}
 	return data, nil
 }

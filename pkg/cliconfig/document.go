@@ -146,11 +146,14 @@ func (r *reader) host(d *document, m member) {
 }
 
 // credentials reads: credentials "NAME" { token = "…" }. Without a token of that
-// name it is for other versions of OpenTofu, and left alone.
+// name it is for other versions of OpenTofu, but keeps the helper from the host.
 func (r *reader) credentials(d *document, m member) {
 	host, ok := r.hostname(m.key)
 	if !ok {
 		return
+	}
+	if _, known := d.tokens[host]; !known {
+		d.tokens[host] = ""
 	}
 	for _, i := range m.body {
 		if r.isObject(i) {
@@ -169,16 +172,6 @@ func (r *reader) isObject(i item) bool {
 		return !slices.ContainsFunc(i.value.list, func(n node) bool { return n.kind != object })
 	}
 	return i.value.kind == object
-}
-
-// credentialsHelper reads: credentials_helper "NAME" { args = ["…"] }.
-func (r *reader) credentialsHelper(m member) CredentialsHelper {
-	h := CredentialsHelper{Position: m.at, Name: m.key.text}
-	args, _ := r.texts(m.body, "args")
-	for _, arg := range args {
-		h.Args = append(h.Args, arg.text)
-	}
-	return h
 }
 
 // protocols checks: registry_protocols { retry_count = 1 }. What it says is for

@@ -1,9 +1,14 @@
 package cliconfig_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 func ExampleParse() {
@@ -28,4 +33,86 @@ provider_installation {
 	// Output:
 	// oci_mirror ghcr.io/acme/${namespace}/${type} (tofurc:3:3)
 	// direct (tofurc:7:3)
+}
+
+// The files of the configuration are found and read as OpenTofu does it.
+func ExampleRead() {
+	home, err := os.MkdirTemp("", "home")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(home) }()
+	text := `credentials "registry.example.com" { token = "secret" }`
+	if err := os.WriteFile(filepath.Join(home, ".tofurc"), []byte(text), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+	// SystemEnvironment() is that of the process.
+	environment := cliconfig.Environment{OS: "linux", Home: home}
+	files, err := cliconfig.Locate(environment, "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	config, err := cliconfig.Read(environment, files)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, path := range files.Chosen() {
+		fmt.Println(filepath.Base(path))
+	}
+	token := config.Token(nil)("registry.example.com")
+	fmt.Println(config.Tokens, len(token)) // a Secret prints as stars
+	// Output:
+	// .tofurc
+	// map[registry.example.com:***] 6
+}
+
+// Every mistake has its place in the file.
+func ExampleSyntaxError() {
+	_, err := cliconfig.Parse("tofurc", []byte(`
+provider_installation {
+  oci_mirror {
+    include = ["hashicorp/*"]
+  }
+}
+`))
+	var syntax *cliconfig.SyntaxError
+	if errors.As(err, &syntax) {
+		fmt.Println(syntax.Position, syntax.Problem)
+	}
+	// Output:
+	// tofurc:3:3 oci_mirror must have the argument repository_template
+}
+
+// The block that makes OpenTofu install some providers from a mirror.
+func ExampleMirrorBlock() {
+	mirror, err := template.Parse("ghcr.io/acme/providers/{namespace}/{type}")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pattern, err := provider.ParsePattern("hashicorp/*")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	block, err := cliconfig.MirrorBlock(mirror, []provider.Pattern{pattern})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(block)
+	// Output:
+	// provider_installation {
+	//   oci_mirror {
+	//     repository_template = "ghcr.io/acme/providers/${namespace}/${type}"
+	//     include             = ["registry.opentofu.org/hashicorp/*"]
+	//   }
+	//   direct {
+	//     exclude = ["registry.opentofu.org/hashicorp/*"]
+	//   }
+	// }
 }

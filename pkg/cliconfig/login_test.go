@@ -166,20 +166,6 @@ func TestALoginForNoRegistryIsANote(t *testing.T) {
 	}
 }
 
-func TestCredentialsHelper(t *testing.T) {
-	t.Parallel()
-	at := cliconfig.Position{File: "rc", Line: 1, Column: 1}
-	for data, want := range map[string]*cliconfig.CredentialsHelper{
-		"": nil,
-		`credentials_helper "vault" { args = ["--host", "x"] }`: {Position: at, Name: "vault", Args: []string{"--host", "x"}},
-		`credentials_helper "vault" {}`:                         {Position: at, Name: "vault"},
-	} {
-		if diff := cmp.Diff(want, parse(t, data).CredentialsHelper); diff != "" {
-			t.Errorf("%s: wrong helper (-want +got):\n%s", data, diff)
-		}
-	}
-}
-
 // TestMessagesTellNoSecrets has secrets where they do not belong.
 func TestMessagesTellNoSecrets(t *testing.T) {
 	t.Parallel()

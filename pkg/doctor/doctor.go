@@ -2,6 +2,9 @@
 // the mistakes on the way: in the CLI configuration ([CheckConfig]), in what an
 // OCI registry answers ([Examine]), and in a lock file ([Lock]). It changes
 // nothing. Logins come in as what is known about them, never as secrets.
+//
+// Use it to tell people why a provider cannot be installed and what to do about
+// it, in a program of your own or in a check of a pipeline.
 package doctor
 
 import (

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,10 +30,7 @@ type Lock struct {
 
 // ReadLock reads a provider's block of a .terraform.lock.hcl.
 func ReadLock(path string, a provider.Address) (Lock, error) {
-	data, err := boundedfile.Read(path, maxLock)
-	if _, ok := errors.AsType[*boundedfile.TooLargeError](err); ok {
-		return Lock{}, fmt.Errorf("reading the lock file: %s is larger than %d bytes", path, maxLock)
-	}
+	data, err := boundedfile.ReadAny(path, maxLock)
 	if err != nil {
 		return Lock{}, fmt.Errorf("reading the lock file: %w", err)
 	}

@@ -19,6 +19,9 @@ type Login struct {
 	Files  []string `json:"-"`
 	// Helper is the NAME of docker-credential-NAME that gave the login.
 	Helper string `json:"-"`
+	// Fault is the file with logins that is in the way: of OpenTofu, which stops at
+	// it, or of us when there is an Err. Empty for none.
+	Fault string `json:"-"`
 	// Err is why the login could not be looked up.
 	Err error `json:"-"`
 }
@@ -26,8 +29,13 @@ type Login struct {
 // CheckLogin finds what is wrong with the login for a repository of a registry.
 // needed tells that the registry refuses those who are not logged in.
 func CheckLogin(l Login, registry string, needed bool) []Finding {
-	if l.Err != nil {
+	switch {
+	case l.Err != nil && l.Fault != "":
+		return []Finding{{Error, "login-broken", fmt.Sprintf("The login for %s cannot be looked up: %v.", registry, l.Err), "correct " + l.Fault}}
+	case l.Err != nil:
 		return []Finding{{Error, "login-broken", fmt.Sprintf("The login for %s cannot be looked up: %v.", registry, l.Err), "docker login " + registry}}
+	case l.Fault != "":
+		return []Finding{{Error, "login-stops-opentofu", fmt.Sprintf("OpenTofu installs nothing from %s: %s.", registry, l.Why), "correct " + l.Fault}}
 	}
 	if l.OpenTofu {
 		return nil

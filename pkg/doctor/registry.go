@@ -73,7 +73,7 @@ func (e *examination) packaged(ctx context.Context, repo repository.Reader, v pr
 		return nil
 	case found.Format != nil:
 		e.find(Error, "tag-not-provider", fmt.Sprintf("The tag %s does not name a provider as OpenTofu wants it: %v.", what, found.Format), e.mirror(v.String())+" --force")
-		return nil
+		return nil //nolint:nilerr // it is a finding
 	case found.Lacks(e.Platform):
 		e.find(Error, "platform-missing", fmt.Sprintf("%s has no package for %s, only for %v.", what, e.Platform, found.Index.Platforms()), e.mirror(v.String())+" --platform "+e.Platform.String())
 		return nil

@@ -3,6 +3,9 @@
 // OpenTofu would, and the way from an address to the repository that an
 // oci_mirror has for it.
 //
+// Use it where your program is to find providers where OpenTofu on the same
+// machine would. Where you know the place, use a source of package source.
+//
 // The rules, which are those of OpenTofu's MultiSource and the sources below it:
 //
 //   - Versions are those of all methods that are for the provider. A method that

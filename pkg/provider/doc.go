@@ -1,6 +1,10 @@
 // Package provider holds the nouns of the field and no I/O. Everything else in
 // the module depends on it and it depends on nothing else in the module.
 //
+// Use it to read addresses, versions, constraints and platforms that people
+// write, and to implement a [Source] of your own for packages mirror, publish
+// and pull.
+//
 // # Glossary
 //
 //   - address: who a provider is, host/namespace/type ([Address]).

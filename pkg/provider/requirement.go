@@ -7,7 +7,7 @@ import (
 )
 
 // Requirement is a provider, and what its versions have to meet. It is the
-// SOURCE of the command line.
+// PROVIDER of the command line.
 type Requirement struct {
 	Address    Address
 	Constraint Constraint

@@ -65,9 +65,13 @@ func TestConflict(t *testing.T) {
 		},
 		"container image": {
 			func(t *testing.T, _ *world, to *target) {
+				config := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageConfig, Digest: digest.FromString("c"), Size: 1}
+				if err := to.open(t).PushBlob(t.Context(), config, strings.NewReader("c")); err != nil {
+					t.Fatal(err)
+				}
 				to.plant(t, ocispec.MediaTypeImageManifest, ocispec.Manifest{
 					Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
-					Config: ocispec.Descriptor{MediaType: ocispec.MediaTypeImageConfig, Digest: digest.FromString("c"), Size: 1},
+					Config: config,
 					Layers: []ocispec.Descriptor{},
 				})
 			},

@@ -80,7 +80,11 @@ func TestSpoolNeedsItsDirectory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{NoPackages: true})
 	to := w.registry(t, registrytest.Options{})
-	_, err := w.run(t, to, publish.Options{TempDir: filepath.Join(t.TempDir(), "does", "not", "exist")})
+	nowhere := publish.Options{TempDir: filepath.Join(t.TempDir(), "does", "not", "exist")}
+	w.publish(t, w.registry(t, registrytest.Options{}), publish.Created, nowhere) // needs none
+	w.zips[plan9] = zipOutOfOrder(t, "out of order")
+	w.offer(t, w.release(all...))
+	_, err := w.run(t, to, nowhere)
 	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "keeping a zip in a temporary file") || to.digest(t) != "" {
 		t.Error(err)
 	}
@@ -175,6 +179,25 @@ func TestKnownH1(t *testing.T) {
 		t.Errorf("%d blobs were read back", n)
 	}
 	w.wantH1(t, to)
+}
+
+// TestZipOutOfOrder: what can't be hashed as it passes is read again from what is
+// nearest, and leaves nothing behind.
+func TestZipOutOfOrder(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {
+		w.zips[plan9] = zipOutOfOrder(t, "out of order")
+		w.offer(t, w.release(all...))
+		o := publish.Options{TempDir: t.TempDir()}
+		w.publish(t, to, publish.Created, o)
+		w.wantH1(t, to)
+		if n := w.origin.Requests()[origintest.Zip]; n != len(all) {
+			t.Errorf("the origin was asked for %d zips", n)
+		}
+		if left, err := os.ReadDir(o.TempDir); len(left) != 0 || err != nil {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+	})
 }
 
 // TestNoZip: what is no zip at all has no h1.

@@ -19,7 +19,7 @@ import (
 // nothing will be written, nothing more is read.
 func (p publisher) readHeld(ctx context.Context, old repository.Inspection, r provider.Release) (held, error) {
 	h := held{Inspection: old, left: map[provider.Platform][]provider.Document{}}
-	if !old.Exists() || old.CheckProvider(p.address) != nil {
+	if !old.Holds(p.address) {
 		return h, nil
 	}
 	var err error

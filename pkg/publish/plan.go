@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/opencontainers/go-digest"
+
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -58,7 +59,7 @@ func newPlan(old held, r provider.Release, force bool) plan {
 	case p.status == Unchanged:
 		return p
 	}
-	if !old.Exists() || old.CheckProvider(r.Address) != nil {
+	if !old.Holds(r.Address) {
 		p.release.Packages, p.send = slices.Clone(r.Packages), r.Platforms()
 		return p
 	}

@@ -135,7 +135,7 @@ func (p publisher) documents(ctx context.Context, r provider.Release) ([]provide
 // unchanged gives the wanted packages when all of them are there and whole, as
 // far as that can be told without reading the release; and what was seen of them.
 func (p publisher) unchanged(ctx context.Context, old repository.Inspection) (repository.Inspection, []provider.Package, error) {
-	if !old.Exists() || old.CheckProvider(p.address) != nil {
+	if !old.Holds(p.address) {
 		return old, nil, nil
 	}
 	wanted, digests, err := p.expected(ctx)

@@ -39,7 +39,7 @@ func (p publisher) sendInspected(ctx context.Context, pkg provider.Package, ther
 	}
 	defer func() { _ = zip.Close() }()
 	if !p.options.NoH1 {
-		if pkg.H1, err = sums.VerifyH1Zip(ctx, zip, pkg.Size, pkg.Filename, pkg.H1); err != nil {
+		if pkg.H1, err = p.fileH1(ctx, pkg, zip); err != nil {
 			return sentZip{}, err
 		}
 	}
@@ -68,10 +68,8 @@ func (p publisher) sendInspected(ctx context.Context, pkg provider.Package, ther
 // stage gives a local file of the zip: the source's own, or a copy in dir from
 // the repository if it has the zip, else from the source.
 func (p publisher) stage(ctx context.Context, pkg *provider.Package, there bool, dir string) (path string, err error) {
-	if p.can.Path != nil {
-		if path, ok := p.can.Path(*pkg); ok {
-			return path, nil
-		}
+	if path, ok := p.sourcePath(*pkg); ok {
+		return path, nil
 	}
 	path = filepath.Join(dir, pkg.Filename)
 	return path, p.retrier().Do(ctx, "fetching "+pkg.Filename, func() error {

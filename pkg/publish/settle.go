@@ -8,7 +8,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -26,7 +26,7 @@ func (p publisher) settle(ctx context.Context, result Result, now repository.Ins
 	if whole || p.repo.Traits().AtomicTags {
 		return now, nil
 	}
-	if err := transfer.Pause(ctx, max(p.settling(), writing)); err != nil {
+	if err := ctxio.Pause(ctx, max(p.settling(), writing)); err != nil {
 		return now, err
 	}
 	now, err := repository.ReadBack(ctx, p.repo, result.Tag)

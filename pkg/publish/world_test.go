@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"net/http"
@@ -309,12 +310,33 @@ func (w *world) wantStored(t *testing.T, to *target, platforms ...provider.Platf
 	return r
 }
 
-// zipOf makes the same bytes of the same text, whichever Go compiles it.
+// zipOf makes the same bytes of the same text, whichever Go compiles it; they can
+// be read as they come.
 func zipOf(t *testing.T, text string) []byte {
+	t.Helper()
+	size := uint64(len(text))
+	return zipWith(t, func(z *zip.Writer) (io.Writer, error) {
+		return z.CreateRaw(&zip.FileHeader{
+			Name: "terraform-provider-thing_v1.2.3", Method: zip.Store,
+			CRC32: crc32.ChecksumIEEE([]byte(text)), CompressedSize64: size, UncompressedSize64: size,
+		})
+	}, text)
+}
+
+// zipOutOfOrder makes a zip that has to be read from its end: a stored entry
+// without its size.
+func zipOutOfOrder(t *testing.T, text string) []byte {
+	t.Helper()
+	return zipWith(t, func(z *zip.Writer) (io.Writer, error) {
+		return z.CreateHeader(&zip.FileHeader{Name: "terraform-provider-thing_v1.2.3", Method: zip.Store})
+	}, text)
+}
+
+func zipWith(t *testing.T, create func(*zip.Writer) (io.Writer, error), text string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	w, err := z.CreateHeader(&zip.FileHeader{Name: "terraform-provider-thing_v1.2.3", Method: zip.Store})
+	w, err := create(z)
 	if err != nil {
 		t.Fatal(err)
 	}

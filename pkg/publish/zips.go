@@ -5,19 +5,16 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"sync"
 
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // zipKey tells zips apart: two platforms may have equal ones, with an SBOM each.
@@ -107,39 +104,17 @@ func (p publisher) sendZip(ctx context.Context, pkg provider.Package, storedH1 s
 	return done, err
 }
 
-// present tells whether the repository has a zip, with its right bytes. A
-// registry has checked what it took; a local file may have been damaged since,
-// and is read.
+// present tells whether the repository has a zip, and its size in bytes.
 func (p publisher) present(ctx context.Context, pkg provider.Package) (size int64, there bool, err error) {
 	size, err = p.repo.Stat(ctx, pkg.Digest)
 	if errors.Is(err, repository.ErrNotFound) || errors.Is(err, repository.ErrNoRepository) {
 		return 0, false, nil
 	}
-	if err != nil || pkg.Size >= 0 && pkg.Size != size {
-		return size, false, err
-	}
-	if p.repo.Traits().BlobPath == nil {
-		return size, true, nil
-	}
-	f, err := p.openLocal(pkg)
-	if err != nil {
-		return size, false, nil //nolint:nilerr // a file that cannot be read is replaced
-	}
-	defer func() { _ = f.Close() }()
-	_, err = io.Copy(io.Discard, sums.NewReader(ctxio.Reader(ctx, f), pkg.Filename, size, pkg.Digest))
-	return size, err == nil, ctx.Err()
+	return size, err == nil && (pkg.Size < 0 || pkg.Size == size), err
 }
 
-// openLocal opens a zip that the repository has as a file.
-func (p publisher) openLocal(pkg provider.Package) (*os.File, error) {
-	path, err := p.repo.Traits().BlobPath(pkg.Digest)
-	if err != nil {
-		return nil, err
-	}
-	return os.Open(path)
-}
-
-// transfer is the unit of retry: it opens the zip at the source and pushes it.
+// transfer is the unit of retry: it opens the zip at the source and pushes it,
+// and the h1 comes out of the same pass.
 func (p publisher) transfer(ctx context.Context, pkg provider.Package) (size int64, h1 string, err error) {
 	body, size, err := p.src.Open(ctx, pkg)
 	if err != nil {
@@ -151,43 +126,34 @@ func (p publisher) transfer(ctx context.Context, pkg provider.Package) (size int
 	}
 	err = transfer.Report(p.options.Progress, pkg, pkg.Size, func(count func(io.Reader) io.Reader) error {
 		return transfer.Recorded(count(body), func(content io.Reader) error {
-			size, h1, err = p.pushZip(ctx, pkg, content)
+			if pkg.Size < 0 {
+				size, h1, err = p.pushSpooled(ctx, pkg, content)
+				return err
+			}
+			h1, err = p.hashed(ctx, pkg, content, func(content io.Reader) error {
+				return p.repo.PushBlob(ctx, artifact.ZipDescriptor(pkg), content)
+			})
 			return err
 		})
 	})
-	return size, h1, err
+	return max(size, pkg.Size), h1, err
 }
 
-// pushZip pushes content by the cheapest way that still gives the h1: straight
-// from source to registry when the source states it, into the layout's own file
-// when the repository is local, else with a copy in one temporary file.
-func (p publisher) pushZip(ctx context.Context, pkg provider.Package, content io.Reader) (size int64, h1 string, err error) {
-	isLocal := p.repo.Traits().BlobPath != nil
-	wantsH1 := pkg.H1 == "" && !p.options.NoH1
-	if pkg.Size >= 0 && (isLocal || !wantsH1) {
-		if err := p.repo.PushBlob(ctx, artifact.ZipDescriptor(pkg), content); err != nil {
-			return 0, "", err
-		}
-		if !isLocal || p.options.NoH1 {
-			return pkg.Size, pkg.H1, nil
-		}
-		h1, err := p.localH1(ctx, pkg)
-		return pkg.Size, h1, err
-	}
+// pushSpooled keeps a zip of unknown length in a temporary file first: a registry
+// wants to know the length beforehand.
+func (p publisher) pushSpooled(ctx context.Context, pkg provider.Package, content io.Reader) (size int64, h1 string, err error) {
 	spool, err := newSpool(p.options.TempDir)
 	if err != nil {
 		return 0, "", err
 	}
 	defer spool.Close()
-	if pkg.Size >= 0 {
-		err = p.repo.PushBlob(ctx, artifact.ZipDescriptor(pkg), io.TeeReader(content, spool))
-	} else if pkg.Size, err = io.Copy(spool, content); err == nil {
-		// A registry wants to know the length beforehand.
-		err = p.repo.PushBlob(ctx, artifact.ZipDescriptor(pkg), spool.Reader())
+	if pkg.Size, err = io.Copy(spool, content); err != nil {
+		return 0, "", err
 	}
+	err = p.repo.PushBlob(ctx, artifact.ZipDescriptor(pkg), spool.Reader())
 	if err != nil || p.options.NoH1 {
 		return pkg.Size, pkg.H1, err
 	}
-	h1, err = sums.VerifyH1Zip(ctx, spool, pkg.Size, pkg.Filename, pkg.H1)
+	h1, err = p.fileH1(ctx, pkg, spool)
 	return pkg.Size, h1, err
 }

@@ -2,6 +2,9 @@
 // the source's SHA256SUMS, the digest and the h1 say must be what is written.
 //
 //	pull = oci.Source (or another) → Package → verified reader → directory sink
+//
+// Use it to put providers where OpenTofu looks for them, or to hand zips on. A
+// [Sink] of your own may store them elsewhere.
 package pull
 
 import (
@@ -108,16 +111,16 @@ func fetch(ctx context.Context, src provider.Source, sink Sink, p provider.Packa
 		return result, err
 	}
 	retrier := transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress}
-	err = retrier.Do(ctx, "fetching "+p.Filename, func() error {
+	open := func(ctx context.Context) (io.ReadCloser, error) {
 		body, size, err := src.Open(ctx, p)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		defer func() { _ = body.Close() }()
-		return transfer.Report(o.Progress, p, size, func(count func(io.Reader) io.Reader) error {
-			result.Path, result.Kept, err = sink.Put(ctx, p, count(body))
-			return err
-		})
+		return transfer.Watch(o.Progress, p, size, body), nil
+	}
+	err = retrier.Do(ctx, "fetching "+p.Filename, func() error {
+		result.Path, result.Kept, err = sink.Put(ctx, p, open)
+		return err
 	})
 	return result, err
 }

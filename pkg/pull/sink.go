@@ -21,12 +21,16 @@ type Sink interface {
 	// A sink that can't tell without the zip answers no, and leaves the
 	// comparison to Put.
 	Has(ctx context.Context, p provider.Package) (path string, ok bool, err error)
-	// Put stores the zip that r delivers, which has to be verified: see
-	// [provider.Source]. Nothing appears at path unless r ends in [io.EOF]. A
-	// package that was there and is right is kept; something else in its place
-	// is never overwritten but an *[ExistsError].
-	Put(ctx context.Context, p provider.Package, r io.Reader) (path string, kept bool, err error)
+	// Put stores the zip that open gives, from its start each time it is called,
+	// and verified: see [provider.Source]. Nothing appears at path unless it ends
+	// in [io.EOF]. A package that was there and is right is kept; something else
+	// in its place is never overwritten but an *[ExistsError].
+	Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error)
 }
+
+// Opener gives a zip from its start. A sink closes what it opens, and opens it
+// again where it cannot be unpacked while it arrives.
+type Opener func(ctx context.Context) (io.ReadCloser, error)
 
 // Layout is how a directory holds packages.
 type Layout string

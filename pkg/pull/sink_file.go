@@ -81,17 +81,22 @@ func (s fileSink) Has(ctx context.Context, p provider.Package) (path string, ok 
 }
 
 // Put stores the zip. See [Sink].
-func (s fileSink) Put(ctx context.Context, p provider.Package, r io.Reader) (path string, kept bool, err error) {
+func (s fileSink) Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error) {
 	path, kept, err = s.Has(ctx, p)
 	if err != nil || kept {
 		return path, kept, err
 	}
+	zip, err := open(ctx)
+	if err != nil {
+		return path, false, err
+	}
+	defer func() { _ = zip.Close() }()
 	f, err := atomicfile.Create(path, modeZip)
 	if err != nil {
 		return path, false, err
 	}
 	defer f.Discard()
-	if _, err := io.Copy(f, ctxio.Reader(ctx, r)); err != nil {
+	if _, err := io.Copy(f, ctxio.Reader(ctx, zip)); err != nil {
 		return path, false, err
 	}
 	err = f.CommitNew()

@@ -8,11 +8,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // TestSinkPaths has the addresses that each program could spell in its own way;
@@ -66,7 +68,7 @@ func TestUnpackedSinkKeepsExecutableBits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, _, err := s.Put(t.Context(), sinkPackage(t, buf.Bytes()), bytes.NewReader(buf.Bytes()))
+	path, _, err := s.Put(t.Context(), sinkPackage(t, buf.Bytes()), opening(bytes.NewReader(buf.Bytes())))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,8 +103,52 @@ func TestUnpackedSinkFollowsALink(t *testing.T) {
 	if err := os.Symlink(filepath.Join(elsewhere, sinkTree), filepath.Join(dir, sinkTree)); err != nil {
 		t.Fatal(err)
 	}
+	checkPut(t, sinkAt(t, c, dir), c, dir, true)
 	if _, ok, err := sinkAt(t, c, dir).Has(t.Context(), c.p); !ok || err != nil {
 		t.Errorf("Has says %v, %v; want true", ok, err)
+	}
+}
+
+// TestUnpackedSinkWantsAnExecutable: a directory with the right contents that
+// nobody can start is not kept.
+func TestUnpackedSinkWantsAnExecutable(t *testing.T) {
+	t.Parallel()
+	data := sinkZip(t, "one", "terraform-provider-x")
+	c := sinkCase{layout: pull.LayoutUnpacked, place: sinkTree, p: sinkPackage(t, data), zip: data}
+	for name, again := range map[string]bool{"by the record": false, "by the zip": true} {
+		dir := t.TempDir()
+		checkPut(t, sinkAt(t, c, dir), c, dir, false)
+		if again {
+			if err := os.Remove(filepath.Join(dir, ".tofu-oci.unpacked")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chmod(filepath.Join(dir, sinkTree, "terraform-provider-x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := sinkAt(t, c, dir).Put(t.Context(), c.p, opening(bytes.NewReader(data)))
+		if exists, ok := errors.AsType[*pull.ExistsError](err); !ok || !strings.Contains(exists.Problem, "lost its permission to be executed") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// TestUnpackedSinkTakesNoOnesWord: a directory of other contents is not kept
+// because a package's h1, which nobody signs, is that of the directory.
+func TestUnpackedSinkTakesNoOnesWord(t *testing.T) {
+	t.Parallel()
+	old, data := sinkZip(t, "one", "terraform-provider-x"), sinkZip(t, "two", "terraform-provider-x")
+	c := sinkCase{layout: pull.LayoutUnpacked, place: sinkTree, p: sinkPackage(t, old), zip: old}
+	dir := t.TempDir()
+	checkPut(t, sinkAt(t, c, dir), c, dir, false)
+	lie := sinkPackage(t, data)
+	lie.H1 = c.p.H1
+	if _, ok, _ := sinkAt(t, c, dir).Has(t.Context(), lie); ok {
+		t.Error("Has takes the h1's word")
+	}
+	_, _, err := sinkAt(t, c, dir).Put(t.Context(), lie, opening(bytes.NewReader(data)))
+	if _, ok := errors.AsType[*sums.MismatchError](err); !ok {
+		t.Errorf("got %v", err)
 	}
 }
 

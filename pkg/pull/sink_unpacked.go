@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -23,6 +22,8 @@ import (
 type UnpackedSink struct {
 	dir   string
 	swept atomicfile.Sweeper
+	// unpacked knows what zips unpack to.
+	unpacked *unpackedRecord
 }
 
 // NewUnpackedSink makes a sink of a directory, which need not exist yet.
@@ -30,102 +31,110 @@ func NewUnpackedSink(dir string) (*UnpackedSink, error) {
 	if err := checkDirectory(dir); err != nil {
 		return nil, err
 	}
-	return &UnpackedSink{dir: dir}, nil
+	return &UnpackedSink{dir: dir, unpacked: newUnpackedRecord(dir)}, nil
 }
 
-// Has compares the h1 of the directory that is there with that of the package,
-// see [Sink]. A difference decides nothing: the h1 may be unknown, and that of
-// a zip which lists directories is never that of a directory.
+// Has tells whether the directory that is there is what the zip unpacks to: by
+// this machine's own word, written when it unpacked a zip of that digest. What an
+// origin or a mirror states of the h1 is no proof. See [Sink].
 func (s *UnpackedSink) Has(_ context.Context, p provider.Package) (path string, ok bool, err error) {
 	if path, err = s.path(p); err != nil {
 		return "", false, err
 	}
 	s.swept.Sweep(s.dir)
 	s.swept.Sweep(filepath.Dir(path))
-	h1, err := hashDirectory(path)
-	return path, err == nil && h1 != "" && h1 == p.H1, err
+	at, err := directoryAt(path)
+	h1 := s.unpacked.of(p.Digest)
+	if err != nil || at == "" || h1 == "" {
+		return path, false, err
+	}
+	got, err := sums.H1Dir(at)
+	if err != nil || got != h1 {
+		return path, false, nil //nolint:nilerr // Put says what is wrong there
+	}
+	return path, true, startable(path, p.Address.Type)
 }
 
-// Put unpacks the zip, see [Sink]. Its errors are also those of
-// [packagezip.Open], and *[sums.MismatchError] when the package's h1 is known
-// and the zip has another.
-func (s *UnpackedSink) Put(ctx context.Context, p provider.Package, r io.Reader) (path string, kept bool, err error) {
+// Put unpacks the zip while it arrives, see [Sink]. Its errors are also
+// *[provider.ArchiveError], and *[sums.MismatchError] when the package's h1 is
+// known and the zip has another.
+func (s *UnpackedSink) Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error) {
 	path, kept, err = s.Has(ctx, p)
 	if err != nil || kept {
 		return path, kept, err
 	}
-	// 1. The whole zip: its directory of entries is at its end.
-	spool, err := atomicfile.Create(filepath.Join(s.dir, provider.Filename(p.Address, p.Version, p.Platform)), modeZip)
+	// 1. What is there already is compared, and the zip only read for that.
+	there, err := hashDirectory(path)
 	if err != nil {
 		return path, false, err
 	}
-	defer spool.Discard() // it never gets its name
-	size, err := io.Copy(spool, ctxio.Reader(ctx, r))
+	if there != "" {
+		return path, true, s.compare(ctx, p, path, there, open)
+	}
+	// 2. Else it is unpacked beside its place, and judged.
+	tmp, err := atomicfile.TempDir(filepath.Dir(path))
 	if err != nil {
 		return path, false, err
 	}
-	// 2. Only what keeps the rules and has the right hash is unpacked.
-	zip, err := packagezip.Open(spool, size)
-	if err != nil {
-		return path, false, fmt.Errorf("unpacking %s: %w", p.Filename, err)
+	defer func() { _ = os.RemoveAll(tmp) }() // what remains after a failure
+	contents, err := read(ctx, open, s.dir, stages{
+		stream: func(zip io.Reader) (packagezip.Contents, error) { return packagezip.UnpackStream(ctx, zip, tmp) },
+		again: func(archive *packagezip.Reader) (packagezip.Contents, error) {
+			if err := empty(tmp); err != nil {
+				return packagezip.Contents{}, err
+			}
+			return archive.Extract(ctx, tmp)
+		},
+	})
+	if err := checkContents(p, contents, err); err != nil {
+		return path, false, err
 	}
-	if p.H1 != "" { // which nobody signs
-		if _, err := sums.VerifyH1Zip(ctx, spool, size, p.Filename+" h1", p.H1); err != nil {
-			return path, false, err
+	// 3. Its name, unless another process was faster.
+	err = atomicfile.CommitDir(tmp, path)
+	if errors.Is(err, fs.ErrExist) {
+		if kept, problem := s.holds(path, contents.H1Unpacked); problem != nil || kept {
+			return path, kept, problem
 		}
 	}
-	// 3. Unless it is there.
-	if kept, err = compare(ctx, path, zip); err == nil && !kept {
-		kept, err = unpack(ctx, zip, path)
+	if err == nil {
+		s.unpacked.add(p.Digest, contents.H1Unpacked)
 	}
-	return path, kept, err
+	return path, false, err
+}
+
+// compare reads the zip to know what the directory at path has to be.
+func (s *UnpackedSink) compare(ctx context.Context, p provider.Package, path, there string, open Opener) error {
+	contents, err := read(ctx, open, s.dir, stages{
+		stream: func(zip io.Reader) (packagezip.Contents, error) { return packagezip.HashStream(ctx, zip) },
+		again:  func(archive *packagezip.Reader) (packagezip.Contents, error) { return archive.Contents(ctx) },
+	})
+	if err := checkContents(p, contents, err); err != nil {
+		return err
+	}
+	if there != contents.H1Unpacked {
+		return otherContents(path, there, contents.H1Unpacked)
+	}
+	s.unpacked.add(p.Digest, contents.H1Unpacked)
+	return startable(path, p.Address.Type)
 }
 
 func (s *UnpackedSink) path(p provider.Package) (string, error) {
 	return mirrorPath(s.dir, p.Address, path.Join(p.Version.String(), p.Platform.String()))
 }
 
-// unpack makes path out of the zip, or keeps what another process made there in
-// the meantime.
-func unpack(ctx context.Context, zip *packagezip.Reader, path string) (kept bool, err error) {
-	parent := filepath.Dir(path)
-	tmp, err := atomicfile.TempDir(parent)
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = os.RemoveAll(tmp) }() // what remains after a failure
-	if err := zip.Unpack(ctx, tmp); err != nil {
-		return false, err
-	}
-	err = atomicfile.CommitDir(tmp, path)
-	if errors.Is(err, fs.ErrExist) {
-		if kept, problem := compare(ctx, path, zip); problem != nil || kept {
-			return kept, problem
-		}
-	}
-	return false, err
-}
-
-// compare tells whether path holds what the zip unpacks to. A free path holds
-// nothing, anything else in it is an *[ExistsError].
-func compare(ctx context.Context, path string, zip *packagezip.Reader) (same bool, err error) {
-	got, err := hashDirectory(path)
-	if err != nil || got == "" {
-		return false, err
-	}
-	want, err := zip.H1Unpacked(ctx)
-	if err != nil {
-		return false, err
-	}
-	if got != want {
-		return false, otherContents(path, got, want)
-	}
-	return true, nil
-}
-
 // hashDirectory gives the h1 of the directory at path, empty when the path is
 // free.
 func hashDirectory(path string) (string, error) {
+	at, err := directoryAt(path)
+	if err != nil || at == "" {
+		return "", err
+	}
+	return sums.H1Dir(at)
+}
+
+// directoryAt gives the directory at path, behind links, empty when the path is
+// free. Anything else there is an *[ExistsError].
+func directoryAt(path string) (string, error) {
 	fi, err := lookAt(path)
 	if err != nil || fi == nil {
 		return "", err
@@ -145,8 +154,5 @@ func hashDirectory(path string) (string, error) {
 		}
 		return err
 	})
-	if err != nil {
-		return "", err
-	}
-	return sums.H1Dir(resolved)
+	return resolved, err
 }

@@ -47,7 +47,7 @@ func TestUnpackedSinkRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := s.Put(t.Context(), test.p, bytes.NewReader(test.data)); !test.want(err) {
+			if _, _, err := s.Put(t.Context(), test.p, opening(bytes.NewReader(test.data))); !test.want(err) {
 				t.Errorf("unexpected error %v", err)
 			}
 			checkSinkFiles(t, outer, map[string]string{})
@@ -66,7 +66,7 @@ func TestZipSinkChecksTheName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := s.Put(t.Context(), p, bytes.NewReader(data)); err == nil {
+		if _, _, err := s.Put(t.Context(), p, opening(bytes.NewReader(data))); err == nil {
 			t.Errorf("the name %q was accepted", name)
 		}
 		checkSinkFiles(t, outer, map[string]string{})

@@ -20,8 +20,6 @@ const (
 	// provider has some hundreds of versions.
 	maxTags     = 100_000
 	maxTagBytes = 8 << 20
-	// maxReferrers bounds what refers to one manifest. A release has a few.
-	maxReferrers = 1000
 	// maxListValues bounds the JSON values on a page of either list.
 	maxListValues = maxTags + 100
 	// maxReferrerValues bounds those of a page of referrers, which have some six

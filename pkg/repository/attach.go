@@ -10,7 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -49,7 +49,8 @@ func Attach(ctx context.Context, repo Repository, documents []provider.Document,
 	if known.byAPI || len(entries) == 0 {
 		return attached, nil
 	}
-	if err := addEntries(ctx, repo, entries, subject.Digest, known, settle); err != nil {
+	list := referrersList{repo: repo, subject: subject.Digest, settle: settle}
+	if err := list.add(ctx, entries, known); err != nil {
 		return nil, fmt.Errorf("attaching %s: %w", documents[0].Name, err)
 	}
 	return attached, nil
@@ -92,38 +93,57 @@ func same(d, entry ocispec.Descriptor) bool {
 		d.ArtifactType == entry.ArtifactType && d.Annotations[ocispec.AnnotationTitle] == entry.Annotations[ocispec.AnnotationTitle]
 }
 
-// addEntries adds entries to the list under the referrers tag, and reads it back:
-// another run may have written the list at the same time. Where the repository
-// cannot refuse to move a tag that another run moved, it is read once more.
-func addEntries(ctx context.Context, repo Repository, entries []ocispec.Descriptor, subject digest.Digest, known referrers, settle time.Duration) error {
-	settled := repo.Traits().AtomicTags
+// referrersList is the list of referrers that is kept under a tag.
+type referrersList struct {
+	repo    Repository
+	subject digest.Digest
+	settle  time.Duration
+	// original is a list that is written as it is, if it leaves nothing out; the
+	// zero value is none.
+	original artifact.Blob
+}
+
+// add adds entries to the list, and reads it back: another run may have written it
+// at the same time. Where the repository cannot refuse to move a tag that another
+// run moved, it is read once more.
+func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, known referrers) error {
+	settled := l.repo.Traits().AtomicTags
 	for range maxMerges {
 		missing := slices.DeleteFunc(slices.Clone(entries), func(e ocispec.Descriptor) bool { return known.has(e.Digest) })
 		switch {
 		case len(missing) > 0:
-			next, err := known.with(ctx, repo, missing)
+			next, err := l.next(ctx, entries, missing, known)
 			if err != nil {
 				return err
 			}
-			err = repo.PushTag(ctx, next, artifact.ReferrersTag(subject), known.tagged)
+			err = l.repo.PushTag(ctx, next, artifact.ReferrersTag(l.subject), known.list.Descriptor.Digest)
 			if err != nil && !errors.Is(err, ErrTagMoved) {
 				return err
 			}
-			settled = repo.Traits().AtomicTags
+			settled = l.repo.Traits().AtomicTags
 		case settled:
 			return nil
 		default:
-			if err := transfer.Pause(ctx, settle); err != nil {
+			if err := ctxio.Pause(ctx, l.settle); err != nil {
 				return err
 			}
 			settled = true
 		}
 		var err error
-		if known, err = readReferrers(ctx, repo, subject); err != nil {
+		if known, err = readReferrers(ctx, l.repo, l.subject); err != nil {
 			return err
 		}
 	}
 	return fmt.Errorf("the list of referrers: %w, %d times", ErrTagMoved, maxMerges)
+}
+
+// next is the list to write: the original, or what is known with the missing ones.
+func (l referrersList) next(ctx context.Context, entries, missing []ocispec.Descriptor, known referrers) (artifact.Blob, error) {
+	isNew := func(d ocispec.Descriptor) bool { return !referrers{entries: entries}.has(d.Digest) }
+	if l.original.Bytes != nil && !slices.ContainsFunc(known.entries, isNew) {
+		return l.original, nil
+	}
+	return known.with(ctx, l.repo, missing)
 }
 
 // with is the list with more entries, and without those that lead nowhere:

@@ -122,6 +122,7 @@ func TestTagHoldsSomethingElse(t *testing.T) {
 			Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
 			Config: ocispec.DescriptorEmptyJSON, Layers: []ocispec.Descriptor{}, ArtifactType: "application/x",
 		}, ocispec.MediaTypeImageManifest)
+		pushBlob(t, w.open(), artifact.Blob{Descriptor: ocispec.DescriptorEmptyJSON, Bytes: ocispec.DescriptorEmptyJSON.Data})
 		w.plant(t, foreign)
 		_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject, time.Millisecond)
 		if _, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(err.Error(), `is an image manifest of artifact type "application/x" where a list of referrers must be`) {

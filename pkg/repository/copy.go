@@ -3,6 +3,7 @@ package repository
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,7 +27,7 @@ type CopyOptions struct {
 	// [DefaultCopyConcurrency].
 	Concurrency int
 	// Settle is how long to wait before looking whether another run has
-	// overwritten a list of referrers, where tags are not atomic.
+	// overwritten a list of referrers, where tags are not atomic; 0 looks at once.
 	Settle time.Duration
 	// Backoff is the pause after the given number of failures; nil doubles from
 	// half a second.
@@ -70,54 +71,68 @@ func (e *SourceMovedError) Error() string {
 // referrers API or the referrers tag. What is there is not sent, within one
 // registry it is mounted, and the tag is written last, so that a run which failed
 // is completed by running it again. Errors are those of both repositories,
-// *[ForeignError], *[ConflictError], *[SourceMovedError] and [ErrSubject].
+// *[ForeignError], *[ConflictError], *[SourceMovedError] and [ErrSubject]; the
+// result says what was done until then.
 func Copy(ctx context.Context, from Reader, to Repository, tag string, o CopyOptions) (Copied, error) {
-	c := newCopier(from, to, o)
-	result, err := c.copy(ctx, tag)
-	if err != nil {
-		return result, fmt.Errorf("copying %s:%s to %s: %w", from, tag, to, err)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	c := newCopier(from, to, o, stop)
+	c.done.Tag = tag
+	err := c.copy(ctx, tag)
+	if first := context.Cause(ctx); err != nil && first != nil {
+		err = first // the others are of work that was cancelled
 	}
-	return result, nil
+	if err != nil {
+		return c.done, fmt.Errorf("copying %s:%s to %s: %w", from, tag, to, err)
+	}
+	return c.done, nil
 }
 
-func (c *copier) copy(ctx context.Context, tag string) (result Copied, err error) {
-	result.Tag = tag
+func (c *copier) copy(ctx context.Context, tag string) error {
 	// 1. What is to be copied, and whether it may go there.
 	release, err := Inspect(ctx, c.from, tag, DepthManifests)
 	if err != nil {
-		return result, err
+		return err
 	}
 	if err := copyable(release); err != nil {
-		return result, err
+		return err
 	}
 	there, err := c.welcome(ctx, release)
 	if err != nil {
-		return result, err
+		return err
 	}
+	c.learn(release, there)
 	// 2. Manifests and what they name; then the index, without its tag.
 	index := artifact.Blob{Descriptor: release.Descriptor, Bytes: release.Bytes}
-	if err := c.graph(ctx, index); err != nil {
-		return result, err
+	if err := c.manifest(ctx, index, maxCopyDepth); err != nil {
+		return err
 	}
 	// 3. What refers to them.
-	if err := c.referrers(ctx, release); err != nil {
-		return result, err
+	if err := c.referrers(ctx); err != nil {
+		return err
 	}
 	// 4. The tag, if it still is what was copied.
-	if there.Digest != release.Digest || there.Lost {
-		if err := c.unmoved(ctx, release); err != nil {
-			return result, err
-		}
-		if err := c.to.PushTag(ctx, index, tag, there.Digest); err != nil {
-			return result, err
-		}
-		result.Tagged = true
+	c.done.Digest = release.Digest
+	if there.Digest == release.Digest && !there.Lost {
+		return nil
 	}
-	now, err := ReadBack(ctx, c.to, tag)
-	if err == nil && now.Digest != release.Digest {
-		err = fmt.Errorf("reading the tag back: %w", ErrTagMoved)
+	if err := c.unmoved(ctx, release); err != nil {
+		return err
 	}
-	result.Digest = release.Digest
-	result.Blobs, result.Mounted, result.Bytes, result.Referrers = c.blobs, c.mounted, c.bytes, c.referring
-	return result, err
+	return c.tag(ctx, index, there)
+}
+
+// tag writes the tag and reads it back. Another run that moved it may have copied
+// the same.
+func (c *copier) tag(ctx context.Context, index artifact.Blob, was Inspection) error {
+	moved := c.to.PushTag(ctx, index, was.Tag, was.Digest)
+	if moved != nil && !errors.Is(moved, ErrTagMoved) {
+		return moved
+	}
+	now, err := ReadBack(ctx, c.to, was.Tag)
+	if err == nil && now.Digest != index.Descriptor.Digest {
+		err = cmp.Or(moved, fmt.Errorf("reading the tag back: %w", ErrTagMoved))
+	}
+	c.done.Tagged = err == nil && moved == nil
+	return err
 }

@@ -19,7 +19,7 @@ func copyable(i Inspection) error {
 	case i.Lost:
 		return fmt.Errorf("the tag names an index that is lost: %w", ErrNotFound)
 	case !i.Exists():
-		return ErrNotFound
+		return i.Absent
 	case i.Format != nil:
 		return i.Format
 	}

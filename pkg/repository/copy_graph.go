@@ -3,9 +3,8 @@ package repository
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -13,50 +12,61 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 const (
-	// maxCopyDepth is index, manifest, and an index in an index between them.
+	// maxCopyDepth lets an index hold indexes, and those hold some in turn.
 	maxCopyDepth = 3
 	// maxCopied bounds the manifests of a release with all that refers to it.
 	maxCopied = 4096
 )
 
-// copier is one run of [Copy].
+// copier is one run of [Copy]. All of it runs in one context, which the first
+// failure ends by stop.
 type copier struct {
 	from    Reader
 	to      Repository
 	options CopyOptions
-	// neighbour is the source's name in the registry of both; empty when they
-	// are in different ones.
-	neighbour string
+	stop    context.CancelCauseFunc
+	// known are manifests that were read at the source already, held those that
+	// the target was seen to have.
+	known map[digest.Digest][]byte
+	held  map[digest.Digest]bool
+	// Manifests share most blobs, and a list may name one manifest many times.
+	manifests, blobs once[struct{}]
 
 	mu sync.Mutex
-	// once copies each blob once, though manifests share most of them.
-	once           map[digest.Digest]func() error
-	blobs, mounted int
-	bytes          int64
-	referring      int
-	// manifests counts those that were read below the index.
-	manifests atomic.Int64
+	// children counts the manifests below the index.
+	children atomic.Int64
+	// neighbour is the source's name in the registry of both; empty when they are
+	// in different ones, or in one that does not mount.
+	neighbour string
+	// subjects are the copied manifests whose referrers were not looked at yet.
+	subjects []digest.Digest
+	done     Copied
 }
 
-func newCopier(from Reader, to Repository, o CopyOptions) *copier {
-	c := &copier{from: from, to: to, options: o, once: map[digest.Digest]func() error{}}
+func newCopier(from Reader, to Repository, o CopyOptions, stop context.CancelCauseFunc) *copier {
+	c := &copier{from: from, to: to, options: o, stop: stop, known: map[digest.Digest][]byte{}, held: map[digest.Digest]bool{}}
 	if a, b := from.Traits(), to.Traits(); b.Mount != nil && a.Registry == b.Registry {
 		c.neighbour = a.Name
 	}
 	return c
 }
 
-// graph copies a manifest or index with all that it names.
-func (c *copier) graph(ctx context.Context, m artifact.Blob) error {
-	return c.manifest(ctx, m, maxCopyDepth)
+// learn keeps what two inspections have read, so that it is not read again.
+func (c *copier) learn(release, there Inspection) {
+	for _, f := range release.Platforms {
+		c.known[f.Target.Descriptor.Digest] = f.Bytes
+	}
+	c.held[there.Descriptor.Digest] = true
+	for _, f := range there.Platforms {
+		c.held[f.Target.Descriptor.Digest] = f.Err == nil
+	}
 }
 
+// manifest copies a manifest or index with all that it names.
 func (c *copier) manifest(ctx context.Context, m artifact.Blob, depth int) error {
 	manifests, blobs, err := artifact.Children(m.Bytes)
 	if err != nil {
@@ -65,18 +75,21 @@ func (c *copier) manifest(ctx context.Context, m artifact.Blob, depth int) error
 	if depth == 0 && len(manifests) > 0 {
 		return &artifact.FormatError{Problem: "has more levels of indexes than are copied"}
 	}
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(cmp.Or(max(c.options.Concurrency, 0), DefaultCopyConcurrency))
-	for _, d := range manifests {
-		group.Go(func() error { return c.child(groupCtx, d, depth-1) })
-	}
-	if err := group.Wait(); err != nil {
+	limit := cmp.Or(max(c.options.Concurrency, 0), DefaultCopyConcurrency)
+	err = eachOf(c, limit, manifests, func(d ocispec.Descriptor) error { return c.child(ctx, d, depth-1) })
+	if err != nil {
 		return err
 	}
 	for _, d := range blobs {
 		if err := c.blob(ctx, d); err != nil {
 			return err
 		}
+	}
+	c.mu.Lock()
+	c.subjects = append(c.subjects, m.Descriptor.Digest)
+	c.mu.Unlock()
+	if c.held[m.Descriptor.Digest] {
+		return nil
 	}
 	there, err := holdsManifest(ctx, c.to, m.Descriptor)
 	if err != nil || there {
@@ -85,131 +98,75 @@ func (c *copier) manifest(ctx context.Context, m artifact.Blob, depth int) error
 	return c.to.PushManifest(ctx, m)
 }
 
-// child reads a manifest at the source and copies it.
+// child reads a manifest at the source and copies it, once in a run.
 func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int) error {
-	if c.manifests.Add(1) > maxCopied {
+	if c.children.Add(1) > maxCopied {
 		return &artifact.FormatError{Problem: fmt.Sprintf("has more than %d manifests that belong to it", maxCopied)}
 	}
-	_, data, err := c.from.Manifest(ctx, d.Digest.String())
-	if err != nil {
-		return err
-	}
-	return c.manifest(ctx, artifact.Blob{Descriptor: d, Bytes: data}, depth)
-}
-
-// blob copies a blob, once in a run.
-func (c *copier) blob(ctx context.Context, d ocispec.Descriptor) error {
-	c.mu.Lock()
-	do, known := c.once[d.Digest]
-	if !known {
-		do = sync.OnceValue(func() error { return c.send(ctx, d) })
-		c.once[d.Digest] = do
-	}
-	c.mu.Unlock()
-	return do()
-}
-
-// send brings a blob to the target unless it is there.
-func (c *copier) send(ctx context.Context, d ocispec.Descriptor) error {
-	if there, err := has(ctx, c.to, d); there || err != nil {
-		return err
-	}
-	name := cmp.Or(d.Annotations[ocispec.AnnotationTitle], d.Digest.String())
-	retrier := transfer.Retrier{Backoff: c.options.Backoff, Progress: c.options.Progress}
-	return retrier.Do(ctx, "copying "+name, func() error {
-		if c.neighbour != "" {
-			return c.mount(ctx, d, name)
+	_, err := c.manifests.do(d.Digest, func() (none struct{}, err error) {
+		data, read := c.known[d.Digest]
+		if !read {
+			if _, data, err = c.from.Manifest(ctx, d.Digest.String()); err != nil {
+				return none, &unreadError{d.Digest, err}
+			}
 		}
-		body, err := Verified(ctx, c.from, d, name)
-		if err != nil {
+		d.Size = int64(len(data)) // lists of others may state another one
+		return none, c.manifest(ctx, artifact.Blob{Descriptor: d, Bytes: data}, depth)
+	})
+	return err
+}
+
+// unreadError says which manifest could not be read at the source.
+type unreadError struct {
+	manifest digest.Digest
+	err      error
+}
+
+func (e *unreadError) Error() string { return e.err.Error() }
+
+func (e *unreadError) Unwrap() error { return e.err }
+
+// takeSubjects gives the manifests that were copied since the last call.
+func (c *copier) takeSubjects() []digest.Digest {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	taken := slices.Compact(slices.Sorted(slices.Values(c.subjects)))
+	c.subjects = nil
+	return taken
+}
+
+// eachOf does something for all items, as many at once as limit says.
+func eachOf[T any](c *copier, limit int, items []T, do func(T) error) error {
+	var group errgroup.Group
+	group.SetLimit(limit)
+	for _, item := range items {
+		group.Go(func() error {
+			err := do(item)
+			if err != nil {
+				c.stop(err)
+			}
 			return err
-		}
-		return c.push(d, name, body, func(content io.Reader) error { return c.to.PushBlob(ctx, d, content) })
-	})
+		})
+	}
+	return group.Wait()
 }
 
-// mount asks the registry to take a blob over; where it wants the content, it is
-// sent.
-func (c *copier) mount(ctx context.Context, d ocispec.Descriptor, name string) error {
-	uploaded := false
-	err := c.to.Traits().Mount(ctx, d, c.neighbour, func() (io.ReadCloser, error) {
-		uploaded = true
-		return Verified(ctx, c.from, d, name)
-	})
-	if err != nil {
-		return transfer.Renewing(err)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if uploaded {
-		c.blobs, c.bytes = c.blobs+1, c.bytes+d.Size
-	} else {
-		c.mounted++
-	}
-	return nil
+// once does something for each digest once, and lets all who ask wait for it.
+type once[T any] struct {
+	mu    sync.Mutex
+	calls map[digest.Digest]func() (T, error)
 }
 
-// push sends a blob's content, and reports it.
-func (c *copier) push(d ocispec.Descriptor, name string, body io.ReadCloser, push func(io.Reader) error) error {
-	defer func() { _ = body.Close() }()
-	progress := c.options.Progress
-	if d.MediaType != artifact.MediaTypeZip {
-		progress.Begin, progress.Advance, progress.End = nil, nil, nil // too small to watch
+func (o *once[T]) do(d digest.Digest, call func() (T, error)) (T, error) {
+	o.mu.Lock()
+	if o.calls == nil {
+		o.calls = map[digest.Digest]func() (T, error){}
 	}
-	p := provider.Package{Filename: name, Digest: d.Digest, Size: d.Size}
-	err := transfer.Report(progress, p, d.Size, func(count func(io.Reader) io.Reader) error {
-		return transfer.Recorded(count(body), push)
-	})
-	if err != nil {
-		return err
+	shared, called := o.calls[d]
+	if !called {
+		shared = sync.OnceValues(call)
+		o.calls[d] = shared
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.blobs, c.bytes = c.blobs+1, c.bytes+d.Size
-	return nil
-}
-
-// referrers copies what refers to the index and to the manifests of a release.
-func (c *copier) referrers(ctx context.Context, release Inspection) error {
-	if c.options.NoReferrers {
-		return nil
-	}
-	subjects := []digest.Digest{release.Digest}
-	for _, t := range release.Index.Targets {
-		subjects = append(subjects, t.Descriptor.Digest)
-	}
-	return each(ctx, subjects, c.refer)
-}
-
-// refer copies what refers to one manifest.
-func (c *copier) refer(ctx context.Context, subject digest.Digest) error {
-	have, err := readReferrers(ctx, c.from, subject)
-	if isFormat(err) || errors.Is(err, ErrSubject) {
-		return nil // no list of referrers lies there
-	}
-	if err != nil {
-		return fmt.Errorf("listing the referrers of %s: %w", subject, err)
-	}
-	var entries []ocispec.Descriptor
-	for _, d := range have.entries {
-		err := c.child(ctx, d, maxCopyDepth)
-		if errors.Is(err, ErrNotFound) {
-			continue // a clean-up job took it away, as jobs do that know no referrers
-		}
-		if err != nil {
-			return fmt.Errorf("copying the referrer %s: %w", d.Digest, err)
-		}
-		entries = append(entries, d)
-	}
-	c.mu.Lock()
-	c.referring += len(entries)
-	c.mu.Unlock()
-	known, err := readReferrers(ctx, c.to, subject)
-	if err != nil && len(entries) > 0 {
-		return err
-	}
-	if known.byAPI || len(entries) == 0 {
-		return nil
-	}
-	return addEntries(ctx, c.to, entries, subject, known, c.options.Settle)
+	o.mu.Unlock()
+	return shared()
 }

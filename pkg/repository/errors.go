@@ -64,8 +64,8 @@ type ResponseError struct {
 	Message string
 }
 
-// RepositoryError says which repository an error is about.
-type RepositoryError struct {
+// Error says which repository an error is about.
+type Error struct {
 	// Doing is what was tried, "fetching manifest".
 	Doing string
 	// Registry is "host" or "host:port", Name the repository's there.
@@ -75,7 +75,7 @@ type RepositoryError struct {
 	Err       error
 }
 
-func (e *RepositoryError) Error() string {
+func (e *Error) Error() string {
 	text := e.Doing + " " + e.Registry + "/" + e.Name
 	_, isDigest := digest.Parse(e.Reference)
 	switch {
@@ -89,7 +89,7 @@ func (e *RepositoryError) Error() string {
 }
 
 // Unwrap gives the error itself.
-func (e *RepositoryError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
 func (e *ResponseError) Error() string {
 	text := fmt.Sprintf("%s %s: the registry answered %d %s", e.Method, e.URL, e.Status, http.StatusText(e.Status))
@@ -179,6 +179,9 @@ func translated(err error) error {
 	// The registry's 401 does not arrive here when there is nothing to answer it with.
 	if errors.Is(err, auth.ErrBasicCredentialNotFound) {
 		return fmt.Errorf("%w: the registry wants a login, and there is none for it", provider.ErrDenied)
+	}
+	if realm, ok := realmError(err); ok {
+		return realm
 	}
 	if sent, ok := errors.AsType[*url.Error](err); ok {
 		if u, parseErr := url.Parse(sent.URL); parseErr == nil {

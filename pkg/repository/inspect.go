@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/opencontainers/go-digest"
@@ -38,6 +38,9 @@ const (
 	DepthManifests
 	// DepthBlobs asks whether every blob that they name is there, in its size.
 	DepthBlobs
+	// DepthContent reads every blob, and finds those with other bytes than their
+	// digest says: registries and disks that rot.
+	DepthContent
 )
 
 // Inspection is what a tag leads to, as far as it was looked at. The zero value
@@ -74,10 +77,11 @@ type Found struct {
 	// Bytes are those of the manifest.
 	Bytes []byte
 	// Err says why the manifest could not be read: [ErrNotFound], a
-	// *[sums.MismatchError] or an *[artifact.FormatError].
+	// *[sums.MismatchError], a *[sums.SizeError] when the index says another size,
+	// or an *[artifact.FormatError].
 	Err error
-	// Missing are the blobs that the manifest names and that are not there, or
-	// are there in another size.
+	// Missing are the blobs that the manifest names and that are not there, are
+	// there in another size, or, where they were read, with other bytes.
 	Missing []digest.Digest
 
 	depth Depth
@@ -155,7 +159,7 @@ func (i Inspection) Deeper(ctx context.Context, repo Reader, depth Depth, platfo
 	found := make([]Found, len(unseen))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxQuestions)
-	blobs := &presence{repo: repo, known: map[digest.Digest]func() (bool, error){}}
+	blobs := &presence{repo: repo, read: depth >= DepthContent}
 	for _, seen := range i.Platforms {
 		blobs.manifests.Add(int64(len(seen.Bytes)))
 	}
@@ -179,21 +183,17 @@ func (i Inspection) Deeper(ctx context.Context, repo Reader, depth Depth, platfo
 func look(ctx context.Context, repo Reader, f Found, t artifact.Target, depth Depth, blobs *presence) (Found, error) {
 	if f.depth < DepthManifests {
 		f.Target = t
-		_, data, err := repo.Manifest(ctx, t.Descriptor.Digest.String())
-		if blobs.manifests.Add(int64(len(data))) > maxManifests {
+		f.Bytes, f.Manifest, f.Err = readTarget(ctx, repo, t)
+		if blobs.manifests.Add(int64(len(f.Bytes))) > maxManifests {
 			// No finding about this platform: the others are not read any more.
 			return f, &artifact.FormatError{Problem: fmt.Sprintf("has manifests of more than %d bytes together", maxManifests)}
 		}
-		if err == nil {
-			f.Bytes = data
-			f.Manifest, err = artifact.ParseManifest(data)
-		}
-		if f.Err = err; err != nil && !isFinding(err) {
-			return f, err
+		if f.Err != nil && !isFinding(f.Err) {
+			return f, f.Err
 		}
 	}
 	f.depth = depth
-	if f.Err != nil || depth < DepthBlobs {
+	if depth < DepthBlobs || !f.Whole() {
 		return f, nil
 	}
 	for _, d := range f.Manifest.Blobs {
@@ -208,32 +208,59 @@ func look(ctx context.Context, repo Reader, f Found, t artifact.Target, depth De
 	return f, nil
 }
 
+// readTarget reads the manifest of a platform.
+func readTarget(ctx context.Context, repo Reader, t artifact.Target) ([]byte, artifact.Manifest, error) {
+	_, data, err := repo.Manifest(ctx, t.Descriptor.Digest.String())
+	if size := int64(len(data)); err == nil && size != t.Descriptor.Size {
+		err = &sums.SizeError{Name: "manifest for " + t.Platform.String(), Got: size, Want: t.Descriptor.Size}
+	}
+	if err != nil {
+		return nil, artifact.Manifest{}, err
+	}
+	m, err := artifact.ParseManifest(data)
+	return data, m, err
+}
+
 // isFinding tells what is wrong with an artifact from trouble on the way to it.
 func isFinding(err error) bool {
 	_, damaged := errors.AsType[*sums.MismatchError](err)
+	_, size := errors.AsType[*sums.SizeError](err)
 	_, other := errors.AsType[*artifact.FormatError](err)
-	return damaged || other || errors.Is(err, ErrNotFound)
+	return damaged || size || other || errors.Is(err, ErrNotFound)
 }
 
 // presence asks for each blob once, though manifests share most of them.
 type presence struct {
-	repo  Reader
-	mu    sync.Mutex
-	known map[digest.Digest]func() (bool, error)
+	repo Reader
+	// read tells to read each blob.
+	read  bool
+	asked once[bool]
 	// manifests counts the bytes of those that are kept.
 	manifests atomic.Int64
 }
 
 // has tells whether a blob is there in its full size.
 func (b *presence) has(ctx context.Context, d ocispec.Descriptor) (bool, error) {
-	b.mu.Lock()
-	ask, asked := b.known[d.Digest]
-	if !asked {
-		ask = sync.OnceValues(func() (bool, error) { return has(ctx, b.repo, d) })
-		b.known[d.Digest] = ask
+	return b.asked.do(d.Digest, func() (bool, error) {
+		there, err := has(ctx, b.repo, d)
+		if !there || err != nil || !b.read {
+			return there, err
+		}
+		return intact(ctx, b.repo, d)
+	})
+}
+
+// intact reads a blob and tells whether it has its bytes.
+func intact(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
+	body, err := Verified(ctx, repo, d, "blob "+d.Digest.String())
+	if err == nil {
+		_, err = io.Copy(io.Discard, body)
+		_ = body.Close()
 	}
-	b.mu.Unlock()
-	return ask()
+	if err != nil && isFinding(err) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // ForeignError says that a tag holds another provider, or no provider at all.
@@ -254,6 +281,10 @@ func (e *ForeignError) Error() string {
 
 // Unwrap gives the *[artifact.FormatError], if there is one.
 func (e *ForeignError) Unwrap() error { return e.Format }
+
+// Holds tells whether there is such a tag, and it is not known to be of another
+// provider.
+func (i Inspection) Holds(a provider.Address) bool { return i.Exists() && i.CheckProvider(a) == nil }
 
 // CheckProvider refuses what is not of a provider: errors are *[ForeignError]. A
 // tag that is not there, is lost, or says nothing of its provider passes.

@@ -28,11 +28,14 @@ import (
 type Layout struct {
 	dir   string
 	swept atomicfile.Sweeper
+	// blobs remembers which blob files have the right bytes.
+	blobs *layoutBlobs
 }
 
 // NewLayout gives access to the layout in a directory, which need not exist.
 func NewLayout(dir string) *Layout {
-	return &Layout{dir: filepath.Clean(filepath.FromSlash(dir))}
+	dir = filepath.Clean(filepath.FromSlash(dir))
+	return &Layout{dir: dir, blobs: newLayoutBlobs(dir)}
 }
 
 // String gives "oci-layout:DIR".
@@ -105,7 +108,10 @@ func (l *Layout) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser,
 	return f, nil
 }
 
-// Stat gives the size of a blob's file.
+// Stat gives the size of a blob's file. A file with other bytes than the digest
+// says is as good as none: the error is [ErrNotFound] and a *[sums.MismatchError].
+// It is read for that, unless a record says that it was right and it has not been
+// touched since.
 func (l *Layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	path, err := l.blobPath(d)
 	if err != nil {
@@ -118,6 +124,9 @@ func (l *Layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	if !info.Mode().IsRegular() {
 		return 0, fmt.Errorf("looking for blob %s in %s: %s is no file", d, l, path)
 	}
+	if err := l.blobs.check(ctx, d, path, info); err != nil {
+		return 0, fmt.Errorf("looking for blob %s in %s: %w", d, l, err)
+	}
 	return info.Size(), nil
 }
 
@@ -127,21 +136,36 @@ func (l *Layout) sweep() {
 	l.swept.Sweep(filepath.Join(l.dir, ocispec.ImageBlobsDir, digest.SHA256.String()))
 }
 
-// PushBlob stores a blob. A damaged one (of another size) is replaced.
+// PushBlob stores a blob. A damaged one is replaced.
 func (l *Layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	path, err := l.blobPath(d.Digest)
 	if err != nil {
 		return err
 	}
 	l.sweep()
+	_, missing := os.Lstat(l.dir)
 	err = atomicfile.Write(path, 0o644, func(w io.Writer) error {
 		_, err := io.Copy(w, sums.NewReader(ctxio.Reader(ctx, content), "blob "+d.Digest.String(), d.Size, d.Digest))
 		return err
 	})
 	if err != nil {
+		if errors.Is(missing, fs.ErrNotExist) {
+			l.removeEmpty(filepath.Dir(path))
+		}
 		return fmt.Errorf("storing blob %s in %s: %w", d.Digest, l, err)
 	}
+	l.blobs.written(d.Digest, path)
 	return nil
+}
+
+// removeEmpty removes the directories of a layout that was begun for nothing,
+// from blobs up, as far as nobody has put anything there.
+func (l *Layout) removeEmpty(blobs string) {
+	for _, dir := range []string{blobs, filepath.Dir(blobs), l.dir} {
+		if os.Remove(dir) != nil {
+			return
+		}
+	}
 }
 
 // open opens the file of a blob or manifest.

@@ -82,7 +82,7 @@ func TestLayoutFiles(t *testing.T) {
 	a, b := index(t, "a"), index(t, "b")
 	pushTag(t, l, b, "2.0.0", "")
 	pushTag(t, l, a, "1.0.0", "")
-	want := []string{".tofu-oci.lock", "blobs/sha256/" + a.Descriptor.Digest.Encoded(), "blobs/sha256/" + b.Descriptor.Digest.Encoded(), "index.json", "oci-layout"}
+	want := []string{".tofu-oci.blobs", ".tofu-oci.lock", "blobs/sha256/" + a.Descriptor.Digest.Encoded(), "blobs/sha256/" + b.Descriptor.Digest.Encoded(), "index.json", "oci-layout"}
 	slices.Sort(want)
 	if diff := cmp.Diff(want, files(t, dir)); diff != "" {
 		t.Error(diff)
@@ -223,12 +223,58 @@ func TestDamagedBlobIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, path, "cont")
-	if size, err := l.Stat(t.Context(), b.Descriptor.Digest); size != 4 || err != nil {
-		t.Errorf("%d, %v", size, err)
+	for _, text := range []string{"cont", "CONTENT"} {
+		write(t, path, text)
+		_, err := l.Stat(t.Context(), b.Descriptor.Digest)
+		if _, damaged := errors.AsType[*sums.MismatchError](err); !damaged || !errors.Is(err, repository.ErrNotFound) {
+			t.Errorf("%s: %v", text, err)
+		}
+		pushBlob(t, l, b)
+		if got := read(t, path); got != "content" {
+			t.Error(got)
+		}
+		if size, err := l.Stat(t.Context(), b.Descriptor.Digest); size != 7 || err != nil {
+			t.Errorf("%d, %v", size, err)
+		}
 	}
-	pushBlob(t, l, b)
-	if got := read(t, path); got != "content" {
-		t.Error(got)
+}
+
+// TestStatKnowsWhatItRead: a blob is read once, by whichever process, and again
+// when its file changed. What is read and not written leaves no trace.
+func TestStatKnowsWhatItRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b, other := blob("content"), blob("other")
+	pushBlob(t, repository.NewLayout(dir), b)
+	record := filepath.Join(dir, ".tofu-oci.blobs")
+	if err := os.Remove(record); err != nil {
+		t.Fatal(err)
+	}
+	l := repository.NewLayout(dir)
+	stat := func() error {
+		_, err := l.Stat(t.Context(), b.Descriptor.Digest)
+		return err
+	}
+	if err := stat(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(record); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("reading made a record: %v", err)
+	}
+	// Writing something else keeps what was found out by reading.
+	pushBlob(t, l, other)
+	if text := read(t, record); strings.Count(text, "\n") != 2 || !strings.Contains(text, b.Descriptor.Digest.String()) {
+		t.Errorf("the record is %q", text)
+	}
+	// Rot that changes no time is not found this way; that is what reading is for.
+	path, err := l.Traits().BlobPath(b.Descriptor.Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, "CONTENT")
+	l = repository.NewLayout(dir)
+	if err := stat(); !errors.Is(err, repository.ErrNotFound) {
+		t.Errorf("a changed file: %v", err)
 	}
 }
 

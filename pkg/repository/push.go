@@ -69,7 +69,7 @@ func (i Inspection) found(manifest digest.Digest) bool {
 	return false
 }
 
-// ErrTagLost: a repository took a tag and does not have it.
+// ErrTagLost says that a repository took a tag and does not have it.
 var ErrTagLost = errors.New("the repository took the tag and does not show it")
 
 // ReadBack looks at a tag that was written. Errors are those of the repository,

@@ -22,8 +22,8 @@ type referrers struct {
 	entries []ocispec.Descriptor
 	// byAPI tells that the registry keeps the list itself.
 	byAPI bool
-	// tagged is the digest of the list under the referrers tag.
-	tagged digest.Digest
+	// list is what is under the referrers tag; the zero value when nothing is.
+	list artifact.Blob
 }
 
 // readReferrers lists what refers to a manifest.
@@ -35,14 +35,13 @@ func readReferrers(ctx context.Context, repo Reader, subject digest.Digest) (ref
 		}
 	}
 	d, data, err := repo.Manifest(ctx, artifact.ReferrersTag(subject))
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return referrers{}, nil
-	case err != nil:
+	if there, err := isThere(err); !there {
 		return referrers{}, err
-	case d.Digest == subject:
+	}
+	if d.Digest == subject {
 		return referrers{}, ErrSubject
 	}
 	entries, err := artifact.ParseReferrers(data)
-	return referrers{entries: entries, tagged: d.Digest}, err
+	list := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageIndex, Digest: d.Digest, Size: int64(len(data))}
+	return referrers{entries: entries, list: artifact.Blob{Descriptor: list, Bytes: data}}, err
 }

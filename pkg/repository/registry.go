@@ -40,6 +40,10 @@ type Options struct {
 	// Credential gives the login for a repository, "host/name". Nil is
 	// anonymous.
 	Credential func(ctx context.Context, repository string) (Credential, error)
+	// TokenRealms lists token services, host or host:port, that the login may go
+	// to though they are at private addresses, or named by a registry of PlainHTTP,
+	// on another host than the registry. Without a port it is all ports.
+	TokenRealms []string
 	// Backoff is the pause after the given number of failures; nil doubles from
 	// half a second. It counts where a manifest's answer breaks off in the
 	// middle, which HTTP clients do not repeat.
@@ -87,7 +91,7 @@ func NewRegistry(ref template.Reference, o Options) (*Registry, error) {
 			return nil, err
 		}
 	}
-	client := &auth.Client{Client: wireClient(o.HTTP), Cache: auth.NewCache(), ClientID: "tofu-oci"}
+	client := &auth.Client{Client: guarded(wireClient(o.HTTP), repo.Reference.Host(), o, repo.PlainHTTP), Cache: auth.NewCache(), ClientID: "tofu-oci"}
 	if o.Credential != nil {
 		client.Credential = credentialFor(repo.Reference, o.Credential)
 	}
@@ -200,14 +204,6 @@ func (r *Registry) PushBlob(ctx context.Context, d ocispec.Descriptor, content i
 	return nil
 }
 
-// mount is the trait of that name.
-func (r *Registry) mount(ctx context.Context, d ocispec.Descriptor, from string, content func() (io.ReadCloser, error)) error {
-	if err := r.remote.Mount(ctx, d, from, content); err != nil {
-		return r.fail("mounting blob", d.Digest.String(), err)
-	}
-	return nil
-}
-
 // PushManifest uploads a manifest under its digest.
 func (r *Registry) PushManifest(ctx context.Context, m artifact.Blob) error {
 	if err := r.remote.Manifests().Push(ctx, m.Descriptor, bytes.NewReader(m.Bytes)); err != nil {
@@ -247,7 +243,7 @@ func (r *Registry) lookAndTag(ctx context.Context, m artifact.Blob, tag string, 
 
 // fail says what was done and puts the error into our words.
 func (r *Registry) fail(doing, what string, err error) error {
-	return &RepositoryError{
+	return &Error{
 		Doing: doing, Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
 		Reference: what, Err: translate(err),
 	}

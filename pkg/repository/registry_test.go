@@ -158,7 +158,7 @@ func TestUploadNeverLeavesTLS(t *testing.T) {
 	if !ok || !strings.HasPrefix(downgrade.To, "http://"+s.host) || strings.Contains(err.Error(), "do-not-tell") {
 		t.Error(err)
 	}
-	about, ok := errors.AsType[*repository.RepositoryError](err)
+	about, ok := errors.AsType[*repository.Error](err)
 	if !ok || about.Registry != s.host || about.Name != repositoryName {
 		t.Error(err)
 	}

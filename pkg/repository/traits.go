@@ -3,7 +3,6 @@ package repository
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -25,8 +24,9 @@ type Traits struct {
 	// false where the registry turns out to have none.
 	Referrers func(ctx context.Context, subject digest.Digest) (list []ocispec.Descriptor, supported bool, err error)
 	// Mount makes a blob of another repository of the same registry appear in
-	// this one. Where the registry does not do that, content is uploaded.
-	Mount func(ctx context.Context, d ocispec.Descriptor, from string, content func() (io.ReadCloser, error)) error
+	// this one, without sending it. mounted is false where the registry does not do
+	// that, or not for this login: the login need not be good for both repositories.
+	Mount func(ctx context.Context, d ocispec.Descriptor, from string) (mounted bool, err error)
 }
 
 // TraitsError says that a repository's traits contradict each other.

@@ -5,5 +5,6 @@
 // compared a release's zips with its SHA256SUMS by the time they describe it.
 //
 // [Memo] keeps what another source said, and [Resolve] tells which versions a
-// requirement means.
+// requirement means. Use it with the flows of packages mirror, publish and pull, or
+// alone to look at releases.
 package source

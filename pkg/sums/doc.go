@@ -7,4 +7,7 @@
 //     ([H1Zip], [H1Dir], [ParseH1]).
 //   - verifying reader: content that cannot be read to its end unless it is
 //     what was promised ([Reader]).
+//
+// Use it to check a download of your own, to read or write SHA256SUMS, or to
+// compute the hashes of a lock file.
 package sums

@@ -24,9 +24,16 @@ func (e *SyntaxError) Error() string {
 type MissingError struct {
 	// Name is the file that was looked for.
 	Name string
+	// Listed is the name with a "*" or "./" before it where the document has that
+	// instead, as sha256sum writes it. OpenTofu compares names letter by letter
+	// and does not take it for the file. Empty when there is no such line.
+	Listed string
 }
 
 func (e *MissingError) Error() string {
+	if e.Listed != "" {
+		return fmt.Sprintf("SHA256SUMS does not list %s; it lists %s, which OpenTofu does not take for it", e.Name, e.Listed)
+	}
 	return fmt.Sprintf("SHA256SUMS does not list %s", e.Name)
 }
 

@@ -1,6 +1,9 @@
 package sums_test
 
 import (
+	"archive/zip"
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,4 +49,54 @@ func ExampleNewReader() {
 	// Output:
 	// true
 	// true
+}
+
+// The SHA-256 of a zip is its line in SHA256SUMS, its blob's digest in a registry,
+// and the zh: hash in a lock file.
+func ExampleZH() {
+	zip := digest.FromString("the bytes of the zip")
+	line := sums.ZH(zip)
+	fmt.Println(line)
+
+	back, err := sums.ParseZH(line)
+	fmt.Println(back == zip, err)
+	// Output:
+	// zh:8e8d27999641bc1920fa20400c23346fb66c0d2aadcf1aa71f61786d22f7113b
+	// true <nil>
+}
+
+// The h1 of a zip is that of what it holds, packed in whatever way.
+func ExampleH1Zip() {
+	var packed bytes.Buffer
+	w := zip.NewWriter(&packed)
+	f, err := w.Create("terraform-provider-rocket_v1.0.0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := io.WriteString(f, "the program"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := w.Close(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	archive, size := bytes.NewReader(packed.Bytes()), int64(packed.Len())
+
+	fmt.Println(sums.H1Zip(context.Background(), archive, size))
+	// Output:
+	// h1:qr53uW85TcWqyWZBpVxdPA5jqcSaWBKA2KBB99nVJn0= <nil>
+}
+
+// A SHA256SUMS document of our own lists files in a stable order.
+func ExampleNew() {
+	file := sums.New(map[string]digest.Digest{
+		"terraform-provider-x_1.0.0_plan9_arm.zip": digest.FromString("a"),
+		"terraform-provider-x_1.0.0_hurd_ia64.zip": digest.FromString("b"),
+	})
+	fmt.Print(string(file.Bytes()))
+	// Output:
+	// 3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d  terraform-provider-x_1.0.0_hurd_ia64.zip
+	// ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb  terraform-provider-x_1.0.0_plan9_arm.zip
 }

@@ -151,16 +151,3 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 type readerAtFunc func(p []byte, off int64) (int, error)
 
 func (f readerAtFunc) ReadAt(p []byte, off int64) (int, error) { return f(p, off) }
-
-// VerifyH1Zip computes the h1 of a zip archive as [H1Zip] does, and holds it
-// against what somebody states of it, unless that is empty. The name is for
-// errors: a *[MismatchError] is one.
-func VerifyH1Zip(ctx context.Context, r io.ReaderAt, size int64, name, stated string) (h1 string, err error) {
-	if h1, err = H1Zip(ctx, r, size); err != nil {
-		return "", fmt.Errorf("reading %s: %w", name, err)
-	}
-	if stated != "" && stated != h1 {
-		return "", &MismatchError{Name: name, Got: h1, Want: stated}
-	}
-	return h1, nil
-}

@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/opencontainers/go-digest"
 )
@@ -18,84 +16,125 @@ const maxFileSize = 4 << 20
 // hexLength is the length of a SHA-256 in hexadecimal digits.
 const hexLength = 64
 
-// Parse reads a SHA256SUMS document as sha256sum and goreleaser write it: two
-// spaces, or a space and an asterisk, between sum and name. Windows' line ends,
-// upper-case digits, blank lines and "./" before a name are accepted. A name
-// with two different sums is refused, for either could then be shown as the
-// right one. Errors are *[SyntaxError].
+// byteOrderMark is what editors on Windows put before a text.
+const byteOrderMark = "\xef\xbb\xbf"
+
+// Parse reads a SHA256SUMS document by OpenTofu's rule: white space splits a
+// line into words, the first is the sum and the second the file's name, letter
+// by letter. So one space or a tab is enough between them, digits may be upper
+// case, and comments and bad lines don't matter as long as they are not about a
+// file that is looked up. But "*name" and "./name" are other names than "name".
+//
+// OpenTofu takes the first line about a file. [File.Find] is stricter: all lines
+// about it must have the same sum, for any of them could be shown as the right
+// one. Errors of Parse are *[SyntaxError]: the document is too large, or no line
+// of it can be used.
+//
+// The rule is in OpenTofu's internal/getproviders/package_authentication.go.
 func Parse(data []byte) (File, error) {
-	if problem := checkText(data); problem != "" {
-		return File{}, &SyntaxError{Problem: problem}
+	if len(data) > maxFileSize {
+		return File{}, &SyntaxError{Problem: fmt.Sprintf("is larger than %d bytes", maxFileSize)}
 	}
-	sums := make(map[string]digest.Digest)
+	f := File{sums: map[string]digest.Digest{}, spoiled: map[string]flaw{}}
+	first := &SyntaxError{Problem: "no file is listed"}
 	number := 0
 	for line := range strings.SplitSeq(string(data), "\n") {
 		number++
-		line = strings.TrimSuffix(line, "\r")
-		if strings.TrimSpace(line) == "" {
+		sum, name := twoWords(line)
+		if name == "" {
 			continue
 		}
-		name, sum, problem := parseLine(line)
-		if problem != "" {
-			return File{}, &SyntaxError{Line: number, Problem: problem}
+		if problem := f.add(name, sum); problem != "" {
+			f.spoil(name, flaw{number, problem})
+			if first.Line == 0 {
+				first = f.spoiled[name].of(name)
+			}
 		}
-		if before, found := sums[name]; found && before != sum {
-			return File{}, &SyntaxError{Line: number, Problem: fmt.Sprintf("%q has two different sums", name)}
-		}
-		sums[name] = sum
 	}
-	if len(sums) == 0 {
-		return File{}, &SyntaxError{Problem: "no file is listed"}
+	if len(f.sums) > 0 {
+		return f, nil
 	}
-	return File{sums: sums}, nil
+	if other := recognize(data); other != "" {
+		return File{}, &SyntaxError{Problem: other}
+	}
+	return File{}, first
 }
 
-// checkText recognizes what is often found in the place of a SHA256SUMS
-// document, so that the error can name it.
-func checkText(data []byte) (problem string) {
-	switch {
-	case len(data) > maxFileSize:
-		return fmt.Sprintf("is larger than %d bytes", maxFileSize)
-	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")), bytes.IndexByte(data, 0) >= 0:
-		return "is UTF-16 or not text at all, must be plain UTF-8"
-	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
-		return "starts with a byte order mark, must be plain UTF-8"
-	case !utf8.Valid(data):
-		return "is not valid UTF-8"
-	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
-		return "is an HTML or XML page, not a list of sums"
+// twoWords gives the first two words of a line; the second is empty when there
+// is none.
+func twoWords(line string) (first, second string) {
+	for word := range strings.FieldsSeq(line) {
+		if first != "" {
+			return first, word
+		}
+		first = word
 	}
+	return first, ""
+}
+
+// add takes what a line says about a file, unless there is a problem.
+func (f File) add(name, sum string) problem {
+	switch before, found := f.sums[name]; {
+	case f.spoiled[name].problem != "":
+		return f.spoiled[name].problem
+	case strings.HasPrefix(sum, byteOrderMark):
+		return hasByteOrderMark
+	case !isSum(sum):
+		return isNoSum
+	case found && before.Encoded() != strings.ToLower(sum):
+		return isAmbiguous
+	}
+	f.sums[name] = digest.NewDigestFromEncoded(digest.SHA256, strings.ToLower(sum))
 	return ""
 }
 
-// parseLine reads "hex  name" or "hex *name".
-func parseLine(line string) (name string, sum digest.Digest, problem string) {
-	const form = "must be 64 hexadecimal digits, two spaces (or a space and an asterisk) and a file name"
-	if len(line) < hexLength+2 || line[hexLength] != ' ' || line[hexLength+1] != ' ' && line[hexLength+1] != '*' {
-		return "", "", form
+func isSum(word string) bool {
+	if len(word) != hexLength {
+		return false
 	}
-	raw, err := hex.DecodeString(line[:hexLength])
-	if err != nil {
-		return "", "", form
-	}
-	name = strings.TrimPrefix(line[hexLength+2:], "./")
-	if problem := checkName(name); problem != "" {
-		return "", "", problem
-	}
-	return name, digest.NewDigestFromBytes(digest.SHA256, raw), ""
+	_, err := hex.DecodeString(word)
+	return err == nil
 }
 
-// checkName lets pass what can name a file in one directory.
-func checkName(name string) (problem string) {
+// spoil notes the first reason why a file has no sum.
+func (f File) spoil(name string, why flaw) {
+	if _, known := f.spoiled[name]; !known {
+		f.spoiled[name] = why
+	}
+	delete(f.sums, name)
+}
+
+// flaw is what is wrong with a line. A document may have hundreds of thousands
+// of them, so it is small.
+type flaw struct {
+	line    int
+	problem problem
+}
+
+// problem is a sentence without its full stop.
+type problem string
+
+const (
+	isNoSum          problem = "the first word must be a sum of 64 hexadecimal digits"
+	isAmbiguous      problem = "the file is listed with two different sums"
+	hasByteOrderMark problem = "the document starts with a byte order mark, must be plain UTF-8"
+)
+
+// maxShown bounds the part of a name that an error shows.
+const maxShown = 200
+
+func (f flaw) of(name string) *SyntaxError {
+	return &SyntaxError{Line: f.line, Problem: fmt.Sprintf("%.*q: %s", maxShown, name, f.problem)}
+}
+
+// recognize knows what is often found in the place of a SHA256SUMS document, so
+// that the error can name it.
+func recognize(data []byte) (problem string) {
 	switch {
-	case name == "":
-		return "the file name is missing"
-	case name == "." || name == ".." || strings.ContainsAny(name, `/\`):
-		return fmt.Sprintf("the file name %q is not a single path element", name)
-	case strings.TrimSpace(name) != name:
-		return fmt.Sprintf("the file name %q has white space around it", name)
-	case strings.ContainsFunc(name, unicode.IsControl):
-		return fmt.Sprintf("the file name %q has a control character", name)
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")), bytes.IndexByte(data, 0) >= 0:
+		return "is UTF-16 or not text at all, must be plain UTF-8"
+	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
+		return "is an HTML or XML page, not a list of sums"
 	}
 	return ""
 }

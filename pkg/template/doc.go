@@ -1,5 +1,5 @@
-// Package template makes an OCI repository's name of a provider's address. It
-// does no I/O.
+// Package template makes an OCI repository's name of a provider's address, and
+// does no I/O. Use it where people configure which repository a provider is in.
 //
 // A repository template has one of two forms, which cannot be mixed:
 //

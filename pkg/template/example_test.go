@@ -1,6 +1,7 @@
 package template_test
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -36,4 +37,24 @@ func ExampleTemplate_Repository() {
 	// ghcr.io/acme/providers/hashicorp/null
 	// oci-layout:mirror/registry.opentofu.org/hashicorp/null
 	// repository template "ghcr.io/Acme/{type}" for registry.opentofu.org/hashicorp/null: "ghcr.io/Acme/null": "Acme": a repository's name has no upper-case letters
+}
+
+// A template is read in either form, and written in the one that OpenTofu reads.
+func ExampleParse() {
+	t, err := template.Parse("ghcr.io/acme/providers/{namespace}/{type}")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	hostname, namespace, typ := t.Uses()
+	fmt.Println(t.HCL(), hostname, namespace, typ)
+
+	_, err = template.Parse("ghcr.io/acme/providers/{name}")
+	var syntax *provider.SyntaxError
+	if errors.As(err, &syntax) {
+		fmt.Println(syntax.Problem)
+	}
+	// Output:
+	// ghcr.io/acme/providers/${namespace}/${type} false true true
+	// no variable is named "name"; there are hostname, namespace and type
 }

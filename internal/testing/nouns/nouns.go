@@ -17,7 +17,7 @@ var (
 )
 
 // Address parses a provider's address.
-func Address(t testing.TB, s string) provider.Address {
+func Address(t *testing.T, s string) provider.Address {
 	t.Helper()
 	a, err := provider.ParseAddress(s)
 	if err != nil {
@@ -27,7 +27,7 @@ func Address(t testing.TB, s string) provider.Address {
 }
 
 // Version parses a version.
-func Version(t testing.TB, s string) provider.Version {
+func Version(t *testing.T, s string) provider.Version {
 	t.Helper()
 	v, err := provider.ParseVersion(s)
 	if err != nil {
@@ -37,7 +37,7 @@ func Version(t testing.TB, s string) provider.Version {
 }
 
 // Zip makes a package whose executable is a text.
-func Zip(t testing.TB, text string) []byte {
+func Zip(t *testing.T, text string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)

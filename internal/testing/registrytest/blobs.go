@@ -55,6 +55,17 @@ func (b *blobs) Put(_ context.Context, repo string, h v1.Hash, r io.ReadCloser) 
 	return nil
 }
 
+// mount lets one repository have a blob of another, if that has it.
+func (b *blobs) mount(from, into, digest string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	content, found := b.content[key(from, digest)]
+	if found {
+		b.content[key(into, digest)] = content
+	}
+	return found
+}
+
 func (b *blobs) delete(repo, digest string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

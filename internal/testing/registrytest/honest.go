@@ -29,6 +29,9 @@ func (r *Registry) honest(kind Kind) http.HandlerFunc {
 		case kind == ManifestPut && r.refusesTag(req):
 			answer(w, http.StatusBadRequest, "ImageTagAlreadyExistsException",
 				"The image tag already exists in the repository and cannot be overwritten because the tag is immutable.")
+		case kind == ManifestPut && !r.accepted(w, req):
+		case kind == Mount:
+			r.mount(w, req)
 		case kind == Tags:
 			r.tags(w, req)
 		case kind == Referrers:
@@ -115,7 +118,7 @@ func (r *Registry) token(w http.ResponseWriter, req *http.Request) {
 
 // refusesName tells whether a request would make a repository that it may not.
 func (r *Registry) refusesName(kind Kind, req *http.Request) bool {
-	if !r.options.NoCreate || kind != UploadPost && kind != ManifestPut {
+	if !r.options.NoCreate || kind != UploadPost && kind != Mount && kind != ManifestPut {
 		return false
 	}
 	r.mu.Lock()

@@ -1,6 +1,7 @@
 // Package registrytest is an OCI registry in the test's own process, made of
-// go-containerregistry's. It counts what it is asked for, and can misbehave, by
-// name and as often as asked.
+// go-containerregistry's. It is as strict as distribution about manifests that
+// name what it lacks, counts what it is asked for, and can misbehave, by name and
+// as often as asked.
 package registrytest
 
 import (
@@ -28,10 +29,13 @@ const (
 	BlobHead     Kind = "blob HEAD"
 	UploadPost   Kind = "upload POST"
 	UploadPut    Kind = "upload PUT"
-	Tags         Kind = "tags"
-	Referrers    Kind = "referrers"
-	Token        Kind = "token"
-	Other        Kind = "other"
+	// Mount asks for a blob of another repository; an upload follows where the
+	// registry has none to give.
+	Mount     Kind = "mount POST"
+	Tags      Kind = "tags"
+	Referrers Kind = "referrers"
+	Token     Kind = "token"
+	Other     Kind = "other"
 )
 
 // Options say what a registry is like; the zero value lets everybody do all.
@@ -55,6 +59,9 @@ type Options struct {
 	// a manifest, and lets a push to the tag replace it, as GitLab does:
 	// https://github.com/oras-project/oras-go/issues/1396
 	TagsAreDigests bool
+	// NoMount lets every blob be uploaded, as registries do that do not take them
+	// over from their other repositories.
+	NoMount bool
 }
 
 // Registry is an http.Handler, safe for concurrent use.
@@ -114,7 +121,7 @@ func (r *Registry) Requests() map[Kind]int {
 // Writes counts the requests that could have changed something.
 func (r *Registry) Writes() int {
 	n := r.Requests()
-	return n[ManifestPut] + n[UploadPost] + n[UploadPut]
+	return n[ManifestPut] + n[UploadPost] + n[UploadPut] + n[Mount]
 }
 
 // Authorized tells how many requests of each kind bore an Authorization header.
@@ -189,6 +196,8 @@ func kindOf(req *http.Request) Kind {
 		return Tags
 	case parent == "referrers":
 		return Referrers
+	case last == "uploads" && req.URL.Query().Has("mount"):
+		return Mount
 	case parent == "uploads", parent == "blobs" && last == "uploads":
 		return put(UploadPut, UploadPost)
 	case parent == "blobs" && head:

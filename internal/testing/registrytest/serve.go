@@ -73,6 +73,14 @@ func (r *Registry) Delete(t *testing.T, repository, reference string) {
 	}
 }
 
+// AddBlob stores a blob as if it had been uploaded. The content is kept as it is,
+// not copied.
+func (r *Registry) AddBlob(repository, digest string, content []byte) {
+	r.blobs.mu.Lock()
+	defer r.blobs.mu.Unlock()
+	r.blobs.content[key(repository, digest)] = content
+}
+
 // HasBlob tells whether a repository holds a blob.
 func (r *Registry) HasBlob(repository, digest string) bool {
 	r.blobs.mu.Lock()

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
@@ -49,7 +48,7 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 	return provider.NewestFirst(versions), nil
 }
 
-// digests reads the zips of a version; unlike Release it inflates nothing.
+// digests reads the zips of a version; and nothing beside them.
 func (s *Source) digests(ctx context.Context, a provider.Address, v provider.Version) (map[provider.Platform]digest.Digest, error) {
 	r, err := s.release(ctx, a, v)
 	if err != nil {
@@ -66,8 +65,9 @@ func (s *Source) digests(ctx context.Context, a provider.Address, v provider.Ver
 	return digests, nil
 }
 
-// Release describes what lies there of a version. Every zip is read, its h1
-// computed, and held against SHA256SUMS; without such a file one is made.
+// Release describes what lies there of a version. Every zip is read and held
+// against SHA256SUMS; without such a file one is made. The h1 is left to who
+// reads the zip to send it.
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	found, err := s.release(ctx, a, v)
 	if err != nil {
@@ -82,9 +82,6 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	for _, platform := range platforms {
 		p, err := s.describe(ctx, a, v, platform, found.packages[platform])
 		if err != nil {
-			return provider.Release{}, err
-		}
-		if p.H1, err = s.h1(ctx, p); err != nil {
 			return provider.Release{}, err
 		}
 		r.Packages = append(r.Packages, p)
@@ -159,7 +156,7 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 	return r, nil
 }
 
-// describe reads one zip and what belongs to it alone, but for the h1.
+// describe reads one zip and what belongs to it alone.
 func (s *Source) describe(ctx context.Context, a provider.Address, v provider.Version, platform provider.Platform, f dirPackage) (provider.Package, error) {
 	m, err := s.measure(ctx, f.zip)
 	if err != nil {
@@ -171,17 +168,6 @@ func (s *Source) describe(ctx context.Context, a provider.Address, v provider.Ve
 	}
 	p.Documents, err = readDocuments(f.evidence, provider.ScopePackage)
 	return p, err
-}
-
-// h1 inflates a zip.
-func (s *Source) h1(ctx context.Context, p provider.Package) (string, error) {
-	path, _ := s.path(p)
-	zip, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = zip.Close() }()
-	return sums.VerifyH1Zip(ctx, zip, p.Size, path, p.H1)
 }
 
 // measure reads a zip once, for its digest and size.

@@ -1,5 +1,6 @@
 // Package filesystem is the source of releases in a directory that OpenTofu reads
-// as a filesystem_mirror, or as one of its plugin directories.
+// as a filesystem_mirror, or as one of its plugin directories. Use it to hand on
+// what lies there: zips into an OCI repository, packages into another directory.
 package filesystem
 
 import (

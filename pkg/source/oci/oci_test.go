@@ -206,7 +206,7 @@ func TestOCIRefuses(t *testing.T) {
 		"name of another platform": {
 			retitled("terraform-provider-thing_1.2.3_haiku_riscv64.zip"), is[*provider.IdentityError], "for haiku_riscv64, not of 1.2.3 for plan9_mips",
 		},
-		"sums are not there": {func(m *mirror, a *artifactOf) { a.withhold[digest.FromBytes(m.sums())] = true }, func(err error) bool {
+		"sums are not there": {func(m *mirror, a *artifactOf) { a.lost = append(a.lost, digest.FromBytes(m.sums())) }, func(err error) bool {
 			return errors.Is(err, repository.ErrNotFound) && !errors.Is(err, provider.ErrVersionNotFound)
 		}, "fetching terraform-provider-thing_1.2.3_SHA256SUMS: "},
 		"manifest without a zip": {func(_ *mirror, a *artifactOf) { a.layers[plan9] = a.layers[plan9][1:] }, is[*artifact.FormatError], "without a layer of type archive/zip"},
@@ -282,6 +282,8 @@ func TestOCIWrongKind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMirror(t, false)
+			m.pushBlob(t, "c")
+			m.pushBlob(t, "{}")
 			m.tag(t, test.mediaType, test.document)
 			_, err := m.source().Release(t.Context(), m.address, m.version)
 			if !is[*artifact.FormatError](err) || !strings.Contains(err.Error(), test.text) {
@@ -385,7 +387,7 @@ func TestOCIZipIsGone(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, true)
 	a := m.foreign()
-	a.withhold[digest.FromBytes(m.zips[plan9])] = true
+	a.lost = append(a.lost, digest.FromBytes(m.zips[plan9]))
 	a.put(t)
 	s := m.source()
 	r, err := s.Release(t.Context(), m.address, m.version, plan9)

@@ -3,7 +3,9 @@ package oci_test
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
@@ -100,13 +102,15 @@ type artifactOf struct {
 	// edits come last.
 	editManifest func(p provider.Platform, x *ocispec.Manifest)
 	editIndex    func(x *ocispec.Index)
-	withhold     map[digest.Digest]bool
+	// lost are blobs that are gone once the artifact is there: registries take no
+	// manifest without them.
+	lost []digest.Digest
 }
 
 // foreign is a correct artifact without any annotation of ours, each manifest
 // with a zip that has a title, and one SHA256SUMS.
 func (m *mirror) foreign() *artifactOf {
-	a := &artifactOf{mirror: m, layers: map[provider.Platform][]document{}, withhold: map[digest.Digest]bool{}}
+	a := &artifactOf{mirror: m, layers: map[provider.Platform][]document{}}
 	for p, zip := range m.zips {
 		a.layers[p] = []document{
 			{artifact.MediaTypeZip, m.filename(p), zip},
@@ -124,9 +128,6 @@ func (a *artifactOf) put(t *testing.T) {
 	}
 	push := func(mediaType string, data []byte) ocispec.Descriptor {
 		d := ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(data), Size: int64(len(data))}
-		if a.withhold[d.Digest] {
-			return d
-		}
 		if err := repo.PushBlob(t.Context(), d, bytes.NewReader(data)); err != nil {
 			t.Fatal(err)
 		}
@@ -162,6 +163,38 @@ func (a *artifactOf) put(t *testing.T) {
 		a.editIndex(&index)
 	}
 	a.mirror.tag(t, index.MediaType, index)
+	for _, d := range a.lost {
+		lose(t, repo, a.mirror.registry, d)
+	}
+}
+
+// lose takes a blob away, as clean-up jobs do.
+func lose(t *testing.T, repo repository.Repository, registry *registrytest.Registry, d digest.Digest) {
+	t.Helper()
+	if registry != nil {
+		registry.Delete(t, repo.Traits().Name, d.String())
+		return
+	}
+	path, err := repo.Traits().BlobPath(d)
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pushBlob stores what a manifest names.
+func (m *mirror) pushBlob(t *testing.T, content string) {
+	t.Helper()
+	repo, err := m.open(m.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := ocispec.Descriptor{Digest: digest.FromString(content), Size: int64(len(content))}
+	if err := repo.PushBlob(t.Context(), d, strings.NewReader(content)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // tag puts a document under the version's tag.

@@ -52,10 +52,12 @@ func registryHeader(token string) http.Header {
 // discover finds a host's provider registry, by what is known of it or by asking
 // the host.
 func (c client) discover(ctx context.Context, host svchost.Hostname) (service, error) {
-	token := c.token(host)
+	token, err := c.token(ctx, host)
+	if err != nil {
+		return service{}, fmt.Errorf("looking up the token for %s: %w", host.ForDisplay(), err)
+	}
 	at := &url.URL{Scheme: "https", Host: string(host), Path: discoveryPath}
 	var base *url.URL
-	var err error
 	if known, ok := c.services[host]; ok {
 		base, err = resolveURL(at, known)
 	} else {

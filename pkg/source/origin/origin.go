@@ -43,7 +43,7 @@ type Options struct {
 	// Token gives the bearer token for a host, empty when there is none. It is
 	// sent to that host and to the provider registry that it names, and never
 	// to where zips and checksums are. May be nil.
-	Token func(svchost.Hostname) string
+	Token func(ctx context.Context, host svchost.Hostname) (string, error)
 	// Lifetime is how long answers are kept; 0 is as long as the Source lives,
 	// which is right for a run.
 	Lifetime time.Duration
@@ -56,7 +56,7 @@ func New(o Options) *Source {
 		o.HTTP, _ = httpclient.New(httpclient.Options{})
 	}
 	if o.Token == nil {
-		o.Token = func(svchost.Hostname) string { return "" }
+		o.Token = func(context.Context, svchost.Hostname) (string, error) { return "", nil }
 	}
 	asked := client{http: o.HTTP, services: o.Services, token: o.Token}
 	return &Source{client: o.HTTP, protocol: remember(asked, o.Lifetime)}

@@ -15,7 +15,7 @@ import (
 
 // Release asks for the package document of each platform, and for SHA256SUMS
 // with its signature once. Everything that states a checksum has to agree:
-// *[sums.MismatchError], *[sums.MissingError].
+// *[sums.MismatchError], *[sums.MissingError], *[sums.SyntaxError].
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	// 1. What the registry lists.
 	version, err := s.versionOf(ctx, a, v)
@@ -104,9 +104,9 @@ func packageOf(key packageKey, d description, listed *sums.File) (provider.Packa
 	}
 	want := d.digest
 	if listed != nil {
-		fromSums, found := listed.Lookup(d.filename)
-		if !found {
-			return provider.Package{}, &sums.MissingError{Name: d.filename}
+		fromSums, err := listed.Find(d.filename)
+		if err != nil {
+			return provider.Package{}, err
 		}
 		if want != "" && want != fromSums {
 			return provider.Package{}, fmt.Errorf("the package document disagrees with SHA256SUMS: %w",

@@ -1,6 +1,7 @@
 package origin_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"testing"
@@ -52,14 +53,28 @@ func TestRegistryNeedsAToken(t *testing.T) {
 	if !errors.Is(err, provider.ErrDenied) {
 		t.Errorf("without a token: %v", err)
 	}
-	w.options.Token = func(h svchost.Hostname) string {
+	w.options.Token = func(_ context.Context, h svchost.Hostname) (string, error) {
 		if h == w.address.Host {
-			return "t0ken"
+			return "t0ken", nil
 		}
-		return "another host's"
+		return "another host's", nil
 	}
 	if _, err := w.read(t); err != nil {
 		t.Errorf("with the token: %v", err)
+	}
+}
+
+// TestRegistryWithoutItsToken: who can't look the token up does not ask without.
+func TestRegistryWithoutItsToken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	locked := errors.New("the vault is locked")
+	w.options.Token = func(context.Context, svchost.Hostname) (string, error) { return "", locked }
+	if _, err := w.source().Versions(t.Context(), w.address); !errors.Is(err, locked) {
+		t.Error(err)
+	}
+	if n := w.origin.Requests(); len(n) != 0 {
+		t.Errorf("asked all the same: %v", n)
 	}
 }
 
@@ -95,7 +110,7 @@ func TestRegistryTokenStaysWithTheRegistry(t *testing.T) {
 				}
 			}
 			w.add(t, r)
-			w.options.Token = func(svchost.Hostname) string { return "t0ken" }
+			w.options.Token = func(context.Context, svchost.Hostname) (string, error) { return "t0ken", nil }
 			if _, err := w.read(t); err != nil {
 				t.Fatal(err)
 			}
@@ -125,9 +140,9 @@ func TestRegistryTokenGoesToTheServiceThatTheHostNames(t *testing.T) {
 	front := serve(t, w.ca, discovery)
 	asked := []svchost.Hostname{}
 	w.address = address(t, front.URL[len("https://"):]+"/acme/thing")
-	w.options.Token = func(h svchost.Hostname) string {
+	w.options.Token = func(_ context.Context, h svchost.Hostname) (string, error) {
 		asked = append(asked, h)
-		return "t0ken"
+		return "t0ken", nil
 	}
 	if _, err := w.read(t); err != nil {
 		t.Error(err)

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/errdef"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // maxReferrerPages bounds a list of referrers.
@@ -49,3 +52,20 @@ func (r *Registry) listReferrers(ctx context.Context, subject digest.Digest) ([]
 
 // noSuchAPI are the answers, beside 404, of registries that do not know the path.
 var noSuchAPI = []int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotImplemented}
+
+// errNotMounted ends an upload that a registry has begun instead of mounting.
+var errNotMounted = errors.New("not mounted")
+
+// mount is the trait of that name.
+func (r *Registry) mount(ctx context.Context, d ocispec.Descriptor, from string) (mounted bool, err error) {
+	err = r.remote.Mount(ctx, d, from, func() (io.ReadCloser, error) { return nil, errNotMounted })
+	if err == nil {
+		return true, nil
+	}
+	err = r.fail("mounting blob", d.Digest.String(), err)
+	answer, refused := errors.AsType[*ResponseError](err)
+	if errors.Is(err, errNotMounted) || errors.Is(err, provider.ErrDenied) || refused && answer.Status < http.StatusInternalServerError {
+		return false, nil
+	}
+	return false, err
+}

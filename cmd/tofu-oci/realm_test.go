@@ -1,0 +1,63 @@
+package main_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+)
+
+// TestTokenServiceAtAPrivateAddress: the hint names the flag that lets the login
+// go there.
+func TestTokenServiceAtAPrivateAddress(t *testing.T) {
+	t.Parallel()
+	const from = "registry.example.com/acme/{type}"
+	w := newProxied(t, "registry.example.com")
+	w.registry.Misbehave(registrytest.Tags, origintest.Status(http.StatusUnauthorized,
+		"Www-Authenticate", `Bearer realm="https://10.0.0.7:8443/jwt/auth",service="test"`), -1)
+
+	code, stdout, stderr := w.run(t, "list", "hashicorp/null", "--from", from)
+	if code != 1 || stdout != "" || !strings.Contains(stderr, "names 10.0.0.7 as its token service, which is at a private address") ||
+		!strings.Contains(stderr, "\nhint: if 10.0.0.7 is the registry's own token service") || !strings.Contains(stderr, "--token-realm 10.0.0.7;") {
+		t.Errorf("exit code %d, %s\n%s", code, stdout, stderr)
+	}
+
+	// Nobody has a certificate for the service, but it is asked.
+	for _, realm := range []string{"10.0.0.7", "10.0.0.7:8443"} {
+		code, _, stderr = w.run(t, "list", "hashicorp/null", "--from", from, "--token-realm", realm)
+		if code != 1 || !strings.Contains(stderr, "asking the token service 10.0.0.7:8443: ") || strings.Contains(stderr, "private address") {
+			t.Errorf("%s: exit code %d\n%s", realm, code, stderr)
+		}
+	}
+	for _, realm := range []string{"https://10.0.0.7", "10.0.0.7/jwt", "me@10.0.0.7", ":8443", ""} {
+		code, _, stderr = w.run(t, "list", "hashicorp/null", "--from", from, "--token-realm", realm)
+		if code != 2 || !strings.Contains(stderr, "--token-realm "+realm+": must be a host") {
+			t.Errorf("%q: exit code %d\n%s", realm, code, stderr)
+		}
+	}
+}
+
+// TestTokenServiceNamedWithoutTLS: whoever is on the way could have named it.
+func TestTokenServiceNamedWithoutTLS(t *testing.T) {
+	t.Parallel()
+	w := newProxied(t, "registry.example.com")
+	registry := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Www-Authenticate", `Bearer realm="http://192.0.2.1/token",service="test"`)
+		rw.WriteHeader(http.StatusUnauthorized)
+	}))
+	t.Cleanup(registry.Close)
+	host := strings.TrimPrefix(registry.URL, "http://")
+	if err := os.WriteFile(filepath.Join(w.dir, "config.json"), []byte(`{"auths": {"`+host+`": {"auth": "amFuZTpjYW5hcnktcGFzc3dvcmQ="}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := w.run(t, "list", "hashicorp/null", "--from", host+"/acme/{type}", "--plain-http", host)
+	if code != 1 || stdout != "" || !strings.Contains(stderr, "names 192.0.2.1 as its token service, and the login is not for that host") ||
+		!strings.Contains(stderr, "\nhint: give the registry a certificate and leave --plain-http away") || strings.Contains(stderr, "retrying") {
+		t.Errorf("exit code %d, %s\n%s", code, stdout, stderr)
+	}
+}

@@ -1,0 +1,129 @@
+// Package filerecord remembers which files had the right content when they were
+// last read whole, by their size, times and inode, so that they need not be read
+// again to know. Who changes a file changes at least one of these, short of
+// meaning to deceive or of a disk that rots: content that matters is verified
+// while it is read all the same.
+package filerecord
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+)
+
+const (
+	// maxSize bounds the record, in bytes: some 500,000 files. What is in a larger
+	// one is not used, and the next entry begins a new one.
+	maxSize = 64 << 20
+	// minCompact is the size, in bytes, below which old lines are left alone.
+	minCompact = 64 << 10
+)
+
+// Record is the memory of a directory's files, in a file of its own. It is safe
+// for concurrent use, also by several processes: lines are appended, and one that
+// is lost only means that a file is read once more.
+type Record struct {
+	path string
+
+	mu     sync.Mutex
+	loaded bool
+	seen   map[digest.Digest]stamp
+	// lines counts those in the file, old ones too.
+	lines int
+}
+
+// stamp is what a file looked like.
+type stamp struct {
+	size, modified, changed int64
+	inode                   uint64
+}
+
+// New gives the record in a file, which need not exist.
+func New(path string) *Record { return &Record{path: path} }
+
+// Has tells whether a file with the content of a digest looks as it did when
+// that was found out.
+func (r *Record) Has(d digest.Digest, info fs.FileInfo) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.load()
+	was, known := r.seen[d]
+	return known && was == stampOf(info)
+}
+
+// Add notes that a file has the content of a digest. Its errors matter to nobody
+// but the curious: the file will be read again.
+func (r *Record) Add(d digest.Digest, info fs.FileInfo) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.load()
+	s := stampOf(info)
+	if r.seen[d] == s {
+		return nil
+	}
+	r.seen[d] = s
+	if r.lines*lineLength > minCompact && r.lines > 2*len(r.seen) {
+		return r.rewrite()
+	}
+	r.lines++
+	f, err := os.OpenFile(r.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(line(d, s)) // one write, so that lines of other processes stay whole
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// lineLength is about that of a line, in bytes.
+const lineLength = 128
+
+func line(d digest.Digest, s stamp) []byte {
+	return fmt.Appendf(nil, "%s %d %d %d %d\n", d, s.size, s.modified, s.changed, s.inode)
+}
+
+// load reads the record once. A line that makes no sense is left out.
+func (r *Record) load() {
+	if r.loaded {
+		return
+	}
+	r.loaded, r.seen = true, map[digest.Digest]stamp{}
+	data, err := boundedfile.Read(r.path, maxSize)
+	if err != nil {
+		return
+	}
+	for scanner := bufio.NewScanner(bytes.NewReader(data)); scanner.Scan(); {
+		var text string
+		var s stamp
+		_, err := fmt.Sscanf(scanner.Text(), "%s %d %d %d %d", &text, &s.size, &s.modified, &s.changed, &s.inode)
+		d := digest.Digest(text)
+		if err == nil && d.Validate() == nil {
+			r.seen[d] = s
+		}
+		r.lines++
+	}
+}
+
+// rewrite leaves old lines out.
+func (r *Record) rewrite() error {
+	r.lines = len(r.seen)
+	return atomicfile.Write(r.path, 0o644, func(w io.Writer) error {
+		for d, s := range r.seen {
+			if _, err := w.Write(line(d, s)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,131 @@
+package packagezip
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/klauspost/compress/zip"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+const (
+	// maxDirectory bounds the central directory, and so the memory that names take:
+	// the most entries, with names of more than 100 bytes.
+	maxDirectory = 16 << 20
+	// endWindow is the part at an archive's end in which its end record is
+	// searched for: as large as other readers take it, and the zip64 records.
+	endWindow = 65<<10 + lengthEnd64 + lengthLocator
+)
+
+// errDirectory is of an archive with too large a directory.
+var errDirectory = &provider.ArchiveError{Problem: fmt.Sprintf("has a directory of more than %d bytes", maxDirectory)}
+
+// ending is what the records behind the central directory say of it.
+type ending struct {
+	// start and end are where the directory lies.
+	start, end int64
+	// base is what has to be added to the offsets in the archive: it has bytes in
+	// front that were put there later.
+	base    int64
+	records uint64
+	// modulo: the number of records is one of 16 bits.
+	modulo bool
+}
+
+// locate finds the central directory by the last bytes of an archive of the
+// given size. The end record that other readers take has to be right at the end
+// and right behind the directory: nothing is hidden between or behind them.
+func locate(window []byte, size int64) (ending, error) {
+	le := binary.LittleEndian
+	at := findEnd(window)
+	if at < 0 {
+		return ending{}, fmt.Errorf("reading zip directory: %w", zip.ErrFormat)
+	}
+	b := window[at:]
+	if int(le.Uint16(b[20:]))+lengthEnd != len(b) {
+		return ending{}, &provider.ArchiveError{Problem: "does not end with its end record"}
+	}
+	offset := size - int64(len(b))
+	e := ending{end: offset, records: uint64(le.Uint16(b[10:])), modulo: true}
+	length, start := uint64(le.Uint32(b[12:])), uint64(le.Uint32(b[16:]))
+	if wide := window[:at]; len(wide) >= lengthLocator && le.Uint32(wide[at-lengthLocator:]) == signatureLocator {
+		if e.end -= lengthLocator + lengthEnd64; !wideEnd(wide, e.end) {
+			return ending{}, &provider.ArchiveError{Problem: "has damaged zip64 records at its end"}
+		}
+		wide = wide[at-lengthLocator-lengthEnd64:]
+		records := le.Uint64(wide[32:])
+		if !fits(e.records, math.MaxUint16, records) || !fits(length, math.MaxUint32, le.Uint64(wide[40:])) ||
+			!fits(start, math.MaxUint32, le.Uint64(wide[48:])) {
+			return ending{}, &provider.ArchiveError{Problem: "has two end records that disagree"}
+		}
+		e.records, e.modulo = records, false
+		length, start = le.Uint64(wide[40:]), le.Uint64(wide[48:])
+	}
+	if length > maxDirectory {
+		return ending{}, errDirectory
+	}
+	if start > math.MaxInt64 || e.end-int64(length) < int64(start) {
+		return ending{}, &provider.ArchiveError{Problem: "has its directory elsewhere than its end record says"}
+	}
+	e.start = e.end - int64(length)
+	e.base = e.start - int64(start)
+	return e, nil
+}
+
+// findEnd gives where the last end record begins, and -1 when there is none.
+func findEnd(window []byte) int {
+	for i := len(window) - lengthEnd; i >= 0; i-- {
+		if binary.LittleEndian.Uint32(window[i:]) == signatureEnd {
+			return i
+		}
+	}
+	return -1
+}
+
+// wideEnd tells whether the zip64 end record and its locator, which leads to the
+// offset at, are at the end of b.
+func wideEnd(b []byte, at int64) bool {
+	le := binary.LittleEndian
+	if len(b) < lengthEnd64+lengthLocator {
+		return false
+	}
+	b = b[len(b)-lengthEnd64-lengthLocator:]
+	locator := b[lengthEnd64:]
+	return le.Uint32(b) == signatureEnd64 && le.Uint64(b[4:]) == lengthEnd64-12 &&
+		le.Uint32(locator[4:]) == 0 && le.Uint32(locator[16:]) == 1 &&
+		le.Uint64(locator[8:]) == uint64(at) //nolint:gosec // what is in b lies in the archive
+}
+
+// fits tells whether a narrow field goes with its wide one.
+func fits(narrow, all, wide uint64) bool {
+	return narrow == all || narrow == wide
+}
+
+// parseDirectory lists the entries of a central directory, which has nothing
+// but them.
+func parseDirectory(b []byte, end ending, limits limits) ([]entry, error) {
+	var entries []entry
+	for len(b) > 0 {
+		e, length, problem := parseCentral(b)
+		if problem != "" {
+			return nil, &provider.ArchiveError{Name: e.name, Problem: problem}
+		}
+		if len(entries) == limits.entries {
+			return nil, limits.tooMany()
+		}
+		e.offset += end.base
+		if e.offset < 0 || e.offset >= end.start {
+			return nil, &provider.ArchiveError{Name: e.name, Problem: "has an offset outside of the archive's contents"}
+		}
+		entries = append(entries, e)
+		b = b[length:]
+	}
+	listed := uint64(len(entries))
+	// Old archivers count more than 65,535 entries modulo 65,536.
+	if listed != end.records && (!end.modulo || listed%(1<<16) != end.records) {
+		return nil, &provider.ArchiveError{Problem: fmt.Sprintf("lists %d entries, and its end record says %d", listed, end.records)}
+	}
+	return entries, nil
+}

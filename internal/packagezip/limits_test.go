@@ -1,0 +1,132 @@
+package packagezip_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/packagezip"
+)
+
+// TestLimits holds that both readers end at the same limits, whatever way an
+// archive has to exceed them.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	const entries, contents, archive = 10, 10_000, 20_000
+	files := func(n int, name string) *forge {
+		f := &forge{}
+		for i := range n {
+			f.entries = append(f.entries, forged{name: fmt.Sprintf(name, i), stored: true})
+		}
+		return f
+	}
+	one := func(size, length int) *forge {
+		return &forge{entries: []forged{
+			{name: "a", content: strings.Repeat("0", size), descriptor: descriptor{length: length}},
+			{name: "b", content: "0", descriptor: descriptor{length: length}},
+		}}
+	}
+	padded := func(blocks int) *forge {
+		return &forge{entries: []forged{{name: "a", content: "a", descriptor: descriptor{length: 16}, raw: func(p []byte) []byte {
+			return emptyBlocks(blocks, p)
+		}}}}
+	}
+	endless := padded(10_000)
+	endless.entries[0].raw = func([]byte) []byte { return emptyBlocks(10_000, nil) }
+	tests := map[string]struct {
+		forge *forge
+		want  string // empty: no problem
+	}{
+		"files":                          {files(entries, "%d"), ""},
+		"too many files":                 {files(entries+1, "%d"), "more than 10 entries"},
+		"directories":                    {files(entries, "%d/"), ""},
+		"too many directories":           {files(entries+1, "%d/"), "more than 10 entries"},
+		"parents":                        {files(entries/2, "%d/file"), ""},
+		"too many parents":               {files(entries/2+1, "%d/file"), "more than 10 entries"},
+		"shared parents":                 {files(entries-2, "a/b/%d"), ""},
+		"one name of too many":           {files(1, "1/2/3/4/5/6/7/8/9/10/%d"), "more than 10 entries"},
+		"contents":                       {one(contents-1, 0), ""},
+		"too much":                       {one(contents, 0), "more than 10000 bytes"},
+		"contents that are described":    {one(contents-1, 16), ""},
+		"too much that is described":     {one(contents, 16), "more than 10000 bytes"},
+		"a bomb":                         {one(10<<20, 16), "more than 10000 bytes"},
+		"blocks of nothing":              {padded(3000), ""},
+		"too many blocks of nothing":     {padded(4000), "larger than 20000 bytes"},
+		"nothing but blocks of nothing":  {endless, "larger than 20000 bytes"},
+		"a directory that is too large":  {files(200, strings.Repeat("n", 200)+"%d"), ""},
+		"a comment that makes the limit": {&forge{entries: []forged{{name: "a"}}, end: func(e *ending) { e.comment = strings.Repeat("c", archive) }}, "larger than 20000 bytes"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := test.forge.zip()
+			_, streamErr := packagezip.HashLimited(t.Context(), bytes.NewReader(data), entries, contents, archive)
+			_, openErr := packagezip.OpenLimited(bytes.NewReader(data), int64(len(data)), entries, contents, archive)
+			for way, err := range map[string]error{"stream": streamErr, "random access": openErr} {
+				switch {
+				case len(data) > archive && test.want == "":
+					checkRule(t, way, err, "", "") // too large before anything else
+				case test.want != "":
+					checkRule(t, way, err, "", test.want)
+				case err != nil:
+					t.Errorf("%s: %v", way, err)
+				}
+			}
+		})
+	}
+}
+
+// TestInodes has an archive of 3 MiB that would make 630,000 directories.
+func TestInodes(t *testing.T) {
+	t.Parallel()
+	f := &forge{}
+	for i := range 10_000 {
+		f.entries = append(f.entries, forged{name: fmt.Sprintf("%d%s/f", i, strings.Repeat("/d", 62)), stored: true})
+	}
+	data := f.zip()
+	_, err := open(data)
+	checkRule(t, "random access", err, "", "more than 100000 entries")
+	_, err = packagezip.HashStream(t.Context(), bytes.NewReader(data))
+	checkRule(t, "stream", err, "", "more than 100000 entries")
+}
+
+func TestTooManyStreamedEntries(t *testing.T) {
+	t.Parallel()
+	f := &forge{end: func(e *ending) { e.wide, e.maxed = true, true }}
+	for i := range 100_001 {
+		f.entries = append(f.entries, forged{name: fmt.Sprint(i), stored: true})
+	}
+	_, err := packagezip.HashStream(t.Context(), bytes.NewReader(f.zip()))
+	checkRule(t, "100,001 entries", err, "", "more than 100000 entries")
+}
+
+// TestLongNames holds that names are bounded together, before the directory that
+// repeats them.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	f := &forge{}
+	for i := range 4200 {
+		f.entries = append(f.entries, forged{name: strings.Repeat(strings.Repeat("n", 248)+"/", 16) + fmt.Sprint(i), stored: true})
+	}
+	data := f.zip()
+	_, err := open(data)
+	checkRule(t, "random access", err, "", "directory of more than")
+	_, err = packagezip.HashStream(t.Context(), bytes.NewReader(data[:15<<20]))
+	checkRule(t, "less than half of a stream", err, "", "cut short")
+	_, err = packagezip.HashStream(t.Context(), bytes.NewReader(data[:len(data)/2]))
+	checkRule(t, "half of a stream", err, "", "directory of more than")
+}
+
+// TestManyEntries has more than 16 bits count. Old archivers wrote their number
+// all the same.
+func TestManyEntries(t *testing.T) {
+	t.Parallel()
+	f := &forge{}
+	for i := range 1<<16 + 3 {
+		f.entries = append(f.entries, forged{name: fmt.Sprint(i), stored: true})
+	}
+	if got, err := agree(t, f.zip()); got != both {
+		t.Errorf("%s (%v)", got, err)
+	}
+}

@@ -1,0 +1,201 @@
+package packagezip
+
+import (
+	"encoding/binary"
+	"io/fs"
+	"math"
+	"strings"
+
+	"github.com/klauspost/compress/zip"
+)
+
+// The records of a zip archive begin with these numbers (APPNOTE.TXT 4.3).
+const (
+	signatureLocal      = 0x04034b50
+	signatureCentral    = 0x02014b50
+	signatureEnd        = 0x06054b50
+	signatureEnd64      = 0x06064b50
+	signatureLocator    = 0x07064b50
+	signatureDescriptor = 0x08074b50
+)
+
+// What the records measure without their names, extra fields and comments.
+const (
+	lengthLocal   = 30
+	lengthCentral = 46
+	lengthEnd     = 22
+	lengthEnd64   = 56
+	lengthLocator = 20
+)
+
+// extra64 is the kind of the extra field for what 32 bits do not hold (4.5.3).
+const extra64 = 1
+
+// header is what the local header and the central directory both say of an
+// entry.
+type header struct {
+	name          string
+	flags, method uint16
+	crc           uint32
+	packed, size  uint64
+}
+
+// entry is an entry as the central directory has it. Only there stand its mode
+// and its type.
+type entry struct {
+	header
+	madeBy     uint16
+	attributes uint32
+	offset     int64
+}
+
+func (h *header) isDirectory() bool { return strings.HasSuffix(h.name, "/") }
+
+// described tells whether CRC-32 and sizes follow the content.
+func (h *header) described() bool { return h.flags&flagDescribed != 0 }
+
+// mode is the entry's, as zip readers understand its attributes.
+func (e entry) mode() fs.FileMode {
+	file := zip.FileHeader{Name: e.name, CreatorVersion: e.madeBy, ExternalAttrs: e.attributes}
+	return file.Mode()
+}
+
+// parseLocal reads a local header's fixed part, and says how long the name and
+// the extra field are that follow it.
+func parseLocal(b []byte) (h header, name, extra int) {
+	le := binary.LittleEndian
+	h = header{
+		flags:  le.Uint16(b[6:]),
+		method: le.Uint16(b[8:]),
+		crc:    le.Uint32(b[14:]),
+		packed: uint64(le.Uint32(b[18:])),
+		size:   uint64(le.Uint32(b[22:])),
+	}
+	return h, int(le.Uint16(b[26:])), int(le.Uint16(b[28:]))
+}
+
+// parseCentral reads the record at the front of a central directory and says
+// how long it is. A length of 0 means that there is none.
+func parseCentral(b []byte) (e entry, length int, problem string) {
+	le := binary.LittleEndian
+	if len(b) < lengthCentral || le.Uint32(b) != signatureCentral {
+		return entry{}, 0, "has a damaged directory"
+	}
+	name, extra, comment := int(le.Uint16(b[28:])), int(le.Uint16(b[30:])), int(le.Uint16(b[32:]))
+	length = lengthCentral + name + extra + comment
+	if len(b) < length {
+		return entry{}, 0, "has a directory that is cut short"
+	}
+	e = entry{
+		header: header{
+			name:   string(b[lengthCentral : lengthCentral+name]),
+			flags:  le.Uint16(b[8:]),
+			method: le.Uint16(b[10:]),
+			crc:    le.Uint32(b[16:]),
+			packed: uint64(le.Uint32(b[20:])),
+			size:   uint64(le.Uint32(b[24:])),
+		},
+		madeBy:     le.Uint16(b[4:]),
+		attributes: le.Uint32(b[38:]),
+	}
+	offset := uint64(le.Uint32(b[42:]))
+	problem = e.widen(b[lengthCentral+name:lengthCentral+name+extra], &offset)
+	switch {
+	case problem != "":
+	case e.packed == math.MaxUint32 || offset == math.MaxUint32:
+		problem = "has a size or offset in the directory that is not given"
+	case offset > math.MaxInt64:
+		problem = "has an offset beyond all archives"
+	default:
+		e.offset = int64(offset)
+	}
+	return e, length, problem
+}
+
+// widen replaces what is too large for 32 bits by what the extra field says. A
+// local header has no offset.
+func (h *header) widen(extra []byte, offset *uint64) (problem string) {
+	field, problem := find64(extra)
+	if problem != "" || field == nil {
+		return problem
+	}
+	for _, value := range []*uint64{&h.size, &h.packed, offset} {
+		if value == nil || *value != math.MaxUint32 {
+			continue
+		}
+		if len(field) < 8 {
+			return "has a zip64 field that is too short"
+		}
+		*value = binary.LittleEndian.Uint64(field)
+		field = field[8:]
+	}
+	return ""
+}
+
+// find64 gives the zip64 field among the extra fields, nil when there is none.
+// Bytes that are no field are passed over, as other readers do.
+func find64(extra []byte) (field []byte, problem string) {
+	for len(extra) >= 4 {
+		kind, size := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))
+		if extra = extra[4:]; len(extra) < size {
+			break
+		}
+		if kind == extra64 {
+			if field != nil {
+				return nil, "has two zip64 fields"
+			}
+			field = extra[:size:size]
+		}
+		extra = extra[size:]
+	}
+	return field, ""
+}
+
+// disagreement says where a local header tells another story than the central
+// directory: readers that go by the one would see another archive than those
+// that go by the other.
+func disagreement(local, central header) string {
+	const compared = flagEncrypted | flagDescribed | flagStrongEncrypted | flagMasked
+	switch {
+	case local.name != central.name:
+		return "has another name in its local header"
+	case local.method != central.method:
+		return "has another compression method in its local header"
+	case (local.flags^central.flags)&compared != 0:
+		return "has other flags in its local header"
+	}
+	// What the descriptor tells after the content, the header may leave open.
+	open := local.described()
+	unknown := func(size uint64) bool { return open && (size == 0 || size == math.MaxUint32) }
+	switch {
+	case local.crc != central.crc && (!open || local.crc != 0):
+		return "has another CRC-32 in its local header"
+	case local.packed != central.packed && !unknown(local.packed),
+		local.size != central.size && !unknown(local.size):
+		return "has another size in its local header"
+	}
+	return ""
+}
+
+// descriptorLengths are those of a data descriptor (4.3.9): sizes of 32 or 64
+// bits, with or without a signature in front. No two are equal.
+var descriptorLengths = [...]int{12, 16, 20, 24}
+
+// isDescriptor tells whether b, of one of the lengths, is the data descriptor of
+// an entry.
+func isDescriptor(b []byte, h header) bool {
+	le := binary.LittleEndian
+	if len(b) == 16 || len(b) == 24 {
+		if le.Uint32(b) != signatureDescriptor {
+			return false
+		}
+		b = b[4:]
+	}
+	switch len(b) {
+	case 12:
+		return le.Uint32(b) == h.crc && uint64(le.Uint32(b[4:])) == h.packed && uint64(le.Uint32(b[8:])) == h.size
+	case 20:
+		return le.Uint32(b) == h.crc && le.Uint64(b[4:]) == h.packed && le.Uint64(b[12:]) == h.size
+	}
+	return false
+}

@@ -1,0 +1,61 @@
+package packagezip
+
+import (
+	"io"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// directory reads the archive to its end and holds what came against the
+// directory.
+func (s *stream) directory() ([]entry, error) {
+	// 1. All that is left, which is little.
+	start := s.in.offset()
+	const most = maxDirectory + endWindow
+	tail, err := io.ReadAll(io.LimitReader(s.in.buffer, most+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(tail) > most:
+		return nil, s.guess("the directory is too large to be kept")
+	}
+	// 2. The directory, which has to begin right here.
+	window := tail[max(0, len(tail)-endWindow):]
+	end, err := locate(window, s.in.offset())
+	switch {
+	case err != nil:
+		return nil, s.guess(err.Error())
+	case end.start != start || end.base != 0:
+		return nil, s.guess("the directory is not where the entries end")
+	}
+	entries, err := parseDirectory(tail[:end.end-end.start], end, s.limits)
+	if err != nil {
+		return nil, err
+	}
+	if err := check(entries, s.limits); err != nil {
+		return nil, err
+	}
+	// 3. Whether it says what the entries said.
+	return entries, s.compare(entries)
+}
+
+// compare pairs the directory's entries with those that came.
+func (s *stream) compare(entries []entry) error {
+	for _, e := range entries {
+		came, found := s.seen[e.offset]
+		if !found {
+			return &provider.ArchiveError{Name: e.name, Problem: "is in the directory, and not where that says"}
+		}
+		if problem := disagreement(came.local, e.header); problem != "" {
+			return &provider.ArchiveError{Name: e.name, Problem: problem}
+		}
+		if came.actual.crc != e.crc || came.actual.packed != e.packed || came.actual.size != e.size {
+			return &provider.ArchiveError{Name: e.name, Problem: "has another content than the directory says"}
+		}
+		delete(s.seen, e.offset)
+	}
+	for _, came := range s.seen {
+		return &provider.ArchiveError{Name: came.local.name, Problem: "is not in the directory"}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"testing"
+	"testing/iotest"
+
+	"github.com/tofu-oci/tofu-oci/internal/pipeline"
+)
+
+var errSource = errors.New("the source broke")
+
+// random bytes, more than the pipe holds.
+func random(n int) []byte {
+	r := rand.New(rand.NewPCG(1, uint64(n)))
+	data := make([]byte, n)
+	for i := range data {
+		data[i] = byte(r.UintN(256))
+	}
+	return data
+}
+
+func TestReadAhead(t *testing.T) {
+	t.Parallel()
+	large := random(3 << 20)
+	tests := []struct {
+		test string
+		src  io.Reader
+		want []byte
+		err  error
+	}{
+		{"empty", bytes.NewReader(nil), nil, nil},
+		{"small", bytes.NewReader(large[:1]), large[:1], nil},
+		{"exactly one buffer", bytes.NewReader(large[:256<<10]), large[:256<<10], nil},
+		{"more than all buffers", bytes.NewReader(large), large, nil},
+		{"the last bytes come with the end", iotest.DataErrReader(bytes.NewReader(large)), large, nil},
+		{"in small pieces", iotest.HalfReader(bytes.NewReader(large[:1<<20])), large[:1<<20], nil},
+		{"an error at once", iotest.ErrReader(errSource), nil, errSource},
+		{"an error after bytes", io.MultiReader(bytes.NewReader(large), iotest.ErrReader(errSource)), large, errSource},
+	}
+	for _, test := range tests {
+		t.Run(test.test, func(t *testing.T) {
+			t.Parallel()
+			a := pipeline.ReadAhead(test.src)
+			defer a.Close()
+			got, err := io.ReadAll(a)
+			if !bytes.Equal(got, test.want) || !errors.Is(err, test.err) || (err == nil) != (test.err == nil) {
+				t.Errorf("%d bytes, %v; want %d and %v", len(got), err, len(test.want), test.err)
+			}
+		})
+	}
+}
+
+// endless counts what was read of it.
+type endless struct{ read int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	e.read += len(p)
+	return len(p), nil
+}
+
+// TestCloseEndsReading holds that Close returns, after which the source is not
+// touched: the race detector would see it.
+func TestCloseEndsReading(t *testing.T) {
+	t.Parallel()
+	src := &endless{}
+	a := pipeline.ReadAhead(src)
+	if _, err := io.CopyN(io.Discard, a, 1000); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if src.read < 1000 || src.read > 2<<20 {
+		t.Errorf("%d bytes were read ahead, want at least 1000 and at most 2 MiB", src.read)
+	}
+	if _, err := io.Copy(io.Discard, a); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("reading after Close: %v", err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCloseEndsSlowReading has a source that gives nothing for ever.
+func TestCloseEndsSlowReading(t *testing.T) {
+	t.Parallel()
+	a := pipeline.ReadAhead(&nothing{})
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+type nothing struct{}
+
+func (*nothing) Read([]byte) (int, error) { return 0, nil }
+
+func TestPipe(t *testing.T) {
+	t.Parallel()
+	data := random(3 << 20)
+	p := pipeline.NewPipe()
+	written := make(chan error)
+	go func() {
+		// One byte, and more each time.
+		var err error
+		for rest, n := data, 1; len(rest) > 0 && err == nil; n *= 3 {
+			n = min(n, len(rest))
+			_, err = p.Write(rest[:n])
+			rest = rest[n:]
+		}
+		p.CloseWrite(errSource)
+		written <- err
+	}()
+	got, err := io.ReadAll(p)
+	if !bytes.Equal(got, data) || !errors.Is(err, errSource) {
+		t.Errorf("read %d bytes, %v", len(got), err)
+	}
+	if err := <-written; err != nil {
+		t.Errorf("writing: %v", err)
+	}
+	if _, err := p.Write(data); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("writing after the end: %v", err)
+	}
+	p.CloseWrite(nil)
+	if _, err := p.Read(make([]byte, 1)); !errors.Is(err, errSource) {
+		t.Errorf("reading again after a second end: %v", err)
+	}
+}
+
+// TestReaderLetsWriterGo holds that a writer that waits for a reader ends when
+// that has gone.
+func TestReaderLetsWriterGo(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]func(*pipeline.Pipe) error{
+		"Write": func(p *pipeline.Pipe) error {
+			_, err := p.Write(make([]byte, 4<<20))
+			return err
+		},
+		"ReadFrom": func(p *pipeline.Pipe) error {
+			_, err := p.ReadFrom(&endless{})
+			return err
+		},
+	} {
+		p := pipeline.NewPipe()
+		ended := make(chan error)
+		go func() { ended <- write(p) }()
+		if _, err := p.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		p.CloseRead()
+		p.CloseRead() // a second time does nothing
+		if err := <-ended; !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package registrytest_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+)
+
+const (
+	manifestType = "application/vnd.oci.image.manifest.v1+json"
+	indexType    = "application/vnd.oci.image.index.v1+json"
+)
+
+func ask(t *testing.T, r http.Handler, method, path, mediaType, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	req := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	req.Header.Set("Content-Type", mediaType)
+	w := httptest.NewRecorder()
+	r.ServeHTTP(w, req)
+	return w
+}
+
+func upload(t *testing.T, r http.Handler, repository, content string) {
+	t.Helper()
+	begun := ask(t, r, http.MethodPost, "/v2/"+repository+"/blobs/uploads/", "", "")
+	done := ask(t, r, http.MethodPut, begun.Header().Get("Location")+"?digest="+digest.FromString(content).String(), "application/octet-stream", content)
+	if begun.Code != http.StatusAccepted || done.Code != http.StatusCreated {
+		t.Fatalf("uploading: %d, then %d %s", begun.Code, done.Code, done.Body)
+	}
+}
+
+// named is a descriptor of a text.
+func named(content string) string {
+	return fmt.Sprintf(`{"mediaType":%q,"digest":%q,"size":%d}`, manifestType, digest.FromString(content), len(content))
+}
+
+// TestManifestsHaveToBeWhole: config, layers and the manifests of an index have
+// to be there, and a subject need not.
+func TestManifestsHaveToBeWhole(t *testing.T) {
+	t.Parallel()
+	manifest := `{"schemaVersion":2,"config":` + named("there") + `,"layers":[]}`
+	for name, test := range map[string]struct {
+		mediaType, manifest string
+		lacks               string
+	}{
+		"whole":                {manifestType, `{"config":` + named("there") + `,"layers":[` + named("there") + `]}`, ""},
+		"no config":            {manifestType, `{"config":` + named("gone") + `,"layers":[` + named("there") + `]}`, "gone"},
+		"no layer":             {manifestType, `{"config":` + named("there") + `,"layers":[` + named("there") + `,` + named("gone") + `]}`, "gone"},
+		"layer elsewhere":      {manifestType, `{"config":` + named("there") + `,"layers":[` + named("elsewhere") + `]}`, "elsewhere"},
+		"layer is a manifest":  {manifestType, `{"config":` + named(manifest) + `,"layers":[]}`, manifest},
+		"no subject":           {manifestType, `{"config":` + named("there") + `,"layers":[],"subject":` + named("gone") + `}`, ""},
+		"index":                {indexType, `{"schemaVersion":2,"manifests":[` + named(manifest) + `]}`, ""},
+		"empty index":          {indexType, `{"schemaVersion":2,"manifests":[]}`, ""},
+		"index without one":    {indexType, `{"schemaVersion":2,"manifests":[` + named(manifest) + `,` + named("gone") + `]}`, "gone"},
+		"index of a blob":      {indexType, `{"schemaVersion":2,"manifests":[` + named("there") + `]}`, "there"},
+		"of an unknown type":   {"application/x", `{"layers":[` + named("gone") + `]}`, "gone"},
+		"nothing can be named": {"application/x", `no JSON`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := registrytest.New(registrytest.Options{})
+			upload(t, r, "acme/thing", "there")
+			upload(t, r, "acme/other", "elsewhere")
+			if got := ask(t, r, http.MethodPut, "/v2/acme/thing/manifests/1.0.0", manifestType, manifest); got.Code != http.StatusCreated {
+				t.Fatal(got.Code, got.Body)
+			}
+			got := ask(t, r, http.MethodPut, "/v2/acme/thing/manifests/2.0.0", test.mediaType, test.manifest)
+			stored := ask(t, r, http.MethodGet, "/v2/acme/thing/manifests/2.0.0", "", "")
+			switch {
+			case test.lacks == "":
+				if got.Code != http.StatusCreated || stored.Body.String() != test.manifest {
+					t.Errorf("%d %s, then %d %s", got.Code, got.Body, stored.Code, stored.Body)
+				}
+			case got.Code != http.StatusBadRequest || stored.Code != http.StatusNotFound ||
+				!strings.Contains(got.Body.String(), "MANIFEST_BLOB_UNKNOWN") || !strings.Contains(got.Body.String(), digest.FromString(test.lacks).String()):
+				t.Errorf("%d %s, then %d", got.Code, got.Body, stored.Code)
+			}
+		})
+	}
+}
+
+// TestLostBlobsStayLost: what was deleted can be named no more.
+func TestLostBlobsStayLost(t *testing.T) {
+	t.Parallel()
+	r := registrytest.New(registrytest.Options{})
+	upload(t, r, "acme/thing", "there")
+	manifest := `{"config":` + named("there") + `,"layers":[]}`
+	r.Delete(t, "acme/thing", digest.FromString("there").String())
+	if got := ask(t, r, http.MethodPut, "/v2/acme/thing/manifests/1.0.0", manifestType, manifest); got.Code != http.StatusBadRequest {
+		t.Error(got.Code, got.Body)
+	}
+	r.AddBlob("acme/thing", digest.FromString("there").String(), []byte("there"))
+	if got := ask(t, r, http.MethodPut, "/v2/acme/thing/manifests/1.0.0", manifestType, manifest); got.Code != http.StatusCreated {
+		t.Error(got.Code, got.Body)
+	}
+}
+
+func TestMount(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		options registrytest.Options
+		from    string
+		blob    string
+		mounted bool
+	}{
+		"mounted":             {registrytest.Options{}, "acme/other", "there", true},
+		"not there":           {registrytest.Options{}, "acme/other", "gone", false},
+		"in another one":      {registrytest.Options{}, "acme/third", "there", false},
+		"refused":             {registrytest.Options{NoMount: true}, "acme/other", "there", false},
+		"no such repository":  {registrytest.Options{NoCreate: true}, "acme/other", "there", false},
+		"login is asked for":  {registrytest.Options{Username: "user", Password: "password"}, "acme/other", "there", false},
+		"no repository named": {registrytest.Options{}, "", "there", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := registrytest.New(test.options)
+			r.AddBlob("acme/other", digest.FromString("there").String(), []byte("there"))
+			wanted := digest.FromString(test.blob).String()
+			got := ask(t, r, http.MethodPost, "/v2/acme/thing/blobs/uploads/?mount="+wanted+"&from="+test.from, "", "")
+			if (got.Code == http.StatusCreated) != test.mounted || r.HasBlob("acme/thing", wanted) != test.mounted {
+				t.Errorf("%d %s, there: %v", got.Code, got.Body, r.HasBlob("acme/thing", wanted))
+			}
+			if n := r.Requests(); n[registrytest.Mount] != 1 || n[registrytest.UploadPost] != 0 || r.Writes() != 1 {
+				t.Errorf("requests: %v", n)
+			}
+			if got.Code != http.StatusAccepted {
+				return
+			}
+			// An upload has begun instead.
+			done := ask(t, r, http.MethodPut, got.Header().Get("Location")+"?digest="+wanted, "application/octet-stream", test.blob)
+			if done.Code != http.StatusCreated || !r.HasBlob("acme/thing", wanted) {
+				t.Errorf("%d %s", done.Code, done.Body)
+			}
+		})
+	}
+}

@@ -1,0 +1,54 @@
+package registrytest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// accepted tells whether a repository has all that a pushed manifest names; else
+// it answers as distribution 3 does, for config, layers and the manifests of an
+// index alike. A subject need not be there:
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-manifests-with-subject
+func (r *Registry) accepted(w http.ResponseWriter, req *http.Request) bool {
+	content, err := io.ReadAll(req.Body)
+	if err != nil {
+		answer(w, http.StatusBadRequest, "MANIFEST_INVALID", err.Error())
+		return false
+	}
+	req.Body = io.NopCloser(bytes.NewReader(content))
+	var named struct {
+		Config    *ocispec.Descriptor  `json:"config"`
+		Layers    []ocispec.Descriptor `json:"layers"`
+		Manifests []ocispec.Descriptor `json:"manifests"`
+	}
+	if json.Unmarshal(content, &named) != nil {
+		return true // the registry within says what it takes
+	}
+	if named.Config != nil {
+		named.Layers = append(named.Layers, *named.Config)
+	}
+	path, _, _ := strings.Cut(req.URL.Path, "/manifests/")
+	repository := strings.TrimPrefix(path, "/v2/")
+	for _, d := range named.Layers {
+		if !r.HasBlob(repository, d.Digest.String()) {
+			return refuseUnknown(w, d)
+		}
+	}
+	for _, d := range named.Manifests {
+		if r.ask(req, http.MethodHead, path+"/manifests/"+d.Digest.String()).Code != http.StatusOK {
+			return refuseUnknown(w, d)
+		}
+	}
+	return true
+}
+
+// refuseUnknown answers to a manifest that names what is not there.
+func refuseUnknown(w http.ResponseWriter, d ocispec.Descriptor) (accepted bool) {
+	answer(w, http.StatusBadRequest, "MANIFEST_BLOB_UNKNOWN", "blob unknown to registry: "+d.Digest.String())
+	return false
+}

@@ -1,0 +1,175 @@
+package tofuoci_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// TestLibrary builds the code of docs/library.md in a module of its own, where
+// nothing internal can be imported, and lets the program mirror a release.
+func TestLibrary(t *testing.T) {
+	t.Parallel()
+	ca, err := testca.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := buildLibrary(t)
+	origin := origintest.New(origintest.Options{})
+	platform := provider.Platform{OS: "hurd", Arch: "ia64"}
+	err = origin.Add(t.Context(), origintest.Release{
+		Namespace: "acme", Type: "rocket", Version: "1.2.3",
+		Archives: map[provider.Platform]origintest.Archive{platform: {Bytes: zipOf(t, "terraform-provider-rocket", "a program")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := registrytest.Serve(t, ca, origin)
+
+	dir := t.TempDir()
+	roots := filepath.Join(dir, "ca.pem")
+	write(t, roots, string(ca.PEM()))
+	cmd := exec.CommandContext(t.Context(), program, host+"/acme/rocket")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GODEBUG=x509usefallbackroots=1", "TEST_ROOTS="+roots)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if want := host + "/acme/rocket 1.2.3 created "; !strings.HasPrefix(string(out), want) {
+		t.Errorf("the program says %q, want %q…", out, want)
+	}
+	layout := repository.NewLayout(filepath.Join(dir, "mirror", "acme", "rocket"))
+	found, err := repository.Inspect(t.Context(), layout, "1.2.3", repository.DepthBlobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]provider.Platform{platform}, found.Index.Platforms()); diff != "" || !found.Platforms[platform].Whole() {
+		t.Errorf("the release in the layout, -want +got:\n%s%+v", diff, found)
+	}
+}
+
+var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
+
+// buildLibrary gives the program that is the first block of docs/library.md. The
+// other blocks are functions, which are compiled with it.
+func buildLibrary(t *testing.T) (program string) {
+	t.Helper()
+	text := read(t, filepath.Join("docs", "library.md"))
+	blocks := goBlock.FindAllStringSubmatch(text, -1)
+	if len(blocks) < 2 {
+		t.Fatalf("docs/library.md has %d blocks of Go", len(blocks))
+	}
+	var functions strings.Builder
+	for _, block := range blocks[1:] {
+		functions.WriteString(block[1] + "\n")
+	}
+	checkout, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// With the versions of this module's own go.mod and go.sum it works offline.
+	path := strings.TrimSuffix(module, "/")
+	mod := strings.Replace(read(t, "go.mod"), "module "+path, "module example.com/library", 1) +
+		fmt.Sprintf("\nrequire %s v0.0.0\nreplace %s => %q\n", path, path, filepath.ToSlash(checkout))
+
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "go.mod"), mod)
+	write(t, filepath.Join(dir, "go.sum"), read(t, "go.sum"))
+	write(t, filepath.Join(dir, "main.go"), blocks[0][1])
+	write(t, filepath.Join(dir, "functions.go"), importing(functions.String())+functions.String())
+	write(t, filepath.Join(dir, "roots.go"), trustRoots)
+	program = filepath.Join(dir, "library.exe")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
+// trustRoots lets the program trust the test's authority on every system; macOS
+// and Windows don't read SSL_CERT_FILE.
+const trustRoots = `package main
+
+import (
+	"crypto/x509"
+	"os"
+)
+
+func init() {
+	pem, err := os.ReadFile(os.Getenv("TEST_ROOTS"))
+	if err != nil {
+		panic(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(pem)
+	x509.SetFallbackRoots(pool)
+}
+`
+
+// importing makes the head of a file with the packages that its text names.
+func importing(text string) string {
+	paths := []string{"context", "errors", "fmt", "os", "strings"}
+	for name := range rows {
+		if strings.HasPrefix(name, "pkg/") {
+			paths = append(paths, module+name)
+		}
+	}
+	slices.Sort(paths)
+	head := "package main\n\nimport (\n"
+	for _, path := range paths {
+		if regexp.MustCompile(`\b` + path[strings.LastIndex(path, "/")+1:] + `\.[A-Z]`).MatchString(text) {
+			head += "\t\"" + path + "\"\n"
+		}
+	}
+	return head + ")\n\n"
+}
+
+// zipOf makes a zip of one file.
+func zipOf(t *testing.T, name, content string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	f, err := w.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte(content)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(data), "\r\n", "\n")
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,62 @@
+package tofuoci_test
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var packageCell = regexp.MustCompile("`((?:cmd|pkg|internal)/[a-z/-]+)[^`]*`")
+
+// TestArchitecturePage: docs/architecture.md has a line for each package, and
+// names none that is not there. The packages for tests share one.
+func TestArchitecturePage(t *testing.T) {
+	t.Parallel()
+	var want []string
+	for name := range rows {
+		if !strings.HasPrefix(name, "internal/testing/") {
+			want = append(want, name)
+		}
+	}
+	slices.Sort(want)
+	named := map[string]bool{}
+	for _, cell := range packageCell.FindAllStringSubmatch(read(t, filepath.Join("docs", "architecture.md")), -1) {
+		name := strings.TrimSuffix(cell[1], "/")
+		if strings.HasPrefix(name, "internal/testing") {
+			if _, err := os.Stat(filepath.FromSlash(name)); err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		named[name] = true
+	}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(named))); diff != "" {
+		t.Errorf("the packages of the page, -there +named:\n%s", diff)
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#: ]+)(#[^)]*)?\)`)
+
+// TestLinks: what pages link to in this repository is there.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob(filepath.Join("docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md") {
+		for _, match := range link.FindAllStringSubmatch(read(t, page), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), filepath.FromSlash(match[1]))); errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s links to %s, which is not there", page, match[1])
+			}
+		}
+	}
+}

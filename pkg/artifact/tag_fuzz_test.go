@@ -1,0 +1,37 @@
+package artifact_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// FuzzParseTag reads what may be a tag or a version. A tag that is read is the
+// tag of its version, and every version has a tag that reads as that version.
+func FuzzParseTag(f *testing.F) {
+	// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests
+	grammar := regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if v, ok := artifact.ParseTag(text); ok {
+			if again := artifact.Tag(v); again != text {
+				t.Errorf("%q reads as %s, whose tag is %q", text, v, again)
+			}
+			if !grammar.MatchString(text) {
+				t.Errorf("%q is read, and no registry has it", text)
+			}
+		} else if v != (provider.Version{}) {
+			t.Errorf("%q is not read, and gives %s", text, v)
+		}
+		v, err := provider.ParseVersion(text)
+		if err != nil {
+			return
+		}
+		tag := artifact.Tag(v)
+		if again, ok := artifact.ParseTag(tag); !ok || again != v || strings.Contains(tag, "+") {
+			t.Errorf("%s has the tag %q, which reads as %s, %t", v, tag, again, ok)
+		}
+	})
+}

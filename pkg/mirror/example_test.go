@@ -1,0 +1,87 @@
+package mirror_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+)
+
+// The newest release that meets a constraint goes from its origin registry into
+// an OCI image layout. Run again, it finds everything there.
+func ExampleRun() {
+	dir, remove := exampletest.Dir()
+	defer remove()
+	server := exampletest.NewOrigin("1.0.0", "1.1.0", "2.0.0")
+	defer server.Close()
+
+	wanted, err := provider.ParseRequirement("acme/rocket@~> 1.0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// The zero Options ask the real registries; these ask one on loopback.
+	src := origin.New(origin.Options{HTTP: server.Client(), Services: server.Services()})
+	for range 2 {
+		err = mirror.Run(context.Background(), src, []provider.Requirement{wanted}, mirror.Options{
+			Newest: 1,
+			Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
+				return repository.NewLayout(filepath.Join(dir, a.Namespace, a.Type)), publish.Options{}, nil
+			},
+			Done: func(r mirror.Result) {
+				fmt.Println(r.Item.Requirement.Address, r.Item.Version, r.Status, r.Err)
+				for _, p := range r.Packages {
+					fmt.Println(" ", p.Package.Platform, "sent:", p.Sent)
+				}
+			},
+		})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	// Output:
+	// registry.opentofu.org/acme/rocket 1.1.0 created <nil>
+	//   darwin_arm64 sent: true
+	//   linux_amd64 sent: true
+	// registry.opentofu.org/acme/rocket 1.1.0 unchanged <nil>
+	//   darwin_arm64 sent: false
+	//   linux_amd64 sent: false
+}
+
+// What would be mirrored is known before any zip moves. A provider that is not
+// there is an item with an error, and does not stop the others.
+func ExamplePlan() {
+	server := exampletest.NewOrigin("1.0.0", "1.1.0", "2.0.0")
+	defer server.Close()
+	src := origin.New(origin.Options{HTTP: server.Client(), Services: server.Services()})
+
+	var wanted []provider.Requirement
+	for _, text := range []string{"acme/rocket@>= 1.1.0", "acme/sled"} {
+		r, err := provider.ParseRequirement(text)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		wanted = append(wanted, r)
+	}
+	const all = 0
+	for _, item := range mirror.Plan(context.Background(), src, wanted, all) {
+		if errors.Is(item.Err, provider.ErrProviderNotFound) {
+			fmt.Println(item.Requirement, "is not there")
+			continue
+		}
+		fmt.Println(item.Requirement.Address, item.Version, item.Err)
+	}
+	// Output:
+	// registry.opentofu.org/acme/rocket 2.0.0 <nil>
+	// registry.opentofu.org/acme/rocket 1.1.0 <nil>
+	// registry.opentofu.org/acme/sled is not there
+}

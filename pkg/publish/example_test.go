@@ -1,0 +1,114 @@
+package publish_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// What a build left in a directory is checked and goes into a repository; here
+// into an image layout, with repository.Open into a registry as well.
+func ExampleRelease() {
+	dir, remove := exampletest.Dir()
+	defer remove()
+	dist := exampletest.Build(dir, "1.2.3") // terraform-provider-rocket_1.2.3_OS_ARCH.zip
+	ctx := context.Background()
+
+	address, err := provider.ParseAddress("acme/rocket")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	src, err := builddir.New(address, dist)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	versions, err := src.Versions(ctx, address)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	repo := repository.NewLayout(filepath.Join(dir, "layout"))
+	for _, version := range versions {
+		result, err := publish.Release(ctx, src, repo, address, version, publish.Options{
+			SourceURL: "https://git.example.com/acme/rocket",
+		})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(result.Status, result.Tag, len(result.Packages))
+	}
+	// Output:
+	// created 1.2.3 2
+}
+
+// A version that was built again, with other bytes, is refused where it has been
+// published already: whoever locked the first one could not install it any more.
+func ExampleRelease_conflict() {
+	dir, remove := exampletest.Dir()
+	defer remove()
+	repo := repository.NewLayout(exampletest.Layout(dir, "1.0.0"))
+	dist := exampletest.Rebuild(dir, "1.0.0")
+	ctx := context.Background()
+
+	address, err := provider.ParseAddress("acme/rocket")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	src, err := builddir.New(address, dist)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	version, err := provider.ParseVersion("1.0.0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = publish.Release(ctx, src, repo, address, version, publish.Options{})
+	var conflict *repository.ConflictError
+	if errors.As(err, &conflict) {
+		fmt.Println("conflict about", conflict.Release)
+	}
+	result, err := publish.Release(ctx, src, repo, address, version, publish.Options{Force: true})
+	fmt.Println(result.Status, err)
+	// Output:
+	// conflict about registry.opentofu.org/acme/rocket 1.0.0
+	// replaced <nil>
+}
+
+// Each provider needs a repository of its own.
+func ExampleTargets() {
+	to, err := template.Parse("ghcr.io/acme/providers/{type}")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var addresses []provider.Address
+	for _, text := range []string{"acme/rocket", "hashicorp/rocket"} {
+		a, err := provider.ParseAddress(text)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		addresses = append(addresses, a)
+	}
+	targets, err := publish.Targets(addresses[:1], to.Repository)
+	fmt.Println(targets[addresses[0]], err)
+	_, err = publish.Targets(addresses, to.Repository)
+	fmt.Println(err)
+	// Output:
+	// ghcr.io/acme/providers/rocket <nil>
+	// registry.opentofu.org/acme/rocket and registry.opentofu.org/hashicorp/rocket would both go to ghcr.io/acme/providers/rocket: use more of {hostname}, {namespace} and {type} in the template
+}

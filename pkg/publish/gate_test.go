@@ -1,0 +1,40 @@
+package publish_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+)
+
+// TestGate: all of a right content comes through, and never all of a wrong one.
+func TestGate(t *testing.T) {
+	t.Parallel()
+	wrong := errors.New("wrong")
+	readers := map[string]func(string) io.Reader{
+		"whole":            func(s string) io.Reader { return strings.NewReader(s) },
+		"byte by byte":     func(s string) io.Reader { return iotest.OneByteReader(strings.NewReader(s)) },
+		"data with EOF":    func(s string) io.Reader { return iotest.DataErrReader(strings.NewReader(s)) },
+		"half of a buffer": func(s string) io.Reader { return iotest.HalfReader(strings.NewReader(s)) },
+	}
+	for name, reader := range readers {
+		for _, text := range []string{"", "a", "ab", strings.Repeat("abcdefg", 10_000)} {
+			if err := iotest.TestReader(publish.NewGate(reader(text), func() error { return nil }), []byte(text)); err != nil {
+				t.Errorf("%s, %d bytes: %v", name, len(text), err)
+			}
+			asked := 0
+			got, err := io.ReadAll(publish.NewGate(reader(text), func() error { asked++; return wrong }))
+			if !errors.Is(err, wrong) || asked != 1 || len(text) > 0 && len(got) != len(text)-1 || !bytes.HasPrefix([]byte(text), got) {
+				t.Errorf("%s, %d bytes, wrong: %d bytes came, %v, asked %d times", name, len(text), len(got), err, asked)
+			}
+		}
+	}
+	broken := errors.New("broken")
+	if _, err := io.ReadAll(publish.NewGate(iotest.ErrReader(broken), func() error { return nil })); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,249 @@
+package publish_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// planCase is a line in the manual of statuses: what a tag holds, what the source
+// has, and what follows from the two.
+type planCase struct {
+	name string
+	// tag is what the tag holds, "platform=zip" each, with marks: "!" its zip is
+	// lost, "?" its manifest is lost, "~" it is of another format. A text in
+	// brackets is about the whole tag: [none], [index lost], [other format],
+	// [other provider].
+	tag string
+	// tagSums and sourceSums are the SHA256SUMS of either: "" none, "ours"
+	// generated, "theirs" a publisher's, "signed" with a signature. By default it
+	// lists all; "theirs:linux" lists only that.
+	tagSums, sourceSums string
+	// source is what the source has, in the form of tag; beside is what it could
+	// restore and was not asked for.
+	source, beside string
+	force          bool
+
+	status   publish.Status
+	send     string
+	release  string // platforms that the tag will name
+	sums     string // whose sums it will have: "", "ours", "theirs", "signed"
+	dropped  string
+	conflict string // a part of it; the plan does nothing then
+}
+
+var planManual = []planCase{
+	// created: the tag was not there.
+	{name: "a new tag", tag: "[none]", source: "linux=a plan9=b", sourceSums: "signed", status: publish.Created, send: "linux plan9", release: "linux plan9", sums: "signed"},
+	{name: "without sums", tag: "[none]", source: "linux=a", status: publish.Created, send: "linux", release: "linux"},
+
+	// unchanged: every wanted platform is there with the same zip, and whole.
+	{name: "the same", tag: "linux=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Unchanged},
+	{name: "a part of it", tag: "linux=a plan9=b", tagSums: "theirs", source: "plan9=b", sourceSums: "theirs", status: publish.Unchanged},
+	{name: "sums do not count", tag: "linux=a", tagSums: "ours", source: "linux=a", sourceSums: "signed", status: publish.Unchanged},
+	{name: "force changes nothing", tag: "linux=a", tagSums: "ours", source: "linux=a", sourceSums: "ours", force: true, status: publish.Unchanged},
+	{name: "what was not asked for may be damaged", tag: "linux=a plan9!=b", tagSums: "theirs", source: "linux=a", sourceSums: "theirs", status: publish.Unchanged},
+
+	// extended: new platforms beside equal old ones.
+	{name: "a new platform", tag: "linux=a", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Extended, send: "plan9", release: "linux plan9", sums: "theirs"},
+	{name: "only the new one", tag: "linux=a", tagSums: "theirs", source: "plan9=b", sourceSums: "theirs:linux,plan9", status: publish.Extended, send: "plan9", release: "linux plan9", sums: "theirs"},
+	{name: "the new sums leave out the old", tag: "linux=a", tagSums: "theirs", source: "plan9=b", sourceSums: "theirs:plan9", conflict: "the new terraform-provider-thing_1.2.3_SHA256SUMS does not fit linux_amd64, which is stored"},
+	{name: "by force they do", tag: "linux=a", tagSums: "theirs", source: "plan9=b", sourceSums: "theirs:plan9", force: true, status: publish.Replaced, send: "plan9", release: "plan9", sums: "theirs", dropped: "linux"},
+	{name: "generated sums are generated again", tag: "linux=a", tagSums: "ours", source: "plan9=b", sourceSums: "ours", status: publish.Extended, send: "plan9", release: "linux plan9", sums: "ours"},
+	{name: "stored sums that list all stay", tag: "linux=a", tagSums: "signed:linux,plan9", source: "plan9=b", sourceSums: "ours", status: publish.Extended, send: "plan9", release: "linux plan9", sums: "signed"},
+	{name: "stored signed sums are not given up", tag: "linux=a", tagSums: "signed:linux", source: "plan9=b", sourceSums: "ours", conflict: "the stored terraform-provider-thing_1.2.3_SHA256SUMS does not fit plan9_mips, and the source has none to replace it"},
+	{name: "by force they are", tag: "linux=a", tagSums: "signed:linux", source: "plan9=b", sourceSums: "ours", force: true, status: publish.Replaced, send: "plan9", release: "linux plan9", sums: "ours"},
+	{name: "nobody has sums", tag: "linux=a", source: "plan9=b", status: publish.Extended, send: "plan9", release: "linux plan9"},
+
+	// healed: something of the graph was missing, and is back.
+	{name: "the index is lost", tag: "[index lost]", source: "linux=a", sourceSums: "theirs", status: publish.Healed, send: "linux", release: "linux", sums: "theirs"},
+	{name: "a zip is lost", tag: "linux!=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Healed, send: "linux", release: "linux plan9", sums: "theirs"},
+	{name: "a manifest is lost", tag: "linux?=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Healed, send: "linux", release: "linux plan9", sums: "theirs"},
+	{name: "what was not asked for is restored", tag: "linux!=a plan9!=b", tagSums: "theirs", source: "linux=a", beside: "plan9=b", sourceSums: "theirs:linux,plan9", status: publish.Healed, send: "linux plan9", release: "linux plan9", sums: "theirs"},
+	{name: "a new one counts more", tag: "linux!=a", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Extended, send: "linux plan9", release: "linux plan9", sums: "theirs"},
+	{name: "what nobody can restore", tag: "linux!=a plan9!=b", tagSums: "ours", source: "linux=a", sourceSums: "ours", conflict: "the repository has lost part of the package for plan9_mips, and the source does not have it"},
+	{name: "is dropped by force", tag: "linux!=a plan9!=b", tagSums: "ours", source: "linux=a", sourceSums: "ours", force: true, status: publish.Replaced, send: "linux", release: "linux", sums: "ours", dropped: "plan9"},
+	{name: "restored with other bytes", tag: "linux!=a plan9!=b", tagSums: "theirs", source: "linux=a", beside: "plan9=c", sourceSums: "theirs:linux,plan9", conflict: "plan9_mips is there with the zip"},
+
+	// conflict: other bytes, another provider; refused unless by force: replaced.
+	{name: "another zip", tag: "linux=a", tagSums: "theirs", source: "linux=c", sourceSums: "theirs", conflict: "linux_amd64 is there with the zip"},
+	{name: "another zip, by force", tag: "linux=a", tagSums: "theirs", source: "linux=c", sourceSums: "theirs", force: true, status: publish.Replaced, send: "linux", release: "linux", sums: "theirs"},
+	{name: "another zip beside an equal one, by force", tag: "linux=a plan9=b", tagSums: "theirs", source: "linux=c plan9=b", sourceSums: "theirs", force: true, status: publish.Replaced, send: "linux", release: "linux plan9", sums: "theirs"},
+	{name: "a manifest of another format", tag: "linux~=a", source: "linux=a", conflict: "linux_amd64: not a provider artifact"},
+	{name: "another provider", tag: "[other provider]", source: "linux=a", conflict: "the tag holds the provider registry.example.org/acme/other"},
+	{name: "another provider, by force", tag: "[other provider]", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
+	{name: "something else", tag: "[other format]", source: "linux=a", conflict: "the tag holds something else"},
+	{name: "something else, by force", tag: "[other format]", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	for _, test := range planManual {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			old, source := test.held(t), test.sourceRelease(t)
+			before := fmt.Sprint(source)
+			got := publish.NewPlan(old, source, test.force)
+			if fmt.Sprint(source) != before {
+				t.Error("the argument was changed")
+			}
+			if test.conflict != "" {
+				if len(got.Conflicts) == 0 || !strings.Contains(strings.Join(got.Conflicts, "; "), test.conflict) {
+					t.Errorf("conflicts are %q, want %q", got.Conflicts, test.conflict)
+				}
+				return
+			}
+			if got.Status != test.status || got.Conflicts != nil {
+				t.Fatalf("status is %s, conflicts %q, want %s", got.Status, got.Conflicts, test.status)
+			}
+			if test.status == publish.Unchanged {
+				return
+			}
+			for what, pair := range map[string][2]string{
+				"sent": {test.send, short(got.Send)}, "named": {test.release, short(got.Release.Platforms())},
+				"dropped": {test.dropped, short(got.Dropped)}, "sums": {test.sums, whose(t, got.Release)},
+			} {
+				if diff := cmp.Diff(pair[0], pair[1]); diff != "" {
+					t.Errorf("%s (-want +got): %s", what, diff)
+				}
+			}
+			if again := publish.NewPlan(old, source, test.force); cmp.Diff(whose(t, got.Release), whose(t, again.Release)) != "" || short(again.Send) != short(got.Send) {
+				t.Error("equal input gives another plan")
+			}
+		})
+	}
+}
+
+var planPlatforms = map[string]provider.Platform{"linux": {OS: "linux", Arch: "amd64"}, "plan9": nouns.Plan9}
+
+func short(platforms []provider.Platform) string {
+	var names []string
+	for _, p := range provider.SortPlatforms(platforms) {
+		names = append(names, p.OS)
+	}
+	return strings.Join(names, " ")
+}
+
+// packages reads "linux=a plan9!=b" and gives the marks by platform.
+func (c planCase) packages(t *testing.T, text string) (packages []provider.Package, marks map[provider.Platform]string) {
+	t.Helper()
+	a, v := nouns.Address(t, "registry.example.org/acme/thing"), nouns.Version(t, "1.2.3")
+	marks = map[provider.Platform]string{}
+	for word := range strings.FieldsSeq(text) {
+		name, zip, _ := strings.Cut(word, "=")
+		bare := strings.TrimRight(name, "!?~")
+		platform := planPlatforms[bare]
+		marks[platform] = strings.TrimPrefix(name, bare)
+		packages = append(packages, provider.Package{
+			Address: a, Version: v, Platform: platform, Filename: provider.Filename(a, v, platform), Digest: digest.FromString(zip), Size: 1,
+		})
+	}
+	return packages, marks
+}
+
+// documents makes the sums of packages, as "theirs:linux" says, and a signature.
+func (c planCase) documents(t *testing.T, kind string, packages []provider.Package) []provider.Document {
+	t.Helper()
+	kind, only, narrowed := strings.Cut(kind, ":")
+	if kind == "" {
+		return nil
+	}
+	listed := map[string]digest.Digest{}
+	all, _ := c.packages(t, c.tag+" "+c.beside+" "+c.source)
+	for _, p := range slices.Concat(all, packages) {
+		if !narrowed || slices.Contains(strings.Split(only, ","), p.Platform.OS) {
+			listed[p.Filename] = p.Digest
+		}
+	}
+	name := "terraform-provider-thing_1.2.3_SHA256SUMS"
+	text := append(sums.New(listed).Bytes(), "# "+kind+"\n"...)
+	documents := []provider.Document{artifact.NewDocument(name, artifact.MediaTypeSums, text)}
+	documents[0].Generated = kind == "ours"
+	if kind == "signed" {
+		documents = append(documents, artifact.NewDocument(name+".sig", artifact.MediaTypeSignature, []byte("signature")))
+	}
+	return documents
+}
+
+// whose tells which of them a release has.
+func whose(t *testing.T, r provider.Release) string {
+	t.Helper()
+	listed, has := r.Document(provider.KindSums)
+	if !has {
+		return ""
+	}
+	if listed.Generated {
+		return "ours"
+	}
+	_, comment, _ := strings.Cut(string(listed.Bytes), "# ")
+	return strings.TrimSpace(comment)
+}
+
+func (c planCase) sourceRelease(t *testing.T) provider.Release {
+	t.Helper()
+	packages, _ := c.packages(t, c.source)
+	r := provider.Release{Address: packages[0].Address, Version: packages[0].Version, Packages: packages}
+	r.Documents = c.documents(t, c.sourceSums, packages)
+	return r
+}
+
+// held builds what the tag holds, as looking at a repository would.
+func (c planCase) held(t *testing.T) publish.HeldForTest {
+	t.Helper()
+	format := &artifact.FormatError{Problem: "is a container image"}
+	h := publish.HeldForTest{Inspection: repository.Inspection{Tag: "1.2.3", Digest: digest.FromString("index"), Platforms: map[provider.Platform]repository.Found{}}}
+	switch c.tag {
+	case "[none]":
+		h.Digest = ""
+		return h
+	case "[index lost]":
+		h.Inspection.Lost = true
+		return h
+	case "[other format]":
+		h.Format = format
+		return h
+	case "[other provider]":
+		h.Index.Annotations = map[string]string{artifact.AnnotationProvider: "registry.example.org/acme/other"}
+		return h
+	}
+	packages, marks := c.packages(t, c.tag)
+	wanted, _ := c.packages(t, c.source)
+	h.Kept = provider.Release{Address: packages[0].Address, Version: packages[0].Version}
+	for _, p := range packages {
+		f := repository.Found{Target: artifact.Target{Platform: p.Platform, Descriptor: ocispec.Descriptor{
+			Annotations: map[string]string{artifact.AnnotationZH: "zh:" + p.Digest.Encoded()}}}}
+		f.Manifest.Zip.Digest = p.Digest
+		switch marks[p.Platform] {
+		case "!":
+			f.Missing = []digest.Digest{p.Digest}
+		case "?":
+			f.Manifest, f.Err = artifact.Manifest{}, repository.ErrNotFound
+		case "~":
+			f.Manifest, f.Err = artifact.Manifest{}, format
+		}
+		h.Index.Targets = append(h.Index.Targets, f.Target)
+		h.Platforms[p.Platform] = f
+		at := slices.IndexFunc(wanted, func(w provider.Package) bool { return w.Platform == p.Platform })
+		switch {
+		case f.Whole() && (at < 0 || wanted[at].Digest == p.Digest):
+			h.Kept.Packages = append(h.Kept.Packages, p)
+		case at < 0 && !strings.Contains(c.beside, p.Platform.OS):
+			h.Lost = append(h.Lost, p.Platform)
+		}
+	}
+	h.Restored, _ = c.packages(t, c.beside)
+	h.Kept.Documents = c.documents(t, c.tagSums, packages)
+	return h
+}

@@ -1,0 +1,185 @@
+package pull_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+)
+
+// A package is unpacked to where OpenTofu's filesystem_mirror and plugin cache
+// have it. The directory appears only when all of the zip was right.
+func ExampleRelease_unpacked() {
+	dir, remove := exampletest.Dir()
+	defer remove()
+	layout := exampletest.Layout(dir, "1.2.3")
+	ctx := context.Background()
+
+	wanted, err := provider.ParseRequirement("acme/rocket@1.2.3")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	src := oci.New(func(provider.Address) (repository.Reader, error) {
+		return repository.NewLayout(layout), nil
+	})
+	versions, err := source.Resolve(ctx, src, wanted, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sink, err := pull.NewUnpackedSink(filepath.Join(dir, "plugins"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	results, err := pull.Release(ctx, src, sink, wanted.Address, versions[0], pull.Options{
+		Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}}, // none means this machine's
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range results {
+		path, err := filepath.Rel(dir, r.Path)
+		fmt.Println(filepath.ToSlash(path), err)
+	}
+	// Output:
+	// plugins/registry.opentofu.org/acme/rocket/1.2.3/linux_amd64 <nil>
+}
+
+// Zips of all platforms, side by side, with the SHA256SUMS that lists them. What
+// is there and right is kept by the second run.
+func ExampleRelease_zip() {
+	dir, remove := exampletest.Dir()
+	defer remove()
+	layout := exampletest.Layout(dir, "1.2.3")
+	ctx := context.Background()
+
+	address, err := provider.ParseAddress("acme/rocket")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	src := oci.New(func(provider.Address) (repository.Reader, error) {
+		return repository.NewLayout(layout), nil
+	})
+	versions, err := src.Versions(ctx, address)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	release, err := src.Release(ctx, address, versions[0])
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sink, err := pull.NewZipSink(filepath.Join(dir, "zips"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 2 {
+		results, err := pull.Release(ctx, src, sink, address, release.Version, pull.Options{
+			Platforms: release.Platforms(), Evidence: true,
+		})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, r := range results {
+			fmt.Println(filepath.Base(r.Path), "kept:", r.Kept, "documents:", len(r.Evidence))
+		}
+	}
+	// Output:
+	// terraform-provider-rocket_1.2.3_darwin_arm64.zip kept: false documents: 1
+	// terraform-provider-rocket_1.2.3_linux_amd64.zip kept: false documents: 1
+	// terraform-provider-rocket_1.2.3_darwin_arm64.zip kept: true documents: 1
+	// terraform-provider-rocket_1.2.3_linux_amd64.zip kept: true documents: 1
+}
+
+// Which of the things that can go wrong it was is told by the error's kind.
+func ExampleRelease_errors() {
+	dir, remove := exampletest.Dir()
+	defer remove()
+	layout := exampletest.Layout(dir, "1.2.3")
+
+	wanted, err := provider.ParseRequirement("acme/rocket@1.2.3")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	version, _ := wanted.Constraint.Exact()
+	src := oci.New(func(provider.Address) (repository.Reader, error) {
+		return repository.NewLayout(layout), nil
+	})
+	sink, err := pull.NewZipSink(filepath.Join(dir, "zips"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = pull.Release(context.Background(), src, sink, wanted.Address, version, pull.Options{
+		Platforms: []provider.Platform{{OS: "plan9", Arch: "arm"}},
+	})
+
+	var platform *provider.PlatformError
+	switch {
+	case errors.As(err, &platform):
+		fmt.Println("there is no", platform.Wanted, "but", platform.Have)
+	case errors.Is(err, provider.ErrVersionNotFound), errors.Is(err, provider.ErrProviderNotFound):
+		fmt.Println("look for another one:", err)
+	case errors.Is(err, provider.ErrDenied):
+		fmt.Println("log in first:", err)
+	}
+	// Output:
+	// there is no plan9_arm but [darwin_arm64 linux_amd64]
+}
+
+// Progress is told of what moves, from several goroutines at once.
+func ExampleOptions_progress() {
+	dir, remove := exampletest.Dir()
+	defer remove()
+	ctx := context.Background()
+
+	address, err := provider.ParseAddress("acme/rocket")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	src, err := builddir.New(address, exampletest.Build(dir, "1.2.3"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	versions, err := src.Versions(ctx, address)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sink, err := pull.NewPackedSink(filepath.Join(dir, "mirror"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = pull.Release(ctx, src, sink, address, versions[0], pull.Options{
+		Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}},
+		Progress: provider.Progress{
+			Begin: func(p provider.Package, total int64) { fmt.Println("begins:", p.Platform, total, "bytes") },
+			End:   func(p provider.Package, err error) { fmt.Println("ends:", p.Platform, err) },
+			Retry: func(what string, err error) { fmt.Println("once more:", what, err) },
+		},
+	})
+	fmt.Println(err)
+	// Output:
+	// begins: linux_amd64 230 bytes
+	// ends: linux_amd64 <nil>
+	// <nil>
+}

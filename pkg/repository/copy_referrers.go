@@ -1,0 +1,95 @@
+package repository
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+)
+
+const (
+	// maxReferrerLevels is how long a chain of referrers may be: a signature of an
+	// SBOM of a release is two.
+	maxReferrerLevels = 8
+	// maxReferrers bounds the referrers of one manifest.
+	maxReferrers = 1000
+)
+
+// referrers copies what refers to the copied manifests, and what refers to that.
+func (c *copier) referrers(ctx context.Context) error {
+	if c.options.NoReferrers {
+		return nil
+	}
+	for level := 0; ; level++ {
+		subjects := c.takeSubjects()
+		if len(subjects) == 0 {
+			return nil
+		}
+		if level > maxReferrerLevels {
+			return &artifact.FormatError{Problem: fmt.Sprintf("has referrers of referrers, on more than the %d levels that are copied", maxReferrerLevels)}
+		}
+		if err := eachOf(c, maxQuestions, subjects, func(d digest.Digest) error { return c.refer(ctx, d) }); err != nil {
+			return err
+		}
+	}
+}
+
+// refer copies what refers to one manifest.
+func (c *copier) refer(ctx context.Context, subject digest.Digest) error {
+	have, err := readReferrers(ctx, c.from, subject)
+	if isFormat(err) || errors.Is(err, ErrSubject) {
+		return nil // no list of referrers lies there
+	}
+	if err != nil {
+		return fmt.Errorf("listing the referrers of %s: %w", subject, err)
+	}
+	if n := len(have.entries); n == 0 {
+		return nil
+	} else if n > maxReferrers {
+		return fmt.Errorf("listing the referrers of %s: there are %d, more than the %d that are copied", subject, n, maxReferrers)
+	}
+	known, err := readReferrers(ctx, c.to, subject)
+	if err != nil {
+		return fmt.Errorf("listing the referrers of %s: %w", subject, err)
+	}
+	entries, err := c.entries(ctx, have.entries)
+	if err != nil || known.byAPI || !slices.ContainsFunc(entries, func(d ocispec.Descriptor) bool { return !known.has(d.Digest) }) {
+		return err
+	}
+	list := referrersList{repo: c.to, subject: subject, settle: c.options.Settle}
+	if have.byAPI {
+		slices.SortFunc(entries, func(a, b ocispec.Descriptor) int { return cmp.Compare(a.Digest, b.Digest) })
+	} else if len(entries) == len(have.entries) {
+		list.original = have.list
+	}
+	return list.add(ctx, entries, known)
+}
+
+// entries copies what a list of referrers names, and gives those that are there: a
+// clean-up job that knows no referrers may have taken a manifest away.
+func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor) (alive []ocispec.Descriptor, err error) {
+	for _, d := range list {
+		if d.Digest.Validate() != nil {
+			continue
+		}
+		err := c.child(ctx, d, maxCopyDepth)
+		unread, ok := errors.AsType[*unreadError](err)
+		if ok && unread.manifest == d.Digest && errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("copying the referrer %s: %w", d.Digest, err)
+		}
+		alive = append(alive, d)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.done.Referrers += len(alive)
+	return alive, nil
+}

@@ -1,0 +1,310 @@
+package repository_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// TestCopy: digests stay, referrers come along, and a second run writes nothing.
+func TestCopy(t *testing.T) {
+	t.Parallel()
+	eachDirection(t, func(t *testing.T, from, to *end) {
+		index := from.fill(t)
+		done := from.wantCopied(t, to, repository.CopyOptions{})
+		// Two zips, sums, signature, keys, one SBOM for both packages, the config, and
+		// the documents of four referrers.
+		var size int64
+		for _, text := range []string{twoZips[haiku], twoZips[plan9], "sums", "signature", "keys", `{"spdxVersion":"SPDX-2.3"}`, "{}", "of a referrer"} {
+			size += int64(len(text))
+		}
+		size += sbom(1).Size + sbom(2).Size
+		want := repository.Copied{Tag: tag, Digest: index.Digest, Tagged: true, Blobs: 10, Bytes: size, Referrers: 4}
+		if diff := cmp.Diff(want, done); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		from.wantSameList(t, to, index.Digest)
+		state := to.state(t)
+		want.Tagged, want.Blobs, want.Bytes = false, 0, 0
+		if diff := cmp.Diff(want, from.wantCopied(t, to, repository.CopyOptions{})); diff != "" {
+			t.Errorf("the second run (-want +got):\n%s", diff)
+		}
+		if to.state(t) != state {
+			t.Error("the second run wrote something")
+		}
+	})
+}
+
+// wantSameList compares the bytes of the list of referrers where both ends keep it
+// under a tag.
+func (e *end) wantSameList(t *testing.T, to *end, subject digest.Digest) {
+	t.Helper()
+	listed := artifact.ReferrersTag(subject)
+	keeps := func(e *end) bool { return e.registry == nil || len(e.registry.Tags(t, e.ref.Name)) > 1 }
+	if keeps(e) && keeps(to) && (e.at(t, listed) == "" || e.at(t, listed) != to.at(t, listed)) {
+		t.Errorf("the lists of referrers are %q and %q", e.at(t, listed), to.at(t, listed))
+	}
+}
+
+// TestCopyAddsReferrers to a release that is there: the source's list is taken as
+// it is, unless the target's has more.
+func TestCopyAddsReferrers(t *testing.T) {
+	t.Parallel()
+	eachDirection(t, func(t *testing.T, from, to *end) {
+		index := from.push(t, twoZips)
+		from.attach(t, index, sbom(1))
+		from.wantCopied(t, to, repository.CopyOptions{})
+		from.attach(t, index, sbom(2))
+		if done := from.wantCopied(t, to, repository.CopyOptions{}); done.Tagged || done.Blobs != 1 || done.Referrers != 2 {
+			t.Errorf("%+v", done)
+		}
+		from.wantSameList(t, to, index.Digest)
+		to.attach(t, index, sbom(3))
+		from.attach(t, index, sbom(4))
+		if _, err := from.copyTo(t, to, repository.CopyOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		documents, err := repository.Documents(t.Context(), to.open(t), index.Digest)
+		var names []string
+		for _, d := range documents {
+			names = append(names, d.Name)
+		}
+		if diff := cmp.Diff([]string{sbom(1).Name, sbom(2).Name, sbom(3).Name, sbom(4).Name}, names); diff != "" || err != nil {
+			t.Errorf("%v %s", err, diff)
+		}
+	})
+}
+
+// TestCopyMounts within one registry: no content is read or sent.
+func TestCopyMounts(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"API", "tag"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			from := newEnd(t, endKinds[kind])
+			to := from.neighbour(t)
+			from.fill(t)
+			before := from.registry.Requests()
+			done, err := from.copyTo(t, to, repository.CopyOptions{})
+			after := from.registry.Requests()
+			if err != nil || done.Mounted != 10 || done.Blobs != 0 || done.Bytes != 0 {
+				t.Errorf("%+v, %v", done, err)
+			}
+			for _, k := range []registrytest.Kind{registrytest.UploadPost, registrytest.UploadPut, registrytest.BlobGet} {
+				if before[k] != after[k] {
+					t.Errorf("%d requests of kind %s", after[k]-before[k], k)
+				}
+			}
+			from.wantSame(t, to)
+		})
+	}
+}
+
+// TestCopyWhereMountingFails: the content is sent instead, and a registry that does
+// not mount is not asked for each blob.
+func TestCopyWhereMountingFails(t *testing.T) {
+	t.Parallel()
+	for name, refuse := range map[string]func(r *registrytest.Registry){
+		"202": func(*registrytest.Registry) {},
+		"403": func(r *registrytest.Registry) {
+			r.Misbehave(registrytest.Mount, registrytest.Refuse(http.StatusForbidden, "DENIED", "no access to the other repository"), -1)
+		},
+		"401": func(r *registrytest.Registry) {
+			r.Misbehave(registrytest.Mount, registrytest.Refuse(http.StatusUnauthorized, "UNAUTHORIZED", "no access to the other repository"), -1)
+		},
+		"404": func(r *registrytest.Registry) {
+			r.Misbehave(registrytest.Mount, registrytest.Refuse(http.StatusNotFound, "", ""), -1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from := newEnd(t, &registrytest.Options{NoMount: true})
+			to := from.neighbour(t)
+			from.fill(t)
+			refuse(from.registry)
+			before := from.registry.Requests()
+			done := from.wantCopied(t, to, repository.CopyOptions{Concurrency: 1})
+			after := from.registry.Requests()
+			if done.Mounted != 0 || done.Blobs != 10 || after[registrytest.UploadPut]-before[registrytest.UploadPut] != 10 || after[registrytest.Mount] != 1 {
+				t.Errorf("%+v, %v", done, after)
+			}
+		})
+	}
+}
+
+// TestCopyMountFails: a registry in trouble is no registry that refuses.
+func TestCopyMountFails(t *testing.T) {
+	t.Parallel()
+	from := newEnd(t, &registrytest.Options{})
+	to := from.neighbour(t)
+	from.fill(t)
+	from.registry.Misbehave(registrytest.Mount, registrytest.Refuse(http.StatusInternalServerError, "UNKNOWN", "broken"), -1)
+	if _, err := from.copyTo(t, to, repository.CopyOptions{}); err == nil || !strings.Contains(err.Error(), "mounting blob") {
+		t.Errorf("got %v", err)
+	}
+	if to.at(t, tag) != "" {
+		t.Error("it was tagged")
+	}
+}
+
+// TestCopyRequests: what one look has told is not asked for again.
+func TestCopyRequests(t *testing.T) {
+	t.Parallel()
+	from, to := newEnd(t, &registrytest.Options{}), newEnd(t, &registrytest.Options{})
+	from.push(t, twoZips)
+	reading := func(e *end) map[registrytest.Kind]int { return e.registry.Requests() }
+	from.wantCopied(t, to, repository.CopyOptions{})
+	for _, e := range []*end{from, to} {
+		before := reading(e)
+		if _, err := from.copyTo(t, to, repository.CopyOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		after := reading(e)
+		got := map[registrytest.Kind]int{}
+		for k, n := range after {
+			if n -= before[k]; n != 0 {
+				got[k] = n
+			}
+		}
+		// Index and two manifests at either end. Seven blobs are looked for at the
+		// target, and referrers of three manifests at the source.
+		want := map[registrytest.Kind]int{registrytest.ManifestGet: 3, registrytest.BlobHead: 7}
+		if e == from {
+			want = map[registrytest.Kind]int{registrytest.ManifestGet: 3, registrytest.Referrers: 3}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("requests (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestCopyAtOnce: several runs of the same copy all succeed.
+func TestCopyAtOnce(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, func(t *testing.T, from, to *end) {
+		from.fill(t)
+		var group sync.WaitGroup
+		var mu sync.Mutex
+		tagged := 0
+		for range 4 {
+			group.Go(func() {
+				done, err := from.copyTo(t, to, repository.CopyOptions{Settle: settle})
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if done.Tagged {
+					tagged++
+				}
+			})
+		}
+		group.Wait()
+		from.wantSame(t, to)
+		if tagged == 0 || tagged > 1 && to.registry == nil {
+			t.Errorf("%d runs say that they wrote the tag", tagged)
+		}
+	})
+}
+
+// TestCopyProgress: zips are reported with their names, small blobs are not.
+func TestCopyProgress(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, func(t *testing.T, from, to *end) {
+		from.fill(t)
+		var mu sync.Mutex
+		began, ended, moved := map[string]int64{}, map[string]int{}, 0
+		_, err := from.copyTo(t, to, repository.CopyOptions{Progress: provider.Progress{
+			Begin: func(p provider.Package, size int64) { mu.Lock(); defer mu.Unlock(); began[p.Filename] = size },
+			Advance: func(_ provider.Package, n int) {
+				mu.Lock()
+				defer mu.Unlock()
+				moved += n
+			},
+			End: func(p provider.Package, err error) {
+				mu.Lock()
+				defer mu.Unlock()
+				ended[p.Filename]++
+				if err != nil {
+					t.Error(err)
+				}
+			},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, total := map[string]int64{}, 0
+		for p, zip := range twoZips {
+			want[packageOf(t, p, zip).Filename] = int64(len(zip))
+			total += len(zip)
+		}
+		if diff := cmp.Diff(want, began); diff != "" || len(ended) != 2 || moved != total {
+			t.Errorf("%d ended, %d of %d bytes: %s", len(ended), moved, total, diff)
+		}
+	})
+}
+
+// TestCopyExtends a release of which the target has some platforms.
+func TestCopyExtends(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, func(t *testing.T, from, to *end) {
+		from.fill(t)
+		was := to.push(t, map[provider.Platform]string{haiku: twoZips[haiku]})
+		if done := from.wantCopied(t, to, repository.CopyOptions{}); !done.Tagged || done.Digest == was.Digest {
+			t.Errorf("%+v", done)
+		}
+	})
+}
+
+// TestCopyWithoutReferrers leaves them out.
+func TestCopyWithoutReferrers(t *testing.T) {
+	t.Parallel()
+	from, to := newEnd(t, nil), newEnd(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
+	index := from.fill(t)
+	_, err := from.copyTo(t, to, repository.CopyOptions{})
+	if !errors.Is(err, repository.ErrSubject) || to.at(t, tag) != "" {
+		t.Errorf("%v, and the tag is at %q", err, to.at(t, tag))
+	}
+	done, err := from.copyTo(t, to, repository.CopyOptions{NoReferrers: true})
+	if err != nil || done.Referrers != 0 || !done.Tagged || to.at(t, tag) != index.Digest {
+		t.Errorf("%+v, %v", done, err)
+	}
+	// Back from there nothing stands in the way: such a registry has no lists.
+	back := newEnd(t, nil)
+	if done := to.wantCopied(t, back, repository.CopyOptions{}); done.Referrers != 0 {
+		t.Errorf("%+v", done)
+	}
+}
+
+// TestCopyHealsALostIndex: the tag of a layout may name what is gone.
+func TestCopyHealsALostIndex(t *testing.T) {
+	t.Parallel()
+	from, to := newEnd(t, nil), newEnd(t, nil)
+	index := from.fill(t)
+	from.wantCopied(t, to, repository.CopyOptions{})
+	lost := []digest.Digest{index.Digest, pack(t, twoZips).Manifests[1].Descriptor.Digest, digest.FromString(twoZips[haiku])}
+	for _, d := range lost {
+		to.lose(t, d)
+	}
+	done := from.wantCopied(t, to, repository.CopyOptions{})
+	if !done.Tagged || done.Blobs != 1 {
+		t.Errorf("%+v", done)
+	}
+	// Without the index alone, and with other things wrong than the index.
+	to.lose(t, lost[2])
+	to.damage(t, artifact.Blob{Descriptor: ocispec.Descriptor{Digest: digest.FromString("sums")}, Bytes: []byte("sums")}, "!")
+	if done := from.wantCopied(t, to, repository.CopyOptions{}); done.Tagged || done.Blobs != 2 {
+		t.Errorf("%+v", done)
+	}
+}

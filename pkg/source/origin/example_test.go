@@ -1,0 +1,68 @@
+package origin_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+)
+
+// a release has, and their checksums, is known before any zip is downloaded.
+func ExampleNew() {
+	server := exampletest.NewOrigin("1.0.0")
+	defer server.Close()
+	ctx := context.Background()
+
+	address, err := provider.ParseAddress("acme/rocket")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	version, err := provider.ParseVersion("1.0.0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// The zero Options ask the real registries; these ask one on loopback.
+	src := origin.New(origin.Options{HTTP: server.Client(), Services: server.Services()})
+	release, err := src.Release(ctx, address, version, provider.Platform{OS: "linux", Arch: "amd64"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(release.Protocols, release.Platforms())
+	fmt.Println(release.Packages[0].Filename)
+	// Output:
+	// [6.0] [linux_amd64]
+	// terraform-provider-rocket_1.0.0_linux_amd64.zip
+}
+
+// What is not there is told apart by errors that all sources share.
+func ExampleSource_Release_errors() {
+	server := exampletest.NewOrigin("1.0.0")
+	defer server.Close()
+	src := origin.New(origin.Options{HTTP: server.Client(), Services: server.Services()})
+	ctx := context.Background()
+
+	for _, text := range []string{"acme/rocket@9.9.9", "acme/sled@1.0.0"} {
+		wanted, err := provider.ParseRequirement(text)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		version, _ := wanted.Constraint.Exact()
+		_, err = src.Release(ctx, wanted.Address, version)
+		switch {
+		case errors.Is(err, provider.ErrVersionNotFound):
+			fmt.Println(text, "is no version of it")
+		case errors.Is(err, provider.ErrProviderNotFound):
+			fmt.Println(text, "is no provider of this registry")
+		}
+	}
+	// Output:
+	// acme/rocket@9.9.9 is no version of it
+	// acme/sled@1.0.0 is no provider of this registry
+}
