@@ -1,11 +1,18 @@
 package main_test
 
 import (
+	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"context"
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -26,12 +33,21 @@ import (
 //	sums=nonsense  SHA256SUMS is none
 //	filename=NAME  the zip's title; SHA256SUMS lists it
 //	hostile        the zip's title starts with "../"
+//	shout          protocols and a media type that end in workflow commands
+//	shout=provider the provider annotation ends in a workflow command
+//	zip=cut        the compressed content of the zip ends too early
 func cmdForge(ts *testscript.TestScript, _ bool, args []string) {
 	r, content := forgedRelease(ts, args[1:])
 	packed, err := artifact.Pack(r, artifact.Options{})
 	ts.Check(err)
 	if slices.Contains(args, "hostile") {
 		hostile(&packed, r.Packages[0].Filename)
+	}
+	if slices.Contains(args, "shout") {
+		shout(&packed, artifact.MediaTypeSignature, `protocols":"5.0`)
+	}
+	if slices.Contains(args, "shout=provider") {
+		shout(&packed, `provider":"registry.opentofu.org/hashicorp/null`)
 	}
 	layout := repository.NewLayout(filepath.Join(ts.MkAbs("."), args[0]))
 	ctx := context.Background()
@@ -58,6 +74,50 @@ func hostile(packed *artifact.Packed, title string) {
 	replace(&packed.Index, before.String(), manifest.Descriptor.Digest.String())
 }
 
+// shout puts a workflow command, on a line of its own, behind texts of the index
+// and the manifest.
+func shout(packed *artifact.Packed, behind ...string) {
+	replace := func(b *artifact.Blob, was, is string) {
+		b.Bytes = bytes.ReplaceAll(b.Bytes, []byte(was), []byte(is))
+		b.Descriptor.Digest, b.Descriptor.Size = digest.FromBytes(b.Bytes), int64(len(b.Bytes))
+	}
+	manifest := &packed.Manifests[0]
+	before := manifest.Descriptor
+	for _, text := range behind {
+		for _, b := range []*artifact.Blob{manifest, &packed.Index} {
+			replace(b, text, text+`\n::error::shout ##[error]shout`)
+		}
+	}
+	replace(&packed.Index, before.Digest.String(), manifest.Descriptor.Digest.String())
+	replace(&packed.Index, fmt.Sprintf(`"size":%d`, before.Size), fmt.Sprintf(`"size":%d`, manifest.Descriptor.Size))
+}
+
+// cutZip is an archive whose entry has half of its compressed bytes.
+func cutZip(ts *testscript.TestScript) []byte {
+	var deflated, out bytes.Buffer
+	w, err := flate.NewWriter(&deflated, flate.BestSpeed)
+	ts.Check(err)
+	content := make([]byte, 4096)
+	_, err = rand.NewChaCha8([32]byte{}).Read(content)
+	ts.Check(err)
+	_, err = w.Write(content)
+	ts.Check(err)
+	ts.Check(w.Close())
+	half := deflated.Bytes()[:deflated.Len()/2]
+	archive := zip.NewWriter(&out)
+	header := &zip.FileHeader{
+		Name: "terraform-provider-null_v3.2.4", Method: zip.Deflate, CRC32: crc32.ChecksumIEEE(content),
+		CompressedSize64: uint64(len(half)), UncompressedSize64: uint64(len(content)),
+	}
+	header.SetMode(0o755)
+	entry, err := archive.CreateRaw(header)
+	ts.Check(err)
+	_, err = entry.Write(half)
+	ts.Check(err)
+	ts.Check(archive.Close())
+	return out.Bytes()
+}
+
 func forgedRelease(ts *testscript.TestScript, options []string) (provider.Release, []byte) {
 	address, err := provider.ParseAddress("hashicorp/null")
 	ts.Check(err)
@@ -65,6 +125,9 @@ func forgedRelease(ts *testscript.TestScript, options []string) (provider.Releas
 	ts.Check(err)
 	platform := provider.Platform{OS: "hurd", Arch: "ia64"}
 	content := zipFor(ts, "hashicorp/null", "3.2.4", platform, "")
+	if slices.Contains(options, "zip=cut") {
+		content = cutZip(ts)
+	}
 	p := provider.Package{
 		Address: address, Version: version, Platform: platform,
 		Filename: provider.Filename(address, version, platform), Digest: digest.FromBytes(content), Size: int64(len(content)),
@@ -79,7 +142,7 @@ func forgedRelease(ts *testscript.TestScript, options []string) (provider.Releas
 			listed = digest.FromString("other bytes")
 		case option == "sums=nonsense":
 			document = []byte("<html>")
-		case option == "hostile":
+		case option == "hostile" || name == "shout" || option == "zip=cut":
 		case name == "filename":
 			p.Filename, listedAs = value, value
 		default:
@@ -89,8 +152,28 @@ func forgedRelease(ts *testscript.TestScript, options []string) (provider.Releas
 	if document == nil {
 		document = sums.New(map[string]digest.Digest{listedAs: listed}).Bytes()
 	}
-	return provider.Release{
+	name := provider.SumsName(address, version)
+	r := provider.Release{
 		Address: address, Version: version, Packages: []provider.Package{p},
-		Documents: []provider.Document{artifact.NewDocument(provider.SumsName(address, version), artifact.MediaTypeSums, document)},
-	}, content
+		Documents: []provider.Document{artifact.NewDocument(name, artifact.MediaTypeSums, document)},
+	}
+	if slices.Contains(options, "shout") {
+		r.Protocols = []string{"5.0"}
+		r.Documents = append(r.Documents, artifact.NewDocument(name+".sig", artifact.MediaTypeSignature, []byte("a signature")))
+	}
+	return r, content
+}
+
+// litter DIR... leaves in each directory what a killed run leaves: the directory
+// .tofu-oci-OLD.tmp of two days ago, and the file .tofu-oci-NEW.tmp of now.
+func cmdLitter(ts *testscript.TestScript, _ bool, dirs []string) {
+	for _, dir := range dirs {
+		dir = ts.MkAbs(dir)
+		old := filepath.Join(dir, ".tofu-oci-OLD.tmp")
+		ts.Check(os.MkdirAll(old, 0o755))
+		ts.Check(os.WriteFile(filepath.Join(old, "half"), []byte("half"), 0o600))
+		then := time.Now().Add(-48 * time.Hour)
+		ts.Check(os.Chtimes(old, then, then))
+		ts.Check(os.WriteFile(filepath.Join(dir, ".tofu-oci-NEW.tmp"), []byte("half"), 0o600))
+	}
 }

@@ -81,12 +81,15 @@ func (s *Source) digests(ctx context.Context, a provider.Address, v provider.Ver
 // describeAll gets the package documents of platforms, in their order.
 func (s *Source) describeAll(ctx context.Context, a provider.Address, v provider.Version, version listed, platforms []provider.Platform) ([]description, error) {
 	descriptions := make([]description, len(platforms))
+	keys := &ring{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxDocuments)
 	for i, platform := range platforms {
 		group.Go(func() (err error) {
-			descriptions[i], err = s.describe(ctx, packageKey{a, v, platform}, version)
-			return err
+			if descriptions[i], err = s.describe(ctx, packageKey{a, v, platform}, version); err != nil {
+				return err
+			}
+			return keys.add(descriptions[i].keys)
 		})
 	}
 	return descriptions, group.Wait()
