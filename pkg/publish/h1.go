@@ -15,14 +15,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// hashed passes a zip's content on to copy, which has to read it to its end, and
+// hashed passes a zip's content on to send, which has to read it to its end, and
 // gives the h1 of what went by. What the source states of the h1 is not signed:
 // where it costs no transfer of its own, it is compared. The last byte of a zip
 // that is none, or has another h1, is not passed on. A zip that can't be hashed
-// as it passes is read again when copy has ended.
-func (p publisher) hashed(ctx context.Context, pkg provider.Package, content io.Reader, copy func(io.Reader) error) (h1 string, err error) {
+// as it passes is read again when send has ended.
+func (p publisher) hashed(ctx context.Context, pkg provider.Package, content io.Reader, send func(io.Reader) error) (h1 string, err error) {
 	if p.options.NoH1 || pkg.H1 != "" && p.repo.Traits().BlobPath == nil {
-		return pkg.H1, copy(content)
+		return pkg.H1, send(content)
 	}
 	w := packagezip.NewHashWriter(ctx)
 	defer func() { _ = w.Close() }()
@@ -41,9 +41,9 @@ func (p publisher) hashed(ctx context.Context, pkg provider.Package, content io.
 		}
 		return err
 	}}
-	err = copy(g)
+	err = send(g)
 	switch {
-	case g.shut != nil: // which copy may have hidden behind an error of its own
+	case g.shut != nil: // which send may have hidden behind an error of its own
 		return "", g.shut
 	case err != nil:
 		return "", err

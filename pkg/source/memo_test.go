@@ -50,8 +50,9 @@ func newWorld(t *testing.T) *world {
 
 // memo decorates a source that keeps nothing itself.
 func (w *world) memo(lifetime time.Duration) *source.Memo {
-	w.options.Lifetime = time.Nanosecond
-	return source.NewMemo(origin.New(w.options), lifetime)
+	o := w.options
+	o.Lifetime = time.Nanosecond
+	return source.NewMemo(origin.New(o), lifetime)
 }
 
 func TestMemoConforms(t *testing.T) {
