@@ -1,13 +1,20 @@
 package publish
 
-import "io"
+import (
+	"io"
+	"sync"
+)
 
 // gate passes content on, and its last byte only when the content is right: what
-// is wrong never becomes complete at the other end.
+// is wrong never becomes complete at the other end. What it found may be asked for
+// while it is read from: an HTTP request that ends early leaves its body to a
+// goroutine.
 type gate struct {
 	src io.Reader
 	// open judges the content when all of it has gone by.
 	open func() error
+
+	mu sync.Mutex
 	// shut is why the last byte is not passed on.
 	shut error
 
@@ -18,9 +25,9 @@ type gate struct {
 
 // Read is one byte behind its source.
 func (g *gate) Read(p []byte) (int, error) {
-	switch {
-	case g.shut != nil:
-		return 0, g.shut
+	switch shut := g.verdict(); {
+	case shut != nil:
+		return 0, shut
 	case g.ended:
 		return 0, io.EOF
 	case len(p) == 0:
@@ -43,12 +50,27 @@ func (g *gate) Read(p []byte) (int, error) {
 	if err != io.EOF {
 		return 0, err
 	}
-	if g.shut = g.open(); g.shut != nil {
+	if shut := g.judge(); shut != nil {
 		clear(p[:k])
-		return 0, g.shut
+		return 0, shut
 	}
 	g.ended = true
 	return k, nil
+}
+
+func (g *gate) judge() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = g.open()
+	return g.shut
+}
+
+// verdict is why the last byte is not passed on, nil as long as nothing is known.
+// What open has done is seen by whoever asked.
+func (g *gate) verdict() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shut
 }
 
 // nonEOF leaves the end of the source for the next Read, which asks again.

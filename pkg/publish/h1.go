@@ -42,9 +42,9 @@ func (p publisher) hashed(ctx context.Context, pkg provider.Package, content io.
 		return err
 	}}
 	err = send(g)
-	switch {
-	case g.shut != nil: // which send may have hidden behind an error of its own
-		return "", g.shut
+	switch shut := g.verdict(); {
+	case shut != nil: // which send may have hidden behind an error of its own
+		return "", shut
 	case err != nil:
 		return "", err
 	case again:
