@@ -15,10 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// directorySink is a sink that can hold such packages.
-type directorySink interface {
-	PutDirectory(ctx context.Context, p provider.Package, from string) (path string, kept bool, err error)
-}
+// errZipsWanted is the answer of a sink of zips to a package that has none.
+var errZipsWanted = errors.New("zips are wanted here")
 
 // fetchDirectory brings a package into the sink that the source has as a
 // directory; done is false when it has none. A sink of zips can't take it: the
@@ -33,8 +31,8 @@ func fetchDirectory(ctx context.Context, src provider.Source, sink Sink, p provi
 	if !ok {
 		return r, false, nil
 	}
-	unpacked, ok := sink.(directorySink)
-	if !ok {
+	r.Path, r.Kept, err = sink.PutDirectory(ctx, p, from)
+	if errors.Is(err, errZipsWanted) {
 		body, _, err := src.Open(ctx, p)
 		if err == nil {
 			_ = body.Close()
@@ -42,7 +40,6 @@ func fetchDirectory(ctx context.Context, src provider.Source, sink Sink, p provi
 		}
 		return r, true, err
 	}
-	r.Path, r.Kept, err = unpacked.PutDirectory(ctx, p, from)
 	return r, true, err
 }
 

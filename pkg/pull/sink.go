@@ -26,6 +26,10 @@ type Sink interface {
 	// in [io.EOF]. A package that was there and is right is kept; something else
 	// in its place is never overwritten but an *[ExistsError].
 	Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error)
+	// PutDirectory stores a package that is unpacked already, a copy of the files
+	// below from, when their h1 is the package's; else as Put. A sink of zips
+	// refuses that.
+	PutDirectory(ctx context.Context, p provider.Package, from string) (path string, kept bool, err error)
 }
 
 // Opener gives a zip from its start. A sink closes what it opens, and opens it

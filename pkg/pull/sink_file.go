@@ -109,6 +109,11 @@ func (s fileSink) Put(ctx context.Context, p provider.Package, open Opener) (pat
 	return path, false, err
 }
 
+// PutDirectory refuses: there is no zip of the package. See [Sink].
+func (s fileSink) PutDirectory(context.Context, provider.Package, string) (path string, kept bool, err error) {
+	return "", false, errZipsWanted
+}
+
 func digestOf(ctx context.Context, path string) (digest.Digest, error) {
 	f, err := os.Open(path)
 	if err != nil {
