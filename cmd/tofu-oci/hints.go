@@ -74,6 +74,7 @@ var hints = []struct {
 	{isA[*installation.NotSupportedError], "name another place with --from"},
 	{isA[*pull.ExistsError], "move it away, or choose another --dir"},
 	{otherSpelling, "make SHA256SUMS again in the directory of the zips, with sha256sum --text and names without ./, and sign it again"},
+	{isA[*provider.IdentityError], "the name is not that of the package; do not use it, and tell whoever publishes it"},
 	{isClass(unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
 	{isClass(denied), "log in to the registry (docker login, podman login or oras login write where tofu-oci reads), or set TF_TOKEN_… for an origin registry; some registries also answer so for a repository that does not exist"},
 	{isA[*provider.PlatformError], "choose platforms with --platform OS_ARCH"},

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -136,7 +137,7 @@ func checkDocument(d provider.Document) error {
 }
 
 func zipDescriptor(p provider.Package) (ocispec.Descriptor, error) {
-	if err := provider.CheckFilename(p.Filename); err != nil {
+	if err := provider.CheckFilename(title(p)); err != nil {
 		return ocispec.Descriptor{}, err
 	}
 	if err := checkDigest(p.Digest); err != nil {
@@ -154,9 +155,12 @@ func ZipDescriptor(p provider.Package) ocispec.Descriptor {
 		MediaType:   MediaTypeZip,
 		Digest:      p.Digest,
 		Size:        p.Size,
-		Annotations: map[string]string{ocispec.AnnotationTitle: p.Filename},
+		Annotations: map[string]string{ocispec.AnnotationTitle: title(p)},
 	}
 }
+
+// title is the name by which readers look a zip up in its SHA256SUMS.
+func title(p provider.Package) string { return cmp.Or(p.ListedAs, p.Filename) }
 
 // targetDescriptor is a manifest's entry in the index. OpenTofu selects by its
 // artifactType and platform, so both stand here too.

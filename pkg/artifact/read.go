@@ -150,9 +150,9 @@ func parseTarget(d ocispec.Descriptor) (t Target, usable bool, err error) {
 type Manifest struct {
 	// Zip is the package's layer.
 	Zip ocispec.Descriptor
-	// Filename is the zip's title, empty when it has none that may be a file
-	// name. OpenTofu does not look at it, and tools put paths there.
-	Filename string
+	// Title is the zip's title, empty when it has none that may be a file name.
+	// OpenTofu does not look at it, and tools put paths there.
+	Title string
 	// Documents are the other layers that have a name and a bearable size; see
 	// [DocumentOf]. What OpenTofu ignores and we cannot use is left out.
 	Documents []ocispec.Descriptor
@@ -185,7 +185,7 @@ func ParseManifest(data []byte) (Manifest, error) {
 		switch {
 		case layer.MediaType == MediaTypeZip:
 			zips++
-			m.Zip, m.Filename = layer, title
+			m.Zip, m.Title = layer, title
 		case layer.MediaType == MediaTypeSums:
 			// Evidence that is there has to be readable, with a name or without.
 			sumsLayers++

@@ -220,8 +220,8 @@ func TestParseManifestReadsArtifactsOfOthers(t *testing.T) {
 			if m.Zip.MediaType != artifact.MediaTypeZip || string(m.Zip.Digest) != sha256 {
 				t.Errorf("got the zip %v", m.Zip)
 			}
-			if m.Filename != test.filename {
-				t.Errorf("got the file name %q, want %q", m.Filename, test.filename)
+			if m.Title != test.filename {
+				t.Errorf("got the file name %q, want %q", m.Title, test.filename)
 			}
 			var titles []string
 			for _, d := range m.Documents {
@@ -301,8 +301,8 @@ func FuzzParseManifest(f *testing.F) {
 			checkFormatError(t, err, "")
 			return
 		}
-		if m.Filename != "" {
-			if err := provider.CheckFilename(m.Filename); err != nil {
+		if m.Title != "" {
+			if err := provider.CheckFilename(m.Title); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,7 +1,6 @@
 package repository
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,14 +83,17 @@ type Found struct {
 // Whole tells whether the manifest was there, and no blob was found missing.
 func (f Found) Whole() bool { return f.Err == nil && len(f.Missing) == 0 }
 
-// Package describes the package as its manifest has it.
+// Package describes the package as its manifest has it. Whether its title is that
+// of another one, [provider.Package.CheckIdentity] tells.
 func (f Found) Package(a provider.Address, v provider.Version) provider.Package {
-	platform := f.Target.Platform
-	return provider.Package{
-		Address: a, Version: v, Platform: platform,
-		Filename: cmp.Or(f.Manifest.Filename, provider.Filename(a, v, platform)),
-		Digest:   f.Manifest.Zip.Digest, Size: f.Manifest.Zip.Size, H1: f.Target.H1(),
+	p := provider.Package{
+		Address: a, Version: v, Platform: f.Target.Platform, Filename: provider.Filename(a, v, f.Target.Platform),
+		Digest: f.Manifest.Zip.Digest, Size: f.Manifest.Zip.Size, H1: f.Target.H1(),
 	}
+	if f.Manifest.Title != p.Filename {
+		p.ListedAs = f.Manifest.Title
+	}
+	return p
 }
 
 // Lacks tells whether the index has no package for a platform.

@@ -30,7 +30,7 @@ type packageKey struct {
 
 // description is a package document, read and checked as far as it goes alone.
 type description struct {
-	filename  string
+	filename  string // as SHA256SUMS lists it
 	zip       *url.URL
 	digest    digest.Digest // empty when not given
 	sums      *url.URL      // nil when there are none
@@ -98,12 +98,9 @@ func (doc packageDocument) read(base *url.URL, key packageKey) (description, err
 	if cmp.Or(doc.OS, key.platform.OS) != key.platform.OS || cmp.Or(doc.Arch, key.platform.Arch) != key.platform.Arch {
 		return description{}, fmt.Errorf("it is about %s_%s, not %s", doc.OS, doc.Arch, key.platform)
 	}
-	if err := provider.CheckFilename(doc.Filename); err != nil {
-		return description{}, err
-	}
-	named := provider.Package{Address: key.address, Filename: doc.Filename, Version: key.version, Platform: key.platform}
-	if err := named.CheckIdentity(); err != nil {
-		return description{}, err
+	about := provider.Package{Address: key.address, Version: key.version, Platform: key.platform}
+	if err := about.CheckConventional(doc.Filename); err != nil {
+		return description{}, fmt.Errorf("filename: %w", err)
 	}
 	d := description{filename: doc.Filename, protocols: provider.SortProtocols(doc.Protocols)}
 	for _, key := range doc.SigningKeys.GPG {

@@ -115,11 +115,15 @@ func packageOf(key packageKey, d description, listed *sums.File) (provider.Packa
 		return provider.Package{}, fmt.Errorf("the registry's list of hashes disagrees: %w",
 			&sums.MismatchError{Name: d.filename, Got: about.digest.String(), Want: want.String()})
 	}
-	return provider.Package{
+	p := provider.Package{
 		Address: key.address, Version: key.version, Platform: key.platform,
-		Filename: d.filename, Digest: want, Size: about.size, H1: about.h1,
-		Locator: d.zip,
-	}, nil
+		Filename: provider.Filename(key.address, key.version, key.platform),
+		Digest:   want, Size: about.size, H1: about.h1, Locator: d.zip,
+	}
+	if d.filename != p.Filename {
+		p.ListedAs = d.filename
+	}
+	return p, nil
 }
 
 // describe gets a platform's package document.
