@@ -56,6 +56,11 @@ func hint(err error) string {
 	if text := cmp.Or(registryHint(err), tlsHint(err)); text != "" {
 		return text
 	}
+	if foreign, ok := errors.AsType[*repository.ForeignError](err); ok {
+		if alias, ok := foreign.Alias(); ok {
+			return fmt.Sprintf("give each provider a repository of its own; if the one is meant to stand for the other, declare it: --alias %s", alias)
+		}
+	}
 	for _, h := range hints {
 		if h.fits(err) {
 			return h.text
@@ -85,6 +90,7 @@ var hints = []struct {
 	{errorIs(syscall.ENOTDIR), "a file is where a directory has to be; move it away, or choose another directory"},
 	{errorIs(fs.ErrPermission), "check the permissions of the directory"},
 	{isA[*artifact.FormatError], "the tag was not written by a provider publisher; docs/format.md describes what is expected"},
+	{isA[*repository.ForeignError], "the repository holds another provider; check the repository template"},
 	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},
 	{errorIs(origin.ErrNoRegistry), "check the host in the address, or say in a host block of --config where its registry is"},
 	{errorIs(repository.ErrSubject), "the release itself is published; give documents about one package each (…_OS_ARCH.spdx.json), which become its layers"},

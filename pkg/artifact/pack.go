@@ -21,6 +21,10 @@ type Options struct {
 	// org.opencontainers.image.source on the index and on each manifest: GHCR
 	// links packages to repositories by it. Empty: left out.
 	SourceURL string
+	// Provider is the address that the index is annotated with, in ASCII, where
+	// it is not the release's: a release that is stored as another provider's
+	// stays that, see [provider.Alias].
+	Provider string
 	// Annotations are added to the index, but for those that are [Reserved].
 	Annotations map[string]string
 }
@@ -178,7 +182,7 @@ func indexAnnotations(r provider.Release, o Options) map[string]string {
 	maps.Copy(annotations, o.Annotations)
 	maps.DeleteFunc(annotations, func(key, _ string) bool { return Reserved(key) })
 	annotations[ocispec.AnnotationVersion] = r.Version.String()
-	annotations[AnnotationProvider] = r.Address.ASCII()
+	annotations[AnnotationProvider] = cmp.Or(o.Provider, r.Address.ASCII())
 	if o.SourceURL != "" {
 		annotations[ocispec.AnnotationSource] = o.SourceURL
 	}

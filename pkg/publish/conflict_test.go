@@ -60,7 +60,7 @@ func TestConflict(t *testing.T) {
 				index.Annotations[artifact.AnnotationProvider] = "registry.example.org/else/thing"
 				to.plant(t, ocispec.MediaTypeImageIndex, index)
 			},
-			[]string{"the tag holds the provider registry.example.org/else/thing"},
+			[]string{"the tag 1.2.3 holds the provider registry.example.org/else/thing"},
 			all,
 		},
 		"container image": {
@@ -75,7 +75,7 @@ func TestConflict(t *testing.T) {
 					Layers: []ocispec.Descriptor{},
 				})
 			},
-			[]string{"the tag holds something else", "a container image"},
+			[]string{"the tag 1.2.3 holds something else", "a container image"},
 			all,
 		},
 		"module package": {
@@ -85,7 +85,7 @@ func TestConflict(t *testing.T) {
 					ArtifactType: artifact.TypeModule, Config: ocispec.DescriptorEmptyJSON, Layers: []ocispec.Descriptor{},
 				})
 			},
-			[]string{"the tag holds something else", "a module package"},
+			[]string{"the tag 1.2.3 holds something else", "a module package"},
 			all,
 		},
 	} {

@@ -3,7 +3,6 @@ package repository
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -248,39 +247,4 @@ func intact(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// ForeignError says that a tag holds another provider, or no provider at all.
-type ForeignError struct {
-	Tag string
-	// Provider is the address that the artifact is annotated with; empty when it
-	// is no provider's, and then Format says what it is.
-	Provider string
-	Format   error
-}
-
-func (e *ForeignError) Error() string {
-	if e.Format != nil {
-		return fmt.Sprintf("the tag holds something else: %v", e.Format)
-	}
-	return "the tag holds the provider " + e.Provider
-}
-
-// Unwrap gives the *[artifact.FormatError], if there is one.
-func (e *ForeignError) Unwrap() error { return e.Format }
-
-// Holds tells whether there is such a tag, and it is not known to be of another
-// provider.
-func (i Inspection) Holds(a provider.Address) bool { return i.Exists() && i.CheckProvider(a) == nil }
-
-// CheckProvider refuses what is not of a provider: errors are *[ForeignError]. A
-// tag that is not there, is lost, or says nothing of its provider passes.
-func (i Inspection) CheckProvider(a provider.Address) error {
-	if i.Format != nil {
-		return &ForeignError{Tag: i.Tag, Format: i.Format}
-	}
-	if other := i.Index.Annotations[artifact.AnnotationProvider]; other != "" && other != a.ASCII() {
-		return &ForeignError{Tag: i.Tag, Provider: other}
-	}
-	return nil
 }
