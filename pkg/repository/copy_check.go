@@ -59,6 +59,11 @@ func (c *copier) welcome(ctx context.Context, release Inspection) (there Inspect
 			reasons = append(reasons, fmt.Sprintf("%s is there with the zip %s, the source has %s", platform, was, is))
 		}
 	}
+	for _, f := range there.Platforms {
+		if f.Target.Twice {
+			reasons = append(reasons, f.Err.Error())
+		}
+	}
 	if len(reasons) > 0 {
 		return there, &ConflictError{Release: stated + " " + release.Index.Annotations[ocispec.AnnotationVersion], Reasons: slices.Sorted(slices.Values(reasons))}
 	}

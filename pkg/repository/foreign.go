@@ -95,11 +95,14 @@ func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ..
 	}
 	newest := provider.NewestFirst(versions)[0]
 	i, err := Inspect(ctx, repo, artifact.Tag(newest), DepthIndex)
-	if err != nil || i.Format != nil || len(i.Index.Targets) == 0 {
+	if err != nil || i.Format != nil {
 		return err
 	}
 	if i.Index.Annotations[artifact.AnnotationProvider] != "" {
 		return i.CheckProvider(a, aliases...)
+	}
+	if len(i.Index.Targets) == 0 {
+		return nil
 	}
 	platform := i.Index.Targets[0].Platform
 	if i, err = i.Deeper(ctx, repo, DepthManifests, platform); err != nil || i.Platforms[platform].Err != nil {

@@ -196,8 +196,11 @@ func look(ctx context.Context, repo Reader, f Found, t artifact.Target, depth De
 	return f, nil
 }
 
-// readTarget reads the manifest of a platform.
+// readTarget reads the manifest of a platform, if it has one.
 func readTarget(ctx context.Context, repo Reader, t artifact.Target) ([]byte, artifact.Manifest, error) {
+	if err := t.Err(); err != nil {
+		return nil, artifact.Manifest{}, err
+	}
 	_, data, err := repo.Manifest(ctx, t.Descriptor.Digest.String())
 	if size := int64(len(data)); err == nil && size != t.Descriptor.Size {
 		err = &sums.SizeError{Name: "manifest for " + t.Platform.String(), Got: size, Want: t.Descriptor.Size}

@@ -104,7 +104,8 @@ func versionsOf(tags []string) []provider.Version {
 }
 
 // Release reads a version's index, the manifests of the platforms, and the
-// evidence that they carry.
+// evidence that they carry. A platform that the index has several entries for is
+// an *[artifact.FormatError] when it is named; else it is left out.
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	r, err := s.release(ctx, a, v, only)
 	if err != nil {
@@ -129,6 +130,9 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 	}
 	if err := found.CheckProvider(a, s.aliases...); err != nil {
 		return provider.Release{}, err
+	}
+	if len(only) == 0 {
+		only = found.Index.Single()
 	}
 	platforms, err := provider.ChoosePlatforms(a, v, found.Index.Platforms(), only)
 	if err != nil {
