@@ -38,6 +38,9 @@ func CheckTags(tags []string, wanted provider.Requirement, to template.Template)
 		}
 		canonical := artifact.Tag(v)
 		switch {
+		case v == provider.Version{}:
+			findings = append(findings, Finding{Warning, "version-zero", fmt.Sprintf("OpenTofu never chooses the tag %s: to it, 0.0.0 is no version.", tag),
+				"publish the release under its version, and delete the tag " + tag})
 		case canonical != tag && !slices.Contains(tags, canonical):
 			f := Finding{Warning, "tag-without-version", fmt.Sprintf("OpenTofu takes the tag %s for version %s, looks for the tag %s, and finds nothing.", tag, v, canonical),
 				mirrorCommand(wanted.Address, v.String(), to)}
