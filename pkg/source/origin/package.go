@@ -72,12 +72,15 @@ type packageDocument struct {
 
 func (c client) describe(ctx context.Context, registry service, key packageKey, version listed) (description, error) {
 	at := registry.base.JoinPath(url.PathEscape(key.address.Namespace), url.PathEscape(key.address.Type),
-		url.PathEscape(version.text), "download", key.platform.OS, key.platform.Arch)
+		url.PathEscape(key.version.String()), "download", key.platform.OS, key.platform.Arch)
 	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Header: registry.header(), Limit: maxPackageDocument})
 	if isStatus(err, http.StatusNotFound) {
 		others := slices.DeleteFunc(slices.Clone(version.platforms), func(p provider.Platform) bool { return p == key.platform })
 		missing := &provider.PlatformError{Address: key.address, Version: key.version, Wanted: key.platform, Have: others}
-		return description{}, fmt.Errorf("%w, though it is listed: %w", missing, err)
+		if len(others) < len(version.platforms) {
+			return description{}, fmt.Errorf("%w, though it is listed: %w", missing, err)
+		}
+		return description{}, missing
 	}
 	if err != nil {
 		return description{}, err
