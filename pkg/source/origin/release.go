@@ -78,3 +78,12 @@ func packageOf(key packageKey, d description, listed *sums.File) (provider.Packa
 	}
 	return p, nil
 }
+
+// describe gets a platform's package document.
+func (s *Source) describe(ctx context.Context, key packageKey, version listed) (description, error) {
+	registry, err := s.protocol.discover(ctx, key.address.Host)
+	if err != nil {
+		return description{}, err
+	}
+	return s.protocol.describe(ctx, registry, key, version)
+}
