@@ -53,16 +53,16 @@ func (h *held) sort(r provider.Release, repo repository.Reader) (whole, damaged 
 	}
 	for _, platform := range h.Index.Platforms() {
 		f, d := h.Platforms[platform], wanted[platform]
-		misnamed := f.Err == nil && f.Package(r.Address, r.Version).CheckIdentity() != nil
+		named := misnamed(f, r.Address, r.Version) == nil
 		same := d == "" || f.Err == nil && d == f.Manifest.Zip.Digest
 		switch {
-		case same && f.Whole() && !misnamed:
+		case same && f.Whole() && named:
 			whole = append(whole, platform)
 			continue
 		case d == "":
 			damaged = append(damaged, platform)
 		}
-		if same && !misnamed {
+		if same && named {
 			h.left[platform] = left(f, repo)
 		}
 	}

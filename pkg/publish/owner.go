@@ -43,9 +43,12 @@ func foreign(i repository.Inspection, a provider.Address, aliases ...provider.Al
 // holds tells whether a tag is there, and is not known to be of another provider.
 func (p publisher) holds(i repository.Inspection) bool { return i.Exists() && p.foreign(i) == nil }
 
-// misnamed tells whether a package goes by the name of another one.
-func (p publisher) misnamed(f repository.Found) bool {
-	return f.Err == nil && f.Package(p.address, p.version).CheckIdentity() != nil
+// misnamed says whose name a stored package goes by when it is another's.
+func misnamed(f repository.Found, a provider.Address, v provider.Version) error {
+	if f.Err != nil {
+		return nil //nolint:nilerr // it has no name that could be read
+	}
+	return f.Package(a, v).CheckIdentity()
 }
 
 func (p publisher) conflict(foreign *repository.ForeignError, reasons ...string) error {

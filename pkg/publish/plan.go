@@ -120,8 +120,8 @@ func comparePackage(old repository.Inspection, pkg provider.Package) (found Stat
 	if isFormat(f.Err) {
 		return Healed, fmt.Sprintf("%s: %v", pkg.Platform, f.Err)
 	}
-	if misnamed := f.Package(pkg.Address, pkg.Version).CheckIdentity(); f.Err == nil && misnamed != nil {
-		return Healed, fmt.Sprintf("%s: %v", pkg.Platform, misnamed)
+	if err := misnamed(f, pkg.Address, pkg.Version); err != nil {
+		return Healed, fmt.Sprintf("%s: %v", pkg.Platform, err)
 	}
 	was, known := f.Manifest.Zip.Digest, f.Err == nil
 	if !known {

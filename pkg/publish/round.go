@@ -152,7 +152,8 @@ func (p publisher) unchanged(ctx context.Context, old repository.Inspection) (re
 	}
 	for _, platform := range wanted {
 		f := old.Platforms[platform]
-		if !f.Whole() || p.misnamed(f) || digests != nil && digests[platform] != f.Manifest.Zip.Digest {
+		named := misnamed(f, p.address, p.version) == nil
+		if !f.Whole() || !named || digests != nil && digests[platform] != f.Manifest.Zip.Digest {
 			return old, nil, nil
 		}
 	}
