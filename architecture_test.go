@@ -44,17 +44,17 @@ var rows = map[string][]string{
 	"pkg/pull":         {"pkg/provider", "pkg/sums", "internal/atomicfile", "internal/boundedfile", "internal/ctxio", "internal/packagezip", "internal/transfer"},
 	"pkg/installation": {"pkg/cliconfig", "pkg/provider", "pkg/source/filesystem", "pkg/template"},
 
-	"pkg/source/origin":     {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/httpclient", "internal/memo"},
+	"pkg/source/origin":     {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/boundedjson", "internal/httpclient", "internal/memo"},
 	"pkg/source/oci":        {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums"},
 	"pkg/source/builddir":   {"pkg/artifact", "pkg/provider", "pkg/source", "pkg/sums", "internal/boundedfile", "internal/memo", "internal/packagecheck", "internal/zipfile"},
 	"pkg/source/filesystem": {"pkg/provider", "pkg/sums", "internal/ctxio", "internal/memo", "internal/zipfile"},
 	"pkg/source":            {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/memo"},
 	"pkg/repository": {
 		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
-		"internal/atomicfile", "internal/boundedfile", "internal/ctxio", "internal/filerecord", "internal/httpclient", "internal/transfer",
+		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/filerecord", "internal/httpclient", "internal/transfer",
 	},
 	"pkg/cliconfig": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact"},
-	"pkg/artifact":  {"pkg/provider", "pkg/sums"},
+	"pkg/artifact":  {"pkg/provider", "pkg/sums", "internal/boundedjson"},
 	"pkg/template":  {"pkg/provider", "internal/redact"},
 	"pkg/sums":      {},
 	"pkg/provider":  {"internal/redact"},
@@ -72,6 +72,7 @@ var rows = map[string][]string{
 	"internal/nesting":      {},
 	"internal/redact":       {},
 	"internal/boundedfile":  {},
+	"internal/boundedjson":  {},
 	"internal/atomicfile":   {},
 	"internal/ctxio":        {},
 

@@ -42,7 +42,7 @@ var classes = []struct {
 	fits  []func(error) bool
 }{
 	{unverified, []func(error) bool{
-		isA[*sums.MismatchError], isA[*sums.MissingError], isA[*sums.SyntaxError], isA[*sums.SizeError],
+		isA[*sums.MismatchError], isA[*sums.MissingError], isA[*sums.SyntaxError], isA[*sums.SizeError], isA[*sums.ZipError],
 		isA[*provider.IdentityError], isA[*builddir.PackageError], isA[*provider.ArchiveError],
 	}},
 	{conflict, []func(error) bool{isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError]}},
@@ -58,7 +58,7 @@ var classes = []struct {
 	{interrupted, []func(error) bool{errorIs(context.Canceled)}},
 	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError]}},
 	{transient, []func(error) bool{
-		isA[*provider.TransientError], isA[*provider.StatusError], isA[*repository.ResponseError], isA[*repository.SourceMovedError],
+		isA[*provider.TransientError], isA[*provider.StatusError], isA[*repository.ResponseError], isA[*repository.PageError], isA[*repository.SourceMovedError],
 		errorIs(repository.ErrTagMoved), errorIs(repository.ErrTagLost),
 	}},
 	{refused, []func(error) bool{

@@ -60,6 +60,7 @@ var exported = map[string]struct {
 	"repository.ErrTagMoved":         {repository.ErrTagMoved, transient},
 	"repository.ForeignError":        {&repository.ForeignError{}, conflict},
 	"repository.LostError":           {&repository.LostError{Err: repository.ErrNotFound}, refused},
+	"repository.PageError":           {&repository.PageError{}, transient},
 	"repository.RealmError":          {&repository.RealmError{}, refused},
 	"repository.Error":               {&repository.Error{Err: repository.ErrNotFound}, refused},
 	"repository.ResponseError":       {&repository.ResponseError{Status: 500}, transient},
@@ -69,6 +70,7 @@ var exported = map[string]struct {
 	"sums.MissingError":              {&sums.MissingError{}, unverified},
 	"sums.SizeError":                 {&sums.SizeError{}, unverified},
 	"sums.SyntaxError":               {&sums.SyntaxError{}, unverified},
+	"sums.ZipError":                  {&sums.ZipError{}, unverified},
 	"template.ReferenceError":        {&template.ReferenceError{}, misuse},
 }
 

@@ -162,7 +162,7 @@ func reportText(r doctor.Report) string {
 	var b strings.Builder
 	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%-11s %s\n", name, value)
+			fmt.Fprintf(&b, "%-11s %s\n", name, continued(value))
 		}
 	}
 	row("source", r.Source)
@@ -209,7 +209,7 @@ func findingsText(findings []doctor.Finding) string {
 	}
 	var b strings.Builder
 	for _, f := range findings {
-		fmt.Fprintf(&b, "%s: %s [%s]\n", f.Severity, f.Problem, f.Code)
+		fmt.Fprintf(&b, "%s: %s [%s]\n", f.Severity, continued(f.Problem), f.Code)
 		for line := range strings.Lines(strings.TrimSuffix(f.Remedy, "\n") + "\n") {
 			b.WriteString("  " + line)
 		}

@@ -27,7 +27,7 @@ import (
 // the place in a text at fault, and what to do.
 func explain(err error) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "tofu-oci: %v\n", err)
+	fmt.Fprintf(&text, "tofu-oci: %s\n", continued(err.Error()))
 	if e, ok := errors.AsType[*provider.SyntaxError](err); ok && isA[*usage](err) {
 		for line := range strings.Lines(e.Pointer() + "\n") {
 			text.WriteString("  " + line)
@@ -78,6 +78,7 @@ var hints = []struct {
 	{isA[*filesystem.UnpackedError], "pull it with --layout unpacked"},
 	{isA[*installation.NotSupportedError], "name another place with --from"},
 	{isA[*pull.ExistsError], "move it away, or choose another --dir"},
+	{isDamaged, "the archive is damaged, though it is the one that was published: whoever published it has to make it anew"},
 	{otherSpelling, "make SHA256SUMS again in the directory of the zips, with sha256sum --text and names without ./, and sign it again"},
 	{isA[*provider.IdentityError], "the name is not that of the package; do not use it, and tell whoever publishes it"},
 	{isClass(unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
@@ -89,6 +90,7 @@ var hints = []struct {
 	{errorIs(syscall.ENOSPC), "free some space, or choose another directory (TMPDIR is where zips are kept on the way)"},
 	{errorIs(syscall.ENOTDIR), "a file is where a directory has to be; move it away, or choose another directory"},
 	{errorIs(fs.ErrPermission), "check the permissions of the directory"},
+	{isA[*repository.PageError], "a proxy, a portal or a login page stands between you and the registry: open the URL in a browser, log in there or take the proxy out of HTTPS_PROXY, and check the registry's host name"},
 	{isA[*artifact.FormatError], "the tag was not written by a provider publisher; docs/format.md describes what is expected"},
 	{isA[*repository.ForeignError], "the repository holds another provider; check the repository template"},
 	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},
@@ -113,6 +115,9 @@ func isBusy(err error) bool {
 
 // isCutOff knows a connection that ended before an answer, again and again.
 func isCutOff(err error) bool { return isA[*provider.TransientError](err) && errors.Is(err, io.EOF) }
+
+// isDamaged knows archives that cannot be read, whatever their checksum is.
+func isDamaged(err error) bool { return isA[*sums.ZipError](err) || isA[*provider.ArchiveError](err) }
 
 func unreachable(err error) bool {
 	return isA[*provider.TransientError](err) || isA[*net.DNSError](err)

@@ -63,6 +63,7 @@ func scripts(dir string) testscript.Params {
 			"expand":     cmdExpand,
 			"retag":      cmdRetag,
 			"remedy":     cmdRemedy,
+			"litter":     cmdLitter,
 		},
 	}
 }

@@ -194,10 +194,15 @@ func (o *output) finish() error {
 }
 
 func (o *output) printJSON(v any) error {
-	encoder := json.NewEncoder(o.stdout)
+	var document strings.Builder
+	encoder := json.NewEncoder(&document)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(v)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(o.stdout, printableJSON(document.String()))
+	return err
 }
 
 // writeDigests writes --digest-file, when there is a digest to write.
@@ -220,7 +225,7 @@ func (o *output) writeDigests() error {
 func (o *output) warn(format string, args ...any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	_, _ = io.WriteString(o.stderr, printable(fmt.Sprintf("warning: "+format+"\n", args...)))
+	_, _ = io.WriteString(o.stderr, printable(continued(fmt.Sprintf("warning: "+format, args...)))+"\n")
 }
 
 // note prints a line of progress.
@@ -228,7 +233,7 @@ func (o *output) note(format string, args ...any) {
 	if !o.quiet {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		_, _ = io.WriteString(o.stderr, printable(fmt.Sprintf(format+"\n", args...)))
+		_, _ = io.WriteString(o.stderr, printable(continued(fmt.Sprintf(format, args...)))+"\n")
 	}
 }
 

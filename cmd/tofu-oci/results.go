@@ -42,7 +42,7 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 			column = action + "\t"
 		}
 		i.Packages = append(i.Packages, describe(p.Package, action))
-		_, _ = fmt.Fprintf(table, "  %s\t%s%s\t%s\n", p.Package.Platform, column, size(p.Package.Size), p.Package.Filename)
+		_, _ = fmt.Fprintf(table, "  %s\t%s%s\t%s\n", p.Package.Platform, column, size(p.Package.Size), oneLine(p.Package.Filename))
 	}
 	_ = table.Flush()
 	for _, platform := range r.Dropped {
@@ -53,7 +53,7 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 		_, _ = fmt.Fprintf(lines, "  added %s\n", name)
 	}
 	for _, name := range r.Attached {
-		_, _ = fmt.Fprintf(lines, "  attached %s\n", name)
+		_, _ = fmt.Fprintf(lines, "  attached %s\n", oneLine(name))
 	}
 	if r.Slow {
 		lines.WriteString("  writing the tag took long: if other jobs published this version at the same time, run all of them again\n")
@@ -83,12 +83,12 @@ func (o *output) pulled(a provider.Address, version string, results []pull.Resul
 		p := describe(r.Package, action)
 		p.Path, p.Sums, p.Evidence, p.Skipped = r.Path, &r.Sums, r.Evidence, r.Skipped
 		i.Packages = append(i.Packages, p)
-		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", r.Package.Platform, action, sums, r.Path)
+		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", r.Package.Platform, action, sums, oneLine(r.Path))
 		for _, path := range r.Evidence {
-			_, _ = fmt.Fprintf(table, "  \tevidence\t\t%s\n", path)
+			_, _ = fmt.Fprintf(table, "  \tevidence\t\t%s\n", oneLine(path))
 		}
 		for _, name := range r.Skipped {
-			_, _ = fmt.Fprintf(table, "  \tskipped\t\t%s\n", name)
+			_, _ = fmt.Fprintf(table, "  \tskipped\t\t%s\n", oneLine(name))
 		}
 	}
 	_ = table.Flush()
@@ -153,7 +153,7 @@ func (o *output) listRelease(r provider.Release, referrers []provider.Document) 
 	lines := &strings.Builder{}
 	_, _ = fmt.Fprintf(lines, "%s %s\n", r.Address, r.Version)
 	if len(r.Protocols) > 0 {
-		_, _ = fmt.Fprintf(lines, "protocols %s\n", strings.Join(r.Protocols, ", "))
+		_, _ = fmt.Fprintf(lines, "protocols %s\n", oneLine(strings.Join(r.Protocols, ", ")))
 	}
 	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
 	for _, p := range packages {
@@ -172,7 +172,12 @@ func (o *output) listRelease(r provider.Release, referrers []provider.Document) 
 }
 
 // cells joins a table's row; empty cells at its end would be trailing spaces.
-func cells(values ...string) string { return strings.TrimRight(strings.Join(values, "\t"), "\t") }
+func cells(values ...string) string {
+	for i, value := range values {
+		values[i] = oneLine(value)
+	}
+	return strings.TrimRight(strings.Join(values, "\t"), "\t")
+}
 
 func describe(p provider.Package, action string) packageItem {
 	return packageItem{

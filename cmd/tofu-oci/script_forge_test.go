@@ -1,12 +1,19 @@
 package main_test
 
 import (
+	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"context"
 	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -32,6 +39,9 @@ import (
 //	sums=nonsense  SHA256SUMS is none
 //	filename=NAME  the zip's title; SHA256SUMS lists it
 //	hostile        the zip's title starts with "../"
+//	shout          protocols and a media type that end in workflow commands
+//	shout=provider the provider annotation ends in a workflow command
+//	zip=cut        the compressed content of the zip ends too early
 func cmdForge(ts *testscript.TestScript, _ bool, args []string) {
 	r, contents := forgedRelease(ts, args[1:])
 	packed, err := artifact.Pack(r, artifact.Options{})
@@ -43,6 +53,12 @@ func cmdForge(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if slices.Contains(args, "hostile") {
 		hostile(&packed, r.Packages[0].Filename)
+	}
+	if slices.Contains(args, "shout") {
+		shout(&packed, artifact.MediaTypeSignature, `protocols":"5.0`)
+	}
+	if slices.Contains(args, "shout=provider") {
+		shout(&packed, `provider":"registry.opentofu.org/hashicorp/null`)
 	}
 	layout := repository.NewLayout(filepath.Join(ts.MkAbs("."), args[0]))
 	ctx := context.Background()
@@ -93,6 +109,50 @@ func forgeIndex(ts *testscript.TestScript, b *artifact.Blob, option, value strin
 	b.Bytes, b.Descriptor.Digest, b.Descriptor.Size = data, digest.FromBytes(data), int64(len(data))
 }
 
+// shout puts a workflow command, on a line of its own, behind texts of the index
+// and the manifest.
+func shout(packed *artifact.Packed, behind ...string) {
+	replace := func(b *artifact.Blob, was, is string) {
+		b.Bytes = bytes.ReplaceAll(b.Bytes, []byte(was), []byte(is))
+		b.Descriptor.Digest, b.Descriptor.Size = digest.FromBytes(b.Bytes), int64(len(b.Bytes))
+	}
+	manifest := &packed.Manifests[0]
+	before := manifest.Descriptor
+	for _, text := range behind {
+		for _, b := range []*artifact.Blob{manifest, &packed.Index} {
+			replace(b, text, text+`\n::error::shout ##[error]shout`)
+		}
+	}
+	replace(&packed.Index, before.Digest.String(), manifest.Descriptor.Digest.String())
+	replace(&packed.Index, fmt.Sprintf(`"size":%d`, before.Size), fmt.Sprintf(`"size":%d`, manifest.Descriptor.Size))
+}
+
+// cutZip is an archive whose entry has half of its compressed bytes.
+func cutZip(ts *testscript.TestScript) []byte {
+	var deflated, out bytes.Buffer
+	w, err := flate.NewWriter(&deflated, flate.BestSpeed)
+	ts.Check(err)
+	content := make([]byte, 4096)
+	_, err = rand.NewChaCha8([32]byte{}).Read(content)
+	ts.Check(err)
+	_, err = w.Write(content)
+	ts.Check(err)
+	ts.Check(w.Close())
+	half := deflated.Bytes()[:deflated.Len()/2]
+	archive := zip.NewWriter(&out)
+	header := &zip.FileHeader{
+		Name: "terraform-provider-null_v3.2.4", Method: zip.Deflate, CRC32: crc32.ChecksumIEEE(content),
+		CompressedSize64: uint64(len(half)), UncompressedSize64: uint64(len(content)),
+	}
+	header.SetMode(0o755)
+	entry, err := archive.CreateRaw(header)
+	ts.Check(err)
+	_, err = entry.Write(half)
+	ts.Check(err)
+	ts.Check(archive.Close())
+	return out.Bytes()
+}
+
 func forgedRelease(ts *testscript.TestScript, options []string) (provider.Release, [][]byte) {
 	address, err := provider.ParseAddress("hashicorp/null")
 	ts.Check(err)
@@ -109,6 +169,9 @@ func forgedRelease(ts *testscript.TestScript, options []string) (provider.Releas
 	listed := map[string]digest.Digest{}
 	for _, platform := range []provider.Platform{{OS: "hurd", Arch: "ia64"}, {OS: "plan9", Arch: "sparc"}} {
 		content := zipFor(ts, "hashicorp/null", text, platform, "")
+		if slices.Contains(options, "zip=cut") {
+			content = cutZip(ts)
+		}
 		p := provider.Package{
 			Address: address, Version: version, Platform: platform,
 			Filename: provider.Filename(address, version, platform), Digest: digest.FromBytes(content), Size: int64(len(content)),
@@ -136,7 +199,7 @@ func forgeRelease(ts *testscript.TestScript, r *provider.Release, listed map[str
 			p.ListedAs, listed[value] = value, p.Digest
 		case name == "evidence":
 			p.Documents = append(p.Documents, artifact.NewDocument(value, artifact.MediaTypeInToto, []byte("evidence")))
-		case option != "hostile" && name != "version" && name != "provider" && name != "index":
+		case option != "hostile" && name != "shout" && option != "zip=cut" && name != "version" && name != "provider" && name != "index":
 			ts.Fatalf("unknown option %s", option)
 		}
 	}
@@ -144,4 +207,22 @@ func forgeRelease(ts *testscript.TestScript, r *provider.Release, listed map[str
 		document = sums.New(listed).Bytes()
 	}
 	r.Documents = append(r.Documents, artifact.NewDocument(provider.SumsName(r.Address, r.Version), artifact.MediaTypeSums, document))
+	if slices.Contains(options, "shout") {
+		r.Protocols = []string{"5.0"}
+		r.Documents = append(r.Documents, artifact.NewDocument(provider.SumsName(r.Address, r.Version)+".sig", artifact.MediaTypeSignature, []byte("a signature")))
+	}
+}
+
+// litter DIR... leaves in each directory what a killed run leaves: the directory
+// .tofu-oci-OLD.tmp of two days ago, and the file .tofu-oci-NEW.tmp of now.
+func cmdLitter(ts *testscript.TestScript, _ bool, dirs []string) {
+	for _, dir := range dirs {
+		dir = ts.MkAbs(dir)
+		old := filepath.Join(dir, ".tofu-oci-OLD.tmp")
+		ts.Check(os.MkdirAll(old, 0o755))
+		ts.Check(os.WriteFile(filepath.Join(old, "half"), []byte("half"), 0o600))
+		then := time.Now().Add(-48 * time.Hour)
+		ts.Check(os.Chtimes(old, then, then))
+		ts.Check(os.WriteFile(filepath.Join(dir, ".tofu-oci-NEW.tmp"), []byte("half"), 0o600))
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -16,6 +17,10 @@ const (
 	// staleAfter is longer than any download that still makes progress leaves
 	// its file unmodified.
 	staleAfter = 24 * time.Hour
+
+	// TemporaryPattern is for [os.CreateTemp] and [os.MkdirTemp]: what they make
+	// by it, [Sweep] finds.
+	TemporaryPattern = temporaryPrefix + "*" + temporarySuffix
 )
 
 func temporaryName(dir string) string {
@@ -41,5 +46,16 @@ func Sweep(dir string) {
 			continue
 		}
 		_ = os.RemoveAll(filepath.Join(dir, name))
+	}
+}
+
+// Sweeper sweeps each directory once, however often it is told to. The zero value
+// is ready, and safe for concurrent use.
+type Sweeper struct{ swept sync.Map }
+
+// Sweep is as the function [Sweep], the first time.
+func (s *Sweeper) Sweep(dir string) {
+	if _, done := s.swept.LoadOrStore(dir, true); !done {
+		Sweep(dir)
 	}
 }

@@ -92,3 +92,36 @@ func TestTemporaryNamesAreNoPlatforms(t *testing.T) {
 		t.Errorf("OpenTofu could take %s for a platform's directory", filepath.Base(tmp))
 	}
 }
+
+func TestSweeperSweepsOnce(t *testing.T) {
+	t.Parallel()
+	var s atomicfile.Sweeper
+	dir := t.TempDir()
+	litter(t, dir, atomicfile.StaleAfter+time.Hour)
+	s.Sweep(dir)
+	if left := names(t, dir); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+	kept := litter(t, dir, atomicfile.StaleAfter+time.Hour)
+	s.Sweep(dir)
+	if left := names(t, dir); len(left) < len(kept) {
+		t.Errorf("it was swept again, %q are left", left)
+	}
+}
+
+func TestTemporaryPatternIsSwept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	tmp, err := os.CreateTemp(dir, atomicfile.TemporaryPattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tmp.Close(); err != nil {
+		t.Fatal(err)
+	}
+	age(t, tmp.Name(), atomicfile.StaleAfter+time.Hour)
+	atomicfile.Sweep(dir)
+	if left := names(t, dir); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}

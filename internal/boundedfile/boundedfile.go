@@ -18,10 +18,9 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s has more than %d bytes", e.Path, e.Limit)
 }
 
-// Read gives a file's content, of at most limit bytes. What is neither a file nor
-// a link to one is refused: a named pipe would be waited for without end. Errors
-// are those of the file system, and *[TooLargeError].
-func Read(path string, limit int64) ([]byte, error) {
+// Open opens a file. What is neither a file nor a link to one is refused: a named
+// pipe would be waited for without end. Errors are those of the file system.
+func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -32,7 +31,17 @@ func Read(path string, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no file: it is a pipe, a device or a socket", path)
 	}
-	return ReadAny(path, limit)
+	return os.Open(path)
+}
+
+// Read gives a file's content, of at most limit bytes. What [Open] refuses is
+// refused; errors are also *[TooLargeError].
+func Read(path string, limit int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return readAll(f, path, limit)
 }
 
 // ReadAny is [Read] of what a user names, which may be a pipe: a shell makes one
@@ -42,6 +51,10 @@ func ReadAny(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readAll(f, path, limit)
+}
+
+func readAll(f *os.File, path string, limit int64) ([]byte, error) {
 	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {

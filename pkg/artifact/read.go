@@ -1,7 +1,7 @@
 package artifact
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +9,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -104,15 +105,25 @@ type document struct {
 	Annotations  map[string]string    `json:"annotations"`
 }
 
-func parseDocument(data []byte) (document, error) {
-	var doc document
+func parseDocument(data []byte) (doc document, err error) {
+	err = decode(data, &doc)
+	return doc, err
+}
+
+// decode reads a manifest of any kind. What is in it is counted before anything
+// is made of it.
+func decode(data []byte, into any) error {
 	if len(data) > MaxManifestSize {
-		return doc, formatError("has %d bytes, more than the %d that OpenTofu reads", len(data), MaxManifestSize)
+		return formatError("has %d bytes, more than the %d that OpenTofu reads", len(data), MaxManifestSize)
 	}
-	if err := json.Unmarshal(data, &doc); err != nil {
-		return doc, formatError("is not valid JSON: %v", err)
+	err := boundedjson.Unmarshal(data, into, maxValues)
+	if limit, ok := errors.AsType[*boundedjson.LimitError](err); ok {
+		return formatError("%s, which no artifact needs", limit.Problem)
 	}
-	return doc, nil
+	if err != nil {
+		return formatError("is not valid JSON: %v", err)
+	}
+	return nil
 }
 
 // ParseIndex reads the index of a release. Errors are *[FormatError].

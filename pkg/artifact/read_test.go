@@ -268,6 +268,9 @@ func TestParseManifestRefuses(t *testing.T) {
 	for _, test := range []struct{ name, data, want string }{
 		{"no JSON", "<html>", "is not valid JSON"},
 		{"over 4 MiB", manifest(zip) + strings.Repeat(" ", artifact.MaxManifestSize), "more than the 4194304 that OpenTofu reads"},
+		{"more layers than can be counted", manifest(append([]string{zip}, slices.Repeat([]string{"{}"}, 16<<10)...)...), "has more than 16384 values"},
+		{"more annotations than can be counted", `{"annotations":{"":""` + strings.Repeat(`,"":""`, 16<<10) + "}}", "has more than 16384 values"},
+		{"too deep", strings.Repeat("[", 65), "has more than 64 levels"},
 		{"an index", index(), `has a manifest that is an index of artifact type "application/vnd.opentofu.provider"`},
 		{"a container image", imageManifest, "has a manifest that is a container image"},
 		{"a Docker image", dockerImage, "has a manifest that is a container image"},

@@ -1,8 +1,6 @@
 package artifact
 
 import (
-	"encoding/json"
-
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -81,8 +79,8 @@ func AddReferrer(list []ocispec.Descriptor, entries ...ocispec.Descriptor) (Blob
 // document.
 func ParseReferrer(data []byte) (ocispec.Descriptor, error) {
 	var manifest ocispec.Manifest
-	if err := json.Unmarshal(data, &manifest); err != nil {
-		return ocispec.Descriptor{}, formatError("has a referrer that is not valid JSON: %v", err)
+	if err := decode(data, &manifest); err != nil {
+		return ocispec.Descriptor{}, err
 	}
 	if len(manifest.Layers) == 0 {
 		return ocispec.Descriptor{}, formatError("has a referrer without a layer")

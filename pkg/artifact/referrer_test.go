@@ -122,7 +122,7 @@ func TestParseReferrersRefuses(t *testing.T) {
 func TestParseReferrerRefuses(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ data, want string }{
-		"text":      {"text", "has a referrer that is not valid JSON"},
+		"text":      {"text", "is not valid JSON"},
 		"no layer":  {`{"layers":[]}`, "has a referrer without a layer"},
 		"no digest": {`{"layers":[{"size":1}]}`, "has a referrer that cannot be read: the digest"},
 		"huge":      {`{"layers":[{"digest":"` + digest.FromString("").String() + `","size":99999999999}]}`, "a size of 99999999999 bytes"},

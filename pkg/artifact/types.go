@@ -65,6 +65,9 @@ const (
 	MaxManifestSize = 4 << 20
 	// MaxZipSize bounds a zip, in bytes. The largest providers are under 300 MiB.
 	MaxZipSize = 4 << 30
+	// maxValues bounds the JSON values of an index or manifest. A platform takes a
+	// dozen in an index, and a referrer six in a list of them.
+	maxValues = 16 << 10
 	// maxTargets bounds the platforms of an index; Go knows some fifty.
 	maxTargets = 256
 	// maxLayers bounds the layers of a manifest.

@@ -2,8 +2,10 @@ package doctor_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
@@ -85,6 +87,36 @@ func TestCheckTags(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestCheckManyTags has as many tags as are read at most, each of them a mistake:
+// looking for each in all others would take a minute.
+func TestCheckManyTags(t *testing.T) {
+	t.Parallel()
+	to, err := template.Parse("ghcr.io/acme/{type}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted, err := provider.ParseRequirement("acme/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tags := make([]string, 100_000)
+	for i := range tags {
+		tags[i] = fmt.Sprintf("v1.0.%d", i)
+	}
+	tags[50_000] = "7.1"
+	began := time.Now()
+	findings := doctor.CheckTags(tags, wanted, to)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if len(findings) != 21 || findings[0].Code != "tag-without-version" || findings[0].Severity != doctor.Error {
+		t.Fatalf("%d findings, first %+v", len(findings), findings[0])
+	}
+	if last := findings[20]; last.Code != "tags-many" || last.Problem != "There are 99980 more tags of these kinds." {
+		t.Errorf("the last finding is %+v", last)
 	}
 }
 

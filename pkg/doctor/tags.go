@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,44 +16,72 @@ import (
 // perPlatform is a tag for one platform, as people write them by hand.
 var perPlatform = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+-[a-z0-9]+_[a-z0-9]+$`)
 
+// maxTagFindings bounds what is said about the tags of a repository: a person reads
+// some, and corrects the habit that made them all.
+const maxTagFindings = 20
+
 // CheckTags finds tags that mislead OpenTofu: it takes all for versions that
-// parse as such, and looks for the canonical form then.
+// parse as such, and looks for the canonical form then. Of many such tags the first
+// are told, with those that keep the wanted version from being found before others.
 func CheckTags(tags []string, wanted provider.Requirement, to template.Template) []Finding {
-	var findings []Finding
+	there := make(map[string]bool, len(tags))
 	var newest provider.Version
 	for _, tag := range tags {
+		there[tag] = true
 		if v, ok := artifact.ParseTag(tag); ok && wanted.Constraint.Allows(v) && v.Compare(newest) > 0 {
 			newest = v
 		}
 	}
-	tags = slices.Clone(tags)
-	slices.Sort(tags)
-	for _, tag := range tags {
-		v, err := provider.ParseVersion(strings.ReplaceAll(tag, "_", "+"))
-		if err != nil {
-			bare, isV := strings.CutPrefix(tag, "v")
-			if v, known := artifact.ParseTag(bare); isV && known && !slices.Contains(tags, bare) {
-				findings = append(findings, Finding{Warning, "tag-ignored", fmt.Sprintf("OpenTofu does not take the tag %s for a version, because of its v.", tag),
-					mirrorCommand(wanted.Address, v.String(), to)})
-			}
-			continue
-		}
-		canonical := artifact.Tag(v)
-		switch {
-		case v == provider.Version{}:
-			findings = append(findings, Finding{Warning, "version-zero", fmt.Sprintf("OpenTofu never chooses the tag %s: to it, 0.0.0 is no version.", tag),
-				"publish the release under its version, and delete the tag " + tag})
-		case canonical != tag && !slices.Contains(tags, canonical):
-			f := Finding{Warning, "tag-without-version", fmt.Sprintf("OpenTofu takes the tag %s for version %s, looks for the tag %s, and finds nothing.", tag, v, canonical),
-				mirrorCommand(wanted.Address, v.String(), to)}
-			if wanted.Constraint.Allows(v) && v.Compare(newest) > 0 {
-				f.Severity = Error
-			}
+	var findings []Finding
+	for _, tag := range slices.Sorted(maps.Keys(there)) {
+		if f, found := checkTag(tag, there, newest, wanted, to); found {
 			findings = append(findings, f)
-		case perPlatform.MatchString(tag):
-			findings = append(findings, Finding{Warning, "tag-per-platform", fmt.Sprintf("OpenTofu takes the tag %s for a version of its own, a pre-release.", tag),
-				"delete the tag " + tag + "; the platforms of a version are in the index under its tag"})
 		}
 	}
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return cmp.Compare(severityOrder(a), severityOrder(b))
+	})
+	if more := len(findings) - maxTagFindings; more > 0 {
+		findings = append(findings[:maxTagFindings:maxTagFindings],
+			Finding{Warning, "tags-many", fmt.Sprintf("There are %d more tags of these kinds.", more), "see which tool writes them"})
+	}
 	return findings
+}
+
+func severityOrder(f Finding) int {
+	if f.Severity == Error {
+		return 0
+	}
+	return 1
+}
+
+// checkTag judges one tag. newest is the newest version that is wanted and under its
+// own tag.
+func checkTag(tag string, there map[string]bool, newest provider.Version, wanted provider.Requirement, to template.Template) (Finding, bool) {
+	v, err := provider.ParseVersion(strings.ReplaceAll(tag, "_", "+"))
+	if err != nil {
+		bare, isV := strings.CutPrefix(tag, "v")
+		if v, known := artifact.ParseTag(bare); isV && known && !there[bare] {
+			return Finding{Warning, "tag-ignored", fmt.Sprintf("OpenTofu does not take the tag %s for a version, because of its v.", tag),
+				mirrorCommand(wanted.Address, v.String(), to)}, true
+		}
+		return Finding{}, false
+	}
+	canonical := artifact.Tag(v)
+	switch {
+	case v == provider.Version{}:
+		return Finding{Warning, "version-zero", fmt.Sprintf("OpenTofu never chooses the tag %s: to it, 0.0.0 is no version.", tag),
+			"publish the release under its version, and delete the tag " + tag}, true
+	case canonical != tag && !there[canonical]:
+		f := Finding{Warning, "tag-without-version", fmt.Sprintf("OpenTofu takes the tag %s for version %s, looks for the tag %s, and finds nothing.", tag, v, canonical),
+			mirrorCommand(wanted.Address, v.String(), to)}
+		if wanted.Constraint.Allows(v) && v.Compare(newest) > 0 {
+			f.Severity = Error
+		}
+		return f, true
+	case perPlatform.MatchString(tag):
+		return Finding{Warning, "tag-per-platform", fmt.Sprintf("OpenTofu takes the tag %s for a version of its own, a pre-release.", tag),
+			"delete the tag " + tag + "; the platforms of a version are in the index under its tag"}, true
+	}
+	return Finding{}, false
 }

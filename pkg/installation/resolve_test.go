@@ -19,6 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 )
 
@@ -99,6 +100,13 @@ func TestVersions(t *testing.T) {
 		{"a mirror that wants a login", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.offer(t, has{"1.0.0 " + haiku}), w.locked(t)}
 		}, nil, is(provider.ErrDenied)},
+		{"a registry that calls the name invalid", answered(400, "NAME_INVALID"), []string{"1.0.0"}, nil},
+		{"a registry that does not know the name, among other things", answered(404, "MANIFEST_UNKNOWN", "NAME_UNKNOWN"), []string{"1.0.0"}, nil},
+		{"a refusal that does not know the name", answered(401, "UNAUTHORIZED", "NAME_UNKNOWN"), []string{"1.0.0"}, nil},
+		{"404 without a code", answered(404), []string{"1.0.0"}, nil},
+		{"404 with an empty code", answered(404, ""), nil, is(repository.ErrNoRepository)},
+		{"404 of Harbor", answered(404, "NOT_FOUND"), nil, is(repository.ErrNoRepository)},
+		{"404 with another code", answered(404, "MANIFEST_UNKNOWN"), nil, is(repository.ErrNotFound)},
 		{"an origin that wants a login", func(t *testing.T, w *world) []cliconfig.Method {
 			w.origin.Misbehave(origintest.Versions, origintest.Status(http.StatusForbidden), -1)
 			return []cliconfig.Method{w.packed(t, "packed", has{"1.0.0 " + haiku}), w.offer(t, nil)}
@@ -430,5 +438,14 @@ func TestNewWantsTheSourcesOfItsMethods(t *testing.T) {
 		if _, err := installation.New(o); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v", name, err)
 		}
+	}
+}
+
+// answered are a mirror whose registry answers with a status and codes, and an
+// origin that has the provider.
+func answered(status int, codes ...string) methods {
+	return func(t *testing.T, w *world) []cliconfig.Method {
+		t.Helper()
+		return []cliconfig.Method{w.refusing(t, status, codes...), w.offer(t, has{"1.0.0 " + haiku})}
 	}
 }

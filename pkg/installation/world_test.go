@@ -189,6 +189,23 @@ func (w *world) locked(t *testing.T) cliconfig.Method {
 	return cliconfig.Method{Kind: cliconfig.OCIMirror, Template: parseTemplate(t, host+"/{namespace}/{type}")}
 }
 
+// refusing is an oci_mirror in a registry that answers to lists of tags with a
+// status and an error for each code.
+func (w *world) refusing(t *testing.T, status int, codes ...string) cliconfig.Method {
+	t.Helper()
+	registry := registrytest.New(registrytest.Options{})
+	registry.Misbehave(registrytest.Tags, func(rw http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
+		var list []string
+		for _, code := range codes {
+			list = append(list, fmt.Sprintf(`{"code":%q,"message":"project mirror not found"}`, code))
+		}
+		rw.WriteHeader(status)
+		_, _ = fmt.Fprintf(rw, `{"errors":[%s]}`, strings.Join(list, ","))
+	}, -1)
+	host := registrytest.Serve(t, w.ca, registry)
+	return cliconfig.Method{Kind: cliconfig.OCIMirror, Template: parseTemplate(t, host+"/{namespace}/{type}")}
+}
+
 // absent is an oci_mirror in a registry that has no repositories.
 func (w *world) absent(t *testing.T) cliconfig.Method {
 	t.Helper()

@@ -6,7 +6,6 @@ package mirror
 
 import (
 	"context"
-	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -47,15 +46,20 @@ type Result struct {
 // Plan says which releases are meant, in the order of the requirements, each
 // once. A requirement that means none is an item with an error.
 func Plan(ctx context.Context, src provider.Source, wanted []provider.Requirement, newest int) []Item {
+	type release struct {
+		address provider.Address
+		version provider.Version
+	}
 	var items []Item
+	seen := map[release]bool{}
 	for _, r := range wanted {
 		versions, err := source.Resolve(ctx, src, r, newest)
 		if err != nil {
 			items = append(items, Item{Requirement: r, Err: err})
 		}
 		for _, v := range versions {
-			twice := func(i Item) bool { return i.Requirement.Address == r.Address && i.Version == v }
-			if !slices.ContainsFunc(items, twice) {
+			if key := (release{r.Address, v}); !seen[key] {
+				seen[key] = true
 				items = append(items, Item{Requirement: r, Version: v})
 			}
 		}

@@ -101,9 +101,9 @@ func (d Document) Read(ctx context.Context) ([]byte, error) {
 	}
 	defer func() { _ = body.Close() }()
 	// The reader is verified, and ends at Size; this bounds one that is not.
-	data, err := io.ReadAll(io.LimitReader(body, d.Size+1))
-	if err != nil {
+	data := bytes.NewBuffer(make([]byte, 0, max(d.Size, 0)+bytes.MinRead))
+	if _, err := data.ReadFrom(io.LimitReader(body, d.Size+1)); err != nil {
 		return nil, fmt.Errorf("fetching %s: %w", d.Name, err)
 	}
-	return data, nil
+	return data.Bytes(), nil
 }

@@ -28,7 +28,7 @@ func SBOMProgram(commandLine string) (func(ctx context.Context, p provider.Packa
 		return nil, err
 	}
 	return func(ctx context.Context, p provider.Package, zip string) (provider.Document, error) {
-		dir, err := os.MkdirTemp("", "tofu-oci-sbom-*")
+		dir, err := temporaryDirectory("")
 		if err != nil {
 			return provider.Document{}, err
 		}

@@ -24,7 +24,7 @@ func hasSBOM(pkg provider.Package) bool {
 // sendInspected brings a zip into the repository by way of a local file, on
 // which the SBOM is made; there tells that the repository has it.
 func (p publisher) sendInspected(ctx context.Context, pkg provider.Package, there bool) (sentZip, error) {
-	dir, err := os.MkdirTemp(p.options.TempDir, "tofu-oci-*")
+	dir, err := temporaryDirectory(p.options.TempDir)
 	if err != nil {
 		return sentZip{}, fmt.Errorf("keeping %s in a temporary directory: %w", pkg.Filename, err)
 	}

@@ -1,9 +1,12 @@
 package publish
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
 // spool is a temporary file for one zip. Where the system allows, it has no
@@ -13,7 +16,8 @@ type spool struct {
 }
 
 func newSpool(dir string) (*spool, error) {
-	f, err := os.CreateTemp(dir, "tofu-oci-*.zip")
+	atomicfile.Sweep(cmp.Or(dir, os.TempDir()))
+	f, err := os.CreateTemp(dir, atomicfile.TemporaryPattern)
 	if err != nil {
 		return nil, fmt.Errorf("keeping a zip in a temporary file: %w", err)
 	}
@@ -36,4 +40,11 @@ func (s *spool) Reset() error {
 func (s *spool) Close() {
 	_ = s.File.Close()
 	_ = os.Remove(s.Name())
+}
+
+// temporaryDirectory makes a directory for one zip and what is in it, and removes
+// those that killed runs left in the same place.
+func temporaryDirectory(parent string) (string, error) {
+	atomicfile.Sweep(cmp.Or(parent, os.TempDir()))
+	return os.MkdirTemp(parent, atomicfile.TemporaryPattern)
 }

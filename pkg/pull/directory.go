@@ -63,7 +63,7 @@ func (s *UnpackedSink) PutDirectory(ctx context.Context, p provider.Package, fro
 	}
 	// 2. A copy beside it, and only what was copied is judged.
 	parent := filepath.Dir(path)
-	atomicfile.Sweep(parent)
+	s.swept.Sweep(parent)
 	tmp, err := atomicfile.TempDir(parent)
 	if err != nil {
 		return path, false, err

@@ -60,6 +60,9 @@ func writeDocument(path string, content []byte) error {
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
+	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+		return &ExistsError{Path: path, Problem: "is " + kindOf(fi) + " where evidence belongs"}
+	}
 	there, err := os.Open(path)
 	if err != nil {
 		return err

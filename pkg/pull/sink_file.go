@@ -28,7 +28,7 @@ func NewZipSink(dir string) (*ZipSink, error) {
 	if err := checkDirectory(dir); err != nil {
 		return nil, err
 	}
-	return &ZipSink{fileSink{func(p provider.Package) (string, error) {
+	return &ZipSink{fileSink{&atomicfile.Sweeper{}, func(p provider.Package) (string, error) {
 		name := provider.Filename(p.Address, p.Version, p.Platform)
 		if err := provider.CheckFilename(name); err != nil {
 			return "", err
@@ -48,14 +48,15 @@ func NewPackedSink(dir string) (*PackedSink, error) {
 	if err := checkDirectory(dir); err != nil {
 		return nil, err
 	}
-	return &PackedSink{fileSink{func(p provider.Package) (string, error) {
+	return &PackedSink{fileSink{&atomicfile.Sweeper{}, func(p provider.Package) (string, error) {
 		return mirrorPath(dir, p.Address, provider.Filename(p.Address, p.Version, p.Platform))
 	}}}, nil
 }
 
 // fileSink stores a zip as the file at path.
 type fileSink struct {
-	path func(p provider.Package) (string, error)
+	swept *atomicfile.Sweeper
+	path  func(p provider.Package) (string, error)
 }
 
 // Has compares the SHA-256 of the file that is there. See [Sink].
@@ -63,6 +64,7 @@ func (s fileSink) Has(ctx context.Context, p provider.Package) (path string, ok 
 	if path, err = s.path(p); err != nil {
 		return "", false, err
 	}
+	s.swept.Sweep(filepath.Dir(path))
 	fi, err := lookAt(path)
 	if err != nil || fi == nil {
 		return path, false, err
@@ -91,7 +93,6 @@ func (s fileSink) Put(ctx context.Context, p provider.Package, open Opener) (pat
 		return path, false, err
 	}
 	defer func() { _ = zip.Close() }()
-	atomicfile.Sweep(filepath.Dir(path))
 	f, err := atomicfile.Create(path, modeZip)
 	if err != nil {
 		return path, false, err

@@ -20,7 +20,8 @@ import (
 // DIR/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/, which OpenTofu's filesystem_mirror
 // reads and its plugin cache looks like.
 type UnpackedSink struct {
-	dir string
+	dir   string
+	swept atomicfile.Sweeper
 	// unpacked knows what zips unpack to.
 	unpacked *unpackedRecord
 }
@@ -30,7 +31,7 @@ func NewUnpackedSink(dir string) (*UnpackedSink, error) {
 	if err := checkDirectory(dir); err != nil {
 		return nil, err
 	}
-	return &UnpackedSink{dir, newUnpackedRecord(dir)}, nil
+	return &UnpackedSink{dir: dir, unpacked: newUnpackedRecord(dir)}, nil
 }
 
 // Has tells whether the directory that is there is what the zip unpacks to: by
@@ -40,6 +41,8 @@ func (s *UnpackedSink) Has(_ context.Context, p provider.Package) (path string, 
 	if path, err = s.path(p); err != nil {
 		return "", false, err
 	}
+	s.swept.Sweep(s.dir)
+	s.swept.Sweep(filepath.Dir(path))
 	at, err := directoryAt(path)
 	h1 := s.unpacked.of(p.Digest)
 	if err != nil || at == "" || h1 == "" {
@@ -69,9 +72,7 @@ func (s *UnpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 		return path, true, s.compare(ctx, p, path, there, open)
 	}
 	// 2. Else it is unpacked beside its place, and judged.
-	parent := filepath.Dir(path)
-	atomicfile.Sweep(parent)
-	tmp, err := atomicfile.TempDir(parent)
+	tmp, err := atomicfile.TempDir(filepath.Dir(path))
 	if err != nil {
 		return path, false, err
 	}

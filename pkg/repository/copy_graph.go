@@ -3,8 +3,10 @@ package repository
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -13,8 +15,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
-// maxCopyDepth lets an index hold indexes, and those hold some in turn.
-const maxCopyDepth = 3
+const (
+	// maxCopyDepth lets an index hold indexes, and those hold some in turn.
+	maxCopyDepth = 3
+	// maxCopied bounds the manifests of a release with all that refers to it.
+	maxCopied = 4096
+)
 
 // copier is one run of [Copy]. All of it runs in one context, which the first
 // failure ends by stop.
@@ -31,6 +37,8 @@ type copier struct {
 	manifests, blobs once[struct{}]
 
 	mu sync.Mutex
+	// children counts the manifests below the index.
+	children atomic.Int64
 	// neighbour is the source's name in the registry of both; empty when they are
 	// in different ones, or in one that does not mount.
 	neighbour string
@@ -92,6 +100,9 @@ func (c *copier) manifest(ctx context.Context, m artifact.Blob, depth int) error
 
 // child reads a manifest at the source and copies it, once in a run.
 func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int) error {
+	if c.children.Add(1) > maxCopied {
+		return &artifact.FormatError{Problem: fmt.Sprintf("has more than %d manifests that belong to it", maxCopied)}
+	}
 	_, err := c.manifests.do(d.Digest, func() (none struct{}, err error) {
 		data, read := c.known[d.Digest]
 		if !read {

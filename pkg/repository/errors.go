@@ -1,11 +1,13 @@
 package repository
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -54,6 +56,9 @@ type ResponseError struct {
 	Status int
 	// Code is the registry's own, such as NAME_UNKNOWN; empty when it gave none.
 	Code string
+	// Codes are those of all errors in the answer, empty ones among them; Code is
+	// the first that is not. Nil when the answer listed no error.
+	Codes []string
 	// Message is the registry's explanation, one line, with the detail that some
 	// say the reason in.
 	Message string
@@ -103,11 +108,25 @@ func (e *ResponseError) Is(target error) bool {
 	case provider.ErrDenied:
 		return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 	case ErrNoRepository:
-		return e.Code == errcode.ErrorCodeNameUnknown || e.Status == http.StatusNotFound && (e.Code == "" || e.lacksProject())
+		return e.NoProvider() || e.Status == http.StatusNotFound && (e.Code == "" || e.lacksProject())
 	case ErrNotFound:
 		return e.Status == http.StatusNotFound
 	}
 	return false
+}
+
+// NoProvider tells whether OpenTofu takes this answer to a list of tags for "this
+// mirror does not know the provider", and goes on to its next installation method:
+// one of the codes is NAME_UNKNOWN or NAME_INVALID, or there are none at all and
+// the status is 404. With any other code, an empty one too, it gives up.
+//
+// [ErrNoRepository] is wider, for commands that name a repository themselves: it is
+// also Harbor's answer for a missing project, and a 404 with empty codes only.
+func (e *ResponseError) NoProvider() bool {
+	if len(e.Codes) == 0 {
+		return e.Status == http.StatusNotFound
+	}
+	return slices.Contains(e.Codes, errcode.ErrorCodeNameUnknown) || slices.Contains(e.Codes, errcode.ErrorCodeNameInvalid)
 }
 
 // lacksProject knows Harbor's answer when the project, the first part of the
@@ -147,9 +166,8 @@ func translated(err error) error {
 		}
 		var messages []string
 		for _, inner := range response.Errors {
-			if e.Code == "" {
-				e.Code = line(inner.Code)
-			}
+			e.Codes = append(e.Codes, line(inner.Code))
+			e.Code = cmp.Or(e.Code, line(inner.Code))
 			messages = append(messages, explanation(inner))
 		}
 		e.Message = strings.Join(messages, "; ")

@@ -3,9 +3,11 @@ package repository
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -16,8 +18,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// maxQuestions is how many small requests are under way at once.
-const maxQuestions = 8
+const (
+	// maxQuestions is how many small requests are under way at once.
+	maxQuestions = 8
+	// maxManifests bounds the manifests of a release together, in bytes: some
+	// kilobytes a platform.
+	maxManifests = 8 << 20
+)
 
 // Depth is how far [Inspect] looks.
 type Depth int
@@ -155,6 +162,9 @@ func (i Inspection) Deeper(ctx context.Context, repo Reader, depth Depth, platfo
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxQuestions)
 	blobs := &presence{repo: repo, read: depth >= DepthContent}
+	for _, seen := range i.Platforms {
+		blobs.manifests.Add(int64(len(seen.Bytes)))
+	}
 	for n, t := range unseen {
 		group.Go(func() (err error) {
 			found[n], err = look(ctx, repo, i.Platforms[t.Platform], t, depth, blobs)
@@ -176,6 +186,10 @@ func look(ctx context.Context, repo Reader, f Found, t artifact.Target, depth De
 	if f.depth < DepthManifests {
 		f.Target = t
 		f.Bytes, f.Manifest, f.Err = readTarget(ctx, repo, t)
+		if blobs.manifests.Add(int64(len(f.Bytes))) > maxManifests {
+			// No finding about this platform: the others are not read any more.
+			return f, &artifact.FormatError{Problem: fmt.Sprintf("has manifests of more than %d bytes together", maxManifests)}
+		}
 		if f.Err != nil && !isFinding(f.Err) {
 			return f, f.Err
 		}
@@ -226,6 +240,8 @@ type presence struct {
 	// read tells to read each blob.
 	read  bool
 	asked once[bool]
+	// manifests counts the bytes of those that are kept.
+	manifests atomic.Int64
 }
 
 // has tells whether a blob is there in its full size.

@@ -14,6 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -25,7 +26,8 @@ import (
 //
 // https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md
 type Layout struct {
-	dir string
+	dir   string
+	swept atomicfile.Sweeper
 	// blobs remembers which blob files have the right bytes.
 	blobs *layoutBlobs
 }
@@ -92,7 +94,7 @@ func (l *Layout) manifestOf(ctx context.Context, d ocispec.Descriptor) (ocispec.
 		return d, nil, err
 	}
 	defer func() { _ = f.Close() }()
-	data, err := readManifest(f, d.Digest)
+	data, err := readManifest(f, d)
 	d.Size = int64(len(data))
 	return d, data, err
 }
@@ -119,10 +121,19 @@ func (l *Layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	if err := cmp.Or(ctx.Err(), err); err != nil {
 		return 0, fmt.Errorf("looking for blob %s in %s: %w", d, l, notFound(err))
 	}
+	if !info.Mode().IsRegular() {
+		return 0, fmt.Errorf("looking for blob %s in %s: %s is no file", d, l, path)
+	}
 	if err := l.blobs.check(ctx, d, path, info); err != nil {
 		return 0, fmt.Errorf("looking for blob %s in %s: %w", d, l, err)
 	}
 	return info.Size(), nil
+}
+
+// sweep removes what killed runs left, before something is written.
+func (l *Layout) sweep() {
+	l.swept.Sweep(l.dir)
+	l.swept.Sweep(filepath.Join(l.dir, ocispec.ImageBlobsDir, digest.SHA256.String()))
 }
 
 // PushBlob stores a blob. A damaged one is replaced.
@@ -131,6 +142,7 @@ func (l *Layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.
 	if err != nil {
 		return err
 	}
+	l.sweep()
 	_, missing := os.Lstat(l.dir)
 	err = atomicfile.Write(path, 0o644, func(w io.Writer) error {
 		_, err := io.Copy(w, sums.NewReader(ctxio.Reader(ctx, content), "blob "+d.Digest.String(), d.Size, d.Digest))
@@ -162,7 +174,7 @@ func (l *Layout) open(ctx context.Context, d digest.Digest) (*os.File, error) {
 	if err := cmp.Or(ctx.Err(), err); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, err := boundedfile.Open(path)
 	if err != nil {
 		return nil, notFound(err)
 	}

@@ -21,12 +21,15 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
 const (
 	// maxLayoutIndex bounds index.json, in bytes: some 30,000 tags.
 	maxLayoutIndex = 16 << 20
+	// maxLayoutValues bounds the JSON values in it; a tag takes seven.
+	maxLayoutValues = 256 << 10
 	// lockName is the file that writers of index.json lock. It stays: removing
 	// it would let two processes lock two files of the same name.
 	lockName = ".tofu-oci.lock"
@@ -60,7 +63,6 @@ func (l *Layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was d
 		if current != was {
 			return ErrTagMoved
 		}
-		atomicfile.Sweep(filepath.Join(l.dir, ocispec.ImageBlobsDir, digest.SHA256.String()))
 		d := m.Descriptor
 		d.Annotations = map[string]string{ocispec.AnnotationRefName: tag}
 		index.Manifests = append(slices.DeleteFunc(index.Manifests, isTag(tag)), d)
@@ -76,6 +78,10 @@ func (l *Layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was d
 func (l *Layout) locked(ctx context.Context, do func() error) error {
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return err
+	}
+	// A pipe would be waited for without end.
+	if info, err := os.Stat(filepath.Join(l.dir, lockName)); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("locking the layout: %s is no file", lockName)
 	}
 	lock := flock.New(filepath.Join(l.dir, lockName), flock.SetPermissions(0o644))
 	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
@@ -128,7 +134,7 @@ func (l *Layout) readJSON(name string, into any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, into); err != nil {
+	if err := boundedjson.Unmarshal(data, into, maxLayoutValues); err != nil {
 		return fmt.Errorf("%s is damaged: %w", path, err)
 	}
 	return nil

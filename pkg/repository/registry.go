@@ -2,6 +2,7 @@ package repository
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -124,10 +125,24 @@ func (r *Registry) Traits() Traits {
 }
 
 // Tags lists all tags.
-func (r *Registry) Tags(ctx context.Context) ([]string, error) {
+func (r *Registry) Tags(ctx context.Context) (all []string, err error) {
+	err = r.retrier.Do(ctx, "listing the tags of "+r.String(), func() error {
+		all, err = r.tags(ctx)
+		return err
+	})
+	return all, err
+}
+
+func (r *Registry) tags(ctx context.Context) ([]string, error) {
 	var all []string
+	size := 0
 	err := r.remote.Tags(ctx, "", func(page []string) error {
-		all = append(all, page...)
+		for _, tag := range page {
+			size += len(tag)
+		}
+		if all = append(all, page...); len(all) > maxTags || size > maxTagBytes {
+			return fmt.Errorf("there are more than %d tags, or more than %d bytes of them", maxTags, maxTagBytes)
+		}
 		return nil
 	})
 	if err != nil {
@@ -154,7 +169,7 @@ func (r *Registry) manifest(ctx context.Context, reference string) (ocispec.Desc
 	if want, isDigest := digest.Parse(reference); isDigest == nil {
 		d.Digest = want
 	}
-	data, err := readManifest(body, d.Digest)
+	data, err := readManifest(body, d)
 	if err != nil {
 		return ocispec.Descriptor{}, nil, r.fail("fetching manifest", reference, err)
 	}
@@ -249,7 +264,7 @@ func wireClient(client *http.Client) *http.Client {
 		if err != nil {
 			return nil, err
 		}
-		if err := staysSecure(resp, req.URL); err != nil {
+		if err := cmp.Or(staysSecure(resp, req.URL), checkAnswer(req, resp)); err != nil {
 			_ = resp.Body.Close()
 			return nil, err
 		}

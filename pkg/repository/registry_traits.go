@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -19,9 +20,9 @@ const maxReferrerPages = 100
 
 // referrers is the trait of that name.
 func (r *Registry) referrers(ctx context.Context, subject digest.Digest) (list []ocispec.Descriptor, supported bool, err error) {
-	err = r.remote.Referrers(ctx, ocispec.Descriptor{Digest: subject}, "", func(page []ocispec.Descriptor) error {
-		list = append(list, page...)
-		return nil
+	err = r.retrier.Do(ctx, "listing the referrers of "+subject.String(), func() error {
+		list, err = r.listReferrers(ctx, subject)
+		return err
 	})
 	if err == nil {
 		return list, true, nil
@@ -29,11 +30,24 @@ func (r *Registry) referrers(ctx context.Context, subject digest.Digest) (list [
 	if errors.Is(err, errdef.ErrUnsupported) {
 		return nil, false, nil
 	}
-	err = r.fail("listing the referrers of", subject.String(), err)
 	if answer, ok := errors.AsType[*ResponseError](err); ok && slices.Contains(noSuchAPI, answer.Status) {
 		return nil, false, nil
 	}
 	return nil, false, err
+}
+
+func (r *Registry) listReferrers(ctx context.Context, subject digest.Digest) ([]ocispec.Descriptor, error) {
+	var all []ocispec.Descriptor
+	err := r.remote.Referrers(ctx, ocispec.Descriptor{Digest: subject}, "", func(page []ocispec.Descriptor) error {
+		if all = append(all, page...); len(all) > maxReferrers {
+			return fmt.Errorf("there are more than %d", maxReferrers)
+		}
+		return nil
+	})
+	if err == nil || errors.Is(err, errdef.ErrUnsupported) {
+		return all, err
+	}
+	return nil, r.fail("listing the referrers of", subject.String(), err)
 }
 
 // noSuchAPI are the answers, beside 404, of registries that do not know the path.

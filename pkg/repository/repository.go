@@ -8,6 +8,7 @@
 package repository
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -73,17 +74,20 @@ func Verified(ctx context.Context, repo Reader, d ocispec.Descriptor, name strin
 	return sums.NewReadCloser(body, name, d.Size, d.Digest), nil
 }
 
-// readManifest reads a whole manifest and checks its digest.
-func readManifest(r io.Reader, want digest.Digest) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, artifact.MaxManifestSize+1))
-	if err != nil {
+// readManifest reads a whole manifest and checks its digest. The size is what is
+// expected, and only saves memory on the way.
+func readManifest(r io.Reader, d ocispec.Descriptor) ([]byte, error) {
+	expected := max(min(d.Size, artifact.MaxManifestSize), 0)
+	buffer := bytes.NewBuffer(make([]byte, 0, expected+bytes.MinRead))
+	if _, err := buffer.ReadFrom(io.LimitReader(r, artifact.MaxManifestSize+1)); err != nil {
 		return nil, err
 	}
+	data := buffer.Bytes()
 	if len(data) > artifact.MaxManifestSize {
 		return nil, &artifact.FormatError{Problem: fmt.Sprintf("is larger than the %d bytes that OpenTofu reads", artifact.MaxManifestSize)}
 	}
-	if got := digest.FromBytes(data); got != want {
-		return nil, &sums.MismatchError{Name: "manifest", Got: got.String(), Want: want.String()}
+	if got := digest.FromBytes(data); got != d.Digest {
+		return nil, &sums.MismatchError{Name: "manifest", Got: got.String(), Want: d.Digest.String()}
 	}
 	return data, nil
 }

@@ -2,9 +2,11 @@ package sums
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
+	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zip"
 	"golang.org/x/mod/sumdb/dirhash"
 )
@@ -28,7 +30,7 @@ const (
 func H1Zip(ctx context.Context, r io.ReaderAt, size int64) (string, error) {
 	z, err := openZip(ctx, r, size)
 	if err != nil {
-		return "", fmt.Errorf("reading zip directory: %w", err)
+		return "", fmt.Errorf("reading zip directory: %w", damaged("", err))
 	}
 	names := make([]string, len(z.File))
 	byName := make(map[string]*zip.File, len(z.File))
@@ -93,7 +95,7 @@ func openZip(ctx context.Context, r io.ReaderAt, size int64) (*zip.Reader, error
 func openEntry(ctx context.Context, f *zip.File) (io.ReadCloser, error) {
 	rc, err := f.Open()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name, err)
+		return nil, damaged(f.Name, err)
 	}
 	read := readerFunc(func(p []byte) (int, error) {
 		// A small piece of the archive may expand to gigabytes.
@@ -102,7 +104,7 @@ func openEntry(ctx context.Context, f *zip.File) (io.ReadCloser, error) {
 		}
 		n, err := rc.Read(p)
 		if err != nil && err != io.EOF {
-			err = fmt.Errorf("%s: %w", f.Name, err)
+			err = damaged(f.Name, err)
 		}
 		return n, err
 	})
@@ -110,6 +112,36 @@ func openEntry(ctx context.Context, f *zip.File) (io.ReadCloser, error) {
 		io.Reader
 		io.Closer
 	}{read, rc}, nil
+}
+
+// ZipError says that an archive is damaged. Its bytes are there, so reading them
+// again gives the same: it wraps no error of a connection.
+type ZipError struct {
+	// Name is the entry's name, empty when the archive as a whole is meant.
+	Name string
+	// Problem is what the reader of zips says.
+	Problem string
+}
+
+func (e *ZipError) Error() string {
+	if e.Name == "" {
+		return "the zip archive is damaged: " + e.Problem
+	}
+	return fmt.Sprintf("the zip archive's entry %q is damaged: %s", e.Name, e.Problem)
+}
+
+// damaged makes a *[ZipError] of what can only come from the archive itself. Other
+// errors are those of the file or of a context.
+func damaged(name string, err error) error {
+	_, corrupt := errors.AsType[flate.CorruptInputError](err)
+	if corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, zip.ErrFormat) ||
+		errors.Is(err, zip.ErrChecksum) || errors.Is(err, zip.ErrAlgorithm) {
+		return &ZipError{Name: name, Problem: err.Error()}
+	}
+	if name == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 type readerFunc func(p []byte) (int, error)

@@ -45,10 +45,8 @@ func FromInspection(ctx context.Context, repo repository.Reader, found repositor
 	if err := readShared(ctx, r.Packages); err != nil {
 		return r, err
 	}
-	for _, p := range r.Packages {
-		if err := checkPackage(p); err != nil {
-			return r, err
-		}
+	if err := checkPackages(r.Packages); err != nil {
+		return r, err
 	}
 	shareEvidence(&r)
 	return r, nil
@@ -100,16 +98,33 @@ func readShared(ctx context.Context, packages []provider.Package) error {
 	return nil
 }
 
-// checkPackage holds a package against its name, and against its own SHA256SUMS.
-func checkPackage(p provider.Package) error {
-	if err := p.CheckIdentity(); err != nil {
-		return err
+// checkPackages holds each package against its name, and against its own
+// SHA256SUMS. Most packages have the same one, which is read once.
+func checkPackages(packages []provider.Package) error {
+	type listed struct {
+		document provider.Document
+		packages []provider.Package
 	}
-	for _, d := range p.Documents {
-		if d.Kind == provider.KindSums {
-			if err := source.VerifySums(d, p); err != nil {
-				return err
+	var all []*listed
+	known := map[digest.Digest]*listed{}
+	for _, p := range packages {
+		if err := p.CheckIdentity(); err != nil {
+			return err
+		}
+		for _, d := range p.Documents {
+			if d.Kind != provider.KindSums {
+				continue
 			}
+			if known[d.Digest] == nil {
+				known[d.Digest] = &listed{document: d}
+				all = append(all, known[d.Digest])
+			}
+			known[d.Digest].packages = append(known[d.Digest].packages, p)
+		}
+	}
+	for _, l := range all {
+		if err := source.VerifySums(l.document, l.packages...); err != nil {
+			return err
 		}
 	}
 	return nil

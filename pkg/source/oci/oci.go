@@ -76,14 +76,25 @@ func (s *Source) repository(a provider.Address) (repository.Reader, error) {
 	return repo, nil
 }
 
-// Versions lists the tags that are versions.
+// isUnknown tells whether a repository's error means that it does not know the
+// provider, as OpenTofu decides it: its next installation method is asked then.
+func isUnknown(err error) bool {
+	if answer, ok := errors.AsType[*repository.ResponseError](err); ok {
+		return answer.NoProvider()
+	}
+	return errors.Is(err, repository.ErrNoRepository)
+}
+
+// Versions lists the tags that are versions. A repository that is missing is
+// [provider.ErrProviderNotFound] where OpenTofu takes it so, see
+// [repository.ResponseError] NoProvider; else the error is the repository's own.
 func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	repo, err := s.repository(a)
 	if err != nil {
 		return nil, err
 	}
 	tags, err := repo.Tags(ctx)
-	if errors.Is(err, repository.ErrNoRepository) {
+	if isUnknown(err) {
 		return nil, fmt.Errorf("%w: %s: %w", provider.ErrProviderNotFound, a, err)
 	}
 	if err != nil {

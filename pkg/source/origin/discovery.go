@@ -24,6 +24,8 @@ const (
 	// maxDiscovery bounds the discovery document, in bytes; real ones have a
 	// few hundred.
 	maxDiscovery = 1 << 20
+	// maxDiscoveryValues bounds the JSON values in it; a service takes one.
+	maxDiscoveryValues = 1000
 )
 
 // ErrNoRegistry says that a host offers no provider registry at all. It is no
@@ -88,7 +90,7 @@ func (c client) askHost(ctx context.Context, at *url.URL, token string) (*url.UR
 			httpclient.RedactURL(doc.URL), contentType, colonExcerpt(doc))
 	}
 	var services map[string]json.RawMessage
-	if err := decode(doc, &services); err != nil {
+	if err := decode(doc, &services, maxDiscoveryValues); err != nil {
 		return nil, err
 	}
 	var text string

@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
+	"unique"
 
 	"golang.org/x/sync/errgroup"
 
@@ -20,10 +22,12 @@ import (
 
 const (
 	// maxSums bounds SHA256SUMS, in bytes: a hundred bytes a file.
-	maxSums = 4 << 20
+	maxSums = 1 << 20
 	// maxSignature bounds a detached signature, in bytes.
-	maxSignature = 1 << 20
-	sumsSuffix   = "SHA256SUMS"
+	maxSignature = 256 << 10
+	// maxRing bounds all keys of a release together, in bytes.
+	maxRing    = 1 << 20
+	sumsSuffix = "SHA256SUMS"
 )
 
 // fetchEvidence gets SHA256SUMS and its signature, of which a release has one
@@ -31,11 +35,13 @@ const (
 // when no package document names any.
 func (s *Source) fetchEvidence(ctx context.Context, a provider.Address, v provider.Version, ds []description) (*sums.File, []provider.Document, error) {
 	var sumsURLs, signatureURLs []*url.URL
-	var keys []string
+	keys := map[unique.Handle[string]]bool{}
 	for _, d := range ds {
 		sumsURLs = append(sumsURLs, d.sums)
 		signatureURLs = append(signatureURLs, d.signature)
-		keys = append(keys, d.keys...)
+		for _, key := range d.keys {
+			keys[key] = true
+		}
 	}
 	var documents []provider.Document
 	name := provider.SumsName(a, v)
@@ -74,42 +80,70 @@ func (s *Source) fetchEvidence(ctx context.Context, a provider.Address, v provid
 // the URLs; nil when there is none. Another document at any of them is an error.
 func (s *Source) common(ctx context.Context, urls []*url.URL, limit int64) ([]byte, *url.URL, error) {
 	var distinct []*url.URL
+	seen := map[string]bool{}
 	for _, u := range urls {
-		same := func(other *url.URL) bool { return other.String() == u.String() }
-		if u != nil && !slices.ContainsFunc(distinct, same) {
+		if u != nil && !seen[u.String()] {
+			seen[u.String()] = true
 			distinct = append(distinct, u)
 		}
 	}
-	texts := make([][]byte, len(distinct))
+	if len(distinct) == 0 {
+		return nil, nil, nil
+	}
+	first, err := s.protocol.document(ctx, distinct[0], limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	// The others are compared as they come: none of them has to be kept.
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxDocuments)
-	for i, u := range distinct {
-		group.Go(func() (err error) {
-			texts[i], err = s.protocol.document(ctx, u, limit)
+	for _, u := range distinct[1:] {
+		group.Go(func() error {
+			text, err := s.protocol.document(ctx, u, limit)
+			if err == nil && !bytes.Equal(text, first) {
+				err = fmt.Errorf("%w: %s and %s", errEvidenceDiffers, httpclient.RedactURL(distinct[0]), httpclient.RedactURL(u))
+			}
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil || len(distinct) == 0 {
-		return nil, nil, err
-	}
-	for i, text := range texts {
-		if !bytes.Equal(text, texts[0]) {
-			return nil, nil, fmt.Errorf("%w: %s and %s", errEvidenceDiffers,
-				httpclient.RedactURL(distinct[0]), httpclient.RedactURL(distinct[i]))
-		}
-	}
-	return texts[0], distinct[0], nil
+	return first, distinct[0], group.Wait()
 }
 
 var errEvidenceDiffers = errors.New("the platforms of the release name different documents")
 
+// ring is the keys of a release, each once.
+type ring struct {
+	mu   sync.Mutex
+	keys map[unique.Handle[string]]bool
+	size int
+}
+
+// add refuses more keys than fit, while the documents that name them still come.
+func (r *ring) add(keys []unique.Handle[string]) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.keys == nil {
+		r.keys = map[unique.Handle[string]]bool{}
+	}
+	for _, key := range keys {
+		if r.keys[key] {
+			continue
+		}
+		if r.size += len(key.Value()); r.size > maxRing {
+			return fmt.Errorf("the release's signing keys have more than %d bytes", maxRing)
+		}
+		r.keys[key] = true
+	}
+	return nil
+}
+
 // joinKeys makes one text of armored keys, each once and in a fixed order; nil
 // when there are none.
-func joinKeys(keys []string) []byte {
+func joinKeys(keys map[unique.Handle[string]]bool) []byte {
 	var clean []string
-	for _, key := range keys {
-		if key = strings.TrimSpace(key); key != "" {
-			clean = append(clean, key+"\n")
+	for key := range keys {
+		if text := strings.TrimSpace(key.Value()); text != "" {
+			clean = append(clean, text+"\n")
 		}
 	}
 	if clean == nil {

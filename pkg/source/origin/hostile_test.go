@@ -45,7 +45,7 @@ func TestRegistryHostilePackageDocuments(t *testing.T) {
 			document + `filename: "terraform-provider-thing_1.2.2_haiku_riscv64.zip" is the name of thing 1.2.2 for haiku_riscv64, not of thing 1.2.3 for haiku_riscv64`},
 		"name that is not in the sums": {set("filename", "terraform-provider-thing_1.2.3+_haiku_riscv64.zip"), new(*sums.MissingError),
 			checking + "SHA256SUMS does not list terraform-provider-thing_1.2.3+_haiku_riscv64.zip"},
-		"another platform": {set("arch", "amd64"), nil, document + "it is about haiku_amd64, not haiku_riscv64"},
+		"another platform": {set("arch", "amd64"), nil, document + `it is about "haiku_amd64", not haiku_riscv64`},
 		"other shasum": {set("shasum", otherDigest.Encoded()), new(*sums.MismatchError),
 			checking + "the package document disagrees with SHA256SUMS: checksum of " + name + " is " + otherDigest.String() + ", not " + right.String()},
 		"shasum that is none": {set("shasum", "cafe"), nil, document + `shasum "cafe" is not a SHA-256 checksum`},

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unique"
 
 	"github.com/opencontainers/go-digest"
 
@@ -17,9 +18,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// maxPackageDocument bounds a package document, in bytes: keys and the hashes
-// of all platforms make some tens of kilobytes.
-const maxPackageDocument = 1 << 20
+const (
+	// maxPackageDocument bounds a package document, in bytes: keys and the hashes
+	// of all platforms make some tens of kilobytes.
+	maxPackageDocument = 1 << 20
+	// maxPackageValues bounds the JSON values in it: each of [maxPlatforms] has a
+	// size and a few hashes.
+	maxPackageValues = 16 << 10
+	// maxKeys bounds the armored keys in it, in bytes together. One is a few
+	// kilobytes.
+	maxKeys = 256 << 10
+)
 
 // packageKey names a package document.
 type packageKey struct {
@@ -35,9 +44,21 @@ type description struct {
 	digest    digest.Digest // empty when not given
 	sums      *url.URL      // nil when there are none
 	signature *url.URL      // nil when there is none
-	keys      []string      // ASCII-armored, as given
+	// keys are ASCII-armored, as given: the same in every document of a provider,
+	// and so kept once.
+	keys      []unique.Handle[string]
 	protocols []string
 	stated    map[provider.Platform]stated
+}
+
+// weight is about what the description takes in memory, in bytes.
+func (d description) weight() int64 {
+	const each = 400 // two hashes, a platform, and their place in a map
+	size := int64(len(d.stated)+1) * each
+	for _, key := range d.keys {
+		size += int64(len(key.Value()))
+	}
+	return size
 }
 
 // stated is what a registry says of a package without a signature.
@@ -86,7 +107,7 @@ func (c client) describe(ctx context.Context, registry service, key packageKey, 
 		return description{}, err
 	}
 	var answer packageDocument
-	if err := decode(doc, &answer); err != nil {
+	if err := decode(doc, &answer, maxPackageValues); err != nil {
 		return description{}, err
 	}
 	d, err := answer.read(doc.URL, key)
@@ -99,15 +120,19 @@ func (c client) describe(ctx context.Context, registry service, key packageKey, 
 // read checks the document and resolves its URLs.
 func (doc packageDocument) read(base *url.URL, key packageKey) (description, error) {
 	if cmp.Or(doc.OS, key.platform.OS) != key.platform.OS || cmp.Or(doc.Arch, key.platform.Arch) != key.platform.Arch {
-		return description{}, fmt.Errorf("it is about %s_%s, not %s", doc.OS, doc.Arch, key.platform)
+		return description{}, fmt.Errorf("it is about %.50q, not %s", doc.OS+"_"+doc.Arch, key.platform)
 	}
 	about := provider.Package{Address: key.address, Version: key.version, Platform: key.platform}
 	if err := about.CheckConventional(doc.Filename); err != nil {
 		return description{}, fmt.Errorf("filename: %w", err)
 	}
 	d := description{filename: doc.Filename, protocols: provider.SortProtocols(doc.Protocols)}
+	size := 0
 	for _, key := range doc.SigningKeys.GPG {
-		d.keys = append(d.keys, key.Armor)
+		if size += len(key.Armor); size > maxKeys {
+			return description{}, fmt.Errorf("its keys have more than %d bytes", maxKeys)
+		}
+		d.keys = append(d.keys, unique.Make(key.Armor))
 	}
 	if doc.Shasum == "" && doc.SumsURL == "" {
 		return description{}, errors.New("it has neither shasum nor shasums_url, so nothing says which bytes are right")
@@ -140,6 +165,9 @@ func (doc packageDocument) read(base *url.URL, key packageKey) (description, err
 // statements reads the packages block. Hashes of kinds that we don't know are
 // left alone.
 func (doc packageDocument) statements() (map[provider.Platform]stated, error) {
+	if len(doc.Packages) > maxPlatforms {
+		return nil, fmt.Errorf("packages: there are %d, more than the %d platforms that can be real", len(doc.Packages), maxPlatforms)
+	}
 	all := map[provider.Platform]stated{}
 	for name, item := range doc.Packages {
 		platform, err := provider.ParsePlatform(name)

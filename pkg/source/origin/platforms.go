@@ -13,9 +13,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// maxPlatforms bounds the platforms of a version; Go knows some fifty.
-const maxPlatforms = 256
-
 // commonPlatforms are asked for where a registry lists none, the likeliest first.
 func commonPlatforms() []provider.Platform {
 	common := []provider.Platform{
@@ -52,8 +49,7 @@ func (s *Source) describeRelease(ctx context.Context, a provider.Address, v prov
 		return found, err
 	}
 	// 2. Those that only the documents tell of.
-	more, err := q.all(ctx, found.others())
-	return found.with(more), err
+	return q.more(ctx, found, found.others())
 }
 
 // question is about a version.
@@ -102,7 +98,15 @@ func (q question) unlisted(ctx context.Context) (described, error) {
 			return described{}, err
 		}
 	}
-	more, err := q.all(ctx, slices.DeleteFunc(others, func(p provider.Platform) bool { return p == found.platforms[0] }))
+	return q.more(ctx, found, slices.DeleteFunc(others, func(p provider.Platform) bool { return p == found.platforms[0] }))
+}
+
+// more adds the documents of other platforms to those that were found.
+func (q question) more(ctx context.Context, found described, others []provider.Platform) (described, error) {
+	if n := len(found.platforms) + len(others); n > maxPlatforms {
+		return described{}, q.failed(fmt.Errorf("there are %d platforms, more than the %d that can be real", n, maxPlatforms))
+	}
+	more, err := q.all(ctx, others)
 	return found.with(more), err
 }
 
@@ -156,10 +160,8 @@ func (q question) summed(ctx context.Context, d description) ([]provider.Platfor
 // all gets the documents of platforms, several at once.
 func (q question) all(ctx context.Context, platforms []provider.Platform) (described, error) {
 	platforms = provider.SortPlatforms(platforms)
-	if len(platforms) > maxPlatforms {
-		return described{}, q.failed(fmt.Errorf("there are %d platforms, more than the %d that can be real", len(platforms), maxPlatforms))
-	}
 	descriptions, missing := make([]description, len(platforms)), make([]error, len(platforms))
+	keys := &ring{}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(maxDocuments)
 	for i, platform := range platforms {
@@ -169,7 +171,10 @@ func (q question) all(ctx context.Context, platforms []provider.Platform) (descr
 				missing[i] = err
 				return nil
 			}
-			return err
+			if err != nil {
+				return err
+			}
+			return keys.add(descriptions[i].keys)
 		})
 	}
 	if err := group.Wait(); err != nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
+	"unique"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
@@ -40,20 +42,58 @@ func (c client) document(ctx context.Context, at *url.URL, limit int64) ([]byte,
 	return doc.Bytes, err
 }
 
-// remembered asks each thing once during a lifetime.
+// maxRemembered bounds the package documents and evidence that are kept, in
+// bytes: a few thousand packages of real providers.
+const maxRemembered = 32 << 20
+
+// remembered asks each thing once during a lifetime. Package documents and what
+// they point at are forgotten all at once, and asked for again, when there are
+// more of them than fit.
 type remembered struct {
 	protocol
-	services  memo.Memo[svchost.Hostname, service]
-	listings  memo.Memo[provider.Address, listing]
+	lifetime time.Duration
+	services memo.Memo[svchost.Hostname, service]
+	listings memo.Memo[provider.Address, listing]
+
+	mu   sync.Mutex
+	kept *generation
+}
+
+// generation is what is kept until there is too much of it.
+type generation struct {
 	packages  memo.Memo[packageKey, description]
-	documents memo.Memo[string, []byte]
+	documents memo.Memo[string, unique.Handle[string]]
+	size      int64
 }
 
 // remember decorates a protocol; 0 is a lifetime without end.
 func remember(p protocol, lifetime time.Duration) protocol {
-	r := &remembered{protocol: p}
-	r.services.Lifetime, r.listings.Lifetime, r.packages.Lifetime, r.documents.Lifetime = lifetime, lifetime, lifetime, lifetime
+	r := &remembered{protocol: p, lifetime: lifetime}
+	r.services.Lifetime, r.listings.Lifetime = lifetime, lifetime
+	r.kept = r.generation()
 	return r
+}
+
+func (r *remembered) generation() *generation {
+	g := &generation{}
+	g.packages.Lifetime, g.documents.Lifetime = r.lifetime, r.lifetime
+	return g
+}
+
+// present gives the generation that is asked.
+func (r *remembered) present() *generation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.kept
+}
+
+// add counts what a generation took in, and begins the next one when it is full.
+func (r *remembered) add(g *generation, size int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if g.size += size; g.size > maxRemembered && r.kept == g {
+		r.kept = r.generation()
+	}
 }
 
 func (r *remembered) discover(ctx context.Context, host svchost.Hostname) (service, error) {
@@ -69,13 +109,25 @@ func (r *remembered) versions(ctx context.Context, registry service, a provider.
 }
 
 func (r *remembered) describe(ctx context.Context, registry service, key packageKey, version listed) (description, error) {
-	return r.packages.Get(ctx, key, func(ctx context.Context) (description, error) {
-		return r.protocol.describe(ctx, registry, key, version)
+	g := r.present()
+	return g.packages.Get(ctx, key, func(ctx context.Context) (description, error) {
+		d, err := r.protocol.describe(ctx, registry, key, version)
+		r.add(g, d.weight())
+		return d, err
 	})
 }
 
+// document keeps equal documents once, as registries may sign the same URL anew
+// for each platform.
 func (r *remembered) document(ctx context.Context, at *url.URL, limit int64) ([]byte, error) {
-	return r.documents.Get(ctx, at.String(), func(ctx context.Context) ([]byte, error) {
-		return r.protocol.document(ctx, at, limit)
+	g := r.present()
+	text, err := g.documents.Get(ctx, at.String(), func(ctx context.Context) (unique.Handle[string], error) {
+		text, err := r.protocol.document(ctx, at, limit)
+		r.add(g, int64(len(text)))
+		return unique.Make(string(text)), err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return []byte(text.Value()), nil
 }

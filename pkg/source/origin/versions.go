@@ -2,7 +2,6 @@ package origin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,13 +10,24 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxVersions bounds the list of versions, in bytes. The longest on
-// registry.opentofu.org has under 2 MiB.
-const maxVersions = 16 << 20
+const (
+	// maxVersions bounds the list of versions, in bytes. The longest on
+	// registry.opentofu.org has under 2 MiB.
+	maxVersions = 8 << 20
+	// maxVersionsValues bounds the JSON values in it: a platform takes three.
+	maxVersionsValues = 512 << 10
+	// maxListed bounds the versions themselves; the most that a provider has are
+	// some hundreds.
+	maxListed = 10_000
+	// maxPlatforms bounds the platforms of a version, each of which costs a
+	// request for its package document; Go knows some fifty.
+	maxPlatforms = 256
+)
 
 // listing is what a registry lists of a provider.
 type listing map[provider.Version]listed
@@ -60,15 +70,30 @@ func (c client) versions(ctx context.Context, registry service, a provider.Addre
 		return nil, err
 	}
 	var answer versionsDocument
-	if err := decode(doc, &answer); err != nil {
+	if err := decode(doc, &answer, maxVersionsValues); err != nil {
 		return nil, err
 	}
+	l, err := answer.listing()
+	if err != nil {
+		return nil, fmt.Errorf("GET %s: %w", httpclient.RedactURL(doc.URL), err)
+	}
+	return l, nil
+}
+
+// listing reads the versions of the document.
+func (doc versionsDocument) listing() (listing, error) {
+	if len(doc.Versions) > maxListed {
+		return nil, fmt.Errorf("%d versions are listed, more than the %d that are read", len(doc.Versions), maxListed)
+	}
 	l := listing{}
-	for _, item := range answer.Versions {
+	for _, item := range doc.Versions {
 		v, err := provider.ParseVersion(item.Version)
 		// Of two ways to write a version, the canonical one counts.
 		if err != nil || l[v].text == v.String() {
 			continue
+		}
+		if len(item.Platforms) > maxPlatforms {
+			return nil, fmt.Errorf("version %s is listed with %d platforms, more than the %d that can be real", v, len(item.Platforms), maxPlatforms)
 		}
 		found := listed{text: item.Version, protocols: provider.SortProtocols(item.Protocols)}
 		for _, p := range item.Platforms {
@@ -82,9 +107,14 @@ func (c client) versions(ctx context.Context, registry service, a provider.Addre
 	return l, nil
 }
 
-// decode reads a JSON document, and says what came when it is something else.
-func decode(doc httpclient.Document, into any) error {
-	if err := json.Unmarshal(doc.Bytes, into); err != nil {
+// decode reads a JSON document of at most so many values, and says what came when
+// it is something else.
+func decode(doc httpclient.Document, into any, values int) error {
+	err := boundedjson.Unmarshal(doc.Bytes, into, values)
+	if limit, ok := errors.AsType[*boundedjson.LimitError](err); ok {
+		return fmt.Errorf("GET %s: the answer is not read: %w", httpclient.RedactURL(doc.URL), limit)
+	}
+	if err != nil {
 		return fmt.Errorf("GET %s: the answer is not the JSON that was expected (%w)%s",
 			httpclient.RedactURL(doc.URL), err, colonExcerpt(doc))
 	}

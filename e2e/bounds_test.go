@@ -1,0 +1,342 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+)
+
+// The promises of docs/security.md: whatever a server sends, the program stays
+// below so much memory, and asks no more than so often for one release or list.
+const (
+	hostileMemory   = 256 << 20
+	hostileRequests = 1100
+	// maxManifest is the most that OpenTofu reads of a manifest, in bytes.
+	maxManifest  = 4 << 20
+	typeProvider = "application/vnd.opentofu.provider"
+)
+
+// TestHostileServersAreBounded runs the real program against servers that send as
+// much as they can, and watches the kernel's count of its memory.
+func TestHostileServersAreBounded(t *testing.T) {
+	t.Parallel()
+	list := []string{"list", "acme/thing", "--from"}
+	listRelease := []string{"list", "acme/thing@1.0.0", "--from"}
+	examine := []string{"doctor", "acme/thing", "--config"}
+	mirror := []string{"mirror", "acme/thing@1.0.0", "--to", "oci-layout:out"}
+	for name, test := range map[string]struct {
+		answer hostile
+		args   []string
+	}{
+		"versions, a bomb of gzip":       {hostile{"/versions": bomb(1 << 30)}, mirror},
+		"versions, too many values":      {hostile{"/versions": elements(`{"versions":[`, `{}`, 8<<20/3)}, mirror},
+		"versions, as many as may be":    {hostile{"/versions": elements(`{"versions":[`, `{}`, 524_000)}, mirror},
+		"versions, platforms":            {hostile{"/versions": elements(`{"versions":[{"version":"1.0.0","platforms":[`, `{}`, 524_000)}, mirror},
+		"versions, texts":                {hostile{"/versions": elements(`{"versions":[{"version":"1.0.0","protocols":[`, `"123456789012"`, 520_000)}, mirror},
+		"package documents":              {hostile{"/versions": platforms, "/download/": padded(3 << 10), "SHA256SUMS": spaces(1 << 20)}, mirror},
+		"package documents and evidence": {hostile{"/versions": platforms, "/download/": padded(3 << 10), "SHA256SUMS": different(1<<20 - 64)}, mirror},
+		"package documents with keys":    {hostile{"/versions": platforms, "/download/": padded(250 << 10), "SHA256SUMS": spaces(1 << 20)}, mirror},
+		"pages of tags":                  {hostile{"/tags/list": page(`{"tags":[`, `"1.0.0"`, 99_000)}, list},
+		"pages of long tags":             {hostile{"/tags/list": page(`{"tags":[`, `"`+strings.Repeat("a", 1<<20)+`"`, 3)}, list},
+		"pages of nothing":               {hostile{"/tags/list": page(`{"tags":[`, `""`, 1)}, list},
+		"a page of objects":              {hostile{"/tags/list": page(`{"tags":[`, `{}`, 1<<20)}, list},
+		"tags of doctor":                 {hostile{"/tags/list": elements(`{"tags":[`, `"v%d"`, 99_000)}, examine},
+		"manifests of platforms":         {manifests(`"layers":[{}`, `,{}`), listRelease},
+		"manifests of one text":          {manifests(`"annotations":{"x":"`, `y`, `"}`), listRelease},
+		"manifests of annotations":       {manifests(`"annotations":{"":""`, `,"":""`, `}`), listRelease},
+		"evidence":                       {evidence(), []string{"pull", "acme/thing@1.0.0", "--platform", "os1_a", "--dir", "out", "--with-evidence", "--from"}},
+		"referrers":                      {withReferrers(page(`{"manifests":[`, `{}`, 1<<20)), listRelease},
+		"many referrers":                 {withReferrers(page(`{"manifests":[`, `{"digest":"sha256:`+strings.Repeat("0", 64)+`","annotations":{"":""}}`, 900)), listRelease},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var requests atomic.Int64
+			url, stop, err := fixture.Serve(t.Context(), world.ca, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				requests.Add(1)
+				test.answer.serve(w, r)
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(stop)
+			config := filepath.Join(t.TempDir(), "tofurc")
+			repository := strings.TrimPrefix(url, "https://") + "/acme/{type}"
+			write(t, config, fixture.CLIConfig(url)+
+				fmt.Sprintf("provider_installation {\n  oci_mirror {\n    repository_template = %q\n  }\n}\n", strings.ReplaceAll(repository, "acme/{type}", "${hostname}/${namespace}/${type}")))
+			args := append([]string{}, test.args...)
+			switch args[len(args)-1] {
+			case "--from":
+				args = append(args, repository)
+			case "--config":
+				args = append(args, config)
+			default:
+				args = append(args, "--config", config)
+			}
+			cmd := command(t, programs.tofuOCI, append(args, "--ca-file", world.caFile)...)
+			cmd.Dir = t.TempDir()
+			most, text := peakOf(t, cmd)
+			t.Logf("%d MiB, %d requests: %.300s", most>>20, requests.Load(), text)
+			if most > hostileMemory {
+				t.Errorf("it took %d MiB, %d are allowed", most>>20, hostileMemory>>20)
+			}
+			if n := requests.Load(); n > hostileRequests || n == 0 {
+				t.Errorf("%d requests, at most %d are allowed", n, hostileRequests)
+			}
+		})
+	}
+}
+
+// TestHostileLayoutIsBounded has an index.json as large as is read.
+func TestHostileLayoutIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, index := range map[string]http.HandlerFunc{
+		"too many values":       elements(`{"manifests":[`, `{}`, 16<<20/3-20),
+		"as many as may be":     elements(`{"manifests":[`, `{}`, 262_000),
+		"annotations":           elements(`{"manifests":[`, `{"annotations":{"org.opencontainers.image.ref.name":"1.0.%d"}}`, 87_000),
+		"texts of all the rest": elements(`{"manifests":[`, `{"mediaType":"`+strings.Repeat("x", 1<<20-100)+`"}`, 15),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			written := httptest.NewRecorder()
+			index(written, nil)
+			write(t, filepath.Join(dir, "oci-layout"), `{"imageLayoutVersion":"1.0.0"}`)
+			write(t, filepath.Join(dir, "index.json"), written.Body.String())
+			most, text := peakOf(t, command(t, programs.tofuOCI, "list", "acme/thing", "--from", "oci-layout:"+dir))
+			t.Logf("%d MiB: %.200s", most>>20, text)
+			if most > hostileMemory {
+				t.Errorf("it took %d MiB, %d are allowed", most>>20, hostileMemory>>20)
+			}
+		})
+	}
+}
+
+// peakOf runs a program, which may fail, and gives the most memory that it held,
+// and what it said.
+func peakOf(t *testing.T, cmd *exec.Cmd) (most int64, text string) {
+	t.Helper()
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+		if m := highWater.FindSubmatch(status); err == nil && m != nil {
+			kib, _ := strconv.ParseInt(string(m[1]), 10, 64)
+			most = max(most, kib<<10)
+		}
+		select {
+		case err := <-done:
+			var failed *exec.ExitError
+			if most == 0 || err != nil && !errors.As(err, &failed) {
+				t.Fatalf("%s: %v, %d bytes seen: %s", cmd, err, most, &said)
+			}
+			return most, said.String()
+		case <-tick.C:
+		}
+	}
+}
+
+// hostile answers by a part of the path; other paths are not there.
+type hostile map[string]http.HandlerFunc
+
+func (h hostile) serve(w http.ResponseWriter, r *http.Request) {
+	for part, answer := range h {
+		if strings.Contains(r.URL.Path, part) {
+			answer(w, r)
+			return
+		}
+	}
+	http.NotFound(w, r)
+}
+
+// elements is a document that begins with a text and goes on with n elements, %d
+// in which is their number.
+func elements(begin, element string, n int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/vnd.oci.image.index.v1+json")
+		out := bytes.NewBufferString(begin)
+		for i := range n {
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			out.WriteString(strings.ReplaceAll(element, "%d", strconv.Itoa(i)))
+			if out.Len() > 64<<10 {
+				if _, err := out.WriteTo(w); err != nil {
+					return
+				}
+			}
+		}
+		for i := len(begin) - 1; i >= 0; i-- {
+			switch begin[i] {
+			case '[':
+				out.WriteByte(']')
+			case '{':
+				out.WriteByte('}')
+			case ']', '}':
+				i = strings.LastIndexAny(begin[:i], "[{")
+			}
+		}
+		_, _ = out.WriteTo(w)
+	}
+}
+
+// page is a page of a list, and says that there is another one.
+func page(begin, element string, n int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Link", fmt.Sprintf(`<%s?more=1>; rel="next"`, r.URL.Path))
+		elements(begin, element, n)(w, r)
+	}
+}
+
+// bomb is a compressed list of so many bytes.
+func bomb(size int64) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		_, _ = io.WriteString(z, `{"versions":[{}`)
+		block := []byte(strings.Repeat(",{}", 64<<10))
+		for sent := int64(0); sent < size; sent += int64(len(block)) {
+			if _, err := z.Write(block); err != nil {
+				return
+			}
+		}
+	}
+}
+
+func spaces(n int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat(" ", n)) }
+}
+
+// different are n bytes that differ from one URL to the next.
+func different(n int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, strings.Repeat("#", n)+r.URL.RawQuery)
+	}
+}
+
+// platforms lists a version for the most platforms.
+func platforms(w http.ResponseWriter, r *http.Request) {
+	elements(`{"versions":[{"version":"1.0.0","platforms":[`, `{"os":"os%d","arch":"a"}`, 256)(w, r)
+}
+
+// padded are package documents that have keys of so many bytes for each platform,
+// say something of all platforms, and name evidence at places of its own.
+func padded(keys int) http.HandlerFunc {
+	padding, key, others := strings.Repeat("p", 700<<10), strings.Repeat("k", keys), &strings.Builder{}
+	for i := range 255 {
+		_, _ = fmt.Fprintf(others, `,"os%d_a":{"hashes":["h1:`+strings.Repeat("A", 43)+`="]}`, i)
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, platform, _ := strings.Cut(r.URL.Path, "/download/")
+		platform = strings.ReplaceAll(platform, "/", "_")
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"filename":"terraform-provider-thing_1.0.0_%[1]s.zip","download_url":"/zip","shasums_url":"/SHA256SUMS?%[1]s",
+"signing_keys":{"gpg_public_keys":[{"ascii_armor":"%[2]s"}]},"padding":"%[3]s","packages":{"a_a":{}%[4]s}}`,
+			platform, key+platform, padding, others)
+	}
+}
+
+// manifests is a release whose manifests are as large as OpenTofu reads.
+func manifests(begin, repeat string, end ...string) hostile {
+	return release(maxManifest, begin, repeat, end...)
+}
+
+// release is a release of the most platforms, whose manifests have so many bytes: a
+// text, another one as often as it fits, and an end.
+func release(size int, begin, repeat string, end ...string) hostile {
+	const head = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"` + typeProvider + "-target" + `",`
+	tail := strings.Join(end, "") + "}"
+	if len(end) == 0 {
+		tail = "]}"
+	}
+	n := (size - len(head) - len(begin) - len(tail) - 100) / len(repeat)
+	if repeat != "y" {
+		n = min(n, 16<<10-100) // just what is decoded
+	}
+	text := head + begin + strings.Repeat(repeat, n) + tail
+	text += strings.Repeat(" ", size-8-len(text))
+	stored := map[string]string{} // digest → its last bytes
+	var entries []string
+	for i := range 256 {
+		last := numbered(i)
+		sum := sha256.Sum256([]byte(text + last))
+		d := "sha256:" + hex.EncodeToString(sum[:])
+		stored[d] = last
+		entries = append(entries, fmt.Sprintf(`{"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":%q,"digest":%q,"size":%d,"platform":{"os":"os%d","architecture":"a"}}`,
+			typeProvider+"-target", d, len(text)+len(last), i))
+	}
+	index := `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","artifactType":"` + typeProvider + `","manifests":[` + strings.Join(entries, ",") + "]}"
+	return hostile{"/manifests/": func(w http.ResponseWriter, r *http.Request) {
+		_, reference, _ := strings.Cut(r.URL.Path, "/manifests/")
+		if last, ok := stored[reference]; ok {
+			w.Header().Set("Content-Type", "application/vnd.oci.image.manifest.v1+json")
+			w.Header().Set("Content-Length", strconv.Itoa(len(text)+len(last)))
+			_, _ = io.WriteString(w, text)
+			_, _ = io.WriteString(w, last)
+			return
+		}
+		w.Header().Set("Content-Type", "application/vnd.oci.image.index.v1+json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(index)))
+		_, _ = io.WriteString(w, index)
+	}}
+}
+
+// numbered is white space that tells a number.
+func numbered(i int) string {
+	var b strings.Builder
+	for bit := range 8 {
+		b.WriteByte(" \t"[i>>bit&1])
+	}
+	return b.String()
+}
+
+// withReferrers is a release whose lists of referrers are hostile.
+func withReferrers(list http.HandlerFunc) hostile {
+	h := release(1000, `"layers":[{"mediaType":"archive/zip","digest":"sha256:`+strings.Repeat("0", 64)+`","size":1}`, " ", "]")
+	h["/referrers/"] = list
+	return h
+}
+
+// evidence is a release whose zips have documents beside them, as large as are
+// read.
+func evidence() hostile {
+	const size = 32 << 20
+	content := strings.Repeat("x", size)
+	sum := sha256.Sum256([]byte(content))
+	d := "sha256:" + hex.EncodeToString(sum[:])
+	layers := fmt.Sprintf(`"layers":[{"mediaType":"archive/zip","digest":%q,"size":%d}`, d, size)
+	for i := range 4 {
+		layers += fmt.Sprintf(`,{"mediaType":"application/spdx+json","digest":%q,"size":%d,"annotations":{"org.opencontainers.image.title":"terraform-provider-thing_1.0.0_os1_a.zip.%d.spdx.json"}}`, d, size, i)
+	}
+	h := release(4<<10, layers, " ", "]")
+	h["/blobs/"] = func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(size))
+		_, _ = io.WriteString(w, content)
+	}
+	return h
+}

@@ -1,0 +1,84 @@
+// Package boundedjson decodes JSON that others wrote, after a look at how many
+// values there are in it. A limit in bytes alone does not bound memory: "{}," are
+// three bytes, and a hundred and more as an element of a slice of structs.
+//
+// It decodes by encoding/json and nothing else, since OpenTofu does: of a key
+// that is there twice the later one counts, and the case of keys does not matter.
+// Both programs so see the same in the same bytes. Values are counted wherever
+// they stand, so neither rule is a way around the limit.
+package boundedjson
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// MaxDepth bounds the nesting of arrays and objects. Documents of the field have
+// some six levels.
+const MaxDepth = 64
+
+// LimitError says that a document has more in it than is decoded.
+type LimitError struct {
+	// Problem completes the sentence "the document …".
+	Problem string
+}
+
+func (e *LimitError) Error() string { return "it " + e.Problem }
+
+// Unmarshal decodes a document of at most so many values: strings, numbers,
+// literals, arrays and objects, each with what it holds. Errors are *[LimitError]
+// and those of [json.Unmarshal].
+func Unmarshal(data []byte, into any, values int) error {
+	if err := Check(data, values); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
+}
+
+// Check counts the values of a document. What is no JSON passes or not, and is
+// found by whoever decodes it. Errors are *[LimitError].
+func Check(data []byte, values int) error {
+	count, depth := 1, 0
+	opened := false // an array or object, of which nothing was seen yet
+	for i := 0; i < len(data); i++ {
+		c := data[i]
+		if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
+			continue
+		}
+		if opened && c != ']' && c != '}' {
+			count++
+		}
+		opened = c == '[' || c == '{'
+		switch c {
+		case '"':
+			i = endOfString(data, i+1)
+		case ',':
+			count++
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		switch {
+		case count > values:
+			return &LimitError{fmt.Sprintf("has more than %d values", values)}
+		case depth > MaxDepth:
+			return &LimitError{fmt.Sprintf("has more than %d levels", MaxDepth)}
+		}
+	}
+	return nil
+}
+
+// endOfString gives the position of the quote that ends a string, or that behind
+// the data.
+func endOfString(data []byte, i int) int {
+	for ; i < len(data); i++ {
+		switch data[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return i
+}

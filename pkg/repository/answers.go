@@ -1,0 +1,147 @@
+package repository
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+)
+
+const (
+	// maxTags bounds the tags of a repository, and maxTagBytes their text. A
+	// provider has some hundreds of versions.
+	maxTags     = 100_000
+	maxTagBytes = 8 << 20
+	// maxListValues bounds the JSON values on a page of either list.
+	maxListValues = maxTags + 100
+	// maxReferrerValues bounds those of a page of referrers, which have some six
+	// each.
+	maxReferrerValues = 16 << 10
+	// maxTitle is how much of a page is read to find its title, in bytes.
+	maxTitle = 64 << 10
+)
+
+// checkAnswer looks at a good answer before the library does: that it is a
+// registry's, and that a list is whole and has no more in it than is decoded.
+func checkAnswer(req *http.Request, resp *http.Response) error {
+	if resp.StatusCode != http.StatusOK {
+		return nil
+	}
+	values := listValues(req)
+	switch {
+	case values > 0:
+		return readList(req, resp, values)
+	case isHTML(resp.Header) || isManifest(req):
+		return checkPage(req, resp)
+	}
+	return nil
+}
+
+// listValues bounds the values of an answer that is a list; else it is 0.
+func listValues(req *http.Request) int {
+	switch path := req.URL.Path; {
+	case req.Method != http.MethodGet:
+	case strings.HasSuffix(path, "/tags/list"):
+		return maxListValues
+	case strings.Contains(path, "/referrers/sha256:"):
+		return maxReferrerValues
+	}
+	return 0
+}
+
+func isManifest(req *http.Request) bool { return strings.Contains(req.URL.Path, "/manifests/") }
+
+func isHTML(h http.Header) bool {
+	mediaType, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return mediaType == "text/html"
+}
+
+// readList reads a page of a list whole.
+func readList(req *http.Request, resp *http.Response, values int) error {
+	data, err := io.ReadAll(io.LimitReader(resp.Body, artifact.MaxManifestSize+1))
+	_ = resp.Body.Close()
+	if err != nil {
+		return fmt.Errorf("the list broke off: %w", err)
+	}
+	if len(data) > artifact.MaxManifestSize {
+		return fmt.Errorf("a page of the list has more than %d bytes", artifact.MaxManifestSize)
+	}
+	if isHTML(resp.Header) || looksLikePage(data) {
+		return newPageError(req, resp, data)
+	}
+	if err := boundedjson.Check(data, values); err != nil {
+		return fmt.Errorf("a page of the list is not read: %w", err)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(data))
+	return nil
+}
+
+// checkPage refuses a web page in the place of content. What merely is of the type
+// of one passes, and so does a page that was asked for by its digest.
+func checkPage(req *http.Request, resp *http.Response) error {
+	if req.Method == http.MethodHead {
+		if isManifest(req) && isHTML(resp.Header) {
+			return newPageError(req, resp, nil)
+		}
+		return nil
+	}
+	start, err := io.ReadAll(io.LimitReader(resp.Body, maxTitle))
+	asked := strings.HasSuffix(req.URL.Path, "/"+digest.FromBytes(start).String())
+	if err == nil && looksLikePage(start) && !asked {
+		return newPageError(req, resp, start)
+	}
+	// An error of the connection comes again where the rest is read.
+	body := resp.Body
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(start), &broken{err}, body), body}
+	return nil
+}
+
+// broken gives an error once, when there is one.
+type broken struct{ err error }
+
+func (b *broken) Read([]byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	return 0, io.EOF
+}
+
+// looksLikePage knows HTML by its beginning. No manifest and no list begins so.
+func looksLikePage(data []byte) bool {
+	start := bytes.ToLower(bytes.TrimSpace(data[:min(len(data), 1<<10)]))
+	return bytes.HasPrefix(start, []byte("<!doctype html")) || bytes.HasPrefix(start, []byte("<html"))
+}
+
+// PageError says that a web page was answered in the place of a registry's
+// content, with a status that all is well. Portals, logins and proxies do so.
+type PageError struct {
+	Method string
+	// URL is without query.
+	URL         string
+	ContentType string
+	// Page describes it by its title, when it has one.
+	Page string
+}
+
+func newPageError(req *http.Request, resp *http.Response, data []byte) error {
+	_ = resp.Body.Close()
+	return &PageError{
+		Method: req.Method, URL: httpclient.RedactURL(req.URL), ContentType: line(resp.Header.Get("Content-Type")),
+		Page: httpclient.Excerpt("text/html", data),
+	}
+}
+
+func (e *PageError) Error() string {
+	return fmt.Sprintf("the answer is not the registry's but %s, of content type %q", e.Page, e.ContentType)
+}

@@ -1,0 +1,164 @@
+package repository_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// questions are the ways to ask a registry for something small.
+func questions(t *testing.T) map[registrytest.Kind]func(context.Context, *repository.Registry) error {
+	t.Helper()
+	b := blob("x")
+	return map[registrytest.Kind]func(context.Context, *repository.Registry) error{
+		registrytest.Tags: func(ctx context.Context, r *repository.Registry) error {
+			_, err := r.Tags(ctx)
+			return err
+		},
+		registrytest.ManifestGet: func(ctx context.Context, r *repository.Registry) error {
+			_, _, err := r.Manifest(ctx, "1.0.0")
+			return err
+		},
+		registrytest.ManifestHead: func(ctx context.Context, r *repository.Registry) error {
+			return r.PushTag(ctx, index(t, "x"), "1.0.0", "")
+		},
+		registrytest.BlobGet: func(ctx context.Context, r *repository.Registry) error {
+			_, err := r.Blob(ctx, b.Descriptor)
+			return err
+		},
+		registrytest.Referrers: func(ctx context.Context, r *repository.Registry) error {
+			_, _, err := r.Traits().Referrers(ctx, b.Descriptor.Digest)
+			return err
+		},
+	}
+}
+
+// TestPageInsteadOfAnAnswer: portals, logins and proxies say 200 to everything.
+func TestPageInsteadOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	for kind, ask := range questions(t) {
+		for name, fault := range map[string]origintest.Fault{
+			"as it is":             origintest.HTML("Please log in"),
+			"in another's clothes": origintest.Document("application/json", "\n <HTML><title>Please log in</title>"),
+		} {
+			if name != "as it is" && (kind == registrytest.BlobGet || kind == registrytest.ManifestHead) {
+				continue // a blob may be anything, and a HEAD has no more than its type
+			}
+			t.Run(string(kind)+" "+name, func(t *testing.T) {
+				t.Parallel()
+				s := newServer(t, registrytest.Options{})
+				s.Misbehave(kind, fault, -1)
+				err := ask(t.Context(), s.open(t))
+				page, ok := errors.AsType[*repository.PageError](err)
+				if !ok {
+					t.Fatalf("got %v", err)
+				}
+				if kind != registrytest.ManifestHead && !strings.Contains(page.Page, "Please log in") || !strings.HasPrefix(page.URL, "https://"+s.host+"/v2/") {
+					t.Errorf("got %+v", page)
+				}
+				if n := s.Requests()[kind]; n != 1 {
+					t.Errorf("%d requests", n)
+				}
+			})
+		}
+	}
+}
+
+// TestPageOfATokenService: the page is told, and not that a login is missing.
+func TestPageOfATokenService(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, registrytest.Options{Username: "u", Password: "p", Bearer: true})
+	s.Misbehave(registrytest.Token, origintest.HTML("Please log in"), -1)
+	_, err := s.open(t).Tags(t.Context())
+	if page, ok := errors.AsType[*repository.PageError](err); !ok || !strings.Contains(page.Page, "Please log in") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestPageThatIsAsked has a blob that is a page.
+func TestPageThatIsAsked(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, registrytest.Options{})
+	b := blob("<!doctype html><title>a report</title>")
+	pushBlob(t, s.open(t), b)
+	body, err := s.open(t).Blob(t.Context(), b.Descriptor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = body.Close() }()
+	if got, err := io.ReadAll(body); string(got) != string(b.Bytes) || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestListsBreakOff(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []registrytest.Kind{registrytest.Tags, registrytest.Referrers} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, registrytest.Options{})
+			pushTag(t, s.open(t), index(t, "x"), "1.0.0", "")
+			s.Misbehave(kind, origintest.Short(5), 2)
+			if err := questions(t)[kind](t.Context(), s.open(t)); err != nil {
+				t.Error(err)
+			}
+			if n := s.Requests()[kind]; n != 3 {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+}
+
+// pages answers with a page of a list, again and again.
+func pages(contentType, text string) origintest.Fault {
+	return func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
+		w.Header().Set("Link", fmt.Sprintf(`<%s?more=1>; rel="next"`, r.URL.Path))
+		w.Header().Set("Content-Type", contentType)
+		_, _ = io.WriteString(w, text)
+	}
+}
+
+func TestListsAreBounded(t *testing.T) {
+	t.Parallel()
+	many := func(n int, element string) string { return strings.TrimSuffix(strings.Repeat(element+",", n), ",") }
+	entry := `{"mediaType":"a","digest":"` + string(blob("x").Descriptor.Digest) + `","size":1}`
+	for name, test := range map[string]struct {
+		kind     registrytest.Kind
+		fault    origintest.Fault
+		requests int
+		want     string
+	}{
+		"tags of a page":      {registrytest.Tags, pages("", `{"tags":[`+many(100_100, `""`)+`]}`), 1, "has more than 100100 values"},
+		"structs of a page":   {registrytest.Tags, pages("", `{"tags":[`+many(1<<20, `{}`)+`]}`), 1, "has more than 100100 values"},
+		"bytes of a page":     {registrytest.Tags, pages("", `{"tags":["`+strings.Repeat("a", artifact.MaxManifestSize)+`"]}`), 1, "a page of the list has more than 4194304 bytes"},
+		"tags of all pages":   {registrytest.Tags, pages("", `{"tags":[`+many(40_000, `"a"`)+`]}`), 3, "there are more than 100000 tags"},
+		"bytes of all pages":  {registrytest.Tags, pages("", `{"tags":["`+strings.Repeat("a", 3<<20)+`"]}`), 3, "or more than 8388608 bytes of them"},
+		"pages":               {registrytest.Tags, pages("", `{"tags":[]}`), 1000, "exceeded 1000 pages"},
+		"referrers of a page": {registrytest.Referrers, pages(ocispec.MediaTypeImageIndex, `{"manifests":[`+many(1<<20, `{}`)+`]}`), 1, "has more than 16384 values"},
+		"referrers":           {registrytest.Referrers, pages(ocispec.MediaTypeImageIndex, `{"manifests":[`+many(600, entry)+`]}`), 2, "there are more than 1000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, registrytest.Options{})
+			s.Misbehave(test.kind, test.fault, -1)
+			err := questions(t)[test.kind](t.Context(), s.open(t))
+			if err == nil || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 600 {
+				t.Errorf("got %.600v, want %s", err, test.want)
+			}
+			if n := s.Requests()[test.kind]; n != test.requests {
+				t.Errorf("%d requests, want %d", n, test.requests)
+			}
+		})
+	}
+}

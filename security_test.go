@@ -1,0 +1,65 @@
+package tofuoci_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Tests as docs/security.md names them.
+var (
+	namedTest   = regexp.MustCompile("`([a-z0-9/-]+) ((?:Test|Fuzz)[A-Za-z0-9]+)`")
+	namedScript = regexp.MustCompile("`([a-z_]+\\.txtar)`")
+)
+
+// TestPromisesAreHeld looks for every test that docs/security.md names, and for one
+// in each row of its tables.
+func TestPromisesAreHeld(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("docs", "security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for line := range strings.Lines(string(page)) {
+		tests, scripts := namedTest.FindAllStringSubmatch(line, -1), namedScript.FindAllStringSubmatch(line, -1)
+		isRow := strings.HasPrefix(line, "| ") && !strings.HasSuffix(strings.TrimSpace(line), "held by |")
+		if isRow && len(tests)+len(scripts) == 0 {
+			t.Errorf("no test holds: %s", line)
+		}
+		found += len(tests) + len(scripts)
+		for _, m := range tests {
+			if !hasTest(t, filepath.FromSlash(m[1]), m[2]) {
+				t.Errorf("%s has no %s", m[1], m[2])
+			}
+		}
+		for _, m := range scripts {
+			if _, err := os.Stat(filepath.Join("cmd", "tofu-oci", "testdata", "script", m[1])); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("docs/security.md names no tests")
+	}
+}
+
+func hasTest(t *testing.T, dir, name string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "\nfunc "+name+"(") {
+			return true
+		}
+	}
+	return false
+}
