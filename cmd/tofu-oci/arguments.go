@@ -49,6 +49,24 @@ func platforms(c *cli.Context) ([]provider.Platform, error) {
 	return provider.SortPlatforms(ps), nil
 }
 
+// aliasFlag is that of every command that looks at whose release an artifact is.
+func aliasFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "alias", Usage: "let releases that are stored as one provider stand for another that is asked for: `ASKED=STORED`, addresses or patterns of one type (repeatable)"}
+}
+
+// aliases reads --alias.
+func aliases(c *cli.Context) (provider.Aliases, error) {
+	var all provider.Aliases
+	for _, text := range c.StringSlice("alias") {
+		alias, err := provider.ParseAlias(text)
+		if err != nil {
+			return nil, usagef("--alias: %w", err)
+		}
+		all = append(all, alias)
+	}
+	return all, nil
+}
+
 // concurrency reads --concurrency.
 func concurrency(c *cli.Context) (int, error) {
 	n := c.Int("concurrency")

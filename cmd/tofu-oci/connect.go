@@ -46,6 +46,8 @@ type connection struct {
 	config cliconfig.Config
 	// token gives the tokens for origin registries.
 	token func(context.Context, svchost.Hostname) (string, error)
+	// aliases are what --alias declares.
+	aliases provider.Aliases
 }
 
 func connect(c *cli.Context, out *output) (*connection, error) {
@@ -66,6 +68,9 @@ func connectAs(c *cli.Context, out *output, config cliconfig.Config) (*connectio
 		return nil, err
 	}
 	conn := &connection{config: config, token: originTokens(config, out)}
+	if conn.aliases, err = aliases(c); err != nil {
+		return nil, err
+	}
 	conn.http, err = httpclient.New(httpclient.Options{
 		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + version, Retried: out.retried,
 	})
@@ -121,7 +126,7 @@ func (conn *connection) installed() (*installation.Installation, error) {
 func (conn *connection) mirrored(t template.Template) *oci.Source {
 	return oci.New(func(a provider.Address) (repository.Reader, error) {
 		return conn.repository(t, a)
-	})
+	}, conn.aliases...)
 }
 
 func (conn *connection) repository(t template.Template, a provider.Address) (repository.Repository, error) {

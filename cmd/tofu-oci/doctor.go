@@ -39,6 +39,7 @@ Examples:
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "lock-file", Usage: "compare with the dependency lock `FILE`, and go by the version that it has"},
 			&cli.StringFlag{Name: "platform", Usage: "look for the package of `PLATFORM` (default: this machine's)"},
+			aliasFlag(),
 		}, networkFlags(), outputFlags()),
 		Action: printing(diagnose),
 	}
@@ -94,6 +95,7 @@ func surroundings(c *cli.Context, out *output, o *doctor.Options) error {
 	if err != nil {
 		return err
 	}
+	o.Aliases = conn.aliases
 	if o.Installation, err = conn.installed(); err != nil {
 		return err
 	}

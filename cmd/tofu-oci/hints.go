@@ -56,6 +56,11 @@ func hint(err error) string {
 	if text := cmp.Or(registryHint(err), tlsHint(err)); text != "" {
 		return text
 	}
+	if foreign, ok := errors.AsType[*repository.ForeignError](err); ok {
+		if alias, ok := foreign.Alias(); ok {
+			return fmt.Sprintf("give each provider a repository of its own; if the one is meant to stand for the other, declare it: --alias %s", alias)
+		}
+	}
 	for _, h := range hints {
 		if h.fits(err) {
 			return h.text
@@ -75,6 +80,7 @@ var hints = []struct {
 	{isA[*pull.ExistsError], "move it away, or choose another --dir"},
 	{isDamaged, "the archive is damaged, though it is the one that was published: whoever published it has to make it anew"},
 	{otherSpelling, "make SHA256SUMS again in the directory of the zips, with sha256sum --text and names without ./, and sign it again"},
+	{isA[*provider.IdentityError], "the name is not that of the package; do not use it, and tell whoever publishes it"},
 	{isClass(unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
 	{isClass(denied), "log in to the registry (docker login, podman login or oras login write where tofu-oci reads), or set TF_TOKEN_… for an origin registry; some registries also answer so for a repository that does not exist"},
 	{isA[*provider.PlatformError], "choose platforms with --platform OS_ARCH"},
@@ -86,6 +92,7 @@ var hints = []struct {
 	{errorIs(fs.ErrPermission), "check the permissions of the directory"},
 	{isA[*repository.PageError], "a proxy, a portal or a login page stands between you and the registry: open the URL in a browser, log in there or take the proxy out of HTTPS_PROXY, and check the registry's host name"},
 	{isA[*artifact.FormatError], "the tag was not written by a provider publisher; docs/format.md describes what is expected"},
+	{isA[*repository.ForeignError], "the repository holds another provider; check the repository template"},
 	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},
 	{errorIs(origin.ErrNoRegistry), "check the host in the address, or say in a host block of --config where its registry is"},
 	{errorIs(repository.ErrSubject), "the release itself is published; give documents about one package each (…_OS_ARCH.spdx.json), which become its layers"},

@@ -28,6 +28,7 @@ Examples:
    tofu-oci list hashicorp/null@3.2.4 --from oci-layout:mirror/{namespace}/{type} --output json`),
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: where the CLI configuration says that OpenTofu installs from)"},
+			aliasFlag(),
 		}, networkFlags(), outputFlags()),
 		Action: printing(list),
 	}

@@ -22,7 +22,9 @@ func mirrorCommand() *cli.Command {
 Takes each release with its SHA256SUMS, signature and keys from its origin
 registry, checks the zips against them, and puts it where an oci_mirror of
 OpenTofu finds it. What the repository has already is neither downloaded nor
-asked for again, and other bytes for a version that is there are refused.
+asked for again, and other bytes for a version that is there are refused. So is
+a repository that holds another provider, unless --alias declares that its
+releases stand for those of PROVIDER.
 
 Examples:
    # the newest release, all platforms
@@ -46,6 +48,7 @@ Examples:
 			&cli.BoolFlag{Name: "no-h1", Usage: "leave out h1 hashes that the origin does not state, instead of computing them"},
 			&cli.BoolFlag{Name: "recheck", Usage: "ask the origin for checksums also where everything is there, to find versions that were republished with other bytes"},
 			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
+			aliasFlag(),
 		}, artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
 		Action: printing(mirrorAction),
 	}
@@ -68,7 +71,7 @@ func mirrorAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	options.Progress = out.progress()
+	options.Progress, options.Aliases = out.progress(), conn.aliases
 	err = mirror.Run(c.Context, conn.origin(), wanted, mirror.Options{
 		Newest: count,
 		Target: func(a provider.Address) (repository.Repository, publish.Options, error) {

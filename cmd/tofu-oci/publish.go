@@ -55,6 +55,7 @@ Examples:
 			&cli.BoolFlag{Name: "dry-run", Usage: "check and compare only, send nothing"},
 			&cli.BoolFlag{Name: "skip-checks", Usage: "do not look into the zips"},
 			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
+			aliasFlag(),
 		}, artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
 		Action: printing(publishAction),
 	}
@@ -97,6 +98,7 @@ func publishAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
+	options.Aliases = conn.aliases
 	p := publishing{src: src, address: a, repo: repo, options: options, out: out}
 	return p.all(c.Context, c.Bool("skip-checks"))
 }
@@ -144,6 +146,7 @@ func (p *publishing) all(ctx context.Context, unchecked bool) error {
 			p.out.failed(provider.Requirement{Address: p.address}, v, err)
 			continue
 		}
+		p.options.Owned = true
 		p.out.mirrored(p.repo.String(), result, p.options.DryRun)
 	}
 	return errors.Join(p.out.finish(), ctx.Err())

@@ -24,7 +24,11 @@ digest against the SHA256SUMS that the artifact carries, and writes the zip or
 its contents. Nothing that does not match gets a final name. What is there and
 right is left alone, what is there and differs is an error.
 
-Layouts of --dir:
+An artifact that is annotated with another provider is refused, though OpenTofu
+installs it. Host and namespace may differ where --alias says so, the type never:
+   --alias 'hashicorp/*=registry.terraform.io/hashicorp/*'
+
+Layouts of --dir, FILE being terraform-provider-TYPE_VERSION_OS_ARCH:
    zip       DIR/FILE.zip
    packed    a filesystem_mirror of zips: DIR/HOST/NAMESPACE/TYPE/FILE.zip
    unpacked  a filesystem_mirror or plugin cache: DIR/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/
@@ -42,6 +46,7 @@ Examples:
 			&cli.StringFlag{Name: "dir", Usage: "`DIRECTORY` to write to; made when it is not there"},
 			&cli.StringFlag{Name: "layout", Value: string(pull.LayoutZip), Usage: "`LAYOUT` of the directory: zip, packed or unpacked"},
 			&cli.BoolFlag{Name: "with-evidence", Usage: "write sums, signatures, keys, SBOMs and provenance beside the zips"},
+			aliasFlag(),
 		}, transferFlags(), networkFlags(), outputFlags()),
 		Action: printing(pullAction),
 	}

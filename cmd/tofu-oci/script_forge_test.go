@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/flate"
 	"context"
+	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
@@ -25,9 +26,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// forge DIR [OPTION] writes an image layout with hashicorp/null 3.2.4 for
-// hurd_ia64, as tofu-oci would never make it. Options:
+// forge DIR [OPTION...] writes an image layout with hashicorp/null 3.2.4 for
+// hurd_ia64 and plan9_sparc, as tofu-oci would never make it. Options:
 //
+//	version=V        the version, and its tag
+//	provider=ADDRESS the provider in the annotation, none when empty
+//	evidence=NAME    one more document
+//	index=twice      the index names hurd_ia64 twice
+//	index=os.version the index has an operating system's version for hurd_ia64
 //	sums=missing   SHA256SUMS does not list the zip
 //	sums=wrong     SHA256SUMS lists the zip with another checksum
 //	sums=nonsense  SHA256SUMS is none
@@ -37,9 +43,14 @@ import (
 //	shout=provider the provider annotation ends in a workflow command
 //	zip=cut        the compressed content of the zip ends too early
 func cmdForge(ts *testscript.TestScript, _ bool, args []string) {
-	r, content := forgedRelease(ts, args[1:])
+	r, contents := forgedRelease(ts, args[1:])
 	packed, err := artifact.Pack(r, artifact.Options{})
 	ts.Check(err)
+	for _, option := range args[1:] {
+		if name, value, _ := strings.Cut(option, "="); name == "index" || name == "provider" {
+			forgeIndex(ts, &packed.Index, name, value)
+		}
+	}
 	if slices.Contains(args, "hostile") {
 		hostile(&packed, r.Packages[0].Filename)
 	}
@@ -51,7 +62,9 @@ func cmdForge(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	layout := repository.NewLayout(filepath.Join(ts.MkAbs("."), args[0]))
 	ctx := context.Background()
-	ts.Check(layout.PushBlob(ctx, artifact.ZipDescriptor(r.Packages[0]), bytes.NewReader(content)))
+	for i, p := range r.Packages {
+		ts.Check(layout.PushBlob(ctx, artifact.ZipDescriptor(p), bytes.NewReader(contents[i])))
+	}
 	ts.Check(layout.PushBlob(ctx, packed.Config.Descriptor, bytes.NewReader(packed.Config.Bytes)))
 	for _, d := range packed.Documents {
 		ts.Check(layout.PushBlob(ctx, ocispec.Descriptor{Digest: d.Digest, Size: d.Size}, bytes.NewReader(d.Bytes)))
@@ -72,6 +85,28 @@ func hostile(packed *artifact.Packed, title string) {
 	before := manifest.Descriptor.Digest
 	replace(manifest, title, "../"+title[3:])
 	replace(&packed.Index, before.String(), manifest.Descriptor.Digest.String())
+}
+
+// forgeIndex changes what only an index says.
+func forgeIndex(ts *testscript.TestScript, b *artifact.Blob, option, value string) {
+	var index ocispec.Index
+	ts.Check(json.Unmarshal(b.Bytes, &index))
+	first := index.Manifests[0]
+	switch {
+	case option == "provider" && value == "":
+		delete(index.Annotations, artifact.AnnotationProvider)
+	case option == "provider":
+		index.Annotations[artifact.AnnotationProvider] = value
+	case value == "twice":
+		index.Manifests = append(index.Manifests, first)
+	case value == "os.version":
+		first.Platform.OSVersion = "10"
+	default:
+		ts.Fatalf("unknown index %s", value)
+	}
+	data, err := json.Marshal(index)
+	ts.Check(err)
+	b.Bytes, b.Descriptor.Digest, b.Descriptor.Size = data, digest.FromBytes(data), int64(len(data))
 }
 
 // shout puts a workflow command, on a line of its own, behind texts of the index
@@ -118,50 +153,64 @@ func cutZip(ts *testscript.TestScript) []byte {
 	return out.Bytes()
 }
 
-func forgedRelease(ts *testscript.TestScript, options []string) (provider.Release, []byte) {
+func forgedRelease(ts *testscript.TestScript, options []string) (provider.Release, [][]byte) {
 	address, err := provider.ParseAddress("hashicorp/null")
 	ts.Check(err)
-	version, err := provider.ParseVersion("3.2.4")
+	text := "3.2.4"
+	for _, option := range options {
+		if value, found := strings.CutPrefix(option, "version="); found {
+			text = value
+		}
+	}
+	version, err := provider.ParseVersion(text)
 	ts.Check(err)
-	platform := provider.Platform{OS: "hurd", Arch: "ia64"}
-	content := zipFor(ts, "hashicorp/null", "3.2.4", platform, "")
-	if slices.Contains(options, "zip=cut") {
-		content = cutZip(ts)
+	r := provider.Release{Address: address, Version: version}
+	var contents [][]byte
+	listed := map[string]digest.Digest{}
+	for _, platform := range []provider.Platform{{OS: "hurd", Arch: "ia64"}, {OS: "plan9", Arch: "sparc"}} {
+		content := zipFor(ts, "hashicorp/null", text, platform, "")
+		if slices.Contains(options, "zip=cut") {
+			content = cutZip(ts)
+		}
+		p := provider.Package{
+			Address: address, Version: version, Platform: platform,
+			Filename: provider.Filename(address, version, platform), Digest: digest.FromBytes(content), Size: int64(len(content)),
+		}
+		r.Packages, contents = append(r.Packages, p), append(contents, content)
+		listed[p.Filename] = p.Digest
 	}
-	p := provider.Package{
-		Address: address, Version: version, Platform: platform,
-		Filename: provider.Filename(address, version, platform), Digest: digest.FromBytes(content), Size: int64(len(content)),
-	}
-	listed, listedAs := p.Digest, p.Filename
-	document := []byte(nil)
+	forgeRelease(ts, &r, listed, options)
+	return r, contents
+}
+
+// forgeRelease changes what a release says of its first package.
+func forgeRelease(ts *testscript.TestScript, r *provider.Release, listed map[string]digest.Digest, options []string) {
+	p, document := &r.Packages[0], []byte(nil)
 	for _, option := range options {
 		switch name, value, _ := strings.Cut(option, "="); {
 		case option == "sums=missing":
-			listedAs = "terraform-provider-null_3.2.4_plan9_sparc.zip"
+			delete(listed, p.Filename)
 		case option == "sums=wrong":
-			listed = digest.FromString("other bytes")
+			listed[p.Filename] = digest.FromString("other bytes")
 		case option == "sums=nonsense":
 			document = []byte("<html>")
-		case option == "hostile" || name == "shout" || option == "zip=cut":
 		case name == "filename":
-			p.Filename, listedAs = value, value
-		default:
+			delete(listed, p.Filename)
+			p.ListedAs, listed[value] = value, p.Digest
+		case name == "evidence":
+			p.Documents = append(p.Documents, artifact.NewDocument(value, artifact.MediaTypeInToto, []byte("evidence")))
+		case option != "hostile" && name != "shout" && option != "zip=cut" && name != "version" && name != "provider" && name != "index":
 			ts.Fatalf("unknown option %s", option)
 		}
 	}
 	if document == nil {
-		document = sums.New(map[string]digest.Digest{listedAs: listed}).Bytes()
+		document = sums.New(listed).Bytes()
 	}
-	name := provider.SumsName(address, version)
-	r := provider.Release{
-		Address: address, Version: version, Packages: []provider.Package{p},
-		Documents: []provider.Document{artifact.NewDocument(name, artifact.MediaTypeSums, document)},
-	}
+	r.Documents = append(r.Documents, artifact.NewDocument(provider.SumsName(r.Address, r.Version), artifact.MediaTypeSums, document))
 	if slices.Contains(options, "shout") {
 		r.Protocols = []string{"5.0"}
-		r.Documents = append(r.Documents, artifact.NewDocument(name+".sig", artifact.MediaTypeSignature, []byte("a signature")))
+		r.Documents = append(r.Documents, artifact.NewDocument(provider.SumsName(r.Address, r.Version)+".sig", artifact.MediaTypeSignature, []byte("a signature")))
 	}
-	return r, content
 }
 
 // litter DIR... leaves in each directory what a killed run leaves: the directory

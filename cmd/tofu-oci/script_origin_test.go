@@ -43,6 +43,8 @@ func cmdOrigin(ts *testscript.TestScript, _ bool, args []string) {
 //	h1=wrong       h1 hashes of something else in the packages block
 //	packages=odd   a platform in the packages block that is none
 //	filename=NAME  the file name in the package documents
+//	list=null      no platforms in the list of versions
+//	list=partial   only the first platform there
 //	signed         a signature and a key, which nothing here verifies
 func cmdRelease(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 3 {
@@ -99,6 +101,13 @@ func applyReleaseOption(ts *testscript.TestScript, r *origintest.Release, option
 		}
 	case "filename":
 		r.Edit = func(_ provider.Platform, document map[string]any) { document["filename"] = value }
+	case "list":
+		r.List = func(entry map[string]any) {
+			all := entry["platforms"].([]map[string]string)
+			if entry["platforms"] = nil; value == "partial" {
+				entry["platforms"] = all[:1]
+			}
+		}
 	case "signed":
 		r.Signature, r.Keys = []byte("a signature"), []string{"a key"}
 	default:

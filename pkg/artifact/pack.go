@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -20,6 +21,10 @@ type Options struct {
 	// org.opencontainers.image.source on the index and on each manifest: GHCR
 	// links packages to repositories by it. Empty: left out.
 	SourceURL string
+	// Provider is the address that the index is annotated with, in ASCII, where
+	// it is not the release's: a release that is stored as another provider's
+	// stays that, see [provider.Alias].
+	Provider string
 	// Annotations are added to the index, but for those that are [Reserved].
 	Annotations map[string]string
 }
@@ -136,7 +141,7 @@ func checkDocument(d provider.Document) error {
 }
 
 func zipDescriptor(p provider.Package) (ocispec.Descriptor, error) {
-	if err := provider.CheckFilename(p.Filename); err != nil {
+	if err := provider.CheckFilename(title(p)); err != nil {
 		return ocispec.Descriptor{}, err
 	}
 	if err := checkDigest(p.Digest); err != nil {
@@ -154,9 +159,12 @@ func ZipDescriptor(p provider.Package) ocispec.Descriptor {
 		MediaType:   MediaTypeZip,
 		Digest:      p.Digest,
 		Size:        p.Size,
-		Annotations: map[string]string{ocispec.AnnotationTitle: p.Filename},
+		Annotations: map[string]string{ocispec.AnnotationTitle: title(p)},
 	}
 }
+
+// title is the name by which readers look a zip up in its SHA256SUMS.
+func title(p provider.Package) string { return cmp.Or(p.ListedAs, p.Filename) }
 
 // targetDescriptor is a manifest's entry in the index. OpenTofu selects by its
 // artifactType and platform, so both stand here too.
@@ -174,7 +182,7 @@ func indexAnnotations(r provider.Release, o Options) map[string]string {
 	maps.Copy(annotations, o.Annotations)
 	maps.DeleteFunc(annotations, func(key, _ string) bool { return Reserved(key) })
 	annotations[ocispec.AnnotationVersion] = r.Version.String()
-	annotations[AnnotationProvider] = r.Address.ASCII()
+	annotations[AnnotationProvider] = cmp.Or(o.Provider, r.Address.ASCII())
 	if o.SourceURL != "" {
 		annotations[ocispec.AnnotationSource] = o.SourceURL
 	}

@@ -153,8 +153,8 @@ func TestPackIsReadBack(t *testing.T) {
 		if diff := cmp.Diff(artifact.ZipDescriptor(p), m.Zip); diff != "" {
 			t.Errorf("%s: zip (-want +got):\n%s", p.Platform, diff)
 		}
-		if m.Filename != p.Filename || m.Annotations[ocispec.AnnotationSource] != sourceURL {
-			t.Errorf("%s: got %q, %v", p.Platform, m.Filename, m.Annotations)
+		if m.Title != p.Filename || m.Annotations[ocispec.AnnotationSource] != sourceURL {
+			t.Errorf("%s: got %q, %v", p.Platform, m.Title, m.Annotations)
 		}
 		want := make([]provider.Document, 0, len(m.Documents))
 		for _, d := range m.Documents {

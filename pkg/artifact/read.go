@@ -17,7 +17,8 @@ import (
 // Index is what an index says about a release. What is no provider package in
 // it is left out, as OpenTofu does.
 type Index struct {
-	// Targets are sorted by platform, one each.
+	// Targets are sorted by platform, one each. There are none where all packages
+	// are for versions of operating systems, which OpenTofu passes over.
 	Targets     []Target
 	Annotations map[string]string
 }
@@ -26,12 +27,25 @@ type Index struct {
 type Target struct {
 	Platform   provider.Platform
 	Descriptor ocispec.Descriptor
+	// Twice tells that the index has several entries for the platform, of which
+	// this is one. OpenTofu refuses to choose among them; other platforms are as
+	// good as ever.
+	Twice bool
 }
 
-// Digest is the zip's digest when the entry carries our zh annotation.
+// Err is the *[FormatError] of a platform that has several entries.
+func (t Target) Err() error {
+	if t.Twice {
+		return formatError("has two manifests for %s", t.Platform)
+	}
+	return nil
+}
+
+// Digest is the zip's digest when the entry carries our zh annotation, and is the
+// only one for its platform.
 func (t Target) Digest() (digest.Digest, bool) {
 	d, err := sums.ParseZH(t.Descriptor.Annotations[AnnotationZH])
-	return d, err == nil
+	return d, err == nil && !t.Twice
 }
 
 // H1 is the zip's h1 hash when the entry carries our annotation of it.
@@ -50,6 +64,17 @@ func (x Index) Target(p provider.Platform) (Target, bool) {
 		return Target{}, false
 	}
 	return x.Targets[i], true
+}
+
+// Single lists the platforms that have one entry, sorted.
+func (x Index) Single() []provider.Platform {
+	var ps []provider.Platform
+	for _, t := range x.Targets {
+		if !t.Twice {
+			ps = append(ps, t.Platform)
+		}
+	}
+	return ps
 }
 
 // Platforms lists the platforms of the index, sorted.
@@ -111,10 +136,14 @@ func ParseIndex(data []byte) (Index, error) {
 		return Index{}, formatError("is %s, not an index of artifact type %s", describe(doc), TypeProvider)
 	}
 	index := Index{Annotations: doc.Annotations}
+	packages := 0
 	for _, d := range doc.Manifests {
 		t, usable, err := parseTarget(d)
 		if err != nil {
 			return Index{}, err
+		}
+		if d.ArtifactType == TypeTarget {
+			packages++
 		}
 		if usable {
 			index.Targets = append(index.Targets, t)
@@ -123,16 +152,25 @@ func ParseIndex(data []byte) (Index, error) {
 	if len(index.Targets) > maxTargets {
 		return Index{}, formatError("has manifests for %d platforms, more than the %d that can be real", len(index.Targets), maxTargets)
 	}
-	if len(index.Targets) == 0 {
-		return Index{}, formatError("is an index without any manifest of artifact type %s for a known platform", TypeTarget)
+	if packages == 0 {
+		return Index{}, formatError("is an index without any manifest of artifact type %s", TypeTarget)
 	}
-	slices.SortStableFunc(index.Targets, func(a, b Target) int { return a.Platform.Compare(b.Platform) })
-	for i, t := range index.Targets[1:] {
-		if t.Platform == index.Targets[i].Platform {
-			return Index{}, formatError("has two manifests for %s", t.Platform)
-		}
-	}
+	index.Targets = onePerPlatform(index.Targets)
 	return index, nil
+}
+
+// onePerPlatform sorts targets, and keeps the first of several for a platform.
+func onePerPlatform(targets []Target) []Target {
+	slices.SortStableFunc(targets, func(a, b Target) int { return a.Platform.Compare(b.Platform) })
+	var once []Target
+	for _, t := range targets {
+		if last := len(once) - 1; last >= 0 && once[last].Platform == t.Platform {
+			once[last].Twice = true
+			continue
+		}
+		once = append(once, t)
+	}
+	return once
 }
 
 // parseTarget reads an entry of an index. By OpenTofu's rules other artifact
@@ -161,9 +199,9 @@ func parseTarget(d ocispec.Descriptor) (t Target, usable bool, err error) {
 type Manifest struct {
 	// Zip is the package's layer.
 	Zip ocispec.Descriptor
-	// Filename is the zip's title, empty when it has none that may be a file
-	// name. OpenTofu does not look at it, and tools put paths there.
-	Filename string
+	// Title is the zip's title, empty when it has none that may be a file name.
+	// OpenTofu does not look at it, and tools put paths there.
+	Title string
 	// Documents are the other layers that have a name and a bearable size; see
 	// [DocumentOf]. What OpenTofu ignores and we cannot use is left out.
 	Documents []ocispec.Descriptor
@@ -196,7 +234,7 @@ func ParseManifest(data []byte) (Manifest, error) {
 		switch {
 		case layer.MediaType == MediaTypeZip:
 			zips++
-			m.Zip, m.Filename = layer, title
+			m.Zip, m.Title = layer, title
 		case layer.MediaType == MediaTypeSums:
 			// Evidence that is there has to be readable, with a name or without.
 			sumsLayers++

@@ -2,6 +2,7 @@ package artifact_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,6 +80,8 @@ func TestParseIndexReadsArtifactsOfOthers(t *testing.T) {
 		{"no artifact type", index(`{"mediaType":"x","digest":"`+sha256+`","size":1}`, entry("linux_arm64")), []string{"linux_arm64"}},
 		{"versions of operating systems", index(entry("windows_amd64", `"os":`, `"os.version":"10.0.1","os":`), entry("windows_amd64")), []string{"windows_amd64"}},
 		{"platforms that do not exist", index(entry("Linux_AMD64"), entry("_"), entry("a b_c"), entry("linux_arm64")), []string{"linux_arm64"}},
+		{"versions of operating systems only", index(entry("windows_amd64", `"os":`, `"os.version":"10.0.1","os":`)), nil},
+		{"platforms that do not exist only", index(entry("_")), nil},
 		{"a variant", index(entry("linux_arm", `"arm"`, `"arm","variant":"v7"`)), []string{"linux_arm"}},
 		{"the largest manifest", index(entry("linux_arm64", `"size":500`, `"size":4194304`)), []string{"linux_arm64"}},
 	} {
@@ -102,6 +105,29 @@ func TestParseIndexReadsArtifactsOfOthers(t *testing.T) {
 				t.Errorf("got protocols %q", x.Protocols())
 			}
 		})
+	}
+}
+
+// TestParseIndexTwice: two entries for a platform spoil that platform and no other.
+func TestParseIndexTwice(t *testing.T) {
+	t.Parallel()
+	zh := `"annotations":{"io.github.tofu-oci.zh":"zh:` + strings.TrimPrefix(sha256, "sha256:") + `"},"size"`
+	x, err := artifact.ParseIndex([]byte(index(
+		entry("linux_amd64", `"size"`, zh), entry("plan9_386", `"size"`, zh), entry("linux_amd64", `"size"`, zh), entry("linux_amd64"),
+	)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(x.Platforms(), x.Single(), x.Targets[0].Twice, x.Targets[1].Twice)
+	if want := "[linux_amd64 plan9_386] [plan9_386] true false"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	checkFormatError(t, x.Targets[0].Err(), "has two manifests for linux_amd64")
+	if _, known := x.Targets[0].Digest(); known {
+		t.Error("a digest, though there are two")
+	}
+	if _, known := x.Targets[1].Digest(); !known || x.Targets[1].Err() != nil {
+		t.Errorf("the other platform has no digest, or %v", x.Targets[1].Err())
 	}
 }
 
@@ -139,7 +165,6 @@ func TestParseIndexRefuses(t *testing.T) {
 		{"the artifact type on another document", strings.Replace(index(), "image.index", "image.manifest", 1), "is an image manifest of artifact type"},
 		{"no manifests", index(), "is an index without any manifest of artifact type application/vnd.opentofu.provider-target"},
 		{"descriptors of other artifact types only", index(entry("linux_amd64", "provider-target", "sbom")), "without any manifest of artifact type"},
-		{"two manifests for a platform", index(entry("linux_amd64"), entry("plan9_386"), entry("linux_amd64")), "has two manifests for linux_amd64"},
 		{"a package that is an index", index(entry("linux_amd64", "image.manifest", "image.index")), `lists a package of media type "application/vnd.oci.image.index.v1+json"`},
 		{"a package for no platform", index(entry("linux_amd64", `"platform"`, `"x"`)), "lists a package without a platform"},
 		{"another digest than SHA-256", index(entry("linux_amd64", sha256, string(sha512))), `names a manifest for linux_amd64 that cannot be read: the digest "sha512:`},
@@ -220,8 +245,8 @@ func TestParseManifestReadsArtifactsOfOthers(t *testing.T) {
 			if m.Zip.MediaType != artifact.MediaTypeZip || string(m.Zip.Digest) != sha256 {
 				t.Errorf("got the zip %v", m.Zip)
 			}
-			if m.Filename != test.filename {
-				t.Errorf("got the file name %q, want %q", m.Filename, test.filename)
+			if m.Title != test.filename {
+				t.Errorf("got the file name %q, want %q", m.Title, test.filename)
 			}
 			var titles []string
 			for _, d := range m.Documents {
@@ -282,8 +307,8 @@ func FuzzParseIndex(f *testing.F) {
 		if !slices.IsSortedFunc(x.Targets, func(a, b artifact.Target) int { return a.Platform.Compare(b.Platform) }) {
 			t.Fatalf("not sorted: %v", x.Targets)
 		}
-		if len(x.Targets) == 0 || len(provider.SortPlatforms(x.Platforms())) != len(x.Targets) {
-			t.Fatalf("none, or not one a platform: %v", x.Targets)
+		if len(provider.SortPlatforms(x.Platforms())) != len(x.Targets) {
+			t.Fatalf("not one a platform: %v", x.Targets)
 		}
 		for _, target := range x.Targets {
 			checkDescriptor(t, target.Descriptor)
@@ -304,8 +329,8 @@ func FuzzParseManifest(f *testing.F) {
 			checkFormatError(t, err, "")
 			return
 		}
-		if m.Filename != "" {
-			if err := provider.CheckFilename(m.Filename); err != nil {
+		if m.Title != "" {
+			if err := provider.CheckFilename(m.Title); err != nil {
 				t.Fatal(err)
 			}
 		}

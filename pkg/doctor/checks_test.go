@@ -72,6 +72,8 @@ func TestCheckTags(t *testing.T) {
 		"short beside whole":  {[]string{"1.3.0", "1.3"}, "acme/x", []string{}},
 		"with v":              {[]string{"v1.2.3"}, "acme/x", []string{"warning tag-ignored"}},
 		"with v beside whole": {[]string{"v1.2.3", "1.2.3"}, "acme/x", []string{}},
+		"zero":                {[]string{"0.0.0", "1.2.3"}, "acme/x", []string{"warning version-zero"}},
+		"zero in short":       {[]string{"0", "1.2.3"}, "acme/x", []string{"warning version-zero"}},
 		"per platform":        {[]string{"1.2.3", "1.2.3-linux_amd64"}, "acme/x", []string{"warning tag-per-platform"}},
 	}
 	for name, test := range tests {

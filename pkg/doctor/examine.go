@@ -32,6 +32,8 @@ type Options struct {
 	CAFile string
 	// Lock is what a lock file says about the provider.
 	Lock Lock
+	// Aliases are what the user has declared to stand for the provider.
+	Aliases provider.Aliases
 }
 
 // examination is a report in the making.

@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 // repository has manifests by tag and digest.
 type stub struct {
 	manifests map[string][]byte
+	tags      []string
 	noZips    bool
 	err       error
 }
@@ -35,7 +37,7 @@ func (r *stub) Blob(context.Context, ocispec.Descriptor) (io.ReadCloser, error) 
 	return nil, repository.ErrNotFound
 }
 
-func (r *stub) Tags(context.Context) ([]string, error) { return []string{"1.2.3"}, r.err }
+func (r *stub) Tags(context.Context) ([]string, error) { return r.tags, r.err }
 
 func (r *stub) Manifest(_ context.Context, reference string) (ocispec.Descriptor, []byte, error) {
 	data, found := r.manifests[reference]
@@ -69,11 +71,31 @@ func whole(t *testing.T, a provider.Address) *stub {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &stub{manifests: map[string][]byte{"1.2.3": packed.Index.Bytes}}
+	r := &stub{manifests: map[string][]byte{"1.2.3": packed.Index.Bytes}, tags: []string{"1.2.3"}}
 	for _, m := range packed.Manifests {
 		r.manifests[m.Descriptor.Digest.String()] = m.Bytes
 	}
 	return r
+}
+
+// annotate changes whose release a tag says that it is.
+func (r *stub) annotate(tag, address string) {
+	r.manifests[tag] = bytes.ReplaceAll(r.manifests[tag], []byte(`"registry.opentofu.org/acme/x"`), []byte(`"`+address+`"`))
+}
+
+// rename changes a text of the package's manifest to one of the same length.
+func (r *stub) rename(was, is string) {
+	for reference, data := range r.manifests {
+		if reference == "1.2.3" {
+			continue
+		}
+		renamed := bytes.ReplaceAll(data, []byte(was), []byte(is))
+		d := digest.FromBytes(renamed).String()
+		delete(r.manifests, reference)
+		r.manifests[d] = renamed
+		r.manifests["1.2.3"] = bytes.ReplaceAll(r.manifests["1.2.3"], []byte(reference), []byte(d))
+		return
+	}
 }
 
 func TestExamine(t *testing.T) {
@@ -95,11 +117,29 @@ func TestExamine(t *testing.T) {
 			r.err = provider.ErrDenied
 			o.Login = func(context.Context, string) doctor.Login { return doctor.Login{Found: true, OpenTofu: true} }
 		}, "hurd_ia64", []string{"error access-denied"}},
-		"no repository":  {func(r *stub, _ *doctor.Options) { r.err = repository.ErrNoRepository }, "hurd_ia64", []string{"error repository-missing"}},
-		"out of order":   {func(r *stub, _ *doctor.Options) { r.err = fmt.Errorf("503") }, "hurd_ia64", []string{"error registry-failed"}},
-		"plain HTTP":     {func(_ *stub, o *doctor.Options) { o.PlainHTTP = []string{"ghcr.io"} }, "hurd_ia64", []string{"error plain-http"}},
-		"other plain":    {func(_ *stub, o *doctor.Options) { o.PlainHTTP = []string{"quay.io"} }, "hurd_ia64", []string{}},
-		"a CA":           {func(_ *stub, o *doctor.Options) { o.CAFile = "ca.pem" }, "hurd_ia64", []string{"note ca-file"}},
+		"no repository":     {func(r *stub, _ *doctor.Options) { r.err = repository.ErrNoRepository }, "hurd_ia64", []string{"error repository-missing"}},
+		"out of order":      {func(r *stub, _ *doctor.Options) { r.err = fmt.Errorf("503") }, "hurd_ia64", []string{"error registry-failed"}},
+		"plain HTTP":        {func(_ *stub, o *doctor.Options) { o.PlainHTTP = []string{"ghcr.io"} }, "hurd_ia64", []string{"error plain-http"}},
+		"other plain":       {func(_ *stub, o *doctor.Options) { o.PlainHTTP = []string{"quay.io"} }, "hurd_ia64", []string{}},
+		"a CA":              {func(_ *stub, o *doctor.Options) { o.CAFile = "ca.pem" }, "hurd_ia64", []string{"note ca-file"}},
+		"another namespace": {func(r *stub, _ *doctor.Options) { r.annotate("1.2.3", "example.com/other/x") }, "hurd_ia64", []string{"error provider-differs"}},
+		"another type":      {func(r *stub, _ *doctor.Options) { r.annotate("1.2.3", "registry.opentofu.org/acme/y") }, "hurd_ia64", []string{"error provider-differs"}},
+		"declared": {func(r *stub, o *doctor.Options) {
+			r.annotate("1.2.3", "example.com/other/x")
+			alias, err := provider.ParseAlias("acme/*=example.com/other/*")
+			if err != nil {
+				panic(err)
+			}
+			o.Aliases = provider.Aliases{alias}
+		}, "hurd_ia64", []string{"note provider-aliased"}},
+		"shared": {func(r *stub, _ *doctor.Options) {
+			r.manifests["1.2.2"], r.tags = r.manifests["1.2.3"], []string{"1.2.2", "1.2.3"}
+			r.annotate("1.2.2", "registry.opentofu.org/acme/y")
+		}, "hurd_ia64", []string{"error repository-shared"}},
+		"shared, lost": {func(r *stub, _ *doctor.Options) { r.tags = []string{"1.2.2", "1.2.3"} }, "hurd_ia64", []string{}},
+		"another name": {func(r *stub, _ *doctor.Options) {
+			r.rename("terraform-provider-x_1.2.3_", "terraform-provider-x_1.2.0_")
+		}, "hurd_ia64", []string{"error name-differs"}},
 		"not for others": {func(_ *stub, o *doctor.Options) { o.Wanted.Address.Namespace = "other" }, "hurd_ia64", []string{"error no-method"}},
 	}
 	for name, test := range tests {

@@ -20,6 +20,9 @@ func (e *examination) version(ctx context.Context, repo repository.Reader) error
 	}
 	e.report.Answer = fmt.Sprintf("%d tags", len(tags))
 	e.add(CheckTags(tags, e.Wanted, e.method.Template)...)
+	if err := e.shared(ctx, repo, tags); err != nil {
+		return err
+	}
 	versions := []provider.Version{}
 	for _, tag := range tags {
 		if v, ok := artifact.ParseTag(tag); ok {
@@ -78,6 +81,7 @@ func (e *examination) packaged(ctx context.Context, repo repository.Reader, v pr
 		e.find(Error, "platform-missing", fmt.Sprintf("%s has no package for %s, only for %v.", what, e.Platform, found.Index.Platforms()), e.mirror(v.String())+" --platform "+e.Platform.String())
 		return nil
 	}
+	e.owner(what, found)
 	if ask := repo.Traits().Referrers; ask != nil {
 		if _, supported, err := ask(ctx, found.Digest); err == nil {
 			e.report.Referrers = &supported
@@ -100,6 +104,11 @@ func (e *examination) judge(what string, f repository.Found) {
 	if f.Err != nil {
 		broken("manifest")
 		return
+	}
+	if v, known := artifact.ParseTag(e.report.Tag); known {
+		if err := f.Package(e.Wanted.Address, v).CheckIdentity(); err != nil {
+			e.find(Error, "name-differs", fmt.Sprintf("In %s the zip for %s goes by another name: %v. OpenTofu does not look at names and installs it all the same; tofu-oci refuses it.", what, e.Platform, err), repair+" --force")
+		}
 	}
 	zip := f.Manifest.Zip.Digest
 	e.report.Zip = zip.String()

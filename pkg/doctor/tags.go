@@ -69,6 +69,9 @@ func checkTag(tag string, there map[string]bool, newest provider.Version, wanted
 	}
 	canonical := artifact.Tag(v)
 	switch {
+	case v == provider.Version{}:
+		return Finding{Warning, "version-zero", fmt.Sprintf("OpenTofu never chooses the tag %s: to it, 0.0.0 is no version.", tag),
+			"publish the release under its version, and delete the tag " + tag}, true
 	case canonical != tag && !there[canonical]:
 		f := Finding{Warning, "tag-without-version", fmt.Sprintf("OpenTofu takes the tag %s for version %s, looks for the tag %s, and finds nothing.", tag, v, canonical),
 			mirrorCommand(wanted.Address, v.String(), to)}

@@ -11,9 +11,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/sourcetest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -46,6 +48,11 @@ func isUnsupported(err error) bool {
 func isPlatform(err error) bool {
 	var missing *provider.PlatformError
 	return errors.As(err, &missing)
+}
+
+func isFormat(err error) bool {
+	var format *artifact.FormatError
+	return errors.As(err, &format)
 }
 
 func except(t *testing.T, m cliconfig.Method, patterns ...string) cliconfig.Method {
@@ -187,6 +194,18 @@ func TestRelease(t *testing.T) {
 		{"a mirror that lacks the platform", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.push(t, "mirror", has{"1.0.0 " + plan9}), w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{haiku}, []string{haiku + " direct"}, nil},
+		{"a mirror that has it for a version of the system only", func(t *testing.T, w *world) []cliconfig.Method {
+			mirror := w.edited(t, w.push(t, "mirror", has{"1.0.0 " + haiku}), func(x *ocispec.Index) { x.Manifests[0].Platform.OSVersion = "5" })
+			return []cliconfig.Method{mirror, w.offer(t, has{"1.0.0 " + haiku})}
+		}, []string{haiku}, []string{haiku + " direct"}, nil},
+		{"a mirror that has another platform twice", func(t *testing.T, w *world) []cliconfig.Method {
+			mirror := w.edited(t, w.push(t, "mirror", has{"1.0.0 " + haiku + " " + plan9}), func(x *ocispec.Index) { x.Manifests = append(x.Manifests, x.Manifests[0]) })
+			return []cliconfig.Method{mirror, w.offer(t, has{"1.0.0 " + plan9})}
+		}, []string{plan9}, []string{plan9 + " mirror"}, nil},
+		{"a mirror that has it twice", func(t *testing.T, w *world) []cliconfig.Method {
+			mirror := w.edited(t, w.push(t, "mirror", has{"1.0.0 " + haiku}), func(x *ocispec.Index) { x.Manifests = append(x.Manifests, x.Manifests[0]) })
+			return []cliconfig.Method{mirror, w.offer(t, has{"1.0.0 " + haiku})}
+		}, []string{haiku}, nil, isFormat},
 		// A tag that is not there ends OpenTofu's search, which is why direct has
 		// to exclude what a mirror has.
 		{"a mirror that lacks the version", func(t *testing.T, w *world) []cliconfig.Method {

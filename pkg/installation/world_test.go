@@ -3,6 +3,7 @@ package installation_test
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,10 +13,13 @@ import (
 	"testing"
 
 	svchost "github.com/hashicorp/terraform-svchost"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -124,6 +128,32 @@ func (w *world) push(t *testing.T, name string, content has) cliconfig.Method {
 			t.Fatal(err)
 		}
 	})
+	return m
+}
+
+// edited changes the index of version 1.0.0 in a mirror.
+func (w *world) edited(t *testing.T, m cliconfig.Method, edit func(x *ocispec.Index)) cliconfig.Method {
+	t.Helper()
+	repo, err := w.repository(m.Template, address(t, thing))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, data, err := repo.Manifest(t.Context(), "1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var x ocispec.Index
+	if err := json.Unmarshal(data, &x); err != nil {
+		t.Fatal(err)
+	}
+	edit(&x)
+	if data, err = json.Marshal(x); err != nil {
+		t.Fatal(err)
+	}
+	b := artifact.Blob{Descriptor: ocispec.Descriptor{MediaType: x.MediaType, Digest: digest.FromBytes(data), Size: int64(len(data))}, Bytes: data}
+	if err := repo.PushTag(t.Context(), b, "1.0.0", d.Digest); err != nil {
+		t.Fatal(err)
+	}
 	return m
 }
 

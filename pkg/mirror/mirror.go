@@ -79,12 +79,16 @@ func Run(ctx context.Context, src provider.Source, wanted []provider.Requirement
 			targets[a] = newTarget(a, o)
 		}
 	}
-	// 2. One after the other.
+	// 2. One after the other. Once one is there, the repository is the provider's.
 	for _, item := range items {
 		if ctx.Err() != nil {
 			break
 		}
-		o.Done(targets[item.Requirement.Address].mirror(ctx, src, item))
+		t := targets[item.Requirement.Address]
+		r := t.mirror(ctx, src, item)
+		t.options.Owned = t.options.Owned || r.Err == nil
+		targets[item.Requirement.Address] = t
+		o.Done(r)
 	}
 	return ctx.Err()
 }

@@ -64,8 +64,25 @@ func TestConstraintZeroValueAllowsReleasesOnly(t *testing.T) {
 	if got := []bool{c.Allows(vs[0]), c.Allows(vs[1]), c.Allows(vs[2])}; !cmp.Equal(got, []bool{true, true, false}) {
 		t.Errorf("got %v", got)
 	}
+	if c.Allows(provider.Version{}) {
+		t.Error("0.0.0 is a release")
+	}
 	if !c.IsZero() || c.String() != "" {
 		t.Errorf("got %t, %q", c.IsZero(), c)
+	}
+}
+
+// TestConstraintAllowsNoZero: 0.0.0 has to be named.
+func TestConstraintAllowsNoZero(t *testing.T) {
+	t.Parallel()
+	for input, want := range map[string]bool{"0.0.0": true, "= 0.0.0": true, "< 1.0.0": false, ">= 0.0.0": false, "~> 0.0.0": false, "!= 1.0.0": false} {
+		c, err := provider.ParseConstraint(input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Allows(provider.Version{}); got != want {
+			t.Errorf("%s: got %t", input, got)
+		}
 	}
 }
 

@@ -10,6 +10,8 @@
 //   - address: who a provider is, host/namespace/type ([Address]).
 //   - pattern: an address with trailing wildcards, as include and exclude lists
 //     use it ([Pattern]).
+//   - alias: what declares that releases which are stored as one provider's may
+//     be taken for another's ([Alias]).
 //   - version: a semantic version as OpenTofu reads it ([Version]); constraint:
 //     what a version must meet ([Constraint]).
 //   - platform: operating system and architecture, linux_amd64 ([Platform]).

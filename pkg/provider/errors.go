@@ -33,6 +33,9 @@ type PlatformError struct {
 }
 
 func (e *PlatformError) Error() string {
+	if len(e.Have) == 0 && e.Wanted != (Platform{}) {
+		return fmt.Sprintf("%s %s has no package for %s, and lists no platforms at all", e.Address, e.Version, e.Wanted)
+	}
 	if len(e.Have) == 0 {
 		return fmt.Sprintf("%s %s lists no platforms at all", e.Address, e.Version)
 	}

@@ -62,7 +62,7 @@ func TestPlatformErrorSaysWhatThereIs(t *testing.T) {
 	e := provider.PlatformError{
 		Address: addresses(t, "hashicorp/aws")[0], Version: versions(t, "5.71.0")[0], Wanted: provider.Platform{OS: "plan9", Arch: "arm"},
 	}
-	if got, want := e.Error(), "registry.opentofu.org/hashicorp/aws 5.71.0 lists no platforms at all"; got != want {
+	if got, want := e.Error(), "registry.opentofu.org/hashicorp/aws 5.71.0 has no package for plan9_arm, and lists no platforms at all"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	e.Have = []provider.Platform{{OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"}}

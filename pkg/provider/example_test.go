@@ -3,6 +3,7 @@ package provider_test
 import (
 	"errors"
 	"fmt"
+	"log"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -153,4 +154,27 @@ func ExampleFilename() {
 	// Output:
 	// terraform-provider-rocket_1.2.3_linux_amd64.zip terraform-provider-rocket_1.2.3_SHA256SUMS
 	// {rocket 1.2.3 linux_amd64} true
+}
+
+// Nothing is taken for something else unless somebody says so, and never another
+// type.
+func ExampleAliases() {
+	asked, err := provider.ParseAddress("hashicorp/time")
+	if err != nil {
+		log.Fatal(err)
+	}
+	alias, err := provider.ParseAlias("hashicorp/*=registry.terraform.io/hashicorp/*")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, text := range []string{"registry.terraform.io/hashicorp/time", "registry.terraform.io/hashicorp/null"} {
+		stored, err := provider.ParseAddress(text)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(stored, provider.Aliases(nil).Allow(asked, stored), provider.Aliases{alias}.Allow(asked, stored))
+	}
+	// Output:
+	// registry.terraform.io/hashicorp/time false true
+	// registry.terraform.io/hashicorp/null false false
 }

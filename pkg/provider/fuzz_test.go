@@ -1,6 +1,7 @@
 package provider_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -44,6 +45,27 @@ func FuzzParseAddress(f *testing.F) {
 
 func FuzzParsePattern(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input string) { roundTrips(t, provider.ParsePattern, input) })
+}
+
+func FuzzParseAlias(f *testing.F) {
+	f.Fuzz(func(t *testing.T, input string) { roundTrips(t, provider.ParseAlias, input) })
+}
+
+// FuzzCheckConventional: a name that is conventional is safe on every system, and
+// is no other package's.
+func FuzzCheckConventional(f *testing.F) {
+	f.Fuzz(func(t *testing.T, name string) {
+		p := provider.Package{
+			Address: addresses(t, "acme/x")[0], Version: versions(t, "1.2.3")[0],
+			Platform: provider.Platform{OS: "linux", Arch: "amd64"}, ListedAs: name,
+		}
+		if p.CheckConventional(name) != nil {
+			return
+		}
+		if err := errors.Join(provider.CheckFilename(name), p.CheckIdentity()); err != nil {
+			t.Fatalf("%q is conventional: %v", name, err)
+		}
+	})
 }
 
 func FuzzParsePlatform(f *testing.F) {

@@ -113,26 +113,34 @@ func TestCheckIdentity(t *testing.T) {
 		{"the conventional name", "2.0.0", "terraform-provider-x_2.0.0_linux_amd64.zip", ""},
 		{"a pre-release", "2.0.0-beta1+m", "terraform-provider-x_2.0.0-beta1+m_linux_amd64.zip", ""},
 		{"the version in short", "2.0.0", "terraform-provider-x_2.0_linux_amd64.zip", ""},
-		{"another type, as forks have it", "2.0.0", "terraform-provider-y_2.0.0_linux_amd64.zip", ""},
-		{"a type with an underscore", "2.0.0", "terraform-provider-x_y_2.0.0_linux_amd64.zip", ""},
+		{"another type, as forks have it", "2.0.0", "terraform-provider-y_2.0.0_linux_amd64.zip", "y 2.0.0 linux_amd64"},
+		{"a type with an underscore", "2.0.0", "terraform-provider-x_y_2.0.0_linux_amd64.zip", "x_y 2.0.0 linux_amd64"},
 		{"an odd name", "2.0.0", "x-linux-amd64.zip", ""},
 		{"an odd name with another version", "2.0.0", "x_1.0.0_linux_amd64.zip", ""},
 		{"no zip", "2.0.0", "terraform-provider-x_1.0.0_linux_amd64.tar.gz", ""},
 		{"no version", "2.0.0", "terraform-provider-x_new_linux_amd64.zip", ""},
-		{"a v in front", "2.0.0", "terraform-provider-x_v1.0.0_linux_amd64.zip", ""},
+		{"a v in front", "2.0.0", "terraform-provider-x_v2.0.0_linux_amd64.zip", ""},
+		{"other case, and a V", "2.0.0", "Terraform-Provider-X_V2.0.0_LINUX_amd64.ZIP", ""},
+		{"a platform that is none", "2.0.0", "terraform-provider-x_1.0.0_linux_x86-64.zip", ""},
+		{"nothing between the ends", "2.0.0", "terraform-provider-.zip", ""},
+		{"shorter than the ends", "2.0.0", "terraform.zip", ""},
+		{"an older version's name with a v", "2.0.0", "terraform-provider-x_v1.0.0_linux_amd64.zip", "x 1.0.0 linux_amd64"},
+		{"an older version's name with a large ending", "2.0.0", "terraform-provider-x_1.0.0_linux_amd64.ZIP", "x 1.0.0 linux_amd64"},
+		{"another type's name in other case", "2.0.0", "Terraform-Provider-Y_2.0.0_Linux_Amd64.zip", "y 2.0.0 linux_amd64"},
+		{"a pre-release in other case", "2.0.0-rc1", "terraform-provider-x_2.0.0-RC1_linux_amd64.zip", "x 2.0.0-RC1 linux_amd64"},
 		{"too few parts", "2.0.0", "terraform-provider-x_1.0.0.zip", ""},
-		{"an older version's name", "2.0.0", "terraform-provider-x_1.0.0_linux_amd64.zip", "1.0.0 linux_amd64"},
-		{"a pre-release's name", "2.0.0", "terraform-provider-x_2.0.0-rc1_linux_amd64.zip", "2.0.0-rc1 linux_amd64"},
-		{"the release's name for a pre-release", "2.0.0-rc1", "terraform-provider-x_2.0.0_linux_amd64.zip", "2.0.0 linux_amd64"},
-		{"another build's name", "2.0.0+b", "terraform-provider-x_2.0.0+a_linux_amd64.zip", "2.0.0+a linux_amd64"},
-		{"another architecture's name", "2.0.0", "terraform-provider-x_2.0.0_linux_arm64.zip", "2.0.0 linux_arm64"},
-		{"another system's name", "2.0.0", "terraform-provider-x_2.0.0_windows_amd64.zip", "2.0.0 windows_amd64"},
+		{"an older version's name", "2.0.0", "terraform-provider-x_1.0.0_linux_amd64.zip", "x 1.0.0 linux_amd64"},
+		{"a pre-release's name", "2.0.0", "terraform-provider-x_2.0.0-rc1_linux_amd64.zip", "x 2.0.0-rc1 linux_amd64"},
+		{"the release's name for a pre-release", "2.0.0-rc1", "terraform-provider-x_2.0.0_linux_amd64.zip", "x 2.0.0 linux_amd64"},
+		{"another build's name", "2.0.0+b", "terraform-provider-x_2.0.0+a_linux_amd64.zip", "x 2.0.0+a linux_amd64"},
+		{"another architecture's name", "2.0.0", "terraform-provider-x_2.0.0_linux_arm64.zip", "x 2.0.0 linux_arm64"},
+		{"another system's name", "2.0.0", "terraform-provider-x_2.0.0_windows_amd64.zip", "x 2.0.0 windows_amd64"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			p := provider.Package{
 				Address: addresses(t, "a/x")[0], Version: versions(t, test.version)[0],
-				Platform: provider.Platform{OS: "linux", Arch: "amd64"}, Filename: test.filename,
+				Platform: provider.Platform{OS: "linux", Arch: "amd64"}, Filename: "terraform-provider-x_conventional.zip", ListedAs: test.filename,
 			}
 			err := p.CheckIdentity()
 			if test.says == "" {
@@ -145,7 +153,7 @@ func TestCheckIdentity(t *testing.T) {
 			if !errors.As(err, &identity) {
 				t.Fatalf("got %v, want an identity error", err)
 			}
-			if got := identity.Version + " " + identity.Platform; got != test.says {
+			if got := identity.Type + " " + identity.Version + " " + identity.Platform; got != test.says {
 				t.Errorf("got %q, want %q", got, test.says)
 			}
 		})
@@ -155,12 +163,48 @@ func TestCheckIdentity(t *testing.T) {
 func TestIdentityErrorNamesBoth(t *testing.T) {
 	t.Parallel()
 	p := provider.Package{
-		Version: versions(t, "2.0.0")[0], Platform: provider.Platform{OS: "linux", Arch: "amd64"},
-		Filename: "terraform-provider-x_1.0.0_linux_arm64.zip",
+		Address: addresses(t, "a/x")[0], Version: versions(t, "2.0.0")[0], Platform: provider.Platform{OS: "linux", Arch: "amd64"},
+		Filename: "terraform-provider-y_1.0.0_linux_arm64.zip",
 	}
-	const want = `"terraform-provider-x_1.0.0_linux_arm64.zip" is the name of version 1.0.0 for linux_arm64, not of 2.0.0 for linux_amd64`
+	const want = `"terraform-provider-y_1.0.0_linux_arm64.zip" is the name of y 1.0.0 for linux_arm64, not of x 2.0.0 for linux_amd64`
 	if err := p.CheckIdentity(); err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
+	}
+}
+
+func TestCheckConventional(t *testing.T) {
+	t.Parallel()
+	p := provider.Package{
+		Address: addresses(t, "a/x")[0], Version: versions(t, "2.0.0")[0], Platform: provider.Platform{OS: "linux", Arch: "amd64"},
+	}
+	for name, want := range map[string]string{
+		"terraform-provider-x_2.0.0_linux_amd64.zip":  "",
+		"terraform-provider-x_2.0_linux_amd64.zip":    "",
+		"terraform-provider-x_v2.0.0_linux_amd64.zip": "is not the name of a package; that of registry.opentofu.org/a/x 2.0.0 for linux_amd64 is terraform-provider-x_2.0.0_linux_amd64.zip",
+		"terraform-provider-x_2.0.0_Linux_amd64.zip":  "is not the name of a package",
+		"Terraform-provider-x_2.0.0_linux_amd64.zip":  "is not the name of a package",
+		"terraform-provider-x_2.0.0_linux_amd64.ZIP":  "is not the name of a package",
+		"zz_override.tf": "is not the name of a package",
+		"Makefile":       "is not the name of a package",
+		"":               "is not the name of a package",
+		"../terraform-provider-x_2.0.0_linux_amd64.zip":    "is not the name of a package",
+		"a/terraform-provider-x_2.0.0_linux_amd64.zip":     "is not the name of a package",
+		"terraform-provider-y_2.0.0_linux_amd64.zip":       "is the name of y 2.0.0 for linux_amd64",
+		"terraform-provider-../x_2.0.0_linux_amd64.zip":    "is the name of ../x 2.0.0 for linux_amd64",
+		"terraform-provider-x_1.0.0_linux_amd64.zip":       "is the name of x 1.0.0 for linux_amd64",
+		"terraform-provider-x_v1.0.0_linux_amd64.zip":      "is the name of x 1.0.0 for linux_amd64",
+		"terraform-provider-x_2.0.0_windows_amd64.zip":     "is the name of x 2.0.0 for windows_amd64",
+		"terraform-provider-x_2.0.0_linux_amd64.zip.exe":   "is not the name of a package",
+		"terraform-provider-x_2.0.0_linux_amd64.zip\n.zip": "is not the name of a package",
+	} {
+		err := p.CheckConventional(name)
+		var identity *provider.IdentityError
+		switch {
+		case want == "" && err != nil:
+			t.Error(err)
+		case want != "" && (!errors.As(err, &identity) || !strings.Contains(err.Error(), want)):
+			t.Errorf("%q: got %v, want … %s …", name, err, want)
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func TestParseRequirementPointsIntoTheWholeText(t *testing.T) {
 
 func TestRequirementSelect(t *testing.T) {
 	t.Parallel()
-	have := []string{"1.0.0", "3.0.0-beta1", "2.1.0", "2.0.0", "2.1.0"}
+	have := []string{"1.0.0", "0.0.0", "3.0.0-beta1", "2.1.0", "2.0.0", "2.1.0"}
 	for _, test := range []struct {
 		name, requirement string
 		n                 int
@@ -65,6 +65,8 @@ func TestRequirementSelect(t *testing.T) {
 		{"all releases", "a/b", 0, []string{"2.1.0", "2.0.0", "1.0.0"}},
 		{"more than there are", "a/b", 9, []string{"2.1.0", "2.0.0", "1.0.0"}},
 		{"the newest two that meet it", "a/b@!= 2.1.0", 2, []string{"2.0.0", "1.0.0"}},
+		{"0.0.0 that is named", "a/b@0.0.0", 1, []string{"0.0.0"}},
+		{"never 0.0.0 else", "a/b@< 1.0.1", 0, []string{"1.0.0"}},
 		{"a pre-release that is named", "a/b@3.0.0-beta1", 1, []string{"3.0.0-beta1"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -103,6 +105,10 @@ func TestRequirementSelectSaysWhatThereIs(t *testing.T) {
 		{
 			"pre-releases only", "a/b", []string{"1.0.0-rc1"},
 			"version not found: registry.opentofu.org/a/b has no release (a pre-release has to be named exactly); there are 1.0.0-rc1",
+		},
+		{
+			"0.0.0 only", "a/b", []string{"0.0.0"},
+			"version not found: registry.opentofu.org/a/b has no release (a pre-release has to be named exactly); there are 0.0.0",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -82,7 +82,7 @@ func NewestFirst(vs []Version) []Version {
 }
 
 // Constraint is what a version has to meet, in OpenTofu's notation:
-// "~> 5.0, != 5.10.0". The zero value is met by every release and by no
+// "~> 5.0, != 5.10.0". The zero value is met by every release but 0.0.0, and by no
 // pre-release.
 type Constraint struct {
 	text string
@@ -126,8 +126,14 @@ func (c Constraint) IsZero() bool { return c.text == "" }
 // String gives the constraints separated by ", ".
 func (c Constraint) String() string { return c.text }
 
-// Allows tells whether v meets the constraint.
+// Allows tells whether v meets the constraint. Version 0.0.0, which build tools
+// write when they know none, meets only the one that names it; to OpenTofu it is
+// no version at all.
 func (c Constraint) Allows(v Version) bool {
+	if v == (Version{}) {
+		exact, ok := c.Exact()
+		return ok && exact == v
+	}
 	if c.IsZero() {
 		return !v.Prerelease()
 	}

@@ -32,6 +32,20 @@ func (to *target) plant(t *testing.T, mediaType string, document any) {
 	}
 }
 
+// editIndex changes the index under the version's tag.
+func editIndex(edit func(x *ocispec.Index)) func(t *testing.T, w *world, to *target) {
+	return func(t *testing.T, _ *world, to *target) {
+		t.Helper()
+		_, data, err := to.open(t).Manifest(t.Context(), "1.2.3")
+		var index ocispec.Index
+		if err := errors.Join(err, json.Unmarshal(data, &index)); err != nil {
+			t.Fatal(err)
+		}
+		edit(&index)
+		to.plant(t, ocispec.MediaTypeImageIndex, index)
+	}
+}
+
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -51,16 +65,8 @@ func TestConflict(t *testing.T) {
 			all,
 		},
 		"another address": {
-			func(t *testing.T, w *world, to *target) {
-				_, data, err := to.open(t).Manifest(t.Context(), "1.2.3")
-				var index ocispec.Index
-				if err := errors.Join(err, json.Unmarshal(data, &index)); err != nil {
-					t.Fatal(err)
-				}
-				index.Annotations[artifact.AnnotationProvider] = "registry.example.org/else/thing"
-				to.plant(t, ocispec.MediaTypeImageIndex, index)
-			},
-			[]string{"the tag holds the provider registry.example.org/else/thing"},
+			editIndex(func(x *ocispec.Index) { x.Annotations[artifact.AnnotationProvider] = "registry.example.org/else/thing" }),
+			[]string{"the tag 1.2.3 holds the provider registry.example.org/else/thing"},
 			all,
 		},
 		"container image": {
@@ -75,7 +81,21 @@ func TestConflict(t *testing.T) {
 					Layers: []ocispec.Descriptor{},
 				})
 			},
-			[]string{"the tag holds something else", "a container image"},
+			[]string{"the tag 1.2.3 holds something else", "a container image"},
+			all,
+		},
+		"two entries for a platform": {
+			editIndex(func(x *ocispec.Index) { x.Manifests = append(x.Manifests, x.Manifests[1]) }),
+			[]string{"plan9_mips64: not a provider artifact that OpenTofu reads: it has two manifests for plan9_mips64"},
+			all,
+		},
+		"versions of operating systems only": {
+			editIndex(func(x *ocispec.Index) {
+				for i := range x.Manifests {
+					x.Manifests[i].Platform.OSVersion = "10"
+				}
+			}),
+			[]string{"the tag 1.2.3 holds something else", "has packages for versions of operating systems only"},
 			all,
 		},
 		"module package": {
@@ -85,7 +105,7 @@ func TestConflict(t *testing.T) {
 					ArtifactType: artifact.TypeModule, Config: ocispec.DescriptorEmptyJSON, Layers: []ocispec.Descriptor{},
 				})
 			},
-			[]string{"the tag holds something else", "a module package"},
+			[]string{"the tag 1.2.3 holds something else", "a module package"},
 			all,
 		},
 	} {

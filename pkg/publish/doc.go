@@ -43,6 +43,13 @@ type Options struct {
 	// OnMissingRepository makes the repository when the registry says that
 	// there is none; nil leaves it at that. See [RepositoryProgram].
 	OnMissingRepository func(ctx context.Context) error
+	// Aliases are the providers whose releases the repository may have instead:
+	// one that is added to stays theirs.
+	Aliases provider.Aliases
+	// Owned tells that the repository is known to be the provider's. Else, before
+	// a new tag is made, one that is there is looked at. Whoever publishes many
+	// releases sets it once one of them is there.
+	Owned bool
 	// NoH1 leaves out h1 hashes that the source does not state.
 	NoH1 bool
 	// Recheck asks a remote source for its digests also when every wanted

@@ -26,7 +26,7 @@ type PlanForTest struct {
 
 // NewPlan plans.
 func NewPlan(old HeldForTest, r provider.Release, force bool) PlanForTest {
-	p := newPlan(held{Inspection: old.Inspection, kept: old.Kept, restored: old.Restored, lost: old.Lost}, r, force)
+	p := newPlan(held{Inspection: old.Inspection, foreign: foreign(old.Inspection, r.Address), kept: old.Kept, restored: old.Restored, lost: old.Lost}, r, force)
 	return PlanForTest{Status: p.status, Release: p.release, Send: p.send, Dropped: p.dropped, Conflicts: p.conflicts, Added: p.added}
 }
 

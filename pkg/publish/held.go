@@ -18,15 +18,15 @@ import (
 // is damaged and was not asked for: the tag is written whole or not at all. When
 // nothing will be written, nothing more is read.
 func (p publisher) readHeld(ctx context.Context, old repository.Inspection, r provider.Release) (held, error) {
-	h := held{Inspection: old, left: map[provider.Platform][]provider.Document{}}
-	if !old.Holds(p.address) {
+	h := held{Inspection: old, foreign: p.foreign(old), left: map[provider.Platform][]provider.Document{}}
+	if !p.holds(old) {
 		return h, nil
 	}
 	var err error
 	if h.Inspection, err = old.Deeper(ctx, p.repo, repository.DepthBlobs, r.Platforms()...); err != nil {
 		return h, err
 	}
-	if status, conflicts := compare(h.Inspection, r); status == Unchanged || conflicts != nil && !p.options.Force {
+	if status, conflicts := compare(h, r); status == Unchanged || conflicts != nil && !p.options.Force {
 		return h, nil
 	}
 	if h.Inspection, err = h.Deeper(ctx, p.repo, repository.DepthBlobs); err != nil {
@@ -43,8 +43,9 @@ func (p publisher) readHeld(ctx context.Context, old repository.Inspection, r pr
 	return h, err
 }
 
-// sort tells the platforms that stay as they are from those that are damaged and
-// not in the release, and keeps what is left of the others.
+// sort tells the platforms that stay as they are from those that are damaged, or
+// go by the name of another package, and are not in the release, and keeps what
+// is left of the others.
 func (h *held) sort(r provider.Release, repo repository.Reader) (whole, damaged []provider.Platform) {
 	wanted := map[provider.Platform]digest.Digest{}
 	for _, pkg := range r.Packages {
@@ -52,15 +53,16 @@ func (h *held) sort(r provider.Release, repo repository.Reader) (whole, damaged 
 	}
 	for _, platform := range h.Index.Platforms() {
 		f, d := h.Platforms[platform], wanted[platform]
+		named := misnamed(f, r.Address, r.Version) == nil
 		same := d == "" || f.Err == nil && d == f.Manifest.Zip.Digest
 		switch {
-		case same && f.Whole():
+		case same && f.Whole() && named:
 			whole = append(whole, platform)
 			continue
 		case d == "":
 			damaged = append(damaged, platform)
 		}
-		if same {
+		if same && named {
 			h.left[platform] = left(f, repo)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 // held is what the tag holds, as far as a plan has to know it.
 type held struct {
 	repository.Inspection
+	// foreign says why it is not the provider's; nil when it is.
+	foreign *repository.ForeignError
 	// kept has the packages that are whole and that the source has the same or
 	// not at all, with their documents. Those about the release are in memory.
 	kept provider.Release
@@ -52,7 +54,7 @@ type plan struct {
 func newPlan(old held, r provider.Release, force bool) plan {
 	// 1. What the release means for the tag.
 	p := plan{release: r}
-	p.status, p.conflicts = compare(old.Inspection, r)
+	p.status, p.conflicts = compare(old, r)
 	p.added = late(old.Inspection, r)
 	switch {
 	case len(p.conflicts) > 0 && !force:
@@ -62,7 +64,7 @@ func newPlan(old held, r provider.Release, force bool) plan {
 	case p.status == Unchanged:
 		return p
 	}
-	if !old.Holds(r.Address) {
+	if !old.Exists() || old.foreign != nil {
 		p.release.Packages, p.send = slices.Clone(r.Packages), r.Platforms()
 		return p
 	}
@@ -83,19 +85,18 @@ func newPlan(old held, r provider.Release, force bool) plan {
 
 // compare holds the release against the tag. Sameness is the map from platform
 // to zip digest; documents that are not there yet extend it.
-func compare(old repository.Inspection, r provider.Release) (status Status, conflicts []string) {
+func compare(old held, r provider.Release) (status Status, conflicts []string) {
 	switch {
 	case !old.Exists():
 		return Created, nil
 	case old.Lost:
 		return Healed, nil
-	}
-	if err := old.CheckProvider(r.Address); err != nil {
-		return Replaced, []string{err.Error()}
+	case old.foreign != nil:
+		return Replaced, []string{old.foreign.Error()}
 	}
 	status = Unchanged
 	for _, pkg := range r.Packages {
-		found, conflict := comparePackage(old, pkg)
+		found, conflict := comparePackage(old.Inspection, pkg)
 		if conflict != "" {
 			conflicts = append(conflicts, conflict)
 		}
@@ -103,7 +104,7 @@ func compare(old repository.Inspection, r provider.Release) (status Status, conf
 			status = found
 		}
 	}
-	if status == Unchanged && len(late(old, r)) > 0 {
+	if status == Unchanged && len(late(old.Inspection, r)) > 0 {
 		status = Extended
 	}
 	return status, conflicts
@@ -118,6 +119,9 @@ func comparePackage(old repository.Inspection, pkg provider.Package) (found Stat
 	f := old.Platforms[pkg.Platform]
 	if isFormat(f.Err) {
 		return Healed, fmt.Sprintf("%s: %v", pkg.Platform, f.Err)
+	}
+	if err := misnamed(f, pkg.Address, pkg.Version); err != nil {
+		return Healed, fmt.Sprintf("%s: %v", pkg.Platform, err)
 	}
 	was, known := f.Manifest.Zip.Digest, f.Err == nil
 	if !known {

@@ -23,9 +23,9 @@ import (
 type planCase struct {
 	name string
 	// tag is what the tag holds, "platform=zip" each, with marks: "!" its zip is
-	// lost, "?" its manifest is lost, "~" it is of another format. A text in
-	// brackets is about the whole tag: [none], [index lost], [other format],
-	// [other provider].
+	// lost, "?" its manifest is lost, "~" it is of another format, "@" its zip goes
+	// by another provider's name. A text in brackets is about the whole tag: [none],
+	// [index lost], [other format], [other provider].
 	tag string
 	// tagSums and sourceSums are the SHA256SUMS of either: "" none, "ours"
 	// generated, "theirs" a publisher's, "signed" with a signature. By default it
@@ -90,9 +90,11 @@ var planManual = []planCase{
 	{name: "another zip, by force", tag: "linux=a", tagSums: "theirs", source: "linux=c", sourceSums: "theirs", force: true, status: publish.Replaced, send: "linux", release: "linux", sums: "theirs"},
 	{name: "another zip beside an equal one, by force", tag: "linux=a plan9=b", tagSums: "theirs", source: "linux=c plan9=b", sourceSums: "theirs", force: true, status: publish.Replaced, send: "linux", release: "linux plan9", sums: "theirs"},
 	{name: "a manifest of another format", tag: "linux~=a", source: "linux=a", conflict: "linux_amd64: not a provider artifact"},
-	{name: "another provider", tag: "[other provider]", source: "linux=a", conflict: "the tag holds the provider registry.example.org/acme/other"},
+	{name: "a package of another name", tag: "linux@=a", source: "linux=a", conflict: `linux_amd64: "terraform-provider-other_1.2.3_linux_amd64.zip" is the name of other 1.2.3`},
+	{name: "a package of another name, by force", tag: "linux@=a", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
+	{name: "another provider", tag: "[other provider]", source: "linux=a", conflict: "the tag 1.2.3 holds the provider registry.example.org/acme/other"},
 	{name: "another provider, by force", tag: "[other provider]", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
-	{name: "something else", tag: "[other format]", source: "linux=a", conflict: "the tag holds something else"},
+	{name: "something else", tag: "[other format]", source: "linux=a", conflict: "the tag 1.2.3 holds something else"},
 	{name: "something else, by force", tag: "[other format]", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
 }
 
@@ -160,7 +162,7 @@ func (c planCase) packages(t *testing.T, text string) (packages []provider.Packa
 	marks = map[provider.Platform]string{}
 	for word := range strings.FieldsSeq(text) {
 		name, zip, _ := strings.Cut(word, "=")
-		bare := strings.TrimRight(name, "!?~")
+		bare := strings.TrimRight(name, "!?~@")
 		platform := planPlatforms[bare]
 		marks[platform] = strings.TrimPrefix(name, bare)
 		packages = append(packages, provider.Package{
@@ -250,6 +252,8 @@ func (c planCase) held(t *testing.T) publish.HeldForTest {
 		switch marks[p.Platform] {
 		case "!":
 			f.Missing = []digest.Digest{p.Digest}
+		case "@":
+			f.Manifest.Title = "terraform-provider-other_1.2.3_" + p.Platform.String() + ".zip"
 		case "?":
 			f.Manifest, f.Err = artifact.Manifest{}, repository.ErrNotFound
 		case "~":
@@ -259,7 +263,7 @@ func (c planCase) held(t *testing.T) publish.HeldForTest {
 		h.Platforms[p.Platform] = f
 		at := slices.IndexFunc(wanted, func(w provider.Package) bool { return w.Platform == p.Platform })
 		switch {
-		case f.Whole() && (at < 0 || wanted[at].Digest == p.Digest):
+		case f.Whole() && marks[p.Platform] != "@" && (at < 0 || wanted[at].Digest == p.Digest):
 			h.Kept.Packages = append(h.Kept.Packages, p)
 		case at < 0 && !strings.Contains(c.beside, p.Platform.OS):
 			h.Lost = append(h.Lost, p.Platform)

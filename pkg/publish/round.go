@@ -45,6 +45,9 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 		return done, err
 	}
 	done.index = old
+	if err := p.checkOwner(ctx, old); err != nil {
+		return done, err
+	}
 	// 2. Nothing more is asked for when all of it is known to be there.
 	old, packages, err := p.unchanged(ctx, old)
 	if packages != nil || err != nil {
@@ -63,7 +66,7 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 	done.result.Status, done.result.Dropped, done.result.Added = plan.status, plan.dropped, plan.added
 	switch {
 	case plan.conflicts != nil:
-		return done, &repository.ConflictError{Release: p.address.String() + " " + p.version.String(), Reasons: plan.conflicts}
+		return done, p.conflict(held.foreign, plan.conflicts...)
 	case plan.status == Unchanged:
 		return done.unchanged(old, p.there(held.Inspection, plan.release.Platforms()), p.options), nil
 	case p.options.DryRun:
@@ -137,7 +140,7 @@ func (p publisher) documents(ctx context.Context, r provider.Release) ([]provide
 // unchanged gives the wanted packages when all of them are there and whole, as
 // far as that can be told without reading the release; and what was seen of them.
 func (p publisher) unchanged(ctx context.Context, old repository.Inspection) (repository.Inspection, []provider.Package, error) {
-	if !old.Holds(p.address) {
+	if !p.holds(old) {
 		return old, nil, nil
 	}
 	wanted, digests, err := p.expected(ctx)
@@ -149,7 +152,8 @@ func (p publisher) unchanged(ctx context.Context, old repository.Inspection) (re
 	}
 	for _, platform := range wanted {
 		f := old.Platforms[platform]
-		if !f.Whole() || digests != nil && digests[platform] != f.Manifest.Zip.Digest {
+		named := misnamed(f, p.address, p.version) == nil
+		if !f.Whole() || !named || digests != nil && digests[platform] != f.Manifest.Zip.Digest {
 			return old, nil, nil
 		}
 	}

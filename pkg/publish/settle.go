@@ -61,7 +61,8 @@ func ours(now repository.Inspection, result Result) error {
 // artifactOptions keeps what is annotated already, unless it is to be different.
 func (p publisher) artifactOptions(old repository.Inspection) artifact.Options {
 	o := artifact.Options{SourceURL: p.options.SourceURL, Annotations: map[string]string{}}
-	if old.CheckProvider(p.address) == nil {
+	if p.foreign(old) == nil {
+		o.Provider = old.Index.Annotations[artifact.AnnotationProvider]
 		maps.Copy(o.Annotations, old.Index.Annotations)
 		o.SourceURL = cmp.Or(o.SourceURL, old.Index.Annotations[ocispec.AnnotationSource])
 	}

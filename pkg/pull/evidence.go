@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -29,7 +28,7 @@ func writeEvidence(ctx context.Context, src provider.Source, r provider.Release,
 	}
 	for i, result := range results {
 		for _, d := range slices.Concat(result.Package.Documents, shared) {
-			if !isEvidenceName(d.Name, r.Address) {
+			if !provider.IsEvidenceName(d.Name, r.Address) {
 				results[i].Skipped = append(results[i].Skipped, d.Name)
 				continue
 			}
@@ -45,14 +44,6 @@ func writeEvidence(ctx context.Context, src provider.Source, r provider.Release,
 		}
 	}
 	return nil
-}
-
-// isEvidenceName tells whether a document may be written under its name. Nobody
-// has verified it, so it must not pass for a package, nor for anything else that
-// is looked for in a directory of providers or configurations.
-func isEvidenceName(name string, a provider.Address) bool {
-	return provider.CheckFilename(name) == nil && strings.HasPrefix(name, "terraform-provider-"+a.Type) &&
-		!strings.HasSuffix(strings.ToLower(name), ".zip")
 }
 
 // writeDocument makes a file; one that is there and equal is left alone.

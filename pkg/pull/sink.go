@@ -40,7 +40,7 @@ type Opener func(ctx context.Context) (io.ReadCloser, error)
 type Layout string
 
 const (
-	// LayoutZip is all zips side by side under their own names: [ZipSink].
+	// LayoutZip is all zips side by side: [ZipSink].
 	LayoutZip Layout = "zip"
 	// LayoutPacked is zips in a directory for each provider: [PackedSink].
 	LayoutPacked Layout = "packed"

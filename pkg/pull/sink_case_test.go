@@ -51,10 +51,10 @@ func sinkCases(t *testing.T) map[string]sinkCase {
 	unknown := sinkPackage(t, data)
 	unknown.H1 = ""
 	renamed := sinkPackage(t, data)
-	renamed.Filename = "x-plan9.zip"
+	renamed.Filename, renamed.ListedAs = "x-plan9.zip", "../Makefile"
 	return map[string]sinkCase{
 		"zip":                             {layout: pull.LayoutZip, files: zipped(sinkZipName), place: sinkZipName, p: sinkPackage(t, data), zip: data},
-		"zip, unconventional name":        {layout: pull.LayoutZip, files: zipped("x-plan9.zip"), place: "x-plan9.zip", p: renamed, zip: data},
+		"zip, unconventional name":        {layout: pull.LayoutZip, files: zipped(sinkZipName), place: sinkZipName, p: renamed, zip: data},
 		"packed":                          {layout: pull.LayoutPacked, files: zipped(sinkParent + sinkZipName), place: sinkParent + sinkZipName, p: sinkPackage(t, data), zip: data},
 		"packed, unconventional name":     {layout: pull.LayoutPacked, files: zipped(sinkParent + sinkZipName), place: sinkParent + sinkZipName, p: renamed, zip: data},
 		"unpacked":                        {layout: pull.LayoutUnpacked, files: tree, place: sinkTree, p: sinkPackage(t, data), zip: data},

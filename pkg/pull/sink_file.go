@@ -19,7 +19,8 @@ import (
 // modeZip is a stored zip's mode; the umask narrows it.
 const modeZip = 0o644
 
-// ZipSink stores zips as DIR/FILENAME, under the name that SHA256SUMS lists.
+// ZipSink stores zips as DIR/terraform-provider-TYPE_VERSION_OS_ARCH.zip, whatever
+// they are called where they come from.
 type ZipSink struct{ fileSink }
 
 // NewZipSink makes a sink of a directory, which need not exist yet.
@@ -28,10 +29,11 @@ func NewZipSink(dir string) (*ZipSink, error) {
 		return nil, err
 	}
 	return &ZipSink{fileSink{&atomicfile.Sweeper{}, func(p provider.Package) (string, error) {
-		if err := provider.CheckFilename(p.Filename); err != nil {
+		name := provider.Filename(p.Address, p.Version, p.Platform)
+		if err := provider.CheckFilename(name); err != nil {
 			return "", err
 		}
-		return filepath.Join(dir, p.Filename), nil
+		return filepath.Join(dir, name), nil
 	}}}, nil
 }
 

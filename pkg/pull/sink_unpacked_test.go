@@ -54,21 +54,3 @@ func TestUnpackedSinkRefuses(t *testing.T) {
 		})
 	}
 }
-
-func TestZipSinkChecksTheName(t *testing.T) {
-	t.Parallel()
-	data := sinkZip(t, "one", "terraform-provider-x")
-	for _, name := range []string{"", "../x.zip", "a/x.zip", ".zip", `C:\x.zip`} {
-		p := sinkPackage(t, data)
-		p.Filename = name
-		outer := t.TempDir()
-		s, err := pull.NewZipSink(filepath.Join(outer, "dir"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := s.Put(t.Context(), p, opening(bytes.NewReader(data))); err == nil {
-			t.Errorf("the name %q was accepted", name)
-		}
-		checkSinkFiles(t, outer, map[string]string{})
-	}
-}

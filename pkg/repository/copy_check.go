@@ -2,7 +2,6 @@ package repository
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -38,11 +37,18 @@ func (c *copier) welcome(ctx context.Context, release Inspection) (there Inspect
 	if err != nil || c.options.Force || there.Digest == release.Digest {
 		return there, err
 	}
-	owner := release.Index.Annotations[artifact.AnnotationProvider]
-	if !there.Exists() {
-		return there, checkOwner(ctx, c.to, owner)
+	stated := release.Index.Annotations[artifact.AnnotationProvider]
+	if there.Format != nil {
+		return there, &ForeignError{Tag: there.Tag, Format: there.Format}
 	}
-	if err := foreign(there, owner); err != nil {
+	// A release that says nothing of its provider is taken as it is.
+	if owner, invalid := provider.ParseAddress(stated); invalid == nil {
+		err = there.CheckProvider(owner)
+		if !there.Exists() {
+			err = CheckOwner(ctx, c.to, owner)
+		}
+	}
+	if err != nil {
 		return there, err
 	}
 	var reasons []string
@@ -53,8 +59,13 @@ func (c *copier) welcome(ctx context.Context, release Inspection) (there Inspect
 			reasons = append(reasons, fmt.Sprintf("%s is there with the zip %s, the source has %s", platform, was, is))
 		}
 	}
+	for _, f := range there.Platforms {
+		if f.Target.Twice {
+			reasons = append(reasons, f.Err.Error())
+		}
+	}
 	if len(reasons) > 0 {
-		return there, &ConflictError{Release: owner + " " + release.Index.Annotations[ocispec.AnnotationVersion], Reasons: slices.Sorted(slices.Values(reasons))}
+		return there, &ConflictError{Release: stated + " " + release.Index.Annotations[ocispec.AnnotationVersion], Reasons: slices.Sorted(slices.Values(reasons))}
 	}
 	return there, nil
 }
@@ -70,44 +81,6 @@ func zips(i Inspection) map[provider.Platform]digest.Digest {
 		}
 	}
 	return known
-}
-
-// foreign refuses a tag that holds no provider, or another one than the owner.
-func foreign(i Inspection, owner string) error {
-	if i.Format != nil {
-		return &ForeignError{Tag: i.Tag, Format: i.Format}
-	}
-	if other := i.Index.Annotations[artifact.AnnotationProvider]; other != "" && owner != "" && other != owner {
-		return &ForeignError{Tag: i.Tag, Provider: other}
-	}
-	return nil
-}
-
-// checkOwner looks at one release of a repository: two providers in one would
-// overwrite each other's versions. A repository that does not list its tags is
-// taken at the word of whoever names it.
-func checkOwner(ctx context.Context, repo Reader, owner string) error {
-	tags, err := repo.Tags(ctx)
-	if errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNoRepository) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	var newest provider.Version
-	for _, tag := range tags {
-		if v, ok := artifact.ParseTag(tag); ok && v.Compare(newest) > 0 {
-			newest = v
-		}
-	}
-	if newest == (provider.Version{}) {
-		return nil
-	}
-	i, err := Inspect(ctx, repo, artifact.Tag(newest), DepthIndex)
-	if err != nil || i.Format != nil {
-		return err
-	}
-	return foreign(i, owner)
 }
 
 // unmoved compares the source's tag with what was copied.

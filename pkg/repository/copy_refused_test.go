@@ -160,7 +160,7 @@ func TestCopyIntoAnotherProvider(t *testing.T) {
 				before := to.state(t)
 				_, err := from.copyTo(t, to, repository.CopyOptions{})
 				e, ok := errors.AsType[*repository.ForeignError](err)
-				if !ok || e.Tag != there || e.Provider != "registry.example.org/else/thing" || !strings.Contains(err.Error(), "the tag holds the provider registry.example.org/else/thing") {
+				if !ok || e.Tag != there || e.Provider != "registry.example.org/else/thing" || !strings.Contains(err.Error(), "the tag "+there+" holds the provider registry.example.org/else/thing, not ") {
 					t.Fatalf("got %v", err)
 				}
 				if to.state(t) != before || to.at(t, there) != was {

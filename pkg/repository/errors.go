@@ -227,8 +227,18 @@ type ConflictError struct {
 	Release string
 	// Reasons are sentences without their full stops, at least one.
 	Reasons []string
+	// Foreign is set when the reason is that something else is there.
+	Foreign *ForeignError
 }
 
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("conflict with what %s already is in the repository: %s", e.Release, strings.Join(e.Reasons, "; "))
+}
+
+// Unwrap gives the *[ForeignError], if there is one.
+func (e *ConflictError) Unwrap() error {
+	if e.Foreign == nil {
+		return nil
+	}
+	return e.Foreign
 }

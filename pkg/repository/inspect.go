@@ -1,7 +1,6 @@
 package repository
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,14 +89,17 @@ type Found struct {
 // Whole tells whether the manifest was there, and no blob was found missing.
 func (f Found) Whole() bool { return f.Err == nil && len(f.Missing) == 0 }
 
-// Package describes the package as its manifest has it.
+// Package describes the package as its manifest has it. Whether its title is that
+// of another one, [provider.Package.CheckIdentity] tells.
 func (f Found) Package(a provider.Address, v provider.Version) provider.Package {
-	platform := f.Target.Platform
-	return provider.Package{
-		Address: a, Version: v, Platform: platform,
-		Filename: cmp.Or(f.Manifest.Filename, provider.Filename(a, v, platform)),
-		Digest:   f.Manifest.Zip.Digest, Size: f.Manifest.Zip.Size, H1: f.Target.H1(),
+	p := provider.Package{
+		Address: a, Version: v, Platform: f.Target.Platform, Filename: provider.Filename(a, v, f.Target.Platform),
+		Digest: f.Manifest.Zip.Digest, Size: f.Manifest.Zip.Size, H1: f.Target.H1(),
 	}
+	if f.Manifest.Title != p.Filename {
+		p.ListedAs = f.Manifest.Title
+	}
+	return p
 }
 
 // Lacks tells whether the index has no package for a platform.
@@ -208,8 +210,11 @@ func look(ctx context.Context, repo Reader, f Found, t artifact.Target, depth De
 	return f, nil
 }
 
-// readTarget reads the manifest of a platform.
+// readTarget reads the manifest of a platform, if it has one.
 func readTarget(ctx context.Context, repo Reader, t artifact.Target) ([]byte, artifact.Manifest, error) {
+	if err := t.Err(); err != nil {
+		return nil, artifact.Manifest{}, err
+	}
 	_, data, err := repo.Manifest(ctx, t.Descriptor.Digest.String())
 	if size := int64(len(data)); err == nil && size != t.Descriptor.Size {
 		err = &sums.SizeError{Name: "manifest for " + t.Platform.String(), Got: size, Want: t.Descriptor.Size}
@@ -261,39 +266,4 @@ func intact(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// ForeignError says that a tag holds another provider, or no provider at all.
-type ForeignError struct {
-	Tag string
-	// Provider is the address that the artifact is annotated with; empty when it
-	// is no provider's, and then Format says what it is.
-	Provider string
-	Format   error
-}
-
-func (e *ForeignError) Error() string {
-	if e.Format != nil {
-		return fmt.Sprintf("the tag holds something else: %v", e.Format)
-	}
-	return "the tag holds the provider " + line(e.Provider)
-}
-
-// Unwrap gives the *[artifact.FormatError], if there is one.
-func (e *ForeignError) Unwrap() error { return e.Format }
-
-// Holds tells whether there is such a tag, and it is not known to be of another
-// provider.
-func (i Inspection) Holds(a provider.Address) bool { return i.Exists() && i.CheckProvider(a) == nil }
-
-// CheckProvider refuses what is not of a provider: errors are *[ForeignError]. A
-// tag that is not there, is lost, or says nothing of its provider passes.
-func (i Inspection) CheckProvider(a provider.Address) error {
-	if i.Format != nil {
-		return &ForeignError{Tag: i.Tag, Format: i.Format}
-	}
-	if other := i.Index.Annotations[artifact.AnnotationProvider]; other != "" && other != a.ASCII() {
-		return &ForeignError{Tag: i.Tag, Provider: other}
-	}
-	return nil
 }

@@ -22,9 +22,26 @@ func CheckSums(listed provider.Document, packages ...provider.Package) (wrong []
 	}
 	wrong = make([]error, len(packages))
 	for i, p := range packages {
-		wrong[i] = file.Check(p.Filename, p.Digest)
+		wrong[i] = checkListed(file, p)
 	}
 	return wrong, nil
+}
+
+// checkListed looks a package up by the name that it has where it comes from, and
+// by its conventional one. One of them has to be listed, and all that are have to
+// fit.
+func checkListed(file sums.File, p provider.Package) error {
+	if p.ListedAs == "" {
+		return file.Check(p.Filename, p.Digest)
+	}
+	byTitle, byName := file.Check(p.ListedAs, p.Digest), file.Check(p.Filename, p.Digest)
+	if _, missing := errors.AsType[*sums.MissingError](byName); missing {
+		return byTitle
+	}
+	if _, missing := errors.AsType[*sums.MissingError](byTitle); missing {
+		return byName
+	}
+	return errors.Join(byTitle, byName)
 }
 
 // VerifySums is [CheckSums] with all that is wrong in one error.

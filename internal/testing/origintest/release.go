@@ -29,6 +29,8 @@ type Release struct {
 	Signature []byte
 	// Keys are ASCII-armored public keys.
 	Keys []string
+	// List may change the version's entry in the list of versions.
+	List func(entry map[string]any)
 	// Edit may change a platform's package document before it is served.
 	Edit func(p provider.Platform, document map[string]any)
 }

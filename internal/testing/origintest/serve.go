@@ -21,7 +21,11 @@ func (o *Origin) versions(w http.ResponseWriter, r *http.Request) {
 		for _, p := range rel.platforms() {
 			platforms = append(platforms, map[string]string{"os": p.OS, "arch": p.Arch})
 		}
-		list = append(list, map[string]any{"version": rel.Version, "protocols": rel.Protocols, "platforms": platforms})
+		entry := map[string]any{"version": rel.Version, "protocols": rel.Protocols, "platforms": platforms}
+		if rel.List != nil {
+			rel.List(entry)
+		}
+		list = append(list, entry)
 	}
 	if len(list) == 0 {
 		notFound(w)
@@ -121,9 +125,12 @@ func (o *Origin) find(namespace, typ string) []*release {
 }
 
 // release finds the release that a request's path names, nil when there is none.
+// Package documents are asked for by the version's canonical form, files under
+// the one that the release has.
 func (o *Origin) release(r *http.Request) *release {
 	for _, rel := range o.find(r.PathValue("namespace"), r.PathValue("type")) {
-		if rel.Version == r.PathValue("version") {
+		asked := r.PathValue("version")
+		if v, err := provider.ParseVersion(rel.Version); rel.Version == asked && r.PathValue("os") == "" || err == nil && v.String() == asked {
 			return rel
 		}
 	}

@@ -134,7 +134,7 @@ func testRelease(f Fixture) func(*testing.T) {
 			if p.Size != -1 && p.Size != int64(len(zip)) {
 				t.Errorf("%s has size %d, want %d or -1", p.Platform, p.Size, len(zip))
 			}
-			if err := errors.Join(provider.CheckFilename(p.Filename), p.CheckIdentity()); err != nil {
+			if err := errors.Join(p.CheckConventional(p.Filename), p.CheckIdentity()); err != nil {
 				t.Errorf("%s: %v", p.Platform, err)
 			}
 		}

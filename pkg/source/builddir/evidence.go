@@ -14,13 +14,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-// signatureEndings are those that gpg and goreleaser give detached signatures.
-var signatureEndings = []string{".sig", ".gpg", ".asc"}
-
-// documentEndings are those of SBOMs and provenance, as the OCI registries RFC,
-// goreleaser and CycloneDX name them.
-var documentEndings = []string{".spdx.json", ".intoto.jsonl", ".sbom.json", ".cdx.json"}
-
 // addEvidence takes a file that is named like evidence of a release that zips
 // were found of; belongs tells whether it is.
 func (s *Source) addEvidence(f dirFile) (belongs bool, err error) {
@@ -30,7 +23,7 @@ func (s *Source) addEvidence(f dirFile) (belongs bool, err error) {
 		}
 	}
 	stem := "terraform-provider-" + s.address.Type
-	if !slices.ContainsFunc(documentEndings, func(ending string) bool { return f.name == stem+ending }) {
+	if !slices.ContainsFunc(provider.DocumentEndings(), func(ending string) bool { return f.name == stem+ending }) {
 		return false, nil
 	}
 	if len(s.releases) > 1 {
@@ -53,17 +46,17 @@ func (r *dirRelease) add(a provider.Address, v provider.Version, f dirFile) bool
 	case f.name == stem+"_manifest.json":
 		r.manifest = f
 		return true
-	case endsIn(f.name, listing, signatureEndings):
+	case endsIn(f.name, listing, provider.SignatureEndings()):
 		r.signatures = append(r.signatures, f)
 		return true
-	case endsIn(f.name, stem, documentEndings):
+	case endsIn(f.name, stem, provider.DocumentEndings()):
 		r.referrers = append(r.referrers, f)
 		return true
 	}
 	for platform, p := range r.packages {
 		zip := p.zip.name
-		if endsIn(f.name, zip, signatureEndings) || endsIn(f.name, zip, documentEndings) ||
-			endsIn(f.name, strings.TrimSuffix(zip, ".zip"), documentEndings) {
+		if endsIn(f.name, zip, provider.SignatureEndings()) || endsIn(f.name, zip, provider.DocumentEndings()) ||
+			endsIn(f.name, strings.TrimSuffix(zip, ".zip"), provider.DocumentEndings()) {
 			p.evidence = append(p.evidence, f)
 			r.packages[platform] = p
 			return true
@@ -146,7 +139,7 @@ func mediaTypeOf(f dirFile, data []byte) (string, error) {
 		return artifact.MediaTypeSums, nil
 	case strings.HasSuffix(f.name, ".intoto.jsonl"):
 		return artifact.MediaTypeInToto, nil
-	case slices.ContainsFunc(signatureEndings, func(ending string) bool { return strings.HasSuffix(f.name, ending) }):
+	case slices.ContainsFunc(provider.SignatureEndings(), func(ending string) bool { return strings.HasSuffix(f.name, ending) }):
 		return artifact.MediaTypeSignature, nil
 	}
 	return artifact.SBOMType(f.path, data)

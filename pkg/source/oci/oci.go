@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/opencontainers/go-digest"
@@ -26,7 +27,8 @@ const maxDocuments = 8
 // provider. It reads every artifact that OpenTofu reads, and more strictly: a
 // zip that its SHA256SUMS layer does not list is an error of Release already.
 type Source struct {
-	open func(provider.Address) (repository.Reader, error)
+	open    func(provider.Address) (repository.Reader, error)
+	aliases provider.Aliases
 
 	mu sync.Mutex
 	// repos are the opened repositories, which keep their connections and tokens.
@@ -35,9 +37,11 @@ type Source struct {
 
 var _ provider.Capable = (*Source)(nil)
 
-// New makes a source of the repositories that open finds for an address.
-func New(open func(provider.Address) (repository.Reader, error)) *Source {
-	return &Source{open: open, repos: map[provider.Address]repository.Reader{}}
+// New makes a source of the repositories that open finds for an address. A release
+// that is annotated with another address is a *[repository.ForeignError], unless
+// one of the aliases allows it.
+func New(open func(provider.Address) (repository.Reader, error), aliases ...provider.Alias) *Source {
+	return &Source{open: open, aliases: slices.Clone(aliases), repos: map[provider.Address]repository.Reader{}}
 }
 
 // ociBlob is where a zip of an OCI source lies.
@@ -111,7 +115,8 @@ func versionsOf(tags []string) []provider.Version {
 }
 
 // Release reads a version's index, the manifests of the platforms, and the
-// evidence that they carry.
+// evidence that they carry. A platform that the index has several entries for is
+// an *[artifact.FormatError] when it is named; else it is left out.
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	r, err := s.release(ctx, a, v, only)
 	if err != nil {
@@ -133,6 +138,12 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 	}
 	if err := usable(ctx, repo, a, found); err != nil {
 		return provider.Release{}, err
+	}
+	if err := found.CheckProvider(a, s.aliases...); err != nil {
+		return provider.Release{}, err
+	}
+	if len(only) == 0 {
+		only = found.Index.Single()
 	}
 	platforms, err := provider.ChoosePlatforms(a, v, found.Index.Platforms(), only)
 	if err != nil {

@@ -128,6 +128,11 @@ func TestOCIForeign(t *testing.T) {
 				layers[1].bytes = sums.New(map[string]digest.Digest{layers[0].title: digest.FromBytes(m.zips[p])}).Bytes()
 			}
 		}, 0, 1},
+		"title that the sums do not list": {func(_ *mirror, a *artifactOf) {
+			for p, layers := range a.layers {
+				layers[0].title = "thing-" + p.String() + ".zip"
+			}
+		}, 1, 0},
 		"entries of others": {func(_ *mirror, a *artifactOf) {
 			a.editIndex = func(x *ocispec.Index) {
 				x.Manifests = append(x.Manifests, ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, ArtifactType: "application/vnd.example", Digest: digest.FromString("x"), Size: 1})
@@ -154,7 +159,7 @@ func TestOCIForeign(t *testing.T) {
 				t.Errorf("%d shared documents, %d packages", len(r.Documents), len(r.Packages))
 			}
 			for _, p := range r.Packages {
-				if len(p.Documents) != test.own || p.H1 != "" || provider.CheckFilename(p.Filename) != nil {
+				if len(p.Documents) != test.own || p.H1 != "" || p.Filename != m.filename(p.Platform) {
 					t.Errorf("%s: %d documents of its own, name %q", p.Platform, len(p.Documents), p.Filename)
 				}
 				body, _, err := s.Open(t.Context(), p)
@@ -202,10 +207,25 @@ func TestOCIRefuses(t *testing.T) {
 		"sums are a page":         {sumsAre("<html>log in</html>"), is[*sums.SyntaxError], "is an HTML or XML page"},
 		"sums are empty":          {sumsAre("\n"), is[*sums.SyntaxError], "no file is listed"},
 		"sums are malformed":      {sumsAre("abc  file\n"), is[*sums.SyntaxError], "line 1"},
-		"name of another version": {retitled("terraform-provider-thing_1.2.2_plan9_mips.zip"), is[*provider.IdentityError], `"terraform-provider-thing_1.2.2_plan9_mips.zip" is the name of version 1.2.2 for plan9_mips, not of 1.2.3 for plan9_mips`},
+		"name of another version": {retitled("terraform-provider-thing_1.2.2_plan9_mips.zip"), is[*provider.IdentityError], `"terraform-provider-thing_1.2.2_plan9_mips.zip" is the name of thing 1.2.2 for plan9_mips, not of thing 1.2.3 for plan9_mips`},
 		"name of another platform": {
-			retitled("terraform-provider-thing_1.2.3_haiku_riscv64.zip"), is[*provider.IdentityError], "for haiku_riscv64, not of 1.2.3 for plan9_mips",
+			retitled("terraform-provider-thing_1.2.3_haiku_riscv64.zip"), is[*provider.IdentityError], "for haiku_riscv64, not of thing 1.2.3 for plan9_mips",
 		},
+		"name of another provider": {
+			retitled("terraform-provider-other_1.2.3_plan9_mips.zip"), is[*provider.IdentityError], "is the name of other 1.2.3 for plan9_mips, not of thing",
+		},
+		"name of another version with a v": {
+			retitled("terraform-provider-thing_v1.2.2_plan9_mips.ZIP"), is[*provider.IdentityError], "is the name of thing 1.2.2 for plan9_mips, not of thing",
+		},
+		"sums list the title as another file": {func(m *mirror, a *artifactOf) {
+			retitled("thing.zip")(m, a)
+			lines := map[string]digest.Digest{"thing.zip": digest.FromString("x"), m.filename(plan9): digest.FromBytes(m.zips[plan9])}
+			a.layers[plan9][1].bytes = sums.New(lines).Bytes()
+		}, is[*sums.MismatchError], "checksum of thing.zip is sha256:"},
+		"sums list neither title nor name": {func(m *mirror, a *artifactOf) {
+			retitled("thing.zip")(m, a)
+			a.layers[plan9][1].bytes = sums.New(map[string]digest.Digest{"x.zip": digest.FromBytes(m.zips[plan9])}).Bytes()
+		}, is[*sums.MissingError], "SHA256SUMS does not list thing.zip"},
 		"sums are not there": {func(m *mirror, a *artifactOf) { a.lost = append(a.lost, digest.FromBytes(m.sums())) }, func(err error) bool {
 			return errors.Is(err, repository.ErrNotFound) && !errors.Is(err, provider.ErrVersionNotFound)
 		}, "fetching terraform-provider-thing_1.2.3_SHA256SUMS: "},

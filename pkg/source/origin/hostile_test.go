@@ -20,6 +20,7 @@ func TestRegistryHostilePackageDocuments(t *testing.T) {
 	t.Parallel()
 	const document = "describing HOST/acme/thing 1.2.3: package document https://HOST/v1/providers/acme/thing/1.2.3/download/haiku/riscv64: "
 	const name = "terraform-provider-thing_1.2.3_haiku_riscv64.zip"
+	const conventional = "that of HOST/acme/thing 1.2.3 for haiku_riscv64 is " + name
 	const checking = "checking HOST/acme/thing 1.2.3 for haiku_riscv64: "
 	set := func(field string, value any) func(map[string]any) {
 		return func(doc map[string]any) { doc[field] = value }
@@ -35,13 +36,15 @@ func TestRegistryHostilePackageDocuments(t *testing.T) {
 		as     any
 		want   string
 	}{
-		"name leaves the directory": {set("filename", "../../etc/passwd"), nil,
-			document + `the file name "../../etc/passwd" has a character that is not allowed in names`},
-		"no name": {set("filename", ""), nil, document + "the file name is empty"},
+		"name leaves the directory": {set("filename", "../../etc/passwd"), new(*provider.IdentityError),
+			document + `filename: "../../etc/passwd" is not the name of a package; ` + conventional},
+		"name of a configuration": {set("filename", "zz_override.tf"), new(*provider.IdentityError),
+			document + `filename: "zz_override.tf" is not the name of a package; ` + conventional},
+		"no name": {set("filename", ""), new(*provider.IdentityError), document + `filename: "" is not the name of a package; ` + conventional},
 		"name of an older version": {set("filename", "terraform-provider-thing_1.2.2_haiku_riscv64.zip"), new(*provider.IdentityError),
-			document + `"terraform-provider-thing_1.2.2_haiku_riscv64.zip" is the name of version 1.2.2 for haiku_riscv64, not of 1.2.3 for haiku_riscv64`},
-		"name that is not in the sums": {set("filename", "thing.zip"), new(*sums.MissingError),
-			checking + "SHA256SUMS does not list thing.zip"},
+			document + `filename: "terraform-provider-thing_1.2.2_haiku_riscv64.zip" is the name of thing 1.2.2 for haiku_riscv64, not of thing 1.2.3 for haiku_riscv64`},
+		"name that is not in the sums": {set("filename", "terraform-provider-thing_1.2.3+_haiku_riscv64.zip"), new(*sums.MissingError),
+			checking + "SHA256SUMS does not list terraform-provider-thing_1.2.3+_haiku_riscv64.zip"},
 		"another platform": {set("arch", "amd64"), nil, document + `it is about "haiku_amd64", not haiku_riscv64`},
 		"other shasum": {set("shasum", otherDigest.Encoded()), new(*sums.MismatchError),
 			checking + "the package document disagrees with SHA256SUMS: checksum of " + name + " is " + otherDigest.String() + ", not " + right.String()},

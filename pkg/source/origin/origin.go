@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -76,13 +75,6 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 // less than a release.
 func (s *Source) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Published: true, Platforms: s.platforms, Digests: s.digests}
-}
-
-// platforms gives the platforms that the registry lists for a version, sorted.
-// It costs nothing beyond the list of versions.
-func (s *Source) platforms(ctx context.Context, a provider.Address, v provider.Version) ([]provider.Platform, error) {
-	version, err := s.versionOf(ctx, a, v)
-	return slices.Clone(version.platforms), err
 }
 
 // versionOf gives what the registry lists of a version.

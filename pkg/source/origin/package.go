@@ -39,7 +39,7 @@ type packageKey struct {
 
 // description is a package document, read and checked as far as it goes alone.
 type description struct {
-	filename  string
+	filename  string // as SHA256SUMS lists it
 	zip       *url.URL
 	digest    digest.Digest // empty when not given
 	sums      *url.URL      // nil when there are none
@@ -93,12 +93,15 @@ type packageDocument struct {
 
 func (c client) describe(ctx context.Context, registry service, key packageKey, version listed) (description, error) {
 	at := registry.base.JoinPath(url.PathEscape(key.address.Namespace), url.PathEscape(key.address.Type),
-		url.PathEscape(version.text), "download", key.platform.OS, key.platform.Arch)
+		url.PathEscape(key.version.String()), "download", key.platform.OS, key.platform.Arch)
 	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Header: registry.header(), Limit: maxPackageDocument})
 	if isStatus(err, http.StatusNotFound) {
 		others := slices.DeleteFunc(slices.Clone(version.platforms), func(p provider.Platform) bool { return p == key.platform })
 		missing := &provider.PlatformError{Address: key.address, Version: key.version, Wanted: key.platform, Have: others}
-		return description{}, fmt.Errorf("%w, though it is listed: %w", missing, err)
+		if len(others) < len(version.platforms) {
+			return description{}, fmt.Errorf("%w, though it is listed: %w", missing, err)
+		}
+		return description{}, missing
 	}
 	if err != nil {
 		return description{}, err
@@ -119,12 +122,9 @@ func (doc packageDocument) read(base *url.URL, key packageKey) (description, err
 	if cmp.Or(doc.OS, key.platform.OS) != key.platform.OS || cmp.Or(doc.Arch, key.platform.Arch) != key.platform.Arch {
 		return description{}, fmt.Errorf("it is about %.50q, not %s", doc.OS+"_"+doc.Arch, key.platform)
 	}
-	if err := provider.CheckFilename(doc.Filename); err != nil {
-		return description{}, err
-	}
-	named := provider.Package{Address: key.address, Filename: doc.Filename, Version: key.version, Platform: key.platform}
-	if err := named.CheckIdentity(); err != nil {
-		return description{}, err
+	about := provider.Package{Address: key.address, Version: key.version, Platform: key.platform}
+	if err := about.CheckConventional(doc.Filename); err != nil {
+		return description{}, fmt.Errorf("filename: %w", err)
 	}
 	d := description{filename: doc.Filename, protocols: provider.SortProtocols(doc.Protocols)}
 	size := 0

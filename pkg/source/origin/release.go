@@ -2,12 +2,8 @@ package origin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/opencontainers/go-digest"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -22,15 +18,12 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	if err != nil {
 		return provider.Release{}, err
 	}
-	platforms, err := provider.ChoosePlatforms(a, v, version.platforms, only)
+	// 2. What it says of each package.
+	found, err := s.describeRelease(ctx, a, v, version, only)
 	if err != nil {
 		return provider.Release{}, err
 	}
-	// 2. What it says of each package.
-	descriptions, err := s.describeAll(ctx, a, v, version, platforms)
-	if err != nil {
-		return provider.Release{}, fmt.Errorf("describing %s %s: %w", a, v, err)
-	}
+	descriptions := found.descriptions
 	// 3. The evidence about all of them.
 	listed, documents, err := s.fetchEvidence(ctx, a, v, descriptions)
 	if err != nil {
@@ -38,7 +31,7 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	}
 	// 4. The packages, where nothing contradicts.
 	r := provider.Release{Address: a, Version: v, Protocols: slices.Clone(version.protocols), Documents: documents}
-	for i, platform := range platforms {
+	for i, platform := range found.platforms {
 		p, err := packageOf(packageKey{a, v, platform}, descriptions[i], listed)
 		if err != nil {
 			return provider.Release{}, fmt.Errorf("checking %s %s for %s: %w", a, v, platform, err)
@@ -50,49 +43,6 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	}
 	r.Protocols = provider.SortProtocols(r.Protocols)
 	return r, nil
-}
-
-// digests gives the zip digests of all platforms of a version for the price of
-// one package document, where the registry states them there; nil where it does
-// not, or not for every platform. They are not signed: they tell whether
-// something changed, and are no evidence.
-func (s *Source) digests(ctx context.Context, a provider.Address, v provider.Version) (map[provider.Platform]digest.Digest, error) {
-	version, err := s.versionOf(ctx, a, v)
-	if err != nil || len(version.platforms) == 0 {
-		return nil, err
-	}
-	d, err := s.describe(ctx, packageKey{a, v, version.platforms[0]}, version)
-	var missing *provider.PlatformError
-	if errors.As(err, &missing) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("describing %s %s: %w", a, v, err)
-	}
-	digests := map[provider.Platform]digest.Digest{}
-	for _, platform := range version.platforms {
-		if digests[platform] = d.stated[platform].digest; digests[platform] == "" {
-			return nil, nil
-		}
-	}
-	return digests, nil
-}
-
-// describeAll gets the package documents of platforms, in their order.
-func (s *Source) describeAll(ctx context.Context, a provider.Address, v provider.Version, version listed, platforms []provider.Platform) ([]description, error) {
-	descriptions := make([]description, len(platforms))
-	keys := &ring{}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxDocuments)
-	for i, platform := range platforms {
-		group.Go(func() (err error) {
-			if descriptions[i], err = s.describe(ctx, packageKey{a, v, platform}, version); err != nil {
-				return err
-			}
-			return keys.add(descriptions[i].keys)
-		})
-	}
-	return descriptions, group.Wait()
 }
 
 // packageOf makes a package of its description, when the package document, its
@@ -118,11 +68,15 @@ func packageOf(key packageKey, d description, listed *sums.File) (provider.Packa
 		return provider.Package{}, fmt.Errorf("the registry's list of hashes disagrees: %w",
 			&sums.MismatchError{Name: d.filename, Got: about.digest.String(), Want: want.String()})
 	}
-	return provider.Package{
+	p := provider.Package{
 		Address: key.address, Version: key.version, Platform: key.platform,
-		Filename: d.filename, Digest: want, Size: about.size, H1: about.h1,
-		Locator: d.zip,
-	}, nil
+		Filename: provider.Filename(key.address, key.version, key.platform),
+		Digest:   want, Size: about.size, H1: about.h1, Locator: d.zip,
+	}
+	if d.filename != p.Filename {
+		p.ListedAs = d.filename
+	}
+	return p, nil
 }
 
 // describe gets a platform's package document.

@@ -40,7 +40,7 @@ func TestRegistryTellsWhatIsNotThere(t *testing.T) {
 		"platform": {"acme/thing", "1.2.3", []provider.Platform{haiku, {OS: "amiga", Arch: "m68k"}}, nil,
 			"HOST/acme/thing 1.2.3 has no package for amiga_m68k, only for haiku_riscv64, plan9_mips"},
 		"any platform":             {"acme/thing", "0.0.1", nil, nil, "HOST/acme/thing 0.0.1 lists no platforms at all"},
-		"any platform, one chosen": {"acme/thing", "0.0.1", []provider.Platform{haiku}, nil, "HOST/acme/thing 0.0.1 lists no platforms at all"},
+		"any platform, one chosen": {"acme/thing", "0.0.1", []provider.Platform{haiku}, nil, "HOST/acme/thing 0.0.1 has no package for haiku_riscv64, and lists no platforms at all"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

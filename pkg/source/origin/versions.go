@@ -34,11 +34,13 @@ type listing map[provider.Version]listed
 
 // listed is one version in a listing.
 type listed struct {
-	// text is the version as the registry writes it, which is what it wants to
-	// be asked for.
+	// text is the version as the registry writes it. It is asked for in its
+	// canonical form all the same, as OpenTofu does it.
 	text      string
 	protocols []string
-	platforms []provider.Platform // sorted
+	// platforms are sorted. They are only recommended by the protocol, and
+	// OpenTofu does not look at them: there may be others, and none listed.
+	platforms []provider.Platform
 }
 
 func (l listing) newestFirst() []provider.Version {

@@ -1,0 +1,70 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// The ends of a package's conventional name.
+const (
+	filenameStart = "terraform-provider-"
+	filenameEnd   = ".zip"
+)
+
+// Filename gives the conventional name of a package's zip archive:
+// terraform-provider-TYPE_VERSION_OS_ARCH.zip.
+func Filename(a Address, v Version, p Platform) string {
+	return fmt.Sprintf("terraform-provider-%s_%s_%s.zip", a.Type, v, p)
+}
+
+// FilenameParts is what a conventional file name says, each part as it is
+// written.
+type FilenameParts struct {
+	Type, Version, Platform string
+}
+
+// ParseFilename takes a name of the form terraform-provider-TYPE_VERSION_OS_ARCH.zip
+// apart; ok is false when it has another form.
+func ParseFilename(name string) (parts FilenameParts, ok bool) {
+	middle, found := strings.CutPrefix(name, filenameStart)
+	stem, isZip := strings.CutSuffix(middle, filenameEnd)
+	words := strings.Split(stem, "_")
+	n := len(words)
+	if !found || !isZip || n < 4 {
+		return FilenameParts{}, false
+	}
+	return FilenameParts{
+		Type: strings.Join(words[:n-3], "_"), Version: words[n-3], Platform: words[n-2] + "_" + words[n-1],
+	}, true
+}
+
+// SumsName gives the conventional name of a version's checksum file.
+func SumsName(a Address, v Version) string {
+	return fmt.Sprintf("terraform-provider-%s_%s_SHA256SUMS", a.Type, v)
+}
+
+// maxFilenameLength is what common file systems allow a name.
+const maxFilenameLength = 255
+
+// CheckFilename refuses names that could leave a directory or that some file
+// system would read as something else: separators, "..", leading dots and
+// dashes, control characters, Windows' device and stream syntax.
+func CheckFilename(name string) error {
+	switch {
+	case name == "":
+		return errors.New("the file name is empty")
+	case len(name) > maxFilenameLength:
+		return fmt.Errorf("the file name has more than %d bytes", maxFilenameLength)
+	case strings.ContainsAny(name, `/\:*?"<>|`):
+		return fmt.Errorf("the file name %q has a character that is not allowed in names", name)
+	case name[0] == '.' || name[0] == '-' || strings.HasSuffix(name, "."):
+		return fmt.Errorf("the file name %q starts with a dot or dash or ends in a dot", name)
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == unicode.ReplacementChar }):
+		return fmt.Errorf("the file name %q has white space, a control character or invalid text", name)
+	case IsDeviceName(name):
+		return fmt.Errorf("the file name %q is a device's name on Windows", name)
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package origin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// commonPlatforms are asked for where a registry lists none, the likeliest first.
+func commonPlatforms() []provider.Platform {
+	common := []provider.Platform{
+		provider.CurrentPlatform(),
+		{OS: "linux", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"}, {OS: "linux", Arch: "arm64"}, {OS: "windows", Arch: "amd64"},
+		{OS: "darwin", Arch: "amd64"}, {OS: "freebsd", Arch: "amd64"}, {OS: "linux", Arch: "arm"}, {OS: "linux", Arch: "386"}, {OS: "windows", Arch: "386"},
+	}
+	return append(common[:1], slices.DeleteFunc(common[1:], func(p provider.Platform) bool { return p == common[0] })...)
+}
+
+// described are package documents of a version.
+type described struct {
+	// platforms are sorted, descriptions in the same order.
+	platforms    []provider.Platform
+	descriptions []description
+	// missing are platforms that have no document, and why.
+	missing map[provider.Platform]error
+}
+
+// describeRelease gets the package documents of the platforms that are named. When
+// none is, it gets those of all that the list of versions or any document tells
+// of.
+func (s *Source) describeRelease(ctx context.Context, a provider.Address, v provider.Version, version listed, only []provider.Platform) (described, error) {
+	q := question{s, a, v, version}
+	if len(only) > 0 {
+		return q.named(ctx, only)
+	}
+	if len(version.platforms) == 0 {
+		return q.unlisted(ctx)
+	}
+	// 1. Those that are listed, each of which has to be there.
+	found, err := q.named(ctx, version.platforms)
+	if err != nil {
+		return found, err
+	}
+	// 2. Those that only the documents tell of.
+	return q.more(ctx, found, found.others())
+}
+
+// question is about a version.
+type question struct {
+	source  *Source
+	address provider.Address
+	version provider.Version
+	listed  listed
+}
+
+// named gets the documents of platforms that all have to be there.
+func (q question) named(ctx context.Context, platforms []provider.Platform) (described, error) {
+	found, err := q.all(ctx, platforms)
+	if err != nil || len(found.missing) == 0 {
+		return found, err
+	}
+	wanted := provider.SortPlatforms(slices.Collect(maps.Keys(found.missing)))
+	err = found.missing[wanted[0]]
+	missing, ok := errors.AsType[*provider.PlatformError](err)
+	if !ok {
+		return described{}, err
+	}
+	// Who asks for less than all may have what was found.
+	have := slices.DeleteFunc(slices.Concat(missing.Have, found.platforms), func(p provider.Platform) bool { return slices.Contains(wanted, p) })
+	missing.Have = provider.SortPlatforms(have)
+	if !slices.Contains(q.listed.platforms, wanted[0]) {
+		return described{}, missing
+	}
+	return described{}, q.failed(err)
+}
+
+func (q question) failed(err error) error {
+	return fmt.Errorf("describing %s %s: %w", q.address, q.version, err)
+}
+
+// unlisted finds the platforms of a version that lists none: what is known of it is
+// in the document of any platform, and in SHA256SUMS.
+func (q question) unlisted(ctx context.Context) (described, error) {
+	found, err := q.any(ctx)
+	if err != nil {
+		return described{}, err
+	}
+	others := found.others()
+	if len(others) == 0 && len(found.descriptions[0].stated) == 0 {
+		if others, err = q.summed(ctx, found.descriptions[0]); err != nil {
+			return described{}, err
+		}
+	}
+	return q.more(ctx, found, slices.DeleteFunc(others, func(p provider.Platform) bool { return p == found.platforms[0] }))
+}
+
+// more adds the documents of other platforms to those that were found.
+func (q question) more(ctx context.Context, found described, others []provider.Platform) (described, error) {
+	if n := len(found.platforms) + len(others); n > maxPlatforms {
+		return described{}, q.failed(fmt.Errorf("there are %d platforms, more than the %d that can be real", n, maxPlatforms))
+	}
+	more, err := q.all(ctx, others)
+	return found.with(more), err
+}
+
+// any gets the document of one platform: of one that is listed, or else of a
+// common one.
+func (q question) any(ctx context.Context) (described, error) {
+	platforms := q.listed.platforms
+	if len(platforms) == 0 {
+		platforms = commonPlatforms()
+	} else {
+		platforms = platforms[:1]
+	}
+	for _, platform := range platforms {
+		d, err := q.source.describe(ctx, packageKey{q.address, q.version, platform}, q.listed)
+		if _, missing := errors.AsType[*provider.PlatformError](err); missing {
+			continue
+		}
+		if err != nil {
+			return described{}, q.failed(err)
+		}
+		return described{platforms: []provider.Platform{platform}, descriptions: []description{d}}, nil
+	}
+	return described{}, &provider.PlatformError{Address: q.address, Version: q.version}
+}
+
+// summed gives the platforms of the packages that SHA256SUMS lists.
+func (q question) summed(ctx context.Context, d description) ([]provider.Platform, error) {
+	if d.sums == nil {
+		return nil, nil
+	}
+	text, err := q.source.protocol.document(ctx, d.sums, maxSums)
+	if err != nil {
+		return nil, q.failed(err)
+	}
+	file, err := sums.Parse(text)
+	if err != nil {
+		return nil, q.failed(fmt.Errorf("SHA256SUMS: %w", err))
+	}
+	var platforms []provider.Platform
+	for _, name := range file.Names() {
+		parts, _ := provider.ParseFilename(name)
+		platform, err := provider.ParsePlatform(parts.Platform)
+		about := provider.Package{Address: q.address, Version: q.version, Platform: platform}
+		if err == nil && about.CheckConventional(name) == nil {
+			platforms = append(platforms, platform)
+		}
+	}
+	return platforms, nil
+}
+
+// all gets the documents of platforms, several at once.
+func (q question) all(ctx context.Context, platforms []provider.Platform) (described, error) {
+	platforms = provider.SortPlatforms(platforms)
+	descriptions, missing := make([]description, len(platforms)), make([]error, len(platforms))
+	keys := &ring{}
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(maxDocuments)
+	for i, platform := range platforms {
+		group.Go(func() (err error) {
+			descriptions[i], err = q.source.describe(groupCtx, packageKey{q.address, q.version, platform}, q.listed)
+			if _, lacking := errors.AsType[*provider.PlatformError](err); lacking {
+				missing[i] = err
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			return keys.add(descriptions[i].keys)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return described{}, q.failed(err)
+	}
+	found := described{missing: map[provider.Platform]error{}}
+	for i, platform := range platforms {
+		if missing[i] != nil {
+			found.missing[platform] = missing[i]
+			continue
+		}
+		found.platforms, found.descriptions = append(found.platforms, platform), append(found.descriptions, descriptions[i])
+	}
+	return found, nil
+}
+
+// others gives the platforms that the documents tell of beside their own.
+func (d described) others() []provider.Platform {
+	var others []provider.Platform
+	for _, about := range d.descriptions {
+		for platform := range about.stated {
+			if !slices.Contains(d.platforms, platform) {
+				others = append(others, platform)
+			}
+		}
+	}
+	return provider.SortPlatforms(others)
+}
+
+// with gives both in order. None of them is in both.
+func (d described) with(more described) described {
+	byPlatform := map[provider.Platform]description{}
+	for _, part := range []described{d, more} {
+		for i, platform := range part.platforms {
+			byPlatform[platform] = part.descriptions[i]
+		}
+	}
+	all := described{platforms: provider.SortPlatforms(slices.Collect(maps.Keys(byPlatform)))}
+	for _, platform := range all.platforms {
+		all.descriptions = append(all.descriptions, byPlatform[platform])
+	}
+	return all
+}

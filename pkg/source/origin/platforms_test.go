@@ -1,0 +1,174 @@
+package origin_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+var linux = provider.Platform{OS: "linux", Arch: "amd64"}
+
+// lists are ways to be silent about platforms in the list of versions.
+var lists = map[string]func(entry map[string]any){
+	"missing": func(entry map[string]any) { delete(entry, "platforms") },
+	"null":    func(entry map[string]any) { entry["platforms"] = nil },
+	"empty":   func(entry map[string]any) { entry["platforms"] = []any{} },
+	"partial": func(entry map[string]any) {
+		entry["platforms"] = []map[string]string{{"os": haiku.OS, "arch": haiku.Arch}}
+	},
+	"of no kind": func(entry map[string]any) { entry["platforms"] = []map[string]string{{"os": "Linux"}} },
+}
+
+// offer adds version 1.2.3 for haiku, linux and plan9.
+func (w *world) offer(t *testing.T, list func(map[string]any)) {
+	t.Helper()
+	r := w.release()
+	r.Archives = maps.Clone(r.Archives)
+	r.Archives[linux] = origintest.Archive{Bytes: zipOf(t, "linux")}
+	r.List = list
+	w.add(t, r)
+}
+
+// TestRegistryUnlistedPlatforms: the list of versions hides no package.
+func TestRegistryUnlistedPlatforms(t *testing.T) {
+	t.Parallel()
+	for name, list := range lists {
+		for label, o := range map[string]origintest.Options{"": {}, ", no packages block": {NoPackages: true}} {
+			t.Run(name+label, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, o)
+				w.offer(t, list)
+				named, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"), plan9, linux)
+				if err != nil || fmt.Sprint(named.Platforms()) != "[linux_amd64 plan9_mips]" {
+					t.Errorf("named: %v, %v", named.Platforms(), err)
+				}
+				if n := w.origin.Requests()[origintest.Package]; n != 2 {
+					t.Errorf("%d package documents for two named platforms", n)
+				}
+				all, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"))
+				want := "[haiku_riscv64 linux_amd64 plan9_mips]"
+				if name == "partial" && o.NoPackages { // nothing tells of the others
+					want = "[haiku_riscv64]"
+				}
+				if err != nil || fmt.Sprint(all.Platforms()) != want {
+					t.Errorf("all: %v, %v, want %s", all.Platforms(), err, want)
+				}
+				if n := w.origin.Requests()[origintest.Package] - 2; n > 14 {
+					t.Errorf("%d package documents for three platforms", n)
+				}
+			})
+		}
+	}
+}
+
+// TestRegistryUnlistedCapabilities: what is known for less than a release costs.
+func TestRegistryUnlistedCapabilities(t *testing.T) {
+	t.Parallel()
+	for name, list := range lists {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			w.offer(t, list)
+			can := w.source().Capabilities()
+			digests, err := can.Digests(t.Context(), w.address, version(t, "1.2.3"))
+			got := provider.SortPlatforms(slices.Collect(maps.Keys(digests)))
+			if err != nil || fmt.Sprint(got) != "[haiku_riscv64 linux_amd64 plan9_mips]" {
+				t.Errorf("digests: %v, %v", got, err)
+			}
+			want := "[haiku_riscv64 linux_amd64 plan9_mips]"
+			if name == "partial" {
+				want = "[haiku_riscv64]"
+			}
+			platforms, err := can.Platforms(t.Context(), w.address, version(t, "1.2.3"))
+			if err != nil || fmt.Sprint(platforms) != want {
+				t.Errorf("platforms: %v, %v, want %s", platforms, err, want)
+			}
+		})
+	}
+}
+
+// TestRegistryNamedPlatformsInPart: the error says what of them there is.
+func TestRegistryNamedPlatformsInPart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	w.offer(t, lists["null"])
+	none := provider.Platform{OS: "amiga", Arch: "m68k"}
+	_, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"), plan9, none)
+	want := &provider.PlatformError{Address: w.address, Version: version(t, "1.2.3"), Wanted: none, Have: []provider.Platform{plan9}}
+	if missing, ok := errors.AsType[*provider.PlatformError](err); !ok || missing.Error() != want.Error() {
+		t.Errorf("got %v, want %v", err, want)
+	}
+}
+
+// TestRegistryUnlistedTrouble: an origin that lists no platforms and then refuses
+// documents is not one without packages.
+func TestRegistryUnlistedTrouble(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	w.offer(t, lists["null"])
+	w.origin.Misbehave(origintest.Package, origintest.Status(http.StatusForbidden), -1)
+	_, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"))
+	if !errors.Is(err, provider.ErrDenied) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := w.source().Capabilities().Platforms(t.Context(), w.address, version(t, "1.2.3")); !errors.Is(err, provider.ErrDenied) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestRegistryManyPlatforms are refused before they are asked for.
+func TestRegistryManyPlatforms(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	r := w.release()
+	r.Edit = func(p provider.Platform, doc map[string]any) { // each tells of others
+		for n := range 150 {
+			doc["packages"].(map[string]any)[fmt.Sprintf("%s%d_arch", p.OS, n)] = map[string]any{}
+		}
+	}
+	w.add(t, r)
+	_, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"))
+	if want := "describing HOST/acme/thing 1.2.3: there are 302 platforms, more than the 256 that can be real"; w.text(err) != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if n := w.origin.Requests()[origintest.Package]; n != 2 {
+		t.Errorf("%d package documents", n)
+	}
+}
+
+// TestRegistryCanonicalVersions: a version is asked for in its canonical form,
+// whatever the registry writes, and SHA256SUMS lists what the registry wrote.
+func TestRegistryCanonicalVersions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	r := w.release()
+	r.Version = "3.0"
+	w.add(t, r)
+	got, err := w.source().Release(t.Context(), w.address, version(t, "3.0.0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, p := range got.Packages {
+		names = append(names, p.Filename, p.ListedAs)
+	}
+	want := []string{
+		"terraform-provider-thing_3.0.0_haiku_riscv64.zip", "terraform-provider-thing_3.0_haiku_riscv64.zip",
+		"terraform-provider-thing_3.0.0_plan9_mips.zip", "terraform-provider-thing_3.0_plan9_mips.zip",
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+	if d := got.Documents[0].Name; !strings.HasSuffix(d, "_SHA256SUMS") {
+		t.Errorf("the sums are %s", d)
+	}
+}
