@@ -8,7 +8,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
@@ -94,9 +93,4 @@ func (p publisher) restore(ctx context.Context, damaged []provider.Platform) (re
 		return nil, nil, fmt.Errorf("restoring what the repository has lost of %s: %w", damaged[0], err)
 	}
 	return fresh.Packages, nil, nil
-}
-
-func isFormat(err error) bool {
-	_, is := errors.AsType[*artifact.FormatError](err)
-	return is
 }

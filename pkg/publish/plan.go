@@ -1,11 +1,13 @@
 package publish
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -165,4 +167,9 @@ func (p *plan) addPackages(old held, r provider.Release) (conflicts []string) {
 		p.release.Protocols = old.Index.Protocols()
 	}
 	return conflicts
+}
+
+func isFormat(err error) bool {
+	_, is := errors.AsType[*artifact.FormatError](err)
+	return is
 }

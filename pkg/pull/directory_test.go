@@ -62,7 +62,7 @@ func TestFetchDirectoryIntoAnUnpackedSink(t *testing.T) {
 	t.Parallel()
 	m := newUnpackedMirror(t)
 	dir := t.TempDir()
-	sink, err := pull.NewUnpackedSink(dir)
+	sink, err := pull.NewSink(pull.LayoutUnpacked, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestFetchDirectoryIntoASinkOfZips(t *testing.T) {
 func TestFetchDirectoryLeavesZipsToOthers(t *testing.T) {
 	t.Parallel()
 	m := newUnpackedMirror(t)
-	sink, err := pull.NewUnpackedSink(t.TempDir())
+	sink, err := pull.NewSink(pull.LayoutUnpacked, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestPutDirectoryRefuses(t *testing.T) {
 			t.Parallel()
 			m := newUnpackedMirror(t)
 			dir := t.TempDir()
-			sink, err := pull.NewUnpackedSink(dir)
+			sink, err := pull.NewSink(pull.LayoutUnpacked, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -200,7 +200,7 @@ func TestPutDirectoryNeverOverwrites(t *testing.T) {
 	t.Parallel()
 	m := newUnpackedMirror(t)
 	dir := t.TempDir()
-	sink, err := pull.NewUnpackedSink(dir)
+	sink, err := pull.NewSink(pull.LayoutUnpacked, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestPutDirectoryIsCancelled(t *testing.T) {
 	t.Parallel()
 	m := newUnpackedMirror(t)
 	dir := t.TempDir()
-	sink, err := pull.NewUnpackedSink(dir)
+	sink, err := pull.NewSink(pull.LayoutUnpacked, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func ExampleRelease_unpacked() {
 		fmt.Println(err)
 		return
 	}
-	sink, err := pull.NewUnpackedSink(filepath.Join(dir, "plugins"))
+	sink, err := pull.NewSink(pull.LayoutUnpacked, filepath.Join(dir, "plugins"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -82,7 +82,7 @@ func ExampleRelease_zip() {
 		fmt.Println(err)
 		return
 	}
-	sink, err := pull.NewZipSink(filepath.Join(dir, "zips"))
+	sink, err := pull.NewSink(pull.LayoutZip, filepath.Join(dir, "zips"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -121,7 +121,7 @@ func ExampleRelease_errors() {
 	src := oci.New(func(provider.Address) (repository.Reader, error) {
 		return repository.NewLayout(layout), nil
 	})
-	sink, err := pull.NewZipSink(filepath.Join(dir, "zips"))
+	sink, err := pull.NewSink(pull.LayoutZip, filepath.Join(dir, "zips"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -164,7 +164,7 @@ func ExampleOptions_progress() {
 		fmt.Println(err)
 		return
 	}
-	sink, err := pull.NewPackedSink(filepath.Join(dir, "mirror"))
+	sink, err := pull.NewSink(pull.LayoutPacked, filepath.Join(dir, "mirror"))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -40,12 +40,13 @@ type Opener func(ctx context.Context) (io.ReadCloser, error)
 type Layout string
 
 const (
-	// LayoutZip is all zips side by side: [ZipSink].
+	// LayoutZip is all zips side by side.
 	LayoutZip Layout = "zip"
-	// LayoutPacked is zips in a directory for each provider: [PackedSink].
+	// LayoutPacked is zips in a directory for each provider, as OpenTofu's
+	// filesystem_mirror reads them.
 	LayoutPacked Layout = "packed"
-	// LayoutUnpacked is what the zips hold, in a directory for each package:
-	// [UnpackedSink].
+	// LayoutUnpacked is what the zips hold, in a directory for each package, as
+	// OpenTofu's filesystem_mirror and plugin cache have them.
 	LayoutUnpacked Layout = "unpacked"
 )
 
@@ -67,24 +68,19 @@ func ParseLayout(s string) (Layout, error) {
 // NewSink makes the sink of a layout. The directory is made when the first
 // package is put there.
 func NewSink(layout Layout, dir string) (Sink, error) {
-	switch layout {
-	case LayoutZip:
-		return sinkOf(NewZipSink(dir))
-	case LayoutPacked:
-		return sinkOf(NewPackedSink(dir))
-	case LayoutUnpacked:
-		return sinkOf(NewUnpackedSink(dir))
-	}
-	_, err := ParseLayout(string(layout))
-	return nil, err
-}
-
-// sinkOf keeps a nil pointer from becoming a Sink that is not nil.
-func sinkOf[S Sink](s S, err error) (Sink, error) {
-	if err != nil {
+	if _, err := ParseLayout(string(layout)); err != nil {
 		return nil, err
 	}
-	return s, nil
+	if err := checkDirectory(dir); err != nil {
+		return nil, err
+	}
+	switch layout {
+	case LayoutPacked:
+		return newPackedSink(dir), nil
+	case LayoutUnpacked:
+		return newUnpackedSink(dir), nil
+	}
+	return newZipSink(dir), nil
 }
 
 // checkDirectory refuses a directory that can't become one.

@@ -19,38 +19,26 @@ import (
 // modeZip is a stored zip's mode; the umask narrows it.
 const modeZip = 0o644
 
-// ZipSink stores zips as DIR/terraform-provider-TYPE_VERSION_OS_ARCH.zip, whatever
-// they are called where they come from.
-type ZipSink struct{ fileSink }
-
-// NewZipSink makes a sink of a directory, which need not exist yet.
-func NewZipSink(dir string) (*ZipSink, error) {
-	if err := checkDirectory(dir); err != nil {
-		return nil, err
-	}
-	return &ZipSink{fileSink{&atomicfile.Sweeper{}, func(p provider.Package) (string, error) {
+// newZipSink stores zips as DIR/terraform-provider-TYPE_VERSION_OS_ARCH.zip,
+// whatever they are called where they come from.
+func newZipSink(dir string) fileSink {
+	return fileSink{&atomicfile.Sweeper{}, func(p provider.Package) (string, error) {
 		name := provider.Filename(p.Address, p.Version, p.Platform)
 		if err := provider.CheckFilename(name); err != nil {
 			return "", err
 		}
 		return filepath.Join(dir, name), nil
-	}}}, nil
+	}}
 }
 
-// PackedSink stores zips as
+// newPackedSink stores zips as
 // DIR/HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip, where
-// OpenTofu's filesystem_mirror finds them: always under the conventional name,
-// since that is what it reads version and platform from.
-type PackedSink struct{ fileSink }
-
-// NewPackedSink makes a sink of a directory, which need not exist yet.
-func NewPackedSink(dir string) (*PackedSink, error) {
-	if err := checkDirectory(dir); err != nil {
-		return nil, err
-	}
-	return &PackedSink{fileSink{&atomicfile.Sweeper{}, func(p provider.Package) (string, error) {
+// OpenTofu's filesystem_mirror finds them and reads version and platform from
+// their names.
+func newPackedSink(dir string) fileSink {
+	return fileSink{&atomicfile.Sweeper{}, func(p provider.Package) (string, error) {
 		return mirrorPath(dir, p.Address, provider.Filename(p.Address, p.Version, p.Platform))
-	}}}, nil
+	}}
 }
 
 // fileSink stores a zip as the file at path.

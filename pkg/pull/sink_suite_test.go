@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -266,7 +265,7 @@ func TestLayouts(t *testing.T) {
 		if got, err := pull.ParseLayout(string(want)); got != want || err != nil {
 			t.Errorf("ParseLayout(%q) = %q, %v", want, got, err)
 		}
-		if s, err := pull.NewSink(want, t.TempDir()); err != nil || !strings.Contains(strings.ToLower(fmt.Sprintf("%T", s)), string(want)) {
+		if s, err := pull.NewSink(want, t.TempDir()); err != nil || s == nil {
 			t.Errorf("NewSink(%q) = %T, %v", want, s, err)
 		}
 	}

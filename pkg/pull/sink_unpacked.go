@@ -16,28 +16,24 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// UnpackedSink stores what the zips hold as
+// unpackedSink stores what the zips hold as
 // DIR/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/, which OpenTofu's filesystem_mirror
 // reads and its plugin cache looks like.
-type UnpackedSink struct {
+type unpackedSink struct {
 	dir   string
 	swept atomicfile.Sweeper
 	// unpacked knows what zips unpack to.
 	unpacked *unpackedRecord
 }
 
-// NewUnpackedSink makes a sink of a directory, which need not exist yet.
-func NewUnpackedSink(dir string) (*UnpackedSink, error) {
-	if err := checkDirectory(dir); err != nil {
-		return nil, err
-	}
-	return &UnpackedSink{dir: dir, unpacked: newUnpackedRecord(dir)}, nil
+func newUnpackedSink(dir string) *unpackedSink {
+	return &unpackedSink{dir: dir, unpacked: newUnpackedRecord(dir)}
 }
 
 // Has tells whether the directory that is there is what the zip unpacks to: by
 // this machine's own word, written when it unpacked a zip of that digest. What an
 // origin or a mirror states of the h1 is no proof. See [Sink].
-func (s *UnpackedSink) Has(_ context.Context, p provider.Package) (path string, ok bool, err error) {
+func (s *unpackedSink) Has(_ context.Context, p provider.Package) (path string, ok bool, err error) {
 	if path, err = s.path(p); err != nil {
 		return "", false, err
 	}
@@ -58,7 +54,7 @@ func (s *UnpackedSink) Has(_ context.Context, p provider.Package) (path string, 
 // Put unpacks the zip while it arrives, see [Sink]. Its errors are also
 // *[provider.ArchiveError], and *[sums.MismatchError] when the package's h1 is
 // known and the zip has another.
-func (s *UnpackedSink) Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error) {
+func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error) {
 	path, kept, err = s.Has(ctx, p)
 	if err != nil || kept {
 		return path, kept, err
@@ -103,7 +99,7 @@ func (s *UnpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 }
 
 // compare reads the zip to know what the directory at path has to be.
-func (s *UnpackedSink) compare(ctx context.Context, p provider.Package, path, there string, open Opener) error {
+func (s *unpackedSink) compare(ctx context.Context, p provider.Package, path, there string, open Opener) error {
 	contents, err := read(ctx, open, s.dir, stages{
 		stream: func(zip io.Reader) (packagezip.Contents, error) { return packagezip.HashStream(ctx, zip) },
 		again:  func(archive *packagezip.Reader) (packagezip.Contents, error) { return archive.Contents(ctx) },
@@ -118,7 +114,7 @@ func (s *UnpackedSink) compare(ctx context.Context, p provider.Package, path, th
 	return startable(path, p.Address.Type)
 }
 
-func (s *UnpackedSink) path(p provider.Package) (string, error) {
+func (s *unpackedSink) path(p provider.Package) (string, error) {
 	return mirrorPath(s.dir, p.Address, path.Join(p.Version.String(), p.Platform.String()))
 }
 

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
-	"sync/atomic"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -232,38 +230,4 @@ func isFinding(err error) bool {
 	_, size := errors.AsType[*sums.SizeError](err)
 	_, other := errors.AsType[*artifact.FormatError](err)
 	return damaged || size || other || errors.Is(err, ErrNotFound)
-}
-
-// presence asks for each blob once, though manifests share most of them.
-type presence struct {
-	repo Reader
-	// read tells to read each blob.
-	read  bool
-	asked once[bool]
-	// manifests counts the bytes of those that are kept.
-	manifests atomic.Int64
-}
-
-// has tells whether a blob is there in its full size.
-func (b *presence) has(ctx context.Context, d ocispec.Descriptor) (bool, error) {
-	return b.asked.do(d.Digest, func() (bool, error) {
-		there, err := has(ctx, b.repo, d)
-		if !there || err != nil || !b.read {
-			return there, err
-		}
-		return intact(ctx, b.repo, d)
-	})
-}
-
-// intact reads a blob and tells whether it has its bytes.
-func intact(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
-	body, err := Verified(ctx, repo, d, "blob "+d.Digest.String())
-	if err == nil {
-		_, err = io.Copy(io.Discard, body)
-		_ = body.Close()
-	}
-	if err != nil && isFinding(err) {
-		return false, nil
-	}
-	return err == nil, err
 }

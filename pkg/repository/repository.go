@@ -99,10 +99,3 @@ func isThere(err error) (bool, error) {
 	}
 	return err == nil, err
 }
-
-// has tells whether a blob is there in its full size.
-func has(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
-	size, err := repo.Stat(ctx, d.Digest)
-	there, err := isThere(err)
-	return there && size == d.Size, err
-}
