@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/pipeline"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // Contents is what an archive holds, as far as hashes and names tell.
@@ -24,6 +25,16 @@ type Contents struct {
 	H1Unpacked string
 	// Files are the names of the files, sorted.
 	Files []string
+}
+
+// VerifyH1 holds what somebody states of an archive's h1, which nobody signs,
+// against what it is; empty states nothing. The name is for the error, a
+// *[sums.MismatchError].
+func (c Contents) VerifyH1(name, stated string) error {
+	if stated != "" && stated != c.H1 {
+		return &sums.MismatchError{Name: name, Got: c.H1, Want: stated}
+	}
+	return nil
 }
 
 // HashStream reads an archive once, from front to back, and hashes what it

@@ -12,7 +12,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // hashed passes a zip's content on to send, which has to read it to its end, and
@@ -159,8 +158,5 @@ func (p publisher) checkH1(pkg provider.Package, contents packagezip.Contents, e
 		}
 		return "", fmt.Errorf("reading %s: %w", name, err)
 	}
-	if pkg.H1 != "" && pkg.H1 != contents.H1 {
-		return "", &sums.MismatchError{Name: pkg.Filename, Got: contents.H1, Want: pkg.H1}
-	}
-	return contents.H1, nil
+	return contents.H1, contents.VerifyH1(pkg.Filename, pkg.H1)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // stages are two ways to read a zip, with equal results: while it arrives, and
@@ -62,10 +61,7 @@ func checkContents(p provider.Package, contents packagezip.Contents, err error) 
 	if err != nil {
 		return fmt.Errorf("unpacking %s: %w", p.Filename, err)
 	}
-	if p.H1 != "" && p.H1 != contents.H1 {
-		return &sums.MismatchError{Name: p.Filename + " h1", Got: contents.H1, Want: p.H1}
-	}
-	return nil
+	return contents.VerifyH1(p.Filename+" h1", p.H1)
 }
 
 // empty removes what is in a directory.
