@@ -19,6 +19,7 @@ func artifactFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "annotation", Usage: "annotate the index with `KEY=VALUE` (repeatable)"},
 		&cli.StringFlag{Name: "sbom-program", Usage: "make each package's SBOM with `PROGRAM`, which writes it to stdout; {zip}, {dir} and {binary} stand for the package's files"},
 		&cli.StringFlag{Name: "on-missing-repository", Usage: "run `PROGRAM` when the registry has no such repository, then try again; {registry} and {repository} stand for its name"},
+		&cli.StringFlag{Name: "check", Value: string(publish.CheckBlobs), Usage: "how hard a version that is there is looked at: `LEVEL` index, manifests, blobs or deep, which reads every blob"},
 		&cli.StringFlag{Name: "digest-file", Usage: "write the index digests to `FILE`, one a line"},
 	}
 }
@@ -32,6 +33,10 @@ func artifactOptions(c *cli.Context, o *publish.Options) error {
 				return err
 			}
 		}
+	}
+	var err error
+	if o.Check, err = publish.ParseCheck(c.String("check")); err != nil {
+		return usagef("--check: %w", err)
 	}
 	o.SourceURL = c.String("source-url")
 	if o.SourceURL == "" {

@@ -13,7 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/opencontainers/go-digest"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/tofu-oci/tofu-oci/internal/filerecord"
 )
 
 // tofu-oci ARG... runs the program, which must succeed.
@@ -145,8 +148,9 @@ func cmdDamage(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// damage-zip LAYOUT changes a bit of each zip of a layout, as a copy from a bad
-// stick would.
+// damage-zip LAYOUT [untraced] changes a bit of each zip of a layout, as a copy
+// from a bad stick would; untraced as a disk does that rots: what is noted of the
+// file is what it looks like then.
 func cmdDamageZip(ts *testscript.TestScript, _ bool, args []string) {
 	blobs := filepath.Join(args[0], "blobs", "sha256")
 	entries, err := os.ReadDir(ts.MkAbs(blobs))
@@ -154,6 +158,12 @@ func cmdDamageZip(ts *testscript.TestScript, _ bool, args []string) {
 	for _, entry := range entries {
 		if name := filepath.Join(blobs, entry.Name()); strings.HasPrefix(ts.ReadFile(name), "PK") {
 			cmdDamage(ts, false, []string{name})
+			if len(args) > 1 {
+				info, err := os.Stat(ts.MkAbs(name))
+				ts.Check(err)
+				record := filerecord.New(filepath.Join(ts.MkAbs(args[0]), ".tofu-oci.blobs"))
+				ts.Check(record.Add(digest.NewDigestFromEncoded(digest.SHA256, entry.Name()), info))
+			}
 		}
 	}
 }

@@ -56,6 +56,8 @@ type Options struct {
 	// platform is there and whole. A published version never changes, so this
 	// finds only those that were changed against the rules: *[repository.ConflictError].
 	Recheck bool
+	// Check is how hard a release that is there is looked at.
+	Check Check
 	// Force replaces what conflicts instead of refusing it.
 	Force bool
 	// DryRun compares and sends nothing.

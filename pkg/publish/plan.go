@@ -40,8 +40,8 @@ type plan struct {
 	// send are the platforms whose packages come from the source. The others are
 	// whole in the repository.
 	send []provider.Platform
-	// h1 are hashes that the tag states of zips that it names.
-	h1 map[digest.Digest]string
+	// stored is what is known of zips that the tag names.
+	stored map[digest.Digest]storedZip
 	// added are the names of documents that come to packages which are there.
 	added []string
 	// dropped are stored platforms that are left out by force.
@@ -49,6 +49,15 @@ type plan struct {
 	// conflicts are the reasons why nothing is done; nil when there are none, or
 	// by force.
 	conflicts []string
+}
+
+// storedZip is what is known of a zip that a tag names.
+type storedZip struct {
+	// h1 is what the tag states, which is worth as much as what a source says.
+	h1 string
+	// missing tells that it was found missing or damaged, whatever the repository
+	// answers when it is asked again.
+	missing bool
 }
 
 // newPlan compares what is held with a release. It reads nothing and asks nobody:
@@ -141,10 +150,10 @@ func comparePackage(old repository.Inspection, pkg provider.Package) (found Stat
 // addPackages puts the packages that come from the source into the plan, and says
 // what contradicts those of which something is lost.
 func (p *plan) addPackages(old held, r provider.Release) (conflicts []string) {
-	p.release.Packages, p.h1 = nil, map[digest.Digest]string{}
+	p.release.Packages, p.stored = nil, map[digest.Digest]storedZip{}
 	for _, f := range old.Platforms {
-		if h1 := f.Target.H1(); h1 != "" && f.Err == nil {
-			p.h1[f.Manifest.Zip.Digest] = h1
+		if zip := f.Manifest.Zip.Digest; f.Err == nil {
+			p.stored[zip] = storedZip{h1: f.Target.H1(), missing: old.Misses(zip)}
 		}
 	}
 	for _, pkg := range slices.Concat(r.Packages, old.restored) {

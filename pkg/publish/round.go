@@ -147,13 +147,13 @@ func (p publisher) unchanged(ctx context.Context, old repository.Inspection) (re
 	if err != nil || len(wanted) == 0 || slices.ContainsFunc(wanted, old.Lacks) {
 		return old, nil, err
 	}
-	if old, err = old.Deeper(ctx, p.repo, repository.DepthBlobs, wanted...); err != nil {
+	if old, err = old.Deeper(ctx, p.repo, p.options.Check.depth(), wanted...); err != nil {
 		return old, nil, err
 	}
 	for _, platform := range wanted {
-		f := old.Platforms[platform]
+		f := old.At(platform)
 		named := misnamed(f, p.address, p.version) == nil
-		if !f.Whole() || !named || digests != nil && digests[platform] != f.Manifest.Zip.Digest {
+		if !f.Whole() || !named || digests != nil && digests[platform] != f.Package(p.address, p.version).Digest {
 			return old, nil, nil
 		}
 	}
@@ -164,7 +164,7 @@ func (p publisher) unchanged(ctx context.Context, old repository.Inspection) (re
 func (p publisher) there(old repository.Inspection, platforms []provider.Platform) []provider.Package {
 	var packages []provider.Package
 	for _, platform := range provider.SortPlatforms(platforms) {
-		packages = append(packages, old.Platforms[platform].Package(p.address, p.version))
+		packages = append(packages, old.At(platform).Package(p.address, p.version))
 	}
 	return packages
 }

@@ -57,7 +57,7 @@ func (p publisher) sendZips(ctx context.Context, plan plan, known map[zipKey]sen
 			continue
 		}
 		group.Go(func() error {
-			done, err := p.sendZip(groupCtx, pkg, plan.h1[pkg.Digest])
+			done, err := p.sendZip(groupCtx, pkg, plan.stored[pkg.Digest])
 			if err != nil {
 				return err
 			}
@@ -78,14 +78,14 @@ func (z sentZip) complete(pkg provider.Package) provider.Package {
 	return pkg
 }
 
-// sendZip brings one zip into the repository, if it is not there. storedH1 is
-// what the tag says of its h1, which is worth as much as what a source says: it
-// saves reading a zip that is there.
-func (p publisher) sendZip(ctx context.Context, pkg provider.Package, storedH1 string) (sentZip, error) {
+// sendZip brings one zip into the repository, if it is not there. The h1 that the
+// tag states saves reading a zip that is.
+func (p publisher) sendZip(ctx context.Context, pkg provider.Package, stored storedZip) (sentZip, error) {
 	size, there, err := p.present(ctx, pkg)
 	if err != nil {
 		return sentZip{}, err
 	}
+	there = there && !stored.missing
 	if there {
 		pkg.Size = size
 	}
@@ -93,7 +93,7 @@ func (p publisher) sendZip(ctx context.Context, pkg provider.Package, storedH1 s
 		return p.sendInspected(ctx, pkg, there)
 	}
 	if there {
-		h1, err := p.storedH1(ctx, pkg, storedH1)
+		h1, err := p.storedH1(ctx, pkg, stored.h1)
 		return sentZip{size: size, h1: h1}, err
 	}
 	done := sentZip{sent: true}

@@ -87,12 +87,37 @@ type Found struct {
 // Whole tells whether the manifest was there, and no blob was found missing.
 func (f Found) Whole() bool { return f.Err == nil && len(f.Missing) == 0 }
 
-// Package describes the package as its manifest has it. Whether its title is that
+// At gives what is known of a platform: what its entry in the index says, where
+// nothing more was looked at.
+func (i Inspection) At(platform provider.Platform) Found {
+	f, looked := i.Platforms[platform]
+	if !looked {
+		f.Target, _ = i.Index.Target(platform)
+	}
+	return f
+}
+
+// Misses tells whether a blob was found missing or damaged.
+func (i Inspection) Misses(blob digest.Digest) bool {
+	for _, f := range i.Platforms {
+		if slices.Contains(f.Missing, blob) {
+			return true
+		}
+	}
+	return false
+}
+
+// Package describes the package as its manifest has it, or its entry in the index
+// where the manifest was not read: then its size is -1. Whether its title is that
 // of another one, [provider.Package.CheckIdentity] tells.
 func (f Found) Package(a provider.Address, v provider.Version) provider.Package {
 	p := provider.Package{
 		Address: a, Version: v, Platform: f.Target.Platform, Filename: provider.Filename(a, v, f.Target.Platform),
 		Digest: f.Manifest.Zip.Digest, Size: f.Manifest.Zip.Size, H1: f.Target.H1(),
+	}
+	if f.depth < DepthManifests {
+		p.Digest, _ = f.Target.Digest()
+		p.Size = -1
 	}
 	if f.Manifest.Title != p.Filename {
 		p.ListedAs = f.Manifest.Title

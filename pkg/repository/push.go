@@ -35,7 +35,7 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 	retrier := transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress}
 	config := provider.Document{Name: "the config", MediaType: packed.Config.Descriptor.MediaType}.WithBytes(packed.Config.Bytes)
 	err = each(ctx, append([]provider.Document{config}, packed.Documents...), func(ctx context.Context, d provider.Document) error {
-		return pushMissing(ctx, repo, retrier, d)
+		return pushMissing(ctx, repo, retrier, was, d)
 	})
 	if err != nil {
 		return now, err
@@ -85,11 +85,14 @@ func ReadBack(ctx context.Context, repo Reader, tag string) (Inspection, error) 
 	return now, nil
 }
 
-// pushMissing pushes a document unless it is there.
-func pushMissing(ctx context.Context, repo Repository, retrier transfer.Retrier, d provider.Document) error {
+// pushMissing pushes a document unless it is there. What an inspection found
+// damaged is not there, whatever the repository says.
+func pushMissing(ctx context.Context, repo Repository, retrier transfer.Retrier, was Inspection, d provider.Document) error {
 	blob := ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
-	if there, err := has(ctx, repo, blob); there || err != nil {
-		return err
+	if !was.Misses(d.Digest) {
+		if there, err := has(ctx, repo, blob); there || err != nil {
+			return err
+		}
 	}
 	return retrier.Do(ctx, fmt.Sprintf("pushing blob %s", d.Digest), func() error {
 		return transfer.Renewing(pushDocument(ctx, repo, d))
