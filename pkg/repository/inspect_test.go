@@ -177,6 +177,27 @@ func TestInspectFindings(t *testing.T) {
 	}
 }
 
+// TestInspectContent: other bytes of the same length are found only where every byte
+// is read.
+func TestInspectContent(t *testing.T) {
+	t.Parallel()
+	zip := blob(twoZips[haiku])
+	eachEnd(t, func(t *testing.T, e *end) {
+		e.push(t, twoZips)
+		if i := e.inspect(t, repository.DepthContent); !i.Platforms[haiku].Whole() || !i.Platforms[plan9].Whole() {
+			t.Errorf("nothing is damaged yet: %+v", i.Platforms)
+		}
+		e.damage(t, zip, "")
+		if f := e.inspect(t, repository.DepthBlobs).Platforms[haiku]; e.registry != nil && !f.Whole() {
+			t.Errorf("who asks only whether a blob is there found %+v", f.Missing)
+		}
+		i := e.inspect(t, repository.DepthContent)
+		if diff := cmp.Diff([]digest.Digest{zip.Descriptor.Digest}, i.Platforms[haiku].Missing); diff != "" || !i.Platforms[plan9].Whole() {
+			t.Errorf("missing (-want +got):\n%s\nplan9: %+v", diff, i.Platforms[plan9])
+		}
+	})
+}
+
 // TestInspectOtherFormats: a tag, or a manifest, may be something else.
 func TestInspectOtherFormats(t *testing.T) {
 	t.Parallel()
