@@ -55,6 +55,11 @@ type Options struct {
 	DryRun bool
 	// Concurrency is how many zips move at once; 0 is [DefaultConcurrency].
 	Concurrency int
+	// Acquire is asked before a zip moves, with its size in bytes or -1, and waits
+	// until it may; the zip has moved when release is called. It is for several
+	// releases that share a limit, as mirror.Run has them, and limits further
+	// than Concurrency. May be nil.
+	Acquire func(ctx context.Context, size int64) (release func(), err error)
 	// TempDir is for zips that have to be kept until their h1 is known; empty
 	// is the system's.
 	TempDir string
