@@ -46,6 +46,7 @@ Examples:
 			&cli.BoolFlag{Name: "no-h1", Usage: "leave out h1 hashes that the origin does not state, instead of computing them"},
 			&cli.BoolFlag{Name: "recheck", Usage: "ask the origin for checksums also where everything is there, to find versions that were republished with other bytes"},
 			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
+			failFastFlag(),
 		}, artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
 		Action: printing(mirrorAction),
 	}
@@ -70,7 +71,7 @@ func mirrorAction(c *cli.Context, out *output) error {
 	}
 	options.Progress = out.progress()
 	err = mirror.Run(c.Context, conn.origin(), wanted, mirror.Options{
-		Newest: count,
+		Newest: count, Concurrency: options.Concurrency, FailFast: c.Bool("fail-fast"),
 		Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
 			o := options
 			if err := programs(c, &o, refs[a]); err != nil {
@@ -81,10 +82,10 @@ func mirrorAction(c *cli.Context, out *output) error {
 		},
 		Done: func(r mirror.Result) {
 			if r.Err != nil {
-				out.failed(r.Requirement, r.Item.Version, r.Err)
+				out.failed(r.Item.Requirement, r.Item.Version, r.Err)
 				return
 			}
-			out.mirrored(r.Repository, r.Result, options.DryRun)
+			out.mirrored(r.Repository, r.Published, options.DryRun)
 		},
 	})
 	return errors.Join(out.finish(), err)

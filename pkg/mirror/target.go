@@ -1,0 +1,63 @@
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"sync"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// target is where the releases of a provider go.
+type target struct {
+	repo    repository.Repository
+	options publish.Options
+	err     error
+}
+
+// newTargets asks where each provider goes. All of them share one pool of
+// transfers.
+func newTargets(items []Item, o Options) map[provider.Address]target {
+	pool := schedule.NewTransfers(cmp.Or(max(o.Concurrency, 0), publish.DefaultConcurrency))
+	targets := map[provider.Address]target{}
+	for _, item := range items {
+		a := item.Requirement.Address
+		if _, known := targets[a]; known {
+			continue
+		}
+		var t target
+		if t.repo, t.options, t.err = o.Target(a); t.options.Acquire == nil {
+			t.options.Acquire = pool.Acquire
+		}
+		if t.options.OnMissingRepository != nil {
+			t.options.OnMissingRepository = once(t.options.OnMissingRepository)
+		}
+		targets[a] = t
+	}
+	return targets
+}
+
+// once lets a repository be made once, however many releases find it missing at the
+// same time.
+func once(create func(context.Context) error) func(context.Context) error {
+	var once sync.Once
+	var failure error
+	return func(ctx context.Context) error {
+		once.Do(func() { failure = create(ctx) })
+		return failure
+	}
+}
+
+// mirror brings one release there.
+func (t target) mirror(ctx context.Context, src provider.Source, item Item) Result {
+	r := Result{Item: item, Err: cmp.Or(item.Err, t.err)}
+	if r.Err != nil {
+		return r
+	}
+	r.Repository = t.repo.String()
+	r.Published, r.Err = publish.Release(ctx, src, t.repo, item.Requirement.Address, item.Version, t.options)
+	return r
+}
