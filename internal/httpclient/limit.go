@@ -8,9 +8,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// maxAtOnce is the size, in bytes, of an answer that is read whole while its
+// MaxAhead is the size, in bytes, of an answer that is read whole while its
 // request has a slot. Nearly all documents are smaller.
-const maxAtOnce = 64 << 10
+const MaxAhead = 64 << 10
 
 // limited makes no more small requests at once than the pool has slots. A slot is
 // held within RoundTrip and never longer: what is read while something else is
@@ -36,16 +36,16 @@ func (l *limited) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	defer release()
 	resp, err := l.next.RoundTrip(req)
-	if err != nil || req.Method == http.MethodHead || resp.ContentLength <= 0 || resp.ContentLength > maxAtOnce {
+	if err != nil || req.Method == http.MethodHead || resp.ContentLength <= 0 || resp.ContentLength > MaxAhead {
 		return resp, err
 	}
-	resp.Body = readAhead(resp.Body)
+	resp.Body = ReadAhead(resp.Body)
 	return resp, nil
 }
 
-// readAhead reads a body to its end, and gives one that tells the same, an error
+// ReadAhead reads a body to its end, and gives one that tells the same, an error
 // included.
-func readAhead(body io.ReadCloser) io.ReadCloser {
+func ReadAhead(body io.ReadCloser) io.ReadCloser {
 	text, err := io.ReadAll(body)
 	return &ahead{text: bytes.NewReader(text), err: err, Closer: body}
 }

@@ -7,6 +7,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -66,12 +67,17 @@ type slotted struct {
 	release func()
 }
 
-// withSlot lets a small zip count as a request until it has come. Larger ones are
-// transfers, of which there are few.
+// withSlot lets a small zip count as a request until it has come; the smallest come
+// at once, and not as slowly as they are passed on. Larger ones are transfers, of
+// which there are few.
 func withSlot(body io.ReadCloser, size int64, release func()) io.ReadCloser {
-	if size < 0 || size > schedule.MaxSmall {
+	switch {
+	case size < 0 || size > schedule.MaxSmall:
 		release()
 		return body
+	case size <= httpclient.MaxAhead:
+		defer release()
+		return httpclient.ReadAhead(body)
 	}
 	return &slotted{body, release}
 }
