@@ -43,7 +43,7 @@ func BenchmarkLatency(b *testing.B) {
 		}
 		for j := range platforms {
 			p := provider.Platform{OS: "plan9", Arch: fmt.Sprintf("arch%d", j)}
-			r.Archives[p] = origintest.Archive{Bytes: kilobyte(b, r.Version+p.String())}
+			r.Archives[p] = origintest.Archive{Bytes: archive(b, r.Version+p.String(), 850)}
 		}
 		if err := offered.Add(b.Context(), r); err != nil {
 			b.Fatal(err)
@@ -106,14 +106,14 @@ func far(b *testing.B, ca *testca.CA, h http.Handler) (host string) {
 	return "localhost" + s.URL[strings.LastIndex(s.URL, ":"):]
 }
 
-// kilobyte makes a package's zip of about that size.
-func kilobyte(tb testing.TB, content string) []byte {
+// archive makes a package's zip that holds size bytes.
+func archive(tb testing.TB, content string, size int) []byte {
 	tb.Helper()
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
 	entry, err := w.CreateHeader(&zip.FileHeader{Name: "terraform-provider-rocket", Method: zip.Store})
 	if err == nil {
-		_, err = fmt.Fprintf(entry, "%-850s", content)
+		_, err = fmt.Fprintf(entry, "%-*s", size, content)
 	}
 	if err == nil {
 		err = w.Close()
