@@ -79,6 +79,7 @@ func pullAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
+	out.expect(len(wanted))
 	err = pull.Many(c.Context, src, sink, wanted, pull.ManyOptions{
 		Options: options, FailFast: c.Bool("fail-fast"),
 		Done: func(p pull.Pulled) {
