@@ -15,7 +15,7 @@ import (
 )
 
 // crowd is a server that counts how many requests are there at once, and answers
-// as soon as as many came as are allowed to.
+// when it has seen all that are allowed.
 type crowd struct {
 	*httptest.Server
 	client *http.Client
@@ -109,7 +109,7 @@ func TestRequestsWhileBodiesWait(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer resp.Body.Close()
+		t.Cleanup(func() { _ = resp.Body.Close() })
 		group.Go(func() {
 			body := &stuck{ctx: ctx, began: sending}
 			req, err := http.NewRequestWithContext(ctx, http.MethodPut, server.URL, body)
