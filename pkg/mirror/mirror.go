@@ -22,8 +22,8 @@ type Options struct {
 	Newest int
 	// Target gives the repository that a provider's releases go to, and how they
 	// are published there. It is asked once for each provider, and its error is
-	// that of the provider's items. Two providers must not have the same
-	// repository, see [publish.Targets].
+	// that of the provider's items. Two providers that have the same repository
+	// are refused likewise; [publish.Targets] tells beforehand.
 	Target func(a provider.Address) (repository.Repository, publish.Options, error)
 	// Concurrency is how many zips of all releases move at once; 0 is
 	// [publish.DefaultConcurrency]. Zips up to 1 MiB don't count.

@@ -3,8 +3,10 @@ package mirror_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -286,6 +288,29 @@ func TestRunTargets(t *testing.T) {
 	}
 	if err := mirror.Run(t.Context(), w.source(), wanted, mirror.Options{Target: w.target}); err != nil || len(w.registry.Tags(t, "acme/rocket")) != 2 {
 		t.Errorf("without Done: %v", err)
+	}
+}
+
+// TestRunRefusesASharedRepository of two providers: the second goes nowhere.
+func TestRunRefusesASharedRepository(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{}, 2, 1000)
+	wanted := []provider.Requirement{w.requirement(t, "acme/rocket@1.0.0"), w.requirement(t, "acme/sled@1.0.0"), w.requirement(t, "acme/rocket@1.1.0")}
+	var failed []bool
+	var text string
+	err := mirror.Run(t.Context(), w.source(), wanted, mirror.Options{
+		Target: func(provider.Address) (repository.Repository, publish.Options, error) { return w.target(w.address) },
+		Done: func(r mirror.Result) {
+			if failed = append(failed, r.Err != nil); r.Err != nil {
+				text += r.Err.Error()
+			}
+		},
+	})
+	if err != nil || !slices.Equal(failed, []bool{false, true, false}) {
+		t.Errorf("%v %v", failed, err)
+	}
+	if want := fmt.Sprintf("%[1]s/acme/rocket and %[1]s/acme/sled would both go to %[2]s/acme/rocket", w.atOrigin.host, w.atRegistry.host); text != want {
+		t.Errorf("got %q, want %q", text, want)
 	}
 }
 

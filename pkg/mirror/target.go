@@ -3,6 +3,7 @@ package mirror
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
@@ -18,18 +19,27 @@ type target struct {
 	err     error
 }
 
-// newTargets asks where each provider goes. All of them share one pool of
-// transfers.
+// newTargets asks where each provider goes, and refuses a repository that another
+// has already: at the same time, each would take the other's tags for its own. All
+// of them share one pool of transfers.
 func newTargets(items []Item, o Options) map[provider.Address]target {
 	pool := schedule.NewTransfers(cmp.Or(max(o.Concurrency, 0), publish.DefaultConcurrency))
-	targets := map[provider.Address]target{}
+	targets, taken := map[provider.Address]target{}, map[string]provider.Address{}
 	for _, item := range items {
 		a := item.Requirement.Address
 		if _, known := targets[a]; known {
 			continue
 		}
 		var t target
-		if t.repo, t.options, t.err = o.Target(a); t.options.Acquire == nil {
+		t.repo, t.options, t.err = o.Target(a)
+		if t.err == nil {
+			name := t.repo.String()
+			if other, twice := taken[name]; twice {
+				t.err = fmt.Errorf("%s and %s would both go to %s", other, a, name)
+			}
+			taken[name] = a
+		}
+		if t.options.Acquire == nil {
 			t.options.Acquire = pool.Acquire
 		}
 		if t.options.OnMissingRepository != nil {
