@@ -89,6 +89,9 @@ func mirrorAction(c *cli.Context, out *output) error {
 			out.mirrored(r.Repository, r.Published, options.DryRun)
 		},
 	})
+	if err == nil {
+		out.notBegun()
+	}
 	return errors.Join(out.finish(), err)
 }
 

@@ -44,6 +44,8 @@ type output struct {
 	// digests are those of the indexes so far; digestFile is where they go.
 	digests    []string
 	digestFile string
+	// expected is how many results there are to be; 0 where that is not known.
+	expected int
 	// total is that of a dry run, nil for any other.
 	total *total
 	// unchecked marks what is published without a look into the zips.

@@ -32,8 +32,16 @@ func (o *output) progress() provider.Progress {
 
 // expect shows a line about all of a run's n releases below the bars.
 func (o *output) expect(n int) {
+	o.expected = n
 	if o.bars != nil && n > 1 {
 		o.bars.expect(n)
+	}
+}
+
+// notBegun tells how many of the expected releases --fail-fast left out.
+func (o *output) notBegun() {
+	if n := o.expected - len(o.results); n > 0 {
+		o.note("%d of %d were not begun, as --fail-fast says", n, o.expected)
 	}
 }
 

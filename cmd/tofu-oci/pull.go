@@ -90,5 +90,8 @@ func pullAction(c *cli.Context, out *output) error {
 			out.pulled(p.Requirement.Address, p.Version.String(), p.Packages)
 		},
 	})
+	if err == nil {
+		out.notBegun()
+	}
 	return errors.Join(out.finish(), err)
 }
