@@ -18,7 +18,8 @@ func newBearer(t *testing.T) (*server, *repository.Registry) {
 	s.options.Credential = func(context.Context, string) (repository.Credential, error) {
 		return repository.Credential{Username: "user", Password: "password"}, nil
 	}
-	return s, s.open(t)
+	r := s.open(t)
+	return s, r
 }
 
 // TestTokenOnce: requests that begin at the same time share one token, and only
