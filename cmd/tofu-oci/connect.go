@@ -39,6 +39,11 @@ func transferFlags() []cli.Flag {
 	}
 }
 
+// failFastFlag is for commands that work on several PROVIDERs.
+func failFastFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "fail-fast", Usage: "begin nothing more when one has failed, instead of going on with the others"}
+}
+
 // connection is what commands reach origin registries and repositories with.
 type connection struct {
 	http   *http.Client

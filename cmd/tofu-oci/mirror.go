@@ -44,11 +44,12 @@ Examples:
 			&cli.StringSliceFlag{Name: "platform", Usage: "only `OS_ARCH`, such as linux_amd64 (repeatable; default: all that the release has)"},
 			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that match"},
 			&cli.BoolFlag{Name: "all", Usage: "all versions that match"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "compare only, send nothing"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "compare only, send nothing, and say how much there is to send"},
 			&cli.BoolFlag{Name: "no-h1", Usage: "leave out h1 hashes that the origin does not state, instead of computing them"},
 			&cli.BoolFlag{Name: "recheck", Usage: "ask the origin for checksums also where everything is there, to find versions that were republished with other bytes"},
 			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
 			aliasFlag(),
+			failFastFlag(),
 		}, artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
 		Action: printing(mirrorAction),
 	}
@@ -73,7 +74,7 @@ func mirrorAction(c *cli.Context, out *output) error {
 	}
 	options.Progress, options.Aliases = out.progress(), conn.aliases
 	err = mirror.Run(c.Context, conn.origin(), wanted, mirror.Options{
-		Newest: count,
+		Newest: count, Concurrency: options.Concurrency, FailFast: c.Bool("fail-fast"),
 		Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
 			o := options
 			if err := programs(c, &o, refs[a]); err != nil {
@@ -82,14 +83,18 @@ func mirrorAction(c *cli.Context, out *output) error {
 			repo, err := repository.Open(refs[a], conn.repos)
 			return repo, o, err
 		},
+		Planned: func(items []mirror.Item) { out.expect(len(items)) },
 		Done: func(r mirror.Result) {
 			if r.Err != nil {
-				out.failed(r.Requirement, r.Item.Version, r.Err)
+				out.failed(r.Item.Requirement, r.Item.Version, r.Err)
 				return
 			}
-			out.mirrored(r.Repository, r.Result, options.DryRun)
+			out.mirrored(r.Repository, r.Published, options.DryRun)
 		},
 	})
+	if err == nil {
+		out.notBegun()
+	}
 	return errors.Join(out.finish(), err)
 }
 

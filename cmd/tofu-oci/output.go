@@ -44,6 +44,10 @@ type output struct {
 	// digests are those of the indexes so far; digestFile is where they go.
 	digests    []string
 	digestFile string
+	// expected is how many results there are to be; 0 where that is not known.
+	expected int
+	// total is that of a dry run, nil for any other.
+	total *total
 	// unchecked marks what is published without a look into the zips.
 	unchecked bool
 }
@@ -83,7 +87,7 @@ func printing(do func(*cli.Context, *output) error) cli.ActionFunc {
 // endBars takes the progress display off the screen.
 func (o *output) endBars() {
 	if o.bars != nil {
-		o.bars.Wait()
+		o.bars.close()
 	}
 }
 
@@ -153,6 +157,7 @@ func (o *output) failed(r provider.Requirement, v provider.Version, err error) {
 	defer o.mu.Unlock()
 	o.errors = append(o.errors, err)
 	o.results = append(o.results, item{Provider: r.Address.String(), Version: version, Status: "failed", Error: describeError(err)})
+	o.ended()
 	if !errors.Is(err, context.Canceled) {
 		_, _ = fmt.Fprint(o.stderr, explain(err))
 	}
@@ -163,6 +168,7 @@ func (o *output) done(i item, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.results = append(o.results, i)
+	o.ended()
 	if !o.json {
 		_, _ = io.WriteString(o.above(), printable(text))
 	}
@@ -186,9 +192,12 @@ func (o *output) finish() error {
 	if o.json {
 		if err := o.printJSON(struct {
 			Results []item `json:"results"`
-		}{append([]item{}, o.results...)}); err != nil {
+			Total   *total `json:"total,omitempty"`
+		}{append([]item{}, o.results...), o.total}); err != nil {
 			return err
 		}
+	} else if o.total != nil {
+		_, _ = fmt.Fprintln(o.stdout, o.total)
 	}
 	return itemsResult(len(o.results)-len(o.errors), o.errors)
 }

@@ -137,6 +137,7 @@ func (p *publishing) all(ctx context.Context, unchecked bool) error {
 	} else if err := p.check(ctx, versions); err != nil {
 		return err
 	}
+	p.options.Owners = &publish.Owners{}
 	for _, v := range versions {
 		if ctx.Err() != nil {
 			break
@@ -146,7 +147,6 @@ func (p *publishing) all(ctx context.Context, unchecked bool) error {
 			p.out.failed(provider.Requirement{Address: p.address}, v, err)
 			continue
 		}
-		p.options.Owned = true
 		p.out.mirrored(p.repo.String(), result, p.options.DryRun)
 	}
 	return errors.Join(p.out.finish(), ctx.Err())

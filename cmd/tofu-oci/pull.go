@@ -1,16 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
 func pullCommand() *cli.Command {
@@ -47,6 +44,7 @@ Examples:
 			&cli.StringFlag{Name: "layout", Value: string(pull.LayoutZip), Usage: "`LAYOUT` of the directory: zip, packed or unpacked"},
 			&cli.BoolFlag{Name: "with-evidence", Usage: "write sums, signatures, keys, SBOMs and provenance beside the zips"},
 			aliasFlag(),
+			failFastFlag(),
 		}, transferFlags(), networkFlags(), outputFlags()),
 		Action: printing(pullAction),
 	}
@@ -86,26 +84,19 @@ func pullAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range wanted {
-		if c.Context.Err() != nil {
-			break
-		}
-		v, results, err := pullNewest(c.Context, src, sink, r, options)
-		if err != nil {
-			out.failed(r, v, err)
-			continue
-		}
-		out.pulled(r.Address, v.String(), results)
+	out.expect(len(wanted))
+	err = pull.Many(c.Context, src, sink, wanted, pull.ManyOptions{
+		Options: options, FailFast: c.Bool("fail-fast"),
+		Done: func(p pull.Pulled) {
+			if p.Err != nil {
+				out.failed(p.Requirement, p.Version, p.Err)
+				return
+			}
+			out.pulled(p.Requirement.Address, p.Version.String(), p.Packages)
+		},
+	})
+	if err == nil {
+		out.notBegun()
 	}
-	return errors.Join(out.finish(), c.Context.Err())
-}
-
-// pullNewest pulls the newest version that a requirement means.
-func pullNewest(ctx context.Context, src provider.Source, sink pull.Sink, r provider.Requirement, o pull.Options) (v provider.Version, results []pull.Result, err error) {
-	versions, err := source.Resolve(ctx, src, r, 1)
-	if err != nil {
-		return v, nil, err
-	}
-	results, err = pull.Release(ctx, src, sink, r.Address, versions[0], o)
-	return versions[0], results, err
+	return errors.Join(out.finish(), err)
 }

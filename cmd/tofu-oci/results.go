@@ -18,6 +18,12 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: dryRun,
 		Repository: repository, Tag: r.Tag, Digest: r.Digest.String(), Unchecked: o.unchecked,
 	}
+	if dryRun {
+		if o.total == nil {
+			o.total = &total{}
+		}
+		o.total.add(r)
+	}
 	status := i.Status
 	if dryRun && r.Status != publish.Unchanged {
 		status = "would be " + status

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
 const (
@@ -59,7 +61,8 @@ type Retry struct {
 
 // New makes a client that takes proxies from the environment, follows
 // redirects without carrying credentials to other hosts, and repeats requests
-// as [MaxTries] allows. It fails when the CA file can't be used.
+// as [MaxTries] allows. All that a client makes share one pool of requests, so a
+// run has one client. It fails when the CA file can't be used.
 func New(o Options) (*http.Client, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
@@ -85,13 +88,14 @@ func New(o Options) (*http.Client, error) {
 		TLSClientConfig:       &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:   min(o.Timeout, maxHandshake),
 		ExpectContinueTimeout: time.Second,
-		MaxIdleConnsPerHost:   16,
+		// As many as there may be, else they are opened again and again.
+		MaxIdleConnsPerHost: schedule.MaxRequestsToHost,
 		// Pooled connections are given up well before the idle deadline cuts
 		// them, so that no request is sent on one that is about to go.
 		IdleConnTimeout: o.Timeout / 2,
 	}
 	return &http.Client{
-		Transport:     &retrier{next: transport, options: o},
+		Transport:     &retrier{next: &limited{transport, schedule.NewRequests()}, options: o},
 		CheckRedirect: checkRedirect,
 	}, nil
 }

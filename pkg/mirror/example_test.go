@@ -36,8 +36,8 @@ func ExampleRun() {
 				return repository.NewLayout(filepath.Join(dir, a.Namespace, a.Type)), publish.Options{}, nil
 			},
 			Done: func(r mirror.Result) {
-				fmt.Println(r.Item.Requirement.Address, r.Item.Version, r.Status, r.Err)
-				for _, p := range r.Packages {
+				fmt.Println(r.Item.Requirement.Address, r.Item.Version, r.Published.Status, r.Err)
+				for _, p := range r.Published.Packages {
 					fmt.Println(" ", p.Package.Platform, "sent:", p.Sent)
 				}
 			},

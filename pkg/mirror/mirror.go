@@ -5,117 +5,90 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-// Options of [Run].
+// Options of [Run]. Only Target is needed.
 type Options struct {
 	// Newest is how many versions that meet a requirement are mirrored, the
 	// newest first; 0 means all. A requirement that names one version means that.
 	Newest int
 	// Target gives the repository that a provider's releases go to, and how they
-	// are published there. It is asked once for each provider; two providers
-	// must not have the same repository, see [publish.Targets].
+	// are published there. It is asked once for each provider, and its error is
+	// that of the provider's items. Two providers that have the same repository
+	// are refused likewise; [publish.Targets] tells beforehand.
 	Target func(a provider.Address) (repository.Repository, publish.Options, error)
-	// Done is told of each item when it has ended, one at a time.
+	// Concurrency is how many zips of all releases move at once; 0 is
+	// [publish.DefaultConcurrency]. Zips up to 1 MiB don't count.
+	Concurrency int
+	// FailFast begins no further item when one has failed, and none at all when
+	// one can't be planned. What is under way is finished.
+	FailFast bool
+	// Planned is told of the items before the first is begun. May be nil.
+	Planned func(items []Item)
+	// Done is told of each item when it and all before it have ended, one at a
+	// time and in the order of the plan. May be nil.
 	Done func(Result)
-}
-
-// Item is a release to mirror, as far as it could be planned.
-type Item struct {
-	Requirement provider.Requirement
-	// Version is the zero value when Err says why no version was found.
-	Version provider.Version
-	Err     error
 }
 
 // Result says what became of an item.
 type Result struct {
-	Item
+	Item Item
 	// Repository is where the release went, as people write it; empty when that
 	// is not known.
 	Repository string
-	publish.Result
+	// Published is what was found and done there, as far as it came.
+	Published publish.Result
+	// Err says why the item failed, also where that was known from the plan.
+	Err error
 }
 
-// Plan says which releases are meant, in the order of the requirements, each
-// once. A requirement that means none is an item with an error.
-func Plan(ctx context.Context, src provider.Source, wanted []provider.Requirement, newest int) []Item {
-	type release struct {
-		address provider.Address
-		version provider.Version
-	}
-	var items []Item
-	seen := map[release]bool{}
-	for _, r := range wanted {
-		versions, err := source.Resolve(ctx, src, r, newest)
-		if err != nil {
-			items = append(items, Item{Requirement: r, Err: err})
-		}
-		for _, v := range versions {
-			if key := (release{r.Address, v}); !seen[key] {
-				seen[key] = true
-				items = append(items, Item{Requirement: r, Version: v})
-			}
-		}
-	}
-	return items
-}
-
-// Run plans and mirrors. A failed item does not stop the others; the error is
-// that of a context which ended, after which no further item is begun.
+// Run plans and mirrors, many releases at once. A failed item does not stop the
+// others, unless FailFast says so; the error is that of a context which ended, after
+// which no further item is begun.
 func Run(ctx context.Context, src provider.Source, wanted []provider.Requirement, o Options) error {
-	// 1. Which releases, and where to.
+	if o.Target == nil {
+		return errors.New("mirroring: Options have no Target")
+	}
+	if o.Done == nil {
+		o.Done = func(Result) {}
+	}
+	// 1. Which releases.
 	items := Plan(ctx, src, wanted, o.Newest)
-	targets := map[provider.Address]target{}
-	for _, item := range items {
-		a := item.Requirement.Address
-		if _, known := targets[a]; !known {
-			targets[a] = newTarget(a, o)
-		}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	// 2. One after the other. Once one is there, the repository is the provider's.
-	for _, item := range items {
-		if ctx.Err() != nil {
-			break
-		}
-		t := targets[item.Requirement.Address]
-		r := t.mirror(ctx, src, item)
-		t.options.Owned = t.options.Owned || r.Err == nil
-		targets[item.Requirement.Address] = t
-		o.Done(r)
+	if o.Planned != nil {
+		o.Planned(items)
 	}
+	// 2. Where to.
+	targets := newTargets(items, o)
+	if o.FailFast && reportFailed(items, targets, o.Done) {
+		return nil
+	}
+	// 3. All of them.
+	schedule.Each(ctx, len(items), func(ctx context.Context, i int) (Result, bool) {
+		r := targets[items[i].Requirement.Address].mirror(ctx, src, items[i])
+		return r, r.Err == nil || !o.FailFast
+	}, o.Done)
 	return ctx.Err()
 }
 
-// target is where the releases of a provider go.
-type target struct {
-	repo    repository.Repository
-	options publish.Options
-	err     error
-}
-
-func newTarget(a provider.Address, o Options) target {
-	var t target
-	t.repo, t.options, t.err = o.Target(a)
-	return t
-}
-
-// mirror brings one release there.
-func (t target) mirror(ctx context.Context, src provider.Source, item Item) Result {
-	r := Result{Item: item}
-	if r.Err == nil {
-		r.Err = t.err
+// reportFailed tells of the items that failed before any was begun, and whether
+// there are any.
+func reportFailed(items []Item, targets map[provider.Address]target, done func(Result)) (failed bool) {
+	for _, item := range items {
+		if err := cmp.Or(item.Err, targets[item.Requirement.Address].err); err != nil {
+			failed = true
+			done(Result{Item: item, Err: err})
+		}
 	}
-	if r.Err != nil {
-		return r
-	}
-	r.Repository = t.repo.String()
-	r.Result, r.Err = publish.Release(ctx, src, t.repo, item.Requirement.Address, item.Version, t.options)
-	return r
+	return failed
 }

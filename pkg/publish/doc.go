@@ -46,10 +46,10 @@ type Options struct {
 	// Aliases are the providers whose releases the repository may have instead:
 	// one that is added to stays theirs.
 	Aliases provider.Aliases
-	// Owned tells that the repository is known to be the provider's. Else, before
-	// a new tag is made, one that is there is looked at. Whoever publishes many
-	// releases sets it once one of them is there.
-	Owned bool
+	// Owners remembers whose a repository is. Before a new tag is made, one that is
+	// there is looked at; those who publish many releases share one of these, so
+	// that this is done once. May be nil.
+	Owners *Owners
 	// NoH1 leaves out h1 hashes that the source does not state.
 	NoH1 bool
 	// Recheck asks a remote source for its digests also when every wanted
@@ -64,6 +64,11 @@ type Options struct {
 	DryRun bool
 	// Concurrency is how many zips move at once; 0 is [DefaultConcurrency].
 	Concurrency int
+	// Acquire is asked before a zip moves, with its size in bytes or -1, and waits
+	// until it may; the zip has moved when release is called. It is for several
+	// releases that share a limit, as mirror.Run has them, and limits further
+	// than Concurrency. May be nil.
+	Acquire func(ctx context.Context, size int64) (release func(), err error)
 	// TempDir is for zips that have to be kept until their h1 is known; empty
 	// is the system's.
 	TempDir string

@@ -52,17 +52,13 @@ func (p publisher) hashed(ctx context.Context, pkg provider.Package, content io.
 	return h1, nil
 }
 
-// storedH1 gives the h1 of a zip that the repository has. It is read only where
-// nothing else tells: an earlier run sent it before it was cut off. stored is
-// what the tag says of it.
-func (p publisher) storedH1(ctx context.Context, pkg provider.Package, stored string) (string, error) {
+// storedH1 gives the h1 of a zip that the repository has, if it is known or not
+// wanted. Else the zip has to be read: an earlier run sent it before it was cut
+// off. stored is what the tag says of it.
+func (p publisher) storedH1(pkg provider.Package, stored string) (h1 string, known bool) {
 	isLocal := p.repo.Traits().BlobPath != nil
-	pkg.H1 = cmp.Or(pkg.H1, stored)
-	isKnown := pkg.H1 != "" && (stored == pkg.H1 || !isLocal)
-	if p.options.NoH1 || isKnown {
-		return pkg.H1, nil
-	}
-	return p.readH1(ctx, pkg)
+	h1 = cmp.Or(pkg.H1, stored)
+	return h1, p.options.NoH1 || h1 != "" && (stored == h1 || !isLocal)
 }
 
 // readH1 computes the h1 of a zip from what is nearest: a file of the source or of

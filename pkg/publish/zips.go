@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -89,11 +90,21 @@ func (p publisher) sendZip(ctx context.Context, pkg provider.Package, stored sto
 	if there {
 		pkg.Size = size
 	}
-	if p.options.SBOM != nil && !hasSBOM(pkg) {
-		return p.sendInspected(ctx, pkg, there)
+	inspect := p.options.SBOM != nil && !hasSBOM(pkg)
+	if h1, known := p.storedH1(pkg, stored.h1); there && known && !inspect {
+		return sentZip{size: size, h1: h1}, nil
 	}
-	if there {
-		h1, err := p.storedH1(ctx, pkg, stored.h1)
+	release, err := p.acquire(ctx, pkg.Size)
+	if err != nil {
+		return sentZip{}, err
+	}
+	defer release()
+	switch {
+	case inspect:
+		return p.sendInspected(ctx, pkg, there)
+	case there:
+		pkg.H1 = cmp.Or(pkg.H1, stored.h1)
+		h1, err := p.readH1(ctx, pkg)
 		return sentZip{size: size, h1: h1}, err
 	}
 	done := sentZip{sent: true}
@@ -102,6 +113,14 @@ func (p publisher) sendZip(ctx context.Context, pkg provider.Package, stored sto
 		return err
 	})
 	return done, err
+}
+
+// acquire waits until a zip may move.
+func (p publisher) acquire(ctx context.Context, size int64) (release func(), err error) {
+	if p.options.Acquire == nil {
+		return func() {}, nil
+	}
+	return p.options.Acquire(ctx, size)
 }
 
 // present tells whether the repository has a zip, and its size in bytes.

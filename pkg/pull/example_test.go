@@ -183,3 +183,44 @@ func ExampleOptions_progress() {
 	// ends: linux_amd64 <nil>
 	// <nil>
 }
+
+// Several providers at once: what could not be pulled does not stop the others,
+// and results come in the order of the requirements.
+func ExampleMany() {
+	dir, remove := exampletest.Dir()
+	defer remove()
+	layout := exampletest.Layout(dir, "1.2.3", "1.3.0")
+	src := oci.New(func(provider.Address) (repository.Reader, error) {
+		return repository.NewLayout(layout), nil
+	})
+	sink, err := pull.NewSink(pull.LayoutPacked, filepath.Join(dir, "mirror"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var wanted []provider.Requirement
+	for _, text := range []string{"acme/rocket@~> 1.2.0", "acme/rocket@> 2", "acme/rocket"} {
+		r, err := provider.ParseRequirement(text)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		wanted = append(wanted, r)
+	}
+	err = pull.Many(context.Background(), src, sink, wanted, pull.ManyOptions{
+		Options: pull.Options{Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}}},
+		Done: func(p pull.Pulled) {
+			if errors.Is(p.Err, provider.ErrVersionNotFound) {
+				fmt.Println(p.Requirement, "is not there")
+				return
+			}
+			fmt.Println(p.Version, len(p.Packages), p.Err)
+		},
+	})
+	fmt.Println(err)
+	// Output:
+	// 1.2.3 1 <nil>
+	// registry.opentofu.org/acme/rocket@> 2 is not there
+	// 1.3.0 1 <nil>
+	// <nil>
+}

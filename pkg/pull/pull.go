@@ -29,6 +29,11 @@ type Options struct {
 	Platforms []provider.Platform
 	// Concurrency is how many zips move at once; 0 is [DefaultConcurrency].
 	Concurrency int
+	// Acquire is asked before a zip moves, with its size in bytes or -1, and waits
+	// until it may; the zip has moved when release is called. It is for several
+	// releases that share a limit, as [Many] has them, and limits further than
+	// Concurrency. May be nil.
+	Acquire func(ctx context.Context, size int64) (release func(), err error)
 	// Evidence writes the documents that the release carries beside the zips:
 	// sums, signatures, keys, SBOMs, provenance. The sink has to hold zips.
 	Evidence bool
@@ -109,6 +114,13 @@ func fetch(ctx context.Context, src provider.Source, sink Sink, p provider.Packa
 	var err error
 	if result.Path, result.Kept, err = sink.Has(ctx, p); err != nil || result.Kept {
 		return result, err
+	}
+	if o.Acquire != nil {
+		release, err := o.Acquire(ctx, p.Size)
+		if err != nil {
+			return result, err
+		}
+		defer release()
 	}
 	retrier := transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress}
 	open := func(ctx context.Context) (io.ReadCloser, error) {

@@ -95,7 +95,7 @@ func NewRegistry(ref template.Reference, o Options) (*Registry, error) {
 	if o.Credential != nil {
 		client.Credential = credentialFor(repo.Reference, o.Credential)
 	}
-	repo.Client = client
+	repo.Client = &firstAlone{next: client}
 	return &Registry{remote: repo, retrier: transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress}}, nil
 }
 

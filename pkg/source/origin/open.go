@@ -22,11 +22,16 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	if !ok {
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, provider.ErrWrongSource)
 	}
-	body, size, err := s.open(ctx, at, p)
+	release, err := s.pool.Acquire(ctx, at.Host)
 	if err != nil {
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, err)
 	}
-	return body, size, nil
+	body, size, err := s.open(ctx, at, p)
+	if err != nil {
+		release()
+		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, err)
+	}
+	return withSlot(body, size, release), size, nil
 }
 
 func (s *Source) open(ctx context.Context, at *url.URL, p provider.Package) (io.ReadCloser, int64, error) {

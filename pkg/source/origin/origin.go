@@ -14,6 +14,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -25,6 +26,8 @@ const maxDocuments = 8
 type Source struct {
 	client   *http.Client
 	protocol protocol
+	// pool has the slots for requests to each host.
+	pool *schedule.Limiter
 }
 
 var _ provider.Capable = (*Source)(nil)
@@ -58,7 +61,8 @@ func New(o Options) *Source {
 		o.Token = func(context.Context, svchost.Hostname) (string, error) { return "", nil }
 	}
 	asked := client{http: o.HTTP, services: o.Services, token: o.Token}
-	return &Source{client: o.HTTP, protocol: remember(asked, o.Lifetime)}
+	pool := schedule.NewOriginRequests()
+	return &Source{client: o.HTTP, protocol: remember(limited{asked, pool}, o.Lifetime), pool: pool}
 }
 
 // Versions lists what the registry lists. What it lists that is no version is

@@ -1,0 +1,175 @@
+package httpclient_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+)
+
+// crowd is a server that counts how many requests are there at once, and answers
+// when it has seen all that are allowed.
+type crowd struct {
+	*httptest.Server
+	client *http.Client
+
+	mu        sync.Mutex
+	now, most int
+	full      chan struct{}
+}
+
+func newCrowd(t *testing.T, allowed int) *crowd {
+	t.Helper()
+	c := &crowd{full: make(chan struct{})}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.mu.Lock()
+		if c.now++; c.now > c.most {
+			if c.most = c.now; c.most == allowed {
+				close(c.full)
+			}
+		}
+		c.mu.Unlock()
+		select {
+		case <-c.full:
+		case <-r.Context().Done():
+		}
+		_, _ = io.WriteString(w, r.URL.Path)
+		c.mu.Lock()
+		c.now--
+		c.mu.Unlock()
+	}))
+	t.Cleanup(c.Close)
+	client, err := httpclient.New(httpclient.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.CloseIdleConnections)
+	c.client = client
+	return c
+}
+
+// TestRequestsAtOnce: a host is asked for no more than it is meant to be, and for
+// as much as it may be.
+func TestRequestsAtOnce(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, schedule.MaxRequestsToHost)
+	var group sync.WaitGroup
+	for range 4 * schedule.MaxRequestsToHost {
+		group.Go(func() {
+			resp, err := c.client.Get(c.URL + "/document")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			if text, err := io.ReadAll(resp.Body); err != nil || string(text) != "/document" {
+				t.Errorf("%q, %v", text, err)
+			}
+		})
+	}
+	group.Wait()
+	if c.most != schedule.MaxRequestsToHost {
+		t.Errorf("%d requests at once", c.most)
+	}
+}
+
+// TestRequestsWhileBodiesWait: answers that nobody reads and large uploads hold no
+// slot, so that what has to be asked meanwhile can be.
+func TestRequestsWhileBodiesWait(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("x", schedule.MaxSmall+1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			_, _ = io.Copy(io.Discard, r.Body)
+			return
+		}
+		_, _ = io.WriteString(w, large)
+	}))
+	t.Cleanup(server.Close)
+	client, err := httpclient.New(httpclient.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.CloseIdleConnections)
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	const many = schedule.MaxRequests + 1
+	sending := make(chan struct{}, many)
+	for range many {
+		resp, err := client.Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		group.Go(func() {
+			body := &stuck{ctx: ctx, began: sending}
+			req, err := http.NewRequestWithContext(ctx, http.MethodPut, server.URL, body)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			req.ContentLength = int64(len(large))
+			if resp, err := client.Do(req); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+				if err == nil {
+					resp.Body.Close()
+				}
+			}
+		})
+	}
+	for range many {
+		<-sending
+	}
+	resp, err := client.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+}
+
+// stuck is a body that tells when it is read for the first time, and gives nothing.
+type stuck struct {
+	ctx   context.Context //nolint:containedctx // what a reader has no parameter for
+	once  sync.Once
+	began chan<- struct{}
+}
+
+func (s *stuck) Read([]byte) (int, error) {
+	s.once.Do(func() { s.began <- struct{}{} })
+	<-s.ctx.Done()
+	return 0, s.ctx.Err()
+}
+
+// TestShortAnswerThatBreaksOff: what was read beforehand ends as it did on the
+// connection, however it is read.
+func TestShortAnswerThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, "the beginning")
+	}))
+	t.Cleanup(server.Close)
+	client, err := httpclient.New(httpclient.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.CloseIdleConnections)
+	resp, err := client.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var text strings.Builder
+	if _, err := io.Copy(&text, resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) || text.String() != "the beginning" {
+		t.Errorf("%q, %v", text.String(), err)
+	}
+}

@@ -1,0 +1,100 @@
+package schedule_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+)
+
+// TestEachTellsInOrder ends the items in the opposite order: all under way are as
+// many as may be, and nothing is told before the first has ended.
+func TestEachTellsInOrder(t *testing.T) {
+	t.Parallel()
+	const n = schedule.MaxItems + 8
+	synctest.Test(t, func(t *testing.T) {
+		end := make([]chan struct{}, n)
+		for i := range end {
+			end[i] = make(chan struct{})
+		}
+		seen := newMost()
+		var told []int
+		done := make(chan int)
+		go func() {
+			done <- schedule.Each(t.Context(), n, func(_ context.Context, i int) (int, bool) {
+				seen.add(1, "")
+				<-end[i]
+				seen.add(-1, "")
+				return i, true
+			}, func(i int) { told = append(told, i) })
+		}()
+		synctest.Wait()
+		for i := schedule.MaxItems - 1; i > 0; i-- {
+			close(end[i])
+		}
+		synctest.Wait()
+		if len(told) != 0 {
+			t.Errorf("told %v before the first", told)
+		}
+		close(end[0])
+		synctest.Wait()
+		if len(told) != schedule.MaxItems {
+			t.Errorf("told %v", told)
+		}
+		for _, c := range end[schedule.MaxItems:] {
+			close(c)
+		}
+		if got := <-done; got != n || !slices.IsSorted(told) || len(told) != n || seen.high[""] != schedule.MaxItems {
+			t.Errorf("%d told: %v; %d at once", got, told, seen.high[""])
+		}
+	})
+}
+
+// TestEachBeginsNoMore: an ended context and a do that stops both let what was
+// begun end, and tell it.
+func TestEachBeginsNoMore(t *testing.T) {
+	t.Parallel()
+	const n = 10 * schedule.MaxItems
+	for name, ends := range map[string]func(cancel func()) (goOn bool){
+		"stopped":     func(func()) bool { return false },
+		"interrupted": func(cancel func()) bool { cancel(); return true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				all, block := make(chan struct{}), make(chan struct{})
+				var told []int
+				done := make(chan int)
+				go func() {
+					done <- schedule.Each(ctx, n, func(_ context.Context, i int) (int, bool) {
+						if i == 3 {
+							<-all
+							return i, ends(cancel)
+						}
+						<-block
+						return i, true
+					}, func(i int) { told = append(told, i) })
+				}()
+				synctest.Wait()
+				close(all)
+				synctest.Wait()
+				close(block)
+				if got := <-done; got != schedule.MaxItems || len(told) != got || !slices.IsSorted(told) {
+					t.Errorf("%d told: %v", got, told)
+				}
+			})
+		})
+	}
+}
+
+func TestEachOfNothing(t *testing.T) {
+	t.Parallel()
+	told := schedule.Each(t.Context(), 0, func(context.Context, int) (int, bool) { return 0, true }, func(int) { t.Error("told") })
+	if told != 0 {
+		t.Errorf("%d told", told)
+	}
+}

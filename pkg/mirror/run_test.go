@@ -1,0 +1,224 @@
+package mirror_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// TestRunAsksOnce: what many releases have in common is asked for once, and over
+// connections that are used again.
+func TestRunAsksOnce(t *testing.T) {
+	t.Parallel()
+	const versions = 40
+	w := newWorld(t, registrytest.Options{Username: "user", Password: "password", Bearer: true}, versions, 1000)
+	results := w.run(t, w.source(), mirror.Options{})
+	wantVersions(t, results, versions-1, versions)
+	for _, r := range results {
+		if r.Err != nil || r.Published.Status != publish.Created {
+			t.Errorf("%s: %s %v", r.Item.Version, r.Published.Status, r.Err)
+		}
+	}
+	asked := w.origin.Requests()
+	if asked[origintest.Discovery] != 1 || asked[origintest.Versions] != 1 || asked[origintest.Package] != 2*versions ||
+		asked[origintest.Sums] != versions || asked[origintest.Zip] != 2*versions {
+		t.Errorf("the origin was asked for %v", asked)
+	}
+	// One token to read and one to write.
+	if n := w.registry.Requests()[registrytest.Token]; n != 2 {
+		t.Errorf("%d tokens", n)
+	}
+	// Some are opened for nothing, when another becomes free meanwhile.
+	for name, d := range map[string]*door{"origin": w.atOrigin, "registry": w.atRegistry} {
+		if d.connections > d.requests/4 {
+			t.Errorf("%d connections to the %s for %d requests", d.connections, name, d.requests)
+		}
+	}
+}
+
+// TestRunRequestsAtOnce: both servers are asked for as much at once as they may be,
+// and no more.
+func TestRunRequestsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{}, schedule.MaxItems, 1000)
+	w.origin.Misbehave(origintest.Package, together(schedule.MaxRequestsToOrigin), -1)
+	w.registry.Misbehave(registrytest.ManifestPut, together(schedule.MaxRequestsToHost), -1)
+	for _, r := range w.run(t, w.source(), mirror.Options{}) {
+		if r.Err != nil {
+			t.Error(r.Err)
+		}
+	}
+	if a, b := w.atOrigin.most, w.atRegistry.most; a != schedule.MaxRequestsToOrigin || b != schedule.MaxRequestsToHost {
+		t.Errorf("%d requests at once to the origin, %d to the registry", a, b)
+	}
+}
+
+// together lets requests wait until n of them are there.
+func together(n int) origintest.Fault {
+	var mu sync.Mutex
+	now, full := 0, make(chan struct{})
+	return func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		mu.Lock()
+		if now++; now == n {
+			close(full)
+		}
+		mu.Unlock()
+		select {
+		case <-full:
+		case <-r.Context().Done():
+		}
+		honest(rw, r)
+	}
+}
+
+// TestRunTransfers: as many large zips of all releases move at once as Concurrency
+// says, and no more.
+func TestRunTransfers(t *testing.T) {
+	t.Parallel()
+	const versions, concurrency = 5, 3
+	w := newWorld(t, registrytest.Options{}, versions, schedule.MaxSmall+1)
+	var mu sync.Mutex
+	now, most, full := 0, 0, make(chan struct{})
+	w.origin.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		mu.Lock()
+		if now++; now > most {
+			if most = now; most == concurrency {
+				close(full)
+			}
+		}
+		mu.Unlock()
+		select {
+		case <-full:
+		case <-r.Context().Done():
+		}
+		// The next is asked for when this one has come.
+		mu.Lock()
+		now--
+		mu.Unlock()
+		honest(rw, r)
+	}, -1)
+	for _, r := range w.run(t, w.source(), mirror.Options{Concurrency: concurrency}) {
+		if r.Err != nil {
+			t.Error(r.Err)
+		}
+	}
+	if most != concurrency {
+		t.Errorf("%d zips at once", most)
+	}
+}
+
+// TestRunTellsInOrder holds the first release back until the last is there.
+func TestRunTellsInOrder(t *testing.T) {
+	t.Parallel()
+	const versions = 10
+	w := newWorld(t, registrytest.Options{}, versions, 1000)
+	last := make(chan struct{})
+	w.origin.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		if strings.Contains(r.URL.Path, "/1.9.0/") {
+			select {
+			case <-last:
+			case <-r.Context().Done():
+			}
+		}
+		honest(rw, r)
+	}, -1)
+	w.registry.Misbehave(registrytest.ManifestPut, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		honest(rw, r)
+		if path.Base(r.URL.Path) == "1.0.0" {
+			close(last)
+		}
+	}, -1)
+	wantVersions(t, w.run(t, w.source(), mirror.Options{}), versions-1, versions)
+}
+
+var errTarget = errors.New("no such place")
+
+// TestRunTargets: a provider that goes nowhere fails with all its releases, and
+// only those.
+func TestRunTargets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{}, 2, 1000)
+	asked := 0
+	results := w.run(t, w.source(), mirror.Options{Target: func(provider.Address) (repository.Repository, publish.Options, error) {
+		asked++
+		return nil, publish.Options{}, errTarget
+	}})
+	wantVersions(t, results, 1, 2)
+	for _, r := range results {
+		if !errors.Is(r.Err, errTarget) || r.Repository != "" {
+			t.Errorf("%+v", r)
+		}
+	}
+	if asked != 1 {
+		t.Errorf("asked %d times", asked)
+	}
+	wanted := []provider.Requirement{{Address: w.address}}
+	if err := mirror.Run(t.Context(), w.source(), wanted, mirror.Options{}); err == nil {
+		t.Error("no Target is no error")
+	}
+	if err := mirror.Run(t.Context(), w.source(), wanted, mirror.Options{Target: w.target}); err != nil || len(w.registry.Tags(t, "acme/rocket")) != 2 {
+		t.Errorf("without Done: %v", err)
+	}
+}
+
+// TestRunRefusesASharedRepository of two providers: the second goes nowhere.
+func TestRunRefusesASharedRepository(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{}, 2, 1000)
+	wanted := []provider.Requirement{w.requirement(t, "acme/rocket@1.0.0"), w.requirement(t, "acme/sled@1.0.0"), w.requirement(t, "acme/rocket@1.1.0")}
+	var failed []bool
+	var text string
+	err := mirror.Run(t.Context(), w.source(), wanted, mirror.Options{
+		Target: func(provider.Address) (repository.Repository, publish.Options, error) { return w.target(w.address) },
+		Done: func(r mirror.Result) {
+			if failed = append(failed, r.Err != nil); r.Err != nil {
+				text += r.Err.Error()
+			}
+		},
+	})
+	if err != nil || !slices.Equal(failed, []bool{false, true, false}) {
+		t.Errorf("%v %v", failed, err)
+	}
+	if want := fmt.Sprintf("%[1]s/acme/rocket and %[1]s/acme/sled would both go to %[2]s/acme/rocket", w.atOrigin.host, w.atRegistry.host); text != want {
+		t.Errorf("got %q, want %q", text, want)
+	}
+}
+
+// TestRunMakesARepositoryOnce, however many releases find it missing.
+func TestRunMakesARepositoryOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{NoCreate: true}, 10, 1000)
+	var made atomic.Int32
+	results := w.run(t, w.source(), mirror.Options{Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
+		repo, o, err := w.target(a)
+		o.OnMissingRepository = func(context.Context) error {
+			made.Add(1)
+			w.registry.Create("acme/rocket")
+			return nil
+		}
+		return repo, o, err
+	}})
+	for _, r := range results {
+		if r.Err != nil {
+			t.Error(r.Err)
+		}
+	}
+	if made.Load() != 1 {
+		t.Errorf("made %d times", made.Load())
+	}
+}

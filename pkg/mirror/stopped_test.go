@@ -1,0 +1,129 @@
+package mirror_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+)
+
+// withheld is a source whose releases fail or wait, as hold says.
+type withheld struct {
+	provider.Source
+	hold func(ctx context.Context, v provider.Version) error
+}
+
+func (s withheld) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
+	if err := s.hold(ctx, v); err != nil {
+		return provider.Release{}, err
+	}
+	return s.Source.Release(ctx, a, v, only...)
+}
+
+var errWithheld = errors.New("withheld")
+
+// TestRunFailFast: when the first of many has failed, those under way are finished
+// and no further one is begun. Else all are.
+func TestRunFailFast(t *testing.T) {
+	t.Parallel()
+	const versions = schedule.MaxItems + 5
+	for name, test := range map[string]struct {
+		failFast bool
+		want     int
+	}{"fail fast": {true, schedule.MaxItems}, "go on": {false, versions}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, registrytest.Options{}, versions, 1000)
+			var begun atomic.Int32
+			all, failed := make(chan struct{}), make(chan struct{})
+			src := withheld{w.source(), func(_ context.Context, v provider.Version) error {
+				if begun.Add(1) == schedule.MaxItems {
+					close(all)
+				}
+				if v.String() == "1.36.0" {
+					<-all
+					return errWithheld
+				}
+				<-failed
+				return nil
+			}}
+			results := w.run(t, src, mirror.Options{FailFast: test.failFast, Done: func(r mirror.Result) {
+				if r.Err != nil {
+					close(failed)
+				}
+			}})
+			wantVersions(t, results, versions-1, test.want)
+			if !errors.Is(results[0].Err, errWithheld) {
+				t.Errorf("the first failed with %v", results[0].Err)
+			}
+			for _, r := range results[1:] {
+				if r.Err != nil || r.Published.Status != publish.Created {
+					t.Errorf("%s: %s %v", r.Item.Version, r.Published.Status, r.Err)
+				}
+			}
+		})
+	}
+}
+
+// TestRunFailFastPlan: nothing is begun by a plan that has a failure.
+func TestRunFailFastPlan(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{}, 2, 1000)
+	wanted := []provider.Requirement{{Address: w.address}, w.requirement(t, "acme/sled"), w.requirement(t, "acme/rocket@> 7")}
+	var results []mirror.Result
+	err := mirror.Run(t.Context(), w.source(), wanted, mirror.Options{
+		FailFast: true, Target: w.target, Done: func(r mirror.Result) { results = append(results, r) },
+	})
+	if err != nil || len(results) != 2 || !errors.Is(results[0].Err, provider.ErrProviderNotFound) || !errors.Is(results[1].Err, provider.ErrVersionNotFound) {
+		t.Errorf("%v %v", err, results)
+	}
+	if n := w.registry.Requests(); len(n) != 0 {
+		t.Errorf("the registry was asked for %v", n)
+	}
+}
+
+// TestRunInterrupted: no further release is begun, and what became of the others is
+// told, those that were finished included.
+func TestRunInterrupted(t *testing.T) {
+	t.Parallel()
+	const versions = schedule.MaxItems + 5
+	w := newWorld(t, registrytest.Options{}, versions, 1000)
+	ctx, interrupt := context.WithCancel(t.Context())
+	var begun atomic.Int32
+	all := make(chan struct{})
+	src := withheld{w.source(), func(ctx context.Context, v provider.Version) error {
+		if begun.Add(1) == schedule.MaxItems+1 {
+			close(all)
+		}
+		if v.String() == "1.36.0" {
+			return nil
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	var results []mirror.Result
+	ended := make(chan error, 1)
+	go func() {
+		ended <- mirror.Run(ctx, src, []provider.Requirement{{Address: w.address}}, mirror.Options{
+			Target: w.target, Done: func(r mirror.Result) { results = append(results, r) },
+		})
+	}()
+	<-all
+	interrupt()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	// The first made way for one more.
+	wantVersions(t, results, versions-1, schedule.MaxItems+1)
+	for i, r := range results {
+		if i == 0 && r.Err != nil || i > 0 && !errors.Is(r.Err, context.Canceled) {
+			t.Errorf("%s: %s %v", r.Item.Version, r.Published.Status, r.Err)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// target is where the releases of a provider go.
+type target struct {
+	repo    repository.Repository
+	options publish.Options
+	err     error
+}
+
+// newTargets asks where each provider goes, and refuses a repository that another
+// has already: at the same time, each would take the other's tags for its own. All
+// of them share one pool of transfers, and what is known of a repository's owner.
+func newTargets(items []Item, o Options) map[provider.Address]target {
+	pool := schedule.NewTransfers(cmp.Or(max(o.Concurrency, 0), publish.DefaultConcurrency))
+	owners := &publish.Owners{}
+	targets, taken := map[provider.Address]target{}, map[string]provider.Address{}
+	for _, item := range items {
+		a := item.Requirement.Address
+		if _, known := targets[a]; known {
+			continue
+		}
+		var t target
+		t.repo, t.options, t.err = o.Target(a)
+		if t.err == nil {
+			name := t.repo.String()
+			if other, twice := taken[name]; twice {
+				t.err = fmt.Errorf("%s and %s would both go to %s", other, a, name)
+			}
+			taken[name] = a
+		}
+		if t.options.Acquire == nil {
+			t.options.Acquire = pool.Acquire
+		}
+		if t.options.Owners == nil {
+			t.options.Owners = owners
+		}
+		if t.options.OnMissingRepository != nil {
+			t.options.OnMissingRepository = once(t.options.OnMissingRepository)
+		}
+		targets[a] = t
+	}
+	return targets
+}
+
+// once lets a repository be made once, however many releases find it missing at the
+// same time.
+func once(create func(context.Context) error) func(context.Context) error {
+	var once sync.Once
+	var failure error
+	return func(ctx context.Context) error {
+		once.Do(func() { failure = create(ctx) })
+		return failure
+	}
+}
+
+// mirror brings one release there.
+func (t target) mirror(ctx context.Context, src provider.Source, item Item) Result {
+	r := Result{Item: item, Err: cmp.Or(item.Err, t.err)}
+	if r.Err != nil {
+		return r
+	}
+	r.Repository = t.repo.String()
+	r.Published, r.Err = publish.Release(ctx, src, t.repo, item.Requirement.Address, item.Version, t.options)
+	return r
+}

@@ -1,0 +1,201 @@
+package pull_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+)
+
+var haiku = provider.Platform{OS: "haiku", Arch: "riscv64"}
+
+// offer starts an origin with version 1.0.0 of some providers, for one platform,
+// and gives a source of it.
+func offer(t *testing.T, size int, names ...string) (*origintest.Origin, *origin.Source) {
+	t.Helper()
+	offered := origintest.New(origintest.Options{})
+	for _, name := range names {
+		namespace, typ, _ := strings.Cut(name, "/")
+		var out bytes.Buffer
+		w := zip.NewWriter(&out)
+		entry, err := w.CreateHeader(&zip.FileHeader{Name: "terraform-provider-" + typ, Method: zip.Store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Fprintf(entry, "%-*s", size, name); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		err = offered.Add(t.Context(), origintest.Release{
+			Namespace: namespace, Type: typ, Version: "1.0.0", Protocols: []string{"6.0"},
+			Archives: map[provider.Platform]origintest.Archive{haiku: {Bytes: out.Bytes()}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := httptest.NewTLSServer(offered)
+	t.Cleanup(server.Close)
+	return offered, origin.New(origin.Options{
+		HTTP: server.Client(), Services: map[svchost.Hostname]string{provider.DefaultHost: server.URL + "/v1/providers/"},
+	})
+}
+
+func requirements(t *testing.T, texts ...string) []provider.Requirement {
+	t.Helper()
+	var all []provider.Requirement
+	for _, text := range texts {
+		r, err := provider.ParseRequirement(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// pullMany pulls zips into a new directory, and gives the results.
+func pullMany(t *testing.T, src provider.Source, wanted []provider.Requirement, o pull.ManyOptions) []pull.Pulled {
+	t.Helper()
+	sink, err := pull.NewSink(pull.LayoutZip, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []pull.Pulled
+	o.Done, o.Platforms = func(p pull.Pulled) { all = append(all, p) }, []provider.Platform{haiku}
+	if err := pull.Many(t.Context(), src, sink, wanted, o); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestManyInOrder holds the first zip back until the last was asked for.
+func TestManyInOrder(t *testing.T) {
+	t.Parallel()
+	names := []string{"acme/one", "acme/two", "acme/three"}
+	offered, src := offer(t, 1000, names...)
+	last := make(chan struct{})
+	offered.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		if strings.Contains(r.URL.Path, "/three/") {
+			close(last)
+		}
+		select {
+		case <-last:
+		case <-r.Context().Done():
+		}
+		honest(rw, r)
+	}, -1)
+	wanted := append(requirements(t, names...), requirements(t, "acme/four")...)
+	results := pullMany(t, src, wanted, pull.ManyOptions{})
+	if len(results) != len(wanted) {
+		t.Fatalf("%d results", len(results))
+	}
+	for i, r := range results[:3] {
+		if r.Err != nil || r.Requirement.Address != wanted[i].Address || r.Version.String() != "1.0.0" || len(r.Packages) != 1 || r.Packages[0].Kept {
+			t.Errorf("%d: %+v", i, r)
+		}
+	}
+	if !errors.Is(results[3].Err, provider.ErrProviderNotFound) {
+		t.Errorf("got %v", results[3].Err)
+	}
+}
+
+// TestManyFailFast: nothing is begun when a requirement means nothing.
+func TestManyFailFast(t *testing.T) {
+	t.Parallel()
+	offered, src := offer(t, 1000, "acme/one")
+	results := pullMany(t, src, requirements(t, "acme/one", "acme/two"), pull.ManyOptions{FailFast: true})
+	if len(results) != 1 || !errors.Is(results[0].Err, provider.ErrProviderNotFound) {
+		t.Errorf("%+v", results)
+	}
+	if n := offered.Requests(); n[origintest.Package] != 0 {
+		t.Errorf("the origin was asked for %v", n)
+	}
+}
+
+// TestManyTakeTurns: of packages with the same name the first wins, always. The
+// other is not even fetched.
+func TestManyTakeTurns(t *testing.T) {
+	t.Parallel()
+	offered, src := offer(t, 1000, "acme/one", "other/one")
+	results := pullMany(t, src, requirements(t, "acme/one", "other/one", "acme/one@1.0.0"), pull.ManyOptions{})
+	if len(results) != 3 || results[0].Err != nil || results[2].Err != nil || !results[2].Packages[0].Kept {
+		t.Fatalf("%+v", results)
+	}
+	var exists *pull.ExistsError
+	if !errors.As(results[1].Err, &exists) {
+		t.Errorf("got %v", results[1].Err)
+	}
+	if n := offered.Requests()[origintest.Zip]; n != 1 {
+		t.Errorf("%d zips were fetched", n)
+	}
+}
+
+// TestManyTransfers: as many large zips of all releases move at once as Concurrency
+// says, and no more.
+func TestManyTransfers(t *testing.T) {
+	t.Parallel()
+	const concurrency = 2
+	names := []string{"acme/one", "acme/two", "acme/three", "acme/four", "acme/five"}
+	offered, src := offer(t, schedule.MaxSmall+1, names...)
+	var mu sync.Mutex
+	now, most, full := 0, 0, make(chan struct{})
+	offered.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		mu.Lock()
+		if now++; now > most {
+			if most = now; most == concurrency {
+				close(full)
+			}
+		}
+		mu.Unlock()
+		select {
+		case <-full:
+		case <-r.Context().Done():
+		}
+		mu.Lock()
+		now--
+		mu.Unlock()
+		honest(rw, r)
+	}, -1)
+	o := pull.ManyOptions{Options: pull.Options{Concurrency: concurrency}}
+	for _, r := range pullMany(t, src, requirements(t, names...), o) {
+		if r.Err != nil {
+			t.Error(r.Err)
+		}
+	}
+	if most != concurrency {
+		t.Errorf("%d zips at once", most)
+	}
+}
+
+// TestManyInterrupted: nothing is begun by a context that has ended.
+func TestManyInterrupted(t *testing.T) {
+	t.Parallel()
+	_, src := offer(t, 1000, "acme/one")
+	sink, err := pull.NewSink(pull.LayoutZip, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err = pull.Many(ctx, src, sink, requirements(t, "acme/one"), pull.ManyOptions{})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
