@@ -74,26 +74,32 @@ func New(o Options) (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer := &net.Dialer{Timeout: o.Timeout}
-	transport := &http.Transport{
+	apart := newTransport(o.Timeout, roots)
+	apart.Protocols = new(http.Protocols)
+	apart.Protocols.SetHTTP1(true)
+	return &http.Client{
+		Transport:     &retrier{next: newTransport(o.Timeout, roots), apart: apart, options: o},
+		CheckRedirect: checkRedirect,
+	}, nil
+}
+
+func newTransport(timeout time.Duration, roots *x509.CertPool) *http.Transport {
+	dialer := &net.Dialer{Timeout: timeout}
+	return &http.Transport{
 		Proxy:       http.ProxyFromEnvironment,
-		DialContext: idleDialer(dialer.DialContext, o.Timeout),
+		DialContext: idleDialer(dialer.DialContext, timeout),
 		// A custom dialer or TLS configuration alone would turn HTTP/2 off.
 		// HTTP/2 pings stay off: their answers would keep a connection alive
 		// whose transfer hangs.
 		ForceAttemptHTTP2:     true,
 		TLSClientConfig:       &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:   min(o.Timeout, maxHandshake),
+		TLSHandshakeTimeout:   min(timeout, maxHandshake),
 		ExpectContinueTimeout: time.Second,
 		MaxIdleConnsPerHost:   16,
 		// Pooled connections are given up well before the idle deadline cuts
 		// them, so that no request is sent on one that is about to go.
-		IdleConnTimeout: o.Timeout / 2,
+		IdleConnTimeout: timeout / 2,
 	}
-	return &http.Client{
-		Transport:     &retrier{next: transport, options: o},
-		CheckRedirect: checkRedirect,
-	}, nil
 }
 
 // rootsWith gives the system's certificates and those of a PEM file; nil, the
