@@ -27,6 +27,12 @@ func IsTransient(err error) bool {
 	return brokenOff(err)
 }
 
+// IsLimit tells whether err is a server's that has enough of requests for now.
+func IsLimit(err error) bool {
+	var status *provider.StatusError
+	return errors.As(err, &status) && (status.Status == http.StatusTooManyRequests || status.Status == http.StatusServiceUnavailable)
+}
+
 // passing tells whether a status says "later".
 func passing(status int) bool {
 	switch status {

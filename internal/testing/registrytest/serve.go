@@ -33,7 +33,7 @@ func Serve(t *testing.T, ca *testca.CA, h http.Handler) (host string) {
 
 // Client gives the client that we use everywhere, trusting the authority and
 // with hardly a pause between tries.
-func Client(t *testing.T, ca *testca.CA) *http.Client {
+func Client(t testing.TB, ca *testca.CA) *http.Client {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(file, ca.PEM(), 0o600); err != nil {

@@ -1,0 +1,109 @@
+package ranges
+
+import (
+	"io"
+	"sync"
+)
+
+// piece is a part of a content that arrives in memory before it is its turn. It
+// may be read while it arrives.
+type piece struct {
+	share  *share
+	blocks [][]byte
+	size   int
+
+	mu      sync.Mutex
+	arrived sync.Cond
+	filled  int
+	err     error // how filling ended; io.EOF when all is there
+
+	read int
+}
+
+// newPiece is about to hold size bytes in blocks.
+func newPiece(s *share, blocks [][]byte, size int) *piece {
+	p := &piece{share: s, blocks: blocks, size: size}
+	p.arrived.L = &p.mu
+	return p
+}
+
+// fill reads the piece from its body and closes that. The body ends with a
+// context, and filling with it.
+func (p *piece) fill(body io.ReadCloser) {
+	defer func() { _ = body.Close() }()
+	at := 0
+	for at < p.size {
+		block := p.blocks[at/blockSize][at%blockSize:]
+		n, err := body.Read(block[:min(len(block), p.size-at)])
+		at += n
+		if err == io.EOF && at < p.size {
+			err = io.ErrUnexpectedEOF
+		}
+		p.add(n, err)
+		if err != nil {
+			return
+		}
+	}
+	p.add(0, io.EOF)
+}
+
+func (p *piece) add(n int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.filled += n
+	p.err = err
+	p.arrived.Signal()
+}
+
+// Read gives what has arrived, and each block back that was read.
+func (p *piece) Read(b []byte) (int, error) {
+	filled, err := p.wait()
+	if p.read == filled {
+		return 0, err
+	}
+	from := p.read % blockSize
+	block := p.blocks[p.read/blockSize]
+	n := copy(b, block[from:min(from+filled-p.read, blockSize)])
+	p.read += n
+	if p.read%blockSize == 0 {
+		p.giveUpTo(p.read / blockSize)
+	}
+	return n, nil
+}
+
+// wait tells how much there is to read, or how filling ended.
+func (p *piece) wait() (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.filled == p.read && p.err == nil {
+		p.arrived.Wait()
+	}
+	return p.filled, p.err
+}
+
+// failed tells whether filling has ended before its end.
+func (p *piece) failed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err != nil && p.err != io.EOF //nolint:errorlint // fill sets io.EOF itself
+}
+
+// Close waits until filling has ended, and gives all blocks back.
+func (p *piece) Close() error {
+	p.mu.Lock()
+	for p.err == nil {
+		p.arrived.Wait()
+	}
+	p.mu.Unlock()
+	p.giveUpTo(len(p.blocks))
+	return nil
+}
+
+func (p *piece) giveUpTo(n int) {
+	for i, block := range p.blocks[:n] {
+		if block != nil {
+			p.blocks[i] = nil
+			p.share.give(block)
+		}
+	}
+}
