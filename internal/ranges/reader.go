@@ -191,12 +191,26 @@ func (r *Reader) recover(err error) error {
 	case isUnlike(err):
 		return r.readAll()
 	case wasAhead:
-		r.single = true
-		_ = r.head.Close()
-		r.head = r.direct(Range{From: r.at, End: r.end, Size: r.content.Size})
+		r.goAlone()
 		return nil
 	}
 	return err
+}
+
+// goAlone asks for what the head did not give, and for what follows up to the
+// next piece that was given, in one stream.
+func (r *Reader) goAlone() {
+	r.single = true
+	_ = r.head.Close()
+	for len(r.queue) > 0 && r.queue[0].failed() {
+		r.end += int64(r.queue[0].size)
+		_ = r.queue[0].Close()
+		r.queue = r.queue[1:]
+	}
+	if len(r.queue) == 0 {
+		r.end, r.next = r.content.Size, r.content.Size
+	}
+	r.head = r.direct(Range{From: r.at, End: r.end, Size: r.content.Size})
 }
 
 // readAll begins the whole anew and leaves out what was read.
