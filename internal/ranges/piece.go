@@ -27,31 +27,38 @@ func newPiece(s *share, blocks [][]byte, size int) *piece {
 	return p
 }
 
-// fill reads the piece from its body and closes that. The body ends with a
-// context, and filling with it.
+// fill reads the piece from its body, and has ended when that is closed. The body
+// ends with a context, and filling with it.
 func (p *piece) fill(body io.ReadCloser) {
-	defer func() { _ = body.Close() }()
-	at := 0
-	for at < p.size {
+	err := p.readFrom(body)
+	_ = body.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = err
+	p.arrived.Signal()
+}
+
+func (p *piece) readFrom(body io.Reader) error {
+	for at := 0; at < p.size; {
 		block := p.blocks[at/blockSize][at%blockSize:]
 		n, err := body.Read(block[:min(len(block), p.size-at)])
 		at += n
-		if err == io.EOF && at < p.size {
-			err = io.ErrUnexpectedEOF
-		}
-		p.add(n, err)
-		if err != nil {
-			return
+		p.add(n)
+		switch {
+		case at == p.size:
+		case err == io.EOF:
+			return io.ErrUnexpectedEOF
+		case err != nil:
+			return err
 		}
 	}
-	p.add(0, io.EOF)
+	return io.EOF
 }
 
-func (p *piece) add(n int, err error) {
+func (p *piece) add(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.filled += n
-	p.err = err
 	p.arrived.Signal()
 }
 
@@ -85,7 +92,7 @@ func (p *piece) wait() (int, error) {
 func (p *piece) failed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.err != nil && p.err != io.EOF //nolint:errorlint // fill sets io.EOF itself
+	return p.err != nil && p.err != io.EOF
 }
 
 // Close waits until filling has ended, and gives all blocks back.
