@@ -95,13 +95,18 @@ func (p *piece) failed() bool {
 	return p.err != nil && p.err != io.EOF
 }
 
-// Close waits until filling has ended, and gives all blocks back.
-func (p *piece) Close() error {
+// end waits until filling has ended.
+func (p *piece) end() {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	for p.err == nil {
 		p.arrived.Wait()
 	}
-	p.mu.Unlock()
+}
+
+// Close waits until filling has ended, and gives all blocks back.
+func (p *piece) Close() error {
+	p.end()
 	p.giveUpTo(len(p.blocks))
 	return nil
 }

@@ -198,10 +198,14 @@ func (r *Reader) recover(err error) error {
 }
 
 // goAlone asks for what the head did not give, and for what follows up to the
-// next piece that was given, in one stream.
+// next piece that was given, in one stream. It waits for the other connections:
+// they may be what the server has too many of.
 func (r *Reader) goAlone() {
 	r.single = true
 	_ = r.head.Close()
+	for _, p := range r.queue {
+		p.end()
+	}
 	for len(r.queue) > 0 && r.queue[0].failed() {
 		r.end += int64(r.queue[0].size)
 		_ = r.queue[0].Close()
