@@ -266,6 +266,18 @@ func (r *Reader) refuse(err error) {
 	}
 }
 
+// Wrong says that what was read has another digest. It tells whether there were
+// parts, so that one stream may be right.
+func (r *Reader) Wrong(why error) (parts bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.inAll && r.next == 0 {
+		return false
+	}
+	r.content.Refused(why)
+	return true
+}
+
 // isUnlike looks also at why an answer that broke off did not go on.
 func isUnlike(err error) bool {
 	if stopped, ok := errors.AsType[*NotResumedError](err); ok {

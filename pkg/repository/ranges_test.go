@@ -21,6 +21,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -123,7 +124,7 @@ func TestLargeBlob(t *testing.T) {
 		"hangs in one":               {from(2, 1, origintest.Stall(1<<20)), pieces + 1, pieces, false, nil},
 		"hangs before an answer":     {from(2, 1, origintest.Hang()), pieces + 1, pieces, false, nil},
 		"refuses the first":          {from(1, 1, origintest.Status(500)), 2, pieces, false, nil},
-		"other bytes":                {from(2, 1, origintest.FlipBit(9)), pieces, pieces, true, new(*sums.MismatchError)},
+		"other bytes":                {from(2, 1, origintest.FlipBit(9)), pieces, 1, true, new(*sums.MismatchError)},
 		"is gone":                    {origintest.Status(404), 2, 2, true, new(*repository.Error)},
 		"is gone after the first":    {from(2, -1, origintest.Status(404)), pieces + 1, 2, true, new(*provider.StatusError)},
 		"busy from the second on":    {from(2, -1, origintest.Status(503)), pieces + 3, 3, true, new(*provider.StatusError)},
@@ -151,6 +152,42 @@ func TestLargeBlob(t *testing.T) {
 				t.Errorf("%d requests for the second time, at most %d", again, test.again)
 			}
 		})
+	}
+}
+
+// TestLargeBlobOfWrongParts: wrong bytes out of parts are worth another go, which
+// is in one stream; out of that they are not.
+func TestLargeBlobOfWrongParts(t *testing.T) {
+	t.Parallel()
+	s := largeServer(t, registrytest.Options{})
+	s.Misbehave(registrytest.BlobGet, origintest.FlipBit(9), -1)
+	repo := s.open(t)
+	for again, want := range []bool{true, false} {
+		var mismatch *sums.MismatchError
+		_, err := readLarge(t.Context(), repo)
+		if !errors.As(err, &mismatch) || httpclient.IsTransient(err) != want {
+			t.Errorf("after %d: transient should be %t: %v", again, want, err)
+		}
+	}
+	if n := s.Requests()[registrytest.BlobGet]; n != pieces+1 {
+		t.Errorf("%d requests", n)
+	}
+	// Who tries again, as all flows do, gets the blob.
+	s = largeServer(t, registrytest.Options{})
+	s.Misbehave(registrytest.BlobGet, func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		if r.Header.Get("Range") == "" {
+			honest(w, r)
+			return
+		}
+		origintest.FlipBit(9)(w, r, honest)
+	}, -1)
+	repo = s.open(t)
+	err := transfer.Retrier{Backoff: func(int) time.Duration { return 0 }}.Do(t.Context(), "reading", func() error {
+		_, err := readLarge(t.Context(), repo)
+		return err
+	})
+	if n := s.Requests()[registrytest.BlobGet]; err != nil || n != pieces+1 {
+		t.Errorf("%v after %d requests", err, n)
 	}
 }
 

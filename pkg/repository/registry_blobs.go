@@ -2,6 +2,7 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/ranges"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // Windows is the memory in which the parts of large blobs arrive that are not
@@ -88,4 +90,20 @@ func (r *Registry) ask(ctx context.Context, at *url.URL, part ranges.Range) (*ht
 		return nil, httpclient.NewStatusError(resp)
 	}
 	return resp, nil
+}
+
+// partsReader verifies a blob that comes in parts. Wrong bytes are worth another
+// go, which is then in one stream: it may be the parts that are wrong, as with
+// caches that take one range for another.
+type partsReader struct {
+	io.ReadCloser
+	parts *ranges.Reader
+}
+
+func (r *partsReader) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if _, wrong := errors.AsType[*sums.MismatchError](err); wrong && r.parts.Wrong(err) {
+		return n, &httpclient.PassingError{Err: err}
+	}
+	return n, err
 }
