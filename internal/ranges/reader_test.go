@@ -66,7 +66,7 @@ func (s *store) body(ctx context.Context, r io.Reader) io.ReadCloser {
 	})}
 }
 
-// slow takes a millisecond for 256 KiB, and ends with its context.
+// slow takes a millisecond for 1 MiB, and ends with its context.
 type slow struct {
 	ctx context.Context //nolint:containedctx // as a request's body has it
 	r   io.Reader
@@ -77,7 +77,7 @@ func (s *slow) Read(p []byte) (int, error) {
 	case <-s.ctx.Done():
 		return 0, s.ctx.Err()
 	case <-time.After(time.Millisecond):
-		return s.r.Read(p[:min(len(p), 256<<10)])
+		return s.r.Read(p[:min(len(p), mebibyte)])
 	}
 }
 
@@ -301,7 +301,7 @@ func TestReaderEnds(t *testing.T) {
 		"context": {func(cancel context.CancelFunc, _ io.Closer) { cancel() }, context.Canceled},
 		"closed":  {func(_ context.CancelFunc, r io.Closer) { _ = r.Close() }, nil},
 	} {
-		for _, after := range []time.Duration{0, time.Microsecond, 5 * time.Millisecond, 20 * time.Millisecond} {
+		for _, after := range []time.Duration{0, time.Microsecond, 2 * time.Millisecond, 5 * time.Millisecond} {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
