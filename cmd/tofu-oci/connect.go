@@ -88,6 +88,7 @@ func connectAs(c *cli.Context, out *output, config cliconfig.Config) (*connectio
 	}
 	conn.repos = repository.Options{
 		HTTP: conn.http, PlainHTTP: c.StringSlice("plain-http"), TokenRealms: realms, Credential: login, Progress: out.progress(),
+		Windows: &repository.Windows{}, // one for the whole run
 	}
 	return conn, nil
 }

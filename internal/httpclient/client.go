@@ -77,27 +77,57 @@ func New(o Options) (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer := &net.Dialer{Timeout: o.Timeout}
-	transport := &http.Transport{
+	apart := newTransport(o.Timeout, roots)
+	apart.Protocols = new(http.Protocols)
+	apart.Protocols.SetHTTP1(true)
+	connections := &connections{shared: newTransport(o.Timeout, roots), apart: apart}
+	return &http.Client{
+		Transport:     &retrier{transport: &limited{connections, schedule.NewRequests()}, options: o},
+		CheckRedirect: checkRedirect,
+	}, nil
+}
+
+// transport sends requests; package http has the second method without a name for it.
+type transport interface {
+	http.RoundTripper
+	CloseIdleConnections()
+}
+
+// connections are those that requests share, and those of [Apart].
+type connections struct{ shared, apart *http.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (c *connections) RoundTrip(req *http.Request) (*http.Response, error) {
+	if isApart(req.Context()) {
+		return c.apart.RoundTrip(req)
+	}
+	return c.shared.RoundTrip(req)
+}
+
+// CloseIdleConnections is what [http.Client.CloseIdleConnections] calls.
+func (c *connections) CloseIdleConnections() {
+	c.shared.CloseIdleConnections()
+	c.apart.CloseIdleConnections()
+}
+
+func newTransport(timeout time.Duration, roots *x509.CertPool) *http.Transport {
+	dialer := &net.Dialer{Timeout: timeout}
+	return &http.Transport{
 		Proxy:       http.ProxyFromEnvironment,
-		DialContext: idleDialer(dialer.DialContext, o.Timeout),
+		DialContext: idleDialer(dialer.DialContext, timeout),
 		// A custom dialer or TLS configuration alone would turn HTTP/2 off.
 		// HTTP/2 pings stay off: their answers would keep a connection alive
 		// whose transfer hangs.
 		ForceAttemptHTTP2:     true,
 		TLSClientConfig:       &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:   min(o.Timeout, maxHandshake),
+		TLSHandshakeTimeout:   min(timeout, maxHandshake),
 		ExpectContinueTimeout: time.Second,
 		// As many as there may be, else they are opened again and again.
 		MaxIdleConnsPerHost: schedule.MaxRequestsToHost,
 		// Pooled connections are given up well before the idle deadline cuts
 		// them, so that no request is sent on one that is about to go.
-		IdleConnTimeout: o.Timeout / 2,
+		IdleConnTimeout: timeout / 2,
 	}
-	return &http.Client{
-		Transport:     &retrier{next: &limited{transport, schedule.NewRequests()}, options: o},
-		CheckRedirect: checkRedirect,
-	}, nil
 }
 
 // rootsWith gives the system's certificates and those of a PEM file; nil, the

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -159,5 +160,59 @@ func TestTheContextEndsARequestAtOnce(t *testing.T) {
 	_, err := httpclient.Get(ctx, newClient(t, httpclient.Options{}), s.url(t), httpclient.Request{Limit: 9})
 	if !errors.Is(err, context.Canceled) || s.requests() != 1 {
 		t.Errorf("%v after %d requests", err, s.requests())
+	}
+}
+
+// TestApartIsAConnectionOfItsOwn: two requests at once share a connection of
+// HTTP/2, and those apart have one each.
+func TestApartIsAConnectionOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		of    func(context.Context) context.Context
+		proto string
+		want  int
+	}{
+		"together": {func(ctx context.Context) context.Context { return ctx }, "HTTP/2.0", 1},
+		"apart":    {httpclient.Apart, "HTTP/1.1", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var all, both sync.WaitGroup
+			both.Add(2)
+			var mu sync.Mutex
+			from := map[string]bool{}
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				from[r.RemoteAddr] = true
+				mu.Unlock()
+				if r.URL.Path != "/first" {
+					both.Done()
+					both.Wait() // so that both are under way at once
+				}
+				fmt.Fprint(w, r.Proto)
+			}))
+			s.EnableHTTP2 = true
+			s.StartTLS()
+			t.Cleanup(s.Close)
+			client := newClient(t, httpclient.Options{CAFile: caFile(t, s)})
+			// The first one makes the connection that others may share.
+			if _, err := get(t, client, parse(t, s.URL+"/first")); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				all.Go(func() {
+					doc, err := httpclient.Get(test.of(t.Context()), client, parse(t, s.URL), httpclient.Request{Limit: 99})
+					if string(doc.Bytes) != test.proto || err != nil {
+						t.Errorf("got %q, %v", doc.Bytes, err)
+					}
+				})
+			}
+			all.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			if len(from) != test.want {
+				t.Errorf("%d connections, not %d", len(from), test.want)
+			}
+		})
 	}
 }

@@ -43,7 +43,7 @@ func Get(ctx context.Context, client *http.Client, target *url.URL, r Request) (
 		if failed.made++; failed.made >= MaxTries {
 			return Document{}, &provider.TransientError{Tries: failed.made, Err: err}
 		}
-		if err := pauseGet(ctx, client, target, failed.made, err); err != nil {
+		if err := Pause(ctx, client, target, failed.made, err); err != nil {
 			return Document{}, err
 		}
 	}
@@ -78,16 +78,6 @@ func getOnce(ctx context.Context, client *http.Client, target *url.URL, r Reques
 		return Document{}, tooLarge
 	}
 	return Document{Bytes: body, URL: from, Header: resp.Header}, nil
-}
-
-// pauseGet waits as the client's own transport would.
-func pauseGet(ctx context.Context, client *http.Client, target *url.URL, made int, cause error) error {
-	t, ours := client.Transport.(*retrier)
-	if !ours {
-		t = &retrier{options: Options{FirstWait: DefaultFirstWait}}
-	}
-	req := (&http.Request{Method: http.MethodGet, URL: target}).WithContext(ctx)
-	return t.pause(req, made, backoff(t.options.FirstWait, made), cause)
 }
 
 // brokenBodyError is an answer that ended before its end.

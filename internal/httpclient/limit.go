@@ -17,15 +17,18 @@ const MaxAhead = 64 << 10
 // requested, such as a zip on its way from one host to another, has none, so that
 // requests can't wait for each other in a circle.
 type limited struct {
-	next http.RoundTripper
+	transport
 	pool *schedule.Limiter
 }
 
-// RoundTrip implements http.RoundTripper. An upload above [schedule.MaxSmall], or
-// of unknown length, is a transfer and needs no slot.
+// RoundTrip implements http.RoundTripper. A transfer needs no slot: that is an
+// upload above [schedule.MaxSmall], or of unknown length, and a part of something
+// large. A small upload may even wait for one, where what it reads goes on after
+// its connection broke off.
 func (l *limited) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Body != nil && req.Body != http.NoBody && (req.ContentLength <= 0 || req.ContentLength > schedule.MaxSmall) {
-		return l.next.RoundTrip(req)
+	isUpload := req.Body != nil && req.Body != http.NoBody
+	if isUpload && (req.ContentLength <= 0 || req.ContentLength > schedule.MaxSmall) || req.Header.Get("Range") != "" {
+		return l.transport.RoundTrip(req)
 	}
 	release, err := l.pool.Acquire(req.Context(), req.URL.Host)
 	if err != nil {
@@ -35,7 +38,7 @@ func (l *limited) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	defer release()
-	resp, err := l.next.RoundTrip(req)
+	resp, err := l.transport.RoundTrip(req)
 	if err != nil || req.Method == http.MethodHead || resp.ContentLength <= 0 || resp.ContentLength > MaxAhead {
 		return resp, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/ctxio"
@@ -17,7 +18,7 @@ import (
 // A response that it gives up on is handed over as it came. A connection that
 // fails for the last time is an *[provider.TransientError].
 type retrier struct {
-	next    http.RoundTripper
+	transport
 	options Options
 }
 
@@ -68,7 +69,7 @@ func (t *retrier) try(req *http.Request, body io.ReadCloser) (*http.Response, er
 	if once.Header.Get("User-Agent") == "" {
 		once.Header.Set("User-Agent", t.options.UserAgent)
 	}
-	resp, err := t.next.RoundTrip(once)
+	resp, err := t.transport.RoundTrip(once)
 	if err != nil {
 		// net/http wraps our own plain words in its inner workings.
 		var idle *idleError
@@ -91,6 +92,33 @@ func (t *retrier) pause(req *http.Request, made int, wait time.Duration, cause e
 	}
 	return ctxio.Pause(req.Context(), wait)
 }
+
+// Pause waits after a number of failed GETs of target (1 after the first), for
+// callers who go on with an answer that broke off. It waits and tells as the
+// client's own repetitions do: longer where cause is a *[provider.StatusError]
+// that asks for it, which is not longer than [MaxRetryAfter] where [IsTransient].
+func Pause(ctx context.Context, client *http.Client, target *url.URL, failed int, cause error) error {
+	t, ours := client.Transport.(*retrier)
+	if !ours {
+		t = &retrier{options: Options{FirstWait: DefaultFirstWait}}
+	}
+	wait := backoff(t.options.FirstWait, failed)
+	var status *provider.StatusError
+	if errors.As(cause, &status) {
+		wait = max(wait, status.RetryAfter)
+	}
+	req := (&http.Request{Method: http.MethodGet, URL: target}).WithContext(ctx)
+	return t.pause(req, failed, wait, cause)
+}
+
+// Apart lets a request go by HTTP/1.1, so that it has a connection of its own:
+// HTTP/2 would put it on the one that is there, and it is connections that
+// servers and networks make slow.
+func Apart(ctx context.Context) context.Context { return context.WithValue(ctx, apartKey{}, true) }
+
+type apartKey struct{}
+
+func isApart(ctx context.Context) bool { return ctx.Value(apartKey{}) != nil }
 
 // Once lets a request be made once only, as if its body could not be had again:
 // for writes that need a fresh look before each try.

@@ -268,3 +268,29 @@ func TestBackoffDoubles(t *testing.T) {
 		}
 	}
 }
+
+// TestPauseWaitsAsAsked: Retry-After counts where it is longer than our pause.
+func TestPauseWaitsAsAsked(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		cause error
+		least time.Duration
+	}{
+		"asked to wait": {&provider.StatusError{Status: 429, RetryAfter: time.Minute}, time.Minute},
+		"not asked":     {io.ErrUnexpectedEOF, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			var told httpclient.Retry
+			client := newClient(t, httpclient.Options{FirstWait: time.Second, Retried: func(r httpclient.Retry) { told = r; cancel() }})
+			err := httpclient.Pause(ctx, client, parse(t, "https://example.com/zip?sig=secret"), 2, test.cause)
+			if !errors.Is(err, context.Canceled) || told.Wait < test.least || told.Wait > test.least*3/2 {
+				t.Errorf("%v, %+v", err, told)
+			}
+			if told.URL != "https://example.com/zip" || told.Attempt != 2 || !errors.Is(told.Cause, test.cause) {
+				t.Errorf("told %+v", told)
+			}
+		})
+	}
+}

@@ -20,11 +20,30 @@ func IsTransient(err error) bool {
 	if errors.As(err, &exhausted) {
 		return false
 	}
+	var passes *PassingError
+	if errors.As(err, &passes) {
+		return true
+	}
 	var status *provider.StatusError
 	if errors.As(err, &status) {
 		return passing(status.Status) && status.Tries < MaxTries && status.RetryAfter <= MaxRetryAfter
 	}
 	return brokenOff(err)
+}
+
+// PassingError says that Err is worth another go, where that can't be seen: the
+// next one will go another way.
+type PassingError struct{ Err error }
+
+func (e *PassingError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error itself.
+func (e *PassingError) Unwrap() error { return e.Err }
+
+// IsLimit tells whether err is a server's that has enough of requests for now.
+func IsLimit(err error) bool {
+	var status *provider.StatusError
+	return errors.As(err, &status) && (status.Status == http.StatusTooManyRequests || status.Status == http.StatusServiceUnavailable)
 }
 
 // passing tells whether a status says "later".

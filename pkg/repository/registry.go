@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -50,6 +51,9 @@ type Options struct {
 	Backoff func(failed int) time.Duration
 	// Progress is told of what is tried again.
 	Progress provider.Progress
+	// Windows is the memory for reading large blobs over several connections. Nil
+	// is one for each registry's repository; who reads from many shares one.
+	Windows *Windows
 }
 
 // Credential is a login to a registry. The zero value is anonymous.
@@ -64,6 +68,11 @@ type Credential struct {
 type Registry struct {
 	remote  *remote.Repository
 	retrier transfer.Retrier
+	// http sends all requests, below what knows of logins.
+	http    *http.Client
+	windows *Windows
+	// single is set when the registry has turned out to be read better in one stream.
+	single atomic.Bool
 }
 
 // NewRegistry prepares access to a registry's repository; nothing is sent yet.
@@ -91,12 +100,18 @@ func NewRegistry(ref template.Reference, o Options) (*Registry, error) {
 			return nil, err
 		}
 	}
+	if o.Windows == nil {
+		o.Windows = &Windows{}
+	}
 	client := &auth.Client{Client: guarded(wireClient(o.HTTP), repo.Reference.Host(), o, repo.PlainHTTP), Cache: auth.NewCache(), ClientID: "tofu-oci"}
 	if o.Credential != nil {
 		client.Credential = credentialFor(repo.Reference, o.Credential)
 	}
 	repo.Client = &firstAlone{next: client}
-	return &Registry{remote: repo, retrier: transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress}}, nil
+	return &Registry{
+		remote: repo, retrier: transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress},
+		http: o.HTTP, windows: o.Windows,
+	}, nil
 }
 
 // credentialFor answers for the repository's own registry only, whatever other
@@ -175,15 +190,6 @@ func (r *Registry) manifest(ctx context.Context, reference string) (ocispec.Desc
 	}
 	d.Size = int64(len(data))
 	return d, data, nil
-}
-
-// Blob opens a blob; its bytes are not verified yet.
-func (r *Registry) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
-	body, err := r.remote.Blobs().Fetch(ctx, d)
-	if err != nil {
-		return nil, r.fail("fetching blob", d.Digest.String(), err)
-	}
-	return body, nil
 }
 
 // Stat asks for a blob's size by HEAD.

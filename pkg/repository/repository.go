@@ -17,6 +17,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/ranges"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -71,7 +72,11 @@ func Verified(ctx context.Context, repo Reader, d ocispec.Descriptor, name strin
 	if err != nil {
 		return nil, err
 	}
-	return sums.NewReadCloser(body, name, d.Size, d.Digest), nil
+	verified := sums.NewReadCloser(body, name, d.Size, d.Digest)
+	if inParts, ok := body.(*ranges.Reader); ok {
+		return &partsReader{verified, inParts}, nil
+	}
+	return verified, nil
 }
 
 // readManifest reads a whole manifest and checks its digest. The size is what is

@@ -104,6 +104,59 @@ func Longer() Fault {
 	}
 }
 
+// Stall promises the honest answer's length, sends n bytes, and then nothing
+// until the client leaves.
+func Stall(n int64) Fault {
+	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		honest(&altered{ResponseWriter: w, cut: n}, r)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}
+}
+
+// IgnoreRange answers a request for a part with all there is.
+func IgnoreRange() Fault {
+	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		whole := r.Clone(r.Context())
+		whole.Header.Del("Range")
+		honest(w, whole)
+	}
+}
+
+// Rewrite sends the honest answer with headers of other values, given in pairs of
+// name and value.
+func Rewrite(headers ...string) Fault {
+	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		honest(&rewritten{w, headers}, r)
+	}
+}
+
+type rewritten struct {
+	http.ResponseWriter
+	headers []string
+}
+
+func (r *rewritten) WriteHeader(code int) {
+	for i := 0; i+1 < len(r.headers); i += 2 {
+		r.Header().Set(r.headers[i], r.headers[i+1])
+	}
+	r.ResponseWriter.WriteHeader(code)
+}
+
+// Shift answers a request for a part of n bytes from a with the n bytes before
+// that, and says so.
+func Shift() Fault {
+	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		other := r.Clone(r.Context())
+		var from, to int64
+		if _, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &from, &to); err == nil && from > 0 {
+			n := min(to-from+1, from)
+			other.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", from-n, from-1))
+		}
+		honest(w, other)
+	}
+}
+
 // altered passes an honest answer on with something wrong.
 type altered struct {
 	http.ResponseWriter

@@ -49,6 +49,8 @@ type Options struct {
 	// NoPackages leaves out the "packages" block with all platforms' hashes and
 	// sizes, as registries do that are not registry.opentofu.org.
 	NoPackages bool
+	// ETags gives zips an ETag, so that a download may go on where it broke off.
+	ETags bool
 	// Token is demanded as a bearer of requests for versions and packages.
 	Token string
 }

@@ -92,6 +92,9 @@ func (o *Origin) file(w http.ResponseWriter, r *http.Request) {
 		}
 		for _, a := range rel.archives {
 			if a.Name == name {
+				if o.options.ETags {
+					w.Header().Set("ETag", `"`+a.digest.Encoded()+`"`)
+				}
 				a.serve(w, r)
 				return
 			}

@@ -33,17 +33,17 @@ func Serve(t *testing.T, ca *testca.CA, h http.Handler) (host string) {
 
 // Client gives the client that we use everywhere, trusting the authority and
 // with hardly a pause between tries.
-func Client(t *testing.T, ca *testca.CA) *http.Client {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "ca.pem")
+func Client(tb testing.TB, ca *testca.CA) *http.Client {
+	tb.Helper()
+	file := filepath.Join(tb.TempDir(), "ca.pem")
 	if err := os.WriteFile(file, ca.PEM(), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	client, err := httpclient.New(httpclient.Options{CAFile: file, FirstWait: time.Microsecond})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(client.CloseIdleConnections)
+	tb.Cleanup(client.CloseIdleConnections)
 	return client
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // maxDocuments is how many small documents are asked for at once.
@@ -163,11 +162,14 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	if !ok {
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, provider.ErrWrongSource)
 	}
-	body, err := at.repo.Blob(ctx, at.blob)
+	// The package is what was asked for, and what is held against its digest.
+	blob := at.blob
+	blob.Digest, blob.Size = p.Digest, p.Size
+	body, err := repository.Verified(ctx, at.repo, blob, p.Filename)
 	if err != nil {
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, err)
 	}
-	return sums.NewReadCloser(body, p.Filename, p.Size, p.Digest), p.Size, nil
+	return body, p.Size, nil
 }
 
 // documents reads what refers to a release's index: SBOMs and provenance that

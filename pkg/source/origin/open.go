@@ -9,6 +9,7 @@ import (
 	"net/url"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/ranges"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -16,7 +17,8 @@ import (
 
 // Open starts the download of a zip. An answer of another size than p has is a
 // *[sums.SizeError] before anything is read. The request is repeated while no
-// answer has begun; after that, it is for the caller to open again.
+// answer has begun. A body that breaks off goes on from there, where the server
+// offers that; else it is for the caller to open again.
 func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	at, ok := p.Locator.(*url.URL)
 	if !ok {
@@ -35,12 +37,10 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 }
 
 func (s *Source) open(ctx context.Context, at *url.URL, p provider.Package) (io.ReadCloser, int64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	req, err := zipRequest(ctx, at)
 	if err != nil {
-		return nil, 0, httpclient.RedactError(err)
+		return nil, 0, err
 	}
-	// Else net/http asks for gzip and unpacks it, and the length is lost.
-	req.Header.Set("Accept-Encoding", "identity")
 	resp, err := httpclient.Do(s.client, req)
 	if err != nil {
 		return nil, 0, err
@@ -65,8 +65,55 @@ func (s *Source) open(ctx context.Context, at *url.URL, p provider.Package) (io.
 		_ = resp.Body.Close()
 		return nil, 0, fmt.Errorf("%d bytes are more than a package may have, which is %d", size, int64(artifact.MaxZipSize))
 	}
-	bounded := &boundedBody{resp.Body, artifact.MaxZipSize}
+	bounded := &boundedBody{s.lasting(ctx, at, resp, size), artifact.MaxZipSize}
 	return sums.NewReadCloser(bounded, p.Filename, size, p.Digest), size, nil
+}
+
+// lasting is an answer's body that goes on where it breaks off: by asking for the
+// rest, if the zip is still the same, in one stream and of the URL that the
+// registry gave, as hosts of releases throttle who asks much, and sign URLs for a
+// short time. It needs a size and a validator; without, the break is the end.
+func (s *Source) lasting(ctx context.Context, at *url.URL, resp *http.Response, size int64) io.ReadCloser {
+	version := ranges.ValidatorOf(resp)
+	same := version.IfRange(resp.Header)
+	if size < 0 || same == "" {
+		return resp.Body
+	}
+	return &ranges.Body{
+		End: size, Current: resp.Body,
+		Open: func(from int64) (io.ReadCloser, error) {
+			rest := ranges.Range{From: from, End: size, Size: size}
+			req, err := zipRequest(httpclient.Once(ctx), at)
+			if err != nil {
+				return nil, err
+			}
+			req.Header.Set("Range", rest.Header())
+			req.Header.Set("If-Range", same)
+			resp, err := httpclient.Do(s.client, req)
+			if err != nil {
+				return nil, err
+			}
+			if resp.StatusCode >= http.StatusMultipleChoices {
+				return nil, httpclient.NewStatusError(resp)
+			}
+			if err := rest.Check(resp, version); err != nil {
+				_ = resp.Body.Close()
+				return nil, err
+			}
+			return resp.Body, nil
+		},
+		Pause: func(failed int, cause error) error { return httpclient.Pause(ctx, s.client, at, failed, cause) },
+	}
+}
+
+func zipRequest(ctx context.Context, at *url.URL) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return nil, httpclient.RedactError(err)
+	}
+	// Else net/http asks for gzip and unpacks it, and the length is lost.
+	req.Header.Set("Accept-Encoding", "identity")
+	return req, nil
 }
 
 // boundedBody fails when more than left bytes come.

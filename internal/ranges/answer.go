@@ -1,0 +1,88 @@
+// Package ranges reads a content by HTTP ranges: in pieces over several
+// connections at once, or on from where an answer broke off.
+package ranges
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// ErrLimited is a server that answers 429 or 503 to a further connection.
+var ErrLimited = errors.New("the server limits connections")
+
+// UnlikeError is an answer that is not the range that was asked for: the server
+// does not know ranges, or the content has become another one.
+type UnlikeError struct {
+	// Got is what the server answered, and Want what was asked for.
+	Got, Want string
+}
+
+func (e *UnlikeError) Error() string {
+	return fmt.Sprintf("the server answered %s where %s was asked for", e.Got, e.Want)
+}
+
+// Range is the bytes From up to End, exclusive, of a content of Size bytes.
+type Range struct{ From, End, Size int64 }
+
+// Header is the value of the Range header that asks for it:
+// https://www.rfc-editor.org/rfc/rfc9110.html#section-14.1.2
+func (r Range) Header() string { return fmt.Sprintf("bytes=%d-%d", r.From, r.End-1) }
+
+// Check compares an answer with what was asked for. The answer's validator has
+// to be known, unless that is empty or the answer has none.
+func (r Range) Check(resp *http.Response, known Validator) error {
+	want := fmt.Sprintf("bytes %d-%d/%d", r.From, r.End-1, r.Size)
+	unlike := func(got string) error { return &UnlikeError{Got: got, Want: want} }
+	if resp.StatusCode != http.StatusPartialContent {
+		return unlike(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
+	}
+	sizeUntold := fmt.Sprintf("bytes %d-%d/*", r.From, r.End-1)
+	if got := resp.Header.Get("Content-Range"); got != want && got != sizeUntold {
+		return unlike(fmt.Sprintf("%q", got))
+	}
+	if n := resp.ContentLength; n >= 0 && n != r.End-r.From {
+		return unlike(fmt.Sprintf("%d bytes", n))
+	}
+	if got := resp.Header.Get("ETag"); known.etag != "" && got != "" && got != known.etag {
+		return unlike("ETag " + got)
+	}
+	if got := resp.Header.Get("Last-Modified"); known.modified != "" && got != "" && got != known.modified {
+		return unlike("Last-Modified " + got)
+	}
+	return nil
+}
+
+// Validator tells one version of a content from another.
+type Validator struct{ etag, modified string }
+
+// ValidatorOf gives what an answer says of its version. It is the ETag, or the
+// date where there is none.
+func ValidatorOf(resp *http.Response) Validator {
+	if etag := resp.Header.Get("ETag"); etag != "" {
+		return Validator{etag: etag}
+	}
+	return Validator{modified: resp.Header.Get("Last-Modified")}
+}
+
+// IfRange is the value of an If-Range header; it is empty where the validator is
+// too weak for one: https://www.rfc-editor.org/rfc/rfc9110.html#section-13.1.5
+func (v Validator) IfRange(answered http.Header) string {
+	if v.etag != "" {
+		if v.etag[0] != '"' {
+			return ""
+		}
+		return v.etag
+	}
+	modified, err := http.ParseTime(v.modified)
+	if err != nil {
+		return ""
+	}
+	// A date is strong when the content could not have changed twice within it.
+	date, err := http.ParseTime(answered.Get("Date"))
+	if err != nil || date.Sub(modified) < time.Second {
+		return ""
+	}
+	return v.modified
+}

@@ -1,0 +1,125 @@
+package ranges_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/ranges"
+)
+
+// TestBodyEarnsTries: a transfer that gets on may break more often than one that
+// does not, and one that gets on by a little is not read for ever.
+func TestBodyEarnsTries(t *testing.T) {
+	t.Parallel()
+	content := pattern()[:40*mebibyte]
+	for name, test := range map[string]struct {
+		gain  int // of each try
+		asked int
+		want  error
+	}{
+		"a lot each time":  {9 * mebibyte, 5, nil},
+		"some each time":   {5 * mebibyte, 8, nil},
+		"little each time": {mebibyte, 3, io.ErrUnexpectedEOF},
+		"a byte each time": {1, 3, io.ErrUnexpectedEOF},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := 0
+			open := func(at int64) (io.ReadCloser, error) {
+				asked++
+				rest := content[at:]
+				return io.NopCloser(bytes.NewReader(rest[:min(test.gain, len(rest))])), nil
+			}
+			body := &ranges.Body{End: int64(len(content)), Open: open, Pause: func(int, error) error { return nil }}
+			n, err := io.Copy(&expected{rest: content}, body)
+			if !errors.Is(err, test.want) || err == nil && n != int64(len(content)) || asked != test.asked {
+				t.Errorf("%d bytes in %d tries, %v", n, asked, err)
+			}
+			if again, same := body.Read(make([]byte, 9)); again != 0 || asked != test.asked || err != nil && !errors.Is(same, err) {
+				t.Errorf("after the end: %d, %v", again, same)
+			}
+		})
+	}
+}
+
+// TestBodyEndsWithItsContext: a pause that is ended is no break.
+func TestBodyEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	body := &ranges.Body{
+		End: 9, Current: io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF)),
+		Open:  func(int64) (io.ReadCloser, error) { t.Error("asked again"); return nil, io.EOF },
+		Pause: func(int, error) error { return context.Canceled },
+	}
+	if _, err := io.ReadAll(body); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestBodyLetsTooMuchThrough: who reads has to notice it.
+func TestBodyLetsTooMuchThrough(t *testing.T) {
+	t.Parallel()
+	body := &ranges.Body{End: 3, Current: io.NopCloser(bytes.NewReader([]byte("12345")))}
+	if got, err := io.ReadAll(body); string(got) != "12345" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	asked := ranges.Range{From: 10, End: 20, Size: 100}
+	known := ranges.ValidatorOf(&http.Response{Header: http.Header{"Etag": {`"a"`}, "Last-Modified": {"yesterday"}}})
+	for name, test := range map[string]struct {
+		status int
+		length int64
+		header http.Header
+		want   string // empty is that it is the range
+	}{
+		"the range":        {206, 10, http.Header{"Content-Range": {"bytes 10-19/100"}, "Etag": {`"a"`}}, ""},
+		"size not told":    {206, -1, http.Header{"Content-Range": {"bytes 10-19/*"}}, ""},
+		"everything":       {200, 100, http.Header{}, "the server answered 200 OK where bytes 10-19/100 was asked for"},
+		"no word of which": {206, 10, http.Header{}, `the server answered "" where bytes 10-19/100 was asked for`},
+		"another range":    {206, 10, http.Header{"Content-Range": {"bytes 0-9/100"}}, `the server answered "bytes 0-9/100" where bytes 10-19/100 was asked for`},
+		"another size":     {206, 10, http.Header{"Content-Range": {"bytes 10-19/99"}}, `the server answered "bytes 10-19/99" where bytes 10-19/100 was asked for`},
+		"another length":   {206, 9, http.Header{"Content-Range": {"bytes 10-19/100"}}, "the server answered 9 bytes where bytes 10-19/100 was asked for"},
+		"another ETag":     {206, 10, http.Header{"Content-Range": {"bytes 10-19/100"}, "Etag": {`"b"`}}, `the server answered ETag "b" where bytes 10-19/100 was asked for`},
+	} {
+		err := asked.Check(&http.Response{StatusCode: test.status, ContentLength: test.length, Header: test.header}, known)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	dated := ranges.ValidatorOf(&http.Response{Header: http.Header{"Last-Modified": {"yesterday"}}})
+	answer := &http.Response{StatusCode: http.StatusPartialContent, ContentLength: 10, Header: http.Header{"Content-Range": {"bytes 10-19/100"}, "Last-Modified": {"today"}}}
+	if err := asked.Check(answer, dated); err == nil {
+		t.Error("another date passed")
+	}
+}
+
+func TestIfRange(t *testing.T) {
+	t.Parallel()
+	changed := time.Date(2025, 2, 1, 3, 4, 5, 0, time.UTC)
+	date, same, later := changed.Format(http.TimeFormat), changed.Format(http.TimeFormat), changed.Add(time.Second).Format(http.TimeFormat)
+	for name, test := range map[string]struct {
+		header http.Header
+		want   string
+	}{
+		"nothing":            {http.Header{}, ""},
+		"ETag":               {http.Header{"Etag": {`"a"`}, "Last-Modified": {date}, "Date": {later}}, `"a"`},
+		"weak ETag":          {http.Header{"Etag": {`W/"a"`}, "Last-Modified": {date}, "Date": {later}}, ""},
+		"no ETag at all":     {http.Header{"Etag": {"a"}}, ""},
+		"date":               {http.Header{"Last-Modified": {date}, "Date": {later}}, date},
+		"date of this time":  {http.Header{"Last-Modified": {date}, "Date": {same}}, ""},
+		"date, and no clock": {http.Header{"Last-Modified": {date}}, ""},
+		"no date at all":     {http.Header{"Last-Modified": {"yesterday"}, "Date": {later}}, ""},
+	} {
+		if got := ranges.ValidatorOf(&http.Response{Header: test.header}).IfRange(test.header); got != test.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package ranges
+
+import (
+	"context"
+	"io"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+)
+
+// Content is what is read in pieces.
+type Content struct {
+	Size int64
+	// Open asks once for a range; its errors are *[UnlikeError], and what the
+	// client says, statuses as *[provider.StatusError].
+	Open func(ctx context.Context, r Range) (io.ReadCloser, error)
+	// Whole asks for all of it in one stream.
+	Whole func(ctx context.Context) (io.ReadCloser, error)
+	// Pause waits after a number of failures.
+	Pause func(ctx context.Context, failed int, cause error) error
+	// Refused is told when the server turned out to know no ranges, or to limit
+	// connections: the next content of it is better read in one stream.
+	Refused func(why error)
+}
+
+// body reads a part with tries of its own.
+func (c Content) body(ctx context.Context, part Range, judge func(error) error) *Body {
+	return &Body{At: part.From, End: part.End, Open: c.opener(ctx, part, judge), Pause: c.pauser(ctx)}
+}
+
+func (c Content) opener(ctx context.Context, part Range, judge func(error) error) func(int64) (io.ReadCloser, error) {
+	return func(at int64) (io.ReadCloser, error) {
+		body, err := c.Open(ctx, Range{From: at, End: part.End, Size: part.Size})
+		if err != nil && judge != nil {
+			err = judge(err)
+		}
+		return body, err
+	}
+}
+
+func (c Content) pauser(ctx context.Context) func(int, error) error {
+	return func(failed int, cause error) error { return c.Pause(ctx, failed, cause) }
+}
+
+// limited makes [ErrLimited] of what says so: the try that follows is for the
+// one who is alone.
+func limited(err error) error {
+	if httpclient.IsLimit(err) {
+		return ErrLimited
+	}
+	return err
+}

@@ -1,0 +1,121 @@
+package ranges
+
+import (
+	"io"
+	"sync"
+)
+
+// piece is a part of a content that arrives in memory before it is its turn. It
+// may be read while it arrives.
+type piece struct {
+	share  *share
+	blocks [][]byte
+	size   int
+
+	mu      sync.Mutex
+	arrived sync.Cond
+	filled  int
+	err     error // how filling ended; io.EOF when all is there
+
+	read int
+}
+
+// newPiece is about to hold size bytes in blocks.
+func newPiece(s *share, blocks [][]byte, size int) *piece {
+	p := &piece{share: s, blocks: blocks, size: size}
+	p.arrived.L = &p.mu
+	return p
+}
+
+// fill reads the piece from its body, and has ended when that is closed. The body
+// ends with a context, and filling with it.
+func (p *piece) fill(body io.ReadCloser) {
+	err := p.readFrom(body)
+	_ = body.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = err
+	p.arrived.Signal()
+}
+
+func (p *piece) readFrom(body io.Reader) error {
+	for at := 0; at < p.size; {
+		block := p.blocks[at/blockSize][at%blockSize:]
+		n, err := body.Read(block[:min(len(block), p.size-at)])
+		at += n
+		p.add(n)
+		switch {
+		case at == p.size:
+		case err == io.EOF:
+			return io.ErrUnexpectedEOF
+		case err != nil:
+			return err
+		}
+	}
+	return io.EOF
+}
+
+func (p *piece) add(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.filled += n
+	p.arrived.Signal()
+}
+
+// Read gives what has arrived, and each block back that was read.
+func (p *piece) Read(b []byte) (int, error) {
+	filled, err := p.wait()
+	if p.read == filled {
+		return 0, err
+	}
+	from := p.read % blockSize
+	block := p.blocks[p.read/blockSize]
+	n := copy(b, block[from:min(from+filled-p.read, blockSize)])
+	p.read += n
+	if p.read%blockSize == 0 {
+		p.giveUpTo(p.read / blockSize)
+	}
+	return n, nil
+}
+
+// wait tells how much there is to read, or how filling ended.
+func (p *piece) wait() (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.filled == p.read && p.err == nil {
+		p.arrived.Wait()
+	}
+	return p.filled, p.err
+}
+
+// failed tells whether filling has ended before its end.
+func (p *piece) failed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err != nil && p.err != io.EOF
+}
+
+// end waits until filling has ended.
+func (p *piece) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.err == nil {
+		p.arrived.Wait()
+	}
+}
+
+// Close waits until filling has ended, and gives all blocks back.
+func (p *piece) Close() error {
+	p.end()
+	p.giveUpTo(len(p.blocks))
+	return nil
+}
+
+func (p *piece) giveUpTo(n int) {
+	for i, block := range p.blocks[:n] {
+		if block != nil {
+			p.blocks[i] = nil
+			p.share.give(block)
+		}
+	}
+}

@@ -1,0 +1,328 @@
+package ranges_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/ranges"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+const (
+	mebibyte = 1 << 20
+	// limit is the memory that windows may have together.
+	limit = 32 * mebibyte
+)
+
+var errBroken = errors.New("broken for good")
+
+// pattern is content in which every part differs from every other.
+var pattern = sync.OnceValue(func() []byte {
+	data := make([]byte, 60*mebibyte+12345)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(data)
+	return data
+})
+
+// store has a content, and counts what it is asked for and how much memory was
+// handed out at each request.
+type store struct {
+	content []byte
+	windows *ranges.Windows
+	// fault may answer the request of a number, from 1; it gives nil for the
+	// honest answer.
+	fault func(n int, r ranges.Range) (io.ReadCloser, error)
+
+	mu                                 sync.Mutex
+	asked, wholes, open, most, refused int
+	used                               int
+}
+
+type counted struct {
+	io.Reader
+	close func()
+}
+
+func (c *counted) Close() error { c.close(); return nil }
+
+// body ends with its context, as that of a request does, and is counted.
+func (s *store) body(ctx context.Context, r io.Reader) io.ReadCloser {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open++
+	s.most = max(s.most, s.open)
+	return &counted{&slow{ctx, r}, sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.open--
+	})}
+}
+
+// slow takes a millisecond for 1 MiB, and ends with its context.
+type slow struct {
+	ctx context.Context //nolint:containedctx // as a request's body has it
+	r   io.Reader
+}
+
+func (s *slow) Read(p []byte) (int, error) {
+	select {
+	case <-s.ctx.Done():
+		return 0, s.ctx.Err()
+	case <-time.After(time.Millisecond):
+		return s.r.Read(p[:min(len(p), mebibyte)])
+	}
+}
+
+func (s *store) ranges() ranges.Content {
+	return ranges.Content{
+		Size: int64(len(s.content)),
+		Open: func(ctx context.Context, r ranges.Range) (io.ReadCloser, error) {
+			s.mu.Lock()
+			s.asked++
+			n := s.asked
+			s.used = max(s.used, s.windows.Used())
+			s.mu.Unlock()
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if s.fault != nil {
+				body, err := s.fault(n, r)
+				if err != nil {
+					return nil, err
+				}
+				if body != nil {
+					return s.body(ctx, body), nil
+				}
+			}
+			return s.body(ctx, bytes.NewReader(s.content[r.From:r.End])), nil
+		},
+		Whole: func(ctx context.Context) (io.ReadCloser, error) {
+			s.mu.Lock()
+			s.wholes++
+			s.mu.Unlock()
+			return s.body(ctx, bytes.NewReader(s.content)), nil
+		},
+		Pause: func(ctx context.Context, _ int, _ error) error {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Second):
+				return nil
+			}
+		},
+		Refused: func(error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.refused++
+		},
+	}
+}
+
+// expected refuses what is not the rest of a content.
+type expected struct{ rest []byte }
+
+func (e *expected) Write(p []byte) (int, error) {
+	if !bytes.HasPrefix(e.rest, p) {
+		return 0, errors.New("wrong bytes")
+	}
+	e.rest = e.rest[len(p):]
+	return len(p), nil
+}
+
+// read gives how many bytes came, which were right.
+func read(t *testing.T, s *store) (int64, error) {
+	t.Helper()
+	r, err := ranges.New(t.Context(), s.ranges(), s.windows)
+	if err != nil {
+		return 0, err
+	}
+	n, err := io.Copy(&expected{rest: s.content}, r)
+	_ = r.Close()
+	if s.open != 0 || s.windows.Used() != 0 {
+		t.Errorf("%d answers are open and %d bytes in use after the end", s.open, s.windows.Used())
+	}
+	return n, err
+}
+
+// TestReader reads contents of many sizes. The bubble ends only when no goroutine
+// is left of it.
+func TestReader(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{1, mebibyte, 4 * mebibyte, 4*mebibyte + 1, 16 * mebibyte, 28*mebibyte - 1, 60*mebibyte + 12345} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &store{content: pattern()[:size], windows: &ranges.Windows{}}
+			got, err := read(t, s)
+			if err != nil || got != int64(size) {
+				t.Errorf("%d of %d bytes, %v", got, size, err)
+			}
+			// Pieces have 4 MiB when there is one reader.
+			if want := (size + 4*mebibyte - 1) / (4 * mebibyte); s.asked != want || s.wholes != 0 {
+				t.Errorf("%d bytes: %d requests, not %d", size, s.asked, want)
+			}
+			if s.most > ranges.Connections || size > limit && s.most < ranges.Connections {
+				t.Errorf("%d bytes: %d connections", size, s.most)
+			}
+		})
+	}
+}
+
+// TestReadersShareTheWindows: many readers have no more memory than one.
+func TestReadersShareTheWindows(t *testing.T) {
+	t.Parallel()
+	for _, readers := range []int{1, 2, 5, 17} {
+		synctest.Test(t, func(t *testing.T) {
+			var all sync.WaitGroup
+			windows := &ranges.Windows{}
+			stores := make([]*store, readers)
+			for i := range stores {
+				stores[i] = &store{content: pattern()[i*mebibyte:][:17*mebibyte], windows: windows}
+				all.Go(func() {
+					r, err := ranges.New(t.Context(), stores[i].ranges(), windows)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer func() { _ = r.Close() }()
+					if n, err := io.Copy(&expected{rest: stores[i].content}, r); n != int64(len(stores[i].content)) || err != nil {
+						t.Errorf("%d bytes, %v", n, err)
+					}
+				})
+			}
+			all.Wait()
+			used := 0
+			for _, s := range stores {
+				used = max(used, s.used)
+			}
+			if used > limit || used < limit/4 || windows.Used() != 0 {
+				t.Errorf("%d readers: %d bytes were in use, and %d are", readers, used, windows.Used())
+			}
+		})
+	}
+}
+
+// TestFaults is over what the server does, and what the reader gives.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	const size = 40 * mebibyte // ten pieces
+	content := pattern()[:size]
+	unlike := &ranges.UnlikeError{Got: "200 OK", Want: "a part"}
+	busy := &provider.StatusError{Status: 503}
+	broken := func(r ranges.Range, n int64) io.ReadCloser {
+		return io.NopCloser(io.MultiReader(bytes.NewReader(content[r.From:][:n]), iotest.ErrReader(io.ErrUnexpectedEOF)))
+	}
+	type fault = func(n int, r ranges.Range) (io.ReadCloser, error)
+	for name, test := range map[string]struct {
+		fault  fault
+		asked  int // at most
+		wholes int
+		told   bool // that one stream is better
+		want   error
+	}{
+		"no ranges at all": {func(int, ranges.Range) (io.ReadCloser, error) { return nil, unlike }, 1, 1, true, nil},
+		"no ranges later": {func(n int, _ ranges.Range) (io.ReadCloser, error) {
+			if n > 3 {
+				return nil, unlike
+			}
+			return nil, nil
+		}, 11, 1, true, nil},
+		"the first is refused": {func(n int, _ ranges.Range) (io.ReadCloser, error) { return nil, busy }, 1, 1, false, nil},
+		"one connection": {func(n int, _ ranges.Range) (io.ReadCloser, error) {
+			if 1 < n && n < 9 {
+				return nil, busy
+			}
+			return nil, nil
+		}, 9, 0, true, nil},
+		"three connections": {func(n int, _ ranges.Range) (io.ReadCloser, error) {
+			if 3 < n && n < 9 {
+				return nil, busy
+			}
+			return nil, nil
+		}, 11, 0, true, nil},
+		"each breaks off once": {func(_ int, r ranges.Range) (io.ReadCloser, error) {
+			if r.From%(4*mebibyte) == 0 {
+				return broken(r, mebibyte+1), nil
+			}
+			return nil, nil
+		}, 20, 0, false, nil},
+		"one breaks off three times, but not alone": {func(n int, r ranges.Range) (io.ReadCloser, error) {
+			if r.From >= 8*mebibyte && r.From < 8*mebibyte+15 {
+				return broken(r, 5), nil
+			}
+			return nil, nil
+		}, 13, 0, false, nil},
+		"each breaks off always": {func(n int, r ranges.Range) (io.ReadCloser, error) { return broken(r, 5), nil }, 26, 0, false, io.ErrUnexpectedEOF},
+		"one fails for good": {func(n int, r ranges.Range) (io.ReadCloser, error) {
+			if r.From == 8*mebibyte {
+				return nil, errBroken
+			}
+			return nil, nil
+		}, 11, 0, false, errBroken},
+		"another content after a break": {func(n int, r ranges.Range) (io.ReadCloser, error) {
+			switch r.From {
+			case 8 * mebibyte:
+				return broken(r, 5), nil
+			case 8*mebibyte + 5:
+				return nil, unlike
+			}
+			return nil, nil
+		}, 11, 1, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &store{content: content, windows: &ranges.Windows{}, fault: test.fault}
+				got, err := read(t, s)
+				if !errors.Is(err, test.want) || err == nil && got != size {
+					t.Errorf("%d of %d bytes, %v", got, size, err)
+				}
+				if s.asked > test.asked || s.wholes != test.wholes || (s.refused > 0) != test.told {
+					t.Errorf("%d requests, at most %d; %d wholes, told %d", s.asked, test.asked, s.wholes, s.refused)
+				}
+			})
+		})
+	}
+}
+
+// TestReaderEnds: with its context, when it is closed, and when nobody reads it.
+func TestReaderEnds(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		end  func(cancel context.CancelFunc, r io.Closer)
+		want error
+	}{
+		"context": {func(cancel context.CancelFunc, _ io.Closer) { cancel() }, context.Canceled},
+		"closed":  {func(_ context.CancelFunc, r io.Closer) { _ = r.Close() }, nil},
+	} {
+		for _, after := range []time.Duration{0, time.Microsecond, 2 * time.Millisecond, 5 * time.Millisecond} {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				s := &store{content: pattern(), windows: &ranges.Windows{}}
+				r, err := ranges.New(ctx, s.ranges(), s.windows)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.AfterFunc(after, func() { test.end(cancel, r) })
+				_, err = io.Copy(io.Discard, r)
+				if err == nil || !errors.Is(err, test.want) && test.want != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				_ = r.Close()
+				if _, err := r.Read(make([]byte, 1)); err == nil || name == "closed" && !errors.Is(err, context.Canceled) && !errors.Is(err, fs.ErrClosed) {
+					t.Errorf("%s, after the end: %v", name, err)
+				}
+				if s.open != 0 || s.windows.Used() != 0 {
+					t.Errorf("%s: %d answers are open and %d bytes in use", name, s.open, s.windows.Used())
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package ranges
+
+import "sync"
+
+const (
+	// blockSize is what windows are made of, and given back in.
+	blockSize = 1 << 20
+	// maxBlocks bounds the memory of all windows together: 32 MiB.
+	maxBlocks = 32
+	// minPiece and maxPiece are how many blocks a piece has. Object stores
+	// answer 8 MiB best; below 2 MiB most of the time is spent with asking.
+	minPiece, maxPiece = 2, 8
+)
+
+// Windows is the memory that readers of ranges share, 32 MiB at most. The zero
+// value is ready for use, by many goroutines.
+type Windows struct {
+	mu      sync.Mutex
+	readers int
+	used    int
+	free    [][]byte
+}
+
+// Used tells how many bytes are handed out.
+func (w *Windows) Used() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.used * blockSize
+}
+
+// share is what one reader has of the windows.
+type share struct {
+	windows *Windows
+	held    int
+}
+
+func (w *Windows) join() *share {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.readers++
+	return &share{windows: w}
+}
+
+// leave ends a reader, which has given all back.
+func (s *share) leave() {
+	w := s.windows
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.readers--; w.readers == 0 {
+		w.free = nil // nobody reads: the memory is for others
+	}
+}
+
+// piece is how many bytes a piece should have: the memory is shared by the
+// readers that there are, and by the connections of each.
+func (s *share) piece() int64 {
+	s.windows.mu.Lock()
+	defer s.windows.mu.Unlock()
+	return int64(s.blocksPerPiece()) * blockSize
+}
+
+func (s *share) blocksPerPiece() int {
+	return min(max(maxBlocks/s.windows.readers/(Connections-1), minPiece), maxPiece)
+}
+
+// take gives the blocks of the next piece, which has at most rest bytes, or none
+// when the reader has its part, or others have not yet given back theirs.
+func (s *share) take(rest int64) [][]byte {
+	w := s.windows
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := int(min(int64(s.blocksPerPiece()), (rest+blockSize-1)/blockSize))
+	if s.held+n > maxBlocks/w.readers || w.used+n > maxBlocks {
+		return nil
+	}
+	s.held += n
+	w.used += n
+	blocks := make([][]byte, n)
+	for i := range blocks {
+		if last := len(w.free) - 1; last >= 0 {
+			blocks[i], w.free = w.free[last], w.free[:last]
+		} else {
+			blocks[i] = make([]byte, blockSize)
+		}
+	}
+	return blocks
+}
+
+// give takes a block back.
+func (s *share) give(block []byte) {
+	w := s.windows
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s.held--
+	w.used--
+	w.free = append(w.free, block)
+}

@@ -1,0 +1,103 @@
+package repository_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// TestLargeBlobOfALogin: every piece is asked for by the registry's own rules, at
+// the token that there is, and none of it goes to where the bytes are.
+func TestLargeBlobOfALogin(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]registrytest.Options{
+		"basic":  {Username: "user", Password: "secret"},
+		"bearer": {Username: "user", Password: "secret", Bearer: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := largeServer(t, o)
+			var mu sync.Mutex
+			at, logins := 0, 0
+			cdn := registrytest.Serve(t, s.ca, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				at++
+				if r.Header.Get("Authorization") != "" || r.URL.Query().Get("sig") != "x" {
+					logins++
+				}
+				mu.Unlock()
+				http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(largeBlob()))
+			}))
+			s.Misbehave(registrytest.BlobGet, func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+				if r.Header.Get("Authorization") == "" {
+					honest(w, r)
+					return
+				}
+				http.Redirect(w, r, "https://"+cdn+"/blob?sig=x", http.StatusTemporaryRedirect)
+			}, -1)
+			s.options.Credential = func(context.Context, string) (repository.Credential, error) {
+				return repository.Credential{Username: "user", Password: "secret"}, nil
+			}
+			if n, err := readLarge(t.Context(), s.open(t)); n != largeDescriptor().Size || err != nil {
+				t.Fatal(n, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if at != pieces || logins != 0 {
+				t.Errorf("%d requests where the bytes are, %d of them wrong", at, logins)
+			}
+			got := s.Requests()
+			if got[registrytest.BlobGet] != pieces+1 || got[registrytest.Token] > 1 {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}
+
+// TestLargeBlobIsLeft: a reader that is closed in the middle, or whose context has
+// ended, leaves no goroutine. Not parallel, as it counts those of the process.
+func TestLargeBlobIsLeft(t *testing.T) { //nolint:paralleltest // see above
+	s := largeServer(t, registrytest.Options{})
+	client := s.impatient(t)
+	s.options.HTTP = client
+	s.Misbehave(registrytest.BlobGet, origintest.Stall(2<<20), -1)
+	repo := s.open(t)
+	before := runtime.NumGoroutine()
+	for name, leave := range map[string]func(cancel context.CancelFunc, body io.Closer){
+		"closed":        func(_ context.CancelFunc, body io.Closer) { _ = body.Close() },
+		"context ended": func(cancel context.CancelFunc, _ io.Closer) { cancel() },
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		body, err := repo.Blob(ctx, largeDescriptor())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.CopyN(io.Discard, body, 1<<20); err != nil {
+			t.Fatal(err)
+		}
+		leave(cancel, body)
+		if n, err := io.Copy(io.Discard, body); err == nil || name == "context ended" && !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %d bytes more, %v", name, n, err)
+		}
+		_ = body.Close()
+		cancel()
+	}
+	client.CloseIdleConnections()
+	// The server's side of a connection ends a moment after ours.
+	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
+		runtime.Gosched()
+	}
+	if after := runtime.NumGoroutine(); after > before {
+		t.Errorf("%d goroutines before, %d after", before, after)
+	}
+}

@@ -1,0 +1,109 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/registry/remote/auth"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/ranges"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// Windows is the memory in which the parts of large blobs arrive that are not
+// yet their reader's turn: 32 MiB at most, for all readers together. The zero
+// value is ready for use, and may be shared by any number of registries.
+type Windows struct{ windows ranges.Windows }
+
+// Blob opens a blob; its bytes are not verified yet. From 16 MiB on it comes over
+// several connections, unless the registry turns out not to like that. Reading
+// ends with the context, and the blob has to be closed.
+func (r *Registry) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+	if d.Size < ranges.Least || r.single.Load() {
+		return r.wholeBlob(ctx, d)
+	}
+	at := r.blobURL(d)
+	var version atomic.Pointer[ranges.Validator]
+	return ranges.New(ctx, ranges.Content{
+		Size: d.Size,
+		Open: func(ctx context.Context, part ranges.Range) (io.ReadCloser, error) {
+			resp, err := r.ask(ctx, at, part)
+			if err != nil {
+				return nil, err
+			}
+			// The first answer says which version the others have to be of.
+			first := ranges.ValidatorOf(resp)
+			version.CompareAndSwap(nil, &first)
+			if err := part.Check(resp, *version.Load()); err != nil {
+				_ = resp.Body.Close()
+				return nil, err
+			}
+			return resp.Body, nil
+		},
+		Whole: func(ctx context.Context) (io.ReadCloser, error) { return r.wholeBlob(ctx, d) },
+		Pause: func(ctx context.Context, failed int, cause error) error {
+			return httpclient.Pause(ctx, r.http, at, failed, cause)
+		},
+		Refused: func(error) { r.single.Store(true) },
+	}, &r.windows.windows)
+}
+
+func (r *Registry) wholeBlob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+	body, err := r.remote.Blobs().Fetch(ctx, d)
+	if err != nil {
+		return nil, r.fail("fetching blob", d.Digest.String(), err)
+	}
+	return body, nil
+}
+
+// blobURL is where a registry has its blobs:
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-blobs
+func (r *Registry) blobURL(d ocispec.Descriptor) *url.URL {
+	at := &url.URL{Scheme: "https", Host: r.remote.Reference.Host()}
+	if r.remote.PlainHTTP {
+		at.Scheme = "http"
+	}
+	return at.JoinPath("v2", r.remote.Reference.Repository, "blobs", d.Digest.String())
+}
+
+// ask asks once for a part of a blob, on a connection of its own. It is the
+// registry that is asked each time, not where it redirects to: it decides who may
+// read, and the URLs that it signs expire.
+func (r *Registry) ask(ctx context.Context, at *url.URL, part ranges.Range) (*http.Response, error) {
+	ctx = auth.AppendRepositoryScope(httpclient.Apart(httpclient.Once(ctx)), r.remote.Reference, auth.ActionPull)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Range", part.Header())
+	resp, err := r.remote.Client.Do(req)
+	switch {
+	case err != nil:
+		return nil, httpclient.RedactError(err)
+	case resp.StatusCode >= http.StatusMultipleChoices:
+		return nil, httpclient.NewStatusError(resp)
+	}
+	return resp, nil
+}
+
+// partsReader verifies a blob that comes in parts. Wrong bytes are worth another
+// go, which is then in one stream: it may be the parts that are wrong, as with
+// caches that take one range for another.
+type partsReader struct {
+	io.ReadCloser
+	parts *ranges.Reader
+}
+
+func (r *partsReader) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if _, wrong := errors.AsType[*sums.MismatchError](err); wrong && r.parts.Wrong(err) {
+		return n, &httpclient.PassingError{Err: err}
+	}
+	return n, err
+}
