@@ -136,6 +136,68 @@ func TestRequestsWhileBodiesWait(t *testing.T) {
 	resp.Body.Close()
 }
 
+// TestPartsNeedNoSlot: where small uploads have all slots, and what they read broke
+// off, the rest of it can be had.
+func TestPartsNeedNoSlot(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+	}))
+	t.Cleanup(server.Close)
+	client, err := httpclient.New(httpclient.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.CloseIdleConnections)
+	var group sync.WaitGroup
+	for range 2 * schedule.MaxRequestsToHost {
+		group.Go(func() {
+			body := &resumed{ask: func() error {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
+				if err != nil {
+					return err
+				}
+				req.Header.Set("Range", "bytes=1-")
+				resp, err := client.Do(req)
+				if err != nil {
+					return err
+				}
+				return resp.Body.Close()
+			}}
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL, body)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			req.ContentLength = 1
+			resp, err := client.Do(req)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = resp.Body.Close()
+		})
+	}
+	group.Wait()
+}
+
+// resumed is a body of one byte, which comes when something else was asked for.
+type resumed struct {
+	ask  func() error
+	done bool
+}
+
+func (r *resumed) Read(p []byte) (int, error) {
+	if r.done || len(p) == 0 {
+		return 0, io.EOF
+	}
+	if err := r.ask(); err != nil {
+		return 0, err
+	}
+	r.done, p[0] = true, 'x'
+	return 1, io.EOF
+}
+
 // stuck is a body that tells when it is read for the first time, and gives nothing.
 type stuck struct {
 	ctx   context.Context //nolint:containedctx // what a reader has no parameter for
