@@ -30,10 +30,10 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	tries := triesIn(ctx)
 	for body := req.Body; ; {
 		resp, err := t.try(req, body)
-		if err == nil && !passing(resp.StatusCode) {
+		if err == nil && !isTransientStatus(resp.StatusCode) {
 			return counted(resp, tries.made+1), nil
 		}
-		if err != nil && (ctx.Err() != nil || !brokenOff(err)) {
+		if err != nil && (ctx.Err() != nil || !isTransientError(err)) {
 			return nil, err
 		}
 		if !rewindable(req) || isOnce(ctx) {

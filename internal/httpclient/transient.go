@@ -26,9 +26,9 @@ func IsTransient(err error) bool {
 	}
 	var status *provider.StatusError
 	if errors.As(err, &status) {
-		return passing(status.Status) && status.Tries < MaxTries && status.RetryAfter <= MaxRetryAfter
+		return isTransientStatus(status.Status) && status.Tries < MaxTries && status.RetryAfter <= MaxRetryAfter
 	}
-	return brokenOff(err)
+	return isTransientError(err)
 }
 
 // PassingError says that Err is worth another go, where that can't be seen: the
@@ -46,8 +46,8 @@ func IsLimit(err error) bool {
 	return errors.As(err, &status) && (status.Status == http.StatusTooManyRequests || status.Status == http.StatusServiceUnavailable)
 }
 
-// passing tells whether a status says "later".
-func passing(status int) bool {
+// isTransientStatus tells whether a status says "later".
+func isTransientStatus(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -56,9 +56,9 @@ func passing(status int) bool {
 	return false
 }
 
-// brokenOff tells whether err is about the connection and may pass. It lists
+// isTransientError tells whether err is about the connection and may pass. It lists
 // what may pass, so that certificate errors and the like don't.
-func brokenOff(err error) bool {
+func isTransientError(err error) bool {
 	// A context's deadline is a timeout too, but the caller's own.
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
