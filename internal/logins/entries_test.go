@@ -115,7 +115,8 @@ func TestBrokenFiles(t *testing.T) {
 			if !errors.As(err, &broken) || broken.Path != path || broken.Line != test.line || !strings.Contains(err.Error(), test.problem) {
 				t.Errorf("alone: %v", err)
 			}
-			if text := fmt.Sprintf("%v %+v", err, broken); strings.Contains(text, canary) || strings.Contains(text, "1234") {
+			// Directories of tests have numbers in their names.
+			if text := strings.ReplaceAll(fmt.Sprintf("%v %+v", err, broken), path, ""); strings.Contains(text, canary) || strings.Contains(text, "1234") {
 				t.Errorf("error %q tells values", text)
 			}
 			if p := f.Places()[0]; p.Path != path || !p.Exists || p.Err == nil {
