@@ -39,7 +39,7 @@ var rows = map[string][]string{
 	"pkg/mirror": {"pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "internal/schedule"},
 	"pkg/publish": {
 		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/sums", "pkg/template",
-		"internal/atomicfile", "internal/ctxio", "internal/extprog", "internal/memo", "internal/packagezip", "internal/transfer",
+		"internal/atomicfile", "internal/ctxio", "internal/extprog", "internal/memo", "internal/packagezip", "internal/schedule", "internal/transfer",
 	},
 	"pkg/pull": {
 		"pkg/provider", "pkg/source", "pkg/sums",
@@ -54,7 +54,7 @@ var rows = map[string][]string{
 	"pkg/source":            {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/memo"},
 	"pkg/repository": {
 		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
-		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/filerecord", "internal/httpclient", "internal/ranges", "internal/transfer",
+		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/filerecord", "internal/httpclient", "internal/ranges", "internal/schedule", "internal/transfer",
 	},
 	"pkg/cliconfig": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact"},
 	"pkg/artifact":  {"pkg/provider", "pkg/sums", "internal/boundedjson"},

@@ -14,7 +14,7 @@ const MaxItems = 32
 // caller's goroutine. When the context ends, or do says not to go on, no further
 // item is begun; what was begun is finished and told. It gives how many that were.
 func Each[R any](ctx context.Context, n int, do func(ctx context.Context, i int) (r R, goOn bool), tell func(r R)) (told int) {
-	run := &run{n: n}
+	run := &run{n: n, turn: NewLimiter(1, 0)}
 	results := make([]R, n)
 	finished := make(chan int)
 	var group sync.WaitGroup
@@ -22,9 +22,11 @@ func Each[R any](ctx context.Context, n int, do func(ctx context.Context, i int)
 		group.Go(func() {
 			for i, more := run.begin(ctx); more; i, more = run.begin(ctx) {
 				var goOn bool
-				if results[i], goOn = do(ctx, i); !goOn {
+				w := &weight{turn: run.turn}
+				if results[i], goOn = do(context.WithValue(ctx, weightKey{}, w), i); !goOn {
 					run.stop()
 				}
+				w.done()
 				finished <- i
 			}
 		})
@@ -46,7 +48,8 @@ func Each[R any](ctx context.Context, n int, do func(ctx context.Context, i int)
 
 // run counts the items that were begun.
 type run struct {
-	n int
+	n    int
+	turn *Limiter // of items that hold much, see [Weigh]
 
 	mu      sync.Mutex
 	next    int

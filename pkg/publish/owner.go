@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/tofu-oci/tofu-oci/internal/memo"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -26,7 +27,9 @@ func (o *Owners) check(ctx context.Context, key ownedBy, ask func(context.Contex
 	if o == nil {
 		return ask(ctx)
 	}
-	_, err := o.known.Get(ctx, key, func(ctx context.Context) (struct{}, error) { return struct{}{}, ask(ctx) })
+	_, err := o.known.Get(ctx, key, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, ask(schedule.Unweighed(ctx)) // others wait for the answer
+	})
 	return err
 }
 

@@ -107,7 +107,7 @@ func NewRegistry(ref template.Reference, o Options) (*Registry, error) {
 	if o.Credential != nil {
 		client.Credential = credentialFor(repo.Reference, o.Credential)
 	}
-	repo.Client = &firstAlone{next: client}
+	repo.Client = &weighed{&firstAlone{next: client}}
 	return &Registry{
 		remote: repo, retrier: transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress},
 		http: o.HTTP, windows: o.Windows,

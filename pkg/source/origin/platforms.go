@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -173,6 +174,11 @@ func (q question) all(ctx context.Context, platforms []provider.Platform) (descr
 			}
 			if err != nil {
 				return err
+			}
+			if wait := schedule.Weigh(groupCtx, descriptions[i].weight()); wait != nil {
+				if err := wait(); err != nil {
+					return err
+				}
 			}
 			return keys.add(descriptions[i].keys)
 		})
