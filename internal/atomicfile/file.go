@@ -13,8 +13,12 @@ import (
 	"path/filepath"
 )
 
-// directoryMode is for directories made on the way; the umask narrows it.
-const directoryMode = 0o755
+const (
+	// directoryMode is for directories made on the way; the umask narrows it.
+	directoryMode = 0o755
+	// maxTries is how often a directory is made that is gone again.
+	maxTries = 100
+)
 
 // File is a file in the making. It ends in [File.Commit], [File.CommitNew] or
 // [File.Discard]. Its errors name the final path, not the temporary one, and
@@ -51,14 +55,20 @@ func Write(path string, mode fs.FileMode, fill func(w io.Writer) error) error {
 
 func create(path string, mode fs.FileMode, open func(name string, mode fs.FileMode) (*os.File, error)) (*File, error) {
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, directoryMode); err != nil {
-		return nil, err
+	for tries := 1; ; tries++ {
+		err := os.MkdirAll(dir, directoryMode)
+		if err == nil {
+			var f *os.File
+			if f, err = open(temporaryName(dir), mode); err == nil {
+				return &File{f: f, final: path}, nil
+			}
+		}
+		// Who made the directory for nothing may have removed it meanwhile. Between
+		// two looks at it that is ErrExist as well.
+		if tries == maxTries || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
 	}
-	f, err := open(temporaryName(dir), mode)
-	if err != nil {
-		return nil, err
-	}
-	return &File{f: f, final: path}, nil
 }
 
 // createExclusive differs from os.CreateTemp in leaving the mode to the umask:

@@ -2,6 +2,7 @@ package atomicfile_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -220,4 +221,28 @@ func TestNoHardLinks(t *testing.T) {
 			t.Errorf("noHardLinks(%v) = %v, want %v", err, got, want)
 		}
 	}
+}
+
+// TestCreateWhereDirectoriesAreRemoved: another removes the directories that it made
+// for nothing, at the same time.
+func TestCreateWhereDirectoriesAreRemoved(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	dir := filepath.Join(root, "blobs", "sha256")
+	var group sync.WaitGroup
+	for n := range 4 {
+		group.Go(func() {
+			for range 500 {
+				f, err := atomicfile.Create(filepath.Join(dir, fmt.Sprint(n)), 0o644)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				f.Discard()
+				_ = os.Remove(dir)
+				_ = os.Remove(filepath.Dir(dir))
+			}
+		})
+	}
+	group.Wait()
 }
