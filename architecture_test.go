@@ -39,11 +39,11 @@ var rows = map[string][]string{
 	"pkg/mirror": {"pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "internal/schedule"},
 	"pkg/publish": {
 		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/sums", "pkg/template",
-		"internal/atomicfile", "internal/ctxio", "internal/extprog", "internal/memo", "internal/packagezip", "internal/schedule", "internal/transfer",
+		"internal/atomicfile", "internal/ctxio", "internal/disk", "internal/extprog", "internal/memo", "internal/packagezip", "internal/schedule", "internal/transfer",
 	},
 	"pkg/pull": {
 		"pkg/provider", "pkg/source", "pkg/sums",
-		"internal/atomicfile", "internal/boundedfile", "internal/ctxio", "internal/packagezip", "internal/schedule", "internal/transfer",
+		"internal/atomicfile", "internal/boundedfile", "internal/ctxio", "internal/disk", "internal/packagezip", "internal/pipeline", "internal/schedule", "internal/transfer",
 	},
 	"pkg/installation": {"pkg/cliconfig", "pkg/provider", "pkg/source/filesystem", "pkg/template"},
 
@@ -54,7 +54,7 @@ var rows = map[string][]string{
 	"pkg/source":            {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/memo"},
 	"pkg/repository": {
 		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
-		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/filerecord", "internal/httpclient", "internal/ranges", "internal/schedule", "internal/transfer",
+		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filerecord", "internal/httpclient", "internal/pipeline", "internal/ranges", "internal/schedule", "internal/transfer",
 	},
 	"pkg/cliconfig": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact"},
 	"pkg/artifact":  {"pkg/provider", "pkg/sums", "internal/boundedjson"},
@@ -63,7 +63,7 @@ var rows = map[string][]string{
 	"pkg/provider":  {"internal/redact"},
 
 	"internal/packagecheck": {"pkg/provider", "internal/packagezip"},
-	"internal/packagezip":   {"pkg/provider", "pkg/sums", "internal/ctxio", "internal/pipeline"},
+	"internal/packagezip":   {"pkg/provider", "pkg/sums", "internal/ctxio", "internal/disk", "internal/pipeline"},
 	"internal/transfer":     {"pkg/provider", "internal/ctxio", "internal/httpclient"},
 	"internal/ranges":       {"internal/httpclient"},
 	"internal/zipfile":      {"pkg/artifact", "internal/ctxio"},
@@ -78,7 +78,8 @@ var rows = map[string][]string{
 	"internal/redact":       {},
 	"internal/boundedfile":  {},
 	"internal/boundedjson":  {},
-	"internal/atomicfile":   {},
+	"internal/atomicfile":   {"internal/disk"},
+	"internal/disk":         {},
 	"internal/ctxio":        {},
 
 	"internal/testing/nouns": {"pkg/provider"},

@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/tofu-oci/tofu-oci/internal/disk"
 )
 
 const (
@@ -25,8 +27,9 @@ const (
 // wrap what the operating system said, ENOSPC for instance. It is not safe for
 // concurrent use.
 type File struct {
-	f     *os.File
-	final string
+	f         *os.File
+	final     string
+	writeback disk.Writeback
 	// broken is the first failed write. Committing after it would give a name
 	// to a file with a hole.
 	broken error
@@ -83,6 +86,7 @@ func (f *File) Write(p []byte) (int, error) {
 	if err != nil && f.broken == nil {
 		f.broken = f.named(err)
 	}
+	f.writeback.Wrote(f.f, n)
 	return n, f.named(err)
 }
 

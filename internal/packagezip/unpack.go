@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tofu-oci/tofu-oci/internal/disk"
 	"github.com/tofu-oci/tofu-oci/internal/pipeline"
 )
 
@@ -23,9 +24,6 @@ const (
 	// syncs is how many files are brought to the disk at the same time: a disk
 	// does better with several small ones.
 	syncs = 8
-	// writeback is after how many bytes of a file the disk is set to work: the
-	// rest of a large file is still to be inflated then.
-	writeback = 8 << 20
 )
 
 // UnpackStream reads an archive once, from front to back, and unpacks it into
@@ -109,10 +107,9 @@ type unpacker struct {
 	allowed fs.FileMode
 	// made are the directories that are known to be there.
 	made map[string]bool
-	// file is the one that is written, nil for a directory. Of the bytes written
-	// to it, those up to begun are on their way to the disk.
-	file           *os.File
-	written, begun int64
+	// file is the one that is written, nil for a directory.
+	file      *os.File
+	writeback disk.Writeback
 }
 
 func (u *unpacker) mkdir(dir string) error {
@@ -141,7 +138,7 @@ func (u *unpacker) begin(name string) error {
 	if err != nil {
 		return fmt.Errorf("unpacking %s: %w", name, err)
 	}
-	u.file, u.written, u.begun = f, 0, 0
+	u.file, u.writeback = f, disk.Writeback{}
 	return nil
 }
 
@@ -151,10 +148,7 @@ func (u *unpacker) write(p []byte) error {
 		if err != nil {
 			return err
 		}
-		if u.written += int64(n); u.written-u.begun >= writeback {
-			beginWriteback(u.file, u.begun, u.written-u.begun)
-			u.begun = u.written
-		}
+		u.writeback.Wrote(u.file, n)
 	}
 	return u.hasher.write(p)
 }

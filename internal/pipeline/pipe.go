@@ -155,6 +155,28 @@ func (p *Pipe) Read(b []byte) (int, error) {
 	return n, nil
 }
 
+// WriteTo implements [io.WriterTo]: what was written into the pipe goes on
+// without another copy. It ends without an error when the writer is done.
+func (p *Pipe) WriteTo(w io.Writer) (int64, error) {
+	var total int64
+	for {
+		if len(p.rest) == 0 {
+			if err := p.next(); err != nil {
+				if err == io.EOF {
+					err = nil
+				}
+				return total, err
+			}
+		}
+		n, err := w.Write(p.rest)
+		total += int64(n)
+		p.rest = p.rest[n:]
+		if err != nil {
+			return total, err
+		}
+	}
+}
+
 // next gives the buffer that was read back and waits for another.
 func (p *Pipe) next() error {
 	if p.current != nil {

@@ -54,6 +54,32 @@ func TestReadAhead(t *testing.T) {
 	}
 }
 
+func TestCopy(t *testing.T) {
+	t.Parallel()
+	large := random(3 << 20)
+	for _, n := range []int{0, 1, 256 << 10, 256<<10 + 1, len(large)} {
+		for _, size := range []int64{-1, int64(n), int64(n) + 1} {
+			var got bytes.Buffer
+			written, err := pipeline.Copy(&got, bytes.NewReader(large[:n]), size)
+			if err != nil || written != int64(n) || !bytes.Equal(got.Bytes(), large[:n]) {
+				t.Errorf("%d bytes, of %d expected: %d are said to be copied, %d are, %v", n, size, written, got.Len(), err)
+			}
+			broken := io.MultiReader(bytes.NewReader(large[:n]), iotest.ErrReader(errSource))
+			if written, err := pipeline.Copy(io.Discard, broken, size); !errors.Is(err, errSource) || written != int64(n) {
+				t.Errorf("%d bytes, of %d expected, then an error: %d, %v", n, size, written, err)
+			}
+		}
+	}
+	full := writer(func([]byte) (int, error) { return 0, errSource })
+	if _, err := pipeline.Copy(full, &endless{}, -1); !errors.Is(err, errSource) {
+		t.Errorf("writing fails: %v", err)
+	}
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
 // endless counts what was read of it.
 type endless struct{ read int }
 

@@ -76,7 +76,7 @@ func (p publisher) readH1(ctx context.Context, pkg provider.Package) (string, er
 	if _, again := errors.AsType[*packagezip.NotStreamableError](err); !again {
 		return p.checkH1(pkg, contents, err)
 	}
-	spool, err := newSpool(p.options.TempDir)
+	spool, err := newSpool(p.options.TempDir, pkg.Size)
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/disk"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -79,6 +80,9 @@ func (p publisher) stage(ctx context.Context, pkg *provider.Package, there bool,
 		}
 		defer func() { _ = body.Close() }()
 		pkg.Size = max(pkg.Size, size)
+		if err := disk.CheckRoom(dir, pkg.Size); err != nil {
+			return fmt.Errorf("keeping %s in a temporary directory: %w", pkg.Filename, err)
+		}
 		return transfer.Report(p.options.Progress, *pkg, size, func(count func(io.Reader) io.Reader) error {
 			return atomicfile.Write(path, 0o600, func(w io.Writer) error {
 				n, err := io.Copy(w, count(body))

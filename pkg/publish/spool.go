@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/disk"
 )
 
 // spool is a temporary file for one zip. Where the system allows, it has no
@@ -15,8 +16,14 @@ type spool struct {
 	*os.File
 }
 
-func newSpool(dir string) (*spool, error) {
-	atomicfile.Sweep(cmp.Or(dir, os.TempDir()))
+// newSpool makes one in dir, or where the system keeps temporary files, for a zip
+// of so many bytes; -1 is not known.
+func newSpool(dir string, size int64) (*spool, error) {
+	dir = cmp.Or(dir, os.TempDir())
+	atomicfile.Sweep(dir)
+	if err := disk.CheckRoom(dir, size); err != nil {
+		return nil, fmt.Errorf("keeping a zip in %s: %w", dir, err)
+	}
 	f, err := os.CreateTemp(dir, atomicfile.TemporaryPattern)
 	if err != nil {
 		return nil, fmt.Errorf("keeping a zip in a temporary file: %w", err)

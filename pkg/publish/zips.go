@@ -161,7 +161,7 @@ func (p publisher) transfer(ctx context.Context, pkg provider.Package) (size int
 // pushSpooled keeps a zip of unknown length in a temporary file first: a registry
 // wants to know the length beforehand.
 func (p publisher) pushSpooled(ctx context.Context, pkg provider.Package, content io.Reader) (size int64, h1 string, err error) {
-	spool, err := newSpool(p.options.TempDir)
+	spool, err := newSpool(p.options.TempDir, -1)
 	if err != nil {
 		return 0, "", err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/disk"
+	"github.com/tofu-oci/tofu-oci/internal/pipeline"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -76,6 +77,9 @@ func (s fileSink) Put(ctx context.Context, p provider.Package, open Opener) (pat
 	if err != nil || kept {
 		return path, kept, err
 	}
+	if err := disk.CheckRoom(filepath.Dir(path), p.Size); err != nil {
+		return path, false, fmt.Errorf("writing %s: %w", path, err)
+	}
 	zip, err := open(ctx)
 	if err != nil {
 		return path, false, err
@@ -86,7 +90,7 @@ func (s fileSink) Put(ctx context.Context, p provider.Package, open Opener) (pat
 		return path, false, err
 	}
 	defer f.Discard()
-	if _, err := io.Copy(f, ctxio.Reader(ctx, zip)); err != nil {
+	if _, err := pipeline.Copy(f, ctxio.Reader(ctx, zip), p.Size); err != nil {
 		return path, false, err
 	}
 	err = f.CommitNew()

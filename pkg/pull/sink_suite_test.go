@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -58,6 +59,25 @@ func TestSinkKeepsWhatIsThere(t *testing.T) {
 			t.Error("the second Put wrote the package again")
 		}
 		checkSinkFiles(t, dir, c.files)
+	})
+}
+
+func TestSinkLooksForRoomFirst(t *testing.T) {
+	t.Parallel()
+	eachSink(t, func(t *testing.T, c sinkCase, dir string) {
+		s := sinkAt(t, c, dir)
+		p := c.p
+		p.Size = 1 << 60
+		_, _, err := s.Put(t.Context(), p, func(context.Context) (io.ReadCloser, error) {
+			t.Error("the zip was opened")
+			return nil, fs.ErrInvalid
+		})
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("Put: %v, want ENOSPC", err)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the directory was made for nothing: %v", err)
+		}
 	})
 }
 

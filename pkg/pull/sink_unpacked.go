@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/disk"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -67,7 +68,11 @@ func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 	if there != "" {
 		return path, true, s.compare(ctx, p, path, there, open)
 	}
-	// 2. Else it is unpacked beside its place, and judged.
+	// 2. Else it is unpacked beside its place, and judged. Unpacked it needs more
+	// room than the zip, how much is not known yet.
+	if err := disk.CheckRoom(s.dir, p.Size); err != nil {
+		return path, false, fmt.Errorf("writing %s: %w", path, err)
+	}
 	tmp, err := atomicfile.TempDir(filepath.Dir(path))
 	if err != nil {
 		return path, false, err

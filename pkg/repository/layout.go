@@ -16,6 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/disk"
+	"github.com/tofu-oci/tofu-oci/internal/pipeline"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -143,9 +145,13 @@ func (l *Layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.
 		return err
 	}
 	l.sweep()
+	if err := disk.CheckRoom(l.dir, d.Size); err != nil {
+		return fmt.Errorf("storing blob %s in %s: %w", d.Digest, l, err)
+	}
 	_, missing := os.Lstat(l.dir)
 	err = atomicfile.Write(path, 0o644, func(w io.Writer) error {
-		_, err := io.Copy(w, sums.NewReader(ctxio.Reader(ctx, content), "blob "+d.Digest.String(), d.Size, d.Digest))
+		verified := sums.NewReader(ctxio.Reader(ctx, content), "blob "+d.Digest.String(), d.Size, d.Digest)
+		_, err := pipeline.Copy(w, verified, d.Size)
 		return err
 	})
 	if err != nil {

@@ -11,10 +11,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -309,6 +312,19 @@ func TestWrongBlobLeavesNoFile(t *testing.T) {
 }
 
 // TestDigestIsNoPath: digests come from other people's manifests.
+func TestLayoutLooksForRoomFirst(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "layout")
+	d := ocispec.Descriptor{Digest: digest.FromString("large"), Size: 1 << 60}
+	err := repository.NewLayout(dir).PushBlob(t.Context(), d, iotest.ErrReader(errors.New("it was read")))
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%v, want ENOSPC", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory was made for nothing: %v", err)
+	}
+}
+
 func TestDigestIsNoPath(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

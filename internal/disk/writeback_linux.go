@@ -1,4 +1,4 @@
-package packagezip
+package disk
 
 import (
 	"os"
@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// beginWriteback lets the kernel begin to write a part of a file to the disk,
+// begin lets the kernel begin to write a part of a file to the disk,
 // without waiting for it. A later fsync then has less to wait for.
-func beginWriteback(f *os.File, offset, length int64) {
+func begin(f *os.File, offset, length int64) {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return
