@@ -137,7 +137,7 @@ func (p *publishing) all(ctx context.Context, unchecked bool) error {
 	} else if err := p.check(ctx, versions); err != nil {
 		return err
 	}
-	p.options.Owners = &publish.Owners{}
+	p.options.Shared = &publish.Shared{}
 	for _, v := range versions {
 		if ctx.Err() != nil {
 			break

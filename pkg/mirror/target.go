@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -21,10 +20,10 @@ type target struct {
 
 // newTargets asks where each provider goes, and refuses a repository that another
 // has already: at the same time, each would take the other's tags for its own. All
-// of them share one pool of transfers, and what is known of a repository's owner.
+// of them share one pool of transfers, and what is known of repositories.
 func newTargets(items []Item, o Options) map[provider.Address]target {
 	pool := schedule.NewTransfers(cmp.Or(max(o.Concurrency, 0), publish.DefaultConcurrency))
-	owners := &publish.Owners{}
+	shared := &publish.Shared{}
 	targets, taken := map[provider.Address]target{}, map[string]provider.Address{}
 	for _, item := range items {
 		a := item.Requirement.Address
@@ -43,26 +42,12 @@ func newTargets(items []Item, o Options) map[provider.Address]target {
 		if t.options.Acquire == nil {
 			t.options.Acquire = pool.Acquire
 		}
-		if t.options.Owners == nil {
-			t.options.Owners = owners
-		}
-		if t.options.OnMissingRepository != nil {
-			t.options.OnMissingRepository = once(t.options.OnMissingRepository)
+		if t.options.Shared == nil {
+			t.options.Shared = shared
 		}
 		targets[a] = t
 	}
 	return targets
-}
-
-// once lets a repository be made once, however many releases find it missing at the
-// same time.
-func once(create func(context.Context) error) func(context.Context) error {
-	var once sync.Once
-	var failure error
-	return func(ctx context.Context) error {
-		once.Do(func() { failure = create(ctx) })
-		return failure
-	}
 }
 
 // mirror brings one release there.

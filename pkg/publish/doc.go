@@ -46,10 +46,9 @@ type Options struct {
 	// Aliases are the providers whose releases the repository may have instead:
 	// one that is added to stays theirs.
 	Aliases provider.Aliases
-	// Owners remembers whose a repository is. Before a new tag is made, one that is
-	// there is looked at; those who publish many releases share one of these, so
-	// that this is done once. May be nil.
-	Owners *Owners
+	// Shared is for those who publish many releases and give them one of these.
+	// Nil: nothing is shared.
+	Shared *Shared
 	// NoH1 leaves out h1 hashes that the source does not state.
 	NoH1 bool
 	// Recheck asks a remote source for its digests also when every wanted

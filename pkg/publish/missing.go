@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// creating is a repository that is made when it turns out to be missing, once.
+// creating is a repository that is made when it turns out to be missing.
 type creating struct {
 	repository.Repository
 	create func(ctx context.Context) error
@@ -24,15 +23,11 @@ func withMissing(repo repository.Repository, o Options) repository.Repository {
 	if o.OnMissingRepository == nil {
 		return repo
 	}
-	var once sync.Once
-	var failure error
 	return creating{repo, func(ctx context.Context) error {
-		once.Do(func() {
-			if err := o.OnMissingRepository(ctx); err != nil {
-				failure = fmt.Errorf("making the missing repository: %w", err)
-			}
-		})
-		return failure
+		if err := o.Shared.create(ctx, repo.String(), o.OnMissingRepository); err != nil {
+			return fmt.Errorf("making the missing repository: %w", err)
+		}
+		return nil
 	}}
 }
 

@@ -4,34 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/tofu-oci/tofu-oci/internal/memo"
-	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
-
-// Owners remembers which repositories were seen to be a provider's, or to be nobody's
-// yet, so that many releases ask once, also at the same time. The zero value is ready.
-type Owners struct {
-	known memo.Memo[ownedBy, struct{}]
-}
-
-type ownedBy struct {
-	repository string
-	provider   provider.Address
-}
-
-// check asks unless it is known.
-func (o *Owners) check(ctx context.Context, key ownedBy, ask func(context.Context) error) error {
-	if o == nil {
-		return ask(ctx)
-	}
-	_, err := o.known.Get(ctx, key, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, ask(schedule.Unweighed(ctx)) // others wait for the answer
-	})
-	return err
-}
 
 // checkOwner refuses to make a tag in a repository of another provider, unless by
 // force.
@@ -39,7 +15,7 @@ func (p publisher) checkOwner(ctx context.Context, old repository.Inspection) er
 	if old.Exists() || p.options.Force || errors.Is(old.Absent, repository.ErrNoRepository) {
 		return nil
 	}
-	err := p.options.Owners.check(ctx, ownedBy{p.repo.String(), p.address}, func(ctx context.Context) error {
+	err := p.options.Shared.checkOwner(ctx, ownedBy{p.repo.String(), p.address}, func(ctx context.Context) error {
 		return repository.CheckOwner(ctx, p.repo, p.address, p.options.Aliases...)
 	})
 	if foreign, ok := errors.AsType[*repository.ForeignError](err); ok {

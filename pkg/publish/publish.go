@@ -19,6 +19,9 @@ const maxMoves = 20
 // changes nothing; running it after a failure completes it. Errors are those of
 // the source and the repository, and *[repository.ConflictError].
 func Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
+	if o.Shared == nil {
+		o.Shared = &Shared{}
+	}
 	p := publisher{src: src, can: provider.CapabilitiesOf(src), repo: withMissing(repo, o), address: a, version: v, options: o}
 	result, err := p.run(ctx)
 	if err != nil {
