@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -56,8 +55,10 @@ func TestRunAsksOnce(t *testing.T) {
 func TestRunRequestsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, schedule.MaxItems, 1000)
-	w.origin.Misbehave(origintest.Package, together(schedule.MaxRequestsToOrigin), -1)
-	w.registry.Misbehave(registrytest.ManifestPut, together(schedule.MaxRequestsToHost), -1)
+	packages, _ := origintest.Together(schedule.MaxRequestsToOrigin)
+	puts, _ := origintest.Together(schedule.MaxRequestsToHost)
+	w.origin.Misbehave(origintest.Package, packages, -1)
+	w.registry.Misbehave(registrytest.ManifestPut, puts, -1)
 	for _, r := range w.run(t, w.source(), mirror.Options{}) {
 		if r.Err != nil {
 			t.Error(r.Err)
@@ -68,57 +69,21 @@ func TestRunRequestsAtOnce(t *testing.T) {
 	}
 }
 
-// together lets requests wait until n of them are there.
-func together(n int) origintest.Fault {
-	var mu sync.Mutex
-	now, full := 0, make(chan struct{})
-	return func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
-		mu.Lock()
-		if now++; now == n {
-			close(full)
-		}
-		mu.Unlock()
-		select {
-		case <-full:
-		case <-r.Context().Done():
-		}
-		honest(rw, r)
-	}
-}
-
 // TestRunTransfers: as many large zips of all releases move at once as Concurrency
 // says, and no more.
 func TestRunTransfers(t *testing.T) {
 	t.Parallel()
 	const versions, concurrency = 5, 3
 	w := newWorld(t, registrytest.Options{}, versions, schedule.MaxSmall+1)
-	var mu sync.Mutex
-	now, most, full := 0, 0, make(chan struct{})
-	w.origin.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
-		mu.Lock()
-		if now++; now > most {
-			if most = now; most == concurrency {
-				close(full)
-			}
-		}
-		mu.Unlock()
-		select {
-		case <-full:
-		case <-r.Context().Done():
-		}
-		// The next is asked for when this one has come.
-		mu.Lock()
-		now--
-		mu.Unlock()
-		honest(rw, r)
-	}, -1)
+	fault, most := origintest.Together(concurrency)
+	w.origin.Misbehave(origintest.Zip, fault, -1)
 	for _, r := range w.run(t, w.source(), mirror.Options{Concurrency: concurrency}) {
 		if r.Err != nil {
 			t.Error(r.Err)
 		}
 	}
-	if most != concurrency {
-		t.Errorf("%d zips at once", most)
+	if most() != concurrency {
+		t.Errorf("%d zips at once", most())
 	}
 }
 

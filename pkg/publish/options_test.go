@@ -163,21 +163,11 @@ func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1, 2} {
 		w := newWorld(t, origintest.Options{})
-		var mu sync.Mutex
-		now, most := 0, 0
-		w.origin.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
-			mu.Lock()
-			now++
-			most = max(most, now)
-			mu.Unlock()
-			honest(rw, r)
-			mu.Lock()
-			now--
-			mu.Unlock()
-		}, -1)
+		fault, most := origintest.Together(limit)
+		w.origin.Misbehave(origintest.Zip, fault, -1)
 		w.publish(t, w.layout(t), publish.Created, publish.Options{Concurrency: limit})
-		if most > limit || most == 0 {
-			t.Errorf("%d at once, not %d", most, limit)
+		if most() != limit {
+			t.Errorf("%d at once, not %d", most(), limit)
 		}
 	}
 }

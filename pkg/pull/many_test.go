@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
@@ -154,33 +153,16 @@ func TestManyTransfers(t *testing.T) {
 	const concurrency = 2
 	names := []string{"acme/one", "acme/two", "acme/three", "acme/four", "acme/five"}
 	offered, src := offer(t, schedule.MaxSmall+1, names...)
-	var mu sync.Mutex
-	now, most, full := 0, 0, make(chan struct{})
-	offered.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
-		mu.Lock()
-		if now++; now > most {
-			if most = now; most == concurrency {
-				close(full)
-			}
-		}
-		mu.Unlock()
-		select {
-		case <-full:
-		case <-r.Context().Done():
-		}
-		mu.Lock()
-		now--
-		mu.Unlock()
-		honest(rw, r)
-	}, -1)
+	fault, most := origintest.Together(concurrency)
+	offered.Misbehave(origintest.Zip, fault, -1)
 	o := pull.ManyOptions{Options: pull.Options{Concurrency: concurrency}}
 	for _, r := range pullMany(t, src, requirements(t, names...), o) {
 		if r.Err != nil {
 			t.Error(r.Err)
 		}
 	}
-	if most != concurrency {
-		t.Errorf("%d zips at once", most)
+	if most() != concurrency {
+		t.Errorf("%d zips at once", most())
 	}
 }
 
