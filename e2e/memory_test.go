@@ -7,14 +7,15 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
-	"os/exec"
+	"path"
 	"path/filepath"
-	"regexp"
-	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -23,6 +24,8 @@ const (
 	bigZip = 300 << 20
 	// memoryLimit is what a transfer may take above the idle program, in bytes.
 	memoryLimit = 64 << 20
+	// plannedLimit is what planning 10,000 releases may take in all.
+	plannedLimit = 200 << 20
 )
 
 // BenchmarkMirrorBigZip streams one 300 MiB zip from origin to registry. The
@@ -40,7 +43,7 @@ func BenchmarkMirrorBigZip(b *testing.B) {
 		Archives: map[provider.Platform]origintest.Archive{{OS: "linux", Arch: "amd64"}: {Path: path}},
 	}
 	_, config := serveOrigin(b, origintest.Options{}, origin)
-	idle := peak(b, command(b, programs.tofuOCI, "list", "acme/big", "--config", config, "--ca-file", world.caFile))
+	idle := peakOf(b, command(b, programs.tofuOCI, "list", "acme/big", "--config", config, "--ca-file", world.caFile))
 	b.SetBytes(bigZip)
 	var most int64
 	var ours, theirs time.Duration
@@ -51,7 +54,7 @@ func BenchmarkMirrorBigZip(b *testing.B) {
 		mirror.Env = append(mirror.Env, "TMPDIR="+filepath.Join(dir, "not-there"))
 		b.StartTimer()
 		began := time.Now()
-		most = max(most, peak(b, mirror))
+		most = max(most, peakOf(b, mirror))
 		ours += time.Since(began)
 		b.StopTimer()
 
@@ -76,36 +79,50 @@ func BenchmarkMirrorBigZip(b *testing.B) {
 	}
 }
 
-// peak runs a program and gives the most memory that it held, in bytes. It
-// watches the kernel's high-water mark: what wait reports includes the memory
-// that this process had when it forked.
-func peak(b *testing.B, cmd *exec.Cmd) (most int64) {
-	b.Helper()
-	if err := cmd.Start(); err != nil {
+// BenchmarkPlanTenThousand plans 10,000 releases, as a first run over a mirror of
+// everything does. It fails when the program takes more memory than it may.
+func BenchmarkPlanTenThousand(b *testing.B) {
+	const releases = 10_000
+	versions := func(w http.ResponseWriter, _ *http.Request) {
+		var platforms, all []string
+		for i := range 12 {
+			platforms = append(platforms, fmt.Sprintf(`{"os":"os%d","arch":"amd64"}`, i))
+		}
+		for i := range releases {
+			all = append(all, fmt.Sprintf(`{"version":"1.%d.%d","protocols":["5.0","6.0"],"platforms":[%s]}`, i/100, i%100, strings.Join(platforms, ",")))
+		}
+		_, _ = io.WriteString(w, `{"versions":[`+strings.Join(all, ",")+"]}")
+	}
+	download := func(w http.ResponseWriter, r *http.Request) {
+		version := path.Base(path.Dir(path.Dir(path.Dir(r.URL.Path))))
+		_, _ = fmt.Fprintf(w, `{"filename":"terraform-provider-thing_%[1]s_%[3]s_amd64.zip","download_url":"/zip","shasums_url":"/SHA256SUMS?%[1]s","shasum":"%[2]s"}`, version, strings.Repeat("0", 64), path.Base(path.Dir(r.URL.Path)))
+	}
+	sums := func(w http.ResponseWriter, r *http.Request) {
+		for i := range 12 {
+			_, _ = fmt.Fprintf(w, "%s  terraform-provider-thing_%s_os%d_amd64.zip\n", strings.Repeat("0", 64), r.URL.RawQuery, i)
+		}
+	}
+	url, stop, err := fixture.Serve(b.Context(), world.ca, http.HandlerFunc(hostile{"/versions": versions, "/download/": download, "SHA256SUMS": sums}.serve))
+	if err != nil {
 		b.Fatal(err)
 	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
-		if m := highWater.FindSubmatch(status); err == nil && m != nil {
-			kib, _ := strconv.ParseInt(string(m[1]), 10, 64)
-			most = max(most, kib<<10)
+	defer stop()
+	config := filepath.Join(b.TempDir(), "tofurc")
+	write(b, config, fixture.CLIConfig(url))
+	var most int64
+	for b.Loop() {
+		now, text, err := peak(b, command(b, programs.tofuOCI, "mirror", "acme/thing", "--all",
+			"--dry-run", "--to", "oci-layout:"+filepath.Join(b.TempDir(), "none"), "--config", config, "--ca-file", world.caFile))
+		if n := strings.Count(text, "would be created"); err != nil || n < releases {
+			b.Fatalf("%d of %d releases are planned, %v: %.2000s", n, releases, err, text)
 		}
-		select {
-		case err := <-done:
-			if err != nil || most == 0 {
-				b.Fatalf("%s: %v, %d bytes seen", cmd, err, most)
-			}
-			return most
-		case <-tick.C:
-		}
+		most = max(most, now)
+	}
+	b.ReportMetric(float64(most)/(1<<20), "MiB")
+	if most > plannedLimit {
+		b.Errorf("planning took %d MiB, %d are allowed", most>>20, plannedLimit>>20)
 	}
 }
-
-var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
 // makeZip writes a zip of about size bytes that cannot be compressed.
 func makeZip(b *testing.B, path string, size int64) {

@@ -53,8 +53,11 @@ type description struct {
 
 // weight is about what the description takes in memory, in bytes.
 func (d description) weight() int64 {
-	const each = 400 // two hashes, a platform, and their place in a map
-	size := int64(len(d.stated)+1) * each
+	const (
+		own  = 1200 // its URLs, the key, and their place in a map
+		each = 400  // two hashes, a platform, and their place in a map
+	)
+	size := own + int64(len(d.stated))*each
 	for _, key := range d.keys {
 		size += int64(len(key.Value()))
 	}

@@ -1,0 +1,57 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+)
+
+var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// peak runs a program and gives the most memory that it held, in bytes, what it
+// said, and how it ended. It watches the kernel's high-water mark: what wait
+// reports includes the memory that this process had when it forked.
+func peak(tb testing.TB, cmd *exec.Cmd) (most int64, text string, err error) {
+	tb.Helper()
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		status, failed := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+		if m := highWater.FindSubmatch(status); failed == nil && m != nil {
+			kib, _ := strconv.ParseInt(string(m[1]), 10, 64)
+			most = max(most, kib<<10)
+		}
+		select {
+		case err := <-done:
+			if most == 0 {
+				tb.Fatalf("%s: %v, and its memory was not seen: %s", cmd, err, &said)
+			}
+			return most, said.String(), err
+		case <-tick.C:
+		}
+	}
+}
+
+// peakOf is the peak of a program that has to succeed.
+func peakOf(tb testing.TB, cmd *exec.Cmd) int64 {
+	tb.Helper()
+	most, text, err := peak(tb, cmd)
+	if err != nil {
+		tb.Fatalf("%s: %v: %s", cmd, err, text)
+	}
+	return most
+}
