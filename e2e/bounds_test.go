@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -140,6 +141,48 @@ func TestHostileLayoutIsBounded(t *testing.T) {
 				t.Errorf("it took %d MiB, %d are allowed", most>>20, hostileMemory>>20)
 			}
 		})
+	}
+}
+
+// TestHostileManifestsInALayoutAreBounded pulls many releases at once whose
+// manifests are as large as OpenTofu reads.
+func TestHostileManifestsInALayoutAreBounded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	blobs := filepath.Join(dir, "blobs", "sha256")
+	stored := manifests(`"layers":[{}`, `,{}`)["/manifests/"]
+	read := func(reference string) string {
+		written := httptest.NewRecorder()
+		stored(written, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/manifests/"+reference, nil))
+		return written.Body.String()
+	}
+	index := read("index")
+	var tags []string
+	for i := range manyReleases {
+		tags = append(tags, fmt.Sprintf(`{"mediaType":"application/vnd.oci.image.index.v1+json","digest":"sha256:%x","size":%d,"annotations":{"org.opencontainers.image.ref.name":"1.%d.0"}}`,
+			sha256.Sum256([]byte(index)), len(index), i))
+	}
+	write(t, filepath.Join(dir, "oci-layout"), `{"imageLayoutVersion":"1.0.0"}`)
+	write(t, filepath.Join(dir, "index.json"), `{"schemaVersion":2,"manifests":[`+strings.Join(tags, ",")+"]}")
+	write(t, filepath.Join(blobs, fmt.Sprintf("%x", sha256.Sum256([]byte(index)))), index)
+	args := []string{"pull", "--from", "oci-layout:" + dir, "--dir", t.TempDir()}
+	var parsed struct {
+		Manifests []struct{ Digest string }
+	}
+	if err := json.Unmarshal([]byte(index), &parsed); err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range parsed.Manifests[:2] { // more than two are too much for a release
+		write(t, filepath.Join(blobs, strings.TrimPrefix(m.Digest, "sha256:")), read(m.Digest))
+		args = append(args, "--platform", fmt.Sprintf("os%d_a", i))
+	}
+	for i := range manyReleases {
+		args = append(args, fmt.Sprintf("acme/thing@1.%d.0", i))
+	}
+	most, text, _ := peak(t, command(t, programs.tofuOCI, args...)) // it fails
+	t.Logf("%d MiB: %.300s", most>>20, text)
+	if most > hostileMemory {
+		t.Errorf("it took %d MiB, %d are allowed", most>>20, hostileMemory>>20)
 	}
 }
 

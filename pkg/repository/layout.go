@@ -18,6 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/internal/disk"
 	"github.com/tofu-oci/tofu-oci/internal/pipeline"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -96,6 +97,15 @@ func (l *Layout) manifestOf(ctx context.Context, d ocispec.Descriptor) (ocispec.
 		return d, nil, err
 	}
 	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return d, nil, err
+	}
+	if wait := schedule.Weigh(ctx, info.Size()); wait != nil {
+		if err := wait(); err != nil {
+			return d, nil, err
+		}
+	}
 	data, err := readManifest(f, d)
 	d.Size = int64(len(data))
 	return d, data, err
