@@ -249,5 +249,9 @@ func (o *output) note(format string, args ...any) {
 // retried shows that a request is sent again, and why: a slow mirror run has to
 // explain itself.
 func (o *output) retried(r httpclient.Retry) {
+	if r.Host != "" {
+		o.note("no requests to %s for %s, then fewer at once: %v", r.Host, r.Wait.Round(time.Millisecond), r.Cause)
+		return
+	}
 	o.note("retrying %s %s in %s (try %d of %d): %v", r.Method, r.URL, r.Wait.Round(time.Millisecond), r.Attempt+1, r.Of, r.Cause)
 }

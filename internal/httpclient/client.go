@@ -57,6 +57,9 @@ type Retry struct {
 	Wait time.Duration
 	// Cause is what went wrong.
 	Cause error
+	// Host is set when all requests to it wait. That is told once for all that
+	// are answered so at the same time.
+	Host string
 }
 
 // New makes a client that takes proxies from the environment, follows
@@ -82,7 +85,7 @@ func New(o Options) (*http.Client, error) {
 	apart.Protocols.SetHTTP1(true)
 	connections := &connections{shared: newTransport(o.Timeout, roots), apart: apart}
 	return &http.Client{
-		Transport:     &retrier{transport: &limited{connections, schedule.NewRequests()}, options: o},
+		Transport:     &retrier{limited: limited{connections, schedule.NewRequests()}, options: o},
 		CheckRedirect: checkRedirect,
 	}, nil
 }

@@ -2,9 +2,12 @@ package httpclient
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
+	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
@@ -13,37 +16,53 @@ import (
 const MaxAhead = 64 << 10
 
 // limited makes no more small requests at once than the pool has slots. A slot is
-// held within RoundTrip and never longer: what is read while something else is
-// requested, such as a zip on its way from one host to another, has none, so that
-// requests can't wait for each other in a circle.
+// held while a request is sent and never longer: what is read while something else
+// is requested, such as a zip on its way from one host to another, has none, so
+// that requests can't wait for each other in a circle.
 type limited struct {
 	transport
 	pool *schedule.Limiter
 }
 
-// RoundTrip implements http.RoundTripper. A transfer needs no slot: that is an
-// upload above [schedule.MaxSmall], or of unknown length, and a part of something
-// large. A small upload may even wait for one, where what it reads goes on after
-// its connection broke off.
-func (l *limited) RoundTrip(req *http.Request) (*http.Response, error) {
+// send makes a request and tells when it was sent. A transfer needs no slot: that
+// is an upload above [schedule.MaxSmall], or of unknown length, and a part of
+// something large. A small upload may even wait for one, where what it reads goes
+// on after its connection broke off. All wait while their host has a pause.
+func (l *limited) send(req *http.Request) (resp *http.Response, sent time.Time, err error) {
 	isUpload := req.Body != nil && req.Body != http.NoBody
+	release := func() {}
 	if isUpload && (req.ContentLength <= 0 || req.ContentLength > schedule.MaxSmall) || req.Header.Get("Range") != "" {
-		return l.transport.RoundTrip(req)
+		err = l.outwait(req.Context(), req.URL.Host)
+	} else {
+		release, err = l.pool.Acquire(req.Context(), req.URL.Host)
 	}
-	release, err := l.pool.Acquire(req.Context(), req.URL.Host)
+	sent = time.Now()
 	if err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close()
 		}
-		return nil, err
+		return nil, sent, err
 	}
 	defer release()
-	resp, err := l.transport.RoundTrip(req)
+	resp, err = l.transport.RoundTrip(req)
 	if err != nil || req.Method == http.MethodHead || resp.ContentLength <= 0 || resp.ContentLength > MaxAhead {
-		return resp, err
+		return resp, sent, err
 	}
 	resp.Body = ReadAhead(resp.Body)
-	return resp, nil
+	return resp, sent, nil
+}
+
+// outwait waits while a host has a pause.
+func (l *limited) outwait(ctx context.Context, host string) error {
+	for {
+		pause := l.pool.Pause(host)
+		if pause == 0 {
+			return nil
+		}
+		if err := ctxio.Pause(ctx, pause); err != nil {
+			return err
+		}
+	}
 }
 
 // ReadAhead reads a body to its end, and gives one that tells the same, an error

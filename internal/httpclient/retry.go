@@ -5,20 +5,25 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
+// maxSpared is how many times a request is sent again, without that counting as a
+// try, since its host had enough of many requests at once. They become fewer each
+// time, so that a handful will do.
+const maxSpared = 10
+
 // retrier repeats requests that met trouble which passes. It sits below the
-// redirects, so each hop has its own tries.
+// redirects, so each hop has its own tries. The last try has no other request to
+// the same host beside it, for hosts that don't bear many at once.
 //
 // A response that it gives up on is handed over as it came. A connection that
 // fails for the last time is an *[provider.TransientError].
 type retrier struct {
-	transport
+	limited
 	options Options
 }
 
@@ -29,31 +34,32 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	tries := triesIn(ctx)
 	for body := req.Body; ; {
-		resp, err := t.try(req, body)
+		resp, sent, err := t.try(req, body, tries.made == MaxTries-1)
 		if err == nil && !isTransientStatus(resp.StatusCode) {
+			t.pool.Regain(req.URL.Host, sent)
 			return counted(resp, tries.made+1), nil
 		}
 		if err != nil && (ctx.Err() != nil || !isTransientError(err)) {
 			return nil, err
 		}
+		s := t.setBack(req, resp, sent, tries.made+1)
 		if !rewindable(req) || isOnce(ctx) {
 			if err == nil {
 				err = NewStatusError(resp)
+				t.tellPause(req, tries.made, s, err)
 			}
 			return nil, err
 		}
-		tries.made++
-		wait := backoff(t.options.FirstWait, tries.made)
-		if err == nil {
-			asked := retryAfter(resp.Header, time.Now())
-			if tries.made >= MaxTries || asked > MaxRetryAfter {
-				return counted(resp, tries.made), nil
-			}
-			wait, err = max(wait, asked), NewStatusError(resp)
-		} else if tries.made >= MaxTries {
+		tries.count(s)
+		switch {
+		case err == nil && (tries.made >= MaxTries || s.wait > MaxRetryAfter):
+			return counted(resp, tries.made), nil
+		case err == nil:
+			err = NewStatusError(resp)
+		case tries.made >= MaxTries:
 			return nil, &provider.TransientError{Tries: tries.made, Err: err}
 		}
-		if err := t.pause(req, tries.made, wait, err); err != nil {
+		if err := t.waitOut(req, tries.made, s, err); err != nil {
 			return nil, err
 		}
 		if body, err = rewound(req); err != nil {
@@ -63,52 +69,27 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // try makes the request once. The transport owns and closes the body.
-func (t *retrier) try(req *http.Request, body io.ReadCloser) (*http.Response, error) {
-	once := req.Clone(req.Context())
+func (t *retrier) try(req *http.Request, body io.ReadCloser, alone bool) (*http.Response, time.Time, error) {
+	ctx := req.Context()
+	if alone {
+		ctx = schedule.Alone(ctx)
+	}
+	once := req.Clone(ctx)
 	once.Body = body
 	if once.Header.Get("User-Agent") == "" {
 		once.Header.Set("User-Agent", t.options.UserAgent)
 	}
-	resp, err := t.transport.RoundTrip(once)
+	resp, sent, err := t.send(once)
 	if err != nil {
 		// net/http wraps our own plain words in its inner workings.
 		var idle *idleError
 		if errors.As(err, &idle) {
-			return nil, idle
+			err = idle
 		}
-		return nil, err
+		return nil, sent, err
 	}
 	resp.Request = req
-	return resp, nil
-}
-
-// pause tells of the failed try and waits.
-func (t *retrier) pause(req *http.Request, made int, wait time.Duration, cause error) error {
-	if t.options.Retried != nil {
-		t.options.Retried(Retry{
-			Method: req.Method, URL: RedactURL(req.URL),
-			Attempt: made, Of: MaxTries, Wait: wait, Cause: cause,
-		})
-	}
-	return ctxio.Pause(req.Context(), wait)
-}
-
-// Pause waits after a number of failed GETs of target (1 after the first), for
-// callers who go on with an answer that broke off. It waits and tells as the
-// client's own repetitions do: longer where cause is a *[provider.StatusError]
-// that asks for it, which is not longer than [MaxRetryAfter] where [IsTransient].
-func Pause(ctx context.Context, client *http.Client, target *url.URL, failed int, cause error) error {
-	t, ours := client.Transport.(*retrier)
-	if !ours {
-		t = &retrier{options: Options{FirstWait: DefaultFirstWait}}
-	}
-	wait := backoff(t.options.FirstWait, failed)
-	var status *provider.StatusError
-	if errors.As(cause, &status) {
-		wait = max(wait, status.RetryAfter)
-	}
-	req := (&http.Request{Method: http.MethodGet, URL: target}).WithContext(ctx)
-	return t.pause(req, failed, wait, cause)
+	return resp, sent, nil
 }
 
 // Apart lets a request go by HTTP/1.1, so that it has a connection of its own:
@@ -139,9 +120,18 @@ func rewound(req *http.Request) (io.ReadCloser, error) {
 	return req.GetBody()
 }
 
-// tries counts the failed tries of a request. [Get] puts one into its context,
-// so that a body which breaks off is repeated out of the same few tries.
-type tries struct{ made int }
+// tries counts the failed tries of a request, and those that don't count. [Get]
+// puts one into its context, so that a body which breaks off is repeated out of the
+// same few tries.
+type tries struct{ made, spared int }
+
+func (t *tries) count(s setback) {
+	if s.paused && !s.slowed.Alone && t.spared < maxSpared {
+		t.spared++
+		return
+	}
+	t.made++
+}
 
 type triesKey struct{}
 

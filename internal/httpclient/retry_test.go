@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -269,28 +270,39 @@ func TestBackoffDoubles(t *testing.T) {
 	}
 }
 
-// TestPauseWaitsAsAsked: Retry-After counts where it is longer than our pause.
+// TestPauseWaitsAsAsked: Retry-After counts where it is longer than our pause. A
+// pause of the host was told when it was answered.
 func TestPauseWaitsAsAsked(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		cause error
 		least time.Duration
+		told  int
 	}{
-		"asked to wait": {&provider.StatusError{Status: 429, RetryAfter: time.Minute}, time.Minute},
-		"not asked":     {io.ErrUnexpectedEOF, 2 * time.Second},
+		"asked to wait":    {&provider.StatusError{Status: 429, RetryAfter: time.Minute}, time.Minute, 0},
+		"asked by a 503":   {&provider.StatusError{Status: 503, RetryAfter: time.Minute}, time.Minute, 0},
+		"a 503 without it": {&provider.StatusError{Status: 503}, 2 * time.Second, 1},
+		"not asked":        {io.ErrUnexpectedEOF, 2 * time.Second, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithCancel(t.Context())
-			var told httpclient.Retry
-			client := newClient(t, httpclient.Options{FirstWait: time.Second, Retried: func(r httpclient.Retry) { told = r; cancel() }})
-			err := httpclient.Pause(ctx, client, parse(t, "https://example.com/zip?sig=secret"), 2, test.cause)
-			if !errors.Is(err, context.Canceled) || told.Wait < test.least || told.Wait > test.least*3/2 {
-				t.Errorf("%v, %+v", err, told)
-			}
-			if told.URL != "https://example.com/zip" || told.Attempt != 2 || !errors.Is(told.Cause, test.cause) {
-				t.Errorf("told %+v", told)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				notes := &retried{}
+				client := newClient(t, httpclient.Options{FirstWait: time.Second, Retried: notes.note})
+				began := time.Now()
+				err := httpclient.Pause(t.Context(), client, parse(t, "https://example.com/zip?sig=secret"), 2, test.cause)
+				if took := time.Since(began); err != nil || took < test.least || took > test.least*3/2 {
+					t.Errorf("%v after %s", err, took)
+				}
+				if len(notes.all) != test.told {
+					t.Errorf("told %+v", notes.all)
+				}
+				for _, told := range notes.all {
+					if told.URL != "https://example.com/zip" || told.Attempt != 2 || !errors.Is(told.Cause, test.cause) {
+						t.Errorf("told %+v", told)
+					}
+				}
+			})
 		})
 	}
 }

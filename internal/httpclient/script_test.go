@@ -1,6 +1,7 @@
 package httpclient_test
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -111,4 +112,18 @@ func get(t *testing.T, client *http.Client, u *url.URL) (string, error) {
 	t.Helper()
 	doc, err := httpclient.Get(t.Context(), client, u, httpclient.Request{Limit: 1 << 20})
 	return string(doc.Bytes), err
+}
+
+// request makes a GET with, in pairs, headers.
+func request(t *testing.T, url string, headers ...string) (*http.Request, context.CancelFunc) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	return req, cancel
 }

@@ -11,26 +11,34 @@ import (
 
 // Limiter hands out slots: so many in all, and so many for each key, such as a
 // host. Who waits longest is served first; a key that has all its slots does not
-// hold up the others.
+// hold up the others. A key has fewer slots for a while after [Limiter.Slow].
 type Limiter struct {
 	total, perKey int
 
 	mu      sync.Mutex
 	used    int
-	keys    map[string]int
+	keys    map[string]*key
 	waiting []*waiter
 }
 
 // waiter waits for a slot; granted is closed when it has one.
 type waiter struct {
 	key     string
+	alone   bool
 	granted chan struct{}
 }
 
 // NewLimiter makes a limiter. A limit below one is none.
 func NewLimiter(total, perKey int) *Limiter {
-	return &Limiter{total: total, perKey: perKey, keys: map[string]int{}}
+	return &Limiter{total: total, perKey: perKey, keys: map[string]*key{}}
 }
+
+// Alone gives a context with which [Limiter.Acquire] waits until the key has no
+// other slot, and gives no other one until the slot is free again. Whoever asks for
+// the key later waits too, so that the time comes.
+func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, aloneKey{}, true) }
+
+type aloneKey struct{}
 
 // Acquire waits for a slot; the error is that of a context which ended before. The
 // slot is free again when release is called, and more calls do nothing.
@@ -38,24 +46,24 @@ func (l *Limiter) Acquire(ctx context.Context, key string) (release func(), err 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	w := l.enter(key)
+	w := l.enter(key, ctx.Value(aloneKey{}) != nil)
 	select {
 	case <-w.granted:
 	case <-ctx.Done():
 		if !l.leave(w) {
 			// The slot came at the same moment.
-			l.release(key)
+			l.release(w)
 		}
 		return nil, ctx.Err()
 	}
-	return sync.OnceFunc(func() { l.release(key) }), nil
+	return sync.OnceFunc(func() { l.release(w) }), nil
 }
 
 // enter takes a slot or a place in the queue.
-func (l *Limiter) enter(key string) *waiter {
+func (l *Limiter) enter(key string, alone bool) *waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	w := &waiter{key: key, granted: make(chan struct{})}
+	w := &waiter{key: key, alone: alone, granted: make(chan struct{})}
 	l.waiting = append(l.waiting, w)
 	l.grant()
 	return w
@@ -66,33 +74,51 @@ func (l *Limiter) leave(w *waiter) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at := slices.Index(l.waiting, w)
-	if at >= 0 {
-		l.waiting = slices.Delete(l.waiting, at, at+1)
+	if at < 0 {
+		return false
 	}
-	return at >= 0
+	l.waiting = slices.Delete(l.waiting, at, at+1)
+	l.grant() // others may have waited for one that wanted to be alone
+	return true
 }
 
-func (l *Limiter) release(key string) {
+func (l *Limiter) release(w *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.used--
-	if l.keys[key]--; l.keys[key] == 0 {
-		delete(l.keys, key)
+	k := l.keys[w.key]
+	k.used, k.alone = k.used-1, false
+	if k.isOrdinary() {
+		delete(l.keys, w.key)
 	}
 	l.grant()
 }
 
 // grant serves who waits, the longest first.
 func (l *Limiter) grant() {
+	var kept []string // keys that are kept free for one who wants to be alone
 	l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool {
 		isFree := l.total < 1 || l.used < l.total
-		isFreeForKey := l.perKey < 1 || l.keys[w.key] < l.perKey
-		if !isFree || !isFreeForKey {
+		if !isFree || slices.Contains(kept, w.key) || !l.keys[w.key].isFree(w.alone, l.perKey) {
+			if w.alone {
+				kept = append(kept, w.key)
+			}
 			return false
 		}
 		l.used++
-		l.keys[w.key]++
+		k := l.key(w.key)
+		k.used, k.alone = k.used+1, w.alone
 		close(w.granted)
 		return true
 	})
+}
+
+// key gives what is known of a key, to change it.
+func (l *Limiter) key(name string) *key {
+	k := l.keys[name]
+	if k == nil {
+		k = &key{}
+		l.keys[name] = k
+	}
+	return k
 }

@@ -1,0 +1,90 @@
+package httpclient
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// setback is what follows from a try that did not work.
+type setback struct {
+	// wait is the pause before the next try.
+	wait time.Duration
+	// paused tells that it is the pause of all requests to the host, which has
+	// enough of them.
+	paused bool
+	slowed schedule.Slowed
+}
+
+// setBack decides on the pause after a number of failed tries, the last of which
+// was answered by resp, if at all. A host that asks for a pause gets it at once.
+func (t *retrier) setBack(req *http.Request, resp *http.Response, sent time.Time, failed int) setback {
+	s := setback{wait: backoff(t.options.FirstWait, failed)}
+	if resp == nil {
+		return s
+	}
+	asked := retryAfter(resp.Header, time.Now())
+	s.wait = max(s.wait, asked)
+	if s.paused = isPause(resp.StatusCode, asked) && s.wait <= MaxRetryAfter; s.paused {
+		s.slowed = t.pool.Slow(req.URL.Host, sent, s.wait)
+	}
+	return s
+}
+
+// isPause tells whether a host has enough of requests, and not just no answer to
+// one: by the status and how long it asks to wait.
+func isPause(status int, asked time.Duration) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && asked > 0
+}
+
+// waitOut tells of a failed try and waits. Where the host has a pause, waiting is
+// part of the next try.
+func (t *retrier) waitOut(req *http.Request, made int, s setback, cause error) error {
+	if s.paused {
+		t.tellPause(req, made, s, cause)
+		return nil
+	}
+	t.tell(req, Retry{Attempt: made, Wait: s.wait, Cause: cause})
+	return ctxio.Pause(req.Context(), s.wait)
+}
+
+// tellPause tells of a host's pause, once.
+func (t *retrier) tellPause(req *http.Request, made int, s setback, cause error) {
+	if s.slowed.News {
+		t.tell(req, Retry{Attempt: made, Wait: s.wait, Cause: cause, Host: req.URL.Host})
+	}
+}
+
+func (t *retrier) tell(req *http.Request, r Retry) {
+	if t.options.Retried != nil {
+		r.Method, r.URL, r.Of = req.Method, RedactURL(req.URL), MaxTries
+		t.options.Retried(r)
+	}
+}
+
+// Pause waits after a number of failed GETs of target (1 after the first), for
+// callers who go on with an answer that broke off. It waits and tells as the
+// client's own repetitions do: longer where cause is a *[provider.StatusError]
+// that asks for it, which is not longer than [MaxRetryAfter] where [IsTransient].
+// A host's pause has been told already.
+func Pause(ctx context.Context, client *http.Client, target *url.URL, failed int, cause error) error {
+	t, ours := client.Transport.(*retrier)
+	if !ours {
+		t = &retrier{options: Options{FirstWait: DefaultFirstWait}}
+	}
+	wait, paused := backoff(t.options.FirstWait, failed), false
+	var status *provider.StatusError
+	if errors.As(cause, &status) {
+		wait, paused = max(wait, status.RetryAfter), isPause(status.Status, status.RetryAfter)
+	}
+	if !paused {
+		t.tell(&http.Request{Method: http.MethodGet, URL: target}, Retry{Attempt: failed, Wait: wait, Cause: cause})
+	}
+	return ctxio.Pause(ctx, wait)
+}

@@ -1,0 +1,166 @@
+package httpclient_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+)
+
+// newThrottled is a server that answers 429 as often as enough says: it is told how
+// many requests have come before, and how many are there beside one. The first wave
+// is as many as a client sends at once.
+func newThrottled(t *testing.T, enough func(before, beside int) bool) *script {
+	t.Helper()
+	var mu sync.Mutex
+	before, now := 0, 0
+	wave := make(chan struct{})
+	return newScript(t, func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		refused := enough(before, now)
+		before, now = before+1, now+1
+		if before == schedule.MaxRequestsToHost {
+			close(wave)
+		}
+		mu.Unlock()
+		<-wave
+		if refused {
+			w.WriteHeader(http.StatusTooManyRequests)
+		} else {
+			_, _ = io.WriteString(w, "fine")
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		now--
+	})
+}
+
+// TestHostThatHasEnough: a host that bears few requests at once gets few, and one
+// that is in trouble as a whole is waited for; all are answered in the end. The
+// pauses are told for all together.
+func TestHostThatHasEnough(t *testing.T) {
+	t.Parallel()
+	const atOnce = schedule.MaxRequestsToHost
+	for name, test := range map[string]struct {
+		requests int
+		enough   func(before, beside int) bool
+	}{
+		"of many at once": {4 * atOnce, func(_, beside int) bool { return beside > 1 }},
+		// More than two answers for each: a wave does not cost a try of each in it.
+		"of all": {atOnce, func(before, _ int) bool { return before < 5*atOnce/2 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newThrottled(t, test.enough)
+			notes := &retried{}
+			client := newClient(t, httpclient.Options{Retried: notes.note})
+			var group sync.WaitGroup
+			for range test.requests {
+				group.Go(func() {
+					if got, err := get(t, client, s.url(t)); got != "fine" || err != nil {
+						t.Errorf("%q, %v", got, err)
+					}
+				})
+			}
+			group.Wait()
+			for _, note := range notes.all {
+				if note.Host != s.url(t).Host {
+					t.Errorf("told %+v", note)
+				}
+			}
+			const wave = atOnce - 2 // of which one is told
+			refused := s.requests() - test.requests
+			if told := len(notes.all); refused < wave || told == 0 || told > refused-wave+1 {
+				t.Errorf("%d pauses told, for %d requests that were refused", told, refused)
+			}
+		})
+	}
+}
+
+// TestPauseIsForAll: while a host has its pause, it gets no request, and others do.
+// Those that would wait for a part of something large wait too.
+func TestPauseIsForAll(t *testing.T) {
+	t.Parallel()
+	s := newScript(t, status(429, "Retry-After", "60"), says("fine"))
+	other := newScript(t, says("fine"))
+	paused := make(chan httpclient.Retry, 1)
+	client := newClient(t, httpclient.Options{Retried: func(r httpclient.Retry) { paused <- r }})
+	ends := make(chan error)
+	ask := func(headers ...string) (cancel func()) {
+		req, cancel := request(t, s.URL, headers...)
+		go func() {
+			resp, err := httpclient.Do(client, req)
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			ends <- err
+		}()
+		return cancel
+	}
+	cancelled := []func(){ask()}
+	if told := <-paused; told.Host != s.url(t).Host || told.Wait.Seconds() != 60 {
+		t.Errorf("told %+v", told)
+	}
+	cancelled = append(cancelled, ask(), ask("Range", "bytes=0-1"))
+	if got, err := get(t, client, other.url(t)); got != "fine" || err != nil {
+		t.Errorf("another host: %q, %v", got, err)
+	}
+	for _, cancel := range cancelled {
+		cancel()
+		if err := <-ends; err == nil {
+			t.Error("answered in a pause")
+		}
+	}
+	if s.requests() != 1 {
+		t.Errorf("%d requests", s.requests())
+	}
+}
+
+// TestTheLastTryIsAlone has many requests fail twice, and looks for others beside
+// the third.
+func TestTheLastTryIsAlone(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	tries := map[string]int{}
+	now, most, beside := 0, 0, 0
+	s := newScript(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		tries[r.URL.Path]++
+		last := tries[r.URL.Path] == httpclient.MaxTries
+		now++
+		most = max(most, now)
+		mu.Unlock()
+		for range 100 {
+			runtime.Gosched() // for others to come
+		}
+		mu.Lock()
+		if last && now > 1 {
+			beside++
+		}
+		now--
+		mu.Unlock()
+		if last {
+			_, _ = io.WriteString(w, "fine")
+			return
+		}
+		reset(w, r)
+	})
+	client := newClient(t, httpclient.Options{})
+	var group sync.WaitGroup
+	for i := range 2 * schedule.MaxRequestsToHost {
+		group.Go(func() {
+			if got, err := get(t, client, parse(t, fmt.Sprintf("%s/%d", s.URL, i))); got != "fine" || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+	group.Wait()
+	if beside != 0 || most < 2 {
+		t.Errorf("%d last tries had others beside them, of at most %d at once", beside, most)
+	}
+}

@@ -1,0 +1,106 @@
+package schedule
+
+import (
+	"cmp"
+	"time"
+)
+
+// key is what a [Limiter] knows of a key; nil is one that nobody uses.
+type key struct {
+	used  int
+	alone bool // the slot that is used is to be the only one
+	// limit is how many slots there are since the key was slowed, zero for the
+	// limiter's own, and answered counts what went well since it changed.
+	limit, answered int
+	// slowed is when the key was slowed last, and resume when it has slots again.
+	slowed, resume time.Time
+}
+
+// isFree tells whether there is a slot. perKey is the limiter's own limit.
+func (k *key) isFree(alone bool, perKey int) bool {
+	if k == nil {
+		return true
+	}
+	limit := cmp.Or(k.limit, perKey)
+	switch {
+	case k.alone, time.Now().Before(k.resume):
+		return false
+	case alone:
+		return k.used == 0
+	}
+	return limit < 1 || k.used < limit
+}
+
+// isOrdinary tells whether there is nothing to remember.
+func (k *key) isOrdinary() bool { return k.used == 0 && k.limit == 0 && !time.Now().Before(k.resume) }
+
+// Slowed says what [Limiter.Slow] made of an answer.
+type Slowed struct {
+	// News tells that the key was slowed by this answer, and not before by the
+	// answer to another request that was under way at the same time.
+	News bool
+	// Alone tells that no other request with a slot was under way: fewer at once
+	// would not have helped.
+	Alone bool
+}
+
+// Slow is for a host that has enough of requests. Its key gives no slots for a
+// while, and then half as many at once as were used, of those who asked at the
+// same time only once. sent is when the request was sent, after waiting for a slot
+// or for a pause; its slot, if it had one, is free again.
+func (l *Limiter) Slow(name string, sent time.Time, pause time.Duration) Slowed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k, now := l.key(name), time.Now()
+	if until := now.Add(pause); until.After(k.resume) {
+		k.resume = until
+		time.AfterFunc(pause, l.resume)
+	}
+	if !sent.After(k.slowed) {
+		return Slowed{}
+	}
+	atOnce := k.used + 1
+	k.slowed, k.limit, k.answered = now, max(atOnce/2, 1), 0
+	return Slowed{News: true, Alone: atOnce == 1}
+}
+
+// resume serves who waited for the end of a pause.
+func (l *Limiter) resume() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.grant()
+}
+
+// Regain is for a request that went well, and was sent after the key was slowed.
+// When as many did as there may be at once, the key has a slot more, up to the
+// limiter's own limit.
+func (l *Limiter) Regain(name string, sent time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.keys[name]
+	if k == nil || k.limit == 0 || !sent.After(k.slowed) {
+		return
+	}
+	if k.answered++; k.answered < k.limit {
+		return
+	}
+	k.limit, k.answered = k.limit+1, 0
+	if k.limit >= l.perKey {
+		k.limit = 0
+	}
+	if k.isOrdinary() {
+		delete(l.keys, name)
+	}
+	l.grant()
+}
+
+// Pause tells how long a key gives no slots, for those who need none.
+func (l *Limiter) Pause(name string) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.keys[name]
+	if k == nil {
+		return 0
+	}
+	return max(time.Until(k.resume), 0)
+}

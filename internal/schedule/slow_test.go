@@ -1,0 +1,196 @@
+package schedule_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+)
+
+// load keeps so many asking for a key's slots until the test ends, holds each for a
+// second, and gives what counts them.
+func load(t *testing.T, l *schedule.Limiter, key string, n int) *most {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	t.Cleanup(func() { cancel(); group.Wait() })
+	seen := newMost()
+	for range n {
+		group.Go(func() {
+			for {
+				release, err := l.Acquire(ctx, key)
+				if err != nil {
+					return
+				}
+				sent := time.Now()
+				seen.add(1, key)
+				time.Sleep(time.Second)
+				seen.add(-1, key)
+				l.Regain(key, sent)
+				release()
+			}
+		})
+	}
+	return seen
+}
+
+// TestSlow: a key that was slowed has no slot during the pause, then half of what
+// it had, and gets them back one by one. The other key notices nothing.
+func TestSlow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const pause = 10*time.Second + time.Second/2
+		l := schedule.NewLimiter(0, 8)
+		slow, other := load(t, l, "slow", 20), load(t, l, "other", 20)
+		began := time.Now()
+		time.Sleep(time.Second / 2)
+		atOnce := func(m *most, key string) int {
+			synctest.Wait()
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return m.now[key]
+		}
+		// All of one moment are answered alike; one of them ends here.
+		for i := range 7 {
+			got := l.Slow("slow", began, pause)
+			if got.News != (i == 0) || got.Alone {
+				t.Errorf("answer %d: %+v", i, got)
+			}
+		}
+		if got := l.Pause("slow"); got != pause || l.Pause("other") != 0 {
+			t.Errorf("a pause of %s", got)
+		}
+		time.Sleep(pause - 2*time.Second)
+		if got := atOnce(slow, "slow"); got != 0 {
+			t.Errorf("%d in the pause", got)
+		}
+		time.Sleep(2*time.Second + time.Second/4)
+		for i, want := range []int{4, 5, 6, 7, 8, 8} {
+			if got := atOnce(slow, "slow"); got != want {
+				t.Errorf("%d at once, %d s after the pause", got, i)
+			}
+			time.Sleep(time.Second)
+		}
+		if got := atOnce(other, "other"); got != 8 {
+			t.Errorf("%d of the other", got)
+		}
+	})
+}
+
+// TestSlowAlone: a host of which one request was too many gets one at a time, and a
+// later answer to one is news again.
+func TestSlowAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := schedule.NewLimiter(0, 8)
+		for range 3 {
+			release, err := l.Acquire(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent := time.Now()
+			release()
+			if got := l.Slow("", sent, time.Minute); !got.News || !got.Alone {
+				t.Errorf("got %+v", got)
+			}
+			if took := time.Since(sent); took != 0 {
+				t.Errorf("took %s", took)
+			}
+			time.Sleep(time.Minute)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+		defer cancel()
+		l.Slow("", time.Now(), time.Hour)
+		if _, err := l.Acquire(ctx, ""); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestAlone: whoever wants to be alone is, after those who have a slot and before
+// those who come later, however many ask all the time.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string][2]int{"by key": {0, 4}, "in all": {4, 0}, "none": {0, 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := schedule.NewLimiter(limits[0], limits[1])
+				seen, other := load(t, l, "a", 20), load(t, l, "b", 2)
+				time.Sleep(time.Second / 2)
+				done := make(chan time.Duration)
+				for range 3 {
+					go func() {
+						asked := time.Now()
+						release, err := l.Acquire(schedule.Alone(t.Context()), "a")
+						if err != nil {
+							t.Error(err)
+						}
+						for range 10 {
+							seen.mu.Lock()
+							if seen.now["a"] != 0 {
+								t.Errorf("%d beside it", seen.now["a"])
+							}
+							seen.mu.Unlock()
+							time.Sleep(time.Second / 5)
+						}
+						release()
+						done <- time.Since(asked)
+					}()
+				}
+				for range 3 {
+					if took := <-done; took > 20*time.Second {
+						t.Errorf("came after %s", took)
+					}
+				}
+				time.Sleep(10 * time.Second)
+				synctest.Wait()
+				if seen.now["a"] == 0 || other.high["b"] == 0 {
+					t.Errorf("then %v, %v", seen.now, other.high)
+				}
+			})
+		})
+	}
+}
+
+// TestAloneGivesUp: others come again when the one who wants to be alone gives up.
+func TestAloneGivesUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := schedule.NewLimiter(0, 4)
+		release, err := l.Acquire(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		failed, came := make(chan error), make(chan error)
+		go func() {
+			_, err := l.Acquire(schedule.Alone(ctx), "")
+			failed <- err
+		}()
+		synctest.Wait()
+		go func() {
+			release, err := l.Acquire(t.Context(), "")
+			release()
+			came <- err
+		}()
+		synctest.Wait()
+		select {
+		case <-came:
+			t.Error("came before the one who waits to be alone")
+		default:
+		}
+		if err := <-failed; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		if err := <-came; err != nil {
+			t.Error(err)
+		}
+	})
+}
