@@ -64,7 +64,7 @@ var rows = map[string][]string{
 
 	"internal/packagecheck": {"pkg/provider", "internal/packagezip"},
 	"internal/packagezip":   {"pkg/provider", "pkg/sums", "internal/ctxio", "internal/disk", "internal/pipeline"},
-	"internal/transfer":     {"pkg/provider", "internal/ctxio", "internal/httpclient"},
+	"internal/transfer":     {"pkg/provider", "internal/ctxio", "internal/httpclient", "internal/schedule"},
 	"internal/ranges":       {"internal/httpclient"},
 	"internal/zipfile":      {"pkg/artifact", "internal/ctxio"},
 	"internal/httpclient":   {"pkg/provider", "internal/ctxio", "internal/schedule"},

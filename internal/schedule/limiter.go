@@ -40,13 +40,15 @@ func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, 
 
 type aloneKey struct{}
 
+func isAlone(ctx context.Context) bool { return ctx.Value(aloneKey{}) != nil }
+
 // Acquire waits for a slot; the error is that of a context which ended before. The
 // slot is free again when release is called, and more calls do nothing.
 func (l *Limiter) Acquire(ctx context.Context, key string) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	w := l.enter(key, ctx.Value(aloneKey{}) != nil)
+	w := l.enter(key, isAlone(ctx))
 	select {
 	case <-w.granted:
 	case <-ctx.Done():

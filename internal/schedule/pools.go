@@ -35,10 +35,28 @@ func NewTransfers(n int) *Transfers {
 }
 
 // Acquire waits until a zip of a size in bytes may move; a negative size is one that
-// is not known. See [Limiter.Acquire].
+// is not known. See [Limiter.Acquire]. With a context of [Alone] it is the only zip
+// that moves, of either kind.
 func (t *Transfers) Acquire(ctx context.Context, size int64) (release func(), err error) {
-	if 0 <= size && size <= MaxSmall {
+	switch {
+	case isAlone(ctx):
+		return t.acquireBoth(ctx)
+	case 0 <= size && size <= MaxSmall:
 		return t.small.Acquire(ctx, "")
 	}
 	return t.large.Acquire(ctx, "")
+}
+
+// acquireBoth waits for the large zips first, which takes longer.
+func (t *Transfers) acquireBoth(ctx context.Context) (release func(), err error) {
+	large, err := t.large.Acquire(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	small, err := t.small.Acquire(ctx, "")
+	if err != nil {
+		large()
+		return nil, err
+	}
+	return func() { small(); large() }, nil
 }

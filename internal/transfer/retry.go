@@ -22,6 +22,10 @@ type Retrier struct {
 	// Backoff is the pause after the given number of failures; nil doubles.
 	Backoff  func(failed int) time.Duration
 	Progress provider.Progress
+	// Slot is what the transfer has already. The last of several tries has all
+	// slots: there are hosts and networks that don't bear many transfers at once.
+	// Nil is a transfer without one.
+	Slot *Slot
 }
 
 // Do repeats do, which has to open its content anew, while it fails in a way
@@ -42,6 +46,11 @@ func (r Retrier) Do(ctx context.Context, what string, do func() error) error {
 		}
 		if err := ctxio.Pause(ctx, r.wait(try, err)); err != nil {
 			return err
+		}
+		if try+1 == MaxTries && r.Slot != nil {
+			if err := r.Slot.alone(ctx); err != nil {
+				return err
+			}
 		}
 	}
 }

@@ -64,9 +64,10 @@ type Options struct {
 	// Concurrency is how many zips move at once; 0 is [DefaultConcurrency].
 	Concurrency int
 	// Acquire is asked before a zip moves, with its size in bytes or -1, and waits
-	// until it may; the zip has moved when release is called. It is for several
-	// releases that share a limit, as mirror.Run has them, and limits further
-	// than Concurrency. May be nil.
+	// until it may; the zip has moved when release is called, or is about to make
+	// its last try and asks again. It is for several releases that share a limit, as
+	// mirror.Run has them, and limits further than Concurrency. Nil is a limit of
+	// the release's own. Both let a last try move alone.
 	Acquire func(ctx context.Context, size int64) (release func(), err error)
 	// TempDir is for zips that have to be kept until their h1 is known; empty
 	// is the system's.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -21,6 +22,9 @@ const maxMoves = 20
 func Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	if o.Shared == nil {
 		o.Shared = &Shared{}
+	}
+	if o.Acquire == nil {
+		o.Acquire = schedule.NewTransfers(o.concurrency()).Acquire
 	}
 	p := publisher{src: src, can: provider.CapabilitiesOf(src), repo: withMissing(repo, o), address: a, version: v, options: o}
 	result, err := p.run(ctx)
@@ -39,6 +43,8 @@ type publisher struct {
 	address provider.Address
 	version provider.Version
 	options Options
+	// slot is that of the zip which moves, where one does.
+	slot *transfer.Slot
 }
 
 // run publishes until no other run moves the tag, and attaches the documents
@@ -59,10 +65,8 @@ func (p publisher) run(ctx context.Context) (Result, error) {
 	return p.attach(ctx, done)
 }
 
-func (p publisher) concurrency() int {
-	return cmp.Or(max(p.options.Concurrency, 0), DefaultConcurrency)
-}
+func (o Options) concurrency() int { return cmp.Or(max(o.Concurrency, 0), DefaultConcurrency) }
 
 func (p publisher) retrier() transfer.Retrier {
-	return transfer.Retrier{Backoff: p.options.Backoff, Progress: p.options.Progress}
+	return transfer.Retrier{Backoff: p.options.Backoff, Progress: p.options.Progress, Slot: p.slot}
 }

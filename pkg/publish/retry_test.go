@@ -1,6 +1,7 @@
 package publish_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -38,8 +39,19 @@ func TestOriginBreaksTwice(t *testing.T) {
 					defer mu.Unlock()
 					retries = append(retries, err)
 				}
+				held, asked := 0, 0
+				o.Acquire = func(context.Context, int64) (func(), error) {
+					if held++; held > 1 {
+						t.Error("the last try kept its slot while it asked for all")
+					}
+					asked++
+					return func() { held-- }, nil
+				}
 				w.origin.Misbehave(origintest.Zip, fault, 2)
 				w.publish(t, to, publish.Created, o)
+				if asked != 2 || held != 0 {
+					t.Errorf("asked for %d slots, %d held", asked, held)
+				}
 				if n := w.origin.Requests()[origintest.Zip]; n != 3 {
 					t.Errorf("%d fetches", n)
 				}

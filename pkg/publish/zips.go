@@ -48,7 +48,7 @@ func (p publisher) sendZips(ctx context.Context, plan plan, known map[zipKey]sen
 	}
 	var mu sync.Mutex
 	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(p.concurrency())
+	group.SetLimit(p.options.concurrency())
 	for i, pkg := range release.Packages {
 		if !slices.Contains(plan.send, pkg.Platform) {
 			continue
@@ -94,11 +94,10 @@ func (p publisher) sendZip(ctx context.Context, pkg provider.Package, stored sto
 	if h1, known := p.storedH1(pkg, stored.h1); there && known && !inspect {
 		return sentZip{size: size, h1: h1}, nil
 	}
-	release, err := p.acquire(ctx, pkg.Size)
-	if err != nil {
+	if p.slot, err = transfer.NewSlot(ctx, p.options.Acquire, pkg.Size); err != nil {
 		return sentZip{}, err
 	}
-	defer release()
+	defer p.slot.Release()
 	switch {
 	case inspect:
 		return p.sendInspected(ctx, pkg, there)
@@ -113,14 +112,6 @@ func (p publisher) sendZip(ctx context.Context, pkg provider.Package, stored sto
 		return err
 	})
 	return done, err
-}
-
-// acquire waits until a zip may move.
-func (p publisher) acquire(ctx context.Context, size int64) (release func(), err error) {
-	if p.options.Acquire == nil {
-		return func() {}, nil
-	}
-	return p.options.Acquire(ctx, size)
 }
 
 // present tells whether the repository has a zip, and its size in bytes.

@@ -38,9 +38,7 @@ func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider
 	if o.Done == nil {
 		o.Done = func(Pulled) {}
 	}
-	if o.Acquire == nil {
-		o.Acquire = schedule.NewTransfers(concurrency(o.Options)).Acquire
-	}
+	o.Options = o.withAcquire()
 	// 1. Which releases.
 	var items []Pulled
 	failed := false

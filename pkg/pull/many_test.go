@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
@@ -163,6 +164,31 @@ func TestManyTransfers(t *testing.T) {
 	}
 	if most() != concurrency {
 		t.Errorf("%d zips at once", most())
+	}
+}
+
+// TestLastTryAsksForAllSlots: a zip that failed twice gives its slot back before
+// it asks again.
+func TestLastTryAsksForAllSlots(t *testing.T) {
+	t.Parallel()
+	offered, src := offer(t, schedule.MaxSmall+1, "acme/one")
+	offered.Misbehave(origintest.Zip, origintest.Status(http.StatusInternalServerError), 2)
+	held, asked := 0, 0
+	o := pull.ManyOptions{Options: pull.Options{
+		Backoff: func(int) time.Duration { return 0 },
+		Acquire: func(context.Context, int64) (func(), error) {
+			if held++; held > 1 {
+				t.Error("the last try kept its slot while it asked for all")
+			}
+			asked++
+			return func() { held-- }, nil
+		},
+	}}
+	if results := pullMany(t, src, requirements(t, "acme/one"), o); results[0].Err != nil {
+		t.Error(results[0].Err)
+	}
+	if asked != 2 || held != 0 {
+		t.Errorf("asked for %d slots, %d held", asked, held)
 	}
 }
 

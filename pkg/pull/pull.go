@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -30,9 +31,10 @@ type Options struct {
 	// Concurrency is how many zips move at once; 0 is [DefaultConcurrency].
 	Concurrency int
 	// Acquire is asked before a zip moves, with its size in bytes or -1, and waits
-	// until it may; the zip has moved when release is called. It is for several
-	// releases that share a limit, as [Many] has them, and limits further than
-	// Concurrency. May be nil.
+	// until it may; the zip has moved when release is called, or is about to make
+	// its last try and asks again. It is for several releases that share a limit, as
+	// [Many] has them, and limits further than Concurrency. Nil is a limit of the
+	// release's own. Both let a last try move alone.
 	Acquire func(ctx context.Context, size int64) (release func(), err error)
 	// Evidence writes the documents that the release carries beside the zips:
 	// sums, signatures, keys, SBOMs, provenance. The sink has to hold zips.
@@ -74,6 +76,7 @@ func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Add
 		return nil, fmt.Errorf("pulling %s %s: %w", a, v, err)
 	}
 	// 2. Each package through the verifying reader into the sink.
+	o = o.withAcquire()
 	results := make([]Result, len(release.Packages))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrency(o))
@@ -105,6 +108,14 @@ func concurrency(o Options) int {
 	return DefaultConcurrency
 }
 
+// withAcquire gives the options with a pool of transfers.
+func (o Options) withAcquire() Options {
+	if o.Acquire == nil {
+		o.Acquire = schedule.NewTransfers(concurrency(o)).Acquire
+	}
+	return o
+}
+
 // fetch brings one package into the sink unless it is there.
 func fetch(ctx context.Context, src provider.Source, sink Sink, p provider.Package, o Options) (Result, error) {
 	if result, done, err := fetchDirectory(ctx, src, sink, p); done {
@@ -115,14 +126,12 @@ func fetch(ctx context.Context, src provider.Source, sink Sink, p provider.Packa
 	if result.Path, result.Kept, err = sink.Has(ctx, p); err != nil || result.Kept {
 		return result, err
 	}
-	if o.Acquire != nil {
-		release, err := o.Acquire(ctx, p.Size)
-		if err != nil {
-			return result, err
-		}
-		defer release()
+	slot, err := transfer.NewSlot(ctx, o.Acquire, p.Size)
+	if err != nil {
+		return result, err
 	}
-	retrier := transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress}
+	defer slot.Release()
+	retrier := transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress, Slot: slot}
 	open := func(ctx context.Context) (io.ReadCloser, error) {
 		body, size, err := src.Open(ctx, p)
 		if err != nil {

@@ -1,0 +1,40 @@
+package transfer
+
+import (
+	"context"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+)
+
+// Acquire waits until a zip of a size in bytes may move, -1 when it is not known.
+type Acquire func(ctx context.Context, size int64) (release func(), err error)
+
+// Slot is a zip's place among those that move at the same time.
+type Slot struct {
+	acquire Acquire
+	size    int64
+	release func()
+}
+
+// NewSlot waits for a slot.
+func NewSlot(ctx context.Context, acquire Acquire, size int64) (*Slot, error) {
+	release, err := acquire(ctx, size)
+	if err != nil {
+		return nil, err
+	}
+	return &Slot{acquire, size, release}, nil
+}
+
+// Release gives the slot back. More calls do nothing.
+func (s *Slot) Release() { s.release() }
+
+// alone gives the slot back, and waits for one that nothing else moves beside. It
+// has none meanwhile: others may wait for the same.
+func (s *Slot) alone(ctx context.Context) error {
+	s.release()
+	release, err := s.acquire(schedule.Alone(ctx), s.size)
+	if err == nil {
+		s.release = release
+	}
+	return err
+}
