@@ -17,8 +17,9 @@ type Content struct {
 	Whole func(ctx context.Context) (io.ReadCloser, error)
 	// Pause waits after a number of failures.
 	Pause func(ctx context.Context, failed int, cause error) error
-	// Refused is told when the server turned out to know no ranges, or to limit
-	// connections: the next content of it is better read in one stream.
+	// Refused is told when the server turned out to know no ranges, gave wrong bytes,
+	// or had enough of connections, which is [ErrLimited] and may pass: the next
+	// content of it may be read better in one stream.
 	Refused func(why error)
 }
 

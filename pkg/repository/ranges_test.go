@@ -114,9 +114,9 @@ func TestLargeBlob(t *testing.T) {
 		"another length":             {origintest.Rewrite("Content-Range", "bytes 0-4194303/99"), 2, 1, false, nil},
 		"another ETag":               {etags(), pieces + 1, 1, false, nil},
 		"answers with a page, twice": {from(2, 2, origintest.HTML("Wait")), pieces + 2, pieces, false, nil},
-		"limits to one":              {from(2, pieces-1, origintest.Status(429)), pieces + 1, 1, false, nil},
-		"is busy for all others":     {from(2, pieces-1, origintest.Status(503)), pieces + 1, 1, false, nil},
-		"limits to three":            {from(4, pieces-3, origintest.Status(429, "Retry-After", "0")), pieces + 3, 1, false, nil},
+		"limits to one":              {from(2, pieces-1, origintest.Status(429)), pieces + 1, pieces, false, nil},
+		"is busy for all others":     {from(2, pieces-1, origintest.Status(503)), pieces + 1, pieces, false, nil},
+		"limits to three":            {from(4, pieces-3, origintest.Status(429, "Retry-After", "0")), pieces + 3, pieces, false, nil},
 		"resets each once":           {onceEach(origintest.Reset(1<<20 + 1)), 2 * pieces, pieces, false, nil},
 		"each one byte short":        {onceEach(origintest.Short(3<<20 - 1)), 2 * pieces, pieces, false, nil},
 		"hangs in one":               {from(2, 1, origintest.Stall(1<<20)), pieces + 1, pieces, false, nil},
@@ -125,7 +125,7 @@ func TestLargeBlob(t *testing.T) {
 		"other bytes":                {from(2, 1, origintest.FlipBit(9)), pieces, 1, true, new(*sums.MismatchError)},
 		"is gone":                    {origintest.Status(404), 2, 2, true, new(*repository.Error)},
 		"is gone after the first":    {from(2, -1, origintest.Status(404)), pieces + 1, 2, true, new(*provider.StatusError)},
-		"busy from the second on":    {from(2, -1, origintest.Status(503)), pieces + 3, 3, true, new(*provider.StatusError)},
+		"busy from the second on":    {from(2, -1, origintest.Status(503)), pieces + 3, 4, true, new(*provider.StatusError)},
 		"always breaks off":          {origintest.Short(1), 3 * pieces, 3 * pieces, true, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -150,6 +150,33 @@ func TestLargeBlob(t *testing.T) {
 				t.Errorf("%d requests for the second time, at most %d", again, test.again)
 			}
 		})
+	}
+}
+
+// TestLargeBlobsOfABusyRegistry: a registry that is busy once is asked for parts
+// again, and one that is for the third time is not.
+func TestLargeBlobsOfABusyRegistry(t *testing.T) {
+	t.Parallel()
+	s := largeServer(t, registrytest.Options{})
+	repo := s.open(t)
+	read := func(fault origintest.Fault) (asked int) {
+		s.Behave()
+		s.Misbehave(registrytest.BlobGet, fault, -1)
+		before := s.Requests()[registrytest.BlobGet]
+		if n, err := readLarge(t.Context(), repo); err != nil || n != largeDescriptor().Size {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+		return s.Requests()[registrytest.BlobGet] - before
+	}
+	busy := func() origintest.Fault { return from(2, 1, origintest.Status(503)) }
+	honest := from(0, 0, nil)
+	for i, want := range []bool{true, true, false} {
+		if read(busy()) == 1 {
+			t.Errorf("blob %d came in one stream", i)
+		}
+		if parts := read(honest) > 1; parts != want {
+			t.Errorf("after being busy %d times it is read in parts: %t", i+1, parts)
+		}
 	}
 }
 

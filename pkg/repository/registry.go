@@ -71,8 +71,8 @@ type Registry struct {
 	// http sends all requests, below what knows of logins.
 	http    *http.Client
 	windows *Windows
-	// single is set when the registry has turned out to be read better in one stream.
-	single atomic.Bool
+	// refusals counts what speaks against reading blobs in parts, see [maxRefusals].
+	refusals atomic.Int32
 }
 
 // NewRegistry prepares access to a registry's repository; nothing is sent yet.

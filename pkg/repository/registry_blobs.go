@@ -22,10 +22,10 @@ import (
 type Windows struct{ windows ranges.Windows }
 
 // Blob opens a blob; its bytes are not verified yet. From 16 MiB on it comes over
-// several connections, unless the registry turns out not to like that. Reading
+// several connections, unless the registry has turned out not to like that. Reading
 // ends with the context, and the blob has to be closed.
 func (r *Registry) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
-	if d.Size < ranges.Least || r.single.Load() {
+	if d.Size < ranges.Least || r.refusals.Load() >= maxRefusals {
 		return r.wholeBlob(ctx, d)
 	}
 	at := r.blobURL(d)
@@ -50,8 +50,22 @@ func (r *Registry) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadClose
 		Pause: func(ctx context.Context, failed int, cause error) error {
 			return httpclient.Pause(ctx, r.http, at, failed, cause)
 		},
-		Refused: func(error) { r.single.Store(true) },
+		Refused: r.refused,
 	}, &r.windows.windows)
+}
+
+// maxRefusals is how often a registry may be too busy for several connections. One
+// moment says little of the rest of a run.
+const maxRefusals = 3
+
+// refused counts why a blob did not come in parts. What is no matter of the moment
+// counts for good.
+func (r *Registry) refused(why error) {
+	if errors.Is(why, ranges.ErrLimited) {
+		r.refusals.Add(1)
+		return
+	}
+	r.refusals.Store(maxRefusals)
 }
 
 func (r *Registry) wholeBlob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
