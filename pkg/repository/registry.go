@@ -73,6 +73,7 @@ type Registry struct {
 	windows *Windows
 	// refusals counts what speaks against reading blobs in parts, see [maxRefusals].
 	refusals atomic.Int32
+	uploads  uploads
 }
 
 // NewRegistry prepares access to a registry's repository; nothing is sent yet.
@@ -107,7 +108,7 @@ func NewRegistry(ref template.Reference, o Options) (*Registry, error) {
 	if o.Credential != nil {
 		client.Credential = credentialFor(repo.Reference, o.Credential)
 	}
-	repo.Client = &weighed{&firstAlone{next: client}}
+	repo.Client = &noted{&weighed{&firstAlone{next: client}}}
 	return &Registry{
 		remote: repo, retrier: transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress},
 		http: o.HTTP, windows: o.Windows,
@@ -202,8 +203,12 @@ func (r *Registry) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 }
 
 // PushBlob uploads a blob in one request. It cannot be sent again from here, as
-// content is read once: the caller retries by opening the content again.
+// content is read once: the caller retries by opening the content again. Of a large
+// blob, what has arrived by then is not sent again, where the registry tells.
 func (r *Registry) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+	if d.Size >= minResumed {
+		return r.pushLarge(ctx, d, content)
+	}
 	if err := r.remote.Blobs().Push(ctx, d, content); err != nil {
 		return r.fail("pushing blob", d.Digest.String(), err)
 	}

@@ -32,6 +32,8 @@ func (r *Registry) honest(kind Kind) http.HandlerFunc {
 		case kind == ManifestPut && !r.accepted(w, req):
 		case kind == Mount:
 			r.mount(w, req)
+		case r.options.Resumable && (kind == UploadPost || kind == UploadPut || kind == UploadGet):
+			r.upload(w, req)
 		case kind == Tags:
 			r.tags(w, req)
 		case kind == Referrers:

@@ -29,6 +29,8 @@ const (
 	BlobHead     Kind = "blob HEAD"
 	UploadPost   Kind = "upload POST"
 	UploadPut    Kind = "upload PUT"
+	// UploadGet asks how much of an upload has arrived.
+	UploadGet Kind = "upload GET"
 	// Mount asks for a blob of another repository; an upload follows where the
 	// registry has none to give.
 	Mount     Kind = "mount POST"
@@ -62,6 +64,9 @@ type Options struct {
 	// NoMount lets every blob be uploaded, as registries do that do not take them
 	// over from their other repositories.
 	NoMount bool
+	// Resumable keeps what comes of an upload that breaks off, and tells how much
+	// that is, as distribution does.
+	Resumable bool
 }
 
 // Registry is an http.Handler, safe for concurrent use.
@@ -69,6 +74,7 @@ type Registry struct {
 	options Options
 	inner   http.Handler
 	blobs   *blobs
+	uploads *uploads
 
 	mu         sync.Mutex
 	created    map[string]bool
@@ -90,7 +96,7 @@ type planned struct {
 func New(o Options) *Registry {
 	stored := &blobs{content: map[string][]byte{}}
 	return &Registry{
-		options: o, blobs: stored,
+		options: o, blobs: stored, uploads: &uploads{arrived: map[string][]byte{}},
 		inner: registry.New(
 			registry.Logger(log.New(io.Discard, "", 0)), //nolint:forbidigo // the way to keep it silent
 			registry.WithReferrersSupport(true), registry.WithBlobHandler(stored)),
@@ -198,6 +204,8 @@ func kindOf(req *http.Request) Kind {
 		return Referrers
 	case last == "uploads" && req.URL.Query().Has("mount"):
 		return Mount
+	case parent == "uploads" && req.Method == http.MethodGet:
+		return UploadGet
 	case parent == "uploads", parent == "blobs" && last == "uploads":
 		return put(UploadPut, UploadPost)
 	case parent == "blobs" && head:

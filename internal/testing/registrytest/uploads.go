@@ -1,0 +1,139 @@
+package registrytest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+)
+
+// uploads keeps what has arrived of blobs, as distribution does: the URL of an
+// upload says how much that is, and is good for no other request when it has become
+// more. A request that breaks off leaves what came of it.
+type uploads struct {
+	mu       sync.Mutex
+	arrived  map[string][]byte
+	received int64
+}
+
+// Received is how many bytes of blobs came, for [Options].Resumable.
+func (r *Registry) Received() int64 {
+	r.uploads.mu.Lock()
+	defer r.uploads.mu.Unlock()
+	return r.uploads.received
+}
+
+// upload answers what is asked about an upload.
+func (r *Registry) upload(w http.ResponseWriter, req *http.Request) {
+	before, id := path.Split(strings.TrimSuffix(req.URL.Path, "/"))
+	if req.Method == http.MethodPost {
+		before, id = req.URL.Path, r.uploads.begin()
+	}
+	content, found := r.uploads.get(id)
+	at := fmt.Sprintf("%s%s?state=", before, id)
+	switch {
+	case !found:
+		answer(w, http.StatusNotFound, "BLOB_UPLOAD_UNKNOWN", "blob upload unknown to registry")
+	case req.Method == http.MethodPost:
+		told(w, at, 0, http.StatusAccepted)
+	case req.Method == http.MethodGet:
+		told(w, at, len(content), http.StatusNoContent)
+	case req.URL.Query().Get("state") != strconv.Itoa(len(content)), !begins(req, len(content)):
+		answer(w, http.StatusRequestedRangeNotSatisfiable, "RANGE_INVALID", "invalid content range")
+	default:
+		r.complete(w, req, id)
+	}
+}
+
+// told says where an upload is, and how much of it has arrived.
+func told(w http.ResponseWriter, at string, n, status int) {
+	w.Header().Set("Location", at+strconv.Itoa(n))
+	w.Header().Set("Range", fmt.Sprintf("0-%d", max(n-1, 0)))
+	w.WriteHeader(status)
+}
+
+// begins tells whether a request goes on at n, if it says where at all.
+func begins(req *http.Request, n int) bool {
+	var first, last int
+	header := req.Header.Get("Content-Range")
+	_, err := fmt.Sscanf(header, "%d-%d", &first, &last)
+	return header == "" && n == 0 || req.ContentLength == 0 || err == nil && first == n && int64(last-first+1) == req.ContentLength
+}
+
+// complete takes the rest of an upload, which has to have the digest that is named.
+func (r *Registry) complete(w http.ResponseWriter, req *http.Request, id string) {
+	rest, err := io.ReadAll(req.Body)
+	content := r.uploads.add(id, rest)
+	if err != nil {
+		return
+	}
+	wanted := req.URL.Query().Get("digest")
+	r.uploads.end(id)
+	if digest.FromBytes(content).String() != wanted {
+		answer(w, http.StatusBadRequest, "DIGEST_INVALID", "provided digest did not match uploaded content")
+		return
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/v2/"), "/blobs/")
+	r.AddBlob(name, wanted, content)
+	w.WriteHeader(http.StatusCreated)
+}
+
+func (u *uploads) begin() (id string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	id = fmt.Sprintf("upload-%d", len(u.arrived))
+	u.arrived[id] = []byte{}
+	return id
+}
+
+func (u *uploads) get(id string) (content []byte, found bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	content = u.arrived[id]
+	return content, content != nil
+}
+
+func (u *uploads) add(id string, rest []byte) (content []byte) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.received += int64(len(rest))
+	u.arrived[id] = append(u.arrived[id], rest...)
+	return u.arrived[id]
+}
+
+// end leaves the name taken.
+func (u *uploads) end(id string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.arrived[id] = nil
+}
+
+// CutUpload breaks the connection when n bytes of an upload have come.
+func CutUpload(n int64) origintest.Fault {
+	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
+		req.Body = &cut{req.Body, n}
+		honest(w, req)
+		origintest.Reset(0)(w, req, honest)
+	}
+}
+
+// cut is a body that ends in an error after so many bytes.
+type cut struct {
+	io.ReadCloser
+	left int64
+}
+
+func (c *cut) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p[:min(int64(len(p)), c.left)])
+	if c.left -= int64(n); c.left == 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}

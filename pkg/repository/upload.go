@@ -1,0 +1,208 @@
+package repository
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+const (
+	// minResumed is the size, in bytes, from which an upload that broke off goes on
+	// where it was. Below, asking costs more than sending again.
+	minResumed = 16 << 20
+	// maxRefusal is how much of a refusal is read, in bytes.
+	maxRefusal = 8 << 10
+)
+
+// upload is one that broke off.
+type upload struct {
+	// at is where the registry has it.
+	at *url.URL
+	// sent is how many bytes the network took. The registry may have less.
+	sent int64
+}
+
+// uploads are those that broke off.
+type uploads struct {
+	mu     sync.Mutex
+	broken map[digest.Digest]upload
+}
+
+func (u *uploads) keep(d digest.Digest, broken upload) {
+	if broken.at == nil || broken.sent == 0 {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.broken == nil {
+		u.broken = map[digest.Digest]upload{}
+	}
+	u.broken[d] = broken
+}
+
+// take gives an upload once: it is kept again when it breaks off again.
+func (u *uploads) take(d digest.Digest) (broken upload, found bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	broken, found = u.broken[d]
+	delete(u.broken, d)
+	return broken, found
+}
+
+// pushLarge uploads a blob, the rest of it where an upload broke off before. All of
+// the content is read even so: it is verified as a whole.
+func (r *Registry) pushLarge(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+	if broken, found := r.uploads.take(d.Digest); found {
+		if p := r.arrived(ctx, broken); p.size > 0 && p.size <= d.Size {
+			return r.pushRest(ctx, d, content, p)
+		}
+	}
+	var begun upload
+	sent := transfer.NewRecorder(content)
+	err := r.remote.Blobs().Push(context.WithValue(ctx, uploadKey{}, &begun), d, sent)
+	if err != nil {
+		begun.sent = sent.N()
+		r.uploads.keep(d.Digest, begun)
+		return r.fail("pushing blob", d.Digest.String(), err)
+	}
+	return nil
+}
+
+// uploadKey is the context key of the *[upload] that [noted] fills in.
+type uploadKey struct{}
+
+// noted takes down where a registry wants an upload: the library does not tell.
+type noted struct{ next remote.Client }
+
+// Do implements [remote.Client].
+func (n *noted) Do(req *http.Request) (*http.Response, error) {
+	resp, err := n.next.Do(req)
+	if u, wanted := req.Context().Value(uploadKey{}).(*upload); wanted && err == nil && resp.StatusCode == http.StatusAccepted {
+		u.at, _ = resp.Location() // else the library says what is wrong
+	}
+	return resp, err
+}
+
+// partial is what a registry has of a blob.
+type partial struct {
+	at   *url.URL
+	size int64
+	// authorization is what the registry let us ask with.
+	authorization string
+}
+
+// arrived asks how much of an upload has arrived; the size is zero when that can't
+// be used, for whatever reason: https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-a-blob-in-chunks
+func (r *Registry) arrived(ctx context.Context, u upload) partial {
+	ctx = auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull, auth.ActionPush)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.at.String(), nil)
+	if err != nil {
+		return partial{}
+	}
+	resp, err := r.remote.Client.Do(req)
+	if err != nil {
+		return partial{}
+	}
+	_ = resp.Body.Close()
+	p := partial{at: u.at, size: received(resp.Header), authorization: resp.Request.Header.Get("Authorization")}
+	if to, err := resp.Location(); err == nil {
+		p.at = to
+	}
+	// The login goes nowhere else, and what was not sent can't have arrived.
+	isHere := resp.Request.URL.Host == u.at.Host && p.at.Host == u.at.Host && p.at.Scheme == u.at.Scheme
+	if resp.StatusCode != http.StatusNoContent || !isHere || p.size > u.sent {
+		return partial{}
+	}
+	return p
+}
+
+// received reads the header "Range: 0-99" of 100 bytes that have arrived. Of one
+// byte it says the same as of none.
+func received(h http.Header) int64 {
+	first, last, _ := strings.Cut(strings.TrimPrefix(h.Get("Range"), "bytes="), "-")
+	n, err := strconv.ParseInt(last, 10, 64)
+	if first != "0" || err != nil || n <= 0 {
+		return 0
+	}
+	return n + 1
+}
+
+// pushRest leaves out what has arrived, and ends the upload with the rest. The
+// registry holds all of it against the digest. What it refuses is worth another try,
+// which begins anew.
+func (r *Registry) pushRest(ctx context.Context, d ocispec.Descriptor, content io.Reader, p partial) error {
+	if _, err := io.CopyN(io.Discard, content, p.size); err != nil {
+		return r.fail("pushing blob", d.Digest.String(), err)
+	}
+	sent := transfer.NewRecorder(content)
+	req, err := p.request(ctx, d, sent)
+	if err != nil {
+		return r.fail("pushing blob", d.Digest.String(), err)
+	}
+	resp, err := r.remote.Client.Do(req)
+	if err == nil && resp.StatusCode == http.StatusCreated {
+		return resp.Body.Close()
+	}
+	if err == nil {
+		err = refusal(resp)
+	}
+	failure := r.fail("pushing the rest of blob", d.Digest.String(), err)
+	if _, refused := errors.AsType[*errcode.ErrorResponse](err); refused && !errors.Is(failure, provider.ErrDenied) {
+		return &httpclient.PassingError{Err: failure}
+	}
+	r.uploads.keep(d.Digest, upload{at: p.at, sent: p.size + sent.N()})
+	return failure
+}
+
+// request is the one that ends an upload:
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-a-blob-in-chunks
+func (p partial) request(ctx context.Context, d ocispec.Descriptor, rest io.Reader) (*http.Request, error) {
+	if p.size == d.Size {
+		rest = http.NoBody
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, p.at.String(), rest)
+	if err != nil {
+		return nil, err
+	}
+	query := req.URL.Query()
+	query.Set("digest", d.Digest.String())
+	req.URL.RawQuery = query.Encode()
+	req.Header.Set("Content-Type", "application/octet-stream")
+	if req.ContentLength = d.Size - p.size; req.ContentLength > 0 {
+		req.Header.Set("Content-Range", fmt.Sprintf("%d-%d", p.size, d.Size-1))
+	}
+	if p.authorization != "" {
+		req.Header.Set("Authorization", p.authorization)
+	}
+	return req, nil
+}
+
+// refusal is the library's error of an answer.
+func refusal(resp *http.Response) error {
+	defer func() { _ = resp.Body.Close() }()
+	e := &errcode.ErrorResponse{Method: resp.Request.Method, URL: resp.Request.URL, StatusCode: resp.StatusCode}
+	var body struct {
+		Errors errcode.Errors `json:"errors"`
+	}
+	if json.NewDecoder(io.LimitReader(resp.Body, maxRefusal)).Decode(&body) == nil {
+		e.Errors = body.Errors
+	}
+	return e
+}

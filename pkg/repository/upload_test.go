@@ -1,0 +1,200 @@
+package repository_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// sending counts the bytes of bodies that a client hands to the network.
+type sending struct {
+	http.RoundTripper
+	bytes atomic.Int64
+}
+
+func (s *sending) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil && req.Body != http.NoBody {
+		req = req.Clone(req.Context())
+		req.Body = &counted{req.Body, &s.bytes}
+	}
+	return s.RoundTripper.RoundTrip(req)
+}
+
+type counted struct {
+	io.ReadCloser
+	bytes *atomic.Int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.bytes.Add(int64(n))
+	return n, err
+}
+
+// pushLarge pushes the large blob as all flows do, and counts the bytes sent.
+func (s *server) pushLarge(t *testing.T, content []byte) (sent int64, tries int, err error) {
+	t.Helper()
+	client := *s.options.HTTP
+	counting := &sending{RoundTripper: client.Transport}
+	client.Transport = counting
+	s.options.HTTP = &client
+	repo := s.open(t)
+	retrier := transfer.Retrier{
+		Backoff:  func(int) time.Duration { return 0 },
+		Progress: provider.Progress{Retry: func(_ string, err error) { t.Log(err) }},
+	}
+	err = retrier.Do(t.Context(), "sending", func() error {
+		tries++
+		d := largeDescriptor()
+		verified := sums.NewReadCloser(io.NopCloser(bytes.NewReader(content)), "thing.zip", d.Size, d.Digest)
+		return transfer.Recorded(verified, func(content io.Reader) error { return repo.PushBlob(t.Context(), d, content) })
+	})
+	return counting.bytes.Load(), tries, err
+}
+
+// TestUploadThatBreaksOff: at whatever point, the rest is sent and not much else.
+func TestUploadThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	size := largeDescriptor().Size
+	for percent := int64(10); percent <= 100; percent += 10 {
+		t.Run(fmt.Sprintf("%d%%", percent), func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, registrytest.Options{Resumable: true, Username: "user", Password: "secret"})
+			s.options.Credential = func(context.Context, string) (repository.Credential, error) {
+				return repository.Credential{Username: "user", Password: "secret"}, nil
+			}
+			s.Misbehave(registrytest.UploadPut, registrytest.CutUpload(size*percent/100), 1)
+			sent, tries, err := s.pushLarge(t, largeBlob())
+			if err != nil || tries != 2 || !s.HasBlob(repositoryName, largeDescriptor().Digest.String()) {
+				t.Fatalf("%v after %d tries", err, tries)
+			}
+			if sent >= size*3/2 || s.Received() != size {
+				t.Errorf("%d bytes sent and %d received, for a blob of %d", sent, s.Received(), size)
+			}
+			if n := s.Requests(); n[registrytest.UploadPost] != 2 || n[registrytest.UploadGet] != 1 {
+				t.Errorf("requests: %v", n) // the first POST is without login
+			}
+		})
+	}
+}
+
+// TestUploadThatDoesNotGoOn: what a registry says of an upload is not believed
+// where it can't be, and the blob is sent again; and so it is when the rest is
+// refused.
+func TestUploadThatDoesNotGoOn(t *testing.T) {
+	t.Parallel()
+	half := largeDescriptor().Size / 2
+	cut := registrytest.CutUpload(half)
+	elsewhere := func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
+		w.Header().Set("Location", "https://elsewhere.example.com/upload")
+		w.Header().Set("Range", "0-1048575")
+		w.WriteHeader(http.StatusNoContent)
+	}
+	for name, test := range map[string]struct {
+		status, put origintest.Fault
+		tries       int
+	}{
+		"no such upload":     {origintest.Status(http.StatusNotFound), cut, 2},
+		"no such method":     {origintest.Status(http.StatusMethodNotAllowed), cut, 2},
+		"in trouble":         {origintest.Status(http.StatusInternalServerError), cut, 2},
+		"reset":              {origintest.Reset(0), cut, 2},
+		"a page":             {origintest.HTML("Sign in"), cut, 2},
+		"redirected":         {origintest.Redirect("https://elsewhere.example.com/"), cut, 2},
+		"elsewhere":          {elsewhere, cut, 2},
+		"no range":           {origintest.Rewrite("Range", ""), cut, 2},
+		"nothing":            {origintest.Rewrite("Range", "0-0"), cut, 2},
+		"not the beginning":  {origintest.Rewrite("Range", "5-1000"), cut, 2},
+		"more than was sent": {origintest.Rewrite("Range", fmt.Sprintf("0-%d", largeDescriptor().Size-1)), registrytest.CutUpload(1 << 10), 2},
+		"more than there is": {origintest.Rewrite("Range", fmt.Sprintf("0-%d", largeDescriptor().Size)), cut, 2},
+		"less than it has":   {origintest.Rewrite("Range", fmt.Sprintf("0-%d", half-2)), cut, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, registrytest.Options{Resumable: true})
+			s.Misbehave(registrytest.UploadGet, test.status, -1)
+			s.Misbehave(registrytest.UploadPut, test.put, 1)
+			_, tries, err := s.pushLarge(t, largeBlob())
+			if err != nil || tries != test.tries || !s.HasBlob(repositoryName, largeDescriptor().Digest.String()) {
+				t.Errorf("%v after %d tries", err, tries)
+			}
+		})
+	}
+}
+
+// TestRestThatIsRefused: the rest may break off too, or be refused, or not be the
+// rest of what the registry has.
+func TestRestThatIsRefused(t *testing.T) {
+	t.Parallel()
+	size := largeDescriptor().Size
+	// damaged lets a byte arrive as another one.
+	damaged := func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader([]byte{largeBlob()[0] ^ 1}), &skipped{r: r.Body, n: 1}), r.Body}
+		registrytest.CutUpload(size/2)(w, r, honest)
+	}
+	for name, test := range map[string]struct {
+		first, second origintest.Fault
+		most          int64 // bytes sent
+	}{
+		"breaks off again": {registrytest.CutUpload(size / 3), registrytest.CutUpload(size / 3), size * 3 / 2},
+		"refused":          {registrytest.CutUpload(size / 2), registrytest.Refuse(http.StatusRequestedRangeNotSatisfiable, "RANGE_INVALID", "no"), size * 3},
+		"of other bytes":   {damaged, from(0, 0, nil), size * 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, registrytest.Options{Resumable: true})
+			s.Misbehave(registrytest.UploadPut, test.first, 1)
+			s.Misbehave(registrytest.UploadPut, test.second, 1)
+			sent, tries, err := s.pushLarge(t, largeBlob())
+			if err != nil || tries != 3 || sent > test.most || !s.HasBlob(repositoryName, largeDescriptor().Digest.String()) {
+				t.Errorf("%v after %d tries, %d bytes sent", err, tries, sent)
+			}
+		})
+	}
+}
+
+// skipped leaves out the first bytes.
+type skipped struct {
+	r io.Reader
+	n int64
+}
+
+func (s *skipped) Read(p []byte) (int, error) {
+	if s.n > 0 {
+		n, err := io.CopyN(io.Discard, s.r, s.n)
+		if s.n -= n; err != nil {
+			return 0, err
+		}
+	}
+	return s.r.Read(p)
+}
+
+// TestRestOfWrongContent: content is verified as a whole, also where only its end
+// is sent.
+func TestRestOfWrongContent(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, registrytest.Options{Resumable: true})
+	s.Misbehave(registrytest.UploadPut, registrytest.CutUpload(largeDescriptor().Size/2), 1)
+	wrong := bytes.Clone(largeBlob())
+	wrong[0] ^= 1
+	_, _, err := s.pushLarge(t, wrong)
+	var mismatch *sums.MismatchError
+	if !errors.As(err, &mismatch) || s.HasBlob(repositoryName, largeDescriptor().Digest.String()) || s.Received() >= largeDescriptor().Size {
+		t.Errorf("%v, %d bytes received", err, s.Received())
+	}
+}
