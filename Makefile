@@ -16,6 +16,7 @@ LDFLAGS = $(if $(VERSION),-X main.version=$(VERSION))
 BIN       := $(CURDIR)/bin
 TOOLS     := $(CURDIR)/bin/tools
 E2E_TOOLS := bin/tools/tofu bin/tools/registry bin/tools/regctl bin/tools/syft
+PEERS     := bin/tools/crane bin/tools/regsync
 LINTER    := bin/tools/golangci-lint
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
@@ -23,9 +24,12 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 E2E_ENV = TOFU_OCI="$(BIN)/tofu-oci" TOFU="$(TOOLS)/tofu" REGISTRY="$(TOOLS)/registry" REGCTL="$(TOOLS)/regctl" SYFT="$(TOOLS)/syft" \
           TIME_MODULE="$(CURDIR)/e2e/tools/time"
 
+# What make bench-peers does; PEERFLAGS='-rows unpack -n 3' prints a part of it instead.
+PEERFLAGS ?= -page "$(CURDIR)/docs/performance.md"
+
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
 build: ## build bin/tofu-oci, one static binary
@@ -79,7 +83,7 @@ e2e: build $(E2E_TOOLS) ## test bin/tofu-oci with the real tofu, registry and pr
 	$(E2E_ENV) $(GO) test -C e2e -count=1 -timeout $(E2ETIME) ./...
 
 .PHONY: tools
-tools: $(E2E_TOOLS) $(LINTER) ## build the pinned tools into bin/tools
+tools: $(E2E_TOOLS) $(PEERS) $(LINTER) ## build the pinned tools into bin/tools
 
 .PHONY: demo
 demo: ## run the demonstration, e2e/demo
@@ -92,6 +96,10 @@ bench: build $(E2E_TOOLS) ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(E2E_ENV) $(GO) test -C e2e -run '^$$' -bench . -timeout $(E2ETIME) ./...
 
+.PHONY: bench-peers
+bench-peers: build $(E2E_TOOLS) $(PEERS) ## measure beside other tools, and write the tables into docs/performance.md
+	$(E2E_ENV) CRANE="$(TOOLS)/crane" REGSYNC="$(TOOLS)/regsync" $(GO) run -C e2e ./peers -disk "$(BIN)" $(PEERFLAGS)
+
 .PHONY: docs
 docs: ## write docs/cli.md again, from the commands
 	$(GO) test ./cmd/tofu-oci -run TestDocs -update
@@ -102,7 +110,7 @@ clean: ## remove what the other targets made
 
 # Each tool is a module of its own with one `tool` directive, so that no tool's dependencies reach another or the product.
 # touch: go leaves an output alone that is still right, and make would ask again each time.
-$(E2E_TOOLS): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
+$(E2E_TOOLS) $(PEERS): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
 	$(GO) build -C e2e/tools/$* -o "$(CURDIR)/$@" tool
 	@touch $@
 

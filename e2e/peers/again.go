@@ -1,0 +1,118 @@
+//go:build unix
+
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// How many releases there are of the provider that has many.
+const (
+	manyType      = "many"
+	manyVersions  = 200
+	manyPlatforms = 10
+	copied        = "copy/" + manyType
+)
+
+// again mirrors many releases that are all there.
+func (s *site) again() work {
+	return work{
+		name: "again",
+		ready: func(ctx context.Context) error {
+			if err := s.offerMany(ctx); err != nil {
+				return err
+			}
+			if err := s.fill(ctx, manyType, copied); err != nil {
+				return err
+			}
+			return s.fill(ctx, manyType, namespace+"/"+manyType)
+		},
+		doers: []doer{s.againOurs("blobs"), s.againOurs("index"), s.regsyncOnce()},
+		rows: []row{
+			{fmt.Sprintf("%d versions × %d platforms, all there, `--check=blobs`", manyVersions, manyPlatforms), "--check=blobs", []string{"regsync once"}, 0},
+			{"the same, `--check=index`", "--check=index", []string{"regsync once"}, 0},
+		},
+	}
+}
+
+func (s *site) againOurs(level string) doer {
+	flag := "--check=" + level
+	return doer{flag, func(_ context.Context, dir string) (task, error) {
+		c := s.ours(dir, "mirror", namespace+"/"+manyType, "--all", "--to", s.host+"/{namespace}/{type}", flag, "--output", "json")
+		return task{command: c, right: func(context.Context) error { return allUnchanged(c.stdout) }}, nil
+	}}
+}
+
+// allUnchanged reads what mirror said.
+func allUnchanged(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var said struct{ Results []struct{ Status string } }
+	if err := json.Unmarshal(text, &said); err != nil {
+		return err
+	}
+	unchanged := 0
+	for _, r := range said.Results {
+		if r.Status == "unchanged" {
+			unchanged++
+		}
+	}
+	if unchanged != manyVersions || len(said.Results) != manyVersions {
+		return fmt.Errorf("%d of %d releases are unchanged, not %d", unchanged, len(said.Results), manyVersions)
+	}
+	return nil
+}
+
+// regsyncOnce compares the repository with a copy of it in the same registry.
+func (s *site) regsyncOnce() doer {
+	return doer{"regsync once", func(_ context.Context, dir string) (task, error) {
+		config := filepath.Join(dir, "regsync.yml")
+		text := fmt.Sprintf("version: 1\nsync:\n  - source: %[1]s/%[2]s\n    target: %[1]s/%[3]s/%[4]s\n    type: repository\n", s.host, copied, namespace, manyType)
+		c := command{
+			args: []string{s.regsync, "once", "--abort-on-error", "-c", config}, dir: dir, environ: s.environ(), stdout: filepath.Join(dir, "stdout"),
+		}
+		return task{command: c, right: s.hasSameTags(copied, namespace+"/"+manyType)}, os.WriteFile(config, []byte(text), 0o600)
+	}}
+}
+
+// offerMany offers the releases, with zips of 1 kB.
+func (s *site) offerMany(ctx context.Context) error {
+	releases := map[string]map[provider.Platform]origintest.Archive{}
+	for i := range manyVersions {
+		version := fmt.Sprintf("1.%d.0", i)
+		releases[version] = map[provider.Platform]origintest.Archive{}
+		for j := range manyPlatforms {
+			p := provider.Platform{OS: "plan9", Arch: fmt.Sprintf("arch%d", j)}
+			content, err := tinyZip(version + " " + p.String())
+			if err != nil {
+				return err
+			}
+			releases[version][p] = origintest.Archive{Bytes: content}
+		}
+	}
+	return s.offer(ctx, manyType, true, releases)
+}
+
+func tinyZip(text string) ([]byte, error) {
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	entry, err := w.CreateHeader(&zip.FileHeader{Name: "terraform-provider-" + manyType, Method: zip.Store})
+	if err == nil {
+		_, err = fmt.Fprintf(entry, "%-850s", text)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	return out.Bytes(), err
+}

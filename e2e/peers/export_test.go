@@ -1,0 +1,45 @@
+//go:build unix
+
+package main
+
+import (
+	"time"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// What the external tests see of the program.
+var (
+	ReadBlocks = readBlocks
+	WriteZip   = writeZip
+	Between    = between
+	HasDigest  = hasDigest
+)
+
+const (
+	LinkRate  = linkRate
+	LinkDelay = linkDelay
+	PageBegin = pageBegin
+	PageEnd   = pageEnd
+)
+
+// StartLink is a slow link to a server.
+var StartLink = func(to string) way { return (&link{to: to}).start }
+
+// Compared is the row of a table for rounds of ours and of two others, in whole
+// seconds.
+func Compared(wanted float64, ours, one, other []int) string {
+	took := map[string][]usage{}
+	for name, seconds := range map[string][]int{"ours": ours, "one": one, "other": other} {
+		for _, s := range seconds {
+			took[name] = append(took[name], usage{time.Duration(s) * time.Second, time.Second, 1 << 20})
+		}
+	}
+	return measured{took: took}.line(row{"the work", "ours", []string{"one", "other"}, wanted})
+}
+
+// Digest is that of the zip.
+func (a archive) Digest() digest.Digest { return a.digest }
+
+// Program is the digest of the executable.
+func (a archive) Program() digest.Digest { return a.program }

@@ -1,0 +1,123 @@
+//go:build unix
+
+// Command peers measures tofu-oci beside the programs that people use for the
+// same work: crane, regctl and regsync, tofu itself, and a script of curl,
+// sha256sum and regctl. It makes the packages, starts an origin registry and OCI
+// registries on this machine, lets all programs do each work in turn, and prints
+// a table, or writes it into a page.
+//
+// make bench-peers builds the programs and runs it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"syscall"
+)
+
+type options struct {
+	// rows are the works that are measured.
+	rows *regexp.Regexp
+	// rounds is how often each program does each work.
+	rounds int
+	// page is where the table goes; empty is stdout.
+	page string
+	// disk is a directory on a disk.
+	disk string
+}
+
+func main() {
+	if len(os.Args) > 3 && os.Args[1] == measureCommand {
+		os.Exit(measure(os.Args[2], os.Args[3:]))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := parseAndRun(ctx)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	}
+}
+
+func parseAndRun(ctx context.Context) error {
+	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
+	rows := flags.String("rows", "", "measure only works whose name matches `REGEXP`")
+	rounds := flags.Int("n", 5, "let each program do each work `N` times")
+	page := flags.String("page", "", "write the table into `FILE`, between its two marker comments")
+	disk := flags.String("disk", os.TempDir(), "`DIRECTORY` on a disk to work in")
+	if err := flags.Parse(os.Args[1:]); err != nil {
+		return err
+	}
+	wanted, err := regexp.Compile(*rows)
+	switch {
+	case err != nil:
+		return fmt.Errorf("-rows: %w", err)
+	case *rounds < 1:
+		return errors.New("-n: at least 1")
+	case *page != "" && *rows != "":
+		return errors.New("-page wants all rows: leave -rows out")
+	}
+	dir, err := filepath.Abs(*disk)
+	if err != nil {
+		return err
+	}
+	return run(ctx, options{rows: wanted, rounds: *rounds, page: *page, disk: dir})
+}
+
+// run measures everything in both places.
+func run(ctx context.Context, o options) error {
+	// 1. What both places share: programs, packages, the origin registry.
+	w, err := newWorld(ctx, o.disk)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	// 2. The works, in each place.
+	var tables []table
+	for _, p := range places(o.disk) {
+		t, err := measureAt(ctx, w, p, o)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		tables = append(tables, t)
+	}
+	// 3. What came out.
+	text, err := report(ctx, w.programs, o.rounds, tables)
+	if err != nil {
+		return err
+	}
+	if o.page == "" {
+		fmt.Print(text)
+		return nil
+	}
+	return writePage(o.page, text)
+}
+
+func measureAt(ctx context.Context, w *world, p place, o options) (table, error) {
+	t := table{place: p}
+	s, err := newSite(ctx, w, p)
+	if err != nil {
+		return t, err
+	}
+	defer s.close()
+	if t.idle, err = s.idle(ctx); err != nil {
+		return t, err
+	}
+	for _, work := range works(s) {
+		if !o.rows.MatchString(work.name) || work.memoryOnly && !p.memory {
+			continue
+		}
+		m, err := measureWork(ctx, s, work, o.rounds)
+		if err != nil {
+			return t, fmt.Errorf("%s: %w", work.name, err)
+		}
+		t.measured = append(t.measured, m)
+	}
+	return t, nil
+}

@@ -1,0 +1,111 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// script is what people do without tofu-oci.
+//
+//go:embed mirror.sh
+var script string
+
+const scriptName = "curl + sha256sum + regctl, no h1"
+
+// release is what a mirror has to hold afterwards.
+type release map[provider.Platform]digest.Digest
+
+// mirrorBig mirrors one large package into an empty registry.
+func (s *site) mirrorBig() work {
+	const unstated = "unstated"
+	want := map[string]release{bigVersion: {s.here: s.big[0].digest}}
+	return work{
+		name: "mirror 1",
+		ready: func(ctx context.Context) error {
+			if err := s.offerBig(ctx, unstated, false, s.big[0]); err != nil {
+				return err
+			}
+			return s.offerBig(ctx, bigType(0), true, s.big[0])
+		},
+		doers: []doer{
+			s.mirrorOurs("h1 computed", unstated, true, want),
+			s.mirrorOurs("h1 stated", bigType(0), true, want),
+			s.mirrorOurs("no h1", unstated, false, want, "--no-h1"),
+			s.mirrorScript(bigType(0), want),
+		},
+		rows: []row{
+			{"`mirror` one zip, h1 computed", "h1 computed", []string{scriptName}, 1},
+			{"the same, h1 stated", "h1 stated", []string{scriptName}, 0.33},
+			{"the same, `--no-h1`", "no h1", []string{scriptName}, 0.33},
+		},
+	}
+}
+
+// mirrorSmall mirrors all small packages into an empty registry.
+func (s *site) mirrorSmall() work {
+	const stated, unstated = "small", "smallunstated"
+	want := map[string]release{}
+	for i, packages := range s.small {
+		want[smallVersion(i)] = release{}
+		for p, a := range packages {
+			want[smallVersion(i)][p] = a.digest
+		}
+	}
+	return work{
+		name: "mirror 20",
+		ready: func(ctx context.Context) error {
+			if err := s.offerSmall(ctx, unstated, false); err != nil {
+				return err
+			}
+			return s.offerSmall(ctx, stated, true)
+		},
+		doers: []doer{
+			s.mirrorOurs("h1 computed", unstated, true, want, "--all"),
+			s.mirrorOurs("h1 stated", stated, true, want, "--all"),
+			s.mirrorScript(stated, want),
+		},
+		rows: []row{
+			{fmt.Sprintf("`mirror` %d × 7 MB in %d versions, h1 stated", smallVersions*len(smallPlatforms), smallVersions), "h1 stated", []string{scriptName}, 0.15},
+			{"the same, h1 computed", "h1 computed", []string{scriptName}, 0.15},
+		},
+	}
+}
+
+func (s *site) mirrorOurs(name, typ string, h1 bool, want map[string]release, flags ...string) doer {
+	return doer{name, func(ctx context.Context, dir string) (task, error) {
+		host, stop, err := s.startRegistry(ctx)
+		args := append([]string{"mirror", namespace + "/" + typ, "--to", host + "/{namespace}/{type}"}, flags...)
+		return task{command: s.ours(dir, args...), right: s.isMirrored(host+"/v2/"+namespace+"/"+typ, want, h1), done: stop}, err
+	}}
+}
+
+func (s *site) mirrorScript(typ string, want map[string]release) doer {
+	versions := slices.Sorted(maps.Keys(want))
+	var platforms []string // each version has the same
+	for p := range want[versions[0]] {
+		platforms = append(platforms, p.String())
+	}
+	slices.Sort(platforms)
+	return doer{scriptName, func(ctx context.Context, dir string) (task, error) {
+		host, stop, err := s.startRegistry(ctx)
+		return task{
+			command: command{
+				args: []string{s.shell, "-c", script}, dir: dir, stdout: filepath.Join(dir, "stdout"),
+				environ: s.environ("FILES="+s.files+typ, "TYPE="+typ, "REGCTL="+s.regctl, "REPOSITORY="+host+"/"+namespace+"/"+typ,
+					"VERSIONS="+strings.Join(versions, " "), "PLATFORMS="+strings.Join(platforms, " ")),
+			},
+			right: s.isMirrored(host+"/v2/"+namespace+"/"+typ, want, false), done: stop,
+		}, err
+	}}
+}

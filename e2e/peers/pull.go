@@ -1,0 +1,93 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+)
+
+// pull fetches one large zip.
+func (s *site) pull() work {
+	wanted := 0.85
+	if !s.place.memory {
+		wanted = 1 // what we write is on the disk in the end, what others write may not be
+	}
+	return work{
+		name:  "pull",
+		ready: func(ctx context.Context) error { return s.bigPackages(ctx, 1) },
+		doers: []doer{s.pullOurs(s.registryHost), s.pullCrane(s.registryHost), s.pullRegctl(), s.pullCurl()},
+		rows: []row{
+			{"`pull` one zip, verified", "tofu-oci", []string{"crane blob", "regctl blob get"}, wanted},
+			{"the same", "tofu-oci", []string{"curl, unverified"}, 1.25},
+		},
+	}
+}
+
+// slowLink does the same over a link that gives each connection little.
+func (s *site) slowLink() work {
+	link := &link{to: s.host}
+	return work{
+		name:  "slow link",
+		ready: func(ctx context.Context) error { return s.bigPackages(ctx, 1) },
+		doers: []doer{s.pullOurs(link.start), s.pullCrane(link.start)},
+		rows: []row{
+			{fmt.Sprintf("`pull` one zip, %d MB/s a connection, %s", linkRate/1_000_000, linkDelay), "tofu-oci", []string{"crane blob"}, 0.2},
+		},
+		memoryOnly: true,
+	}
+}
+
+// way is how a program gets to the registry: its host, and what to call at the
+// end.
+type way func(ctx context.Context) (host string, done func(), err error)
+
+func (s *site) registryHost(context.Context) (string, func(), error) { return s.host, func() {}, nil }
+
+func (s *site) pullOurs(to way) doer {
+	return doer{"tofu-oci", func(ctx context.Context, dir string) (task, error) {
+		host, done, err := to(ctx)
+		name := fmt.Sprintf("terraform-provider-%s_%s_%s.zip", bigType(0), bigVersion, s.here)
+		return task{
+			command: s.ours(dir, "pull", namespace+"/"+bigType(0), "--from", host+"/{namespace}/{type}", "--dir", "."),
+			right:   hasDigest(filepath.Join(dir, name), s.big[0].digest),
+			done:    done,
+		}, err
+	}}
+}
+
+func (s *site) pullCrane(to way) doer {
+	return doer{"crane blob", func(ctx context.Context, dir string) (task, error) {
+		host, done, err := to(ctx)
+		t := s.toStdout(dir, s.crane, "blob", host+"/"+namespace+"/"+bigType(0)+"@"+s.big[0].digest.String())
+		t.done = done
+		return t, err
+	}}
+}
+
+func (s *site) pullRegctl() doer {
+	return doer{"regctl blob get", func(_ context.Context, dir string) (task, error) {
+		return s.toStdout(dir, s.regctl, "blob", "get", s.host+"/"+namespace+"/"+bigType(0), s.big[0].digest.String()), nil
+	}}
+}
+
+func (s *site) pullCurl() doer {
+	return doer{"curl, unverified", func(_ context.Context, dir string) (task, error) {
+		zip := filepath.Join(dir, "zip")
+		url := fmt.Sprintf("https://%s/v2/%s/%s/blobs/%s", s.host, namespace, bigType(0), s.big[0].digest)
+		return task{
+			command: command{args: []string{s.curl, "-fsS", "-o", zip, url}, dir: dir, environ: s.environ(), stdout: filepath.Join(dir, "stdout")},
+			right:   hasDigest(zip, s.big[0].digest),
+		}, nil
+	}}
+}
+
+// toStdout is a program that prints the first large zip.
+func (s *site) toStdout(dir string, args ...string) task {
+	zip := filepath.Join(dir, "zip")
+	return task{
+		command: command{args: args, dir: dir, environ: s.environ(), stdout: zip},
+		right:   hasDigest(zip, s.big[0].digest),
+	}
+}

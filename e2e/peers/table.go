@@ -1,0 +1,126 @@
+//go:build unix
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// table is what was measured in a place.
+type table struct {
+	place place
+	// idle is the memory of a program that moves nothing, in bytes.
+	idle     int64
+	measured []measured
+}
+
+// median gives the middle value; of an even number, the greater of the two.
+func median[T cmp.Ordered](values []T) T {
+	return slices.Sorted(slices.Values(values))[len(values)/2]
+}
+
+// each reads one figure of all usages.
+func each[T any](took []usage, figure func(usage) T) (values []T) {
+	for _, u := range took {
+		values = append(values, figure(u))
+	}
+	return values
+}
+
+func wall(u usage) time.Duration { return u.Wall }
+func cpu(u usage) time.Duration  { return u.CPU }
+func peak(u usage) int64         { return u.Peak }
+
+// fastest is the one of some doers whose median is least.
+func (m measured) fastest(names []string) string {
+	return slices.MinFunc(names, func(a, b string) int {
+		return cmp.Compare(median(each(m.took[a], wall)), median(each(m.took[b], wall)))
+	})
+}
+
+// line is a row of the Markdown table.
+func (m measured) line(r row) string {
+	name := m.fastest(r.against)
+	ours, theirs := m.took[r.ours], m.took[name]
+	var ratios []float64
+	for i := range ours {
+		ratios = append(ratios, ours[i].Wall.Seconds()/theirs[i].Wall.Seconds())
+	}
+	ratio := median(each(ours, wall)).Seconds() / median(each(theirs, wall)).Seconds()
+	cells := []string{
+		r.work, name,
+		fmt.Sprintf("%.2f / %.2f", median(each(ours, wall)).Seconds(), median(each(theirs, wall)).Seconds()),
+		verdict(ratio, r.wanted), fmt.Sprintf("%.2f–%.2f", slices.Min(ratios), slices.Max(ratios)), "–",
+		fmt.Sprintf("%.2f / %.2f", median(each(ours, cpu)).Seconds(), median(each(theirs, cpu)).Seconds()),
+		fmt.Sprintf("%d / %d", median(each(ours, peak))>>20, median(each(theirs, peak))>>20),
+	}
+	if r.wanted > 0 {
+		cells[5] = fmt.Sprintf("≤ %g", r.wanted)
+	}
+	return "| " + strings.Join(cells, " | ") + " |"
+}
+
+// verdict marks a ratio that is more than was wanted.
+func verdict(ratio, wanted float64) string {
+	text := fmt.Sprintf("%.2f", ratio)
+	if wanted > 0 && ratio > wanted {
+		text = "**" + text + "**"
+	}
+	return text
+}
+
+// most is the work in which a program of ours held most memory in any round.
+func (t table) most() (peakBytes int64, work string) {
+	for _, m := range t.measured {
+		for _, r := range m.rows {
+			if p := slices.Max(each(m.took[r.ours], peak)); p > peakBytes {
+				peakBytes, work = p, m.name+", "+r.ours
+			}
+		}
+	}
+	return peakBytes, work
+}
+
+// String is the table in Markdown.
+func (t table) String() string {
+	kind := ""
+	if fs := t.place.fileSystem(); fs != "" {
+		kind = " (" + fs + ")"
+	}
+	var b strings.Builder
+	_, _ = fmt.Fprintf(&b, "### On %s%s\n\n", t.place.name, kind)
+	b.WriteString("| work | against | wall, s | ratio | of pairs | wanted | CPU, s | peak memory, MiB |\n|---|---|---|---|---|---|---|---|\n")
+	for _, m := range t.measured {
+		for _, r := range m.rows {
+			b.WriteString(m.line(r) + "\n")
+		}
+	}
+	if most, work := t.most(); most > 0 {
+		_, _ = fmt.Fprintf(&b, "\nThe idle program (`list`) took %d MiB. The most above that was %d MiB (%s); wanted: ≤ 64 MiB.\n", t.idle>>20, (most-t.idle)>>20, work)
+	}
+	return b.String()
+}
+
+// report is all tables and what they were measured on.
+func report(ctx context.Context, p programs, rounds int, tables []table) (string, error) {
+	versions, err := p.versions(ctx)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	_, _ = fmt.Fprintf(&b, "%s; on %s. %s.\n\n", machine(), time.Now().UTC().Format(time.DateOnly), versions)
+	_, _ = fmt.Fprintf(&b, "Figures are ours / theirs, medians of %d runs that took turns. *ratio* is that of the two medians of the wall clock, bold where more was "+
+		"wanted; *of pairs* the least and the greatest of two neighbouring runs. CPU is user and system time of all processes of a command, memory that of the largest one.\n", rounds)
+	if len(tables) == 1 {
+		b.WriteString("This machine has no memory file system that everybody may use.\n")
+	}
+	for _, t := range tables {
+		b.WriteString("\n" + t.String())
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,111 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// usage is what a program and its children took. The peak is that of the
+// largest process among them, in bytes.
+type usage struct {
+	Wall, CPU time.Duration
+	Peak      int64
+}
+
+// measureCommand is the first argument with which this program measures another
+// one: the kernel counts the memory that a process had when it forked to what its
+// child took, and this program with its servers is large.
+const measureCommand = "measure"
+
+// measure runs a program and writes its usage to a file. It gives the program's
+// exit code.
+func measure(file string, args []string) int {
+	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	began := time.Now()
+	err := cmd.Run()
+	wall := time.Since(began)
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	counted, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		fmt.Fprintln(os.Stderr, "the system does not count")
+		return 1
+	}
+	peak := counted.Maxrss
+	if runtime.GOOS != "darwin" {
+		peak <<= 10 // kibibytes
+	}
+	text, err := json.Marshal(usage{wall, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), peak})
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+// command is a program that is to be measured.
+type command struct {
+	args []string
+	// dir is the working directory.
+	dir string
+	// environ is all of its environment.
+	environ []string
+	// stdout is a file for what it prints.
+	stdout string
+}
+
+// run measures the command, which has to succeed. Cancelled, it and its children
+// end at once.
+func (c command) run(ctx context.Context) (took usage, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return took, err
+	}
+	logs, err := os.MkdirTemp("", "peers-usage-*")
+	if err != nil {
+		return took, err
+	}
+	defer func() { _ = os.RemoveAll(logs) }()
+	stdout, err := os.Create(c.stdout)
+	if err != nil {
+		return took, err
+	}
+	defer stdout.Close()
+	stderr, err := os.Create(filepath.Join(logs, "stderr"))
+	if err != nil {
+		return took, err
+	}
+	defer stderr.Close()
+	counted := filepath.Join(logs, "usage")
+	cmd := exec.CommandContext(ctx, self, append([]string{measureCommand, counted}, c.args...)...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir, c.environ, stdout, stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	if err := cmd.Run(); err != nil {
+		said, _ := os.ReadFile(stderr.Name())
+		return took, fmt.Errorf("%s: %w\n%s", filepath.Base(c.args[0]), err, said)
+	}
+	text, err := os.ReadFile(counted)
+	if err != nil {
+		return took, err
+	}
+	err = json.Unmarshal(text, &took)
+	return took, err
+}
