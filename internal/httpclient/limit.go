@@ -48,7 +48,7 @@ func (l *limited) send(req *http.Request) (resp *http.Response, sent time.Time, 
 	if err != nil || req.Method == http.MethodHead || resp.ContentLength <= 0 || resp.ContentLength > MaxAhead {
 		return resp, sent, err
 	}
-	resp.Body = ReadAhead(resp.Body)
+	resp.Body = ReadAhead(resp.Body, resp.ContentLength)
 	return resp, sent, nil
 }
 
@@ -66,15 +66,16 @@ func (l *limited) outwait(ctx context.Context, host string) error {
 }
 
 // ReadAhead reads a body to its end, and gives one that tells the same, an error
-// included.
-func ReadAhead(body io.ReadCloser) io.ReadCloser {
-	text, err := io.ReadAll(body)
-	return &ahead{text: bytes.NewReader(text), err: err, Closer: body}
+// included. It is expected to have size bytes, from 0 to [MaxAhead].
+func ReadAhead(body io.ReadCloser, size int64) io.ReadCloser {
+	text := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // else it is copied as it grows
+	_, err := text.ReadFrom(body)
+	return &ahead{text: text, err: err, Closer: body}
 }
 
 // ahead is a body that was read; err is what ended it, nil for its end.
 type ahead struct {
-	text *bytes.Reader
+	text *bytes.Buffer
 	err  error
 	io.Closer
 }

@@ -74,9 +74,10 @@ func (t *retrier) try(req *http.Request, body io.ReadCloser, alone bool) (*http.
 	if alone {
 		ctx = schedule.Alone(ctx)
 	}
-	once := req.Clone(ctx)
+	once := req.WithContext(ctx) // a copy that has the request's header and URL
 	once.Body = body
 	if once.Header.Get("User-Agent") == "" {
+		once.Header = once.Header.Clone()
 		once.Header.Set("User-Agent", t.options.UserAgent)
 	}
 	resp, sent, err := t.send(once)

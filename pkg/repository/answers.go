@@ -25,7 +25,9 @@ const (
 	// maxReferrerValues bounds those of a page of referrers, which have some six
 	// each.
 	maxReferrerValues = 16 << 10
-	// maxTitle is how much of a page is read to find its title, in bytes.
+	// maxStart is how much of an answer is read to see whether it is a page, and
+	// maxTitle how much of a page to find its title, in bytes.
+	maxStart = 1 << 10
 	maxTitle = 64 << 10
 )
 
@@ -93,10 +95,15 @@ func checkPage(req *http.Request, resp *http.Response) error {
 		}
 		return nil
 	}
-	start, err := io.ReadAll(io.LimitReader(resp.Body, maxTitle))
-	asked := strings.HasSuffix(req.URL.Path, "/"+digest.FromBytes(start).String())
-	if err == nil && looksLikePage(start) && !asked {
-		return newPageError(req, resp, start)
+	start, err := io.ReadAll(io.LimitReader(resp.Body, maxStart))
+	if err == nil && looksLikePage(start) {
+		var rest []byte
+		rest, err = io.ReadAll(io.LimitReader(resp.Body, maxTitle-maxStart))
+		start = append(start, rest...)
+		asked := strings.HasSuffix(req.URL.Path, "/"+digest.FromBytes(start).String())
+		if err == nil && !asked {
+			return newPageError(req, resp, start)
+		}
 	}
 	// An error of the connection comes again where the rest is read.
 	body := resp.Body
@@ -119,7 +126,7 @@ func (b *broken) Read([]byte) (int, error) {
 
 // looksLikePage knows HTML by its beginning. No manifest and no list begins so.
 func looksLikePage(data []byte) bool {
-	start := bytes.ToLower(bytes.TrimSpace(data[:min(len(data), 1<<10)]))
+	start := bytes.ToLower(bytes.TrimSpace(data[:min(len(data), maxStart)]))
 	return bytes.HasPrefix(start, []byte("<!doctype html")) || bytes.HasPrefix(start, []byte("<html"))
 }
 

@@ -269,7 +269,8 @@ func wireClient(client *http.Client) *http.Client {
 		next = http.DefaultTransport
 	}
 	c.Transport = roundTripper(func(req *http.Request) (*http.Response, error) {
-		req = req.Clone(req.Context())
+		req = req.WithContext(req.Context()) // a copy, as is the header
+		req.Header = req.Header.Clone()
 		req.Header.Set("Accept-Encoding", "identity")
 		resp, err := next.RoundTrip(req)
 		if err != nil {

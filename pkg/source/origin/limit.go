@@ -77,7 +77,7 @@ func withSlot(body io.ReadCloser, size int64, release func()) io.ReadCloser {
 		return body
 	case size <= httpclient.MaxAhead:
 		defer release()
-		return httpclient.ReadAhead(body)
+		return httpclient.ReadAhead(body, size)
 	}
 	return &slotted{body, release}
 }
