@@ -84,13 +84,7 @@ func mirrorAction(c *cli.Context, out *output) error {
 			return repo, o, err
 		},
 		Planned: func(items []mirror.Item) { out.expect(len(items)) },
-		Done: func(r mirror.Result) {
-			if r.Err != nil {
-				out.failed(r.Item.Requirement, r.Item.Version, r.Err)
-				return
-			}
-			out.mirrored(r.Repository, r.Published, options.DryRun)
-		},
+		Done:    func(r mirror.Result) { out.released(r, options.DryRun) },
 	})
 	if err == nil {
 		out.notBegun()

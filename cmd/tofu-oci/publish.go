@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -34,7 +35,8 @@ releases. Beside them are taken, where they are:
 Each zip is checked before anything is sent: it has to open and unpack safely,
 and to hold an executable that OpenTofu would find, for its platform.
 
-Jobs of a build matrix may publish one platform each: they are merged.
+Jobs of a build matrix may publish one platform each: they are merged. Versions
+are published many at once, and told of in their order, the newest first.
 
 Examples:
    # what goreleaser built
@@ -56,6 +58,7 @@ Examples:
 			&cli.BoolFlag{Name: "skip-checks", Usage: "do not look into the zips"},
 			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
 			aliasFlag(),
+			failFastFlag(),
 		}, artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
 		Action: printing(publishAction),
 	}
@@ -100,7 +103,7 @@ func publishAction(c *cli.Context, out *output) error {
 	}
 	options.Aliases = conn.aliases
 	p := publishing{src: src, address: a, repo: repo, options: options, out: out}
-	return p.all(c.Context, c.Bool("skip-checks"))
+	return p.all(c.Context, c.Bool("skip-checks"), c.Bool("fail-fast"))
 }
 
 func providerAddress(c *cli.Context) (provider.Address, error) {
@@ -124,37 +127,52 @@ type publishing struct {
 }
 
 // all checks every release before it sends the first.
-func (p *publishing) all(ctx context.Context, unchecked bool) error {
+func (p *publishing) all(ctx context.Context, unchecked, failFast bool) error {
 	for _, path := range p.src.Ignored() {
 		p.out.note("ignored %s", path)
 	}
-	versions, err := p.src.Versions(ctx, p.address)
+	wanted, err := p.releases(ctx)
 	if err != nil {
 		return err
 	}
 	if p.out.unchecked = unchecked; unchecked {
 		p.out.warn("the packages were not checked, as --skip-checks says")
-	} else if err := p.check(ctx, versions); err != nil {
+	} else if err := p.check(ctx, wanted); err != nil {
 		return err
 	}
-	p.options.Shared = &publish.Shared{}
-	for _, v := range versions {
-		if ctx.Err() != nil {
-			break
-		}
-		result, err := publish.Release(ctx, p.src, p.repo, p.address, v, p.options)
-		if err != nil {
-			p.out.failed(provider.Requirement{Address: p.address}, v, err)
-			continue
-		}
-		p.out.mirrored(p.repo.String(), result, p.options.DryRun)
+	err = mirror.Run(ctx, p.src, wanted, mirror.Options{
+		Concurrency: p.options.Concurrency, FailFast: failFast,
+		Target:  func(provider.Address) (repository.Repository, publish.Options, error) { return p.repo, p.options, nil },
+		Planned: func(items []mirror.Item) { p.out.expect(len(items)) },
+		Done:    func(r mirror.Result) { p.out.released(r, p.options.DryRun) },
+	})
+	if err == nil {
+		p.out.notBegun()
 	}
-	return errors.Join(p.out.finish(), ctx.Err())
+	return errors.Join(p.out.finish(), err)
 }
 
-func (p *publishing) check(ctx context.Context, versions []provider.Version) error {
-	var problems []error
+// releases are all that were built, each named exactly: pre-releases are meant too.
+func (p *publishing) releases(ctx context.Context) ([]provider.Requirement, error) {
+	versions, err := p.src.Versions(ctx, p.address)
+	if err != nil {
+		return nil, err
+	}
+	var wanted []provider.Requirement
 	for _, v := range versions {
+		r, err := provider.ParseRequirement(p.address.String() + "@" + v.String())
+		if err != nil {
+			return nil, err
+		}
+		wanted = append(wanted, r)
+	}
+	return wanted, nil
+}
+
+func (p *publishing) check(ctx context.Context, wanted []provider.Requirement) error {
+	var problems []error
+	for _, r := range wanted {
+		v, _ := r.Constraint.Exact()
 		warnings, err := p.src.Check(ctx, p.address, v, p.options.Platforms...)
 		for _, w := range warnings {
 			p.out.warn("%s", w)

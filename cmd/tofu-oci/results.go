@@ -7,10 +7,20 @@ import (
 	"text/tabwriter"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 )
+
+// released reports what became of a release that was to go to a repository.
+func (o *output) released(r mirror.Result, dryRun bool) {
+	if r.Err != nil {
+		o.failed(r.Item.Requirement, r.Item.Version, r.Err)
+		return
+	}
+	o.mirrored(r.Repository, r.Published, dryRun)
+}
 
 // mirrored reports a release that is in the repository.
 func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {

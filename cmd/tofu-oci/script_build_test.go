@@ -28,6 +28,7 @@ import (
 //	name=NAME  the executable's name
 //	mode=OCTAL the executable's mode
 //	helpers    three more files, with modes of their own
+//	versions=N N versions, each with its number in the place of %d
 func cmdBuild(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 4 {
 		ts.Fatalf("usage: build DIR TYPE VERSION PLATFORM... [OPTION...]")
@@ -43,6 +44,12 @@ func cmdBuild(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		name, value, _ := strings.Cut(arg, "=")
 		options[name] = value
+	}
+	if n, err := strconv.Atoi(options["versions"]); err == nil {
+		for i := range n {
+			cmdBuild(ts, false, append([]string{args[0], typ, fmt.Sprintf(version, i)}, platforms...))
+		}
+		return
 	}
 	mode, err := strconv.ParseUint(options["mode"], 8, 9)
 	ts.Check(err)
