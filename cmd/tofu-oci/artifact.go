@@ -19,12 +19,16 @@ func artifactFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "annotation", Usage: "annotate the index with `KEY=VALUE` (repeatable)"},
 		&cli.StringFlag{Name: "sbom-program", Usage: "make each package's SBOM with `PROGRAM`, which writes it to stdout; {zip}, {dir} and {binary} stand for the package's files"},
 		&cli.StringFlag{Name: "on-missing-repository", Usage: "run `PROGRAM` when the registry has no such repository, then try again; {registry} and {repository} stand for its name"},
-		&cli.StringFlag{Name: "check", Value: string(publish.CheckBlobs), Usage: "how hard a version that is there is looked at: `LEVEL` index, manifests, blobs or deep, which reads every blob"},
 		&cli.StringFlag{Name: "digest-file", Usage: "write the index digests to `FILE`, one a line"},
 	}
 }
 
-// artifactOptions reads all of them but the programs.
+// checkFlag says how hard to look, of some levels.
+func checkFlag(levels string) cli.Flag {
+	return &cli.StringFlag{Name: "check", Value: string(publish.CheckBlobs), Usage: "how hard a version that is there is looked at: `LEVEL` " + levels + ", see above"}
+}
+
+// artifactOptions reads --check and all of them but the programs.
 func artifactOptions(c *cli.Context, o *publish.Options) error {
 	// A failed run must not leave the digests of an earlier one.
 	if file := c.String("digest-file"); file != "" {
@@ -37,6 +41,9 @@ func artifactOptions(c *cli.Context, o *publish.Options) error {
 	var err error
 	if o.Check, err = publish.ParseCheck(c.String("check")); err != nil {
 		return usagef("--check: %w", err)
+	}
+	if o.Check == publish.CheckTags && c.IsSet("digest-file") {
+		return usagef("--digest-file: the list of tags that --check tags goes by has no digests: use --check index")
 	}
 	o.SourceURL = c.String("source-url")
 	if o.SourceURL == "" {

@@ -26,6 +26,18 @@ asked for again, and other bytes for a version that is there are refused. So is
 a repository that holds another provider, unless --alias declares that its
 releases stand for those of PROVIDER.
 
+--check says how hard a version that is there is looked at before it is called
+unchanged. Each level finds what those before it find, and costs more requests:
+   tags       the list of tags has it. Misses platforms that came to the version
+              later, those that an earlier --platform left out, and an index that
+              was lost or is another provider's
+   index      its index has the platforms. Misses lost or damaged manifests
+   manifests  they are there. Misses lost blobs: zips, sums, signatures
+   blobs      they are there, in their size. Misses bytes that rotted in a registry
+   deep       they are read, and have their digests. Misses nothing
+What is found missing is sent again. --recheck and --force need the index, so that
+tags is index with them.
+
 Examples:
    # the newest release, all platforms
    tofu-oci mirror hashicorp/null --to ghcr.io/acme/providers/{namespace}/{type}
@@ -36,6 +48,9 @@ Examples:
 
    # into a directory, to carry over to an air-gapped site
    tofu-oci mirror hashicorp/null hashicorp/time --to oci-layout:mirror/{namespace}/{type}
+
+   # every night: all versions, what is there looked at by the list of tags
+   tofu-oci mirror hashicorp/aws --all --check tags --to ghcr.io/acme/providers/{namespace}/{type}
 
    # see what would be done
    tofu-oci mirror hashicorp/aws --to registry.example.com/{namespace}/{type} --dry-run`),
@@ -48,6 +63,7 @@ Examples:
 			&cli.BoolFlag{Name: "no-h1", Usage: "leave out h1 hashes that the origin does not state, instead of computing them"},
 			&cli.BoolFlag{Name: "recheck", Usage: "ask the origin for checksums also where everything is there, to find versions that were republished with other bytes"},
 			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
+			checkFlag("tags, index, manifests, blobs or deep"),
 			aliasFlag(),
 			failFastFlag(),
 		}, artifactFlags(), transferFlags(), networkFlags(), outputFlags()),

@@ -38,6 +38,14 @@ and to hold an executable that OpenTofu would find, for its platform.
 Jobs of a build matrix may publish one platform each: they are merged. Versions
 are published many at once, and told of in their order, the newest first.
 
+--check says how hard a version that is there is looked at before it is called
+unchanged. Each level finds what those before it find, and costs more requests:
+   index      its index has the platforms. Misses lost or damaged manifests
+   manifests  they are there. Misses lost blobs: zips, sums, signatures
+   blobs      they are there, in their size. Misses bytes that rotted in a registry
+   deep       they are read, and have their digests. Misses nothing
+What is found missing is sent again.
+
 Examples:
    # what goreleaser built
    tofu-oci publish dist --provider example.com/acme/widget \
@@ -57,6 +65,7 @@ Examples:
 			&cli.BoolFlag{Name: "dry-run", Usage: "check and compare only, send nothing"},
 			&cli.BoolFlag{Name: "skip-checks", Usage: "do not look into the zips"},
 			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
+			checkFlag("index, manifests, blobs or deep"),
 			aliasFlag(),
 			failFastFlag(),
 		}, artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
@@ -78,6 +87,9 @@ func publishAction(c *cli.Context, out *output) error {
 	}
 	if err := artifactOptions(c, &options); err != nil {
 		return err
+	}
+	if options.Check == publish.CheckTags {
+		return usagef("--check tags: a tag does not tell whether it has the platforms of this build: use --check index")
 	}
 	if options.Concurrency, err = concurrency(c); err != nil {
 		return err

@@ -103,6 +103,13 @@ func (m *Memo[K, V]) sweep(now time.Time) {
 	m.swept = len(m.entries)
 }
 
+// Forget lets the value of a key be made again, if it was made.
+func (m *Memo[K, V]) Forget(key K) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.entries, key)
+}
+
 func (m *Memo[K, V]) forget(key K, e *entry[V]) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -56,6 +56,18 @@ func TestFailuresAreForgotten(t *testing.T) {
 	}
 }
 
+func TestForget(t *testing.T) {
+	t.Parallel()
+	m, calls := memo.Memo[string, int]{}, 0
+	for want := 1; want <= 2; want++ {
+		if got, err := m.Get(t.Context(), "key", counted(&calls)); got != want || err != nil {
+			t.Errorf("got %d, %v", got, err)
+		}
+		m.Forget("key")
+		m.Forget("another")
+	}
+}
+
 // TestEndedValuesAreRemoved: what nobody asks for again is not kept.
 func TestEndedValuesAreRemoved(t *testing.T) {
 	t.Parallel()

@@ -20,10 +20,10 @@ type target struct {
 
 // newTargets asks where each provider goes, and refuses a repository that another
 // has already: at the same time, each would take the other's tags for its own. All
-// of them share one pool of transfers, and what is known of repositories.
+// of them share one pool of transfers, and what is seen of a repository.
 func newTargets(items []Item, o Options) map[provider.Address]target {
 	pool := schedule.NewTransfers(cmp.Or(max(o.Concurrency, 0), publish.DefaultConcurrency))
-	shared := &publish.Shared{}
+	seen := &publish.Seen{}
 	targets, taken := map[provider.Address]target{}, map[string]provider.Address{}
 	for _, item := range items {
 		a := item.Requirement.Address
@@ -42,8 +42,8 @@ func newTargets(items []Item, o Options) map[provider.Address]target {
 		if t.options.Acquire == nil {
 			t.options.Acquire = pool.Acquire
 		}
-		if t.options.Shared == nil {
-			t.options.Shared = shared
+		if t.options.Seen == nil {
+			t.options.Seen = seen
 		}
 		targets[a] = t
 	}

@@ -12,8 +12,14 @@ import (
 // unchanged. The empty value is [CheckBlobs].
 type Check string
 
-// The levels; each finds what those above it find.
+// The levels; each finds what those above it find, and misses what those below it
+// find.
 const (
+	// CheckTags asks for the list of tags. It misses platforms that the source has
+	// since then, or that are wanted now and were not, a lost index, and a tag of
+	// another provider. It is for sources whose releases are published whole: for
+	// others, and with Recheck or Force, it is [CheckIndex].
+	CheckTags Check = "tags"
 	// CheckIndex reads the index. It misses manifests and blobs that were lost.
 	CheckIndex Check = "index"
 	// CheckManifests reads the platforms' manifests. It misses lost blobs.
@@ -29,7 +35,7 @@ var checks = []struct {
 	check Check
 	depth repository.Depth
 }{
-	{CheckIndex, repository.DepthIndex}, {CheckManifests, repository.DepthManifests},
+	{CheckTags, repository.DepthIndex}, {CheckIndex, repository.DepthIndex}, {CheckManifests, repository.DepthManifests},
 	{CheckBlobs, repository.DepthBlobs}, {CheckDeep, repository.DepthContent},
 }
 

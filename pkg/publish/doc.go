@@ -46,9 +46,9 @@ type Options struct {
 	// Aliases are the providers whose releases the repository may have instead:
 	// one that is added to stays theirs.
 	Aliases provider.Aliases
-	// Shared is for those who publish many releases and give them one of these.
-	// Nil: nothing is shared.
-	Shared *Shared
+	// Seen remembers what is asked of a repository; those who publish many releases
+	// share one of these, so that it is asked once. May be nil.
+	Seen *Seen
 	// NoH1 leaves out h1 hashes that the source does not state.
 	NoH1 bool
 	// Recheck asks a remote source for its digests also when every wanted
@@ -108,11 +108,12 @@ type Result struct {
 	Version provider.Version
 	Status  Status
 	// Tag and Digest are the index's: empty digest in a dry run that would
-	// send something. Where other runs publish at the same time, the index may
+	// send something, and where [CheckTags] found the tag. Where other runs publish at the same time, the index may
 	// be one that another run made of our packages and its own.
 	Tag    string
 	Digest digest.Digest
-	// Packages are the wanted ones, sorted by platform.
+	// Packages are the wanted ones, sorted by platform; none where [CheckTags] found
+	// the tag.
 	Packages []PackageResult
 	// Dropped are the platforms that the tag held and that Force left out: the
 	// new evidence does not list them, or they were damaged.

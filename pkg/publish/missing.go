@@ -24,7 +24,7 @@ func withMissing(repo repository.Repository, o Options) repository.Repository {
 		return repo
 	}
 	return creating{repo, func(ctx context.Context) error {
-		if err := o.Shared.create(ctx, repo.String(), o.OnMissingRepository); err != nil {
+		if err := o.Seen.create(ctx, repo.String(), o.OnMissingRepository); err != nil {
 			return fmt.Errorf("making the missing repository: %w", err)
 		}
 		return nil

@@ -15,7 +15,7 @@ func (p publisher) checkOwner(ctx context.Context, old repository.Inspection) er
 	if old.Exists() || p.options.Force || errors.Is(old.Absent, repository.ErrNoRepository) {
 		return nil
 	}
-	err := p.options.Shared.checkOwner(ctx, ownedBy{p.repo.String(), p.address}, func(ctx context.Context) error {
+	err := p.options.Seen.owner(ctx, ownedBy{p.repo.String(), p.address}, func(ctx context.Context) error {
 		return repository.CheckOwner(ctx, p.repo, p.address, p.options.Aliases...)
 	})
 	if foreign, ok := errors.AsType[*repository.ForeignError](err); ok {

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -20,13 +22,14 @@ const maxMoves = 20
 // changes nothing; running it after a failure completes it. Errors are those of
 // the source and the repository, and *[repository.ConflictError].
 func Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
-	if o.Shared == nil {
-		o.Shared = &Shared{}
+	if o.Seen == nil {
+		o.Seen = &Seen{}
 	}
 	if o.Acquire == nil {
 		o.Acquire = schedule.NewTransfers(o.concurrency()).Acquire
 	}
-	p := publisher{src: src, can: provider.CapabilitiesOf(src), repo: withMissing(repo, o), address: a, version: v, options: o}
+	repo = withMissing(seeing{repo, o.Seen}, o)
+	p := publisher{src: src, can: provider.CapabilitiesOf(src), repo: repo, address: a, version: v, options: o}
 	result, err := p.run(ctx)
 	if err != nil {
 		return result, fmt.Errorf("publishing %s %s: %w", a, v, err)
@@ -51,7 +54,10 @@ type publisher struct {
 // about all platforms.
 func (p publisher) run(ctx context.Context) (Result, error) {
 	var done outcome
-	var err error
+	tagged, err := p.tagged(ctx)
+	if tagged || err != nil {
+		return Result{Address: p.address, Version: p.version, Status: Unchanged, Tag: artifact.Tag(p.version)}, err
+	}
 	for moves := 0; ; moves++ {
 		done, err = p.round(ctx, done.learned)
 		done.result.Moved = moves
@@ -63,6 +69,19 @@ func (p publisher) run(ctx context.Context) (Result, error) {
 		return done.result, err
 	}
 	return p.attach(ctx, done)
+}
+
+// tagged tells whether the tag is there, where that is all that is looked at.
+func (p publisher) tagged(ctx context.Context) (bool, error) {
+	if p.options.Check != CheckTags || !p.can.Published || p.options.Recheck || p.options.Force {
+		return false, nil
+	}
+	tags, err := p.repo.Tags(ctx)
+	if errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
+		return false, nil
+	}
+	_, there := slices.BinarySearch(tags, artifact.Tag(p.version)) // they are sorted by Seen
+	return there, err
 }
 
 func (o Options) concurrency() int { return cmp.Or(max(o.Concurrency, 0), DefaultConcurrency) }

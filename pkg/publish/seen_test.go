@@ -1,0 +1,84 @@
+package publish_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+)
+
+// TestSeen: releases that share what they have seen ask once for what they have in
+// common, and for each zip again.
+func TestSeen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	for p := range w.zips {
+		w.zips[p] = zipOf(t, p.String()+strings.Repeat(".", 64<<10))
+	}
+	w.offer(t, w.release(all...))
+	to, seen := w.registry(t, registrytest.Options{}), &publish.Seen{}
+	w.publish(t, to, publish.Created, publish.Options{Seen: seen})
+	// Config, sums, signature and keys, which were missing until now.
+	for _, want := range []int{len(all) + 4, len(all)} {
+		before := to.registry.Requests()[registrytest.BlobHead]
+		w.publish(t, to, publish.Unchanged, publish.Options{Seen: seen})
+		if n := to.registry.Requests()[registrytest.BlobHead] - before; n != want {
+			t.Errorf("%d blobs were asked for, not %d", n, want)
+		}
+	}
+	for kind, want := range map[registrytest.Kind]int{registrytest.Tags: 1, registrytest.BlobGet: 0} {
+		if n := to.registry.Requests()[kind]; n != want {
+			t.Errorf("%d requests of kind %s, not %d", n, kind, want)
+		}
+	}
+}
+
+// TestCheckTags goes by the list of tags, which is asked for once.
+func TestCheckTags(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		o := publish.Options{Check: publish.CheckTags, Seen: &publish.Seen{}}
+		w.publish(t, to, publish.Created, o)
+		o.Seen = &publish.Seen{}
+		before, state, lists := w.origin.Requests(), to.state(t), to.lists()
+		for range 3 {
+			result, err := w.run(t, to, o)
+			if err != nil || result.Status != publish.Unchanged || result.Tag != "1.2.3" || result.Digest != "" || result.Packages != nil {
+				t.Errorf("got %+v, %v", result, err)
+			}
+		}
+		if asked := w.asked(before); len(asked) != 0 {
+			t.Errorf("the origin was asked for %v", asked)
+		}
+		if to.state(t) != state {
+			t.Error("something was written")
+		}
+		if n := to.lists() - lists; to.registry != nil && n != 1 {
+			t.Errorf("tags were listed %d times", n)
+		}
+		// What needs the index reads it.
+		w.publish(t, to, publish.Unchanged, publish.Options{Check: publish.CheckTags, Recheck: true})
+		w.publish(t, to, publish.Unchanged, publish.Options{Check: publish.CheckTags, Force: true})
+	})
+}
+
+// TestCheckTagsOfBuilds: a job of a build adds its platform to a tag that is there.
+func TestCheckTagsOfBuilds(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		o := publish.Options{Check: publish.CheckTags}
+		w.publishLocal(t, to, publish.Created, w.dist(t, nil, plan9), o)
+		w.publishLocal(t, to, publish.Extended, w.dist(t, nil, haiku), o)
+		w.wantStored(t, to, haiku, plan9)
+	})
+}
+
+// lists counts how often a registry listed its tags.
+func (to *target) lists() int {
+	if to.registry == nil {
+		return 0
+	}
+	return to.registry.Requests()[registrytest.Tags]
+}
