@@ -33,6 +33,11 @@ type Options struct {
 	FailFast bool
 	// Planned is told of the items before the first is begun. May be nil.
 	Planned func(items []Item)
+	// Begun and Ended are told of an item when it begins and when it ends, of
+	// several at the same time and in any order. What the plan shows to fail only
+	// ends. Both may be nil.
+	Begun func(Item)
+	Ended func(Result)
 	// Done is told of each item when it and all before it have ended, one at a
 	// time and in the order of the plan. May be nil.
 	Done func(Result)
@@ -57,37 +62,53 @@ func Run(ctx context.Context, src provider.Source, wanted []provider.Requirement
 	if o.Target == nil {
 		return errors.New("mirroring: Options have no Target")
 	}
-	if o.Done == nil {
-		o.Done = func(Result) {}
-	}
+	o = o.complete()
 	// 1. Which releases.
 	items := Plan(ctx, src, wanted, o.Newest)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if o.Planned != nil {
-		o.Planned(items)
-	}
+	o.Planned(items)
 	// 2. Where to.
 	targets := newTargets(items, o)
-	if o.FailFast && reportFailed(items, targets, o.Done) {
+	if o.FailFast && reportFailed(items, targets, o) {
 		return nil
 	}
 	// 3. All of them.
 	schedule.Each(ctx, len(items), func(ctx context.Context, i int) (Result, bool) {
-		r := targets[items[i].Requirement.Address].mirror(ctx, src, items[i])
+		r := targets[items[i].Requirement.Address].mirror(ctx, src, items[i], o.Begun)
+		o.Ended(r)
 		return r, r.Err == nil || !o.FailFast
 	}, o.Done)
 	return ctx.Err()
 }
 
+// complete puts functions that do nothing where there are none.
+func (o Options) complete() Options {
+	if o.Planned == nil {
+		o.Planned = func([]Item) {}
+	}
+	if o.Begun == nil {
+		o.Begun = func(Item) {}
+	}
+	if o.Ended == nil {
+		o.Ended = func(Result) {}
+	}
+	if o.Done == nil {
+		o.Done = func(Result) {}
+	}
+	return o
+}
+
 // reportFailed tells of the items that failed before any was begun, and whether
 // there are any.
-func reportFailed(items []Item, targets map[provider.Address]target, done func(Result)) (failed bool) {
+func reportFailed(items []Item, targets map[provider.Address]target, o Options) (failed bool) {
 	for _, item := range items {
 		if err := cmp.Or(item.Err, targets[item.Requirement.Address].err); err != nil {
 			failed = true
-			done(Result{Item: item, Err: err})
+			r := Result{Item: item, Err: err}
+			o.Ended(r)
+			o.Done(r)
 		}
 	}
 	return failed

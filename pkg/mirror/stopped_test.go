@@ -77,10 +77,13 @@ func TestRunFailFastPlan(t *testing.T) {
 	w := newWorld(t, registrytest.Options{}, 2, 1000)
 	wanted := []provider.Requirement{{Address: w.address}, w.requirement(t, "acme/sled"), w.requirement(t, "acme/rocket@> 7")}
 	var results []mirror.Result
+	ended := 0
 	err := mirror.Run(t.Context(), w.source(), wanted, mirror.Options{
-		FailFast: true, Target: w.target, Done: func(r mirror.Result) { results = append(results, r) },
+		FailFast: true, Target: w.target,
+		Begun: func(i mirror.Item) { t.Errorf("%s was begun", i.Version) }, Ended: func(mirror.Result) { ended++ },
+		Done: func(r mirror.Result) { results = append(results, r) },
 	})
-	if err != nil || len(results) != 2 || !errors.Is(results[0].Err, provider.ErrProviderNotFound) || !errors.Is(results[1].Err, provider.ErrVersionNotFound) {
+	if err != nil || ended != 2 || len(results) != 2 || !errors.Is(results[0].Err, provider.ErrProviderNotFound) || !errors.Is(results[1].Err, provider.ErrVersionNotFound) {
 		t.Errorf("%v %v", err, results)
 	}
 	if n := w.registry.Requests(); len(n) != 0 {

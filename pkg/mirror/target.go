@@ -50,12 +50,13 @@ func newTargets(items []Item, o Options) map[provider.Address]target {
 	return targets
 }
 
-// mirror brings one release there.
-func (t target) mirror(ctx context.Context, src provider.Source, item Item) Result {
+// mirror brings one release there, and tells begun of it before.
+func (t target) mirror(ctx context.Context, src provider.Source, item Item, begun func(Item)) Result {
 	r := Result{Item: item, Err: cmp.Or(item.Err, t.err)}
 	if r.Err != nil {
 		return r
 	}
+	begun(item)
 	r.Repository = t.repo.String()
 	r.Published, r.Err = publish.Release(ctx, src, t.repo, item.Requirement.Address, item.Version, t.options)
 	return r

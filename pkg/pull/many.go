@@ -16,6 +16,11 @@ type ManyOptions struct {
 	// FailFast begins no further release when one has failed, and none at all
 	// when a requirement means none. What is under way is finished.
 	FailFast bool
+	// Begun and Ended are told of a requirement's release when it begins and when
+	// it ends, of several at the same time and in any order. A requirement that
+	// means no version only ends. Both may be nil.
+	Begun func(provider.Requirement, provider.Version)
+	Ended func(Pulled)
 	// Done is told of each requirement when it and all before it have ended, one
 	// at a time and in their order. May be nil.
 	Done func(Pulled)
@@ -35,9 +40,7 @@ type Pulled struct {
 // them at once. A failure does not stop the others, unless FailFast says so; the
 // error is that of a context which ended, after which no further release is begun.
 func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider.Requirement, o ManyOptions) error {
-	if o.Done == nil {
-		o.Done = func(Pulled) {}
-	}
+	o = o.complete()
 	o.Options = o.withAcquire()
 	// 1. Which releases.
 	var items []Pulled
@@ -51,6 +54,7 @@ func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider
 	if ctx.Err() == nil && failed && o.FailFast {
 		for _, item := range items {
 			if item.Err != nil {
+				o.Ended(item)
 				o.Done(item)
 			}
 		}
@@ -65,11 +69,27 @@ func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider
 			<-turns[i].before
 		}
 		if item.Err == nil {
+			o.Begun(item.Requirement, item.Version)
 			item.Packages, item.Err = Release(ctx, src, sink, item.Requirement.Address, item.Version, o.Options)
 		}
+		o.Ended(item)
 		return item, item.Err == nil || !o.FailFast
 	}, o.Done)
 	return ctx.Err()
+}
+
+// complete puts functions that do nothing where there are none.
+func (o ManyOptions) complete() ManyOptions {
+	if o.Begun == nil {
+		o.Begun = func(provider.Requirement, provider.Version) {}
+	}
+	if o.Ended == nil {
+		o.Ended = func(Pulled) {}
+	}
+	if o.Done == nil {
+		o.Done = func(Pulled) {}
+	}
+	return o
 }
 
 // newest finds the version that a requirement means.

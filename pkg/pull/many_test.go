@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -102,7 +103,14 @@ func TestManyInOrder(t *testing.T) {
 		honest(rw, r)
 	}, -1)
 	wanted := append(requirements(t, names...), requirements(t, "acme/four")...)
-	results := pullMany(t, src, wanted, pull.ManyOptions{})
+	var begun, ended atomic.Int32
+	results := pullMany(t, src, wanted, pull.ManyOptions{
+		Begun: func(provider.Requirement, provider.Version) { begun.Add(1) },
+		Ended: func(pull.Pulled) { ended.Add(1) },
+	})
+	if begun.Load() != 3 || ended.Load() != 4 {
+		t.Errorf("%d begun, %d ended", begun.Load(), ended.Load())
+	}
 	if len(results) != len(wanted) {
 		t.Fatalf("%d results", len(results))
 	}
