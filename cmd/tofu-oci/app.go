@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -17,18 +16,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		err = app.RunContext(ctx, args)
 	}
-	if err == nil {
-		return exitDone
-	}
-	if ctx.Err() != nil {
+	code := outcome(ctx, err)
+	switch {
+	case code == exitDone:
+	case ctx.Err() != nil:
 		_, _ = fmt.Fprintln(stderr, "tofu-oci: interrupted; nothing half-written was left, run the same command again to go on")
-		return exitInterrupted
+	case isA[*itemsError](err): // each item's error is printed already
+	default:
+		_, _ = fmt.Fprint(stderr, explain(err))
 	}
-	if failed, ok := errors.AsType[*itemsError](err); ok {
-		return failed.code // each item's error is printed already
-	}
-	_, _ = fmt.Fprint(stderr, explain(err))
-	return exitCode(err)
+	return code
 }
 
 func newApp(stdout, stderr io.Writer) *cli.App {

@@ -36,6 +36,7 @@ func networkFlags() []cli.Flag {
 func transferFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "concurrency", Value: publish.DefaultConcurrency, Usage: "transfer `N` zips at once"},
+		eventsFlag(),
 	}
 }
 

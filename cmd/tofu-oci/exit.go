@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 )
 
@@ -32,6 +34,20 @@ func exitCode(err error) int {
 		return exitDone
 	}
 	return exitCodes[classOf(err)]
+}
+
+// outcome is the exit code of a run that ended in err.
+func outcome(ctx context.Context, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	if ctx.Err() != nil {
+		return exitInterrupted
+	}
+	if failed, ok := errors.AsType[*itemsError](err); ok {
+		return failed.code
+	}
+	return exitCode(err)
 }
 
 // exitCodes are those of the classes; all others are exitFailed.

@@ -85,6 +85,9 @@ func flagUsage(f cli.DocGenerationFlag) string {
 	default:
 		text += " (default: " + strings.Replace(value, "m0s", "m", 1) + ")"
 	}
+	if names := f.GetEnvVars(); len(names) > 0 {
+		text += " (or $" + strings.Join(names, ", $") + ")"
+	}
 	return text
 }
 

@@ -24,9 +24,21 @@ import (
 const program = "tofu-oci-program"
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tests{m}, map[string]func(){
 		program: main.Main, "make-sbom": makeSBOM, "make-repository": makeRepository, "aws": aws,
 	})
+}
+
+// tests are run without what a CI job's environment asks of the program.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	for _, name := range []string{"GITHUB_STEP_SUMMARY", "TOFU_OCI_EVENTS"} {
+		if err := os.Unsetenv(name); err != nil {
+			log.Fatal(err)
+		}
+	}
+	return t.M.Run()
 }
 
 // TestScripts runs the manual: a script or more for each command. Beside what
@@ -64,6 +76,7 @@ func scripts(dir string) testscript.Params {
 			"retag":      cmdRetag,
 			"remedy":     cmdRemedy,
 			"litter":     cmdLitter,
+			"events":     cmdEvents,
 		},
 	}
 }
@@ -110,6 +123,7 @@ func newWorld(env *testscript.Env) error {
 		"GORACE=atexit_sleep_ms=0", // else each run with the race detector takes a second
 		"ORIGIN="+at, "REGISTRY="+registryAt, "HERE="+provider.CurrentPlatform().String(),
 		"CONTROL="+control.URL,
+		"TOFU_OCI_EVENTS="+filepath.Join(env.WorkDir, eventsFile), "GITHUB_STEP_SUMMARY="+filepath.Join(env.WorkDir, summaryFile),
 	)
 	if err := os.WriteFile(filepath.Join(env.WorkDir, "ca.pem"), ca.PEM(), 0o600); err != nil {
 		return err

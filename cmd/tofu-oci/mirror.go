@@ -89,7 +89,7 @@ func mirrorAction(c *cli.Context, out *output) error {
 		return err
 	}
 	options.Progress, options.Aliases = out.progress(), conn.aliases
-	err = mirror.Run(c.Context, conn.origin(), wanted, mirror.Options{
+	err = mirror.Run(c.Context, conn.origin(), wanted, out.watched(options.DryRun, mirror.Options{
 		Newest: count, Concurrency: options.Concurrency, FailFast: c.Bool("fail-fast"),
 		Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
 			o := options
@@ -99,9 +99,7 @@ func mirrorAction(c *cli.Context, out *output) error {
 			repo, err := repository.Open(refs[a], conn.repos)
 			return repo, o, err
 		},
-		Planned: func(items []mirror.Item) { out.expect(len(items)) },
-		Done:    func(r mirror.Result) { out.released(r, options.DryRun) },
-	})
+	}))
 	if err == nil {
 		out.notBegun()
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // Values of --output.
@@ -40,7 +39,11 @@ type output struct {
 	mu      sync.Mutex
 	results []item
 	errors  []error
-	bars    *bars
+	tally   tally
+	// bars and lines are the progress display: one of them, or none with --quiet.
+	bars   *bars
+	lines  *lines
+	events *events
 	// digests are those of the indexes so far; digestFile is where they go.
 	digests    []string
 	digestFile string
@@ -58,37 +61,20 @@ func newOutput(c *cli.Context) (*output, error) {
 		return nil, usagef("--output %s: must be text or json", format)
 	}
 	o := &output{stdout: c.App.Writer, stderr: c.App.ErrWriter, json: format == outputJSON, quiet: c.Bool("quiet"), digestFile: c.String("digest-file")}
+	o.tally.began = time.Now()
+	events, err := openEvents(c.String("events"), o)
+	if err != nil {
+		return nil, err
+	}
+	o.events = events
 	if f, ok := o.stderr.(*os.File); ok && !o.quiet && term.IsTerminal(int(f.Fd())) {
-		o.bars = newBars(f)
+		o.bars = newBars(f, &o.tally)
 		o.stderr = o.bars
+	} else if !o.quiet {
+		o.lines = newLines(o.note, &o.tally)
 	}
+	o.events.runStarted(c.Command.Name, c.Bool("dry-run"))
 	return o, nil
-}
-
-// printing gives an action its output, and ends it: what a command fails with as
-// a whole is in its JSON object too.
-func printing(do func(*cli.Context, *output) error) cli.ActionFunc {
-	return func(c *cli.Context) error {
-		out, err := newOutput(c)
-		if err != nil {
-			return err
-		}
-		err = do(c, out)
-		out.endBars()
-		if err == nil || isA[*itemsError](err) || !out.json {
-			return err
-		}
-		return errors.Join(err, out.printJSON(struct {
-			Error *errorItem `json:"error"`
-		}{describeError(err)}))
-	}
-}
-
-// endBars takes the progress display off the screen.
-func (o *output) endBars() {
-	if o.bars != nil {
-		o.bars.close()
-	}
 }
 
 // item is one result or error as --output json shows it; docs/cli.md documents
@@ -139,25 +125,21 @@ type packageItem struct {
 type errorItem struct {
 	Message  string `json:"message"`
 	Hint     string `json:"hint,omitempty"`
+	Class    class  `json:"class"`
 	ExitCode int    `json:"exit_code"`
 }
 
 func describeError(err error) *errorItem {
-	return &errorItem{Message: err.Error(), Hint: hint(err), ExitCode: exitCode(err)}
+	return &errorItem{Message: err.Error(), Hint: hint(err), Class: classOf(err), ExitCode: exitCode(err)}
 }
 
 // failed reports the error of an item and goes on. An interruption is reported
 // once, at the end.
-func (o *output) failed(r provider.Requirement, v provider.Version, err error) {
-	version := r.Constraint.String()
-	if v != (provider.Version{}) {
-		version = v.String()
-	}
+func (o *output) failed(i item, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.errors = append(o.errors, err)
-	o.results = append(o.results, item{Provider: r.Address.String(), Version: version, Status: "failed", Error: describeError(err)})
-	o.ended()
+	o.results = append(o.results, i)
 	if !errors.Is(err, context.Canceled) {
 		_, _ = fmt.Fprint(o.stderr, explain(err))
 	}
@@ -168,7 +150,6 @@ func (o *output) done(i item, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.results = append(o.results, i)
-	o.ended()
 	if !o.json {
 		_, _ = io.WriteString(o.above(), printable(text))
 	}
@@ -185,7 +166,7 @@ func (o *output) above() io.Writer {
 // finish ends the progress display, prints the JSON object, and gives the error
 // of the whole run.
 func (o *output) finish() error {
-	o.endBars()
+	o.endProgress()
 	if err := o.writeDigests(); err != nil {
 		return err
 	}
@@ -249,6 +230,7 @@ func (o *output) note(format string, args ...any) {
 // retried shows that a request is sent again, and why: a slow mirror run has to
 // explain itself.
 func (o *output) retried(r httpclient.Retry) {
+	o.events.retried(r)
 	if r.Host != "" {
 		o.note("no requests to %s for %s, then fewer at once: %v", r.Host, r.Wait.Round(time.Millisecond), r.Cause)
 		return

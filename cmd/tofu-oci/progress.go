@@ -5,7 +5,6 @@ import (
 	"math"
 	"os"
 	"sync"
-	"sync/atomic"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
@@ -13,28 +12,64 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// progress shows transfers: bars on a terminal, plain lines elsewhere.
+// progress is for all that watch transfers: they are counted, are events, and are
+// shown, as bars on a terminal and as plain lines elsewhere.
 func (o *output) progress() provider.Progress {
-	if o.quiet {
-		return provider.Progress{}
-	}
-	retry := func(what string, err error) { o.note("%s broke off, trying again: %v", what, err) }
+	all := []provider.Progress{o.tally.progress(), o.events.progress(), {
+		Retry: func(what string, err error) { o.note("%s broke off, trying again: %v", what, err) },
+	}}
 	if o.bars != nil {
-		return provider.Progress{Begin: o.bars.begin, Advance: o.bars.advance, End: o.bars.end, Retry: retry}
+		all = append(all, provider.Progress{Begin: o.bars.begin, Advance: o.bars.advance, End: o.bars.end})
 	}
+	if o.lines != nil {
+		all = append(all, o.lines.progress())
+	}
+	return together(all)
+}
+
+// together tells several of the same.
+func together(all []provider.Progress) provider.Progress {
 	return provider.Progress{
 		Begin: func(p provider.Package, total int64) {
-			o.note("transferring %s %s", p.Filename, size(total))
+			for _, one := range all {
+				if one.Begin != nil {
+					one.Begin(p, total)
+				}
+			}
 		},
-		Retry: retry,
+		Advance: func(p provider.Package, n int) {
+			for _, one := range all {
+				if one.Advance != nil {
+					one.Advance(p, n)
+				}
+			}
+		},
+		End: func(p provider.Package, err error) {
+			for _, one := range all {
+				if one.End != nil {
+					one.End(p, err)
+				}
+			}
+		},
+		Retry: func(what string, err error) {
+			for _, one := range all {
+				if one.Retry != nil {
+					one.Retry(what, err)
+				}
+			}
+		},
 	}
 }
 
-// expect shows a line about all of a run's n releases below the bars.
+// expect begins to tell about a run's n releases.
 func (o *output) expect(n int) {
 	o.expected = n
+	o.events.runPlanned(n)
 	if o.bars != nil && n > 1 {
 		o.bars.expect(n)
+	}
+	if o.lines != nil {
+		o.lines.expect(n)
 	}
 }
 
@@ -45,10 +80,28 @@ func (o *output) notBegun() {
 	}
 }
 
-// ended counts a release there.
-func (o *output) ended() {
+// ended tells that work on a release has ended, in any order; results are told in
+// theirs.
+func (o *output) ended(i item) {
+	o.events.itemFinished(i)
 	if o.bars != nil {
 		o.bars.ended()
+	}
+	if o.lines != nil {
+		o.lines.itemEnded()
+	}
+}
+
+// endProgress takes the progress display off the screen.
+func (o *output) endProgress() {
+	if o.lines != nil {
+		o.lines.close()
+	}
+	if o.bars != nil {
+		o.bars.close()
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.stderr = o.bars.terminal
 	}
 }
 
@@ -59,15 +112,16 @@ const minBar = 1 << 20
 // bars draws a bar for each large zip under way, and a line about the whole run.
 type bars struct {
 	*mpb.Progress
-	moved atomic.Int64
+	terminal *os.File
+	tally    *tally
 
 	mu   sync.Mutex
 	bars map[string]*mpb.Bar
 	all  *mpb.Bar // nil where one release is expected
 }
 
-func newBars(terminal *os.File) *bars {
-	return &bars{Progress: mpb.New(mpb.WithOutput(terminal), mpb.WithWidth(40)), bars: map[string]*mpb.Bar{}}
+func newBars(terminal *os.File, t *tally) *bars {
+	return &bars{Progress: mpb.New(mpb.WithOutput(terminal), mpb.WithWidth(40)), terminal: terminal, tally: t, bars: map[string]*mpb.Bar{}}
 }
 
 func key(p provider.Package) string {
@@ -83,7 +137,7 @@ func (b *bars) expect(n int) {
 		mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Name("releases", decor.WCSyncSpaceR)),
 		mpb.AppendDecorators(decor.CountersNoUnit("%d / %d"), decor.Any(func(decor.Statistics) string {
-			return "  " + size(b.moved.Load())
+			return "  " + size(b.tally.moved.Load())
 		})),
 	)
 }
@@ -121,7 +175,6 @@ func (b *bars) begin(p provider.Package, total int64) {
 }
 
 func (b *bars) advance(p provider.Package, n int) {
-	b.moved.Add(int64(n))
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if bar := b.bars[key(p)]; bar != nil {

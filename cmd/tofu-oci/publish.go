@@ -152,12 +152,10 @@ func (p *publishing) all(ctx context.Context, unchecked, failFast bool) error {
 	} else if err := p.check(ctx, wanted); err != nil {
 		return err
 	}
-	err = mirror.Run(ctx, p.src, wanted, mirror.Options{
+	err = mirror.Run(ctx, p.src, wanted, p.out.watched(p.options.DryRun, mirror.Options{
 		Concurrency: p.options.Concurrency, FailFast: failFast,
-		Target:  func(provider.Address) (repository.Repository, publish.Options, error) { return p.repo, p.options, nil },
-		Planned: func(items []mirror.Item) { p.out.expect(len(items)) },
-		Done:    func(r mirror.Result) { p.out.released(r, p.options.DryRun) },
-	})
+		Target: func(provider.Address) (repository.Repository, publish.Options, error) { return p.repo, p.options, nil },
+	}))
 	if err == nil {
 		p.out.notBegun()
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 )
 
@@ -87,12 +88,14 @@ func pullAction(c *cli.Context, out *output) error {
 	out.expect(len(wanted))
 	err = pull.Many(c.Context, src, sink, wanted, pull.ManyOptions{
 		Options: options, FailFast: c.Bool("fail-fast"),
+		Begun: func(r provider.Requirement, v provider.Version) { out.events.itemStarted(r.Address, v) },
+		Ended: func(p pull.Pulled) { out.ended(pulledItem(p)) },
 		Done: func(p pull.Pulled) {
 			if p.Err != nil {
-				out.failed(p.Requirement, p.Version, p.Err)
+				out.failed(pulledItem(p), p.Err)
 				return
 			}
-			out.pulled(p.Requirement.Address, p.Version.String(), p.Packages)
+			out.pulled(pulledItem(p))
 		},
 	})
 	if err == nil {

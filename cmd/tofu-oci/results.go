@@ -13,21 +13,68 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 )
 
-// released reports what became of a release that was to go to a repository.
-func (o *output) released(r mirror.Result, dryRun bool) {
-	if r.Err != nil {
-		o.failed(r.Item.Requirement, r.Item.Version, r.Err)
-		return
+// watched are options of a run that is told of as it goes.
+func (o *output) watched(dryRun bool, m mirror.Options) mirror.Options {
+	m.Planned = func(items []mirror.Item) { o.expect(len(items)) }
+	m.Begun = func(i mirror.Item) { o.events.itemStarted(i.Requirement.Address, i.Version) }
+	m.Ended = func(r mirror.Result) { o.ended(o.releasedItem(r, dryRun)) }
+	m.Done = func(r mirror.Result) {
+		if r.Err != nil {
+			o.failed(o.releasedItem(r, dryRun), r.Err)
+			return
+		}
+		o.mirrored(r.Repository, r.Published, dryRun)
 	}
-	o.mirrored(r.Repository, r.Published, dryRun)
+	return m
+}
+
+// releasedItem is the result of a release that was to go to a repository.
+func (o *output) releasedItem(r mirror.Result, dryRun bool) item {
+	if r.Err != nil {
+		return failedItem(r.Item.Requirement, r.Item.Version, r.Repository, r.Err)
+	}
+	return o.mirroredItem(r.Repository, r.Published, dryRun)
+}
+
+// failedItem is the result of what failed; repository is empty where it is not known.
+func failedItem(r provider.Requirement, v provider.Version, repository string, err error) item {
+	i := item{Provider: r.Address.String(), Version: r.Constraint.String(), Status: statusFailed, Repository: repository, Error: describeError(err)}
+	if v != (provider.Version{}) {
+		i.Version = v.String()
+		if repository != "" {
+			i.Tag = artifact.Tag(v)
+		}
+	}
+	return i
+}
+
+// mirroredItem is the result of a release that is in the repository.
+func (o *output) mirroredItem(repository string, r publish.Result, dryRun bool) item {
+	i := item{
+		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: dryRun,
+		Repository: repository, Tag: r.Tag, Digest: r.Digest.String(), Unchecked: o.unchecked,
+		Slow: r.Slow, Added: r.Added, Attached: r.Attached, AnnotationsKept: r.AnnotationsKept,
+	}
+	for _, p := range r.Packages {
+		var action string // a dry run does nothing, and does not ask what each zip would need
+		switch {
+		case dryRun:
+		case p.Sent:
+			action = "pushed"
+		default:
+			action = "present"
+		}
+		i.Packages = append(i.Packages, describe(p.Package, action))
+	}
+	for _, platform := range r.Dropped {
+		i.Dropped = append(i.Dropped, platform.String())
+	}
+	return i
 }
 
 // mirrored reports a release that is in the repository.
 func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
-	i := item{
-		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: dryRun,
-		Repository: repository, Tag: r.Tag, Digest: r.Digest.String(), Unchecked: o.unchecked,
-	}
+	i := o.mirroredItem(repository, r, dryRun)
 	if dryRun {
 		if o.total == nil {
 			o.total = &total{}
@@ -45,25 +92,18 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	if r.Moved > 0 {
 		text += fmt.Sprintf(" (merged with another run's work %d times)", r.Moved)
 	}
-	i.Slow, i.Added, i.Attached, i.AnnotationsKept = r.Slow, r.Added, r.Attached, r.AnnotationsKept
 	lines := &strings.Builder{}
 	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
-	for _, p := range r.Packages {
-		var action, column string // a dry run does nothing, and does not ask what each zip would need
-		if !dryRun {
-			action = "present"
-			if p.Sent {
-				action = "pushed"
-			}
-			column = action + "\t"
+	for _, p := range i.Packages {
+		var column string
+		if p.Action != "" {
+			column = p.Action + "\t"
 		}
-		i.Packages = append(i.Packages, describe(p.Package, action))
-		_, _ = fmt.Fprintf(table, "  %s\t%s%s\t%s\n", p.Package.Platform, column, size(p.Package.Size), oneLine(p.Package.Filename))
+		_, _ = fmt.Fprintf(table, "  %s\t%s%s\t%s\n", p.Platform, column, size(p.Size), oneLine(p.Filename))
 	}
 	_ = table.Flush()
-	for _, platform := range r.Dropped {
+	for _, platform := range i.Dropped {
 		_, _ = fmt.Fprintf(lines, "  dropped %s, by force\n", platform)
-		i.Dropped = append(i.Dropped, platform.String())
 	}
 	for _, name := range r.Added {
 		_, _ = fmt.Fprintf(lines, "  added %s\n", name)
@@ -83,32 +123,43 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	o.done(i, text+"\n"+lines.String())
 }
 
-// pulled reports the packages of a release that are in the directory.
-func (o *output) pulled(a provider.Address, version string, results []pull.Result) {
-	i := item{Provider: a.String(), Version: version, Status: "pulled"}
-	lines := &strings.Builder{}
-	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
-	for _, r := range results {
-		action, sums := "pulled", "sums ok"
+// pulledItem is the result of a requirement.
+func pulledItem(p pull.Pulled) item {
+	if p.Err != nil {
+		return failedItem(p.Requirement, p.Version, "", p.Err)
+	}
+	i := item{Provider: p.Requirement.Address.String(), Version: p.Version.String(), Status: statusPulled}
+	for _, r := range p.Packages {
+		action := "pulled"
 		if r.Kept {
 			action = "kept"
 		}
-		if !r.Sums {
+		one := describe(r.Package, action)
+		one.Path, one.Sums, one.Evidence, one.Skipped = r.Path, &r.Sums, r.Evidence, r.Skipped
+		i.Packages = append(i.Packages, one)
+	}
+	return i
+}
+
+// pulled reports the packages of a release that are in the directory.
+func (o *output) pulled(i item) {
+	lines := &strings.Builder{}
+	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
+	for _, p := range i.Packages {
+		sums := "sums ok"
+		if !*p.Sums {
 			sums = "no sums"
 		}
-		p := describe(r.Package, action)
-		p.Path, p.Sums, p.Evidence, p.Skipped = r.Path, &r.Sums, r.Evidence, r.Skipped
-		i.Packages = append(i.Packages, p)
-		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", r.Package.Platform, action, sums, oneLine(r.Path))
-		for _, path := range r.Evidence {
+		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", p.Platform, p.Action, sums, oneLine(p.Path))
+		for _, path := range p.Evidence {
 			_, _ = fmt.Fprintf(table, "  \tevidence\t\t%s\n", oneLine(path))
 		}
-		for _, name := range r.Skipped {
+		for _, name := range p.Skipped {
 			_, _ = fmt.Fprintf(table, "  \tskipped\t\t%s\n", oneLine(name))
 		}
 	}
 	_ = table.Flush()
-	o.done(i, fmt.Sprintf("%s %s\n%s", a, version, lines))
+	o.done(i, fmt.Sprintf("%s %s\n%s", i.Provider, i.Version, lines))
 }
 
 // listVersions prints versions, newest first.
@@ -210,6 +261,8 @@ func size(n int64) string {
 		return fmt.Sprintf("%d B", n)
 	case n < 1000*1000:
 		return fmt.Sprintf("%.1f kB", float64(n)/1000)
+	case n < 1000*1000*1000:
+		return fmt.Sprintf("%.1f MB", float64(n)/1000/1000)
 	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1000/1000)
+	return fmt.Sprintf("%.1f GB", float64(n)/1000/1000/1000)
 }

@@ -40,16 +40,24 @@ func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 func runProgram(ts *testscript.TestScript, want int, args []string) {
 	w := worldOf(ts)
 	w.before = w.requests()
+	ts.Check(os.RemoveAll(ts.MkAbs(eventsFile)))
 	err := ts.Exec(program, networked(ts, args)...)
 	if strings.Contains(ts.ReadFile("stderr"), "goroutine ") {
 		ts.Fatalf("the program panicked")
 	}
-	if s := secretIn(ts.ReadFile("stdout") + ts.ReadFile("stderr")); s != "" {
+	told := ts.ReadFile("stdout") + ts.ReadFile("stderr")
+	for _, name := range []string{eventsFile, summaryFile} {
+		if data, err := os.ReadFile(ts.MkAbs(name)); err == nil {
+			told += string(data)
+		}
+	}
+	if s := secretIn(told); s != "" {
 		ts.Fatalf("the program tells a secret: %s", s)
 	}
 	if got := exitCodeOf(err); got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+	ts.Check(checkEvents(ts.MkAbs(eventsFile), want))
 }
 
 // secretIn finds what scripts have as secrets, which begin with "canary", or

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// forms has every event, and what is in them.
+var forms = map[string]any{
+	"run_started": runStarted{}, "run_planned": runPlanned{}, "item_started": itemStarted{}, "item_finished": itemFinished{},
+	"transfer_started": transferStarted{}, "transfer_finished": transferFinished{}, "retry": retried{}, "run_finished": runFinished{},
+	"package": packageItem{}, "error": errorItem{},
+}
+
+// schemaOf is what the tests need of docs/schema/events.schema.json.
+type schemaOf struct {
+	OneOf []map[string]string `json:"oneOf"`
+	Defs  map[string]struct {
+		Required   []string
+		Enum       []any
+		Properties map[string]any
+	} `json:"$defs"`
+}
+
+func readSchema(t *testing.T) schemaOf {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "schema", "events.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s schemaOf
+	if err := json.Unmarshal(data, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestEventsSchema: the schema has each event's fields, no others, and as required
+// those that are always written.
+func TestEventsSchema(t *testing.T) {
+	t.Parallel()
+	schema := readSchema(t)
+	for name, form := range forms {
+		all, always := fieldsOf(reflect.TypeOf(form))
+		def := schema.Defs[name]
+		if diff := cmp.Diff(all, slices.Sorted(maps.Keys(def.Properties))); diff != "" {
+			t.Errorf("%s (-program +schema)\n%s", name, diff)
+		}
+		if diff := cmp.Diff(always, slices.Sorted(slices.Values(def.Required))); diff != "" {
+			t.Errorf("%s is required to have (-program +schema)\n%s", name, diff)
+		}
+	}
+	var known []string
+	for _, c := range classes {
+		known = append(known, string(c.class))
+	}
+	known = append(known, string(unknown))
+	listed := schema.Defs["error"].Properties["class"].(map[string]any)["enum"].([]any)
+	sameSet(t, "classes", known, listed)
+	sameSet(t, "statuses", statuses, schema.Defs["status"].Enum)
+	var events []any
+	for _, one := range schema.OneOf {
+		events = append(events, strings.TrimPrefix(one["$ref"], "#/$defs/"))
+	}
+	sameSet(t, "events", slices.DeleteFunc(slices.Collect(maps.Keys(forms)), func(s string) bool { return s == "package" || s == "error" }), events)
+}
+
+func sameSet(t *testing.T, what string, program []string, schema []any) {
+	t.Helper()
+	var listed []string
+	for _, v := range schema {
+		listed = append(listed, v.(string))
+	}
+	if diff := cmp.Diff(slices.Sorted(slices.Values(program)), slices.Sorted(slices.Values(listed))); diff != "" {
+		t.Errorf("%s (-program +schema)\n%s", what, diff)
+	}
+}
+
+// fieldsOf gives the names of a struct's fields in JSON, and of those that are
+// always there, sorted.
+func fieldsOf(of reflect.Type) (all, always []string) {
+	for _, f := range reflect.VisibleFields(of) {
+		if f.Anonymous {
+			continue
+		}
+		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+		all = append(all, name)
+		if option == "" {
+			always = append(always, name)
+		}
+	}
+	slices.Sort(all)
+	slices.Sort(always)
+	return all, always
+}

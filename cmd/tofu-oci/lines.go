@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+const (
+	// every is how often lines tell of what is under way.
+	every = 10 * time.Second
+	// notable is the size, in bytes, from which a transfer has lines of its own
+	// however quick it is. Many small zips are told of by the line about all.
+	notable = 16 << 20
+)
+
+// lines tells of transfers where there is no terminal: every ten seconds of large or
+// slow ones and of the whole run, and when a large one has ended. A quick run of small
+// ones has none of it.
+type lines struct {
+	note  func(format string, args ...any)
+	tally *tally
+
+	mu              sync.Mutex
+	under           map[string]*underway
+	expected, ended int
+	// before is what had moved when the last line about all was written.
+	before int64
+	// stop ends the goroutine; nil where there is none.
+	stop func()
+}
+
+// underway is a transfer.
+type underway struct {
+	name         string
+	began        time.Time
+	total, moved int64
+	// at and before are the time and the bytes of the last line.
+	at     time.Time
+	before int64
+}
+
+func newLines(note func(string, ...any), t *tally) *lines {
+	return &lines{note: note, tally: t, under: map[string]*underway{}}
+}
+
+func (l *lines) progress() provider.Progress {
+	return provider.Progress{Begin: l.begin, Advance: l.advance, End: l.end}
+}
+
+// expect begins to tell, of n releases.
+func (l *lines) expect(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expected = n
+	if l.stop != nil {
+		return
+	}
+	end, ended := make(chan struct{}), make(chan struct{})
+	l.stop = sync.OnceFunc(func() {
+		close(end)
+		<-ended
+	})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case now := <-ticker.C:
+				l.tell(now)
+			case <-end:
+				return
+			}
+		}
+	}()
+}
+
+// close says no more.
+func (l *lines) close() {
+	l.mu.Lock()
+	stop := l.stop
+	l.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+func (l *lines) itemEnded() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended++
+}
+
+func (l *lines) begin(p provider.Package, total int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	l.under[key(p)] = &underway{name: p.Filename, began: now, at: now, total: total}
+}
+
+func (l *lines) advance(p provider.Package, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t := l.under[key(p)]; t != nil {
+		t.moved += int64(n)
+	}
+}
+
+func (l *lines) end(p provider.Package, err error) {
+	l.mu.Lock()
+	t := l.under[key(p)]
+	delete(l.under, key(p))
+	l.mu.Unlock()
+	if t == nil || err != nil || t.moved < notable {
+		return
+	}
+	took := time.Since(t.began)
+	l.note("transferred %s: %s in %s, %s", t.name, size(t.moved), lasted(took), rate(t.moved, took))
+}
+
+// tell writes the lines of a moment.
+func (l *lines) tell(now time.Time) {
+	l.mu.Lock()
+	var said []string
+	for _, t := range l.under {
+		if t.total < 0 || t.total >= notable || now.Sub(t.began) >= every {
+			said = append(said, t.line(now))
+		}
+	}
+	slices.Sort(said)
+	if l.expected > 1 || len(said) == 0 {
+		moved := l.tally.moved.Load()
+		said = append(said, fmt.Sprintf("%d of %s done, %s moved, %s", l.ended, counted(l.expected, "release"), size(moved), rate(moved-l.before, every)))
+		l.before = moved
+	}
+	l.mu.Unlock()
+	for _, line := range said {
+		l.note("%s", line)
+	}
+}
+
+// line says how far a transfer is, at the pace since its last line.
+func (t *underway) line(now time.Time) string {
+	var b strings.Builder
+	since, moved := now.Sub(t.at), t.moved-t.before
+	fmt.Fprintf(&b, "transferring %s: %s", t.name, size(t.moved))
+	if t.total > 0 {
+		fmt.Fprintf(&b, " of %s", size(t.total))
+	}
+	fmt.Fprintf(&b, ", %s", rate(moved, since))
+	if t.total > t.moved && moved > 0 {
+		left := float64(t.total-t.moved) / float64(moved) * since.Seconds()
+		fmt.Fprintf(&b, ", %s left", lasted(time.Duration(left*float64(time.Second))))
+	}
+	t.at, t.before = now, t.moved
+	return b.String()
+}
+
+// rate writes bytes in a time for people.
+func rate(n int64, d time.Duration) string {
+	return size(int64(float64(n)/max(d.Seconds(), 0.001))) + "/s"
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// TestLines runs transfers by a clock of its own.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	const mb = 1000 * 1000
+	large, small := lineOf(t, "hashicorp/large"), lineOf(t, "hashicorp/small")
+	// pace moves bytes each second, for some seconds.
+	pace := func(o provider.Progress, p provider.Package, n, seconds int) {
+		for range seconds {
+			time.Sleep(time.Second)
+			o.Advance(p, n)
+		}
+	}
+	for name, test := range map[string]struct {
+		releases int
+		run      func(o provider.Progress, ended func())
+		want     []string
+	}{
+		"quick": {2, func(o provider.Progress, ended func()) {
+			o.Begin(small, 8*mb)
+			pace(o, small, mb, 8)
+			o.End(small, nil)
+			ended()
+			ended()
+		}, nil},
+		"one large": {1, func(o provider.Progress, ended func()) {
+			o.Begin(large, 300*mb)
+			pace(o, large, 10*mb, 15)
+			time.Sleep(8 * time.Second)
+			pace(o, large, 25*mb, 6)
+			o.End(large, nil)
+			ended()
+		}, []string{
+			"transferring large.zip: 90.0 MB of 300.0 MB, 9.5 MB/s, 22 s left",
+			"transferring large.zip: 150.0 MB of 300.0 MB, 6.0 MB/s, 25 s left",
+			"transferred large.zip: 300.0 MB in 29 s, 10.3 MB/s",
+		}},
+		"stalled": {1, func(o provider.Progress, _ func()) {
+			o.Begin(large, -1)
+			pace(o, large, mb, 2)
+			time.Sleep(20 * time.Second)
+			o.End(large, errors.New("reset"))
+		}, []string{
+			"transferring large.zip: 2.0 MB, 210.5 kB/s",
+			"transferring large.zip: 2.0 MB, 0 B/s",
+		}},
+		"many": {3, func(o provider.Progress, ended func()) {
+			for range 3 {
+				o.Begin(small, 6*mb)
+				pace(o, small, mb, 6)
+				o.End(small, nil)
+				ended()
+			}
+		}, []string{
+			"1 of 3 releases done, 9.0 MB moved, 900.0 kB/s",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var said []string
+				count := &tally{began: time.Now()}
+				l := newLines(func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }, count)
+				l.expect(test.releases)
+				// Ticks are between the whole seconds, so that their order is certain.
+				time.Sleep(500 * time.Millisecond)
+				test.run(together([]provider.Progress{count.progress(), l.progress()}), l.itemEnded)
+				l.close()
+				l.close()
+				if diff := cmp.Diff(test.want, said); diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func lineOf(t *testing.T, address string) provider.Package {
+	t.Helper()
+	a, err := provider.ParseAddress(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return provider.Package{Address: a, Filename: a.Type + ".zip"}
+}
+
+// TestTally: what there is has its count, in one order.
+func TestTally(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		results []item
+		moved   int64
+		took    time.Duration
+		want    string
+	}{
+		"mirror": {
+			[]item{{Status: "failed"}, {Status: "unchanged"}, {Status: "created"}, {Status: "created"}}, 212_000_000, 41 * time.Second,
+			"2 created, 1 unchanged, 1 failed · 212.0 MB sent · 41 s",
+		},
+		"nothing moved": {[]item{{Status: "unchanged"}}, 0, 61 * time.Minute, "1 unchanged · 1 h 1 min"},
+		"pull":          {[]item{{Status: "pulled"}}, 7_500_000_000, 100 * time.Second, "1 pulled · 7.5 GB fetched · 1 min 40 s"},
+		"dry run":       {[]item{{Status: "healed", DryRun: true}}, 0, 0, "dry run: 1 healed · 0 s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				count := &tally{began: time.Now()}
+				count.progress().Advance(provider.Package{}, int(test.moved))
+				time.Sleep(test.took)
+				if got := count.line(test.results); got != test.want {
+					t.Errorf("got  %s\nwant %s", got, test.want)
+				}
+			})
+		})
+	}
+}

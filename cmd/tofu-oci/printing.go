@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+)
+
+// printing gives an action its output, and ends it: what a command fails with as
+// a whole is in its JSON object too.
+func printing(do func(*cli.Context, *output) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		out, err := newOutput(c)
+		if err != nil {
+			return err
+		}
+		err = do(c, out)
+		out.endProgress()
+		if err != nil && !isA[*itemsError](err) && out.json {
+			err = errors.Join(err, out.printJSON(struct {
+				Error *errorItem `json:"error"`
+			}{describeError(err)}))
+		}
+		out.conclude(c, err)
+		return err
+	}
+}
+
+// conclude says what a run came to: to people, to those who read its events, and
+// in the summary of a job.
+func (o *output) conclude(c *cli.Context, err error) {
+	code := outcome(c.Context, err)
+	if o.total == nil && len(o.results) > 1 && code != exitInterrupted {
+		o.note("%s", o.tally.line(o.results))
+	}
+	var whole *errorItem
+	if err != nil && !isA[*itemsError](err) && code != exitInterrupted {
+		whole = describeError(err)
+	}
+	o.events.runFinished(counts(o.results), o.tally.moved.Load(), code, whole)
+	if path := os.Getenv("GITHUB_STEP_SUMMARY"); path != "" && movesZips(c.Command) {
+		if err := appendSummary(path, o.heading(c.Command.Name, code), o.results, whole); err != nil {
+			o.warn("the summary in $GITHUB_STEP_SUMMARY: %v", err)
+		}
+	}
+}
+
+// heading is the summary's.
+func (o *output) heading(command string, code int) string {
+	text := "tofu-oci " + command
+	if len(o.results) > 0 {
+		text += ": " + o.tally.line(o.results)
+	}
+	if code != exitDone {
+		text += fmt.Sprintf(" · exit code %d", code)
+	}
+	return text
+}
+
+// movesZips tells of mirror, publish and pull.
+func movesZips(c *cli.Command) bool { return flagNamed(c, eventsFlag().Names()[0]) != nil }

@@ -1,0 +1,134 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Every run of a script writes its events and adds to a summary, here.
+const (
+	eventsFile  = "events.jsonl"
+	summaryFile = "summary.md"
+)
+
+// eventsSchema is the one that is published.
+var eventsSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	return jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "schema", "events.schema.json"))
+})
+
+// happened is what the checks look at of an event.
+type happened struct {
+	Time, Event, Provider, Version, Status, Platform string
+	Items                                            json.RawMessage
+	ExitCode                                         int `json:"exit_code"`
+}
+
+// checkEvents holds the events of a run that ended with an exit code, where there
+// are any, to their schema and to each other.
+func checkEvents(path string, code int) error {
+	events, err := readEvents(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	first, last := events[0], events[len(events)-1]
+	if first.Event != "run_started" || last.Event != "run_finished" || last.ExitCode != code {
+		return fmt.Errorf("the events begin with %s and end with %s, exit code %d", first.Event, last.Event, last.ExitCode)
+	}
+	under, statuses, before := map[string]int{}, map[string]int{}, ""
+	for _, e := range events {
+		if e.Time < before {
+			return fmt.Errorf("%s was after %s", before, e.Time)
+		}
+		before = e.Time
+		of, state, _ := strings.Cut(e.Event, "_")
+		key := strings.Join([]string{of, e.Provider, e.Version, e.Platform}, " ")
+		switch {
+		case state == "started":
+			under[key]++
+		case state == "finished" && under[key] > 0:
+			under[key]--
+		case state == "finished" && e.Status != "failed":
+			return fmt.Errorf("%s ended without a beginning", key)
+		}
+		if e.Event == "item_finished" {
+			statuses[e.Status]++
+		}
+	}
+	for key, n := range under {
+		if n > 0 {
+			return fmt.Errorf("%s never ended", key)
+		}
+	}
+	var counted map[string]int
+	if err := json.Unmarshal(last.Items, &counted); err != nil || !maps.Equal(counted, statuses) {
+		return fmt.Errorf("the run counts %s, its items %v: %w", last.Items, statuses, err)
+	}
+	return nil
+}
+
+// readEvents reads events and holds each to the schema.
+func readEvents(path string) ([]happened, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := eventsSchema()
+	if err != nil {
+		return nil, err
+	}
+	var events []happened
+	for line := range bytes.Lines(data) {
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+		if err == nil {
+			err = schema.Validate(value)
+		}
+		var e happened
+		if err == nil {
+			err = json.Unmarshal(line, &e)
+		}
+		if err != nil || !bytes.HasSuffix(line, []byte("\n")) {
+			return nil, fmt.Errorf("event %s: %w", line, err)
+		}
+		events = append(events, e)
+	}
+	if len(events) == 0 {
+		return nil, errors.New("no events")
+	}
+	return events, nil
+}
+
+// events NAME... wants the events of the last run, in their order, to be those.
+// Where several go on at once they may change places: "a|b a|b".
+func cmdEvents(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("say which events")
+	}
+	events, err := readEvents(ts.MkAbs(eventsFile))
+	ts.Check(err)
+	var names []string
+	for _, e := range events {
+		names = append(names, e.Event)
+	}
+	if len(names) != len(args) {
+		ts.Fatalf("events %q", names)
+	}
+	for i, name := range names {
+		if !strings.Contains("|"+args[i]+"|", "|"+name+"|") {
+			ts.Fatalf("events %q", names)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+const (
+	// maxSummary is what GitHub takes as a step's summary, in bytes:
+	// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#step-isolation-and-limits
+	maxSummary = 1 << 20
+	// maxMessage bounds an error in a summary, in characters.
+	maxMessage = 1000
+	// leftOut is for the lines that say what did not fit.
+	leftOut = 200
+)
+
+// appendSummary adds a run's summary to a file of Markdown, as GitHub's runner
+// names one to each step of a job.
+func appendSummary(path, heading string, results []item, whole *errorItem) error {
+	left := maxSummary
+	if info, err := os.Stat(path); err == nil {
+		left -= int(min(info.Size(), maxSummary))
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	text, err := summary(heading, results, whole, left)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Close())
+}
+
+// summary gives what a run came to as Markdown of at most limit bytes. Failures come
+// first, so that they are the last to be cut.
+func summary(heading string, results []item, whole *errorItem, limit int) (string, error) {
+	var failures, rows []string
+	if whole != nil {
+		failures = append(failures, fmt.Sprintf("- %s\n", asCode(whole.Message)))
+	}
+	for _, i := range results {
+		if i.Error != nil {
+			failures = append(failures, fmt.Sprintf("- %s: %s\n", asCode(i.Provider+" "+i.Version), asCode(i.Error.Message)))
+		}
+		rows = append(rows, i.row())
+	}
+	b := &bounded{left: limit - leftOut}
+	if !b.add("### " + heading + "\n") {
+		return "", errors.New("the file is full: a summary may have 1 MiB")
+	}
+	if len(failures) > 0 {
+		b.add("\n")
+	}
+	b.all(failures, "- and %d more failures\n")
+	if len(rows) > 0 {
+		b.add("\n| provider | version | status | platforms | moved |\n|---|---|---|---|---|\n")
+		b.all(rows, "\n%d more rows are left out.\n")
+	}
+	return b.String() + "\n", nil
+}
+
+// row is an item's in the table.
+func (i item) row() string {
+	var platforms []string
+	var moved int64
+	for _, p := range i.Packages {
+		platforms = append(platforms, asCode(p.Platform))
+		if p.Action == "pushed" || p.Action == "pulled" {
+			moved += max(p.Size, 0)
+		}
+	}
+	status := i.Status
+	if i.DryRun {
+		status = "would be " + status
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", asCode(i.Provider), asCode(i.Version), status, strings.Join(platforms, " "), size(moved))
+}
+
+// asCode writes text of others as a code span, where Markdown, HTML and links are only
+// text. What would end the span, or the table's cell, is replaced.
+func asCode(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if runes := []rune(s); len(runes) > maxMessage {
+		s = string(runes[:maxMessage]) + "…"
+	}
+	s = strings.NewReplacer("`", "\uFFFD", "|", "\uFFFD").Replace(oneLine(s))
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}
+
+// bounded takes whole texts only, and none after one that did not fit.
+type bounded struct {
+	strings.Builder
+	left int
+}
+
+func (b *bounded) add(text string) bool {
+	if b.left -= len(text); b.left < 0 {
+		return false
+	}
+	b.WriteString(text)
+	return true
+}
+
+// all adds texts, and then how many are left out.
+func (b *bounded) all(texts []string, more string) {
+	for n, text := range texts {
+		if !b.add(text) {
+			fmt.Fprintf(b, more, len(texts)-n)
+			return
+		}
+	}
+}
