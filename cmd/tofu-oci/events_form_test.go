@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -81,6 +83,69 @@ func sameSet(t *testing.T, what string, program []string, schema []any) {
 	}
 	if diff := cmp.Diff(slices.Sorted(slices.Values(program)), slices.Sorted(slices.Values(listed))); diff != "" {
 		t.Errorf("%s (-program +schema)\n%s", what, diff)
+	}
+}
+
+var (
+	eventRow = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| [^|`]*(?:`[a-z_]+`[^|`]*)?\\| (`.*) \\|$")
+	fieldRow = regexp.MustCompile("(?m)^\\| (`[a-z_`, ]+`) \\|")
+	classRow = regexp.MustCompile("(?m)^\\| `([a-z]+)` \\| (\\d+) \\|")
+	codeSpan = regexp.MustCompile("`([a-z_0-9]+)`")
+)
+
+// TestOperationsPage holds the tables of docs/operations.md to the program: fields of
+// events, and the classes of errors with their exit codes.
+func TestOperationsPage(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, events, found := strings.Cut(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n## Events\n")
+	if !found {
+		t.Fatal("the page has no Events")
+	}
+	documented := map[string][]string{}
+	for _, row := range eventRow.FindAllStringSubmatch(events, -1) {
+		fields := []string{"event", "time"}
+		for _, span := range codeSpan.FindAllStringSubmatch(row[2], -1) {
+			if span[1] != "results" {
+				fields = append(fields, span[1])
+			}
+		}
+		slices.Sort(fields)
+		documented[row[1]] = fields
+	}
+	explained := map[string]bool{}
+	for _, row := range fieldRow.FindAllStringSubmatch(events, -1) {
+		for _, span := range codeSpan.FindAllStringSubmatch(row[1], -1) {
+			explained[span[1]] = true
+		}
+	}
+	written := map[string][]string{}
+	for name, form := range forms {
+		if name == "package" || name == "error" {
+			continue
+		}
+		written[name], _ = fieldsOf(reflect.TypeOf(form))
+		for _, field := range written[name] {
+			// cli.md has the fields of items.
+			if !explained[field] && name != "item_finished" && field != "event" {
+				t.Errorf("the page does not say what %s is", field)
+			}
+		}
+	}
+	if diff := cmp.Diff(written, documented); diff != "" {
+		t.Errorf("events and their fields (-program +page)\n%s", diff)
+	}
+	codes := map[class]int{}
+	for _, row := range classRow.FindAllStringSubmatch(string(text), -1) {
+		if codes[class(row[1])], err = strconv.Atoi(row[2]); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff(exitCodes, codes); diff != "" {
+		t.Errorf("classes and exit codes (-program +page)\n%s", diff)
 	}
 }
 

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.yaml.in/yaml/v4"
+
+	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 )
 
 // TestPages runs what the pages about registries and tools tell people to type,
@@ -23,6 +27,7 @@ func TestPages(t *testing.T) {
 		"goreleaser.md": {"registry", 7},
 		"ghcr.md":       {"registry no-referrers=404", 4},
 		"ecr.md":        {"registry no-create immutable", 3},
+		"operations.md": {"registry", 5},
 	} {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
@@ -31,7 +36,7 @@ func TestPages(t *testing.T) {
 				t.Fatal(err)
 			}
 			blocks := codeBlocks(strings.ReplaceAll(string(text), "\r\n", "\n"))
-			commands := commandsIn(blocks)
+			commands := commandsIn(t, blocks)
 			if len(commands) != test.commands {
 				t.Fatalf("%d commands, not %d: %q", len(commands), test.commands, commands)
 			}
@@ -56,6 +61,7 @@ const pageWorld = `
 build dist widget 1.2.3 linux_amd64 darwin_arm64
 sums dist widget 1.2.3
 release hashicorp/null 3.2.4 plan9_sparc
+release hashicorp/time 0.14.2 plan9_sparc
 chmod 755 create-repository
 chmod 755 bin/syft
 env PATH=$WORK/bin${:}$PATH
@@ -91,22 +97,94 @@ func codeBlocks(page string) []codeBlock {
 }
 
 // hosts are the registries of the pages.
-var hosts = regexp.MustCompile(`ghcr\.io|123456789012\.dkr\.ecr\.eu-central-1\.amazonaws\.com`)
+var hosts = regexp.MustCompile(`ghcr\.io|registry\.gitlab\.com|123456789012\.dkr\.ecr\.eu-central-1\.amazonaws\.com`)
 
-// commandsIn gives the tofu-oci commands, to be run in a script.
-func commandsIn(blocks []codeBlock) []string {
+// commandsIn gives the tofu-oci commands, to be run in a script: lines, and what
+// containers are to run.
+func commandsIn(t *testing.T, blocks []codeBlock) []string {
+	t.Helper()
 	var commands []string
 	for _, b := range blocks {
 		for line := range strings.Lines(b.text) {
-			line = strings.TrimPrefix(strings.TrimSpace(line), "- run: ")
-			if !strings.HasPrefix(line, "tofu-oci ") {
-				continue
+			line = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(line), "- "), "run: ")
+			if strings.HasPrefix(line, "tofu-oci ") {
+				commands = append(commands, line)
 			}
-			commands = append(commands, hosts.ReplaceAllString(line, "$$REGISTRY"))
-			if strings.HasPrefix(line, "tofu-oci list ") {
-				commands[len(commands)-1] += fmt.Sprintf("\nstdout %s", `'\d+\.\d+\.\d+'`)
+		}
+		if b.language == "yaml" {
+			var document any
+			if err := yaml.Unmarshal([]byte(b.text), &document); err != nil {
+				t.Errorf("%v in\n%s", err, b.text)
 			}
+			commands = append(commands, containersIn(document)...)
+		}
+	}
+	for i, command := range commands {
+		commands[i] = hosts.ReplaceAllString(command, "$$REGISTRY")
+		if strings.HasPrefix(command, "tofu-oci list ") {
+			commands[i] += fmt.Sprintf("\nstdout %s", `'\d+\.\d+\.\d+'`)
 		}
 	}
 	return commands
+}
+
+// containersIn gives what containers of a Kubernetes object run.
+func containersIn(document any) []string {
+	var commands []string
+	switch value := document.(type) {
+	case []any:
+		for _, one := range value {
+			commands = append(commands, containersIn(one)...)
+		}
+	case map[string]any:
+		if command, ok := value["command"].([]any); ok && len(command) == 1 && command[0] == "tofu-oci" {
+			args, _ := value["args"].([]any)
+			return []string{strings.Trim(fmt.Sprint(append(command, args...)), "[]")}
+		}
+		for _, one := range value {
+			commands = append(commands, containersIn(one)...)
+		}
+	}
+	return commands
+}
+
+// flagSpan is a flag that a page names, commandSpan a command.
+var (
+	flagSpan    = regexp.MustCompile("`(?:tofu-oci [a-z]+ )?--([a-z0-9-]+)")
+	commandSpan = regexp.MustCompile("`tofu-oci ([a-z]+)")
+)
+
+// TestPagesNameWhatIsThere: the commands and flags that pages write about exist.
+func TestPagesNameWhatIsThere(t *testing.T) {
+	t.Parallel()
+	flags, commands := map[string]bool{"help": true, "version": true}, map[string]bool{}
+	for _, command := range main.NewApp(io.Discard, io.Discard).Commands {
+		commands[command.Name] = true
+		for _, flag := range command.Flags {
+			for _, name := range flag.Names() {
+				flags[name] = true
+			}
+		}
+	}
+	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	named := 0
+	for _, page := range append(pages, filepath.Join("..", "..", "README.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, of := range map[*regexp.Regexp]map[string]bool{flagSpan: flags, commandSpan: commands} {
+			for _, match := range what.FindAllStringSubmatch(string(text), -1) {
+				if named++; !of[match[1]] {
+					t.Errorf("%s names %s, which is not there", filepath.Base(page), match[0][1:])
+				}
+			}
+		}
+	}
+	if named < 50 {
+		t.Errorf("only %d were found", named)
+	}
 }

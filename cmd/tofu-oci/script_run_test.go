@@ -118,7 +118,7 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, networked(ts, args[1:])...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), &stdout, &stderr
-	for _, name := range []string{"HOME", "DOCKER_CONFIG", "PATH", "TMPDIR"} {
+	for _, name := range []string{"HOME", "DOCKER_CONFIG", "PATH", "TMPDIR", "TOFU_OCI_EVENTS"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	ts.Check(cmd.Start())
@@ -131,6 +131,7 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if got := exitCodeOf(cmd.Wait()); got != 130 {
 		ts.Fatalf("exit code %d, want 130\n%s", got, &stderr)
 	}
+	ts.Check(checkEvents(ts.MkAbs(eventsFile), 130))
 	ts.Check(os.WriteFile(ts.MkAbs("interrupted.stdout"), stdout.Bytes(), 0o600))
 	ts.Check(os.WriteFile(ts.MkAbs("interrupted.stderr"), stderr.Bytes(), 0o600))
 }
