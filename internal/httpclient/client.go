@@ -4,6 +4,7 @@
 package httpclient
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -41,6 +42,9 @@ type Options struct {
 	// FirstWait is the pause before the second try, which doubles from there;
 	// zero means [DefaultFirstWait].
 	FirstWait time.Duration
+	// Dial makes the connections; nil is those of the system. Tests have networks
+	// of their own.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Retried is told of every try that is about to be repeated. It may be
 	// nil, and is called concurrently.
 	Retried func(Retry)
@@ -80,10 +84,13 @@ func New(o Options) (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	apart := newTransport(o.Timeout, roots)
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{Timeout: o.Timeout}).DialContext
+	}
+	apart := newTransport(o, roots)
 	apart.Protocols = new(http.Protocols)
 	apart.Protocols.SetHTTP1(true)
-	connections := &connections{shared: newTransport(o.Timeout, roots), apart: apart}
+	connections := &connections{shared: newTransport(o, roots), apart: apart}
 	return &http.Client{
 		Transport:     &retrier{limited: limited{connections, schedule.NewRequests()}, options: o},
 		CheckRedirect: checkRedirect,
@@ -113,23 +120,22 @@ func (c *connections) CloseIdleConnections() {
 	c.apart.CloseIdleConnections()
 }
 
-func newTransport(timeout time.Duration, roots *x509.CertPool) *http.Transport {
-	dialer := &net.Dialer{Timeout: timeout}
+func newTransport(o Options, roots *x509.CertPool) *http.Transport {
 	return &http.Transport{
 		Proxy:       http.ProxyFromEnvironment,
-		DialContext: idleDialer(dialer.DialContext, timeout),
+		DialContext: idleDialer(o.Dial, o.Timeout),
 		// A custom dialer or TLS configuration alone would turn HTTP/2 off.
 		// HTTP/2 pings stay off: their answers would keep a connection alive
 		// whose transfer hangs.
 		ForceAttemptHTTP2:     true,
 		TLSClientConfig:       &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:   min(timeout, maxHandshake),
+		TLSHandshakeTimeout:   min(o.Timeout, maxHandshake),
 		ExpectContinueTimeout: time.Second,
 		// As many as there may be, else they are opened again and again.
 		MaxIdleConnsPerHost: schedule.MaxRequestsToHost,
 		// Pooled connections are given up well before the idle deadline cuts
 		// them, so that no request is sent on one that is about to go.
-		IdleConnTimeout: timeout / 2,
+		IdleConnTimeout: o.Timeout / 2,
 	}
 }
 
