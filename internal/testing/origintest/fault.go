@@ -75,7 +75,7 @@ func Reset(n int64) Fault {
 		if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
 			conn = secure.NetConn()
 		}
-		if tcp, ok := conn.(*net.TCPConn); ok {
+		if tcp, ok := conn.(interface{ SetLinger(seconds int) error }); ok {
 			_ = tcp.SetLinger(0)
 		}
 		_ = conn.Close()

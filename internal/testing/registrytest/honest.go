@@ -1,6 +1,7 @@
 package registrytest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,9 +40,21 @@ func (r *Registry) honest(kind Kind) http.HandlerFunc {
 		case kind == Referrers:
 			r.referrers(w, req)
 		default:
-			r.inner.ServeHTTP(w, req)
+			r.store(w, req)
 		}
 	}
+}
+
+// store lets the registry within answer when the whole body has arrived: it holds
+// up all other uploads while it reads one.
+func (r *Registry) store(w http.ResponseWriter, req *http.Request) {
+	content, err := io.ReadAll(req.Body)
+	if err != nil {
+		answer(w, http.StatusBadRequest, "BLOB_UPLOAD_INVALID", err.Error())
+		return
+	}
+	req.Body = io.NopCloser(bytes.NewReader(content))
+	r.inner.ServeHTTP(w, req)
 }
 
 // answer writes an error as the distribution specification has it.

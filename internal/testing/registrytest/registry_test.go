@@ -9,6 +9,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
@@ -138,5 +139,54 @@ func TestMount(t *testing.T) {
 				t.Errorf("%d %s", done.Code, done.Body)
 			}
 		})
+	}
+}
+
+// TestFaults is about what is stored, and what is said of it.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	const content = "there"
+	named := digest.FromString(content).String()
+	for name, test := range map[string]struct {
+		fault  func(r *registrytest.Registry) origintest.Fault
+		code   int
+		stored bool
+		says   string
+	}{
+		"lost":       {(*registrytest.Registry).Lose, http.StatusCreated, false, named},
+		"misnamed":   {(*registrytest.Registry).Misname, http.StatusCreated, false, digest.FromString(named).String()},
+		"unanswered": {func(*registrytest.Registry) origintest.Fault { return registrytest.Unanswered() }, 0, true, ""},
+		"taken":      {func(*registrytest.Registry) origintest.Fault { return registrytest.Take(-1, origintest.Reset(0)) }, 0, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := registrytest.New(registrytest.Options{})
+			s := httptest.NewTLSServer(r)
+			t.Cleanup(s.Close)
+			r.Misbehave(registrytest.UploadPut, test.fault(r), 1)
+			begun := ask(t, r, http.MethodPost, "/v2/acme/thing/blobs/uploads/", "", "")
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL+begun.Header().Get("Location")+"?digest="+named, strings.NewReader(content))
+			if err != nil {
+				t.Fatal(err)
+			}
+			code, says := 0, ""
+			if resp, err := s.Client().Do(req); err == nil {
+				code, says = resp.StatusCode, resp.Header.Get("Docker-Content-Digest")
+				_ = resp.Body.Close()
+			}
+			if code != test.code || says != test.says || r.HasBlob("acme/thing", named) != test.stored {
+				t.Errorf("%d, %q, stored: %v", code, says, r.HasBlob("acme/thing", named))
+			}
+		})
+	}
+}
+
+func TestElsewhere(t *testing.T) {
+	t.Parallel()
+	r := registrytest.New(registrytest.Options{})
+	r.Misbehave(registrytest.UploadPost, registrytest.Elsewhere("uploads.example"), 1)
+	begun := ask(t, r, http.MethodPost, "/v2/acme/thing/blobs/uploads/", "", "")
+	if at := begun.Header().Get("Location"); begun.Code != http.StatusAccepted || !strings.HasPrefix(at, "https://uploads.example/v2/acme/thing/blobs/uploads/") {
+		t.Errorf("%d %q", begun.Code, at)
 	}
 }

@@ -88,3 +88,20 @@ func (r *Registry) HasBlob(repository, digest string) bool {
 	_, found := r.blobs.content[key(repository, digest)]
 	return found
 }
+
+// Manifest gives a manifest by tag or digest, nil when there is none.
+func (r *Registry) Manifest(t *testing.T, repository, reference string) []byte {
+	t.Helper()
+	w := r.ask(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), http.MethodGet, "/v2/"+repository+"/manifests/"+reference)
+	if w.Code != http.StatusOK {
+		return nil
+	}
+	return w.Body.Bytes()
+}
+
+// Blob gives a blob, nil when there is none.
+func (r *Registry) Blob(repository, digest string) []byte {
+	r.blobs.mu.Lock()
+	defer r.blobs.mu.Unlock()
+	return r.blobs.content[key(repository, digest)]
+}

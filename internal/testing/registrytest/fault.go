@@ -1,0 +1,88 @@
+package registrytest
+
+import (
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+)
+
+// Take reads n bytes of what is sent, all of it when n is negative, and then
+// meets another fault.
+func Take(n int64, then origintest.Fault) origintest.Fault {
+	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
+		if n < 0 {
+			_, _ = io.Copy(io.Discard, req.Body)
+		} else {
+			_, _ = io.CopyN(io.Discard, req.Body, n)
+		}
+		then(w, req, honest)
+	}
+}
+
+// Unanswered does what was asked for, and breaks the connection in the place of
+// the answer.
+func Unanswered() origintest.Fault {
+	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
+		honest(httptest.NewRecorder(), req)
+		origintest.Reset(0)(w, req, honest)
+	}
+}
+
+// Lose answers to the end of an upload that the blob was stored, and has lost it.
+func (r *Registry) Lose() origintest.Fault {
+	return r.afterUpload(func(repository, digest string, _ http.Header) { r.blobs.delete(repository, digest) })
+}
+
+// Misname answers to the end of an upload that the blob was stored under another
+// digest, and has it there alone.
+func (r *Registry) Misname() origintest.Fault {
+	return r.afterUpload(func(repository, named string, answered http.Header) {
+		other := digest.FromString(named).String()
+		r.AddBlob(repository, other, nil)
+		r.blobs.delete(repository, named)
+		answered.Set("Docker-Content-Digest", other)
+	})
+}
+
+// afterUpload does something between an upload's end and the answer to it.
+func (r *Registry) afterUpload(do func(repository, digest string, answered http.Header)) origintest.Fault {
+	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
+		recorded := httptest.NewRecorder()
+		honest(recorded, req)
+		if recorded.Code == http.StatusCreated {
+			repository, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/v2/"), "/blobs/")
+			do(repository, req.URL.Query().Get("digest"), recorded.Header())
+		}
+		maps.Copy(w.Header(), recorded.Header())
+		w.WriteHeader(recorded.Code)
+		_, _ = w.Write(recorded.Body.Bytes())
+	}
+}
+
+// Elsewhere begins an upload that is to go on at another host.
+func Elsewhere(host string) origintest.Fault {
+	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
+		honest(&relocated{w, host}, req)
+	}
+}
+
+// relocated moves the Location of an answer to another host.
+type relocated struct {
+	http.ResponseWriter
+	host string
+}
+
+func (r *relocated) WriteHeader(code int) {
+	if at, err := url.Parse(r.Header().Get("Location")); err == nil && at.Path != "" {
+		at.Scheme, at.Host = "https", r.host
+		r.Header().Set("Location", at.String())
+	}
+	r.ResponseWriter.WriteHeader(code)
+}
