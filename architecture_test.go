@@ -90,6 +90,7 @@ var rows = map[string][]string{
 	"internal/testing/registrytest": {"internal/httpclient", "internal/testing/origintest", "internal/testing/testca"},
 	"internal/testing/origintest":   {"pkg/provider", "pkg/sums"},
 	"internal/testing/testca":       {},
+	"internal/testing/memnet":       {},
 }
 
 // TestDirections holds the dependencies of packages to their rows.
