@@ -91,6 +91,7 @@ var rows = map[string][]string{
 	"internal/testing/origintest":   {"pkg/provider", "pkg/sums"},
 	"internal/testing/testca":       {},
 	"internal/testing/memnet":       {},
+	"internal/testing/faults":       {},
 }
 
 // TestDirections holds the dependencies of packages to their rows.

@@ -1,0 +1,100 @@
+package faults_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+)
+
+// open is a world whose registry wants no login, so that each request is made once;
+// guarded is one that wants tokens.
+var (
+	open    = nature{origin: origintest.Options{ETags: true}, shapes: small}
+	guarded = nature{origin: open.origin, shapes: small, registry: registrytest.Options{Username: "user", Password: password, Bearer: true}}
+)
+
+const (
+	// early is how many bytes come before a trouble. All zips have more, and some
+	// documents.
+	early = 100
+	// ever is more often than anything is tried.
+	ever = 1000
+)
+
+// TestOnce: a trouble that comes once is survived, unless it has to be refused.
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	eachMeeting(t, open, func(t *testing.T, w *world, f flow, x trouble) {
+		x.arm(w, early, 0, 1)
+		if err := w.run(t, f); x.once != depends && (err != nil) != (x.once == refused) {
+			t.Errorf("it came once: %v", err)
+		}
+	})
+}
+
+// TestAlways: a trouble that does not end is told, in a few tries.
+func TestAlways(t *testing.T) {
+	t.Parallel()
+	eachMeeting(t, guarded, func(t *testing.T, w *world, f flow, x trouble) {
+		x.arm(w, early, 0, ever)
+		if err := w.run(t, f); err == nil {
+			t.Error("nothing was said of it")
+		}
+	})
+}
+
+// eachMeeting has each trouble meet each flow that comes by, and then looks whether
+// the flow completes.
+func eachMeeting(t *testing.T, n nature, meet func(t *testing.T, w *world, f flow, x trouble)) {
+	t.Helper()
+	for _, x := range troubles {
+		for _, f := range flows {
+			if x.meets(f) {
+				t.Run(x.name+"/"+f.name, func(t *testing.T) {
+					t.Parallel()
+					n := n
+					if x.login {
+						n = guarded
+					}
+					synctest.Test(t, func(t *testing.T) {
+						w := newWorld(t, n)
+						w.prepare(t, f)
+						meet(t, w, f, x)
+						w.complete(t, f)
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestTenths breaks each zip and each upload at every tenth of it.
+func TestTenths(t *testing.T) {
+	t.Parallel()
+	for _, x := range troubles {
+		if x.name != "origin resets a zip" && x.name != "registry resets an upload" && x.name != "registry resets what it sends" {
+			continue
+		}
+		for _, f := range flows {
+			for tenth := int64(0); x.meets(f) && tenth <= 10; tenth++ {
+				t.Run(fmt.Sprintf("%s/%s/%d", x.name, f.name, tenth*10), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						n := open
+						n.shapes = small[:2]
+						w := newWorld(t, n)
+						w.prepare(t, f)
+						x.arm(w, w.goods.size()*tenth/10, 0, 2)
+						if err := w.run(t, f); err != nil {
+							t.Errorf("it came twice: %v", err)
+						}
+						w.complete(t, f)
+					})
+				})
+			}
+		}
+	}
+}

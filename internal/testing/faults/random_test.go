@@ -1,0 +1,84 @@
+package faults_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+)
+
+// seeds is how many misfortunes are made up.
+const seeds = 200
+
+// TestRandom lets several troubles and interruptions meet. A seed that fails is run
+// alone by its name:
+//
+//	go test ./internal/testing/faults -run 'TestRandom/seed=123$'
+func TestRandom(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(seeds) {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { misfortune(t, rand.New(rand.NewPCG(seed, 1))) })
+		})
+	}
+}
+
+// misfortune makes up a world, runs a flow there until it ends one way or the
+// other, once or twice, and then lets it complete.
+func misfortune(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	f := flows[r.IntN(len(flows))]
+	n := randomNature(r)
+	t.Logf("%s: %+v", f.name, n)
+	w := newWorld(t, n)
+	w.prepare(t, f)
+	for range 1 + r.IntN(2) {
+		t.Log(w.randomTroubles(r, f))
+		t.Logf("ended in: %v", w.run(t, f))
+	}
+	w.complete(t, f)
+}
+
+func randomNature(r *rand.Rand) nature {
+	yes := func() bool { return r.IntN(2) == 0 }
+	n := nature{
+		origin:   origintest.Options{ETags: yes(), NoPackages: yes(), RelativeURLs: yes()},
+		registry: registrytest.Options{Username: "user", Password: password, Bearer: yes(), NoMount: yes()},
+		unsized:  r.IntN(4) == 0,
+	}
+	for range len(platforms) * (1 + r.IntN(3)) {
+		n.shapes = append(n.shapes, shape{size: 1 + r.IntN(1<<(8+r.IntN(11))), unordered: r.IntN(4) == 0})
+	}
+	return n
+}
+
+// randomTroubles arms some that the flow comes by, and says which.
+func (w *world) randomTroubles(r *rand.Rand, f flow) string {
+	var said []string
+	for range 1 + r.IntN(4) {
+		x := troubles[r.IntN(len(troubles))]
+		for !x.meets(f) {
+			x = troubles[r.IntN(len(troubles))]
+		}
+		n, skip, times := r.Int64N(w.goods.size()+1), r.IntN(8), 1+r.IntN(4)
+		if r.IntN(2) == 0 {
+			n = r.Int64N(1000)
+		}
+		if r.IntN(8) == 0 {
+			times = ever
+		}
+		x.arm(w, n, skip, times)
+		said = append(said, fmt.Sprintf("%s, after %d bytes of the one after %d, %d times", x.name, n, skip, times))
+	}
+	w.reads.Store(0)
+	if r.IntN(3) == 0 {
+		w.reads.Store(1 + r.Int64N(400))
+		said = append(said, fmt.Sprintf("interrupted at read %d", w.reads.Load()))
+	}
+	return strings.Join(said, "; ")
+}

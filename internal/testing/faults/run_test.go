@@ -1,0 +1,76 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// prepare fills the registry for flows that read from it.
+func (w *world) prepare(t *testing.T, f flow) {
+	t.Helper()
+	if !f.filled {
+		return
+	}
+	if err := flows[0].run(t.Context(), t, w); err != nil {
+		t.Fatal(err)
+	}
+	checkRegistry(t, w, true)
+}
+
+// run lets a flow run once, and looks at what it left and said.
+func (w *world) run(t *testing.T, f flow) error {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	w.stop = stop
+	err := f.run(ctx, t, w)
+	w.behave()
+	w.checkTemporary(t)
+	f.check(t, w, err == nil)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+	case !saysWhy(err):
+		t.Errorf("this says little: %v", err)
+	}
+	for _, wrong := range []string{password, "token-", "runtime error", "%!"} {
+		if err != nil && strings.Contains(err.Error(), wrong) {
+			t.Errorf("an error has %q in it: %v", wrong, err)
+		}
+	}
+	if n := w.strayed.Load(); n > 0 {
+		t.Errorf("%d requests bore a login to another host", n)
+	}
+	return err
+}
+
+// complete runs the flow again, with all well, and wants everything there.
+func (w *world) complete(t *testing.T, f flow) {
+	t.Helper()
+	if err := w.run(t, f); err != nil {
+		t.Errorf("the next run fails: %v", err)
+	}
+	f.check(t, w, true)
+}
+
+// saysWhy knows the errors that a caller can tell apart.
+func saysWhy(err error) bool {
+	var timeout net.Error
+	return is[*provider.TransientError](err) || is[*provider.StatusError](err) || is[*repository.ResponseError](err) ||
+		is[*repository.Error](err) || is[*sums.MismatchError](err) || is[*sums.SizeError](err) || is[*provider.DowngradeError](err) ||
+		errors.Is(err, repository.ErrTagLost) || errors.Is(err, provider.ErrDenied) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.As(err, &timeout)
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}

@@ -1,0 +1,170 @@
+package faults_test
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+)
+
+// trouble is one way in which a run meets misfortune.
+type trouble struct {
+	name string
+	// origin or registry says which requests meet it; neither means connections.
+	origin   []origintest.Kind
+	registry []registrytest.Kind
+	// fault is made for a number of bytes.
+	fault func(w *world, n int64) origintest.Fault
+	// dial is what the connections of an address end in.
+	address string
+	dial    error
+	// login tells that it is about registries that want one.
+	login bool
+	// once is what becomes of a run that meets it once, and twice of one that meets
+	// it in both of the first answers.
+	once, twice outcome
+}
+
+// outcome is what a trouble leads to.
+type outcome int
+
+const (
+	// refused: to go on would be wrong. The zero value is survived.
+	refused outcome = iota + 1
+	// depends on what else is under way.
+	depends
+)
+
+// arm lets a trouble happen so many times, after skip requests that go well.
+func (x trouble) arm(w *world, n int64, skip, times int) {
+	if x.dial != nil {
+		w.network.FailDials(x.address, x.dial, times)
+	}
+	for _, kind := range x.origin {
+		w.origin.Misbehave(kind, well, skip)
+		w.origin.Misbehave(kind, x.fault(w, n), times)
+	}
+	for _, kind := range x.registry {
+		w.registry.Misbehave(kind, well, skip)
+		w.registry.Misbehave(kind, x.fault(w, n), times)
+	}
+}
+
+func well(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) { honest(w, r) }
+
+// meets tells whether a flow comes by there.
+func (x trouble) meets(f flow) bool {
+	switch {
+	case len(x.origin) > 0 || x.address == atOrigin:
+		return f.origin
+	case slices.Contains(x.registry, registrytest.BlobGet):
+		return f.filled
+	case slices.ContainsFunc(x.registry, func(k registrytest.Kind) bool { return slices.Contains(uploads, k) || k == registrytest.ManifestPut }):
+		return f.registry && !f.filled
+	}
+	return f.registry
+}
+
+var (
+	documents = []origintest.Kind{origintest.Discovery, origintest.Versions, origintest.Package, origintest.Sums, origintest.Signature}
+	zips      = []origintest.Kind{origintest.Zip}
+	gets      = []registrytest.Kind{registrytest.ManifestGet, registrytest.BlobHead, registrytest.BlobGet, registrytest.Token}
+	blobs     = []registrytest.Kind{registrytest.BlobGet}
+	uploads   = []registrytest.Kind{registrytest.UploadPost, registrytest.UploadPut}
+	finishing = []registrytest.Kind{registrytest.UploadPut}
+	puts      = []registrytest.Kind{registrytest.ManifestPut}
+	writing   = slices.Concat(uploads, puts)
+)
+
+// always makes a fault that needs neither the world nor a number.
+func always(f origintest.Fault) func(*world, int64) origintest.Fault {
+	return func(*world, int64) origintest.Fault { return f }
+}
+
+// after makes a fault of a number of bytes.
+func after(f func(n int64) origintest.Fault) func(*world, int64) origintest.Fault {
+	return func(_ *world, n int64) origintest.Fault { return f(n) }
+}
+
+// taking makes one that comes when so many bytes of an upload have arrived.
+func taking(f origintest.Fault) func(*world, int64) origintest.Fault {
+	return after(func(n int64) origintest.Fault { return registrytest.Take(n, f) })
+}
+
+// later asks to be asked again, in seconds or by a date.
+func later(status int, seconds string) func(*world, int64) origintest.Fault {
+	return always(registrytest.Take(-1, origintest.Status(status, "Retry-After", seconds)))
+}
+
+func laterByDate(status int, after time.Duration) func(*world, int64) origintest.Fault {
+	return always(registrytest.Take(-1, func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		origintest.Status(status, "Retry-After", time.Now().Add(after).UTC().Format(http.TimeFormat))(w, r, honest)
+	}))
+}
+
+// goingOn breaks a zip off, and answers in a way of its own to who asks for the rest.
+func goingOn(f origintest.Fault) func(*world, int64) origintest.Fault {
+	return after(func(n int64) origintest.Fault {
+		return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+			if r.Header.Get("Range") != "" {
+				f(w, r, honest)
+				return
+			}
+			origintest.Reset(n)(w, r, honest)
+		}
+	})
+}
+
+// errResolver is what a resolver says that has trouble of its own.
+var errResolver = &net.DNSError{Err: "server misbehaving", Name: "localhost", IsTemporary: true}
+
+var troubles = []trouble{
+	{name: "DNS fails for the origin", address: atOrigin, dial: errResolver},
+	{name: "DNS fails for the registry", address: atRegistry, dial: errResolver},
+
+	{name: "origin resets a zip", origin: zips, fault: after(origintest.Reset)},
+	{name: "origin ends a zip early", origin: zips, fault: after(origintest.Short)},
+	{name: "origin hangs in a zip", origin: zips, fault: after(origintest.Stall)},
+	{name: "origin hangs before a zip", origin: zips, fault: always(origintest.Hang())},
+	{name: "origin sends a byte more", origin: zips, fault: always(origintest.Longer()), once: refused},
+	{name: "origin sends a wrong bit", origin: zips, fault: after(func(n int64) origintest.Fault { return origintest.FlipBit(90 + n%90) }), once: refused},
+	{name: "origin is busy for a zip", origin: zips, fault: later(503, "")},
+	{name: "origin throttles zips, in seconds", origin: zips, fault: later(429, "59")},
+	{name: "origin throttles zips, by date", origin: zips, fault: laterByDate(429, 50*time.Second)},
+	{name: "origin throttles for an hour", origin: zips, fault: later(429, "3600"), once: refused},
+	{name: "origin goes on with other bytes", origin: zips, fault: goingOn(origintest.FlipBit(9)), twice: refused},
+	{name: "origin goes on with another part", origin: zips, fault: goingOn(origintest.Shift())},
+	{name: "origin goes on with another length", origin: zips, fault: goingOn(origintest.Rewrite("Content-Range", "bytes 7-8/9"))},
+	{name: "origin goes on with another ETag", origin: zips, fault: goingOn(origintest.Rewrite("ETag", `"other"`))},
+	{name: "origin goes on with all of it", origin: zips, fault: goingOn(origintest.IgnoreRange())},
+	{name: "origin resets documents", origin: documents, fault: after(origintest.Reset)},
+	{name: "origin ends documents early", origin: documents, fault: always(origintest.Short(3))},
+	{name: "origin hangs before documents", origin: documents, fault: always(origintest.Hang())},
+	{name: "origin is busy for documents", origin: documents, fault: later(503, "5")},
+	{name: "origin throttles documents", origin: documents, fault: laterByDate(429, 30*time.Second)},
+
+	{name: "registry resets what it sends", registry: gets, fault: after(origintest.Reset)},
+	{name: "registry ends blobs early", registry: blobs, fault: after(origintest.Short)},
+	{name: "registry hangs in a blob", registry: blobs, fault: after(origintest.Stall)},
+	{name: "registry hangs before answers", registry: gets, fault: always(origintest.Hang())},
+	{name: "registry sends a wrong bit", registry: blobs, fault: after(func(n int64) origintest.Fault { return origintest.FlipBit(1 + n%90) }), once: depends},
+	{name: "registry is busy", registry: gets, fault: later(503, "")},
+	{name: "registry throttles, in seconds", registry: gets, fault: later(429, "20")},
+	{name: "registry throttles, by date", registry: gets, fault: laterByDate(429, 20*time.Second)},
+
+	{name: "registry resets an upload", registry: writing, fault: taking(origintest.Reset(0))},
+	{name: "registry hangs in an upload", registry: writing, fault: taking(origintest.Hang())},
+	{name: "registry is busy for uploads", registry: writing, fault: later(503, "")},
+	{name: "registry refuses an upload in mid-way", registry: writing, fault: taking(origintest.Status(503))},
+	{name: "registry throttles uploads, in seconds", registry: writing, fault: later(429, "59")},
+	{name: "registry throttles uploads, by date", registry: writing, fault: laterByDate(429, 40*time.Second)},
+	{name: "registry stores and does not answer", registry: writing, fault: always(registrytest.Unanswered())},
+	{name: "registry does neither store nor answer", registry: writing, fault: always(registrytest.Take(-1, origintest.Reset(0)))},
+	{name: "registry loses a blob", registry: finishing, fault: func(w *world, _ int64) origintest.Fault { return w.registry.Lose() }, once: depends},
+	{name: "registry stores under another digest", registry: finishing, fault: func(w *world, _ int64) origintest.Fault { return w.registry.Misname() }, once: depends},
+	{name: "registry sends an upload elsewhere", registry: uploads[:1], fault: always(registrytest.Elsewhere(atElsewhere)), once: refused},
+	{name: "tokens expire", login: true, registry: append(slices.Clone(writing), gets...), fault: func(w *world, _ int64) origintest.Fault { return w.registry.ExpireTokens() }},
+}
