@@ -199,9 +199,13 @@ func (e *events) transferFinished(p provider.Package, err error) {
 	e.write(line)
 }
 
-// retried tells of a request that is sent again.
+// retried tells of a request that is sent again, or of a host that has a pause.
 func (e *events) retried(r httpclient.Retry) {
 	if e == nil {
+		return
+	}
+	if r.Host != "" {
+		e.write(&paused{event: event{Event: "pause"}, Host: r.Host, Reason: r.Cause.Error(), Wait: seconds(r.Wait)})
 		return
 	}
 	line := &retried{

@@ -88,6 +88,14 @@ type retried struct {
 	Of     int     `json:"of,omitempty"`
 }
 
+// paused is of a host that has enough of requests: none goes there for a while.
+type paused struct {
+	event
+	Host   string  `json:"host"`
+	Reason string  `json:"reason"`
+	Wait   float64 `json:"wait_seconds"`
+}
+
 // runFinished is the last event. Items counts by status.
 type runFinished struct {
 	event

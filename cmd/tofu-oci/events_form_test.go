@@ -18,7 +18,7 @@ import (
 // forms has every event, and what is in them.
 var forms = map[string]any{
 	"run_started": runStarted{}, "run_planned": runPlanned{}, "item_started": itemStarted{}, "item_finished": itemFinished{},
-	"transfer_started": transferStarted{}, "transfer_finished": transferFinished{}, "retry": retried{}, "run_finished": runFinished{},
+	"transfer_started": transferStarted{}, "transfer_finished": transferFinished{}, "retry": retried{}, "pause": paused{}, "run_finished": runFinished{},
 	"package": packageItem{}, "error": errorItem{},
 }
 
