@@ -21,6 +21,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 const (
@@ -158,7 +159,8 @@ func (r *Registry) pushRest(ctx context.Context, d ocispec.Descriptor, content i
 	}
 	resp, err := r.remote.Client.Do(req)
 	if err == nil && resp.StatusCode == http.StatusCreated {
-		return resp.Body.Close()
+		_ = resp.Body.Close()
+		return r.whole(ctx, d)
 	}
 	if err == nil {
 		err = refusal(resp)
@@ -169,6 +171,16 @@ func (r *Registry) pushRest(ctx context.Context, d ocispec.Descriptor, content i
 	}
 	r.uploads.keep(d.Digest, upload{at: p.at, sent: p.size + sent.N()})
 	return failure
+}
+
+// whole looks whether a registry has put both parts together.
+func (r *Registry) whole(ctx context.Context, d ocispec.Descriptor) error {
+	size, err := r.Stat(ctx, d.Digest)
+	if err == nil && size != d.Size {
+		wrong := &sums.SizeError{Name: "the blob that went in two parts", Got: size, Want: d.Size}
+		return &httpclient.PassingError{Err: r.fail("pushing the rest of blob", d.Digest.String(), wrong)}
+	}
+	return err
 }
 
 // request is the one that ends an upload:

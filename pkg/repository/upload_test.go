@@ -147,6 +147,14 @@ func TestRestThatIsRefused(t *testing.T) {
 		}{io.MultiReader(bytes.NewReader([]byte{largeBlob()[0] ^ 1}), &skipped{r: r.Body, n: 1}), r.Body}
 		registrytest.CutUpload(size/2)(w, r, honest)
 	}
+	// restOnly takes the rest for the whole.
+	restOnly := func(s *server) origintest.Fault {
+		return func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
+			rest, _ := io.ReadAll(r.Body)
+			s.AddBlob(repositoryName, r.URL.Query().Get("digest"), rest)
+			w.WriteHeader(http.StatusCreated)
+		}
+	}
 	for name, test := range map[string]struct {
 		first, second origintest.Fault
 		most          int64 // bytes sent
@@ -154,15 +162,22 @@ func TestRestThatIsRefused(t *testing.T) {
 		"breaks off again": {registrytest.CutUpload(size / 3), registrytest.CutUpload(size / 3), size * 3 / 2},
 		"refused":          {registrytest.CutUpload(size / 2), registrytest.Refuse(http.StatusRequestedRangeNotSatisfiable, "RANGE_INVALID", "no"), size * 3},
 		"of other bytes":   {damaged, from(0, 0, nil), size * 3},
+		"taken for all":    {registrytest.CutUpload(size / 2), nil, size * 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, registrytest.Options{Resumable: true})
 			s.Misbehave(registrytest.UploadPut, test.first, 1)
+			if test.second == nil {
+				test.second = restOnly(s)
+			}
 			s.Misbehave(registrytest.UploadPut, test.second, 1)
 			sent, tries, err := s.pushLarge(t, largeBlob())
-			if err != nil || tries != 3 || sent > test.most || !s.HasBlob(repositoryName, largeDescriptor().Digest.String()) {
+			if err != nil || tries != 3 || sent > test.most {
 				t.Errorf("%v after %d tries, %d bytes sent", err, tries, sent)
+			}
+			if got, err := s.open(t).Stat(t.Context(), largeDescriptor().Digest); err != nil || got != size {
+				t.Errorf("%d bytes are there, %v", got, err)
 			}
 		})
 	}
