@@ -78,7 +78,8 @@ var rows = map[string][]string{
 	"internal/redact":       {},
 	"internal/boundedfile":  {},
 	"internal/boundedjson":  {},
-	"internal/atomicfile":   {"internal/disk"},
+	"internal/atomicfile":   {"internal/clone", "internal/disk"},
+	"internal/clone":        {},
 	"internal/disk":         {},
 	"internal/ctxio":        {},
 

@@ -41,6 +41,16 @@ func CommitDir(dir, final string) error {
 	return syncDirectory(filepath.Dir(final))
 }
 
+// RemoveDir removes a directory and all below it. First it takes its name away, so
+// that nobody finds it half-removed there.
+func RemoveDir(dir string) error {
+	tmp := temporaryName(filepath.Dir(dir))
+	if err := os.Rename(dir, tmp); err != nil {
+		return err
+	}
+	return os.RemoveAll(tmp)
+}
+
 // syncTree flushes every directory from dir down.
 func syncTree(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {

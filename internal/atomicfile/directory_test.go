@@ -65,3 +65,19 @@ func TestCommitDirRefusesWhatIsThere(t *testing.T) {
 		})
 	}
 }
+
+func TestRemoveDir(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "dir")
+	if err := os.Rename(beginDir(t, parent, "content"), dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := atomicfile.RemoveDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	checkNames(t, parent)
+	if err := atomicfile.RemoveDir(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v, want fs.ErrNotExist", err)
+	}
+}

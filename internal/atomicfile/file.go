@@ -5,6 +5,7 @@
 package atomicfile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/tofu-oci/tofu-oci/internal/clone"
 	"github.com/tofu-oci/tofu-oci/internal/disk"
 )
 
@@ -40,6 +42,19 @@ type File struct {
 // Parent directories are made as needed.
 func Create(path string, mode fs.FileMode) (*File, error) {
 	return create(path, mode, createExclusive)
+}
+
+// Clone starts a file as [Create] does, with the content of src: of the same
+// blocks on the disk where the file system can do that.
+func Clone(ctx context.Context, path string, mode fs.FileMode, src *os.File) (*File, error) {
+	return create(path, mode, func(name string, mode fs.FileMode) (*os.File, error) {
+		root, err := os.OpenRoot(filepath.Dir(name))
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		return clone.Create(ctx, root, filepath.Base(name), mode, src)
+	})
 }
 
 // Write makes the file at path, replacing one that is there, out of what fill

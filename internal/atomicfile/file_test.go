@@ -246,3 +246,27 @@ func TestCreateWhereDirectoriesAreRemoved(t *testing.T) {
 	}
 	group.Wait()
 }
+
+func TestClone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "made", "clone")
+	if err := os.WriteFile(filepath.Join(dir, "src"), []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	src, err := os.Open(filepath.Join(dir, "src"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	f, err := atomicfile.Clone(t.Context(), path, 0o644, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Discard()
+	if err := f.CommitNew(); err != nil {
+		t.Fatal(err)
+	}
+	checkContent(t, path, "text")
+	checkNames(t, dir, "made", "made/clone", "src")
+}

@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/opencontainers/go-digest"
@@ -36,15 +37,9 @@ type Record struct {
 
 	mu     sync.Mutex
 	loaded bool
-	seen   map[digest.Digest]stamp
+	seen   map[digest.Digest]Stamp
 	// lines counts those in the file, old ones too.
 	lines int
-}
-
-// stamp is what a file looked like.
-type stamp struct {
-	size, modified, changed int64
-	inode                   uint64
 }
 
 // New gives the record in a file, which need not exist.
@@ -57,7 +52,7 @@ func (r *Record) Has(d digest.Digest, info fs.FileInfo) bool {
 	defer r.mu.Unlock()
 	r.load()
 	was, known := r.seen[d]
-	return known && was == stampOf(info)
+	return known && was == StampOf(info)
 }
 
 // Add notes that a file has the content of a digest. Its errors matter to nobody
@@ -66,7 +61,7 @@ func (r *Record) Add(d digest.Digest, info fs.FileInfo) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.load()
-	s := stampOf(info)
+	s := StampOf(info)
 	if r.seen[d] == s {
 		return nil
 	}
@@ -89,26 +84,22 @@ func (r *Record) Add(d digest.Digest, info fs.FileInfo) error {
 // lineLength is about that of a line, in bytes.
 const lineLength = 128
 
-func line(d digest.Digest, s stamp) []byte {
-	return fmt.Appendf(nil, "%s %d %d %d %d\n", d, s.size, s.modified, s.changed, s.inode)
-}
+func line(d digest.Digest, s Stamp) []byte { return fmt.Appendf(nil, "%s %s\n", d, s) }
 
 // load reads the record once. A line that makes no sense is left out.
 func (r *Record) load() {
 	if r.loaded {
 		return
 	}
-	r.loaded, r.seen = true, map[digest.Digest]stamp{}
+	r.loaded, r.seen = true, map[digest.Digest]Stamp{}
 	data, err := boundedfile.Read(r.path, maxSize)
 	if err != nil {
 		return
 	}
 	for scanner := bufio.NewScanner(bytes.NewReader(data)); scanner.Scan(); {
-		var text string
-		var s stamp
-		_, err := fmt.Sscanf(scanner.Text(), "%s %d %d %d %d", &text, &s.size, &s.modified, &s.changed, &s.inode)
-		d := digest.Digest(text)
-		if err == nil && d.Validate() == nil {
+		left, right, _ := strings.Cut(scanner.Text(), " ")
+		s, err := ParseStamp(right)
+		if d := digest.Digest(left); err == nil && d.Validate() == nil {
 			r.seen[d] = s
 		}
 		r.lines++

@@ -157,3 +157,18 @@ func TestOldLinesGo(t *testing.T) {
 		t.Error("the newest line is lost")
 	}
 }
+
+func TestStampRoundTrip(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "file")
+	write(t, path, "text")
+	want := filerecord.StampOf(stat(t, path))
+	if got, err := filerecord.ParseStamp(want.String()); got != want || err != nil {
+		t.Errorf("got %v, want %v: %v", got, want, err)
+	}
+	for _, text := range []string{"", "1 2 3", "1 2 3 4 5", "1 2 3 x", "1 2 3 -4", want.String() + "0x"} {
+		if s, err := filerecord.ParseStamp(text); err == nil {
+			t.Errorf("%q is taken for the stamp %v", text, s)
+		}
+	}
+}

@@ -5,8 +5,9 @@ import (
 	"syscall"
 )
 
-func stampOf(info fs.FileInfo) stamp {
-	s := stamp{size: info.Size(), modified: info.ModTime().UnixNano()}
+// StampOf describes a file, whose information has to be of this system.
+func StampOf(info fs.FileInfo) Stamp {
+	s := Stamp{size: info.Size(), modified: info.ModTime().UnixNano()}
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
 		s.changed, s.inode = sys.Ctimespec.Nano(), sys.Ino
 	}

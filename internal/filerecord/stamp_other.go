@@ -4,8 +4,8 @@ package filerecord
 
 import "io/fs"
 
-// stampOf has size and time only: Windows tells no inode and no time of change
-// without opening the file.
-func stampOf(info fs.FileInfo) stamp {
-	return stamp{size: info.Size(), modified: info.ModTime().UnixNano()}
+// StampOf describes a file by size and time only: Windows tells no inode and no
+// time of change without opening the file.
+func StampOf(info fs.FileInfo) Stamp {
+	return Stamp{size: info.Size(), modified: info.ModTime().UnixNano()}
 }
