@@ -29,7 +29,7 @@ type listed struct {
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/artifact", "pkg/cliconfig", "pkg/doctor", "pkg/installation", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
-		"pkg/repository", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/sums", "pkg/template",
+		"pkg/repository", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/httpclient", "internal/logins",
 	},
 	"pkg/doctor": {
@@ -42,7 +42,7 @@ var rows = map[string][]string{
 		"internal/atomicfile", "internal/ctxio", "internal/disk", "internal/extprog", "internal/memo", "internal/packagezip", "internal/schedule", "internal/transfer",
 	},
 	"pkg/pull": {
-		"pkg/provider", "pkg/source", "pkg/sums",
+		"pkg/provider", "pkg/source", "pkg/store", "pkg/sums",
 		"internal/atomicfile", "internal/boundedfile", "internal/ctxio", "internal/disk", "internal/packagezip", "internal/pipeline", "internal/schedule", "internal/transfer",
 	},
 	"pkg/installation": {"pkg/cliconfig", "pkg/provider", "pkg/source/filesystem", "pkg/template"},
@@ -51,7 +51,8 @@ var rows = map[string][]string{
 	"pkg/source/oci":        {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums"},
 	"pkg/source/builddir":   {"pkg/artifact", "pkg/provider", "pkg/source", "pkg/sums", "internal/boundedfile", "internal/memo", "internal/packagecheck", "internal/zipfile"},
 	"pkg/source/filesystem": {"pkg/provider", "pkg/sums", "internal/ctxio", "internal/memo", "internal/zipfile"},
-	"pkg/source":            {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/memo"},
+	"pkg/source":            {"pkg/artifact", "pkg/provider", "pkg/store", "pkg/sums", "internal/httpclient", "internal/memo"},
+	"pkg/store":             {"pkg/sums", "internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/clone", "internal/ctxio", "internal/filerecord"},
 	"pkg/repository": {
 		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filerecord", "internal/httpclient", "internal/pipeline", "internal/ranges", "internal/schedule", "internal/transfer",

@@ -21,6 +21,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -66,6 +67,7 @@ var exported = map[string]struct {
 	"repository.ResponseError":       {&repository.ResponseError{Status: 500}, transient},
 	"repository.SourceMovedError":    {&repository.SourceMovedError{}, transient},
 	"repository.TraitsError":         {&repository.TraitsError{}, refused},
+	"store.NotCacheError":            {&store.NotCacheError{}, misuse},
 	"sums.MismatchError":             {&sums.MismatchError{}, unverified},
 	"sums.MissingError":              {&sums.MissingError{}, unverified},
 	"sums.SizeError":                 {&sums.SizeError{}, unverified},

@@ -6,6 +6,7 @@ package clone
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -45,11 +46,11 @@ func copyAll(ctx context.Context, dst, src *os.File) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		switch _, err := io.CopyN(dst, src, piece); err {
-		case nil:
-		case io.EOF:
+		_, err := io.CopyN(dst, src, piece)
+		if errors.Is(err, io.EOF) {
 			return nil
-		default:
+		}
+		if err != nil {
 			return err
 		}
 	}

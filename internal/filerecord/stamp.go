@@ -10,6 +10,9 @@ type Stamp struct {
 	inode                   uint64
 }
 
+// Size is the file's, in bytes.
+func (s Stamp) Size() int64 { return s.size }
+
 // String gives the form that [ParseStamp] reads: four numbers, times in
 // nanoseconds.
 func (s Stamp) String() string {
@@ -19,10 +22,18 @@ func (s Stamp) String() string {
 // ParseStamp reads what String wrote.
 func ParseStamp(text string) (Stamp, error) {
 	var s Stamp
-	var more string
-	n, err := fmt.Sscanf(text+" end", "%d %d %d %d %s", &s.size, &s.modified, &s.changed, &s.inode, &more)
-	if err != nil || n != 5 || more != "end" {
+	n, err := fmt.Sscanf(text, "%d %d %d %d", &s.size, &s.modified, &s.changed, &s.inode)
+	if err != nil || n != 4 || s.String() != text {
 		return Stamp{}, fmt.Errorf("%q is no stamp of a file", text)
 	}
 	return s, nil
+}
+
+// MarshalText gives [Stamp.String].
+func (s Stamp) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText is [ParseStamp].
+func (s *Stamp) UnmarshalText(text []byte) (err error) {
+	*s, err = ParseStamp(string(text))
+	return err
 }

@@ -1,0 +1,113 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// Kind says what an entry is.
+type Kind string
+
+const (
+	// KindZip is a zip as it was published.
+	KindZip Kind = "zip"
+	// KindUnpacked is what a zip unpacks to.
+	KindUnpacked Kind = "unpacked"
+)
+
+// Entry is something that a store has.
+type Entry struct {
+	Kind Kind
+	// Digest is that of the zip, for both kinds.
+	Digest digest.Digest
+	// Size is in bytes, as files have it. What shares blocks takes less.
+	Size int64
+	// Used is when the entry was used last.
+	Used time.Time
+}
+
+// Entries lists what the store has, least recently used first. Nothing is
+// verified. A store that does not exist has no entries.
+func (s *Store) Entries(ctx context.Context) ([]Entry, error) {
+	var all []Entry
+	for _, kind := range []Kind{KindZip, KindUnpacked} {
+		folder := s.folder(nameBlobs)
+		if kind == KindUnpacked {
+			folder = s.folder(nameUnpacked)
+		}
+		names, err := os.ReadDir(folder)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		for _, name := range names {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if !isEntry(name.Name()) {
+				continue
+			}
+			e := Entry{Kind: kind, Digest: digest.NewDigestFromEncoded(digest.SHA256, name.Name())}
+			if e.Used, err = s.used(e); err == nil {
+				e.Size, err = sizeBelow(s.path(e))
+			}
+			switch {
+			case errors.Is(err, fs.ErrNotExist): // removed by another process
+			case err != nil:
+				return nil, err
+			default:
+				all = append(all, e)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Entry) int {
+		return cmp.Or(a.Used.Compare(b.Used), cmp.Compare(a.Digest, b.Digest))
+	})
+	return all, nil
+}
+
+// path is where an entry is.
+func (s *Store) path(e Entry) string {
+	if e.Kind == KindUnpacked {
+		return filepath.Join(s.folder(nameUnpacked), e.Digest.Encoded())
+	}
+	return filepath.Join(s.folder(nameBlobs), e.Digest.Encoded())
+}
+
+// used gives the time of an entry's record, or without one that of the entry.
+func (s *Store) used(e Entry) (time.Time, error) {
+	record := filepath.Join(s.path(e), nameRecord)
+	if e.Kind == KindZip {
+		record = filepath.Join(s.folder(nameRecords), e.Digest.Encoded())
+	}
+	info, err := os.Lstat(record)
+	if err != nil {
+		info, err = os.Lstat(s.path(e))
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), nil
+}
+
+// sizeBelow adds up the sizes of the files at and below a path.
+func sizeBelow(path string) (size int64, err error) {
+	err = filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	})
+	return size, err
+}

@@ -1,0 +1,53 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/store"
+)
+
+// A zip is kept while it is read for the first time, and taken from then on.
+func Example() {
+	dir, err := os.MkdirTemp("", "store")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	ctx := context.Background()
+
+	s, err := store.Open(filepath.Join(dir, "cache"), store.Options{
+		Damaged: func(path string, why error) { fmt.Println(path, why) },
+		Failed:  func(err error) { fmt.Println(err) },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	const zip = "as it comes from a verifying reader"
+	d := digest.FromString(zip)
+	for range 2 {
+		blob, ok := s.Blob(ctx, d)
+		fmt.Println("it is there:", ok)
+		if ok {
+			fmt.Println("bytes:", blob.Size())
+			_ = blob.Close()
+			continue
+		}
+		body := s.Keep(d, int64(len(zip)), io.NopCloser(strings.NewReader(zip)))
+		_, err := io.Copy(io.Discard, body)
+		fmt.Println(err, body.Close())
+	}
+	// Output:
+	// it is there: false
+	// <nil> <nil>
+	// it is there: true
+	// bytes: 35
+}

@@ -1,0 +1,84 @@
+package store_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
+)
+
+// fullFile is a file of which the rest goes to the kernel's own full device after
+// some bytes.
+type fullFile struct {
+	store.File
+	full *os.File
+	left int
+}
+
+func (f *fullFile) Write(p []byte) (int, error) {
+	if f.left -= len(p); f.left < 0 {
+		return f.full.Write(p)
+	}
+	return f.File.Write(p)
+}
+
+// TestFullDisk: a cache whose disk is full is no reason to fail. It is said once,
+// and what was begun is removed, so that the output has that space.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	must(t, err)
+	defer full.Close()
+	content := strings.Repeat("content ", 1<<16)
+	for name, fits := range map[string]int{"at once": 0, "half-way": len(content) / 2} {
+		dir := t.TempDir()
+		s, said := open(t, dir, false)
+		keep(t, s, "before")
+		s.LetCreate(func(path string) (store.File, error) {
+			f, err := atomicfile.Create(path, 0o644)
+			return &fullFile{f, full, fits}, err
+		})
+		for range 2 {
+			body := s.Keep(digest.FromString(content), int64(len(content)), io.NopCloser(strings.NewReader(content)))
+			got, err := io.ReadAll(body)
+			if err := errors.Join(err, body.Close()); err != nil || string(got) != content {
+				t.Errorf("%s: %d bytes came, %v", name, len(got), err)
+			}
+		}
+		said.check(t, 0, 1)
+		if !errors.Is(said.failed[0], syscall.ENOSPC) {
+			t.Errorf("%s: it says %v", name, said.failed[0])
+		}
+		noLitter(t, dir)
+		if _, ok := take(t, s, digest.FromString(content)); ok {
+			t.Errorf("%s: it was kept", name)
+		}
+		checkTaken(t, s, "before") // what is there can still be used
+	}
+}
+
+func TestFullDiskForTrees(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	must(t, err)
+	defer full.Close()
+	dir := t.TempDir()
+	s, said := open(t, dir, false)
+	s.LetCreate(func(path string) (store.File, error) {
+		f, err := atomicfile.Create(path, 0o644)
+		return &fullFile{f, full, 0}, err
+	})
+	d := putTree(t, s, aPackage)
+	said.check(t, 0, 1)
+	if _, ok := s.Tree(t.Context(), d); ok {
+		t.Error("it was kept")
+	}
+	noLitter(t, dir)
+}
