@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
 // Sink is where verified packages go. It is safe for concurrent use, also by
@@ -67,7 +68,12 @@ func ParseLayout(s string) (Layout, error) {
 
 // NewSink makes the sink of a layout. The directory is made when the first
 // package is put there.
-func NewSink(layout Layout, dir string) (Sink, error) {
+func NewSink(layout Layout, dir string) (Sink, error) { return NewCachedSink(layout, dir, nil) }
+
+// NewCachedSink is [NewSink] over a store: what that has is copied out of it, and
+// not opened at the source. What a sink unpacks it keeps there too; zips are kept
+// by a source that [source.NewCached] makes.
+func NewCachedSink(layout Layout, dir string, s *store.Store) (Sink, error) {
 	if _, err := ParseLayout(string(layout)); err != nil {
 		return nil, err
 	}
@@ -76,11 +82,11 @@ func NewSink(layout Layout, dir string) (Sink, error) {
 	}
 	switch layout {
 	case LayoutPacked:
-		return newPackedSink(dir), nil
+		return newPackedSink(dir, s), nil
 	case LayoutUnpacked:
-		return newUnpackedSink(dir), nil
+		return newUnpackedSink(dir, s), nil
 	}
-	return newZipSink(dir), nil
+	return newZipSink(dir, s), nil
 }
 
 // checkDirectory refuses a directory that can't become one.

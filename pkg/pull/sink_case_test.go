@@ -18,12 +18,15 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // sinkCase is a sink that the suite holds to the contract of pull.Sink.
 type sinkCase struct {
 	layout pull.Layout
+	// cache is the directory of a store that the sink has; empty is none.
+	cache string
 	// files are what the package puts below the directory.
 	files map[string]string
 	// place is the file or directory that Put returns.
@@ -59,6 +62,8 @@ func sinkCases(t *testing.T) map[string]sinkCase {
 		"packed, unconventional name":     {layout: pull.LayoutPacked, files: zipped(sinkParent + sinkZipName), place: sinkParent + sinkZipName, p: renamed, zip: data},
 		"unpacked":                        {layout: pull.LayoutUnpacked, files: tree, place: sinkTree, p: sinkPackage(t, data), zip: data},
 		"unpacked, h1 unknown":            {layout: pull.LayoutUnpacked, files: tree, place: sinkTree, p: unknown, zip: data},
+		"zip, cached":                     {layout: pull.LayoutZip, cache: t.TempDir(), files: zipped(sinkZipName), place: sinkZipName, p: sinkPackage(t, data), zip: data},
+		"unpacked, cached":                {layout: pull.LayoutUnpacked, cache: t.TempDir(), files: tree, place: sinkTree, p: sinkPackage(t, data), zip: data},
 		"unpacked, zip lists directories": {layout: pull.LayoutUnpacked, files: tree, place: sinkTree, p: sinkPackage(t, withDirectories), zip: withDirectories},
 	}
 }
@@ -148,7 +153,14 @@ func checkSinkFiles(t *testing.T, dir string, want map[string]string) {
 
 func sinkAt(t *testing.T, c sinkCase, dir string) pull.Sink {
 	t.Helper()
-	s, err := pull.NewSink(c.layout, dir)
+	var cache *store.Store
+	if c.cache != "" {
+		var err error
+		if cache, err = store.Open(c.cache, store.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := pull.NewCachedSink(c.layout, dir, cache)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/disk"
 	"github.com/tofu-oci/tofu-oci/internal/pipeline"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
 // modeZip is a stored zip's mode; the umask narrows it.
@@ -22,8 +23,8 @@ const modeZip = 0o644
 
 // newZipSink stores zips as DIR/terraform-provider-TYPE_VERSION_OS_ARCH.zip,
 // whatever they are called where they come from.
-func newZipSink(dir string) fileSink {
-	return fileSink{&atomicfile.Sweeper{}, func(p provider.Package) (string, error) {
+func newZipSink(dir string, kept *store.Store) fileSink {
+	return fileSink{kept, &atomicfile.Sweeper{}, func(p provider.Package) (string, error) {
 		name := provider.Filename(p.Address, p.Version, p.Platform)
 		if err := provider.CheckFilename(name); err != nil {
 			return "", err
@@ -36,14 +37,16 @@ func newZipSink(dir string) fileSink {
 // DIR/HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip, where
 // OpenTofu's filesystem_mirror finds them and reads version and platform from
 // their names.
-func newPackedSink(dir string) fileSink {
-	return fileSink{&atomicfile.Sweeper{}, func(p provider.Package) (string, error) {
+func newPackedSink(dir string, kept *store.Store) fileSink {
+	return fileSink{kept, &atomicfile.Sweeper{}, func(p provider.Package) (string, error) {
 		return mirrorPath(dir, p.Address, provider.Filename(p.Address, p.Version, p.Platform))
 	}}
 }
 
 // fileSink stores a zip as the file at path.
 type fileSink struct {
+	// store has zips that need not be fetched; nil has none.
+	store *store.Store
 	swept *atomicfile.Sweeper
 	path  func(p provider.Package) (string, error)
 }
@@ -77,22 +80,26 @@ func (s fileSink) Put(ctx context.Context, p provider.Package, open Opener) (pat
 	if err != nil || kept {
 		return path, kept, err
 	}
-	if err := disk.CheckRoom(filepath.Dir(path), p.Size); err != nil {
-		return path, false, fmt.Errorf("writing %s: %w", path, err)
+	// 1. A copy of what the store has, or what the source gives.
+	f := s.stored(ctx, p, path)
+	if f == nil {
+		if err := disk.CheckRoom(filepath.Dir(path), p.Size); err != nil {
+			return path, false, fmt.Errorf("writing %s: %w", path, err)
+		}
+		zip, err := open(ctx)
+		if err != nil {
+			return path, false, err
+		}
+		defer func() { _ = zip.Close() }()
+		if f, err = atomicfile.Create(path, modeZip); err != nil {
+			return path, false, err
+		}
+		defer f.Discard()
+		if _, err := pipeline.Copy(f, ctxio.Reader(ctx, zip), p.Size); err != nil {
+			return path, false, err
+		}
 	}
-	zip, err := open(ctx)
-	if err != nil {
-		return path, false, err
-	}
-	defer func() { _ = zip.Close() }()
-	f, err := atomicfile.Create(path, modeZip)
-	if err != nil {
-		return path, false, err
-	}
-	defer f.Discard()
-	if _, err := pipeline.Copy(f, ctxio.Reader(ctx, zip), p.Size); err != nil {
-		return path, false, err
-	}
+	// 2. Its name, unless another process was faster.
 	err = f.CommitNew()
 	if errors.Is(err, fs.ErrExist) {
 		// Another process was faster. It counts what it left there.
@@ -101,6 +108,29 @@ func (s fileSink) Put(ctx context.Context, p provider.Package, open Opener) (pat
 		}
 	}
 	return path, false, err
+}
+
+// stored begins the file of a zip as a copy of the store's; nil where the store has
+// none. What goes wrong with that, goes wrong again in a way that tells the reason,
+// or does not matter.
+func (s fileSink) stored(ctx context.Context, p provider.Package, path string) *atomicfile.File {
+	blob, ok := s.store.Blob(ctx, p.Digest)
+	if !ok {
+		return nil
+	}
+	defer func() { _ = blob.Close() }()
+	if p.Size >= 0 && p.Size != blob.Size() {
+		return nil
+	}
+	f, err := atomicfile.Clone(ctx, path, modeZip, blob.File())
+	if err != nil {
+		return nil
+	}
+	if blob.Unchanged() != nil {
+		f.Discard()
+		return nil
+	}
+	return f
 }
 
 // PutDirectory refuses: there is no zip of the package. See [Sink].

@@ -14,6 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/disk"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -25,10 +26,12 @@ type unpackedSink struct {
 	swept atomicfile.Sweeper
 	// unpacked knows what zips unpack to.
 	unpacked *unpackedRecord
+	// store has packages that need not be unpacked; nil has none.
+	store *store.Store
 }
 
-func newUnpackedSink(dir string) *unpackedSink {
-	return &unpackedSink{dir: dir, unpacked: newUnpackedRecord(dir)}
+func newUnpackedSink(dir string, s *store.Store) *unpackedSink {
+	return &unpackedSink{dir: dir, unpacked: newUnpackedRecord(dir), store: s}
 }
 
 // Has tells whether the directory that is there is what the zip unpacks to: by
@@ -78,6 +81,36 @@ func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 		return path, false, err
 	}
 	defer func() { _ = os.RemoveAll(tmp) }() // what remains after a failure
+	h1, err := s.fill(ctx, p, tmp, open)
+	if err != nil {
+		return path, false, err
+	}
+	// 3. Its name, unless another process was faster.
+	err = atomicfile.CommitDir(tmp, path)
+	if errors.Is(err, fs.ErrExist) {
+		if kept, problem := s.holds(path, h1); problem != nil || kept {
+			return path, kept, problem
+		}
+	}
+	if err == nil {
+		s.unpacked.add(p.Digest, h1)
+	}
+	return path, false, err
+}
+
+// fill puts what the zip holds into an empty directory, and gives the directory's
+// h1: a copy of what the store has, or what the zip unpacks to while it arrives.
+func (s *unpackedSink) fill(ctx context.Context, p provider.Package, tmp string, open Opener) (h1 string, err error) {
+	if tree, ok := s.store.Tree(ctx, p.Digest); ok {
+		h1, err := copyStored(ctx, p, tree, tmp)
+		if _, mismatch := errors.AsType[*sums.MismatchError](err); err == nil || mismatch {
+			return h1, err
+		}
+		// What else went wrong goes wrong again, or does not matter.
+		if err := empty(tmp); err != nil {
+			return "", err
+		}
+	}
 	contents, err := read(ctx, open, s.dir, stages{
 		stream: func(zip io.Reader) (packagezip.Contents, error) { return packagezip.UnpackStream(ctx, zip, tmp) },
 		again: func(archive *packagezip.Reader) (packagezip.Contents, error) {
@@ -88,19 +121,20 @@ func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 		},
 	})
 	if err := checkContents(p, contents, err); err != nil {
-		return path, false, err
+		return "", err
 	}
-	// 3. Its name, unless another process was faster.
-	err = atomicfile.CommitDir(tmp, path)
-	if errors.Is(err, fs.ErrExist) {
-		if kept, problem := s.holds(path, contents.H1Unpacked); problem != nil || kept {
-			return path, kept, problem
-		}
+	s.store.PutTree(ctx, p.Digest, store.Hashes{H1: contents.H1, Unpacked: contents.H1Unpacked}, tmp)
+	return contents.H1Unpacked, nil
+}
+
+// copyStored copies a package out of the store.
+func copyStored(ctx context.Context, p provider.Package, tree *store.Tree, tmp string) (h1 string, err error) {
+	defer func() { _ = tree.Close() }()
+	known := tree.Hashes()
+	if err := checkContents(p, packagezip.Contents{H1: known.H1}, nil); err != nil {
+		return "", err
 	}
-	if err == nil {
-		s.unpacked.add(p.Digest, contents.H1Unpacked)
-	}
-	return path, false, err
+	return known.Unpacked, tree.CopyTo(ctx, tmp)
 }
 
 // compare reads the zip to know what the directory at path has to be.

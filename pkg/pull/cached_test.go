@@ -1,0 +1,257 @@
+package pull_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/filerecord"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// cachedWorld is an origin with a provider, and a cache.
+type cachedWorld struct {
+	origin  *origintest.Origin
+	source  provider.Source
+	dir     string
+	recheck bool
+	damaged atomic.Int32
+	failed  atomic.Int32
+}
+
+func newCachedWorld(t *testing.T) *cachedWorld {
+	t.Helper()
+	w := &cachedWorld{dir: filepath.Join(t.TempDir(), "cache")}
+	offered, src := offer(t, 1000, "acme/one")
+	w.origin, w.source = offered, src
+	return w
+}
+
+// pull pulls into a new directory, as a process of its own does. It gives what is
+// there, and how many zips were fetched.
+func (w *cachedWorld) pull(t *testing.T, layout pull.Layout) (dir string, fetched int) {
+	t.Helper()
+	cache, err := store.Open(w.dir, store.Options{
+		Recheck: w.recheck, Damaged: func(string, error) { w.damaged.Add(1) }, Failed: func(error) { w.failed.Add(1) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	sink, err := pull.NewCachedSink(layout, dir, cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := w.origin.Requests()[origintest.Zip]
+	src := source.NewCached(w.source, cache, source.CacheOptions{})
+	r := requirements(t, "acme/one@1.0.0")[0]
+	v, _ := r.Constraint.Exact()
+	o := pull.Options{Platforms: []provider.Platform{haiku}}
+	if _, err := pull.Release(t.Context(), src, sink, r.Address, v, o); err != nil {
+		t.Fatal(err)
+	}
+	return dir, w.origin.Requests()[origintest.Zip] - before
+}
+
+// entries are the paths of the zip and of the unpacked package in the cache.
+func (w *cachedWorld) entries(t *testing.T) (zip, tree string) {
+	t.Helper()
+	for kind, path := range map[string]*string{"blobs": &zip, "unpacked": &tree} {
+		found, err := filepath.Glob(filepath.Join(w.dir, kind, "sha256", "*"))
+		if err != nil || len(found) > 1 {
+			t.Fatalf("%q, %v", found, err)
+		}
+		if len(found) == 1 {
+			*path = found[0]
+		}
+	}
+	return zip, tree
+}
+
+// TestCachedPull: every layout comes out of the cache as it came from the origin,
+// whatever became of earlier outputs.
+func TestCachedPull(t *testing.T) {
+	t.Parallel()
+	for _, layout := range pull.Layouts() {
+		for _, recheck := range []bool{false, true} {
+			t.Run(string(layout), func(t *testing.T) {
+				t.Parallel()
+				w := newCachedWorld(t)
+				w.recheck = recheck
+				first, fetched := w.pull(t, layout)
+				if fetched != 1 {
+					t.Errorf("%d zips were fetched", fetched)
+				}
+				want := sinkFiles(t, first)
+				for range 2 {
+					again, fetched := w.pull(t, layout)
+					if diff := cmp.Diff(want, sinkFiles(t, again)); diff != "" || fetched != 0 {
+						t.Errorf("%d zips were fetched %s", fetched, diff)
+					}
+					spoil(t, again)
+				}
+				for _, other := range pull.Layouts() {
+					if _, fetched := w.pull(t, other); fetched != 0 {
+						t.Errorf("%s: %d zips were fetched", other, fetched)
+					}
+				}
+				if w.damaged.Load() != 0 || w.failed.Load() != 0 {
+					t.Error("the cache complains")
+				}
+			})
+		}
+	}
+}
+
+// spoil changes each file below a directory in place.
+func spoil(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteAt([]byte("spoilt"), 0)
+		return errors.Join(err, f.Close())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCachedPullOfDamage: what is damaged in the cache never reaches the output, is
+// said, and is there again afterwards.
+func TestCachedPullOfDamage(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		layout pull.Layout
+		damage func(t *testing.T, w *cachedWorld)
+		// fetched is how often the zip is fetched again.
+		fetched int
+	}{
+		"a zip": {pull.LayoutZip, func(t *testing.T, w *cachedWorld) {
+			zip, _ := w.entries(t)
+			spoil(t, zip)
+		}, 1},
+		"a package": {pull.LayoutUnpacked, func(t *testing.T, w *cachedWorld) {
+			_, tree := w.entries(t)
+			spoil(t, filepath.Join(tree, "files"))
+		}, 0},
+		"a zip that is to be unpacked, without a trace": {pull.LayoutUnpacked, func(t *testing.T, w *cachedWorld) {
+			zip, tree := w.entries(t)
+			if err := os.RemoveAll(tree); err != nil {
+				t.Fatal(err)
+			}
+			spoil(t, zip)
+			info, err := os.Stat(zip)
+			if err != nil {
+				t.Fatal(err)
+			}
+			record := filepath.Join(w.dir, "records", "sha256", filepath.Base(zip))
+			if err := os.WriteFile(record, []byte(filerecord.StampOf(info).String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newCachedWorld(t)
+			first, _ := w.pull(t, test.layout)
+			want := sinkFiles(t, first)
+			test.damage(t, w)
+			again, fetched := w.pull(t, test.layout)
+			if diff := cmp.Diff(want, sinkFiles(t, again)); diff != "" || fetched != test.fetched || w.damaged.Load() != 1 {
+				t.Errorf("%d zips were fetched, damage is told %d times %s", fetched, w.damaged.Load(), diff)
+			}
+			again, fetched = w.pull(t, test.layout)
+			if diff := cmp.Diff(want, sinkFiles(t, again)); diff != "" || fetched != 0 || w.damaged.Load() != 1 {
+				t.Errorf("afterwards: %d zips were fetched, damage is told %d times %s", fetched, w.damaged.Load(), diff)
+			}
+		})
+	}
+}
+
+// TestCachedPullWithoutRoom: a cache that can't keep anything is told of once, and
+// is no reason to fail.
+func TestCachedPullWithoutRoom(t *testing.T) {
+	t.Parallel()
+	for _, layout := range pull.Layouts() {
+		w := newCachedWorld(t)
+		w.pull(t, pull.LayoutZip) // makes the cache
+		for _, kind := range []string{"blobs", "records", "unpacked"} {
+			path := filepath.Join(w.dir, kind)
+			if err := errors.Join(os.RemoveAll(path), os.WriteFile(path, nil, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, fetched := w.pull(t, layout); fetched == 0 || w.failed.Load() != 1 || w.damaged.Load() != 0 {
+			t.Errorf("%s: %d zips were fetched; %d failures and %d damages are told", layout, fetched, w.failed.Load(), w.damaged.Load())
+		}
+	}
+}
+
+// TestCachedPullOfAnotherH1: what is stated of the h1 is compared with what the
+// cache knows, as with what is unpacked.
+func TestCachedPullOfAnotherH1(t *testing.T) {
+	t.Parallel()
+	cache, err := store.Open(t.TempDir(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := sinkZip(t, "one", "terraform-provider-x")
+	p := sinkPackage(t, data)
+	for _, h1 := range []string{p.H1, "h1:" + strings.Repeat("A", 43) + "="} {
+		sink, err := pull.NewCachedSink(pull.LayoutUnpacked, t.TempDir(), cache)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.H1 = h1
+		_, _, err = sink.Put(t.Context(), p, opening(strings.NewReader(string(data))))
+		_, mismatch := errors.AsType[*sums.MismatchError](err)
+		if wrong := strings.HasPrefix(h1, "h1:AAA"); mismatch != wrong || !wrong && err != nil {
+			t.Errorf("%s: %v", h1, err)
+		}
+	}
+}
+
+// TestCachedZipOfAnotherSize: that a size is wrong is for the source to say.
+func TestCachedZipOfAnotherSize(t *testing.T) {
+	t.Parallel()
+	cache, err := store.Open(t.TempDir(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := sinkZip(t, "one", "terraform-provider-x")
+	p := sinkPackage(t, data)
+	body := cache.Keep(p.Digest, p.Size, io.NopCloser(strings.NewReader(string(data))))
+	if _, err := io.Copy(io.Discard, body); err != nil {
+		t.Fatal(err)
+	}
+	_ = body.Close()
+	sink, err := pull.NewCachedSink(pull.LayoutZip, t.TempDir(), cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Size++
+	asked := errors.New("the source was asked")
+	_, _, err = sink.Put(t.Context(), p, func(context.Context) (io.ReadCloser, error) { return nil, asked })
+	if !errors.Is(err, asked) {
+		t.Errorf("got %v for a zip with the digest %s", err, digest.FromBytes(data))
+	}
+}
