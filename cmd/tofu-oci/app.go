@@ -48,7 +48,7 @@ Flags stand after the command, before or after its arguments.
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 some items failed and
 some were done, 4 verification failed or conflict, 5 not found,
 6 not authorized, 130 interrupted.`),
-		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), listCommand(), tofurcCommand(), doctorCommand()},
+		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), listCommand(), tofurcCommand(), doctorCommand(), cacheCommand()},
 		Writer:                    stdout,
 		ErrWriter:                 stderr,
 		HideHelpCommand:           true,
@@ -63,18 +63,26 @@ some were done, 4 verification failed or conflict, 5 not found,
 		},
 	}
 	app.CustomAppHelpTemplate = asTemplate(appHelp(app))
-	for _, command := range app.Commands {
+	prepare("", app.Commands)
+	return app
+}
+
+// prepare gives commands, and the commands of commands, their help and errors.
+func prepare(parent string, commands []*cli.Command) {
+	for _, command := range commands {
+		command.HelpName = parent + command.Name
+		command.HideHelpCommand = true
 		command.OnUsageError = usageError
 		command.CustomHelpTemplate = asTemplate(commandHelp(command))
+		prepare(command.HelpName+" ", command.Subcommands)
 	}
-	return app
 }
 
 // usageError replaces the library's habit of printing the whole help.
 func usageError(c *cli.Context, err error, _ bool) error {
 	name := "tofu-oci"
 	if c.Command != nil && c.Command.Name != "" && c.Command.Name != name {
-		name += " " + c.Command.Name
+		name += " " + strings.TrimPrefix(c.Command.HelpName, name+" ")
 	}
 	return usagef("%w; see %s --help", err, name)
 }

@@ -47,6 +47,9 @@ func commandsSection(t *testing.T) string {
 	fmt.Fprintf(&b, "## tofu-oci\n\n%s", helpBlock(t))
 	for _, command := range main.NewApp(io.Discard, io.Discard).Commands {
 		fmt.Fprintf(&b, "\n## tofu-oci %s\n\n%s", command.Name, helpBlock(t, command.Name))
+		for _, sub := range command.Subcommands {
+			fmt.Fprintf(&b, "\n### tofu-oci %s\n\n%s", sub.HelpName, helpBlock(t, command.Name, sub.Name))
+		}
 	}
 	return b.String()
 }

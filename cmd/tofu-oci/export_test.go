@@ -7,4 +7,6 @@ var (
 	NewApp       = newApp
 	Interspersed = interspersed
 	ExitCode     = exitCode
+	ParseSize    = parseSize
+	ParseAge     = parseAge
 )

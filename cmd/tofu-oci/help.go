@@ -34,7 +34,14 @@ func appHelp(app *cli.App) string {
 // commandHelp is a command's help.
 func commandHelp(c *cli.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Usage: tofu-oci %s %s\n\n%s.\n\n%s\n\n", c.Name, c.ArgsUsage, capital(c.Usage), c.Description)
+	fmt.Fprintf(&b, "Usage: tofu-oci %s %s\n\n%s.\n\n%s\n\n", c.HelpName, c.ArgsUsage, capital(c.Usage), c.Description)
+	if len(c.Subcommands) > 0 {
+		b.WriteString("Commands:\n")
+		for _, sub := range c.Subcommands {
+			helpEntry(&b, commandColumn, sub.Name, sub.Usage)
+		}
+		b.WriteString("\n")
+	}
 	if readsConfiguration(c) {
 		b.WriteString(reads)
 	}

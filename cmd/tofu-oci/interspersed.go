@@ -22,8 +22,17 @@ func interspersed(app *cli.App, args []string) ([]string, error) {
 	if command == nil {
 		return args, nil
 	}
+	named := 2 // so many arguments are the program and its command
+	if len(args) > named && command.Command(args[named]) != nil {
+		command = command.Command(args[named])
+		named++
+	}
+	if len(command.Subcommands) > 0 && len(args) == named {
+		return append(slices.Clone(args), "--help"), nil
+	}
+	name := strings.Join(args[1:named], " ")
 	flags, rest := []string{}, []string{}
-	for i := 2; i < len(args); i++ {
+	for i := named; i < len(args); i++ {
 		arg := args[i]
 		if arg == "--" {
 			rest = append(rest, args[i+1:]...)
@@ -33,24 +42,24 @@ func interspersed(app *cli.App, args []string) ([]string, error) {
 			rest = append(rest, arg)
 			continue
 		}
-		name, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		if name == "help" || name == "h" {
-			return []string{args[0], args[1], "--help"}, nil
+		flagName, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if flagName == "help" || flagName == "h" {
+			return append(slices.Clone(args[:named]), "--help"), nil
 		}
-		flag := flagNamed(command, name)
+		flag := flagNamed(command, flagName)
 		if flag == nil {
-			return nil, usagef("%s has no flag %s; see tofu-oci %s --help", command.Name, arg, command.Name)
+			return nil, usagef("%s has no flag %s; see tofu-oci %s --help", name, arg, name)
 		}
 		flags = append(flags, arg)
 		if _, isSwitch := flag.(*cli.BoolFlag); isSwitch || hasValue {
 			continue
 		}
 		if i++; i == len(args) {
-			return nil, usagef("%s is missing its value; see tofu-oci %s --help", arg, command.Name)
+			return nil, usagef("%s is missing its value; see tofu-oci %s --help", arg, name)
 		}
 		flags = append(flags, args[i])
 	}
-	return slices.Concat(args[:2], flags, []string{"--"}, rest), nil
+	return slices.Concat(args[:named], flags, []string{"--"}, rest), nil
 }
 
 // flagNamed finds a command's flag, nil when there is none of that name.

@@ -35,6 +35,12 @@ func TestInterspersed(t *testing.T) {
 		{"help for a command", "help mirror", "mirror --help"},
 		{"help before a command", "--help mirror", "mirror --help"},
 		{"help alone", "help", "--help"},
+		{"a command of a command", "cache info --output json", "cache info --output json --"},
+		{"its flags last", "cache prune x --dry-run --cache D", "cache prune --dry-run --cache D -- x"},
+		{"none of its commands", "cache", "cache --help"},
+		{"its help", "cache info --cache D -h", "cache info --help"},
+		{"help for it", "help cache info", "cache info --help"},
+		{"no such command of a command", "cache clear x", "cache -- clear x"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -52,6 +58,8 @@ func TestInterspersedRefuses(t *testing.T) {
 		{"mirror a/b --nonsense X", "mirror has no flag --nonsense; see tofu-oci mirror --help"},
 		{"mirror a/b --nonsense=X", "mirror has no flag --nonsense=X; see tofu-oci mirror --help"},
 		{"list a/b --concurrency 2", "list has no flag --concurrency; see tofu-oci list --help"},
+		{"cache info --layout x", "cache info has no flag --layout; see tofu-oci cache info --help"},
+		{"cache prune --max-size", "--max-size is missing its value; see tofu-oci cache prune --help"},
 		{"mirror a/b --to", "--to is missing its value; see tofu-oci mirror --help"},
 	} {
 		_, err := main.Interspersed(main.NewApp(io.Discard, io.Discard), fields("tofu-oci "+test.args))

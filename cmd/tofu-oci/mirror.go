@@ -11,6 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
 func mirrorCommand() *cli.Command {
@@ -64,6 +65,7 @@ Examples:
 			&cli.BoolFlag{Name: "recheck", Usage: "ask the origin for checksums also where everything is there, to find versions that were republished with other bytes"},
 			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
 			checkFlag("tags, index, manifests, blobs or deep"),
+			cacheFlag("take zips that pull kept in `DIR` from there; nothing is added"),
 			aliasFlag(),
 			failFastFlag(),
 		}, artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
@@ -80,6 +82,10 @@ func mirrorAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
+	cache, err := openCache(c, out)
+	if err != nil {
+		return err
+	}
 	conn, err := connect(c, out)
 	if err != nil {
 		return err
@@ -89,7 +95,10 @@ func mirrorAction(c *cli.Context, out *output) error {
 		return err
 	}
 	options.Progress, options.Aliases = out.progress(), conn.aliases
-	err = mirror.Run(c.Context, conn.origin(), wanted, out.watched(options.DryRun, mirror.Options{
+	// A mirror moves the zips of all platforms, each once: keeping them would push
+	// out of the cache what pulls need.
+	src := source.NewCached(conn.origin(), cache, source.CacheOptions{TakeOnly: true})
+	err = mirror.Run(c.Context, src, wanted, out.watched(options.DryRun, mirror.Options{
 		Newest: count, Concurrency: options.Concurrency, FailFast: c.Bool("fail-fast"),
 		Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
 			o := options

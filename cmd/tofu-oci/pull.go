@@ -9,6 +9,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
 func pullCommand() *cli.Command {
@@ -37,13 +38,19 @@ Examples:
 
    # a filesystem_mirror for two platforms, out of a layout on a stick
    tofu-oci pull hashicorp/null hashicorp/time --layout packed --platform linux_amd64 \
-      --platform windows_amd64 --from oci-layout:/media/stick/{namespace}/{type} --dir mirror`),
+      --platform windows_amd64 --from oci-layout:/media/stick/{namespace}/{type} --dir mirror
+
+   # what an earlier run kept is neither fetched nor unpacked again
+   tofu-oci pull hashicorp/aws --layout unpacked --cache ~/.cache/tofu-oci \
+      --from ghcr.io/acme/providers/{namespace}/{type} --dir plugins`),
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to fetch from (default: where the CLI configuration says that OpenTofu installs from)"},
 			&cli.StringSliceFlag{Name: "platform", Usage: "`OS_ARCH`, such as linux_amd64 (repeatable; default: this machine's)"},
 			&cli.StringFlag{Name: "dir", Usage: "`DIRECTORY` to write to; made when it is not there"},
 			&cli.StringFlag{Name: "layout", Value: string(pull.LayoutZip), Usage: "`LAYOUT` of the directory: zip, packed or unpacked"},
 			&cli.BoolFlag{Name: "with-evidence", Usage: "write sums, signatures, keys, SBOMs and provenance beside the zips"},
+			cacheFlag("take zips, and what they unpack to, from `DIR`, and keep them there"),
+			&cli.BoolFlag{Name: "recheck", Usage: "hash what is taken from the cache, though it looks untouched"},
 			aliasFlag(),
 			failFastFlag(),
 		}, transferFlags(), networkFlags(), outputFlags()),
@@ -66,7 +73,11 @@ func pullAction(c *cli.Context, out *output) error {
 	if c.Bool("with-evidence") && layout == pull.LayoutUnpacked {
 		return usagef("--with-evidence goes beside zips: use --layout zip or packed")
 	}
-	sink, err := pull.NewSink(layout, c.String("dir"))
+	cache, err := openCache(c, out)
+	if err != nil {
+		return err
+	}
+	sink, err := pull.NewCachedSink(layout, c.String("dir"), cache)
 	if err != nil {
 		return usagef("--dir: %w", err)
 	}
@@ -86,7 +97,7 @@ func pullAction(c *cli.Context, out *output) error {
 		return err
 	}
 	out.expect(len(wanted))
-	err = pull.Many(c.Context, src, sink, wanted, pull.ManyOptions{
+	err = pull.Many(c.Context, source.NewCached(src, cache, source.CacheOptions{}), sink, wanted, pull.ManyOptions{
 		Options: options, FailFast: c.Bool("fail-fast"),
 		Begun: func(r provider.Requirement, v provider.Version) { out.events.itemStarted(r.Address, v) },
 		Ended: func(p pull.Pulled) { out.ended(pulledItem(p)) },

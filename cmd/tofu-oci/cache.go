@@ -1,0 +1,254 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/store"
+)
+
+// cacheFlag names the cache; usage says what a command does with it.
+func cacheFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: "cache", EnvVars: []string{"TOFU_OCI_CACHE"}, Usage: usage + " (default: $TOFU_OCI_CACHE, and none without it)"}
+}
+
+// openCache opens the cache of a run; nil is none.
+func openCache(c *cli.Context, out *output) (*store.Store, error) {
+	dir := c.String("cache")
+	if dir == "" {
+		if c.Command.Name == "pull" && c.Bool("recheck") {
+			return nil, usagef("--recheck is about a cache, and none is named: name it with --cache DIR or TOFU_OCI_CACHE")
+		}
+		return nil, nil
+	}
+	return openStore(dir, store.Options{
+		Recheck: c.Bool("recheck"),
+		Damaged: func(path string, why error) {
+			out.warn("%s in the cache was damaged, and comes from the source: %v", path, why)
+		},
+		Failed: func(err error) { out.warn("the cache keeps nothing more in this run: %v", err) },
+	})
+}
+
+func openStore(dir string, o store.Options) (*store.Store, error) {
+	s, err := store.Open(dir, o)
+	if err != nil {
+		return nil, usagef("--cache: %w", err)
+	}
+	return s, nil
+}
+
+func cacheCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "cache",
+		Usage:     "show what a cache holds, or remove from it",
+		ArgsUsage: "info | prune --cache DIR [FLAG...]",
+		Description: strings.TrimSpace(`
+A cache is a directory that pull --cache fills: zips, and what they unpack to.
+Whatever is in it is neither fetched nor unpacked again, by any command of any
+process that names the same directory. Files come out of it as copies, which
+share their blocks on disks that can do that (btrfs, XFS, APFS); they are never
+links. Without --cache or TOFU_OCI_CACHE there is no cache.`),
+		Subcommands: []*cli.Command{cacheInfoCommand(), cachePruneCommand()},
+		Action: func(c *cli.Context) error {
+			return usagef("cache has no command %q; see tofu-oci cache --help", c.Args().First())
+		},
+	}
+}
+
+func cacheInfoCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "info",
+		Usage:     "show how much a cache holds, and when it was used",
+		ArgsUsage: "--cache DIR [FLAG...]",
+		Description: strings.TrimSpace(`
+Counts what the cache holds. Sizes are those of the files; copies that share
+their blocks with others take less on the disk.
+
+Examples:
+   tofu-oci cache info --cache ~/.cache/tofu-oci
+   TOFU_OCI_CACHE=/ci/cache tofu-oci cache info --output json`),
+		Flags:  slices.Concat([]cli.Flag{cacheFlag("count what is in `DIR`")}, outputFlags()),
+		Action: printing(cacheInfo),
+	}
+}
+
+func cachePruneCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "prune",
+		Usage:     "remove from a cache what was not used for long",
+		ArgsUsage: "--cache DIR --max-size SIZE | --max-age DURATION [FLAG...]",
+		Description: strings.TrimSpace(`
+Removes what was last used longer than --max-age ago, and then the least
+recently used until the rest has at most --max-size. What a running process is
+taking out of the cache stays.
+
+SIZE is a number of bytes, or has a unit: 500MB, 20GB, 1.5GiB. DURATION is as in
+36h or 30d.
+
+Examples:
+   # once a night
+   tofu-oci cache prune --cache /ci/cache --max-age 30d --max-size 20GB
+
+   # see what would go
+   tofu-oci cache prune --cache /ci/cache --max-size 5GB --dry-run`),
+		Flags: slices.Concat([]cli.Flag{
+			cacheFlag("remove from `DIR`"),
+			&cli.StringFlag{Name: "max-size", Usage: "let `SIZE` stay at most"},
+			&cli.StringFlag{Name: "max-age", Usage: "let stay what was used in the last `DURATION`"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "remove nothing, and say what would be removed"},
+		}, outputFlags()),
+		Action: printing(cachePrune),
+	}
+}
+
+// namedStore opens the cache that a command is about.
+func namedStore(c *cli.Context) (*store.Store, error) {
+	if c.Args().Present() {
+		return nil, usagef("%q is no flag: name the cache with --cache DIR; see tofu-oci cache %s --help", c.Args().First(), c.Command.Name)
+	}
+	dir := c.String("cache")
+	if dir == "" {
+		return nil, usagef("there is no cache unless one is named: with --cache DIR, or with TOFU_OCI_CACHE in the environment, which pull and mirror go by too")
+	}
+	return openStore(dir, store.Options{})
+}
+
+func cacheInfo(c *cli.Context, out *output) error {
+	s, err := namedStore(c)
+	if err != nil {
+		return err
+	}
+	entries, err := s.Entries(c.Context)
+	if err != nil {
+		return err
+	}
+	return out.cacheInfo(s.Dir(), entries)
+}
+
+func cachePrune(c *cli.Context, out *output) error {
+	s, err := namedStore(c)
+	if err != nil {
+		return err
+	}
+	o := store.PruneOptions{DryRun: c.Bool("dry-run")}
+	if !c.IsSet("max-size") && !c.IsSet("max-age") {
+		return usagef("name a limit: --max-size SIZE, --max-age DURATION, or both")
+	}
+	if c.IsSet("max-size") {
+		limit, err := parseSize(c.String("max-size"))
+		if err != nil {
+			return usagef("--max-size: %w", err)
+		}
+		o.MaxSize = &limit
+	}
+	if c.IsSet("max-age") {
+		limit, err := parseAge(c.String("max-age"))
+		if err != nil {
+			return usagef("--max-age: %w", err)
+		}
+		o.MaxAge = &limit
+	}
+	pruned, err := s.Prune(c.Context, o)
+	if err != nil {
+		return err
+	}
+	return out.cachePruned(s.Dir(), pruned, o.DryRun)
+}
+
+// amount is how many entries there are, and how large they are together.
+type amount struct {
+	Count int   `json:"count"`
+	Bytes int64 `json:"bytes"`
+}
+
+func amountOf(entries []store.Entry) (a amount) {
+	for _, e := range entries {
+		a.Count++
+		a.Bytes += e.Size
+	}
+	return a
+}
+
+func (a amount) String() string { return fmt.Sprintf("%d, %s", a.Count, size(a.Bytes)) }
+
+// cacheInfo prints what a cache holds; entries are sorted by use.
+func (o *output) cacheInfo(dir string, entries []store.Entry) error {
+	of := func(kind store.Kind) amount {
+		return amountOf(slices.DeleteFunc(slices.Clone(entries), func(e store.Entry) bool { return e.Kind != kind }))
+	}
+	var oldest, newest string
+	if len(entries) > 0 {
+		oldest, newest = instant(entries[0].Used), instant(entries[len(entries)-1].Used)
+	}
+	if o.json {
+		return o.printJSON(struct {
+			Location string `json:"location"`
+			amount
+			Zips      amount `json:"zips"`
+			Unpacked  amount `json:"unpacked"`
+			OldestUse string `json:"oldest_use,omitempty"`
+			NewestUse string `json:"newest_use,omitempty"`
+		}{dir, amountOf(entries), of(store.KindZip), of(store.KindUnpacked), oldest, newest})
+	}
+	lines := &strings.Builder{}
+	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintf(table, "location\t%s\nzips\t%s\nunpacked\t%s\ntotal\t%s\n", oneLine(dir), of(store.KindZip), of(store.KindUnpacked), amountOf(entries))
+	if oldest != "" {
+		_, _ = fmt.Fprintf(table, "oldest use\t%s\nnewest use\t%s\n", oldest, newest)
+	}
+	_ = table.Flush()
+	_, err := io.WriteString(o.stdout, printable(lines.String()))
+	return err
+}
+
+// instant writes a time, in UTC, to the second.
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// cachedItem is an entry of a cache as --output json shows it.
+type cachedItem struct {
+	Kind   string `json:"kind"`
+	Digest string `json:"digest"`
+	Bytes  int64  `json:"bytes"`
+	Used   string `json:"used"`
+	InUse  bool   `json:"in_use,omitempty"`
+}
+
+// cachePruned prints what was removed from a cache.
+func (o *output) cachePruned(dir string, p store.Pruned, dryRun bool) error {
+	items := []cachedItem{}
+	lines := &strings.Builder{}
+	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
+	add := func(entries []store.Entry, action string, inUse bool) {
+		for _, e := range entries {
+			items = append(items, cachedItem{string(e.Kind), e.Digest.String(), e.Size, instant(e.Used), inUse})
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\tused %s\n", action, e.Kind, size(e.Size), e.Digest, instant(e.Used))
+		}
+	}
+	action := "removed"
+	if dryRun {
+		action = "would remove"
+	}
+	add(p.Removed, action, false)
+	add(p.InUse, "in use", true)
+	_ = table.Flush()
+	removed, kept := amountOf(p.Removed), amountOf(slices.Concat(p.InUse, p.Kept))
+	if o.json {
+		return o.printJSON(struct {
+			Location string       `json:"location"`
+			DryRun   bool         `json:"dry_run,omitempty"`
+			Entries  []cachedItem `json:"entries"`
+			Removed  amount       `json:"removed"`
+			Kept     amount       `json:"kept"`
+		}{dir, dryRun, items, removed, kept})
+	}
+	_, _ = fmt.Fprintf(lines, "%s %s; kept %s\n", action, removed, kept)
+	_, err := io.WriteString(o.stdout, printable(lines.String()))
+	return err
+}
