@@ -6,18 +6,19 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/disk"
 )
 
 // Names in the directory of a store.
@@ -194,11 +195,10 @@ func use(record string) {
 // space refuses to fill a disk: an output that lacks the space which the store took
 // would be worse than no store. So many times the size has to be free.
 func (s *Store) space(size, times int64) error {
-	free, known := freeBytes(s.dir)
-	if !known || size <= free/times {
-		return nil
+	if err := disk.CheckRoom(s.dir, min(size, math.MaxInt64/times)*times); err != nil {
+		return fmt.Errorf("keeping what is left of the disk for other things: %w", err)
 	}
-	return fmt.Errorf("the disk of %s has %d bytes free, which are left for other things: %w", s.dir, free, syscall.ENOSPC)
+	return nil
 }
 
 // isEntry knows the names of entries among those that temporary files have.
