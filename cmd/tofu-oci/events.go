@@ -34,7 +34,7 @@ type events struct {
 	began time.Time
 	// items and transfers are those under way.
 	items     map[string]time.Time
-	transfers map[string]*transferred
+	transfers map[packageKey]*transferred
 }
 
 // transferred is what is known of a transfer under way.
@@ -45,7 +45,7 @@ type transferred struct {
 
 // openEvents makes a file for events, or empties it; no name is no events.
 func openEvents(name string, o *output) (*events, error) {
-	e := &events{warn: o.warn, began: time.Now(), items: map[string]time.Time{}, transfers: map[string]*transferred{}}
+	e := &events{warn: o.warn, began: time.Now(), items: map[string]time.Time{}, transfers: map[packageKey]*transferred{}}
 	switch name {
 	case "":
 		return nil, nil
@@ -128,13 +128,14 @@ func (e *events) itemFinished(i item) {
 	}
 	e.mu.Lock()
 	key := i.Provider + "@" + i.Version
-	var took float64
-	if began, known := e.items[key]; known {
-		took = seconds(time.Since(began))
-		delete(e.items, key)
-	}
+	began, known := e.items[key]
+	delete(e.items, key)
 	e.mu.Unlock()
-	e.write(&itemFinished{event: event{Event: "item_finished"}, item: i, Seconds: took})
+	line := &itemFinished{event: event{Event: "item_finished"}, item: i}
+	if known {
+		line.Seconds = new(seconds(time.Since(began)))
+	}
+	e.write(line)
 }
 
 // runFinished is the last event, and closes the file.

@@ -45,8 +45,8 @@ type itemStarted struct {
 type itemFinished struct {
 	event
 	item
-	// Seconds is left out where nothing was begun.
-	Seconds float64 `json:"seconds,omitempty"`
+	// Seconds is nil where nothing was begun.
+	Seconds *float64 `json:"seconds,omitempty"`
 }
 
 // transferOf says which zip moves.

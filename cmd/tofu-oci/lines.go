@@ -16,6 +16,8 @@ const (
 	// notable is the size, in bytes, from which a transfer has lines of its own
 	// however quick it is. Many small zips are told of by the line about all.
 	notable = 16 << 20
+	// maxLeft is what is said of a transfer that would take longer still.
+	maxLeft = 1000 * time.Hour
 )
 
 // lines tells of transfers where there is no terminal: every ten seconds of large or
@@ -26,7 +28,7 @@ type lines struct {
 	tally *tally
 
 	mu              sync.Mutex
-	under           map[string]*underway
+	under           map[packageKey]*underway
 	expected, ended int
 	// before is what had moved when the last line about all was written.
 	before int64
@@ -45,7 +47,7 @@ type underway struct {
 }
 
 func newLines(note func(string, ...any), t *tally) *lines {
-	return &lines{note: note, tally: t, under: map[string]*underway{}}
+	return &lines{note: note, tally: t, under: map[packageKey]*underway{}}
 }
 
 func (l *lines) progress() provider.Progress {
@@ -155,7 +157,7 @@ func (t *underway) line(now time.Time) string {
 	fmt.Fprintf(&b, ", %s", rate(moved, since))
 	if t.total > t.moved && moved > 0 {
 		left := float64(t.total-t.moved) / float64(moved) * since.Seconds()
-		fmt.Fprintf(&b, ", %s left", lasted(time.Duration(left*float64(time.Second))))
+		fmt.Fprintf(&b, ", %s left", lasted(time.Duration(min(left, maxLeft.Seconds())*float64(time.Second))))
 	}
 	t.at, t.before = now, t.moved
 	return b.String()

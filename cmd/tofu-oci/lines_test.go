@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,9 +72,14 @@ func TestLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
 				var said []string
 				count := &tally{began: time.Now()}
-				l := newLines(func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }, count)
+				l := newLines(func(format string, args ...any) {
+					mu.Lock()
+					defer mu.Unlock()
+					said = append(said, fmt.Sprintf(format, args...))
+				}, count)
 				l.expect(test.releases)
 				// Ticks are between the whole seconds, so that their order is certain.
 				time.Sleep(500 * time.Millisecond)
@@ -112,7 +118,7 @@ func TestTally(t *testing.T) {
 		},
 		"nothing moved": {[]item{{Status: "unchanged"}}, 0, 61 * time.Minute, "1 unchanged · 1 h 1 min"},
 		"pull":          {[]item{{Status: "pulled"}}, 7_500_000_000, 100 * time.Second, "1 pulled · 7.5 GB fetched · 1 min 40 s"},
-		"dry run":       {[]item{{Status: "healed", DryRun: true}}, 0, 0, "dry run: 1 healed · 0 s"},
+		"dry run":       {[]item{{Status: "healed", DryRun: true}}, 0, 0, "dry run: 1 healed · 0.0 s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

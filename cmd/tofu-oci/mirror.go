@@ -50,8 +50,10 @@ Examples:
    # into a directory, to carry over to an air-gapped site
    tofu-oci mirror hashicorp/null hashicorp/time --to oci-layout:mirror/{namespace}/{type}
 
-   # every night: all versions, what is there looked at by the list of tags
-   tofu-oci mirror hashicorp/aws --all --check tags --to ghcr.io/acme/providers/{namespace}/{type}
+   # every night: all versions, what is there looked at by the list of tags,
+   # and what happens as JSON lines for those who watch
+   tofu-oci mirror hashicorp/aws --all --to ghcr.io/acme/providers/{namespace}/{type} \
+      --check tags --events events.jsonl
 
    # see what would be done
    tofu-oci mirror hashicorp/aws --to registry.example.com/{namespace}/{type} --dry-run`),

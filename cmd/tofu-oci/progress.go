@@ -116,17 +116,22 @@ type bars struct {
 	tally    *tally
 
 	mu   sync.Mutex
-	bars map[string]*mpb.Bar
+	bars map[packageKey]*mpb.Bar
 	all  *mpb.Bar // nil where one release is expected
 }
 
 func newBars(terminal *os.File, t *tally) *bars {
-	return &bars{Progress: mpb.New(mpb.WithOutput(terminal), mpb.WithWidth(40)), terminal: terminal, tally: t, bars: map[string]*mpb.Bar{}}
+	return &bars{Progress: mpb.New(mpb.WithOutput(terminal), mpb.WithWidth(40)), terminal: terminal, tally: t, bars: map[packageKey]*mpb.Bar{}}
 }
 
-func key(p provider.Package) string {
-	return p.Address.String() + "@" + p.Version.String() + "/" + p.Platform.String()
+// packageKey tells packages apart. It is no text: each read of a transfer asks for it.
+type packageKey struct {
+	address  provider.Address
+	version  provider.Version
+	platform provider.Platform
 }
+
+func key(p provider.Package) packageKey { return packageKey{p.Address, p.Version, p.Platform} }
 
 // expect draws the line about the whole run.
 func (b *bars) expect(n int) {

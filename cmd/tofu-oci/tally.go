@@ -69,6 +69,8 @@ func (t *tally) line(results []item) string {
 func lasted(d time.Duration) string {
 	s := int(d.Round(time.Second).Seconds())
 	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
 	case s < 60:
 		return fmt.Sprintf("%d s", s)
 	case s < 60*60:
