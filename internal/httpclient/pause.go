@@ -23,7 +23,8 @@ type setback struct {
 }
 
 // setBack decides on the pause after a number of failed tries, the last of which
-// was answered by resp, if at all. A host that asks for a pause gets it at once.
+// was answered by resp, if at all. A host that asks for a pause gets it at once,
+// which is told once.
 func (t *retrier) setBack(req *http.Request, resp *http.Response, sent time.Time, failed int) setback {
 	s := setback{wait: backoff(t.options.FirstWait, failed)}
 	if resp == nil {
@@ -34,6 +35,10 @@ func (t *retrier) setBack(req *http.Request, resp *http.Response, sent time.Time
 	if s.paused = isPause(resp.StatusCode, asked) && s.wait <= MaxRetryAfter; s.paused {
 		s.slowed = t.pool.Slow(req.URL.Host, sent, s.wait)
 	}
+	if s.slowed.News {
+		cause := &provider.StatusError{Method: req.Method, URL: RedactURL(req.URL), Status: resp.StatusCode, RetryAfter: asked}
+		t.tell(req, Retry{Attempt: failed, Wait: s.wait, Cause: cause, Host: req.URL.Host})
+	}
 	return s
 }
 
@@ -43,22 +48,14 @@ func isPause(status int, asked time.Duration) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && asked > 0
 }
 
-// waitOut tells of a failed try and waits. Where the host has a pause, waiting is
-// part of the next try.
+// waitOut tells of a failed try and waits. Where the host has a pause, that was told,
+// and waiting is part of the next try.
 func (t *retrier) waitOut(req *http.Request, made int, s setback, cause error) error {
 	if s.paused {
-		t.tellPause(req, made, s, cause)
 		return nil
 	}
 	t.tell(req, Retry{Attempt: made, Wait: s.wait, Cause: cause})
 	return ctxio.Pause(req.Context(), s.wait)
-}
-
-// tellPause tells of a host's pause, once.
-func (t *retrier) tellPause(req *http.Request, made int, s setback, cause error) {
-	if s.slowed.News {
-		t.tell(req, Retry{Attempt: made, Wait: s.wait, Cause: cause, Host: req.URL.Host})
-	}
 }
 
 func (t *retrier) tell(req *http.Request, r Retry) {

@@ -46,7 +46,6 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		if !rewindable(req) || isOnce(ctx) {
 			if err == nil {
 				err = NewStatusError(resp)
-				t.tellPause(req, tries.made, s, err)
 			}
 			return nil, err
 		}

@@ -149,6 +149,10 @@ func TestAlone(t *testing.T) {
 				}
 				time.Sleep(10 * time.Second)
 				synctest.Wait()
+				seen.mu.Lock()
+				defer seen.mu.Unlock()
+				other.mu.Lock()
+				defer other.mu.Unlock()
 				if seen.now["a"] == 0 || other.high["b"] == 0 {
 					t.Errorf("then %v, %v", seen.now, other.high)
 				}

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"sync"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
@@ -18,11 +19,11 @@ type Slot struct {
 
 // NewSlot waits for a slot.
 func NewSlot(ctx context.Context, acquire Acquire, size int64) (*Slot, error) {
-	release, err := acquire(ctx, size)
-	if err != nil {
+	s := &Slot{acquire: acquire, size: size}
+	if err := s.take(ctx); err != nil {
 		return nil, err
 	}
-	return &Slot{acquire, size, release}, nil
+	return s, nil
 }
 
 // Release gives the slot back. More calls do nothing.
@@ -32,9 +33,13 @@ func (s *Slot) Release() { s.release() }
 // has none meanwhile: others may wait for the same.
 func (s *Slot) alone(ctx context.Context) error {
 	s.release()
-	release, err := s.acquire(schedule.Alone(ctx), s.size)
+	return s.take(schedule.Alone(ctx))
+}
+
+func (s *Slot) take(ctx context.Context) error {
+	release, err := s.acquire(ctx, s.size)
 	if err == nil {
-		s.release = release
+		s.release = sync.OnceFunc(release)
 	}
 	return err
 }
