@@ -19,7 +19,7 @@ func (s *site) pull() work {
 		ready: func(ctx context.Context) error { return s.bigPackages(ctx, 1) },
 		doers: []doer{s.pullOurs(s.registryHost), s.pullCrane(s.registryHost), s.pullRegctl(), s.pullCurl()},
 		rows: []row{
-			{"`pull` one zip, verified", "tofu-oci", []string{"crane blob", "regctl blob get"}, wanted},
+			{"`pull` of a 300 MB zip, verified", "tofu-oci", []string{"crane blob", "regctl blob get"}, wanted},
 			{"the same", "tofu-oci", []string{"curl, unverified"}, 1.25},
 		},
 	}
@@ -33,7 +33,7 @@ func (s *site) slowLink() work {
 		ready: func(ctx context.Context) error { return s.bigPackages(ctx, 1) },
 		doers: []doer{s.pullOurs(link.start), s.pullCrane(link.start)},
 		rows: []row{
-			{fmt.Sprintf("`pull` one zip, %d MB/s a connection, %s", linkRate/1_000_000, linkDelay), "tofu-oci", []string{"crane blob"}, 0.2},
+			{fmt.Sprintf("`pull` of a 300 MB zip, %d MB/s a connection, %d ms", linkRate/1_000_000, linkDelay.Milliseconds()), "tofu-oci", []string{"crane blob"}, 0.2},
 		},
 		memoryOnly: true,
 	}
