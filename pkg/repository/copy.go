@@ -26,6 +26,10 @@ type CopyOptions struct {
 	// Concurrency is how many packages are copied at once; 0 is
 	// [DefaultCopyConcurrency].
 	Concurrency int
+	// Acquire is asked before a blob is sent, with its size in bytes, and waits until
+	// it may be; it has been sent when release is called. It is for several copies
+	// that share a limit, and limits further than Concurrency. May be nil.
+	Acquire func(ctx context.Context, size int64) (release func(), err error)
 	// Settle is how long to wait before looking whether another run has
 	// overwritten a list of referrers, where tags are not atomic; 0 looks at once.
 	Settle time.Duration

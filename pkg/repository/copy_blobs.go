@@ -29,6 +29,13 @@ func (c *copier) bring(ctx context.Context, d ocispec.Descriptor) error {
 	if provider.CheckFilename(p.Filename) != nil {
 		p.Filename = d.Digest.String()
 	}
+	if c.options.Acquire != nil {
+		release, err := c.options.Acquire(ctx, d.Size)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	retrier := transfer.Retrier{Backoff: c.options.Backoff, Progress: c.options.Progress}
 	if err := retrier.Do(ctx, "copying "+p.Filename, func() error { return c.send(ctx, d, p) }); err != nil {
 		return err

@@ -1,0 +1,49 @@
+package repository_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// TestCopyAcquires: each blob that is sent waits for its turn and gives it back, and
+// what is there needs none.
+func TestCopyAcquires(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, func(t *testing.T, from, to *end) {
+		from.fill(t)
+		var turn, mu sync.Mutex // one blob at a time
+		acquired, size := 0, int64(0)
+		o := repository.CopyOptions{Acquire: func(_ context.Context, n int64) (func(), error) {
+			turn.Lock()
+			mu.Lock()
+			defer mu.Unlock()
+			acquired, size = acquired+1, size+n
+			return turn.Unlock, nil
+		}}
+		done := from.wantCopied(t, to, o)
+		if acquired != done.Blobs || size != done.Bytes || acquired == 0 {
+			t.Errorf("%d blobs of %d bytes waited, not %+v", acquired, size, done)
+		}
+		from.wantCopied(t, to, o)
+		if acquired != done.Blobs {
+			t.Errorf("%d more waited", acquired-done.Blobs)
+		}
+	})
+}
+
+var errNoTurn = errors.New("no turn")
+
+func TestCopyAcquiresNothing(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, func(t *testing.T, from, to *end) {
+		from.fill(t)
+		_, err := from.copyTo(t, to, repository.CopyOptions{Acquire: func(context.Context, int64) (func(), error) { return nil, errNoTurn }})
+		if !errors.Is(err, errNoTurn) || to.at(t, tag) != "" {
+			t.Errorf("got %v", err)
+		}
+	})
+}
