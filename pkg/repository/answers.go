@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"unicode"
 
 	"github.com/opencontainers/go-digest"
 
@@ -126,7 +127,8 @@ func (b *broken) Read([]byte) (int, error) {
 
 // looksLikePage knows HTML by its beginning. No manifest and no list begins so.
 func looksLikePage(data []byte) bool {
-	start := bytes.ToLower(bytes.TrimSpace(data[:min(len(data), maxStart)]))
+	start := bytes.TrimLeftFunc(data[:min(len(data), maxStart)], unicode.IsSpace)
+	start = bytes.ToLower(start[:min(len(start), len("<!doctype html"))])
 	return bytes.HasPrefix(start, []byte("<!doctype html")) || bytes.HasPrefix(start, []byte("<html"))
 }
 

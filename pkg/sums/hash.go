@@ -38,9 +38,16 @@ func ParseZH(s string) (digest.Digest, error) {
 // IsSHA256 tells whether d is "sha256:" and 64 lower-case hexadecimal digits, which
 // is what [digest.Digest.Validate] finds of one, slowly, by regular expressions.
 func IsSHA256(d digest.Digest) bool {
-	encoded, found := strings.CutPrefix(string(d), string(digest.SHA256)+":")
-	isHex := func(c rune) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
-	return found && len(encoded) == digest.SHA256.Size()*2 && strings.IndexFunc(encoded, func(c rune) bool { return !isHex(c) }) < 0
+	encoded, found := strings.CutPrefix(string(d), "sha256:")
+	if !found || len(encoded) != 64 {
+		return false
+	}
+	for _, c := range []byte(encoded) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
 }
 
 // ParseH1 checks that s is "h1:" and the base64 form of 32 bytes, and gives it
