@@ -29,26 +29,15 @@ import (
 // latency is what each request takes beyond the work, as over a long way.
 const latency = 30 * time.Millisecond
 
+// The versions that benchmarks mirror, and the platforms of each.
+const benchVersions, benchPlatforms = 200, 10
+
 // BenchmarkLatency mirrors 200 versions for 10 platforms each, of 1 kB, from an
 // origin into an empty registry, both 30 ms away; and once more when all is there.
 //
 //	go test ./pkg/mirror -run - -bench Latency -benchtime 1x
 func BenchmarkLatency(b *testing.B) {
-	const versions, platforms = 200, 10
-	offered := origintest.New(origintest.Options{})
-	for i := range versions {
-		r := origintest.Release{
-			Namespace: "acme", Type: "rocket", Version: fmt.Sprintf("1.%d.0", i), Protocols: []string{"6.0"},
-			Archives: map[provider.Platform]origintest.Archive{}, Signature: []byte("a signature"), Keys: []string{"a key"},
-		}
-		for j := range platforms {
-			p := provider.Platform{OS: "plan9", Arch: fmt.Sprintf("arch%d", j)}
-			r.Archives[p] = origintest.Archive{Bytes: archive(b, r.Version+p.String(), 850)}
-		}
-		if err := offered.Add(b.Context(), r); err != nil {
-			b.Fatal(err)
-		}
-	}
+	offered := offer(b)
 	ca, err := testca.New()
 	if err != nil {
 		b.Fatal(err)
@@ -61,32 +50,60 @@ func BenchmarkLatency(b *testing.B) {
 	for b.Loop() {
 		registry := registrytest.New(registrytest.Options{})
 		host := far(b, ca, registry)
-		for _, name := range []string{"first", "again"} {
-			client, err := httpclient.New(httpclient.Options{CAFile: file})
-			if err != nil {
-				b.Fatal(err)
-			}
-			src := origin.New(origin.Options{HTTP: client, Services: map[svchost.Hostname]string{provider.DefaultHost: "https://" + at + "/v1/providers/"}})
-			began, done := time.Now(), 0
-			err = mirror.Run(b.Context(), src, []provider.Requirement{{Address: address(b, "acme/rocket")}}, mirror.Options{
-				Target: func(provider.Address) (repository.Repository, publish.Options, error) {
-					repo, err := repository.NewRegistry(template.Reference{Registry: host, Name: "acme/rocket"}, repository.Options{HTTP: client})
-					return repo, publish.Options{}, err
-				},
-				Done: func(r mirror.Result) {
-					if done++; r.Err != nil {
-						b.Error(r.Err)
-					}
-				},
-			})
-			if err != nil || done != versions {
-				b.Fatal(done, err)
-			}
-			b.ReportMetric(time.Since(began).Seconds(), "s-"+name)
-			client.CloseIdleConnections()
+		for _, status := range []publish.Status{publish.Created, publish.Unchanged} {
+			began := time.Now()
+			mirrorAll(b, file, at, host, status)
+			b.ReportMetric(time.Since(began).Seconds(), "s-"+string(status))
 		}
 		b.Logf("requests: %v %v", offered.Requests(), registry.Requests())
 	}
+}
+
+// mirrorAll mirrors all versions in a run of its own, by an origin and a registry,
+// and wants a status of each.
+func mirrorAll(b *testing.B, ca, at, host string, want publish.Status) {
+	b.Helper()
+	client, err := httpclient.New(httpclient.Options{CAFile: ca})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer client.CloseIdleConnections()
+	src := origin.New(origin.Options{HTTP: client, Services: map[svchost.Hostname]string{provider.DefaultHost: "https://" + at + "/v1/providers/"}})
+	done := 0
+	err = mirror.Run(b.Context(), src, []provider.Requirement{{Address: address(b, "acme/rocket")}}, mirror.Options{
+		Target: func(provider.Address) (repository.Repository, publish.Options, error) {
+			repo, err := repository.NewRegistry(template.Reference{Registry: host, Name: "acme/rocket"}, repository.Options{HTTP: client})
+			return repo, publish.Options{}, err
+		},
+		Done: func(r mirror.Result) {
+			if done++; r.Err != nil || r.Published.Status != want {
+				b.Error(r.Published.Status, r.Err)
+			}
+		},
+	})
+	if err != nil || done != benchVersions {
+		b.Fatal(done, err)
+	}
+}
+
+// offer makes an origin with those versions of acme/rocket, zips of 1 kB.
+func offer(b *testing.B) *origintest.Origin {
+	b.Helper()
+	offered := origintest.New(origintest.Options{})
+	for i := range benchVersions {
+		r := origintest.Release{
+			Namespace: "acme", Type: "rocket", Version: fmt.Sprintf("1.%d.0", i), Protocols: []string{"6.0"},
+			Archives: map[provider.Platform]origintest.Archive{}, Signature: []byte("a signature of " + fmt.Sprint(i)), Keys: []string{"a key"},
+		}
+		for j := range benchPlatforms {
+			p := provider.Platform{OS: "plan9", Arch: fmt.Sprintf("arch%d", j)}
+			r.Archives[p] = origintest.Archive{Bytes: archive(b, r.Version+p.String(), 850)}
+		}
+		if err := offered.Add(b.Context(), r); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return offered
 }
 
 // far serves over TLS with a latency.

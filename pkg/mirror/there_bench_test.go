@@ -1,0 +1,144 @@
+package mirror_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+)
+
+// BenchmarkThere looks at 200 versions for 10 platforms that are all there, and
+// compares with a bare client that sends the same requests, as many at once, and
+// looks at no answer. The servers are in the same process, so that both times have
+// their work in them.
+//
+//	go test ./pkg/mirror -run - -bench There -benchtime 11x
+func BenchmarkThere(b *testing.B) {
+	ca, err := testca.New()
+	if err != nil {
+		b.Fatal(err)
+	}
+	file := filepath.Join(b.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, ca.PEM(), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	asked := &record{}
+	at := recorded(b, ca, offer(b), asked)
+	host := recorded(b, ca, registrytest.New(registrytest.Options{}), asked)
+	mirrorAll(b, file, at, host, publish.Created)
+	asked.take()
+	mirrorAll(b, file, at, host, publish.Unchanged)
+	requests := asked.take()
+	var ours, bare []float64
+	for b.Loop() {
+		ours = append(ours, timed(func() { mirrorAll(b, file, at, host, publish.Unchanged) }))
+		bare = append(bare, timed(func() {
+			if err := sendAll(b.Context(), ca, requests); err != nil {
+				b.Fatal(err)
+			}
+		}))
+	}
+	b.ReportMetric(float64(len(requests)), "requests")
+	b.ReportMetric(median(ours), "s-ours")
+	b.ReportMetric(median(bare), "s-bare")
+	b.ReportMetric(median(ours)/median(bare), "ratio")
+}
+
+// timed gives the seconds that something takes, beginning without garbage.
+func timed(do func()) float64 {
+	runtime.GC()
+	began := time.Now()
+	do()
+	return time.Since(began).Seconds()
+}
+
+func median(all []float64) float64 { return slices.Sorted(slices.Values(all))[len(all)/2] }
+
+// sendAll is the bare client.
+func sendAll(ctx context.Context, ca *testca.CA, requests []request) error {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca.PEM())
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: schedule.MaxRequestsToHost,
+	}}
+	defer client.CloseIdleConnections()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(schedule.MaxRequestsToHost)
+	for _, r := range requests {
+		group.Go(func() error {
+			req, err := http.NewRequestWithContext(ctx, r.method, r.url, nil)
+			if err != nil {
+				return err
+			}
+			req.Header = r.header
+			resp, err := client.Do(req)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = resp.Body.Close() }()
+			_, err = io.Copy(io.Discard, resp.Body)
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// record has the requests that came, in their order.
+type record struct {
+	mu       sync.Mutex
+	requests []request
+}
+
+type request struct {
+	method, url string
+	header      http.Header
+}
+
+func (r *record) add(req *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.requests = append(r.requests, request{req.Method, "https://" + req.Host + req.URL.RequestURI(), req.Header.Clone()})
+}
+
+// take gives the requests since the last call.
+func (r *record) take() []request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	taken := r.requests
+	r.requests = nil
+	return taken
+}
+
+// recorded serves over TLS, and records what is asked for.
+func recorded(b *testing.B, ca *testca.CA, h http.Handler, asked *record) (host string) {
+	b.Helper()
+	config, err := ca.ServerConfig("localhost")
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.add(r)
+		h.ServeHTTP(w, r)
+	}))
+	s.TLS = config
+	s.StartTLS()
+	b.Cleanup(s.Close)
+	return "localhost" + s.URL[strings.LastIndex(s.URL, ":"):]
+}
