@@ -114,6 +114,24 @@ func Stall(n int64) Fault {
 	}
 }
 
+// Unsized sends the honest answer without its length.
+func Unsized() Fault {
+	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		honest(&unsized{w}, r)
+	}
+}
+
+type unsized struct{ http.ResponseWriter }
+
+func (u *unsized) WriteHeader(code int) {
+	u.Header().Del("Content-Length")
+	u.ResponseWriter.WriteHeader(code)
+	_ = http.NewResponseController(u.ResponseWriter).Flush() // else the server finds out
+}
+
+// Unwrap lets another fault break the connection.
+func (u *unsized) Unwrap() http.ResponseWriter { return u.ResponseWriter }
+
 // IgnoreRange answers a request for a part with all there is.
 func IgnoreRange() Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {

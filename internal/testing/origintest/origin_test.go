@@ -119,6 +119,7 @@ func TestFaults(t *testing.T) {
 		"page":          {origintest.HTML("x"), 200, "<!doctype html><html><head><title>x</title></head></html>", false},
 		"short":         {origintest.Short(4), 200, "0123", true},
 		"flipped":       {origintest.FlipBit(3), 200, "0133456789", false},
+		"unsized":       {origintest.Unsized(), 200, honest, false},
 		"longer":        {origintest.Longer(), 200, honest + "\x00", false},
 		"redirect":      {origintest.Redirect("/.well-known/terraform.json"), 200, `{"modules.v1":"/v1/modules/","providers.v1":"/v1/providers/"}`, false},
 		"reset at once": {origintest.Reset(0), 0, "", true},

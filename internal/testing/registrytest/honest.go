@@ -30,7 +30,7 @@ func (r *Registry) honest(kind Kind) http.HandlerFunc {
 		case kind == ManifestPut && r.refusesTag(req):
 			answer(w, http.StatusBadRequest, "ImageTagAlreadyExistsException",
 				"The image tag already exists in the repository and cannot be overwritten because the tag is immutable.")
-		case kind == ManifestPut && !r.accepted(w, req):
+		case kind == ManifestPut && !r.options.Lax && !r.accepted(w, req):
 		case kind == Mount:
 			r.mount(w, req)
 		case r.options.Resumable && (kind == UploadPost || kind == UploadPut || kind == UploadGet):

@@ -61,6 +61,8 @@ type Options struct {
 	// a manifest, and lets a push to the tag replace it, as GitLab does:
 	// https://github.com/oras-project/oras-go/issues/1396
 	TagsAreDigests bool
+	// Lax takes manifests that name what it lacks, as some registries do.
+	Lax bool
 	// NoMount lets every blob be uploaded, as registries do that do not take them
 	// over from their other repositories.
 	NoMount bool

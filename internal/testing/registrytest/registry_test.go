@@ -86,6 +86,16 @@ func TestManifestsHaveToBeWhole(t *testing.T) {
 	}
 }
 
+// TestLax: a manifest that names what is not there is taken.
+func TestLax(t *testing.T) {
+	t.Parallel()
+	r := registrytest.New(registrytest.Options{Lax: true})
+	got := ask(t, r, http.MethodPut, "/v2/acme/thing/manifests/1.0.0", manifestType, `{"config":`+named("gone")+`,"layers":[]}`)
+	if got.Code != http.StatusCreated {
+		t.Error(got.Code, got.Body)
+	}
+}
+
 // TestLostBlobsStayLost: what was deleted can be named no more.
 func TestLostBlobsStayLost(t *testing.T) {
 	t.Parallel()
