@@ -14,6 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 const (
@@ -33,9 +34,14 @@ const (
 )
 
 // checkAnswer looks at a good answer before the library does: that it is a
-// registry's, and that a list is whole and has no more in it than is decoded.
+// registry's, that a list is whole and has no more in it than is decoded, and that
+// a blob was stored as what it is.
 func checkAnswer(req *http.Request, resp *http.Response) error {
-	if resp.StatusCode != http.StatusOK {
+	switch resp.StatusCode {
+	case http.StatusCreated:
+		return checkStored(req, resp)
+	case http.StatusOK:
+	default:
 		return nil
 	}
 	values := listValues(req)
@@ -44,6 +50,16 @@ func checkAnswer(req *http.Request, resp *http.Response) error {
 		return readList(req, resp, values)
 	case isHTML(resp.Header) || isManifest(req):
 		return checkPage(req, resp)
+	}
+	return nil
+}
+
+// checkStored refuses the end of an upload when the registry says that it has
+// stored something else. Not all of them say what.
+func checkStored(req *http.Request, resp *http.Response) error {
+	want, got := digest.Digest(req.URL.Query().Get("digest")), digest.Digest(resp.Header.Get("Docker-Content-Digest"))
+	if want.Validate() == nil && got.Validate() == nil && got != want && got.Algorithm() == want.Algorithm() {
+		return &sums.MismatchError{Name: "blob as the registry stored it", Got: got.String(), Want: want.String()}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package repository_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // questions are the ways to ask a registry for something small.
@@ -160,5 +162,19 @@ func TestListsAreBounded(t *testing.T) {
 				t.Errorf("%d requests, want %d", n, test.requests)
 			}
 		})
+	}
+}
+
+// TestStoredAsSomethingElse: a registry says under which digest it has stored a
+// blob, and is believed.
+func TestStoredAsSomethingElse(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, registrytest.Options{})
+	s.Misbehave(registrytest.UploadPut, s.Misname(), 1)
+	b := blob("x")
+	err := s.open(t).PushBlob(t.Context(), b.Descriptor, bytes.NewReader(b.Bytes))
+	var mismatch *sums.MismatchError
+	if !errors.As(err, &mismatch) || mismatch.Want != b.Descriptor.Digest.String() {
+		t.Errorf("got %v", err)
 	}
 }
