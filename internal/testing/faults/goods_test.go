@@ -3,7 +3,9 @@ package faults_test
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -57,6 +59,7 @@ func newGoods(t *testing.T, shapes []shape) goods {
 		_, _ = rand.NewChaCha8([32]byte{byte(i)}).Read(g.executable)
 		var out bytes.Buffer
 		z := zip.NewWriter(&out)
+		z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.NoCompression) })
 		header := &zip.FileHeader{Name: g.binary(), Method: zip.Deflate}
 		if s.unordered {
 			header.Method = zip.Store // and its size comes after it

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // open is a world whose registry wants no login, so that each request is made once;
@@ -44,6 +45,27 @@ func TestAlways(t *testing.T) {
 			t.Error("nothing was said of it")
 		}
 	})
+}
+
+// TestAnotherDigest: a registry that says that it has stored something else is
+// believed, also when it takes a manifest without the blob.
+func TestAnotherDigest(t *testing.T) {
+	t.Parallel()
+	for _, f := range []flow{flows[0], flows[2]} {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				n := open
+				n.registry.Lax = true
+				w := newWorld(t, n)
+				w.registry.Misbehave(registrytest.UploadPut, w.registry.Misname(), 1)
+				if err := w.run(t, f); !is[*sums.MismatchError](err) {
+					t.Errorf("got %v", err)
+				}
+				w.complete(t, f)
+			})
+		})
+	}
 }
 
 // eachMeeting has each trouble meet each flow that comes by, and then looks whether

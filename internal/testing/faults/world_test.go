@@ -1,3 +1,7 @@
+// A key exchange that is dear with the race detector.
+//
+//go:debug tlsmlkem=0
+
 package faults_test
 
 import (
@@ -75,7 +79,8 @@ func newWorld(t *testing.T, n nature) *world {
 	w.serve(t, atRegistry, w.registry)
 	w.serve(t, atOrigin, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if n.unsized && filepath.Ext(r.URL.Path) == ".zip" {
-			rw = unsized{rw}
+			origintest.Unsized()(rw, r, w.origin.ServeHTTP)
+			return
 		}
 		w.origin.ServeHTTP(rw, r)
 	}))
@@ -87,17 +92,6 @@ func newWorld(t *testing.T, n nature) *world {
 	}))
 	return w
 }
-
-// unsized leaves the length out of an answer.
-type unsized struct{ http.ResponseWriter }
-
-func (u unsized) WriteHeader(code int) {
-	u.Header().Del("Content-Length")
-	u.ResponseWriter.WriteHeader(code)
-}
-
-// Unwrap lets faults break the connection.
-func (u unsized) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
 func (w *world) serve(t *testing.T, address string, h http.Handler) {
 	t.Helper()
