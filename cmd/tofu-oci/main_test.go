@@ -20,12 +20,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// program is the name under which scripts' commands find the real program.
-const program = "tofu-oci-program"
+// program is the name under which scripts' commands find the real program, and
+// programOnFullDisk that of the one which meets a disk that is full.
+const (
+	program           = "tofu-oci-program"
+	programOnFullDisk = "tofu-oci-on-full-disk"
+)
 
 func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){
-		program: main.Main, "make-sbom": makeSBOM, "make-repository": makeRepository, "aws": aws,
+		program: main.Main, programOnFullDisk: onFullDisk, "make-sbom": makeSBOM, "make-repository": makeRepository, "aws": aws,
 	})
 }
 
@@ -60,6 +64,7 @@ func scripts(dir string) testscript.Params {
 			"tofu-oci":   cmdTofuOCI,
 			"code":       cmdCode,
 			"interrupt":  cmdInterrupt,
+			"full":       cmdFull,
 			"origin":     cmdOrigin,
 			"registry":   cmdRegistry,
 			"release":    cmdRelease,

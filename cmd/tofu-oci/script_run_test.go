@@ -37,7 +37,10 @@ func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 	runProgram(ts, want, args[2:])
 }
 
-func runProgram(ts *testscript.TestScript, want int, args []string) {
+func runProgram(ts *testscript.TestScript, want int, args []string) { runAs(ts, program, want, args) }
+
+// runAs runs the program under one of its names.
+func runAs(ts *testscript.TestScript, program string, want int, args []string) {
 	w := worldOf(ts)
 	w.before = w.requests()
 	ts.Check(os.RemoveAll(ts.MkAbs(eventsFile)))

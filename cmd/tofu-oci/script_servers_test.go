@@ -49,7 +49,8 @@ func kindOf(text string) (origin origintest.Kind, registry registrytest.Kind) {
 
 // misbehave KIND FAULT [once] [HEADER:VALUE...] makes the answers to requests of
 // a kind go wrong. FAULT is an HTTP status, html, hang, reset, flip=N (a bit of
-// byte N), short, longer, unknown-name or expire (of all tokens).
+// byte N), short, longer, unsized (no length is said), unknown-name or expire (of
+// all tokens).
 func cmdMisbehave(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: misbehave KIND FAULT [once] [HEADER:VALUE...]")
@@ -90,6 +91,7 @@ func (w *world) fault(name string, headers []string) origintest.Fault {
 		"flip":         origintest.FlipBit(int64(n)),
 		"short":        origintest.Short(20),
 		"longer":       origintest.Longer(),
+		"unsized":      origintest.Unsized(),
 		"expire":       w.registry.Load().ExpireTokens(),
 		"unknown-name": registrytest.Refuse(http.StatusNotFound, "NAME_UNKNOWN", "The repository does not exist"),
 		"hang": func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {

@@ -1,0 +1,38 @@
+//go:build unix
+
+package main_test
+
+import (
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
+)
+
+// onFullDisk is the program on a disk where files of more bytes than FULL fail
+// like those of a disk that is full: in the middle.
+func onFullDisk() {
+	limit, err := strconv.ParseUint(os.Getenv("FULL"), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ) // then the write fails
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+		panic(err)
+	}
+	main.Main()
+}
+
+// full BYTES tofu-oci ARG... runs the program where files of more than so many
+// bytes fail. It must end with exit code 1.
+func cmdFull(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 || args[1] != "tofu-oci" {
+		ts.Fatalf("usage: full BYTES tofu-oci ARG...")
+	}
+	ts.Setenv("FULL", args[0])
+	runAs(ts, programOnFullDisk, 1, args[2:])
+}
