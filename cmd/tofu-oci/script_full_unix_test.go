@@ -24,6 +24,11 @@ func onFullDisk() {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
 		panic(err)
 	}
+	for _, name := range []string{"TOFU_OCI_EVENTS", "GITHUB_STEP_SUMMARY"} { // they would be too large as well
+		if err := os.Unsetenv(name); err != nil {
+			panic(err)
+		}
+	}
 	main.Main()
 }
 
