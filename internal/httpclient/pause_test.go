@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
@@ -164,4 +166,52 @@ func TestTheLastTryIsAlone(t *testing.T) {
 	if beside != 0 || most < 2 {
 		t.Errorf("%d last tries had others beside them, of at most %d at once", beside, most)
 	}
+}
+
+// closed is a network on which a host has enough for ever.
+type closed struct {
+	mu   sync.Mutex
+	sent int
+}
+
+func (c *closed) RoundTrip(req *http.Request) (*http.Response, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent++
+	return &http.Response{
+		StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"60"}}, Body: http.NoBody, Request: req,
+	}, nil
+}
+
+func (c *closed) CloseIdleConnections() {}
+
+// TestHostThatHasEnoughForEver: the run ends, however many requests there are, and
+// nobody above tries again.
+func TestHostThatHasEnoughForEver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const requests = 1000
+		network, began := &closed{}, time.Now()
+		client := httpclient.NewOver(network, httpclient.Options{FirstWait: time.Second})
+		var group sync.WaitGroup
+		for i := range requests {
+			group.Go(func() {
+				ctx := t.Context()
+				if i%2 == 1 {
+					ctx = httpclient.Once(ctx)
+				}
+				_, err := httpclient.Get(ctx, client, parse(t, "https://example.com/"), httpclient.Request{})
+				if httpclient.IsLimit(err) && i%2 == 0 && httpclient.IsTransient(err) {
+					t.Errorf("got %v", err)
+				}
+				if !httpclient.IsLimit(err) {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		group.Wait()
+		if took := time.Since(began); took > 4*time.Minute || network.sent > 2*requests {
+			t.Errorf("%d requests in %s", network.sent, took)
+		}
+	})
 }

@@ -34,8 +34,13 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	tries := triesIn(ctx)
 	for body := req.Body; ; {
-		resp, sent, err := t.try(req, body, tries.made == MaxTries-1)
-		if err == nil && !isTransientStatus(resp.StatusCode) {
+		alone := tries.made == MaxTries-1
+		resp, sent, err := t.try(req, body, alone)
+		works := err == nil && !isTransientStatus(resp.StatusCode)
+		if alone && ctx.Err() == nil {
+			t.pool.AloneEnded(req.URL.Host, works)
+		}
+		if works {
 			t.pool.Regain(req.URL.Host, sent)
 			return counted(resp, tries.made+1), nil
 		}
@@ -43,6 +48,9 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		s := t.setBack(req, resp, sent, tries.made+1)
+		if s.slowed.Hopeless {
+			resp = counted(resp, MaxTries) // by others before: there is no use in more
+		}
 		if !rewindable(req) || isOnce(ctx) {
 			if err == nil {
 				err = NewStatusError(resp)
@@ -51,6 +59,8 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		tries.count(s)
 		switch {
+		case err == nil && s.slowed.Hopeless:
+			return resp, nil
 		case err == nil && (tries.made >= MaxTries || s.wait > MaxRetryAfter):
 			return counted(resp, tries.made), nil
 		case err == nil:

@@ -35,7 +35,7 @@ func NewLimiter(total, perKey int) *Limiter {
 
 // Alone gives a context with which [Limiter.Acquire] waits until the key has no
 // other slot, and gives no other one until the slot is free again. Whoever asks for
-// the key later waits too, so that the time comes.
+// the key later waits too, so that the time comes. See [Limiter.AloneEnded].
 func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, aloneKey{}, true) }
 
 type aloneKey struct{}
@@ -65,6 +65,9 @@ func (l *Limiter) Acquire(ctx context.Context, key string) (release func(), err 
 func (l *Limiter) enter(key string, alone bool) *waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if k := l.keys[key]; k != nil && k.futile >= maxFutile {
+		alone = false
+	}
 	w := &waiter{key: key, alone: alone, granted: make(chan struct{})}
 	l.waiting = append(l.waiting, w)
 	l.grant()

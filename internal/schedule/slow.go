@@ -5,6 +5,15 @@ import (
 	"time"
 )
 
+const (
+	// maxInVain is how long a host gets one pause after the other without answering
+	// anything in between: as long as three of the longest that are waited for.
+	maxInVain = 3 * time.Minute
+	// maxFutile is how many times in a row a request is alone in vain, before it is
+	// no longer worth that others wait.
+	maxFutile = 3
+)
+
 // key is what a [Limiter] knows of a key; nil is one that nobody uses.
 type key struct {
 	used  int
@@ -14,6 +23,10 @@ type key struct {
 	limit, answered int
 	// slowed is when the key was slowed last, and resume when it has slots again.
 	slowed, resume time.Time
+	// inVain is when the first pause was of those that did not help so far, and
+	// futile counts as [maxFutile] says.
+	inVain time.Time
+	futile int
 }
 
 // isFree tells whether there is a slot. perKey is the limiter's own limit.
@@ -32,7 +45,9 @@ func (k *key) isFree(alone bool, perKey int) bool {
 }
 
 // isOrdinary tells whether there is nothing to remember.
-func (k *key) isOrdinary() bool { return k.used == 0 && k.limit == 0 && !time.Now().Before(k.resume) }
+func (k *key) isOrdinary() bool {
+	return k.used == 0 && k.limit == 0 && k.futile == 0 && !time.Now().Before(k.resume)
+}
 
 // Slowed says what [Limiter.Slow] made of an answer.
 type Slowed struct {
@@ -42,6 +57,8 @@ type Slowed struct {
 	// Alone tells that no other request with a slot was under way: fewer at once
 	// would not have helped.
 	Alone bool
+	// Hopeless tells that there is no pause, after several of which none helped.
+	Hopeless bool
 }
 
 // Slow is for a host that has enough of requests. Its key gives no slots for a
@@ -52,6 +69,12 @@ func (l *Limiter) Slow(name string, sent time.Time, pause time.Duration) Slowed 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k, now := l.key(name), time.Now()
+	if k.inVain.IsZero() || now.Sub(k.resume) > maxInVain {
+		k.inVain = now // the first, or the first that is asked for in a long time
+	}
+	if now.Sub(k.inVain) >= maxInVain {
+		return Slowed{Hopeless: true}
+	}
 	if until := now.Add(pause); until.After(k.resume) {
 		k.resume = until
 		time.AfterFunc(pause, l.resume)
@@ -81,6 +104,7 @@ func (l *Limiter) Regain(name string, sent time.Time) {
 	if k == nil || k.limit == 0 || !sent.After(k.slowed) {
 		return
 	}
+	k.inVain = time.Time{}
 	if k.answered++; k.answered < k.limit {
 		return
 	}
@@ -92,6 +116,24 @@ func (l *Limiter) Regain(name string, sent time.Time) {
 		delete(l.keys, name)
 	}
 	l.grant()
+}
+
+// AloneEnded tells whether it helped a request that it was alone. Where it did not,
+// several times in a row, [Alone] makes no difference any more: a host that is down
+// must not be waited for by one request after the other.
+func (l *Limiter) AloneEnded(name string, helped bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.key(name)
+	switch {
+	case !helped:
+		k.futile++
+	case k.futile < maxFutile:
+		k.futile = 0
+	}
+	if k.isOrdinary() {
+		delete(l.keys, name)
+	}
 }
 
 // Pause tells how long a key gives no slots, for those who need none.

@@ -87,7 +87,7 @@ func TestSlowAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := schedule.NewLimiter(0, 8)
-		for range 3 {
+		for range 2 {
 			release, err := l.Acquire(t.Context(), "")
 			if err != nil {
 				t.Fatal(err)
@@ -107,6 +107,62 @@ func TestSlowAlone(t *testing.T) {
 		l.Slow("", time.Now(), time.Hour)
 		if _, err := l.Acquire(ctx, ""); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestSlowInVain: a host that answers nothing for minutes gets no further pause, and
+// gets them again when it has answered something.
+func TestSlowInVain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := schedule.NewLimiter(0, 8)
+		for range 2 {
+			for range 3 {
+				if got := l.Slow("", time.Now(), time.Minute); !got.News || got.Hopeless {
+					t.Errorf("got %+v", got)
+				}
+				time.Sleep(time.Minute)
+			}
+			for range 2 {
+				if got := l.Slow("", time.Now(), time.Minute); !got.Hopeless || l.Pause("") != 0 {
+					t.Errorf("got %+v and a pause of %s", got, l.Pause(""))
+				}
+				time.Sleep(time.Minute)
+			}
+			l.Regain("", time.Now())
+		}
+		l.Slow("", time.Now(), time.Second)
+		time.Sleep(time.Hour) // in which nothing is asked for
+		if got := l.Slow("", time.Now(), time.Second); got.Hopeless {
+			t.Errorf("got %+v after an hour", got)
+		}
+	})
+}
+
+// TestAloneInVain: where it did not help three requests that they were alone, it is
+// not tried any more; where it helped one in between, it is.
+func TestAloneInVain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := schedule.NewLimiter(0, 8)
+		for i, helped := range []bool{false, false, true, false, false, false, true, false} {
+			first, err := l.Acquire(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			release, err := l.Acquire(schedule.Alone(ctx), "")
+			cancel()
+			first()
+			isAlone := err != nil
+			if !isAlone {
+				release()
+			}
+			if want := i <= 5; isAlone != want {
+				t.Errorf("the request %d waits to be alone: %t", i, isAlone)
+			}
+			l.AloneEnded("", helped)
 		}
 	})
 }

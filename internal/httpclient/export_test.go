@@ -1,0 +1,15 @@
+package httpclient
+
+import (
+	"net/http"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+)
+
+// NewOver makes a client as [New] does, over another network.
+func NewOver(network interface {
+	http.RoundTripper
+	CloseIdleConnections()
+}, o Options) *http.Client {
+	return &http.Client{Transport: &retrier{limited: limited{network, schedule.NewRequests()}, options: o}}
+}
