@@ -21,8 +21,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// killSeeds is how many runs are killed, into each kind of repository.
-const killSeeds = 12
+// killSeeds is how many runs are killed or interrupted, into each kind of
+// repository.
+const killSeeds = 16
 
 // killed is a release of enough small zips that a run has many steps to be
 // killed at, and the digest of each by its file name.
@@ -51,9 +52,10 @@ func killed(t *testing.T) (origintest.Release, map[string]digest.Digest) {
 	return release, digests
 }
 
-// TestKilledRuns kills mirror and pull at random moments. Whenever that is, no
-// tag lacks a part of its graph, no file at a final path has wrong bytes, and
-// the next run completes.
+// TestKilledRuns kills mirror and pull at random moments, every second time by
+// Ctrl-C. Whenever that is, no tag lacks a part of its graph, no file at a final
+// path has wrong bytes, and the next run completes. Ctrl-C leaves no temporary file,
+// and the next run removes those of a killed one that are old.
 func TestKilledRuns(t *testing.T) {
 	t.Parallel()
 	release, digests := killed(t)
@@ -72,13 +74,15 @@ func TestKilledRuns(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", kind, seed), func(t *testing.T) {
 				t.Parallel()
 				repository := fmt.Sprintf("%s/kill%d/{type}", host, seed)
+				layout := t.TempDir()
 				if kind == "layout" {
-					repository = "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{type}"
+					repository = "oci-layout:" + filepath.ToSlash(layout) + "/{type}"
 				}
 				random := rand.New(rand.NewPCG(uint64(seed), 2))
+				signal := []os.Signal{os.Kill, os.Interrupt}[seed%2]
 				// 1. A mirror run is killed; the tag is there and whole, or not there.
 				mirror := []string{"mirror", "acme/kill", "--to", repository, "--config", config, "--ca-file", world.caFile, "--quiet"}
-				kill(t, random.Int64N(int64(within)), mirror...)
+				stop(t, signal, random.Int64N(int64(within)), layout, mirror...)
 				tagged := versions(t, repository)
 				if len(tagged) == 0 {
 					cut.Add(1)
@@ -87,12 +91,14 @@ func TestKilledRuns(t *testing.T) {
 				}
 				// 2. The next run completes.
 				run(t, programs.tofuOCI, mirror...)
+				checkTemporary(t, layout)
 				// 3. A pull run is killed; what has its final name is right.
 				dir := t.TempDir()
-				kill(t, random.Int64N(int64(within)), pullArgs(repository, dir)...)
+				stop(t, signal, random.Int64N(int64(within)), dir, pullArgs(repository, dir)...)
 				checkFiles(t, dir, digests)
 				// 4. The next one completes.
 				pullAll(t, repository, dir, digests)
+				checkTemporary(t, dir)
 			})
 		}
 	}
@@ -106,16 +112,52 @@ func duration(t *testing.T, args ...string) time.Duration {
 	return time.Since(began)
 }
 
-// kill runs tofu-oci for some nanoseconds.
-func kill(t *testing.T, after int64, args ...string) {
+// stop runs tofu-oci, which writes into a directory, for some nanoseconds. What a
+// killed run leaves there is made two days old.
+func stop(t *testing.T, signal os.Signal, after int64, dir string, args ...string) {
 	t.Helper()
 	cmd := command(t, programs.tofuOCI, args...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(time.Duration(after), func() { _ = cmd.Process.Kill() })
+	timer := time.AfterFunc(time.Duration(after), func() { _ = cmd.Process.Signal(signal) })
 	defer timer.Stop()
-	_ = cmd.Wait() // killed, or faster than that: both are fine
+	_ = cmd.Wait()
+	switch code := cmd.ProcessState.ExitCode(); {
+	case code == 130: // interrupted
+		checkTemporary(t, dir)
+	case code > 0:
+		t.Errorf("exit code %d", code)
+	}
+	// It was killed, or faster than that, or interrupted before it had begun.
+	for _, path := range temporary(t, dir) {
+		old := time.Now().AddDate(0, 0, -2)
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// checkTemporary wants no temporary file below a directory.
+func checkTemporary(t *testing.T, dir string) {
+	t.Helper()
+	if left := temporary(t, dir); len(left) > 0 {
+		t.Errorf("temporary files were left: %q", left)
+	}
+}
+
+func temporary(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".tmp") {
+			paths = append(paths, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
 }
 
 // versions lists what is tagged; a repository that is not there has nothing.
