@@ -1,12 +1,14 @@
 package faults_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -66,6 +68,22 @@ func TestAnotherDigest(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestForgottenTag: a tag that was taken and is not there is noticed.
+func TestForgottenTag(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := open
+		n.shapes = small[:2]
+		w := newWorld(t, n)
+		w.registry.Misbehave(registrytest.ManifestPut, well, len(platforms))
+		w.registry.Misbehave(registrytest.ManifestPut, registrytest.Forget(), 1)
+		if err := w.run(t, flows[0]); !errors.Is(err, repository.ErrTagLost) {
+			t.Errorf("got %v", err)
+		}
+		w.complete(t, flows[0])
+	})
 }
 
 // eachMeeting has each trouble meet each flow that comes by, and then looks whether

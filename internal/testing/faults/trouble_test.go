@@ -164,6 +164,7 @@ var troubles = []trouble{
 	{name: "registry stores and does not answer", registry: writing, fault: always(registrytest.Unanswered())},
 	{name: "registry does neither store nor answer", registry: writing, fault: always(registrytest.Take(-1, origintest.Reset(0)))},
 	{name: "registry loses a blob", registry: finishing, fault: func(w *world, _ int64) origintest.Fault { return w.registry.Lose() }, once: depends},
+	{name: "registry forgets manifests", registry: puts, fault: always(registrytest.Forget()), once: refused},
 	{name: "registry stores under another digest", registry: finishing, fault: func(w *world, _ int64) origintest.Fault { return w.registry.Misname() }, once: depends},
 	{name: "registry sends an upload elsewhere", registry: uploads[:1], fault: always(registrytest.Elsewhere(atElsewhere)), once: refused},
 	{name: "tokens expire", login: true, registry: append(slices.Clone(writing), gets...), fault: func(w *world, _ int64) origintest.Fault { return w.registry.ExpireTokens() }},

@@ -40,6 +40,15 @@ func (r *Registry) Lose() origintest.Fault {
 	return r.afterUpload(func(repository, digest string, _ http.Header) { r.blobs.delete(repository, digest) })
 }
 
+// Forget answers to a manifest that it was stored, and has not stored it.
+func Forget() origintest.Fault {
+	return func(w http.ResponseWriter, req *http.Request, _ http.HandlerFunc) {
+		content, _ := io.ReadAll(req.Body)
+		w.Header().Set("Docker-Content-Digest", digest.FromBytes(content).String())
+		w.WriteHeader(http.StatusCreated)
+	}
+}
+
 // Misname answers to the end of an upload that the blob was stored under another
 // digest, and has it there alone.
 func (r *Registry) Misname() origintest.Fault {

@@ -191,6 +191,16 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+func TestForget(t *testing.T) {
+	t.Parallel()
+	r := registrytest.New(registrytest.Options{})
+	r.Misbehave(registrytest.ManifestPut, registrytest.Forget(), 1)
+	put := ask(t, r, http.MethodPut, "/v2/acme/thing/manifests/1.0.0", indexType, `{"schemaVersion":2,"manifests":[]}`)
+	if put.Code != http.StatusCreated || r.Manifest(t, "acme/thing", "1.0.0") != nil {
+		t.Error(put.Code, put.Body)
+	}
+}
+
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	r := registrytest.New(registrytest.Options{})
