@@ -149,4 +149,11 @@ func TestOnlyWhatIsBetweenTheMarkersIsWritten(t *testing.T) {
 			t.Errorf("%q became %q", page, got)
 		}
 	}
+	ours, err := os.ReadFile(filepath.Join("..", "..", "docs", "performance.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := main.Between(string(ours), "new"); err != nil {
+		t.Errorf("docs/performance.md: %v", err)
+	}
 }

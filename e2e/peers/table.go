@@ -116,7 +116,7 @@ func report(ctx context.Context, p programs, rounds int, tables []table) (string
 	_, _ = fmt.Fprintf(&b, "%s; on %s. %s.\n\n", machine(), time.Now().UTC().Format(time.DateOnly), versions)
 	_, _ = fmt.Fprintf(&b, "Figures are ours / theirs, medians of %d runs that took turns. *ratio* is that of the two medians of the wall clock, bold where more was "+
 		"wanted; *of pairs* the least and the greatest of two neighbouring runs. CPU is user and system time of all processes of a command, memory that of the largest one.\n", rounds)
-	if len(tables) == 1 {
+	if !slices.ContainsFunc(tables, func(t table) bool { return t.place.memory }) {
 		b.WriteString("This machine has no memory file system that everybody may use.\n")
 	}
 	for _, t := range tables {
