@@ -3,113 +3,17 @@ package store_test
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/filerecord"
-	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
-
-func TestKeepAndTake(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "made", "as needed")
-	s, said := open(t, dir, false)
-	if _, ok := take(t, s, digest.FromString("one")); ok {
-		t.Error("it has what nobody gave it")
-	}
-	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("looking made the directory: %v", err)
-	}
-	for _, content := range []string{"one", "two", "", strings.Repeat("large ", 1<<18)} {
-		keep(t, s, content)
-		other, _ := open(t, dir, true)
-		checkTaken(t, s, content)
-		checkTaken(t, other, content)
-	}
-	said.check(t, 0, 0)
-	noLitter(t, dir)
-}
-
-// TestKeepWithoutEnd: an HTTP client that knows the length reads so many bytes, and
-// not the end.
-func TestKeepWithoutEnd(t *testing.T) {
-	t.Parallel()
-	s, said := open(t, t.TempDir(), false)
-	const content = "content"
-	body := s.Keep(digest.FromString(content), int64(len(content)), io.NopCloser(strings.NewReader(content)))
-	_, err := io.CopyN(io.Discard, body, int64(len(content)))
-	must(t, errors.Join(err, body.Close()))
-	checkTaken(t, s, content)
-	said.check(t, 0, 0)
-}
-
-func TestKeepOfUnknownSize(t *testing.T) {
-	t.Parallel()
-	s, said := open(t, t.TempDir(), false)
-	const content = "content"
-	body := s.Keep(digest.FromString(content), -1, io.NopCloser(strings.NewReader(content)))
-	_, err := io.CopyN(io.Discard, body, int64(len(content)))
-	must(t, err)
-	if _, ok := take(t, s, digest.FromString(content)); ok {
-		t.Error("it was kept before its end was seen")
-	}
-	_, err = io.Copy(io.Discard, body)
-	must(t, errors.Join(err, body.Close()))
-	checkTaken(t, s, content)
-	said.check(t, 0, 0)
-}
-
-// TestKeepsNothingHalf: the reader gets what came, and its error.
-func TestKeepsNothingHalf(t *testing.T) {
-	t.Parallel()
-	const content = "content"
-	d := digest.FromString(content)
-	broken := errors.New("connection reset")
-	for name, test := range map[string]struct {
-		body io.Reader
-		want error
-	}{
-		"breaks off":            {io.MultiReader(strings.NewReader(content[:3]), iotest.ErrReader(broken)), broken},
-		"ends early":            {strings.NewReader(content[:3]), nil},
-		"has wrong bytes":       {sums.NewReader(strings.NewReader("CONTENT"), "x", int64(len(content)), d), &sums.MismatchError{}},
-		"is empty":              {strings.NewReader(""), nil},
-		"breaks with its bytes": {iotest.DataErrReader(io.MultiReader(strings.NewReader(content[:3]), iotest.ErrReader(broken))), broken},
-		"is closed before":      {strings.NewReader(content), nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			s, said := open(t, dir, false)
-			body := s.Keep(d, int64(len(content)), io.NopCloser(test.body))
-			got, err := io.ReadAll(io.LimitReader(body, 6))
-			if err == nil && test.want != nil {
-				_, err = io.ReadAll(body)
-			}
-			if _, mismatch := errors.AsType[*sums.MismatchError](err); !errors.Is(err, test.want) && !mismatch {
-				t.Errorf("%q came, and the error %v; want %v", got, err, test.want)
-			}
-			must(t, body.Close())
-			if _, ok := take(t, s, d); ok {
-				t.Error("it was kept")
-			}
-			said.check(t, 0, 0)
-			noLitter(t, dir)
-			// And nothing of that is in the way.
-			keep(t, s, content)
-			checkTaken(t, s, content)
-		})
-	}
-}
 
 // TestDamagedZips: what is not right is noticed when it is used, said once, and
 // replaced.
@@ -274,101 +178,5 @@ func TestGoneWhileCopied(t *testing.T) {
 		}
 		must(t, blob.Close())
 		said.check(t, 0, 0)
-	}
-}
-
-// TestBrokenStore: where nothing can be kept, contents come through, and it is said
-// once.
-func TestBrokenStore(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		spoil func(t *testing.T, dir string)
-		size  int64
-		want  error
-	}{
-		"no directory":         {func(t *testing.T, dir string) { must(t, os.WriteFile(filepath.Join(dir, "blobs"), nil, 0o644)) }, 7, syscall.ENOTDIR},
-		"less space than that": {func(*testing.T, string) {}, 1 << 60, syscall.ENOSPC},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			first, _ := open(t, dir, false)
-			keep(t, first, "first")
-			must(t, os.RemoveAll(filepath.Join(dir, "blobs")))
-			test.spoil(t, dir)
-			s, said := open(t, dir, false)
-			for _, content := range []string{"content", "another"} {
-				body := s.Keep(digest.FromString(content), test.size, io.NopCloser(strings.NewReader(content)))
-				got, err := io.ReadAll(body)
-				must(t, errors.Join(err, body.Close()))
-				if string(got) != content {
-					t.Errorf("%q came", got)
-				}
-			}
-			said.check(t, 0, 1)
-			if !errors.Is(said.failed[0], test.want) {
-				t.Errorf("it says %v", said.failed[0])
-			}
-		})
-	}
-}
-
-func TestNoStore(t *testing.T) {
-	t.Parallel()
-	var s *store.Store
-	d := keep(t, s, "content")
-	if _, ok := take(t, s, d); ok {
-		t.Error("nothing gives something")
-	}
-	putTree(t, s, aPackage)
-	if _, ok := s.Tree(t.Context(), d); ok {
-		t.Error("nothing gives a package")
-	}
-}
-
-func TestOtherDigests(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "store")
-	s, said := open(t, dir, false)
-	for _, d := range []digest.Digest{"", "sha256:../../x", digest.Digest("sha512:" + strings.Repeat("ab", 64))} {
-		body := s.Keep(d, 7, io.NopCloser(strings.NewReader("content")))
-		_, err := io.Copy(io.Discard, body)
-		must(t, errors.Join(err, body.Close()))
-		if _, ok := s.Blob(t.Context(), d); ok {
-			t.Errorf("%q is there", d)
-		}
-		s.PutTree(t.Context(), d, store.Hashes{}, t.TempDir())
-		if _, ok := s.Tree(t.Context(), d); ok {
-			t.Errorf("%q is there, unpacked", d)
-		}
-	}
-	said.check(t, 0, 0)
-	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("something was kept: %v", err)
-	}
-}
-
-func TestOpenRefuses(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		make    func(t *testing.T, dir string)
-		refused bool
-	}{
-		"a file":          {func(t *testing.T, dir string) { must(t, os.WriteFile(dir, nil, 0o644)) }, true},
-		"an image layout": {func(t *testing.T, dir string) { must(t, os.MkdirAll(filepath.Join(dir, "blobs", "sha256"), 0o755)) }, true},
-		"another cache": {func(t *testing.T, dir string) {
-			must(t, os.MkdirAll(filepath.Join(dir, "unpacked"), 0o755))
-			must(t, os.WriteFile(filepath.Join(dir, "CACHEDIR.TAG"), []byte("Signature: 8a477f597d28d172789f06886806bc55\n"), 0o644))
-		}, true},
-		"a volume":           {func(t *testing.T, dir string) { must(t, os.MkdirAll(filepath.Join(dir, "lost+found"), 0o755)) }, false},
-		"an empty directory": {func(t *testing.T, dir string) { must(t, os.Mkdir(dir, 0o755)) }, false},
-		"nothing":            {func(*testing.T, string) {}, false},
-	} {
-		dir := filepath.Join(t.TempDir(), "dir")
-		test.make(t, dir)
-		_, err := store.Open(dir, store.Options{})
-		if _, refused := errors.AsType[*store.NotCacheError](err); refused != test.refused || !refused && err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }

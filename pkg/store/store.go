@@ -29,9 +29,9 @@ const (
 	nameUnpacked = "unpacked"
 )
 
-// marker is what makes a directory a store. The first line is for programs that
-// leave caches out of backups: https://bford.info/cachedir/
-const marker = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of tofu-oci: see tofu-oci cache --help\n"
+// marker is how the file begins that makes a directory a store. The first line is
+// for programs that leave caches out of backups: https://bford.info/cachedir/
+const marker = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of tofu-oci"
 
 // The modes of what is in a store, which the umask narrows.
 const (
@@ -117,7 +117,7 @@ func (s *Store) Dir() string { return s.dir }
 // marked tells whether the directory was made as a store.
 func (s *Store) marked() bool {
 	text, err := boundedfile.Read(filepath.Join(s.dir, nameMarker), 4<<10)
-	return err == nil && string(text) == marker
+	return err == nil && strings.HasPrefix(string(text), marker)
 }
 
 // begin is called before something is kept.
@@ -126,7 +126,7 @@ func (s *Store) begin() error {
 	if s.marked() {
 		return nil
 	}
-	return s.write(filepath.Join(s.dir, nameMarker), []byte(marker))
+	return s.write(filepath.Join(s.dir, nameMarker), []byte(marker+": see tofu-oci cache --help\n"))
 }
 
 // keeps tells whether anything is kept any more.

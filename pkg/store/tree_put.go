@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+)
+
+// PutTree keeps a copy of what the zip of a digest unpacked to, in a directory that
+// nobody else has to do with yet. That this fails is told to [Options] Failed. A
+// package that is there stays.
+func (s *Store) PutTree(ctx context.Context, d digest.Digest, h Hashes, dir string) {
+	if !s.keeps() {
+		return
+	}
+	final, ok := s.place(nameUnpacked, d)
+	if !ok {
+		return
+	}
+	if _, err := os.Lstat(final); err == nil {
+		return
+	}
+	if err := s.putTree(ctx, final, h, dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		s.fail(fmt.Errorf("keeping what %s unpacks to: %w", d, err))
+	}
+}
+
+func (s *Store) putTree(ctx context.Context, final string, h Hashes, dir string) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	from, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	files, err := list(from)
+	if err != nil {
+		return err
+	}
+	// As much again is left for others.
+	if err := s.space(sizeOf(files), 2); err != nil {
+		return err
+	}
+	tmp, err := atomicfile.TempDir(filepath.Dir(final))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(tmp) }() // what remains after a failure
+	copied, err := copyInto(ctx, filepath.Join(tmp, nameFiles), from, files)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(treeRecord{h, copied})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(s.write(filepath.Join(tmp, nameRecord), text), s.write(filepath.Join(tmp, nameLock), nil)); err != nil {
+		return err
+	}
+	return atomicfile.CommitDir(tmp, final)
+}
+
+// copyInto copies files into a directory that it makes, and lists what it made.
+func copyInto(ctx context.Context, dir string, from *os.Root, files []listed) ([]listed, error) {
+	if err := os.Mkdir(dir, modeDirectory); err != nil {
+		return nil, err
+	}
+	to, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer to.Close()
+	if err := copyFiles(ctx, to, from, files); err != nil {
+		return nil, err
+	}
+	return list(to)
+}
