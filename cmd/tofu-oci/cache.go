@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -19,20 +21,26 @@ func cacheFlag(usage string) cli.Flag {
 }
 
 // openCache opens the cache of a run; nil is none.
-func openCache(c *cli.Context, out *output) (*store.Store, error) {
+func openCache(c *cli.Context, out *output, recheck bool) (*store.Store, error) {
 	dir := c.String("cache")
-	if dir == "" {
-		if c.Command.Name == "pull" && c.Bool("recheck") {
-			return nil, usagef("--recheck is about a cache, and none is named: name it with --cache DIR or TOFU_OCI_CACHE")
-		}
+	switch {
+	case dir == "" && recheck:
+		return nil, usagef("--recheck is about a cache, and none is named: name it with --cache DIR or TOFU_OCI_CACHE")
+	case dir == "":
 		return nil, nil
 	}
 	return openStore(dir, store.Options{
-		Recheck: c.Bool("recheck"),
+		Recheck: recheck,
 		Damaged: func(path string, why error) {
 			out.warn("%s in the cache was damaged, and comes from the source: %v", path, why)
 		},
-		Failed: func(err error) { out.warn("the cache keeps nothing more in this run: %v", err) },
+		Failed: func(err error) {
+			remedy := ""
+			if errors.Is(err, syscall.ENOSPC) {
+				remedy = "; tofu-oci cache prune removes what was not used for long"
+			}
+			out.warn("the cache keeps nothing more in this run: %v%s", err, remedy)
+		},
 	})
 }
 

@@ -84,7 +84,7 @@ func mirrorAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	cache, err := openCache(c, out)
+	cache, err := openCache(c, out, false) // its --recheck is about the origin
 	if err != nil {
 		return err
 	}

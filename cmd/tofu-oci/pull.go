@@ -73,7 +73,7 @@ func pullAction(c *cli.Context, out *output) error {
 	if c.Bool("with-evidence") && layout == pull.LayoutUnpacked {
 		return usagef("--with-evidence goes beside zips: use --layout zip or packed")
 	}
-	cache, err := openCache(c, out)
+	cache, err := openCache(c, out, c.Bool("recheck"))
 	if err != nil {
 		return err
 	}

@@ -187,9 +187,9 @@ func TestCachedPullOfDamage(t *testing.T) {
 	}
 }
 
-// TestCachedPullWithoutRoom: a cache that can't keep anything is told of once, and
+// TestCachedPullWithoutSpace: a cache that can't keep anything is told of once, and
 // is no reason to fail.
-func TestCachedPullWithoutRoom(t *testing.T) {
+func TestCachedPullWithoutSpace(t *testing.T) {
 	t.Parallel()
 	for _, layout := range pull.Layouts() {
 		w := newCachedWorld(t)
