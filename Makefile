@@ -1,5 +1,5 @@
 # Works with GNU make 3.81 (macOS) and later, and any POSIX sh. It needs Go and git; `make unit` needs a C compiler too
-# (the race detector). Every other program is a Go tool, pinned under e2e/tools and built into bin/tools.
+# (the race detector), and gpg. Every other program is a Go tool, pinned under e2e/tools and built into bin/tools.
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # quick checks come first, whatever -j says; go itself uses all cores

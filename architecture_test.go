@@ -29,7 +29,7 @@ type listed struct {
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/artifact", "pkg/cliconfig", "pkg/doctor", "pkg/installation", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
-		"pkg/repository", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template",
+		"pkg/repository", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust",
 		"internal/atomicfile", "internal/httpclient", "internal/logins",
 	},
 	"pkg/doctor": {
@@ -45,6 +45,7 @@ var rows = map[string][]string{
 		"pkg/provider", "pkg/source", "pkg/store", "pkg/sums",
 		"internal/atomicfile", "internal/boundedfile", "internal/ctxio", "internal/disk", "internal/packagezip", "internal/pipeline", "internal/schedule", "internal/transfer",
 	},
+	"pkg/trust":        {"pkg/provider", "internal/boundedfile", "internal/nesting"},
 	"pkg/installation": {"pkg/cliconfig", "pkg/provider", "pkg/source/filesystem", "pkg/template"},
 
 	"pkg/source/origin":     {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/boundedjson", "internal/httpclient", "internal/memo", "internal/ranges", "internal/schedule"},
@@ -94,6 +95,7 @@ var rows = map[string][]string{
 	"internal/testing/testca":       {},
 	"internal/testing/memnet":       {},
 	"internal/testing/faults":       {},
+	"internal/testing/gpgtest":      {},
 }
 
 // TestDirections holds the dependencies of packages to their rows.

@@ -24,6 +24,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 // exported has a value of every error that the packages export, and its class.
@@ -74,6 +75,9 @@ var exported = map[string]struct {
 	"sums.SyntaxError":               {&sums.SyntaxError{}, unverified},
 	"sums.ZipError":                  {&sums.ZipError{}, unverified},
 	"template.ReferenceError":        {&template.ReferenceError{}, misuse},
+	"trust.KeyError":                 {&trust.KeyError{}, malformed},
+	"trust.RefusedError":             {&trust.RefusedError{}, unverified},
+	"trust.SyntaxError":              {&trust.SyntaxError{}, malformed},
 }
 
 // TestEveryExportedErrorHasItsClass reads the packages' sources, so that an error

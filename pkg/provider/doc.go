@@ -21,6 +21,8 @@
 //     ([Release]).
 //   - document: a small file that travels with a release or a package, such as
 //     SHA256SUMS, a signature or an SBOM ([Document]); evidence is all of them.
+//   - verdict: what the signature of a release proves, and about whose key
+//     ([Verdict]).
 //   - source: where releases come from ([Source]); sink: where they go.
 //   - origin registry: a registry that speaks the provider registry protocol.
 //   - repository, tag, index, manifest, layer, descriptor: as the OCI

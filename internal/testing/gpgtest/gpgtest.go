@@ -1,0 +1,142 @@
+// Package gpgtest makes keys and signatures with the real gpg, for tests of what
+// others have signed.
+package gpgtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// GPG is a gpg with a home directory of its own, which knows nothing of the
+// machine's keys. Its methods may not be called at the same time.
+type GPG struct{ home string }
+
+// New makes one. Close ends its agent and removes its keys.
+func New() (*GPG, error) {
+	if _, err := exec.LookPath("gpg"); err != nil {
+		return nil, fmt.Errorf("the tests make signatures with gpg: install GnuPG (%w)", err)
+	}
+	// The path of the agent's socket may have some hundred bytes at most.
+	home, err := os.MkdirTemp("", "gpg")
+	if err != nil {
+		return nil, err
+	}
+	return &GPG{home}, os.Chmod(home, 0o700)
+}
+
+// Close ends what gpg started, and removes its keys.
+func (g *GPG) Close() error {
+	kill := exec.CommandContext(context.Background(), "gpgconf", "--homedir", g.home, "--kill", "all")
+	_ = kill.Run()
+	return os.RemoveAll(g.home)
+}
+
+// At is what a key is made of, and when.
+type At struct {
+	// Algorithm is gpg's name of it: ed25519, rsa3072.
+	Algorithm string
+	// Usage is gpg's word: sign when empty, encrypt, cert.
+	Usage string
+	// Time is when it is made; now when zero.
+	Time time.Time
+	// Lifetime is how long it is valid in gpg's words, such as 1y; empty is for ever.
+	Lifetime string
+	// Passphrase protects it; empty for none.
+	Passphrase string
+}
+
+// Key makes a key and gives its fingerprint.
+func (g *GPG) Key(ctx context.Context, name string, at At) (fingerprint string, err error) {
+	usage, lifetime := at.Usage, at.Lifetime
+	if usage == "" {
+		usage = "sign"
+	}
+	if lifetime == "" {
+		lifetime = "never"
+	}
+	args := faked(at.Time, "--passphrase", at.Passphrase, "--status-fd", "1", "--quick-generate-key", name, at.Algorithm, usage, lifetime)
+	status, err := g.run(ctx, nil, args...)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(status)) {
+		if words := strings.Fields(line); len(words) == 4 && words[1] == "KEY_CREATED" {
+			return words[3], nil
+		}
+	}
+	return "", fmt.Errorf("gpg made no key: %s", status)
+}
+
+// AddSubkey adds a key to another one, for signing unless at says otherwise.
+func (g *GPG) AddSubkey(ctx context.Context, fingerprint string, at At) error {
+	usage, lifetime := at.Usage, at.Lifetime
+	if usage == "" {
+		usage = "sign"
+	}
+	if lifetime == "" {
+		lifetime = "never"
+	}
+	_, err := g.run(ctx, nil, faked(at.Time, "--passphrase", at.Passphrase, "--quick-add-key", fingerprint, at.Algorithm, usage, lifetime)...)
+	return err
+}
+
+// Sign makes a detached signature by some keys, at a time (now when zero).
+func (g *GPG) Sign(ctx context.Context, document []byte, when time.Time, options []string, keys ...string) ([]byte, error) {
+	args := faked(when, options...)
+	for _, key := range keys {
+		args = append(args, "--local-user", key)
+	}
+	return g.run(ctx, document, append(args, "--passphrase", "", "--detach-sign", "--output", "-")...)
+}
+
+// Export gives public keys, binary or with the option --armor.
+func (g *GPG) Export(ctx context.Context, options []string, keys ...string) ([]byte, error) {
+	return g.run(ctx, nil, append(append(options, "--export"), keys...)...)
+}
+
+// ExportSecret gives a secret key, armored, protected as it is.
+func (g *GPG) ExportSecret(ctx context.Context, passphrase, key string) ([]byte, error) {
+	return g.run(ctx, nil, "--passphrase", passphrase, "--armor", "--export-secret-keys", key)
+}
+
+// Revoke revokes a key, by the certificate that gpg wrote when it made it.
+func (g *GPG) Revoke(ctx context.Context, fingerprint string) error {
+	text, err := os.ReadFile(filepath.Join(g.home, "openpgp-revocs.d", fingerprint+".rev"))
+	if err != nil {
+		return err
+	}
+	// gpg puts a colon before the armor so that nobody imports it by accident.
+	_, err = g.run(ctx, bytes.Replace(text, []byte(":-----BEGIN"), []byte("-----BEGIN"), 1), "--import")
+	return err
+}
+
+// SetExpiry gives a key another lifetime, in gpg's words.
+func (g *GPG) SetExpiry(ctx context.Context, fingerprint, lifetime string) error {
+	_, err := g.run(ctx, nil, "--passphrase", "", "--quick-set-expire", fingerprint, lifetime)
+	return err
+}
+
+// faked lets gpg think that it is another time.
+func faked(when time.Time, args ...string) []string {
+	if when.IsZero() {
+		return args
+	}
+	return append([]string{"--faked-system-time", when.UTC().Format("20060102T150405") + "!"}, args...)
+}
+
+func (g *GPG) run(ctx context.Context, input []byte, args ...string) ([]byte, error) {
+	all := append([]string{"--homedir", g.home, "--batch", "--yes", "--no-tty", "--quiet", "--pinentry-mode", "loopback"}, args...)
+	cmd := exec.CommandContext(ctx, "gpg", all...)
+	var out, problem bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &problem
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("gpg %s: %w: %s", strings.Join(args, " "), err, problem.Bytes())
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,152 @@
+package trust_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+func write(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReadKeyring(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, ".hidden"), []byte("no key"))
+	write(t, filepath.Join(dir, "armored.asc"), slices.Concat(world.public["rsa"], []byte("a comment\n"), world.public["ed25519"]))
+	write(t, filepath.Join(dir, "binary.gpg"), slices.Concat(world.binary["subkey"], world.binary["dsa"]))
+	if err := os.Mkdir(filepath.Join(dir, "other"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	all := func(names ...string) (fingerprints []string) {
+		for _, name := range names {
+			fingerprints = append(fingerprints, world.fingerprints[name])
+		}
+		slices.Sort(fingerprints)
+		return fingerprints
+	}
+	for path, want := range map[string][]string{
+		dir: all("rsa", "ed25519", "subkey", "dsa"), filepath.Join(dir, "armored.asc"): all("rsa", "ed25519"), filepath.Join(dir, "binary.gpg"): all("subkey", "dsa"),
+	} {
+		ring, err := trust.ReadKeyring(path)
+		if err != nil || ring.IsZero() || !cmp.Equal(ring.Fingerprints(), want) {
+			t.Errorf("%s: got %v, %v; want %v", path, ring.Fingerprints(), err, want)
+		}
+	}
+}
+
+func TestReadKeyringRefuses(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		content []byte
+		want    string
+	}{
+		"text":         {[]byte("no key"), "there is a key that cannot be read"},
+		"nothing":      {nil, "holds no OpenPGP key"},
+		"a signature":  {world.armored["rsa"], "there is a key that cannot be read"},
+		"damaged":      {[]byte(strings.Replace(string(world.public["rsa"]), "\nm", "\nX", 1)), "there is a key that cannot be read"},
+		"one of two":   {append(slices.Clone(world.public["rsa"]), "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n"...), "there is a key that cannot be read"},
+		"keybox":       {[]byte("\x00\x00\x00\x20\x01\x01\x00\x02KBXf\x00\x00\x00\x00"), "is a keybox"},
+		"huge numbers": {hugeKey(), "larger than any real one"},
+	} {
+		path := filepath.Join(t.TempDir(), "keys")
+		write(t, path, test.content)
+		_, err := trust.ReadKeyring(path)
+		if e, ok := errors.AsType[*trust.KeyError](err); !ok || e.Path != path || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := trust.ReadKeyring(t.TempDir()); err == nil || !strings.Contains(err.Error(), "holds no file of keys") {
+		t.Errorf("an empty directory: got %v", err)
+	}
+	if _, err := trust.ReadKeyring(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: got %v", err)
+	}
+	large := filepath.Join(t.TempDir(), "large")
+	write(t, large, make([]byte, 4<<20+1))
+	if _, err := trust.ReadKeyring(large); err == nil || !strings.Contains(err.Error(), "more than 4194304 bytes") {
+		t.Errorf("a large file: got %v", err)
+	}
+}
+
+// hugeKey is an RSA key of 65,528 bits, as RFC 9580 writes one.
+func hugeKey() []byte {
+	number := slices.Concat([]byte{0xff, 0xf8}, slices.Repeat([]byte{0xff}, 8191))
+	body := slices.Concat([]byte{4, 0, 0, 0, 1, 1}, number, []byte{0, 17, 1, 0, 1})
+	return slices.Concat([]byte{0xc6, 0xff, 0, 0, byte(len(body) >> 8), byte(len(body))}, body)
+}
+
+// TestKeysThatCannotBeRead: of a release's keys, those that can be read count.
+func TestKeysThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	r := signed(t, world.signatures["rsa"], "rsa")
+	garbage := []byte("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n")
+	r.Documents[2] = document(provider.KindKeys, "keys", slices.Concat(garbage, world.public["rsa"]))
+	if v, err := (trust.Policy{}).JudgeOffered(t.Context(), r); v.Trust != provider.TrustSigned || err != nil {
+		t.Errorf("got %s, %v", v, err)
+	}
+	// An origin that offers keys, none of which can be read, says that its releases
+	// are signed all the same.
+	r.Documents[2] = document(provider.KindKeys, "keys", garbage)
+	if v, err := (trust.Policy{}).JudgeOffered(t.Context(), r); v.Trust != provider.TrustUntrusted || err == nil {
+		t.Errorf("got %s, %v", v, err)
+	}
+}
+
+// FuzzJudge: whatever keys and signatures hold, nothing crashes, and nothing passes
+// for signed by a key that is pinned. The seeds are what gpg made of other sums, and
+// the pins are those keys.
+func FuzzJudge(f *testing.F) {
+	seed := func(name string) []byte {
+		content, err := os.ReadFile(filepath.Join("testdata", "seeds", name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		return content
+	}
+	f.Add(seed("rsa.sig"), seed("rsa.asc"))
+	f.Add(seed("rsa.sig.asc"), seed("rsa.gpg"))
+	f.Add(seed("ed.sig"), seed("ed.gpg"))
+	f.Add(slices.Concat(seed("ed.sig"), seed("rsa.sig")), slices.Concat(seed("ed.asc"), seed("rsa.asc")))
+	rules, err := trust.ParseRules("f", []byte(`trust "example.com/acme/thing" {
+  fingerprints = ["6A5312A9E03AE4CA4E0368BCBF7A945C560449F1", "983D56C2D71C29780FEA90FE0AD3C34560AAF924"]
+}`))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, signature, keys []byte) {
+		r := release(t, document(provider.KindSums, "SHA256SUMS", []byte("other sums")),
+			document(provider.KindSignature, "SHA256SUMS.sig", signature), document(provider.KindKeys, "keys", keys))
+		v, err := trust.Policy{Rules: rules}.Judge(t.Context(), r)
+		if err == nil || v.Trust == provider.TrustSigned {
+			t.Errorf("got %s, %v", v, err)
+		}
+	})
+}
+
+// FuzzParseRules: what is read is written and read again, the same.
+func FuzzParseRules(f *testing.F) {
+	f.Add(example)
+	f.Fuzz(func(t *testing.T, text string) {
+		rules, err := trust.ParseRules("f", []byte(text))
+		if err != nil {
+			return
+		}
+		again, err := trust.ParseRules("f", rules.Bytes())
+		if err != nil || string(again.Bytes()) != string(rules.Bytes()) {
+			t.Errorf("%v: got\n%s\nof\n%s", err, again.Bytes(), rules.Bytes())
+		}
+	})
+}

@@ -1,0 +1,278 @@
+package trust_test
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+// TestVerdicts: what each kind of key and signature of the real gpg proves, when
+// the key is in the keyring.
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		signature string
+		keys      []string
+		want      provider.Trust
+		signer    string
+	}{
+		"RSA":                              {"rsa", []string{"rsa"}, provider.TrustSigned, "rsa"},
+		"Ed25519":                          {"ed25519", []string{"ed25519"}, provider.TrustSigned, "ed25519"},
+		"NIST P-256":                       {"nistp256", []string{"nistp256"}, provider.TrustSigned, "nistp256"},
+		"DSA":                              {"dsa", []string{"dsa"}, provider.TrustSigned, "dsa"},
+		"one of several keys":              {"rsa", []string{"ed25519", "expired", "rsa"}, provider.TrustSigned, "rsa"},
+		"a subkey":                         {"subkey", []string{"subkey"}, provider.TrustSigned, "subkey"},
+		"an expired key":                   {"expired", []string{"expired"}, provider.TrustExpired, "expired"},
+		"an expired subkey":                {"old-subkey", []string{"old-subkey"}, provider.TrustExpired, "old-subkey"},
+		"an expired signature":             {"short-lived", []string{"rsa"}, provider.TrustExpired, "rsa"},
+		"a key that was prolonged":         {"prolonged", []string{"prolonged"}, provider.TrustSigned, "prolonged"},
+		"its older copy":                   {"prolonged", []string{"prolonged, before"}, provider.TrustExpired, "prolonged"},
+		"both copies":                      {"prolonged", []string{"prolonged, before", "prolonged"}, provider.TrustSigned, "prolonged"},
+		"a revoked key":                    {"revoked", []string{"revoked"}, provider.TrustRevoked, "revoked"},
+		"before it was revoked":            {"revoked", []string{"revoked, before"}, provider.TrustSigned, "revoked"},
+		"a revoked key and an older copy":  {"revoked", []string{"revoked", "revoked, before"}, provider.TrustRevoked, "revoked"},
+		"another key":                      {"rsa", []string{"ed25519"}, provider.TrustUntrusted, "rsa"},
+		"two signatures, the first's key":  {"both", []string{"rsa"}, provider.TrustSigned, "rsa"},
+		"two signatures, the second's key": {"both", []string{"ed25519"}, provider.TrustSigned, "ed25519"},
+		"two signatures, another key":      {"both", []string{"nistp256"}, provider.TrustUntrusted, ""},
+		"of another document":              {"other document", []string{"rsa"}, provider.TrustBad, "rsa"},
+		"of another document, by another":  {"other document", []string{"ed25519"}, provider.TrustBad, "rsa"},
+		"a signature of the text":          {"text", []string{"rsa"}, provider.TrustSigned, "rsa"},
+		"over SHA-1, as OpenTofu takes it": {"sha1", []string{"rsa"}, provider.TrustSigned, "rsa"},
+	} {
+		for form, signatures := range map[string]map[string][]byte{"binary": world.signatures, "armored": world.armored} {
+			t.Run(name+", "+form, func(t *testing.T) {
+				t.Parallel()
+				r := signed(t, signatures[test.signature])
+				v, err := trust.Policy{Keyring: keyring(t, test.keys...)}.Judge(t.Context(), r)
+				if v.Trust != test.want {
+					t.Errorf("got %s (%v), want %s", v, err, test.want)
+				}
+				if want := world.fingerprints[test.signer]; test.signer != "" && v.Fingerprint != want {
+					t.Errorf("it is said to be by %s, want %s", v.Fingerprint, want)
+				}
+				passes := test.want == provider.TrustSigned || test.want == provider.TrustExpired
+				if refused, ok := errors.AsType[*trust.RefusedError](err); ok == passes || ok && refused.Verdict != v {
+					t.Errorf("got the error %v", err)
+				}
+				if test.want == provider.TrustExpired && (v.Expired.IsZero() || v.Warning == "" || !strings.Contains(v.String(), "expired since 20")) {
+					t.Errorf("nothing is said of the expiry: %+v", v)
+				}
+			})
+		}
+	}
+}
+
+// TestExpiredSince: the day on which it ended.
+func TestExpiredSince(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"expired", "old-subkey"} {
+		v, err := trust.Policy{Keyring: keyring(t, name)}.Judge(t.Context(), signed(t, world.signatures[name]))
+		if got, want := v.Expired.UTC(), then.AddDate(1, 0, 0); err != nil || got.Sub(want).Abs().Hours() > 48 {
+			t.Errorf("%s: expired %s, want about %s (%v)", name, got, want, err)
+		}
+	}
+}
+
+// rulesOf parses a trust file.
+func rulesOf(t *testing.T, text string) trust.Rules {
+	t.Helper()
+	rules, err := trust.ParseRules("trust.hcl", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+// pin is a trust file that pins example.com/acme/thing to keys of world.
+func pin(t *testing.T, more string, names ...string) trust.Rules {
+	t.Helper()
+	var list []string
+	for _, name := range names {
+		list = append(list, `"`+world.fingerprints[name]+`"`)
+	}
+	return rulesOf(t, "trust \"example.com/acme/thing\" {\n  fingerprints = ["+strings.Join(list, ", ")+"]\n"+more+"\n}\n")
+}
+
+// TestWhoseWordCounts: the same signature, with keys from here and there.
+func TestWhoseWordCounts(t *testing.T) {
+	t.Parallel()
+	by := func(name string, keys ...string) provider.Release { return signed(t, world.signatures[name], keys...) }
+	for name, test := range map[string]struct {
+		policy  trust.Policy
+		release provider.Release
+		offered bool
+		want    provider.Trust
+		refused bool
+	}{
+		"offered by the origin":                    {trust.Policy{Mode: trust.ModeRequire}, by("rsa", "rsa"), true, provider.TrustSigned, false},
+		"in the artifact":                          {trust.Policy{}, by("rsa", "rsa"), false, provider.TrustUnpinned, false},
+		"in the artifact, required":                {trust.Policy{Mode: trust.ModeRequire}, by("rsa", "rsa"), false, provider.TrustUnpinned, true},
+		"in the artifact and pinned":               {trust.Policy{Mode: trust.ModeRequire, Rules: pin(t, "", "rsa")}, by("rsa", "rsa"), false, provider.TrustSigned, false},
+		"pinned by its subkey's primary":           {trust.Policy{Rules: pin(t, "", "subkey")}, by("subkey", "subkey"), false, provider.TrustSigned, false},
+		"pinned, another offered":                  {trust.Policy{Rules: pin(t, "", "rsa")}, by("ed25519", "ed25519"), true, provider.TrustUntrusted, true},
+		"pinned, another in the keyring":           {trust.Policy{Rules: pin(t, "", "rsa"), Keyring: keyring(t, "ed25519")}, by("ed25519"), true, provider.TrustUntrusted, true},
+		"pinned, its key not at hand":              {trust.Policy{Rules: pin(t, "", "rsa")}, by("rsa", "ed25519"), false, provider.TrustUnknown, true},
+		"pinned, its key in the keyring":           {trust.Policy{Rules: pin(t, "", "rsa"), Keyring: keyring(t, "rsa")}, by("rsa"), false, provider.TrustSigned, false},
+		"pinned to two, signed by one":             {trust.Policy{Rules: pin(t, "", "rsa", "ed25519")}, by("ed25519", "ed25519"), false, provider.TrustSigned, false},
+		"signed by two, one is pinned":             {trust.Policy{Rules: pin(t, "", "ed25519")}, by("both", "rsa", "ed25519"), false, provider.TrustSigned, false},
+		"keyring over the origin":                  {trust.Policy{Keyring: keyring(t, "ed25519")}, by("rsa", "rsa"), true, provider.TrustUntrusted, true},
+		"keyring over the origin's old copy":       {trust.Policy{Mode: trust.ModeRequire, Keyring: keyring(t, "prolonged")}, by("prolonged", "prolonged, before"), true, provider.TrustSigned, false},
+		"keyring over the origin's revocation":     {trust.Policy{Keyring: keyring(t, "revoked, before")}, by("revoked", "revoked"), true, provider.TrustSigned, false},
+		"the origin offers another":                {trust.Policy{}, by("rsa", "ed25519"), true, provider.TrustUntrusted, true},
+		"the origin offers none":                   {trust.Policy{}, by("rsa"), true, provider.TrustUnknown, false},
+		"the origin offers none, as OpenTofu":      {trust.Policy{EnforceValidation: true}, by("rsa"), true, provider.TrustUnknown, true},
+		"nobody knows the key, required":           {trust.Policy{Mode: trust.ModeRequire}, by("rsa"), false, provider.TrustUnknown, true},
+		"unsigned":                                 {trust.Policy{}, by("nobody"), true, provider.TrustUnsigned, false},
+		"unsigned, as OpenTofu":                    {trust.Policy{EnforceValidation: true}, by("nobody"), true, provider.TrustUnsigned, true},
+		"unsigned, required":                       {trust.Policy{Mode: trust.ModeRequire}, by("nobody", "rsa"), true, provider.TrustUnsigned, true},
+		"unsigned, pinned":                         {trust.Policy{Rules: pin(t, "", "rsa")}, by("nobody", "rsa"), true, provider.TrustUnsigned, true},
+		"unsigned, pinned, accepted":               {trust.Policy{Mode: trust.ModeRequire, Rules: pin(t, `unsigned = "accept"`, "rsa")}, by("nobody"), true, provider.TrustUnsigned, false},
+		"unsigned, pinned since later":             {trust.Policy{Rules: pin(t, `signed_since = "1.0.1"`, "rsa")}, by("nobody"), true, provider.TrustUnsigned, false},
+		"unsigned, pinned since now":               {trust.Policy{Rules: pin(t, `signed_since = "1.0.0"`, "rsa")}, by("nobody"), true, provider.TrustUnsigned, true},
+		"other key, pinned since later":            {trust.Policy{Rules: pin(t, `signed_since = "1.0.1"`, "rsa")}, by("ed25519", "ed25519"), true, provider.TrustUntrusted, true},
+		"expired":                                  {trust.Policy{Mode: trust.ModeRequire}, by("expired", "expired"), true, provider.TrustExpired, false},
+		"expired, as OpenTofu":                     {trust.Policy{EnforceExpiration: true}, by("expired", "expired"), true, provider.TrustExpired, true},
+		"expired, as OpenTofu, accepted by a rule": {trust.Policy{EnforceExpiration: true, Rules: pin(t, `expired = "accept"`, "expired")}, by("expired", "expired"), true, provider.TrustExpired, false},
+		"expired, refused by a rule":               {trust.Policy{Rules: pin(t, `expired = "refuse"`, "expired")}, by("expired", "expired"), true, provider.TrustExpired, true},
+		"expired in the artifact, as OpenTofu":     {trust.Policy{EnforceExpiration: true}, by("expired", "expired"), false, provider.TrustUnpinned, true},
+		"off: another than pinned":                 {trust.Policy{Mode: trust.ModeOff, Rules: pin(t, "", "rsa")}, by("ed25519", "ed25519"), false, provider.TrustUnpinned, false},
+		"off: revoked":                             {trust.Policy{Mode: trust.ModeOff}, by("revoked", "revoked"), true, provider.TrustRevoked, false},
+		"off: bad":                                 {trust.Policy{Mode: trust.ModeOff}, by("other document", "rsa"), true, provider.TrustBad, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			judge := test.policy.Judge
+			if test.offered {
+				judge = test.policy.JudgeOffered
+			}
+			v, err := judge(t.Context(), test.release)
+			_, refused := errors.AsType[*trust.RefusedError](err)
+			if v.Trust != test.want || refused != test.refused || err != nil && !refused {
+				t.Errorf("got %s, %v; want %s, refused: %v", v, err, test.want, test.refused)
+			}
+		})
+	}
+}
+
+// TestEvidenceOfEachPackage: artifacts of other tools may have checksums for each
+// package. The weakest counts.
+func TestEvidenceOfEachPackage(t *testing.T) {
+	t.Parallel()
+	whole := signed(t, world.signatures["rsa"], "rsa")
+	r := release(t)
+	first, second := r.Packages[0], r.Packages[0]
+	first.Documents = whole.Documents
+	second.Platform.Arch = "riscv64"
+	for name, test := range map[string]struct {
+		second []provider.Document
+		want   provider.Trust
+	}{
+		"both signed":     {whole.Documents, provider.TrustSigned},
+		"one is unsigned": {whole.Documents[:1], provider.TrustUnsigned},
+		"one has no sums": {nil, provider.TrustUnsigned},
+	} {
+		second.Documents = test.second
+		r.Packages = []provider.Package{first, second}
+		v, err := trust.Policy{}.JudgeOffered(t.Context(), r)
+		if v.Trust != test.want || err != nil {
+			t.Errorf("%s: got %s, %v", name, v, err)
+		}
+		_, err = trust.Policy{Rules: pin(t, "", "rsa")}.Judge(t.Context(), r)
+		if _, refused := errors.AsType[*trust.RefusedError](err); refused != (test.want == provider.TrustUnsigned) {
+			t.Errorf("%s, pinned: got %v", name, err)
+		}
+	}
+}
+
+// TestSumsOfNoVersion: a signed line about a file that is named for no version
+// could be that of an older release.
+func TestSumsOfNoVersion(t *testing.T) {
+	t.Parallel()
+	r := signed(t, world.signatures["rsa"], "rsa")
+	r.Packages[0].ListedAs = "bundle.zip"
+	v, err := trust.Policy{Rules: pin(t, "", "rsa")}.Judge(t.Context(), r)
+	if _, refused := errors.AsType[*trust.RefusedError](err); !refused || !strings.Contains(err.Error(), "bundle.zip, which names no version") {
+		t.Errorf("got %s, %v", v, err)
+	}
+	if v, err := (trust.Policy{}).JudgeOffered(t.Context(), r); v.Trust != provider.TrustUnpinned || err != nil || v.Warning == "" {
+		t.Errorf("got %+v, %v", v, err)
+	}
+}
+
+// TestSeveralDocuments: a release may have a signature in each form. One that is
+// bad spoils the others.
+func TestSeveralDocuments(t *testing.T) {
+	t.Parallel()
+	r := signed(t, world.signatures["rsa"], "rsa", "ed25519")
+	policy := trust.Policy{Rules: pin(t, "", "ed25519")}
+	if v, err := policy.Judge(t.Context(), r); v.Trust != provider.TrustUntrusted || err == nil {
+		t.Errorf("one: got %s, %v", v, err)
+	}
+	r.Documents = append(r.Documents, document(provider.KindSignature, "SHA256SUMS.asc", world.armored["ed25519"]))
+	if v, err := policy.Judge(t.Context(), r); v.Trust != provider.TrustSigned || err != nil {
+		t.Errorf("two: got %s, %v", v, err)
+	}
+	for _, content := range [][]byte{nil, []byte("a signature"), world.public["rsa"], world.armored["other document"], world.signatures["rsa"][:40]} {
+		bad := r
+		bad.Documents = slices.Concat(r.Documents, []provider.Document{document(provider.KindSignature, "SHA256SUMS.gpg", content)})
+		if v, err := policy.Judge(t.Context(), bad); v.Trust != provider.TrustBad || err == nil || !strings.Contains(err.Error(), "SHA256SUMS.gpg") {
+			t.Errorf("with %.20q: got %s, %v", content, v, err)
+		}
+	}
+}
+
+// TestJudgeIsBounded: what is larger than any real document is an error.
+func TestJudgeIsBounded(t *testing.T) {
+	t.Parallel()
+	large := make([]byte, 5<<20)
+	for kind, problem := range map[provider.Kind]string{
+		provider.KindSums: "has more than 4194304 bytes", provider.KindSignature: "has more than 262144 bytes", provider.KindKeys: "has more than 4194304 bytes",
+	} {
+		_, err := trust.Policy{}.Judge(t.Context(), release(t, document(kind, "X", large)))
+		if _, refused := errors.AsType[*trust.RefusedError](err); refused || err == nil || !strings.Contains(err.Error(), problem) {
+			t.Errorf("%s: got %v", kind, err)
+		}
+	}
+	r := signed(t, world.signatures["rsa"], "rsa")
+	for range 16 {
+		r.Documents = append(r.Documents, document(provider.KindSignature, "SHA256SUMS.sig", world.signatures["rsa"]))
+	}
+	if _, err := (trust.Policy{}).Judge(t.Context(), r); err == nil || !strings.Contains(err.Error(), "more than 16 signatures") {
+		t.Errorf("got %v", err)
+	}
+	r = signed(t, bytes.Repeat(world.signatures["ed25519"], 17), "ed25519")
+	if v, err := (trust.Policy{}).Judge(t.Context(), r); v.Trust != provider.TrustBad || err == nil {
+		t.Errorf("got %s, %v", v, err)
+	}
+}
+
+func TestParseMode(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []trust.Mode{trust.ModeRequire, trust.ModeWarn, trust.ModeOff} {
+		if got, err := trust.ParseMode(string(mode)); got != mode || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+	}
+	if _, err := trust.ParseMode("Require"); err == nil {
+		t.Error("Require is taken for a mode")
+	}
+}
+
+// TestEnvironment: OpenTofu's variables count when they are exactly "true".
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]bool{"true": true, "TRUE": false, "1": false, "": false} {
+		p := trust.Policy{}.WithEnvironment(func(name string) string {
+			return map[string]string{"OPENTOFU_ENFORCE_GPG_EXPIRATION": value}[name]
+		})
+		if p.EnforceExpiration != want || p.EnforceValidation {
+			t.Errorf("%q: got %+v", value, p)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package trust
+
+import (
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// words says whose word counts for one release.
+type words struct {
+	policy Policy
+	rule   Rule
+	// pinned tells that the rule has fingerprints.
+	pinned bool
+	// offered tells that the keys of the release are those of its origin.
+	offered bool
+}
+
+// weigh says what an evidence proves. One signature that is bad spoils it; of the
+// others, the best counts.
+func (w words) weigh(e evidence) provider.Verdict {
+	if e.sums == nil || len(e.signatures) == 0 {
+		return provider.Verdict{Trust: provider.TrustUnsigned}
+	}
+	var best provider.Verdict
+	first := true
+	for _, document := range e.signatures {
+		packets, err := splitSignatures(document.content)
+		if err != nil {
+			return provider.Verdict{Trust: provider.TrustBad, Reason: document.name + ": " + err.Error()}
+		}
+		for _, s := range packets {
+			v := w.verdict(e, s)
+			if v.Trust == provider.TrustBad {
+				v.Reason = document.name + ": " + v.Reason
+				return v
+			}
+			if first || rank(v) > rank(best) {
+				best, first = v, false
+			}
+		}
+	}
+	return best
+}
+
+// verdict says what one signature proves.
+func (w words) verdict(e evidence, s signaturePacket) provider.Verdict {
+	// 1. Which key made it: the keyring's copies count before those of others.
+	c := check(e.sums, s, w.policy.Keyring.keys)
+	inRing := c.key != nil
+	if c.validity == notTheirs {
+		c = check(e.sums, s, e.keys)
+	}
+	v := provider.Verdict{Fingerprint: c.issuer, Expired: c.since}
+	if c.key != nil {
+		v.Fingerprint = fingerprintOf(c.key.PrimaryKey.Fingerprint)
+	}
+	// 2. What that means.
+	counts, others := w.counts(c, s, inRing, e)
+	switch c.validity {
+	case bad:
+		v.Trust, v.Reason = provider.TrustBad, c.problem
+	case revoked:
+		v.Trust = provider.TrustRevoked
+	case notTheirs:
+		if v.Trust = provider.TrustUnknown; others {
+			v.Trust = provider.TrustUntrusted
+		}
+	case good, expired:
+		switch {
+		case !counts && others:
+			v.Trust = provider.TrustUntrusted
+		case !counts:
+			v.Trust = provider.TrustUnpinned
+		case c.validity == expired:
+			v.Trust = provider.TrustExpired
+		default:
+			v.Trust = provider.TrustSigned
+		}
+	}
+	// 3. Unless it is about files that could be of any version.
+	if e.misnamed != "" && (v.Trust == provider.TrustSigned || v.Trust == provider.TrustExpired) {
+		v.Trust = provider.TrustUnpinned
+		v.Reason = "the signed checksums call the package " + e.misnamed + ", which names no version"
+	}
+	return v
+}
+
+// counts tells whether the key that made a signature is one of those which count,
+// and whether there are such keys at all, so that all others are not trusted.
+func (w words) counts(c checked, s signaturePacket, inRing bool, e evidence) (counts, others bool) {
+	switch {
+	case w.policy.Mode == ModeOff:
+		return w.offered || inRing, false
+	case w.pinned && c.key != nil:
+		counts = slices.ContainsFunc(c.fingerprints(s), func(f string) bool { return slices.Contains(w.rule.Fingerprints, f) })
+		return counts, true
+	case w.pinned: // it may be the pinned one, which is not at hand
+		return false, !slices.Contains(w.rule.Fingerprints, c.issuer)
+	case !w.policy.Keyring.IsZero():
+		return inRing, true
+	case w.offered && e.someKeys:
+		return true, true
+	}
+	return false, false
+}
+
+// problem says what is wrong with a verdict, empty when nothing is, and whether it
+// is refused for that.
+func (w words) problem(v provider.Verdict, version provider.Version) (problem string, refused bool) {
+	require := w.policy.Mode == ModeRequire
+	switch v.Trust {
+	case provider.TrustBad:
+		return sentence("it is not a signature of these checksums", v.Reason), true
+	case provider.TrustSigned:
+		return "", false
+	}
+	if w.policy.Mode == ModeOff {
+		return "", false
+	}
+	switch v.Trust {
+	case provider.TrustRevoked:
+		return "the owner of the key has revoked it", true
+	case provider.TrustUntrusted:
+		return w.untrusted(), true
+	case provider.TrustExpired:
+		return w.expired().apply(notValid)
+	case provider.TrustUnknown:
+		enforced := require || w.pinned || w.policy.EnforceValidation
+		return "no key is at hand to check the signature with", enforced
+	case provider.TrustUnsigned:
+		return w.unsigned(version).apply("nothing proves who made it")
+	case provider.TrustUnpinned:
+		if require || w.pinned {
+			return sentence("the key came with the release, and is in no keyring and not pinned", v.Reason), true
+		}
+		if !v.Expired.IsZero() {
+			return w.expired().apply(notValid)
+		}
+		return v.Reason, false
+	}
+	return "", false
+}
+
+func (w words) untrusted() string {
+	switch {
+	case w.pinned:
+		return "the trust file pins " + w.rule.Pattern.String() + " to other keys"
+	case !w.policy.Keyring.IsZero():
+		return "the key is not in the keyring"
+	}
+	return "the origin offers other keys"
+}
+
+const notValid = "the key or the signature is not valid any more"
+
+// expired is what is done about expiry.
+func (w words) expired() Action {
+	switch {
+	case w.rule.Expired != "":
+		return w.rule.Expired
+	case w.policy.EnforceExpiration:
+		return Refuse
+	}
+	return Warn
+}
+
+// unsigned is what is done about a release without a signature.
+func (w words) unsigned(version provider.Version) Action {
+	switch {
+	case w.rule.SignedSince != (provider.Version{}) && version.Compare(w.rule.SignedSince) < 0:
+		return Warn
+	case w.rule.Unsigned != "":
+		return w.rule.Unsigned
+	case w.pinned || w.policy.Mode == ModeRequire || w.policy.EnforceValidation:
+		return Refuse
+	}
+	return Warn
+}
