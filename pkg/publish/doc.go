@@ -51,9 +51,16 @@ type Options struct {
 	Seen *Seen
 	// NoH1 leaves out h1 hashes that the source does not state.
 	NoH1 bool
+	// Judge says what the signature of a release proves, before anything of it is
+	// sent: it is given what the tag is to name, with the keys that the source
+	// offers. Its error ends the run. What is unchanged is judged again only with
+	// Recheck or [CheckDeep]. nil judges nothing; the methods of trust.Policy are
+	// such functions.
+	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
 	// Recheck asks a remote source for its digests also when every wanted
-	// platform is there and whole. A published version never changes, so this
-	// finds only those that were changed against the rules: *[repository.ConflictError].
+	// platform is there and whole, and has the signature judged again. A published
+	// version never changes, so this finds only those that were changed against
+	// the rules: *[repository.ConflictError].
 	Recheck bool
 	// Check is how hard a release that is there is looked at.
 	Check Check
@@ -115,6 +122,8 @@ type Result struct {
 	// Packages are the wanted ones, sorted by platform; none where [CheckTags] found
 	// the tag.
 	Packages []PackageResult
+	// Verdict is what Judge said; none where it was not asked.
+	Verdict provider.Verdict
 	// Dropped are the platforms that the tag held and that Force left out: the
 	// new evidence does not list them, or they were damaged.
 	Dropped []provider.Platform

@@ -50,8 +50,11 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 	}
 	// 2. Nothing more is asked for when all of it is known to be there.
 	old, packages, err := p.unchanged(ctx, old)
-	if packages != nil || err != nil {
-		return done.unchanged(old, packages, p.options), err
+	switch {
+	case err != nil:
+		return done, err
+	case packages != nil:
+		return p.judgeAgain(ctx, done.unchanged(old, packages, p.options))
 	}
 	// 3. What the source has, and what the tag holds beside it.
 	if done.learned, err = p.ask(ctx, known); err != nil {
@@ -68,21 +71,26 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 	case plan.conflicts != nil:
 		return done, p.conflict(held.foreign, plan.conflicts...)
 	case plan.status == Unchanged:
-		return done.unchanged(old, p.there(held.Inspection, plan.release.Platforms()), p.options), nil
-	case p.options.DryRun:
+		return p.judgeAgain(ctx, done.unchanged(old, p.there(held.Inspection, plan.release.Platforms()), p.options))
+	}
+	// 5. Whether its signature does.
+	if done.result.Verdict, err = p.judge(ctx, plan.release, *done.learned.release); err != nil {
+		return done, err
+	}
+	if p.options.DryRun {
 		done.result.Packages = results(done.learned, done.learned.release.Packages)
 		return done, nil
 	}
 	if plan.status != Replaced && old.Descriptor.Digest != "" {
 		done.learned.earlier = append(slices.Clip(done.learned.earlier), old.Descriptor)
 	}
-	// 5. The zips that the repository lacks.
+	// 6. The zips that the repository lacks.
 	release, zips, err := p.sendZips(ctx, plan, done.learned.zips)
 	if err != nil {
 		return done, err
 	}
 	done.learned.zips = zips
-	// 6. Everything else, the tag last.
+	// 7. Everything else, the tag last.
 	return p.write(ctx, held.Inspection, release, done)
 }
 

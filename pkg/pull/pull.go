@@ -36,6 +36,10 @@ type Options struct {
 	// [Many] has them, and limits further than Concurrency. Nil is a limit of the
 	// release's own. Both let a last try move alone.
 	Acquire func(ctx context.Context, size int64) (release func(), err error)
+	// Judge says what the signature of the release proves, before anything is
+	// written; its error ends the run. nil judges nothing; the methods of
+	// trust.Policy are such functions.
+	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
 	// Evidence writes the documents that the release carries beside the zips:
 	// sums, signatures, keys, SBOMs, provenance. The sink has to hold zips.
 	Evidence bool
@@ -58,6 +62,9 @@ type Result struct {
 	// Skipped are the names of documents that were not written, since they are
 	// not named like evidence of the provider.
 	Skipped []string
+	// Verdict is what Judge said of the package's release; none where it was not
+	// asked.
+	Verdict provider.Verdict
 	// Sums tells that a SHA256SUMS document lists the zip. Without one, the
 	// repository's word for the digest is all there is.
 	Sums bool
@@ -75,7 +82,12 @@ func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Add
 	if err != nil {
 		return nil, fmt.Errorf("pulling %s %s: %w", a, v, err)
 	}
-	// 2. Each package through the verifying reader into the sink.
+	// 2. Whether its signature does.
+	verdict, err := judge(ctx, release, o)
+	if err != nil {
+		return nil, fmt.Errorf("pulling %s %s: %w", a, v, err)
+	}
+	// 3. Each package through the verifying reader into the sink.
 	o = o.withAcquire()
 	results := make([]Result, len(release.Packages))
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -85,20 +97,27 @@ func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Add
 			if results[i], err = fetch(groupCtx, src, sink, p, o); err != nil {
 				return fmt.Errorf("pulling %s %s for %s: %w", a, v, p.Platform, err)
 			}
-			results[i].Sums = hasSums(release, p)
+			results[i].Sums, results[i].Verdict = hasSums(release, p), verdict
 			return nil
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	// 3. The documents beside them.
+	// 4. The documents beside them.
 	if o.Evidence {
 		if err := writeEvidence(ctx, src, release, results); err != nil {
 			return nil, fmt.Errorf("pulling %s %s: %w", a, v, err)
 		}
 	}
 	return results, nil
+}
+
+func judge(ctx context.Context, r provider.Release, o Options) (provider.Verdict, error) {
+	if o.Judge == nil {
+		return provider.Verdict{}, nil
+	}
+	return o.Judge(ctx, r)
 }
 
 func concurrency(o Options) int {

@@ -20,6 +20,11 @@ const DefaultCopyConcurrency = 4
 type CopyOptions struct {
 	// Force replaces another release under the tag instead of refusing it.
 	Force bool
+	// Judge says what the signature of the release proves, before anything is sent:
+	// it is given the source and what was found there. Its error ends the copy. What
+	// the target has under the tag already is not judged again. nil judges nothing;
+	// oci.JudgeCopy makes such a function of one for releases.
+	Judge func(ctx context.Context, from Reader, release Inspection) (provider.Verdict, error)
 	// NoReferrers leaves out what refers to the release, for registries that
 	// cannot hold it: see [ErrSubject].
 	NoReferrers bool
@@ -46,6 +51,8 @@ type Copied struct {
 	Tag string
 	// Digest is that of the index, the same at both ends.
 	Digest digest.Digest
+	// Verdict is what Judge said; none where it was not asked.
+	Verdict provider.Verdict
 	// Tagged tells that the tag was written; else it was there already.
 	Tagged bool
 	// Blobs and Bytes count what was sent, Mounted the blobs that the registry
@@ -105,6 +112,12 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 	if err != nil {
 		return err
 	}
+	same := there.Digest == release.Digest && !there.Lost
+	if c.options.Judge != nil && !same {
+		if c.done.Verdict, err = c.options.Judge(ctx, c.from, release); err != nil {
+			return err
+		}
+	}
 	c.learn(release, there)
 	// 2. Manifests and what they name; then the index, without its tag.
 	index := artifact.Blob{Descriptor: release.Descriptor, Bytes: release.Bytes}
@@ -117,7 +130,7 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 	}
 	// 4. The tag, if it still is what was copied.
 	c.done.Digest = release.Digest
-	if there.Digest == release.Digest && !there.Lost {
+	if same {
 		return nil
 	}
 	if err := c.unmoved(ctx, release); err != nil {

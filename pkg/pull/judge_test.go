@@ -1,0 +1,47 @@
+package pull_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+)
+
+// TestJudge: the evidence is judged before anything is written, and each package
+// tells the verdict.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused on purpose")
+	for _, layout := range pull.Layouts() {
+		s := newEvidenced(t)
+		dir := filepath.Join(t.TempDir(), "out")
+		sink, err := pull.NewSink(layout, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		options := pull.Options{Platforms: s.release.Platforms(), Judge: func(_ context.Context, r provider.Release) (provider.Verdict, error) {
+			asked++
+			if len(r.Documents) != 2 {
+				t.Errorf("judged was a release with %d documents", len(r.Documents))
+			}
+			return provider.Verdict{}, refused
+		}}
+		if _, err := pull.Release(t.Context(), s, sink, s.release.Address, s.release.Version, options); !errors.Is(err, refused) || asked != 1 {
+			t.Errorf("%s: asked %d times, got %v", layout, asked, err)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: something was written: %v", layout, err)
+		}
+		want := provider.Verdict{Trust: provider.TrustSigned, Fingerprint: "F"}
+		options.Judge = func(context.Context, provider.Release) (provider.Verdict, error) { return want, nil }
+		results, err := pull.Release(t.Context(), s, sink, s.release.Address, s.release.Version, options)
+		if err != nil || len(results) != 1 || results[0].Verdict != want {
+			t.Errorf("%s: got %+v, %v", layout, results, err)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package repository_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// TestCopyJudges: before anything is sent, and only what the target has not.
+func TestCopyJudges(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, func(t *testing.T, from, to *end) {
+		index := from.fill(t)
+		refused := errors.New("refused on purpose")
+		asked := 0
+		options := repository.CopyOptions{Judge: func(_ context.Context, r repository.Reader, release repository.Inspection) (provider.Verdict, error) {
+			if asked++; r == nil || release.Digest != index.Digest || len(release.Platforms) != 2 {
+				t.Errorf("asked about %s with %d platforms", release.Digest, len(release.Platforms))
+			}
+			return provider.Verdict{Trust: provider.TrustBad}, refused
+		}}
+		before := to.state(t)
+		done, err := repository.Copy(t.Context(), from.open(t), to.open(t), tag, options)
+		if !errors.Is(err, refused) || done.Verdict.Trust != provider.TrustBad || done.Blobs != 0 || to.state(t) != before {
+			t.Errorf("got %+v, %v", done, err)
+		}
+		refused = nil
+		for range 2 {
+			if _, err := repository.Copy(t.Context(), from.open(t), to.open(t), tag, options); err != nil {
+				t.Error(err)
+			}
+		}
+		if asked != 2 {
+			t.Errorf("asked %d times", asked)
+		}
+	})
+}

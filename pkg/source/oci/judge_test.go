@@ -1,0 +1,36 @@
+package oci_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+)
+
+// TestJudgeCopy: a copy is judged by the evidence that lies in the repository.
+func TestJudgeCopy(t *testing.T) {
+	t.Parallel()
+	m := newMirror(t, true)
+	m.foreign().put(t)
+	from, err := m.open(m.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got provider.Release
+	refused := errors.New("refused on purpose")
+	judge := oci.JudgeCopy(m.address, func(_ context.Context, r provider.Release) (provider.Verdict, error) {
+		got = r
+		return provider.Verdict{Trust: provider.TrustUnsigned}, refused
+	})
+	to := repository.NewLayout(t.TempDir())
+	done, err := repository.Copy(t.Context(), from, to, m.version.String(), repository.CopyOptions{Judge: judge})
+	if !errors.Is(err, refused) || done.Verdict.Trust != provider.TrustUnsigned {
+		t.Errorf("got %+v, %v", done, err)
+	}
+	if sums, has := got.Document(provider.KindSums); got.Address != m.address || got.Version != m.version || len(got.Packages) != 2 || !has || len(sums.Bytes) == 0 {
+		t.Errorf("asked about %+v", got)
+	}
+}
