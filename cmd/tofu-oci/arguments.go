@@ -12,8 +12,12 @@ func requirements(c *cli.Context) ([]provider.Requirement, error) {
 	if !c.Args().Present() {
 		return nil, usagef("name at least one PROVIDER, such as hashicorp/null; see tofu-oci %s --help", c.Command.Name)
 	}
+	return parseRequirements(c.Args().Slice())
+}
+
+func parseRequirements(args []string) ([]provider.Requirement, error) {
 	var wanted []provider.Requirement
-	for _, arg := range c.Args().Slice() {
+	for _, arg := range args {
 		r, err := provider.ParseRequirement(arg)
 		if err != nil {
 			return nil, &usage{err}
@@ -47,6 +51,21 @@ func platforms(c *cli.Context) ([]provider.Platform, error) {
 		ps = append(ps, p)
 	}
 	return provider.SortPlatforms(ps), nil
+}
+
+// newestOf reads --all and --latest: how many versions a PROVIDER means, 0 for all.
+func newestOf(c *cli.Context, otherwise int) (int, error) {
+	switch {
+	case c.Bool("all") && c.IsSet("latest"):
+		return 0, usagef("--all and --latest contradict each other")
+	case c.Bool("all"):
+		return 0, nil
+	case !c.IsSet("latest"):
+		return otherwise, nil
+	case c.Int("latest") < 1:
+		return 0, usagef("--latest %d: must be at least 1", c.Int("latest"))
+	}
+	return c.Int("latest"), nil
 }
 
 // aliasFlag is that of every command that looks at whose release an artifact is.

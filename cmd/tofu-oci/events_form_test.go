@@ -19,7 +19,7 @@ import (
 var forms = map[string]any{
 	"run_started": runStarted{}, "run_planned": runPlanned{}, "item_started": itemStarted{}, "item_finished": itemFinished{},
 	"transfer_started": transferStarted{}, "transfer_finished": transferFinished{}, "retry": retried{}, "pause": paused{}, "run_finished": runFinished{},
-	"package": packageItem{}, "error": errorItem{},
+	"package": packageItem{}, "signature": signatureItem{}, "error": errorItem{},
 }
 
 // schemaOf is what the tests need of docs/schema/events.schema.json.
@@ -124,7 +124,7 @@ func TestOperationsPage(t *testing.T) {
 	}
 	written := map[string][]string{}
 	for name, form := range forms {
-		if name == "package" || name == "error" {
+		if name == "package" || name == "signature" || name == "error" {
 			continue
 		}
 		written[name], _ = fieldsOf(reflect.TypeOf(form))

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 // explain gives an error as it is printed: what was tried and what came back,
@@ -75,6 +77,11 @@ var hints = []struct {
 	text string
 }{
 	{isA[*repository.ConflictError], "a published version should never change; compare both sides with tofu-oci list, and use --force only if the repository's content is the wrong one"},
+	{isRefused(provider.TrustBad, provider.TrustRevoked), "do not use the release, and tell whoever publishes it"},
+	{isRefused(provider.TrustUntrusted), "if the author has a new key, learn its fingerprint from the author, and add it to the trust file or the keyring; else do not use the release"},
+	{isRefused(provider.TrustUnpinned, provider.TrustUnknown), "give the author's key with --keyring, or pin it in a trust file: tofu-oci trust init writes one"},
+	{isRefused(provider.TrustExpired), "give a renewed copy of the key with --keyring, or write expired = \"warn\" into the trust file"},
+	{isRefused(provider.TrustUnsigned), "if the release is meant to be unsigned, write unsigned = \"warn\" into a trust file's block for the provider"},
 	{isA[*builddir.PackageError], "build the packages so that OpenTofu can install and start them; --skip-checks publishes them as they are"},
 	{isA[*filesystem.UnpackedError], "pull it with --layout unpacked"},
 	{isA[*installation.NotSupportedError], "name another place with --from"},
@@ -101,6 +108,14 @@ var hints = []struct {
 	{isCutOff, "the server ended the connection; ECR does so when the repository has to be created first, see --on-missing-repository"},
 	{isBusy, "the server is overloaded, throttles, or is out of order; try again later"},
 	{unreachable, "the server may be down or out of reach; check the host name, the proxy variables and the network"},
+}
+
+// isRefused knows releases that are refused for what their signature proves.
+func isRefused(what ...provider.Trust) func(error) bool {
+	return func(err error) bool {
+		refused, ok := errors.AsType[*trust.RefusedError](err)
+		return ok && slices.Contains(what, refused.Verdict.Trust)
+	}
 }
 
 // isBusy knows the statuses that were tried again in vain, of both kinds of

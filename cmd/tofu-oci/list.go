@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 func listCommand() *cli.Command {
@@ -18,7 +20,8 @@ func listCommand() *cli.Command {
 		ArgsUsage: "PROVIDER [FLAG...]",
 		Description: strings.TrimSpace(`
 Lists versions, newest first; a constraint keeps the list to those that match.
-With one exact version: its platforms, digests, hashes and evidence. Without
+With one exact version: its platforms, digests, hashes and evidence, what its
+signature proves, and whether pull would refuse it for that. Without
 --from it looks where OpenTofu would: its CLI configuration decides, and says
 nothing else than the origin registry by default.
 
@@ -29,7 +32,7 @@ Examples:
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: where the CLI configuration says that OpenTofu installs from)"},
 			aliasFlag(),
-		}, networkFlags(), outputFlags()),
+		}, trustFlags(), networkFlags(), outputFlags()),
 		Action: printing(list),
 	}
 }
@@ -41,6 +44,10 @@ func list(c *cli.Context, out *output) error {
 	}
 	if len(wanted) > 1 {
 		return usagef("list takes one PROVIDER, not %d", len(wanted))
+	}
+	judging, err := policy(c)
+	if err != nil {
+		return err
 	}
 	conn, err := connect(c, out)
 	if err != nil {
@@ -56,13 +63,18 @@ func list(c *cli.Context, out *output) error {
 		if err != nil {
 			return err
 		}
+		verdict, err := judging.Judge(c.Context, release)
+		refused, isRefused := errors.AsType[*trust.RefusedError](err)
+		if err != nil && !isRefused {
+			return err
+		}
 		var referrers []provider.Document
 		if about := provider.CapabilitiesOf(src).Documents; about != nil {
 			if referrers, err = about(c.Context, release); err != nil {
 				return err
 			}
 		}
-		return out.listRelease(release, referrers)
+		return out.listRelease(release, referrers, verdict, refused)
 	}
 	versions, err := listed(c.Context, src, r)
 	if err != nil {

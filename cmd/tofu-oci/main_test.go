@@ -42,7 +42,11 @@ func (t tests) Run() int {
 			log.Fatal(err)
 		}
 	}
-	return t.M.Run()
+	code := t.M.Run()
+	if signers.gpg != nil {
+		_ = signers.gpg.Close()
+	}
+	return code
 }
 
 // TestScripts runs the manual: a script or more for each command. Beside what
@@ -82,6 +86,8 @@ func scripts(dir string) testscript.Params {
 			"remedy":     cmdRemedy,
 			"litter":     cmdLitter,
 			"events":     cmdEvents,
+			"keys":       cmdKeys,
+			"sign":       cmdSign,
 		},
 	}
 }

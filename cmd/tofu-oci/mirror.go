@@ -27,6 +27,11 @@ asked for again, and other bytes for a version that is there are refused. So is
 a repository that holds another provider, unless --alias declares that its
 releases stand for those of PROVIDER.
 
+The signature is judged before anything is sent: by the keys that the origin
+offers, by --keyring, or by those that the trust file pins. One that is bad, by
+a revoked key, or by another key than those, is refused with exit code 4;
+docs/trust.md says what else is, and what is only warned of.
+
 --check says how hard a version that is there is looked at before it is called
 unchanged. Each level finds what those before it find, and costs more requests:
    tags       the list of tags has it. Misses platforms that came to the version
@@ -64,13 +69,13 @@ Examples:
 			&cli.BoolFlag{Name: "all", Usage: "all versions that match"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "compare only, send nothing, and say how much there is to send"},
 			&cli.BoolFlag{Name: "no-h1", Usage: "leave out h1 hashes that the origin does not state, instead of computing them"},
-			&cli.BoolFlag{Name: "recheck", Usage: "ask the origin for checksums also where everything is there, to find versions that were republished with other bytes"},
+			&cli.BoolFlag{Name: "recheck", Usage: "ask the origin for checksums also where everything is there, to find versions that were republished with other bytes, and judge their signatures again"},
 			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
 			checkFlag("tags, index, manifests, blobs or deep"),
 			cacheFlag("take zips that pull kept in `DIR` from there; nothing is added"),
 			aliasFlag(),
 			failFastFlag(),
-		}, artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
+		}, trustFlags(), artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
 		Action: printing(mirrorAction),
 	}
 }
@@ -88,6 +93,11 @@ func mirrorAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
+	judging, err := policy(c)
+	if err != nil {
+		return err
+	}
+	options.Judge = judging.JudgeOffered
 	conn, err := connect(c, out)
 	if err != nil {
 		return err
@@ -122,16 +132,8 @@ func mirrorOptions(c *cli.Context) (o publish.Options, count int, err error) {
 	if o.Platforms, err = platforms(c); err != nil {
 		return o, 0, err
 	}
-	count = 1
-	switch {
-	case c.Bool("all") && c.IsSet("latest"):
-		return o, 0, usagef("--all and --latest contradict each other")
-	case c.Bool("all"):
-		count = 0
-	case c.IsSet("latest"):
-		if count = c.Int("latest"); count < 1 {
-			return o, 0, usagef("--latest %d: must be at least 1", count)
-		}
+	if count, err = newestOf(c, 1); err != nil {
+		return o, 0, err
 	}
 	if err := artifactOptions(c, &o); err != nil {
 		return o, 0, err

@@ -99,8 +99,10 @@ type item struct {
 	// Attached are the documents about all platforms that were attached.
 	Attached []string `json:"attached,omitempty"`
 	// AnnotationsKept: other annotations were asked for than the tag has.
-	AnnotationsKept bool       `json:"annotations_kept,omitempty"`
-	Error           *errorItem `json:"error,omitempty"`
+	AnnotationsKept bool `json:"annotations_kept,omitempty"`
+	// Signature is what the release's signature proves, where it was judged.
+	Signature *signatureItem `json:"signature,omitempty"`
+	Error     *errorItem     `json:"error,omitempty"`
 }
 
 type packageItem struct {

@@ -35,6 +35,10 @@ releases. Beside them are taken, where they are:
 Each zip is checked before anything is sent: it has to open and unpack safely,
 and to hold an executable that OpenTofu would find, for its platform.
 
+A signature of SHA256SUMS has to fit it: with --keyring the key that made it has
+to be there, without one at least the hash that the signature shows has to be
+that of the file. Else nothing is sent, with exit code 4.
+
 Jobs of a build matrix may publish one platform each: they are merged. Versions
 are published many at once, and told of in their order, the newest first.
 
@@ -68,7 +72,7 @@ Examples:
 			checkFlag("index, manifests, blobs or deep"),
 			aliasFlag(),
 			failFastFlag(),
-		}, artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
+		}, trustFlags(), artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
 		Action: printing(publishAction),
 	}
 }
@@ -94,6 +98,11 @@ func publishAction(c *cli.Context, out *output) error {
 	if options.Concurrency, err = concurrency(c); err != nil {
 		return err
 	}
+	judging, err := policy(c)
+	if err != nil {
+		return err
+	}
+	options.Judge = judging.Judge
 	src, err := builddir.New(a, c.Args().Slice()...)
 	if err != nil {
 		return &usage{err}

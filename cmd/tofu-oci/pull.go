@@ -23,6 +23,10 @@ digest against the SHA256SUMS that the artifact carries, and writes the zip or
 its contents. Nothing that does not match gets a final name. What is there and
 right is left alone, what is there and differs is an error.
 
+The signature is judged before anything is written, by --keyring or by the keys
+that the trust file pins; the keys in an artifact prove only that it agrees with
+itself. What is refused is exit code 4, see docs/trust.md.
+
 An artifact that is annotated with another provider is refused, though OpenTofu
 installs it. Host and namespace may differ where --alias says so, the type never:
    --alias 'hashicorp/*=registry.terraform.io/hashicorp/*'
@@ -53,7 +57,7 @@ Examples:
 			&cli.BoolFlag{Name: "recheck", Usage: "hash what is taken from the cache, though it looks untouched"},
 			aliasFlag(),
 			failFastFlag(),
-		}, transferFlags(), networkFlags(), outputFlags()),
+		}, trustFlags(), transferFlags(), networkFlags(), outputFlags()),
 		Action: printing(pullAction),
 	}
 }
@@ -88,6 +92,11 @@ func pullAction(c *cli.Context, out *output) error {
 	if options.Platforms, err = platforms(c); err != nil {
 		return err
 	}
+	judging, err := policy(c)
+	if err != nil {
+		return err
+	}
+	options.Judge = judging.Judge
 	conn, err := connect(c, out)
 	if err != nil {
 		return err
@@ -106,7 +115,7 @@ func pullAction(c *cli.Context, out *output) error {
 				out.failed(pulledItem(p), p.Err)
 				return
 			}
-			out.pulled(pulledItem(p))
+			out.pulled(p)
 		},
 	})
 	if err == nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 // watched are options of a run that is told of as it goes.
@@ -45,6 +47,9 @@ func failedItem(r provider.Requirement, v provider.Version, repository string, e
 			i.Tag = artifact.Tag(v)
 		}
 	}
+	if refused, ok := errors.AsType[*trust.RefusedError](err); ok {
+		i.Signature = describeVerdict(refused.Verdict)
+	}
 	return i
 }
 
@@ -54,6 +59,7 @@ func (o *output) mirroredItem(repository string, r publish.Result, dryRun bool) 
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: dryRun,
 		Repository: repository, Tag: r.Tag, Digest: r.Digest.String(), Unchecked: o.unchecked,
 		Slow: r.Slow, Added: r.Added, Attached: r.Attached, AnnotationsKept: r.AnnotationsKept,
+		Signature: describeVerdict(r.Verdict),
 	}
 	for _, p := range r.Packages {
 		var action string // a dry run does nothing, and does not ask what each zip would need
@@ -92,6 +98,7 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	if r.Moved > 0 {
 		text += fmt.Sprintf(" (merged with another run's work %d times)", r.Moved)
 	}
+	signed := o.verdict(r.Address, i.Version, r.Verdict)
 	lines := &strings.Builder{}
 	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
 	for _, p := range i.Packages {
@@ -120,7 +127,7 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	if r.Digest != "" {
 		o.digests = append(o.digests, r.Digest.String())
 	}
-	o.done(i, text+"\n"+lines.String())
+	o.done(i, text+"\n"+signed+lines.String())
 }
 
 // pulledItem is the result of a requirement.
@@ -137,29 +144,35 @@ func pulledItem(p pull.Pulled) item {
 		one := describe(r.Package, action)
 		one.Path, one.Sums, one.Evidence, one.Skipped = r.Path, &r.Sums, r.Evidence, r.Skipped
 		i.Packages = append(i.Packages, one)
+		i.Signature = describeVerdict(r.Verdict)
 	}
 	return i
 }
 
 // pulled reports the packages of a release that are in the directory.
-func (o *output) pulled(i item) {
+func (o *output) pulled(p pull.Pulled) {
+	i := pulledItem(p)
 	lines := &strings.Builder{}
 	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
-	for _, p := range i.Packages {
+	for _, one := range i.Packages {
 		sums := "sums ok"
-		if !*p.Sums {
+		if !*one.Sums {
 			sums = "no sums"
 		}
-		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", p.Platform, p.Action, sums, oneLine(p.Path))
-		for _, path := range p.Evidence {
+		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", one.Platform, one.Action, sums, oneLine(one.Path))
+		for _, path := range one.Evidence {
 			_, _ = fmt.Fprintf(table, "  \tevidence\t\t%s\n", oneLine(path))
 		}
-		for _, name := range p.Skipped {
+		for _, name := range one.Skipped {
 			_, _ = fmt.Fprintf(table, "  \tskipped\t\t%s\n", oneLine(name))
 		}
 	}
 	_ = table.Flush()
-	o.done(i, fmt.Sprintf("%s %s\n%s", i.Provider, i.Version, lines))
+	signed := ""
+	if len(p.Packages) > 0 {
+		signed = o.verdict(p.Requirement.Address, i.Version, p.Packages[0].Verdict)
+	}
+	o.done(i, fmt.Sprintf("%s %s\n%s%s", i.Provider, i.Version, signed, lines))
 }
 
 // listVersions prints versions, newest first.
@@ -191,8 +204,13 @@ type evidenceItem struct {
 	Referrer bool `json:"referrer,omitempty"`
 }
 
-// listRelease prints what a version holds.
-func (o *output) listRelease(r provider.Release, referrers []provider.Document) error {
+// listRelease prints what a version holds. Refused is why its signature would not
+// do, nil when it does.
+func (o *output) listRelease(r provider.Release, referrers []provider.Document, v provider.Verdict, refused *trust.RefusedError) error {
+	signature := describeVerdict(v)
+	if refused != nil && signature != nil {
+		signature.Refused = refused.Problem
+	}
 	var packages []packageItem
 	evidence := []evidenceItem{}
 	for _, d := range r.Documents {
@@ -215,12 +233,17 @@ func (o *output) listRelease(r provider.Release, referrers []provider.Document) 
 			Protocols []string       `json:"protocols,omitempty"`
 			Packages  []packageItem  `json:"packages"`
 			Evidence  []evidenceItem `json:"evidence"`
-		}{r.Address.String(), r.Version.String(), artifact.Tag(r.Version), r.Protocols, packages, evidence})
+			Signature *signatureItem `json:"signature,omitempty"`
+		}{r.Address.String(), r.Version.String(), artifact.Tag(r.Version), r.Protocols, packages, evidence, signature})
 	}
 	lines := &strings.Builder{}
 	_, _ = fmt.Fprintf(lines, "%s %s\n", r.Address, r.Version)
 	if len(r.Protocols) > 0 {
 		_, _ = fmt.Fprintf(lines, "protocols %s\n", oneLine(strings.Join(r.Protocols, ", ")))
+	}
+	_, _ = fmt.Fprintf(lines, "%s\n", oneLine(v.String()))
+	if refused != nil {
+		_, _ = fmt.Fprintf(lines, "refused: %s\n", oneLine(refused.Problem))
 	}
 	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
 	for _, p := range packages {

@@ -84,7 +84,7 @@ func scriptZip(ts *testscript.TestScript, files []scriptFile) []byte {
 }
 
 // sums DIR TYPE VERSION writes the SHA256SUMS of the zips in a directory, and a
-// signature that nothing here verifies.
+// signature of it by a throw-away key.
 func cmdSums(ts *testscript.TestScript, _ bool, args []string) {
 	stem := filepath.Join(ts.MkAbs(args[0]), "terraform-provider-"+args[1]+"_"+args[2])
 	zips, err := filepath.Glob(stem + "_*.zip")
@@ -93,8 +93,11 @@ func cmdSums(ts *testscript.TestScript, _ bool, args []string) {
 	for _, path := range zips {
 		listed[filepath.Base(path)] = digest.FromString(ts.ReadFile(path))
 	}
-	ts.Check(os.WriteFile(stem+"_SHA256SUMS", sums.New(listed).Bytes(), 0o600))
-	ts.Check(os.WriteFile(stem+"_SHA256SUMS.sig", []byte("a signature"), 0o600))
+	text := sums.New(listed).Bytes()
+	signature, _, err := throwaway(text)
+	ts.Check(err)
+	ts.Check(os.WriteFile(stem+"_SHA256SUMS", text, 0o600))
+	ts.Check(os.WriteFile(stem+"_SHA256SUMS.sig", signature, 0o600))
 }
 
 // makeSBOM [LOG [fail]] is an SBOM program. It appends what it is asked to LOG.

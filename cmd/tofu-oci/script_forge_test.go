@@ -209,7 +209,9 @@ func forgeRelease(ts *testscript.TestScript, r *provider.Release, listed map[str
 	r.Documents = append(r.Documents, artifact.NewDocument(provider.SumsName(r.Address, r.Version), artifact.MediaTypeSums, document))
 	if slices.Contains(options, "shout") {
 		r.Protocols = []string{"5.0"}
-		r.Documents = append(r.Documents, artifact.NewDocument(provider.SumsName(r.Address, r.Version)+".sig", artifact.MediaTypeSignature, []byte("a signature")))
+		signature, _, err := throwaway(document)
+		ts.Check(err)
+		r.Documents = append(r.Documents, artifact.NewDocument(provider.SumsName(r.Address, r.Version)+".sig", artifact.MediaTypeSignature, signature))
 	}
 }
 

@@ -3,6 +3,7 @@ package main_test
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -45,7 +46,9 @@ func cmdOrigin(ts *testscript.TestScript, _ bool, args []string) {
 //	filename=NAME  the file name in the package documents
 //	list=null      no platforms in the list of versions
 //	list=partial   only the first platform there
-//	signed         a signature and a key, which nothing here verifies
+//	signed         a signature by a throw-away key, and that key
+//	signed=NAME    a signature by a key of the command keys, and that key
+//	offers=NAME    another key in the place of that one, or none
 func cmdRelease(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 3 {
 		ts.Fatalf("usage: release NAMESPACE/TYPE VERSION PLATFORM... [OPTION...]")
@@ -70,6 +73,9 @@ func cmdRelease(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	for name, value := range options {
 		applyReleaseOption(ts, &r, name, value)
+	}
+	if by, wanted := options["signed"]; wanted {
+		signRelease(ts, &r, by, options["offers"])
 	}
 	ts.Check(worldOf(ts).origin.Load().Add(context.Background(), r))
 }
@@ -108,11 +114,38 @@ func applyReleaseOption(ts *testscript.TestScript, r *origintest.Release, option
 				entry["platforms"] = all[:1]
 			}
 		}
-	case "signed":
-		r.Signature, r.Keys = []byte("a signature"), []string{"a key"}
+	case "signed", "offers": // when all else is known
 	default:
 		ts.Fatalf("unknown option %s", option)
 	}
+}
+
+// signRelease adds a signature of the release's sums, and the key that the origin
+// offers for it.
+func signRelease(ts *testscript.TestScript, r *origintest.Release, by, offers string) {
+	if r.Sums == nil {
+		listed := map[string]digest.Digest{}
+		for p, archive := range r.Archives {
+			listed[fmt.Sprintf("terraform-provider-%s_%s_%s.zip", r.Type, r.Version, p)] = digest.FromBytes(archive.Bytes)
+		}
+		r.Sums = sums.New(listed).Bytes()
+	}
+	var err error
+	if by == "" {
+		var key string
+		r.Signature, key, err = throwaway(r.Sums)
+		ts.Check(err)
+		r.Keys = []string{key}
+		return
+	}
+	r.Signature, err = signedBy(context.Background(), by, r.Sums)
+	ts.Check(err)
+	if offers == "none" {
+		return
+	}
+	key, err := publicKey(context.Background(), cmp.Or(offers, by))
+	ts.Check(err)
+	r.Keys = []string{string(key)}
 }
 
 // zipFor makes a provider's zip. It is not compressed, so that its bytes are

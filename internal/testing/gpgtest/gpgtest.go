@@ -105,15 +105,40 @@ func (g *GPG) ExportSecret(ctx context.Context, passphrase, key string) ([]byte,
 	return g.run(ctx, nil, "--passphrase", passphrase, "--armor", "--export-secret-keys", key)
 }
 
-// Revoke revokes a key, by the certificate that gpg wrote when it made it.
+// Revoke revokes a key, by the certificate that gpg wrote when it made it. It does
+// not sign any more.
 func (g *GPG) Revoke(ctx context.Context, fingerprint string) error {
-	text, err := os.ReadFile(filepath.Join(g.home, "openpgp-revocs.d", fingerprint+".rev"))
+	certificate, err := g.revocation(fingerprint)
 	if err != nil {
 		return err
 	}
-	// gpg puts a colon before the armor so that nobody imports it by accident.
-	_, err = g.run(ctx, bytes.Replace(text, []byte(":-----BEGIN"), []byte("-----BEGIN"), 1), "--import")
+	_, err = g.run(ctx, certificate, "--import")
 	return err
+}
+
+// Revoked gives a key's public part, armored and revoked, by another gpg: here it
+// signs on.
+func (g *GPG) Revoked(ctx context.Context, other *GPG, fingerprint string) ([]byte, error) {
+	public, err := g.Export(ctx, nil, fingerprint)
+	if err != nil {
+		return nil, err
+	}
+	certificate, err := g.revocation(fingerprint)
+	if err != nil {
+		return nil, err
+	}
+	for _, content := range [][]byte{public, certificate} {
+		if _, err := other.run(ctx, content, "--import"); err != nil {
+			return nil, err
+		}
+	}
+	return other.Export(ctx, []string{"--armor"}, fingerprint)
+}
+
+func (g *GPG) revocation(fingerprint string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(g.home, "openpgp-revocs.d", fingerprint+".rev"))
+	// gpg puts a colon before the armor so that nobody imports it by accident.
+	return bytes.Replace(text, []byte(":-----BEGIN"), []byte("-----BEGIN"), 1), err
 }
 
 // SetExpiry gives a key another lifetime, in gpg's words.

@@ -1,0 +1,137 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/gpgtest"
+)
+
+// signers are keys that the real gpg made, for all tests of the process. They are
+// made when the first test wants them.
+var signers struct {
+	once sync.Once
+	err  error
+	gpg  *gpgtest.GPG
+	mu   sync.Mutex // one at a time may call gpg
+	// fingerprints go by name: good, other, expired, revoked.
+	fingerprints map[string]string
+}
+
+// signedThen is when the expired key signs.
+var signedThen = time.Date(2020, 2, 1, 0, 0, 0, 0, time.UTC)
+
+func makeSigners(ctx context.Context) error {
+	signers.once.Do(func() {
+		signers.fingerprints = map[string]string{}
+		if signers.gpg, signers.err = gpgtest.New(); signers.err != nil {
+			return
+		}
+		for name, at := range map[string]gpgtest.At{
+			"good": {Algorithm: "rsa2048"}, "other": {Algorithm: "ed25519"}, "revoked": {Algorithm: "ed25519"},
+			"expired": {Algorithm: "ed25519", Time: signedThen.AddDate(0, -1, 0), Lifetime: "1y"},
+		} {
+			fingerprint, err := signers.gpg.Key(ctx, name+" <"+name+"@example.com>", at)
+			signers.fingerprints[name] = fingerprint
+			signers.err = errors.Join(signers.err, err)
+		}
+	})
+	return signers.err
+}
+
+// publicKey is a key, armored.
+func publicKey(ctx context.Context, name string) ([]byte, error) {
+	if err := makeSigners(ctx); err != nil {
+		return nil, err
+	}
+	if name == "revoked" {
+		return revokedKey(ctx)
+	}
+	signers.mu.Lock()
+	defer signers.mu.Unlock()
+	return signers.gpg.Export(ctx, []string{"--armor"}, signers.fingerprints[name])
+}
+
+// signedBy gives a detached signature by a key.
+func signedBy(ctx context.Context, name string, document []byte, options ...string) ([]byte, error) {
+	if err := makeSigners(ctx); err != nil {
+		return nil, err
+	}
+	signers.mu.Lock()
+	defer signers.mu.Unlock()
+	var when time.Time
+	if name == "expired" {
+		when = signedThen
+	}
+	return signers.gpg.Sign(ctx, document, when, options, signers.fingerprints[name])
+}
+
+// revokedKey is the public key named revoked, with its revocation: gpg signs with
+// it no more once it knows that, so that only a copy of it is revoked.
+func revokedKey(ctx context.Context) ([]byte, error) {
+	signers.mu.Lock()
+	defer signers.mu.Unlock()
+	other, err := gpgtest.New()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = other.Close() }()
+	return signers.gpg.Revoked(ctx, other, signers.fingerprints["revoked"])
+}
+
+// keys writes the public keys that gpg made to keys/NAME.asc, and their
+// fingerprints into the variables GOOD, OTHER and EXPIRED.
+func cmdKeys(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Check(os.MkdirAll(ts.MkAbs("keys"), 0o755))
+	for _, name := range []string{"good", "other", "expired"} {
+		key, err := publicKey(context.Background(), name)
+		ts.Check(err)
+		ts.Check(os.WriteFile(ts.MkAbs("keys/"+name+".asc"), key, 0o600))
+		ts.Setenv(strings.ToUpper(name), signers.fingerprints[name])
+	}
+}
+
+// sign NAME FILE has a key of gpg sign a file: FILE.sig.
+func cmdSign(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: sign NAME FILE")
+	}
+	signature, err := signedBy(context.Background(), args[0], []byte(ts.ReadFile(args[1])))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1])+".sig", signature, 0o600))
+}
+
+// throwaway signs with the key in testdata/throwaway.asc, the same bytes for the
+// same document, so that scripts can have digests in them; and gives that key.
+func throwaway(document []byte) (signature []byte, public string, err error) {
+	text, err := os.ReadFile(filepath.Join("testdata", "throwaway.asc"))
+	if err != nil {
+		return nil, "", err
+	}
+	keys, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(text))
+	if err != nil {
+		return nil, "", err
+	}
+	same := false
+	config := &packet.Config{NonDeterministicSignaturesViaNotation: &same, Time: func() time.Time { return keys[0].PrimaryKey.CreationTime }}
+	var detached, armored bytes.Buffer
+	if err := openpgp.DetachSign(&detached, keys[0], bytes.NewReader(document), config); err != nil {
+		return nil, "", err
+	}
+	w, err := armor.Encode(&armored, openpgp.PublicKeyType, nil)
+	if err == nil {
+		err = errors.Join(keys[0].Serialize(w), w.Close())
+	}
+	return detached.Bytes(), armored.String(), err
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+func trustCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "trust",
+		Usage:     "pin providers to the keys that sign them, or say what the pins refuse",
+		ArgsUsage: "init|check PROVIDER... [--from REPO] [FLAG...]",
+		Description: strings.TrimSpace(`
+init looks at what is there, says which keys have signed it, and writes a trust
+file that pins each provider to those (trust on first use: compare the
+fingerprints with what the author publishes). A file that is there is not
+touched. By default it looks at the newest release that PROVIDER means.
+
+check judges what repositories hold by the evidence that lies in them, and asks
+nobody else: what pull would refuse is exit code 4. By default it looks at all
+releases that PROVIDER means.
+
+A trust file has a block for each pattern; the most specific one counts:
+   trust "registry.terraform.io/hashicorp/*" {
+     fingerprints = ["C874 011F 0AB4 0511 0D02 1055 3436 5D94 72D7 468F"]
+     expired      = "warn"    # accept, warn or refuse expired keys
+     unsigned     = "refuse"  # accept, warn or refuse unsigned releases
+     signed_since = "1.4.0"   # older versions may be unsigned
+   }
+
+Examples:
+   tofu-oci trust init hashicorp/null acme/widget --trust trust.hcl
+   tofu-oci trust check hashicorp/null --trust trust.hcl \
+      --from ghcr.io/acme/providers/{namespace}/{type}`),
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: where the CLI configuration says that OpenTofu installs from)"},
+			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that match"},
+			&cli.BoolFlag{Name: "all", Usage: "all versions that match"},
+			aliasFlag(),
+		}, trustFlags(), networkFlags(), outputFlags()),
+		Action: printing(trustAction),
+	}
+}
+
+func trustAction(c *cli.Context, out *output) error {
+	does := map[string]func(trusting) error{"init": trusting.init, "check": trusting.check}[c.Args().First()]
+	if does == nil {
+		return usagef("say what to do: tofu-oci trust init PROVIDER..., or tofu-oci trust check PROVIDER...")
+	}
+	if c.Args().Len() < 2 {
+		return usagef("name at least one PROVIDER, such as hashicorp/null; see tofu-oci trust --help")
+	}
+	wanted, err := parseRequirements(c.Args().Tail())
+	if err != nil {
+		return err
+	}
+	newest, err := newestOf(c, map[string]int{"init": 1, "check": 0}[c.Args().First()])
+	if err != nil {
+		return err
+	}
+	conn, err := connect(c, out)
+	if err != nil {
+		return err
+	}
+	src, err := conn.from(c)
+	if err != nil {
+		return err
+	}
+	return does(trusting{c: c, out: out, src: src, wanted: wanted, newest: newest})
+}
+
+// trusting is what both parts of the command work on.
+type trusting struct {
+	c      *cli.Context
+	out    *output
+	src    provider.Source
+	wanted []provider.Requirement
+	newest int
+}
+
+// init pins providers to what their releases are signed by.
+func (t trusting) init() error {
+	path := trustFile(t.c)
+	if path == "" {
+		return usagef("--trust is missing: name the FILE to write")
+	}
+	there := usagef("%s is there, and is not overwritten: name another file, and add to it what is missing", path)
+	if _, err := os.Lstat(path); err == nil {
+		return there
+	}
+	file, err := atomicfile.Create(path, 0o644)
+	if err != nil {
+		return err
+	}
+	defer file.Discard()
+	learning, err := learner(t.c)
+	if err != nil {
+		return err
+	}
+	var rules trust.Rules
+	for _, r := range t.wanted {
+		rule, err := t.learn(t.c.Context, learning, r)
+		if err != nil {
+			t.out.failed(failedItem(r, provider.Version{}, "", err), err)
+			continue
+		}
+		rules = append(rules, rule)
+	}
+	// A file without all of them would leave the others unpinned, and look whole.
+	if err := t.out.finish(); err != nil {
+		return err
+	}
+	if _, err := trust.ParseRules(path, rules.Bytes()); err != nil {
+		return &usage{err} // a provider was named twice
+	}
+	if _, err := file.Write(rules.Bytes()); err != nil {
+		return err
+	}
+	err = file.CommitNew()
+	if errors.Is(err, fs.ErrExist) {
+		return there
+	}
+	if err == nil {
+		t.out.note("wrote %s: compare the fingerprints with what the authors publish", path)
+	}
+	return err
+}
+
+// learner is the policy of init: the trust file is what it makes.
+func learner(c *cli.Context) (p trust.Policy, err error) {
+	if path := c.String("keyring"); path != "" {
+		if p.Keyring, err = trust.ReadKeyring(path); err != nil {
+			return p, usagef("--keyring: %w", err)
+		}
+	}
+	return p, nil
+}
+
+func (t trusting) learn(ctx context.Context, learning trust.Policy, r provider.Requirement) (trust.Rule, error) {
+	var releases []provider.Release
+	versions, err := source.Resolve(ctx, t.src, r, t.newest)
+	for _, v := range versions {
+		release, err := t.src.Release(ctx, r.Address, v)
+		if err != nil {
+			return trust.Rule{}, err
+		}
+		releases = append(releases, release)
+	}
+	if err != nil {
+		return trust.Rule{}, err
+	}
+	rule, found, err := learning.Learn(ctx, r.Address, releases...)
+	if err == nil {
+		for _, l := range found {
+			t.out.judged(r.Address, l.Version, l.Verdict)
+		}
+	}
+	return rule, err
+}
+
+// check says what the policy refuses of what is there.
+func (t trusting) check() error {
+	judging, err := policy(t.c)
+	if err != nil {
+		return err
+	}
+	refused := false
+	for _, r := range t.wanted {
+		versions, err := source.Resolve(t.c.Context, t.src, r, t.newest)
+		if err != nil {
+			t.out.failed(failedItem(r, provider.Version{}, "", err), err)
+		}
+		for _, v := range versions {
+			var verdict provider.Verdict
+			release, err := t.src.Release(t.c.Context, r.Address, v)
+			if err == nil {
+				verdict, err = judging.Judge(t.c.Context, release)
+			}
+			if err != nil {
+				refused = refused || isA[*trust.RefusedError](err)
+				t.out.failed(failedItem(r, v, "", err), err)
+				continue
+			}
+			t.out.judged(r.Address, v, verdict)
+		}
+	}
+	err = t.out.finish()
+	if refused {
+		return &itemsError{exitUnverified}
+	}
+	return errors.Join(err, t.c.Context.Err())
+}
+
+// judged reports a verdict.
+func (o *output) judged(a provider.Address, v provider.Version, verdict provider.Verdict) {
+	i := item{Provider: a.String(), Version: v.String(), Status: "judged", Signature: describeVerdict(verdict)}
+	o.verdict(a, i.Version, verdict) // which warns
+	o.done(i, fmt.Sprintf("%s %s %s\n", a, v, oneLine(verdict.String())))
+}
