@@ -12,6 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
 func mirrorCommand() *cli.Command {
@@ -97,7 +98,6 @@ func mirrorAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	options.Judge = judging.JudgeOffered
 	conn, err := connect(c, out)
 	if err != nil {
 		return err
@@ -106,6 +106,10 @@ func mirrorAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
+	judging.Earlier = source.NewMemo(oci.New(func(a provider.Address) (repository.Reader, error) {
+		return repository.Open(refs[a], conn.repos)
+	}, conn.aliases...), 0)
+	options.Judge = judging.JudgeOffered
 	options.Progress, options.Aliases = out.progress(), conn.aliases
 	// A mirror moves the zips of all platforms, each once: keeping them would push
 	// out of the cache what pulls need.
