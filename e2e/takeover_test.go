@@ -1,0 +1,154 @@
+package e2e_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// TestTakeover is a drill: the origin is taken over, and then the registry's
+// administrator is not who he was.
+func TestTakeover(t *testing.T) {
+	t.Parallel()
+	s := newSigning(t)
+	author := s.signedRelease("drill", "1.0.0", "", by("rsa"))
+	author.Keys = []string{s.public["rsa"]}
+	origin, config := serveOrigin(t, origintest.Options{}, author)
+	host := startRegistry(t)
+	tofuOCI := func(want int, args ...string) (said string) {
+		t.Helper()
+		cmd := command(t, programs.tofuOCI, append(args, "--config", config, "--ca-file", world.caFile)...)
+		out, err := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != want {
+			t.Errorf("tofu-oci %s: exit code %d, want %d (%v)\n%s", strings.Join(args, " "), code, want, err, out)
+		}
+		return string(out)
+	}
+
+	// 1. What is good is mirrored, and pinned on first use.
+	pinned, unpinned := host+"/pinned/{type}", host+"/unpinned/{type}"
+	pins := filepath.Join(t.TempDir(), "trust.hcl")
+	for _, to := range []string{pinned, unpinned} {
+		tofuOCI(0, "mirror", "acme/drill", "--to", to)
+	}
+	tofuOCI(0, "trust", "init", "acme/drill", "--from", pinned, "--trust", pins)
+	tofuOCI(0, "pull", "acme/drill", "--from", pinned, "--trust", pins, "--signatures", "require", "--dir", t.TempDir())
+
+	// 2. The origin has a new version, other bytes, and another key.
+	thief := s.signedRelease("drill", "1.1.0", "stolen", by("ed"))
+	thief.Keys = []string{s.public["ed"]}
+	if err := origin.Add(t.Context(), thief); err != nil {
+		t.Fatal(err)
+	}
+	if said := tofuOCI(4, "mirror", "acme/drill", "--to", pinned, "--trust", pins); !strings.Contains(said, "to other keys") {
+		t.Errorf("the pinned mirror says\n%s", said)
+	}
+	if said := tofuOCI(0, "list", "acme/drill", "--from", pinned); strings.TrimSpace(said) != "1.0.0" {
+		t.Errorf("the pinned mirror holds\n%s", said)
+	}
+	if said := tofuOCI(0, "mirror", "acme/drill", "--to", unpinned); !strings.Contains(said, "the key has changed: 1.0.0") {
+		t.Errorf("the unpinned mirror says\n%s", said)
+	}
+	tofuOCI(4, "trust", "check", "acme/drill", "--from", unpinned, "--trust", pins)
+	tofuOCI(4, "pull", "acme/drill", "--from", unpinned, "--trust", pins, "--dir", t.TempDir())
+
+	// 3. The administrator swaps zip, sums, signature and keys, each alone and all
+	// ways together.
+	stolen := s.signedRelease("drill", "1.0.0", "stolen", by("ed"))
+	stolen.Keys = []string{s.public["ed"]}
+	for swap := range 16 {
+		layout := tampered(t, author, stolen, swap)
+		dir := filepath.Join(t.TempDir(), "out")
+		want := 4
+		if swap == 0 {
+			want = 0
+		}
+		said := tofuOCI(want, "pull", "acme/drill", "--from", "oci-layout:"+layout, "--trust", pins, "--dir", dir)
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) == (want == 0) {
+			t.Errorf("swapped %04b: something was written, or nothing (%v)\n%s", swap, err, said)
+		}
+	}
+
+	// 4. An old release, well signed, goes by a new version.
+	old := filepath.ToSlash(t.TempDir())
+	store(t, old, "2.0.0", author)
+	if said := tofuOCI(4, "pull", "acme/drill@2.0.0", "--from", "oci-layout:"+old, "--trust", pins, "--dir", t.TempDir()); !strings.Contains(said, "is the name of drill 1.0.0") {
+		t.Errorf("an old release under a new version: %s", said)
+	}
+}
+
+// tampered makes a layout with the author's release, of which the bits of swap say
+// what is the thief's: zip, sums, signature, keys.
+func tampered(t *testing.T, author, thief origintest.Release, swap int) (layout string) {
+	t.Helper()
+	r := author
+	if swap&1 != 0 {
+		r.Archives = thief.Archives
+	}
+	if swap&2 != 0 {
+		r.Sums = thief.Sums
+	}
+	if swap&4 != 0 {
+		r.Signature = thief.Signature
+	}
+	if swap&8 != 0 {
+		r.Keys = thief.Keys
+	}
+	layout = filepath.ToSlash(t.TempDir())
+	store(t, layout, r.Version, r)
+	return layout
+}
+
+// store writes a release into a layout as it is, under a tag.
+func store(t *testing.T, layout, tag string, o origintest.Release) {
+	t.Helper()
+	a, err := provider.ParseAddress("acme/drill")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := provider.ParseVersion(o.Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := provider.CurrentPlatform()
+	zip := o.Archives[here].Bytes
+	p := provider.Package{Address: a, Version: v, Platform: here, Filename: provider.Filename(a, v, here), Digest: digest.FromBytes(zip), Size: int64(len(zip))}
+	packed, err := artifact.Pack(provider.Release{Address: a, Version: v, Packages: []provider.Package{p}, Documents: []provider.Document{
+		artifact.NewDocument(provider.SumsName(a, v), artifact.MediaTypeSums, o.Sums),
+		artifact.NewDocument(provider.SumsName(a, v)+".sig", artifact.MediaTypeSignature, o.Signature),
+		artifact.NewDocument(provider.SumsName(a, v)+".keys.asc", artifact.MediaTypeKeys, []byte(o.Keys[0])),
+	}}, artifact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := repository.NewLayout(layout)
+	try := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(fmt.Errorf("storing %s: %w", tag, err))
+		}
+	}
+	try(repo.PushBlob(t.Context(), artifact.ZipDescriptor(p), bytes.NewReader(zip)))
+	try(repo.PushBlob(t.Context(), packed.Config.Descriptor, bytes.NewReader(packed.Config.Bytes)))
+	for _, d := range packed.Documents {
+		try(repo.PushBlob(t.Context(), ocispec.Descriptor{Digest: d.Digest, Size: d.Size}, bytes.NewReader(d.Bytes)))
+	}
+	for _, manifest := range packed.Manifests {
+		try(repo.PushManifest(t.Context(), manifest))
+	}
+	try(repo.PushTag(t.Context(), packed.Index, tag, ""))
+}
