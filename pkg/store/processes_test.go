@@ -42,6 +42,9 @@ func work(t *testing.T, dir string) {
 	t.Helper()
 	s, said := open(t, dir, false)
 	for i := range 60 {
+		if os.Getenv(envStore) != "" {
+			_, _ = os.Stdout.WriteString(step + "\n")
+		}
 		content := strings.Repeat(fmt.Sprintf("zip %d ", rand.IntN(4)), 1<<12)
 		if got, ok := take(t, s, digest.FromString(content)); ok && got != content {
 			t.Errorf("wrong bytes of the %d expected", len(content))
@@ -67,6 +70,9 @@ func work(t *testing.T, dir string) {
 	}
 	said.check(t, 0, 0)
 }
+
+// step is what a worker prints after each round.
+const step = "STEP"
 
 // hang keeps half of a zip, says so and waits to be killed.
 func hang(t *testing.T, dir string) {
@@ -137,4 +143,40 @@ func TestKilledHalfWay(t *testing.T) {
 	checkTaken(t, s, "content")
 	noLitter(t, dir)
 	said.check(t, 0, 0)
+}
+
+// TestKilledAtRandom: whatever a killed process was doing, what has a name is whole.
+func TestKilledAtRandom(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for range 6 {
+		cmd := worker(t, dir)
+		out, err := cmd.StdoutPipe()
+		must(t, err)
+		must(t, cmd.Start())
+		lines := bufio.NewScanner(out)
+		for n := rand.IntN(20); n > 0 && lines.Scan(); n-- {
+			if lines.Text() != step {
+				t.Error(lines.Text())
+			}
+		}
+		must(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+	}
+	s, said := open(t, dir, true)
+	entries, err := s.Entries(t.Context())
+	must(t, err)
+	for _, e := range entries {
+		var ok bool
+		if e.Kind == store.KindZip {
+			_, ok = take(t, s, e.Digest)
+		} else {
+			_, ok = takeTree(t, s, e.Digest)
+		}
+		if !ok {
+			t.Errorf("the %s %s is not whole", e.Kind, e.Digest)
+		}
+	}
+	said.check(t, 0, 0)
+	work(t, dir) // and it goes on
 }
