@@ -38,7 +38,7 @@ func misfortune(t *testing.T, r *rand.Rand) {
 	w := newWorld(t, n)
 	w.prepare(t, f)
 	for range 1 + r.IntN(2) {
-		t.Log(w.randomTroubles(r, f))
+		t.Log(w.randomTroubles(r, f, n))
 		t.Logf("ended in: %v", w.run(t, f))
 	}
 	w.complete(t, f)
@@ -48,7 +48,7 @@ func randomNature(r *rand.Rand) nature {
 	yes := func() bool { return r.IntN(2) == 0 }
 	n := nature{
 		origin:   origintest.Options{ETags: yes(), NoPackages: yes(), RelativeURLs: yes()},
-		registry: registrytest.Options{Username: "user", Password: password, Bearer: yes(), NoMount: yes()},
+		registry: registrytest.Options{Username: "user", Password: password, Bearer: yes(), Lax: yes()},
 		unsized:  r.IntN(4) == 0,
 	}
 	for range len(platforms) * (1 + r.IntN(3)) {
@@ -58,22 +58,22 @@ func randomNature(r *rand.Rand) nature {
 }
 
 // randomTroubles arms some that the flow comes by, and says which.
-func (w *world) randomTroubles(r *rand.Rand, f flow) string {
+func (w *world) randomTroubles(r *rand.Rand, f flow, n nature) string {
 	var said []string
 	for range 1 + r.IntN(4) {
 		x := troubles[r.IntN(len(troubles))]
-		for !x.meets(f) {
+		for !x.meets(f) || x.strict && n.registry.Lax {
 			x = troubles[r.IntN(len(troubles))]
 		}
-		n, skip, times := r.Int64N(w.goods.size()+1), r.IntN(8), 1+r.IntN(4)
+		bytes, skip, times := r.Int64N(w.goods.size()+1), r.IntN(8), 1+r.IntN(4)
 		if r.IntN(2) == 0 {
-			n = r.Int64N(1000)
+			bytes = r.Int64N(1000)
 		}
 		if r.IntN(8) == 0 {
 			times = ever
 		}
-		x.arm(w, n, skip, times)
-		said = append(said, fmt.Sprintf("%s, after %d bytes of the one after %d, %d times", x.name, n, skip, times))
+		x.arm(w, bytes, skip, times)
+		said = append(said, fmt.Sprintf("%s, after %d bytes of the one after %d, %d times", x.name, bytes, skip, times))
 	}
 	w.reads.Store(0)
 	if r.IntN(3) == 0 {

@@ -21,8 +21,9 @@ type trouble struct {
 	// dial is what the connections of an address end in.
 	address string
 	dial    error
-	// login tells that it is about registries that want one.
-	login bool
+	// login tells that it is about registries that want one, and strict that it is
+	// about those that look for what manifests name: nobody else would notice.
+	login, strict bool
 	// once is what becomes of a run that meets it once, and twice of one that meets
 	// it in both of the first answers.
 	once, twice outcome
@@ -57,13 +58,13 @@ func well(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) { hon
 
 // meets tells whether a flow comes by there.
 func (x trouble) meets(f flow) bool {
+	isWritten := slices.ContainsFunc(x.registry, func(k registrytest.Kind) bool { return slices.Contains(writing, k) })
+	isRead := slices.Contains(x.registry, registrytest.BlobGet)
 	switch {
 	case len(x.origin) > 0 || x.address == atOrigin:
 		return f.origin
-	case slices.Contains(x.registry, registrytest.BlobGet):
-		return f.filled
-	case slices.ContainsFunc(x.registry, func(k registrytest.Kind) bool { return slices.Contains(uploads, k) || k == registrytest.ManifestPut }):
-		return f.registry && !f.filled
+	case isRead != isWritten:
+		return f.registry && f.filled == isRead
 	}
 	return f.registry
 }
@@ -163,7 +164,7 @@ var troubles = []trouble{
 	{name: "registry throttles uploads, by date", registry: writing, fault: laterByDate(429, 40*time.Second)},
 	{name: "registry stores and does not answer", registry: writing, fault: always(registrytest.Unanswered())},
 	{name: "registry does neither store nor answer", registry: writing, fault: always(registrytest.Take(-1, origintest.Reset(0)))},
-	{name: "registry loses a blob", registry: finishing, fault: func(w *world, _ int64) origintest.Fault { return w.registry.Lose() }, once: depends},
+	{name: "registry loses a blob", registry: finishing, fault: func(w *world, _ int64) origintest.Fault { return w.registry.Lose() }, strict: true, once: depends},
 	{name: "registry forgets manifests", registry: puts, fault: always(registrytest.Forget()), once: refused},
 	{name: "registry stores under another digest", registry: finishing, fault: func(w *world, _ int64) origintest.Fault { return w.registry.Misname() }, once: depends},
 	{name: "registry sends an upload elsewhere", registry: uploads[:1], fault: always(registrytest.Elsewhere(atElsewhere)), once: refused},
