@@ -30,7 +30,7 @@ func (w *world) run(t *testing.T, f flow) error {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	w.stop = stop
+	w.stop.Store(&stop)
 	err := f.run(ctx, t, w)
 	w.behave()
 	w.checkTemporary(t)

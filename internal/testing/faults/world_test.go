@@ -45,8 +45,8 @@ type world struct {
 	goods   goods
 	// dist is what a build left; output, layout and temp are empty at first.
 	dist, output, layout, temp string
-	// stop is called when so many reads from the network were begun; 0 is never.
-	stop  func()
+	// stop is called when so many more reads of clients were begun; 0 is never.
+	stop  atomic.Pointer[context.CancelFunc]
 	reads atomic.Int64
 }
 
@@ -118,7 +118,7 @@ func (w *world) behave() {
 	w.network.Behave()
 	w.origin.Behave()
 	w.registry.Behave()
-	w.stop = nil
+	w.stop.Store(nil)
 	w.reads.Store(0)
 }
 
@@ -152,8 +152,8 @@ type watched struct {
 }
 
 func (c *watched) Read(p []byte) (int, error) {
-	if c.world.reads.Add(-1) == 0 && c.world.stop != nil {
-		c.world.stop()
+	if stop := c.world.stop.Load(); c.world.reads.Add(-1) == 0 && stop != nil {
+		(*stop)()
 	}
 	return c.Conn.Read(p)
 }
