@@ -115,8 +115,9 @@ type Result struct {
 	Version provider.Version
 	Status  Status
 	// Tag and Digest are the index's: empty digest in a dry run that would
-	// send something, and where [CheckTags] found the tag. Where other runs publish at the same time, the index may
-	// be one that another run made of our packages and its own.
+	// send something, and where [CheckTags] found the tag. Where other runs
+	// publish at the same time, the index may be one that another run made of our
+	// packages and its own.
 	Tag    string
 	Digest digest.Digest
 	// Packages are the wanted ones, sorted by platform; none where [CheckTags] found

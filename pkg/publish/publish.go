@@ -55,8 +55,11 @@ type publisher struct {
 func (p publisher) run(ctx context.Context) (Result, error) {
 	var done outcome
 	tagged, err := p.tagged(ctx)
-	if tagged || err != nil {
-		return Result{Address: p.address, Version: p.version, Status: Unchanged, Tag: artifact.Tag(p.version)}, err
+	if err != nil {
+		return Result{}, err
+	}
+	if tagged {
+		return Result{Address: p.address, Version: p.version, Tag: artifact.Tag(p.version), Status: Unchanged}, nil
 	}
 	for moves := 0; ; moves++ {
 		done, err = p.round(ctx, done.learned)
