@@ -82,13 +82,16 @@ func newRequestStage(t *testing.T, versions, platforms int) *requestStage {
 	for i := range versions + 1 {
 		r := origintest.Release{
 			Namespace: "acme", Type: "rocket", Version: fmt.Sprintf("1.%d.0", i), Protocols: []string{"6.0"},
-			Archives: map[provider.Platform]origintest.Archive{}, Signature: fmt.Appendf(nil, "signature %d", i), Keys: []string{"a key"},
+			Archives: map[provider.Platform]origintest.Archive{},
 		}
 		for j := range platforms {
 			p := platform(j)
 			archive := requestZip(t, r.Version+p.String())
 			r.Archives[p] = origintest.Archive{Bytes: archive}
 			s.write(t, fmt.Sprintf("dist%d/terraform-provider-rocket_%s_%s.zip", min(i, 1), r.Version, p), archive)
+		}
+		if err := signThrowaway(&r); err != nil {
+			t.Fatal(err)
 		}
 		if err := s.origin.Add(t.Context(), r); err != nil {
 			t.Fatal(err)

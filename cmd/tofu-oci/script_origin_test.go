@@ -120,24 +120,35 @@ func applyReleaseOption(ts *testscript.TestScript, r *origintest.Release, option
 	}
 }
 
+// makeSums adds the release's sums, for who signs them.
+func makeSums(r *origintest.Release) {
+	if r.Sums != nil {
+		return
+	}
+	listed := map[string]digest.Digest{}
+	for p, archive := range r.Archives {
+		listed[fmt.Sprintf("terraform-provider-%s_%s_%s.zip", r.Type, r.Version, p)] = digest.FromBytes(archive.Bytes)
+	}
+	r.Sums = sums.New(listed).Bytes()
+}
+
+// signThrowaway adds a signature by the throw-away key, and that key.
+func signThrowaway(r *origintest.Release) error {
+	makeSums(r)
+	signature, key, err := throwaway(r.Sums)
+	r.Signature, r.Keys = signature, []string{key}
+	return err
+}
+
 // signRelease adds a signature of the release's sums, and the key that the origin
 // offers for it.
 func signRelease(ts *testscript.TestScript, r *origintest.Release, by, offers string) {
-	if r.Sums == nil {
-		listed := map[string]digest.Digest{}
-		for p, archive := range r.Archives {
-			listed[fmt.Sprintf("terraform-provider-%s_%s_%s.zip", r.Type, r.Version, p)] = digest.FromBytes(archive.Bytes)
-		}
-		r.Sums = sums.New(listed).Bytes()
-	}
-	var err error
 	if by == "" {
-		var key string
-		r.Signature, key, err = throwaway(r.Sums)
-		ts.Check(err)
-		r.Keys = []string{key}
+		ts.Check(signThrowaway(r))
 		return
 	}
+	makeSums(r)
+	var err error
 	r.Signature, err = signedBy(context.Background(), by, r.Sums)
 	ts.Check(err)
 	if offers == "none" {

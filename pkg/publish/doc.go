@@ -54,8 +54,7 @@ type Options struct {
 	// Judge says what the signature of a release proves, before anything of it is
 	// sent: it is given what the tag is to name, with the keys that the source
 	// offers. Its error ends the run. What is unchanged is judged again only with
-	// Recheck or [CheckDeep]. nil judges nothing; the methods of trust.Policy are
-	// such functions.
+	// Recheck. nil judges nothing; the methods of trust.Policy are such functions.
 	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
 	// Recheck asks a remote source for its digests also when every wanted
 	// platform is there and whole, and has the signature judged again. A published

@@ -24,7 +24,7 @@ func (p publisher) judge(ctx context.Context, r, of provider.Release) (provider.
 // judgeAgain asks about the signature of what is there, where that is wanted. What
 // is unchanged was judged when it was put there.
 func (p publisher) judgeAgain(ctx context.Context, done outcome) (outcome, error) {
-	if p.options.Judge == nil || !p.options.Recheck && p.options.Check != CheckDeep {
+	if p.options.Judge == nil || !p.options.Recheck {
 		return done, nil
 	}
 	var err error
