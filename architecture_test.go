@@ -30,7 +30,7 @@ var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/artifact", "pkg/cliconfig", "pkg/doctor", "pkg/installation", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
 		"pkg/repository", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust",
-		"internal/atomicfile", "internal/httpclient", "internal/logins",
+		"internal/atomicfile", "internal/boundedfile", "internal/httpclient", "internal/logins",
 	},
 	"pkg/doctor": {
 		"pkg/artifact", "pkg/cliconfig", "pkg/installation", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",

@@ -88,6 +88,7 @@ func scripts(dir string) testscript.Params {
 			"events":     cmdEvents,
 			"keys":       cmdKeys,
 			"sign":       cmdSign,
+			"secret-key": cmdSecretKey,
 		},
 	}
 }

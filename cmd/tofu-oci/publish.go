@@ -37,7 +37,8 @@ and to hold an executable that OpenTofu would find, for its platform.
 
 A signature of SHA256SUMS has to fit it: with --keyring the key that made it has
 to be there, without one at least the hash that the signature shows has to be
-that of the file. Else nothing is sent, with exit code 4.
+that of the file. Else nothing is sent, with exit code 4. With --sign-key the
+signature is made where there is none, and the public key goes with it.
 
 Jobs of a build matrix may publish one platform each: they are merged. Versions
 are published many at once, and told of in their order, the newest first.
@@ -59,6 +60,10 @@ Examples:
    tofu-oci publish dist --provider acme/widget --to ghcr.io/acme/{type} \
       --sbom-program 'syft scan file:{binary} -o spdx-json'
 
+   # signed with a key that gpg --export-secret-keys wrote
+   tofu-oci publish dist --provider acme/widget --to ghcr.io/acme/{type} \
+      --sign-key release.asc --sign-passphrase-file /run/secrets/release
+
    # sign the index with cosign
    tofu-oci publish dist --provider acme/widget --to ghcr.io/acme/{type} --digest-file digest
    cosign sign ghcr.io/acme/widget@$(cat digest)`),
@@ -70,6 +75,8 @@ Examples:
 			&cli.BoolFlag{Name: "skip-checks", Usage: "do not look into the zips"},
 			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
 			checkFlag("index, manifests, blobs or deep"),
+			&cli.StringFlag{Name: "sign-key", Usage: "sign SHA256SUMS with the secret OpenPGP key in `FILE`, where there is no signature"},
+			&cli.StringFlag{Name: "sign-passphrase-file", Usage: "`FILE` with the passphrase of that key (default: $" + passphraseVariable + ")"},
 			aliasFlag(),
 			failFastFlag(),
 		}, trustFlags(), artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
@@ -100,6 +107,9 @@ func publishAction(c *cli.Context, out *output) error {
 	}
 	judging, err := policy(c)
 	if err != nil {
+		return err
+	}
+	if err := sign(c, &options, &judging); err != nil {
 		return err
 	}
 	options.Judge = judging.Judge

@@ -102,6 +102,31 @@ func cmdKeys(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
+// secret-key NAME FILE [PASSPHRASE] makes a key with gpg and writes its secret part,
+// and sets the variable NAME in upper case to its fingerprint.
+func cmdSecretKey(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: secret-key NAME FILE [PASSPHRASE]")
+	}
+	ctx := context.Background()
+	gpg, err := gpgtest.New()
+	ts.Check(err)
+	defer func() { _ = gpg.Close() }()
+	at := gpgtest.At{Algorithm: "ed25519"}
+	if len(args) > 2 {
+		at.Passphrase = args[2]
+	}
+	if args[0] == "expired" {
+		at.Time, at.Lifetime = signedThen, "1y"
+	}
+	fingerprint, err := gpg.Key(ctx, args[0]+" <"+args[0]+"@example.com>", at)
+	ts.Check(err)
+	key, err := gpg.ExportSecret(ctx, at.Passphrase, fingerprint)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), key, 0o600))
+	ts.Setenv(strings.ToUpper(args[0]), fingerprint)
+}
+
 // sign NAME FILE has a key of gpg sign a file: FILE.sig.
 func cmdSign(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {

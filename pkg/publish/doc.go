@@ -56,6 +56,10 @@ type Options struct {
 	// offers. Its error ends the run. What is unchanged is judged again only with
 	// Recheck. nil judges nothing; the methods of trust.Policy are such functions.
 	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
+	// Signer signs the SHA256SUMS of a release that has no signature, and adds its
+	// public key. What it signed before may be extended: the sums are then made and
+	// signed anew. nil signs nothing.
+	Signer Signer
 	// Recheck asks a remote source for its digests also when every wanted
 	// platform is there and whole, and has the signature judged again. A published
 	// version never changes, so this finds only those that were changed against

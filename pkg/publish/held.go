@@ -17,7 +17,7 @@ import (
 // is damaged and was not asked for: the tag is written whole or not at all. When
 // nothing will be written, nothing more is read.
 func (p publisher) readHeld(ctx context.Context, old repository.Inspection, r provider.Release) (held, error) {
-	h := held{Inspection: old, foreign: p.foreign(old), left: map[provider.Platform][]provider.Document{}}
+	h := held{Inspection: old, foreign: p.foreign(old), signs: p.options.Signer != nil, left: map[provider.Platform][]provider.Document{}}
 	if !p.holds(old) {
 		return h, nil
 	}
@@ -39,6 +39,7 @@ func (p publisher) readHeld(ctx context.Context, old repository.Inspection, r pr
 	if err != nil {
 		err = fmt.Errorf("reading %s %s: %w", p.address, p.version, err)
 	}
+	h.resigned = p.signedByUs(h.kept)
 	return h, err
 }
 

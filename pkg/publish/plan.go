@@ -20,6 +20,9 @@ type held struct {
 	// kept has the packages that are whole and that the source has the same or
 	// not at all, with their documents. Those about the release are in memory.
 	kept provider.Release
+	// signs tells that a release without a signature will be signed, resigned that
+	// the signature of kept was made by the same key.
+	signs, resigned bool
 	// left are the documents that the repository still has of packages of which
 	// it has lost something else, and whose zip is the source's.
 	left map[provider.Platform][]provider.Document
@@ -82,8 +85,9 @@ func newPlan(old held, r provider.Release, force bool) plan {
 	// 2. The packages: what is there stays, if it is whole and not replaced.
 	conflicts := p.addPackages(old, r)
 	// 3. One set of documents is for all of them.
-	conflicts = append(conflicts, p.addKept(old.kept, r.Packages, force)...)
+	conflicts = append(conflicts, p.addKept(old, r.Packages, force)...)
 	p.release.Packages = withoutOwnSums(p.release)
+	conflicts = append(conflicts, p.unvouched(old, r)...)
 	slices.SortFunc(p.release.Packages, func(a, b provider.Package) int { return a.Platform.Compare(b.Platform) })
 	if len(conflicts) > 0 {
 		p.status = Replaced

@@ -13,8 +13,8 @@ import (
 // addKept adds the stored packages to the release. SHA256SUMS has to list each
 // of them unchanged; by force, those that a publisher's does not list are
 // dropped, and one that we made is made for all of them.
-func (p *plan) addKept(kept provider.Release, fresh []provider.Package, force bool) (conflicts []string) {
-	r := &p.release
+func (p *plan) addKept(old held, fresh []provider.Package, force bool) (conflicts []string) {
+	r, kept := &p.release, old.kept
 	keptPackages := slices.Clone(kept.Packages)
 	for i, k := range keptPackages {
 		// The source may have documents for it that the repository has not.
@@ -25,7 +25,7 @@ func (p *plan) addKept(kept provider.Release, fresh []provider.Package, force bo
 	listed, has := r.Document(provider.KindSums)
 	if !has || listed.Generated || !overrides(*r, kept) {
 		r.Packages = slices.Concat(r.Packages, keptPackages)
-		conflict := takeStoredDocuments(r, kept)
+		conflict := takeStoredDocuments(r, kept, old.resigned)
 		if conflict == "" {
 			return nil
 		}
@@ -52,11 +52,13 @@ func (p *plan) addKept(kept provider.Release, fresh []provider.Package, force bo
 
 // takeStoredDocuments is for a source without a publisher's sums: what is stored
 // stays if it lists all packages, and else sums are made for all of them. A
-// signature is not given up for that: the conflict says why.
-func takeStoredDocuments(r *provider.Release, kept provider.Release) (conflict string) {
+// signature is not given up for that, unless it may be made anew: the conflict says
+// why.
+func takeStoredDocuments(r *provider.Release, kept provider.Release, resigned bool) (conflict string) {
 	_, generated := r.Document(provider.KindSums)
 	stored, has := kept.Document(provider.KindSums)
 	_, signed := kept.Document(provider.KindSignature)
+	signed = signed && !resigned
 	if !has {
 		if generated {
 			r.Documents = generatedSums(*r)

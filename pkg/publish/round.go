@@ -73,7 +73,10 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 	case plan.status == Unchanged:
 		return p.judgeAgain(ctx, done.unchanged(old, p.there(held.Inspection, plan.release.Platforms()), p.options))
 	}
-	// 5. Whether its signature does.
+	// 5. Its signature, and whether that does.
+	if plan.release, err = p.sign(plan.release); err != nil {
+		return done, err
+	}
 	if done.result.Verdict, err = p.judge(ctx, plan.release, *done.learned.release); err != nil {
 		return done, err
 	}
@@ -132,6 +135,7 @@ func (p publisher) ask(ctx context.Context, known learned) (learned, error) {
 	if err != nil {
 		return known, err
 	}
+	release = p.toSign(release)
 	known.release = &release
 	known.documents, err = p.documents(ctx, release)
 	return known, err

@@ -105,6 +105,20 @@ func (g *GPG) ExportSecret(ctx context.Context, passphrase, key string) ([]byte,
 	return g.run(ctx, nil, "--passphrase", passphrase, "--armor", "--export-secret-keys", key)
 }
 
+// Verify has gpg itself judge a signature.
+func (g *GPG) Verify(ctx context.Context, document, signature []byte) error {
+	dir, err := os.MkdirTemp(g.home, "verify")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, "signature")
+	if err := os.WriteFile(path, signature, 0o600); err != nil {
+		return err
+	}
+	_, err = g.run(ctx, document, "--verify", path, "-")
+	return err
+}
+
 // Revoke revokes a key, by the certificate that gpg wrote when it made it. It does
 // not sign any more.
 func (g *GPG) Revoke(ctx context.Context, fingerprint string) error {

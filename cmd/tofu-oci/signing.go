@@ -1,0 +1,47 @@
+package main
+
+import (
+	"bytes"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+// passphraseVariable has the passphrase of --sign-key, which is never a flag: those
+// can be seen by everybody on the machine.
+const passphraseVariable = "TOFU_OCI_SIGN_PASSPHRASE" //nolint:gosec // the name of a variable
+
+// maxPassphrase bounds a file with a passphrase, in bytes.
+const maxPassphrase = 4 << 10
+
+// sign reads --sign-key. Where no keyring says otherwise, the key that signs is the
+// one whose word counts.
+func sign(c *cli.Context, o *publish.Options, judging *trust.Policy) error {
+	path, file := c.String("sign-key"), c.String("sign-passphrase-file")
+	if path == "" && file != "" {
+		return usagef("--sign-passphrase-file is of no use without --sign-key")
+	}
+	if path == "" {
+		return nil
+	}
+	passphrase := []byte(os.Getenv(passphraseVariable))
+	if file != "" {
+		text, err := boundedfile.ReadAny(file, maxPassphrase)
+		if err != nil {
+			return usagef("--sign-passphrase-file: %w", err)
+		}
+		passphrase = bytes.TrimRight(text, "\r\n")
+	}
+	signer, err := trust.ReadSigner(path, passphrase)
+	if err != nil {
+		return usagef("--sign-key: %w", err)
+	}
+	if o.Signer = signer; judging.Keyring.IsZero() {
+		judging.Keyring = signer.Keyring()
+	}
+	return nil
+}

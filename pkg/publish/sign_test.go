@@ -1,0 +1,171 @@
+package publish_test
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/gpgtest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+// newSigners makes keys with the real gpg.
+func newSigners(t *testing.T, n int) (signers []trust.Signer) {
+	t.Helper()
+	gpg, err := gpgtest.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = gpg.Close() })
+	for i := range n {
+		fingerprint, err := gpg.Key(t.Context(), strings.Repeat("x", i+5)+" <author@example.com>", gpgtest.At{Algorithm: "ed25519"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := gpg.ExportSecret(t.Context(), "", fingerprint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "secret.asc")
+		write(t, path, text)
+		signer, err := trust.ReadSigner(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		signers = append(signers, signer)
+	}
+	return signers
+}
+
+// wantSigned: what is stored is signed by a key, over the sums that are stored.
+func (w *world) wantSigned(t *testing.T, to *target, signer trust.Signer, platforms ...provider.Platform) {
+	t.Helper()
+	r := w.wantStored(t, to, platforms...)
+	w.wantSums(t, r, platforms...)
+	v, err := trust.Policy{Mode: trust.ModeRequire, Keyring: signer.Keyring()}.Judge(t.Context(), r)
+	if err != nil || v.Trust != provider.TrustSigned {
+		t.Errorf("it is %s, %v", v, err)
+	}
+	if keys, _ := r.Document(provider.KindKeys); string(keys.Bytes) != string(signer.Keys()) {
+		t.Errorf("the keys are %q", keys.Bytes)
+	}
+}
+
+// TestSigned: sums that were made, or are a file, are signed where they are not.
+func TestSigned(t *testing.T) {
+	t.Parallel()
+	signers := newSigners(t, 1)
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		for _, files := range []map[string]string{nil, {"_SHA256SUMS": w.listing(all...)}} {
+			if to.registry == nil {
+				to = w.layout(t)
+			}
+			dir := w.dist(t, files, all...)
+			want := publish.Created
+			if to.digest(t) != "" {
+				want = publish.Unchanged
+			}
+			w.publishLocal(t, to, want, dir, publish.Options{Signer: signers[0]})
+			w.wantSigned(t, to, signers[0], all...)
+			// Again, with the key and without: what is signed stays as it is.
+			state := to.state(t)
+			w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{Signer: signers[0]})
+			w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{})
+			if to.state(t) != state {
+				t.Error("something was written")
+			}
+		}
+	})
+}
+
+// TestSignedLater: what was published without a signature gets one.
+func TestSignedLater(t *testing.T) {
+	t.Parallel()
+	signers := newSigners(t, 1)
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		dir := w.dist(t, nil, all...)
+		w.publishLocal(t, to, publish.Created, dir, publish.Options{})
+		result := w.publishLocal(t, to, publish.Extended, dir, publish.Options{Signer: signers[0]})
+		if !slices.Contains(result.Added, stem+"_SHA256SUMS.sig") {
+			t.Errorf("added is %q", result.Added)
+		}
+		wantSent(t, result)
+		w.wantSigned(t, to, signers[0], all...)
+	})
+}
+
+// TestSignedMatrix: jobs that publish one platform each, with one key, sign what
+// they and the others have published.
+func TestSignedMatrix(t *testing.T) {
+	t.Parallel()
+	signers := newSigners(t, 2)
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		done := []provider.Platform{}
+		for i, p := range all {
+			want := publish.Extended
+			if i == 0 {
+				want = publish.Created
+			}
+			w.publishLocal(t, to, want, w.dist(t, nil, p), publish.Options{Signer: signers[0]})
+			done = append(done, p)
+			w.wantSigned(t, to, signers[0], done...)
+		}
+	})
+	// Without the key, or with another, the signature would not fit any more.
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{Signer: signers[0]})
+		was := to.digest(t)
+		for _, o := range []publish.Options{{}, {Signer: signers[1]}} {
+			_, err := w.runLocal(t, to, w.dist(t, nil, plan9), o)
+			if conflict, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(conflict.Error(), "does not fit plan9_mips64") {
+				t.Errorf("got %v", err)
+			}
+			to.wantTag(t, was)
+		}
+	})
+}
+
+// TestSignsNothingOfOthers: what lies in a repository unsigned may be anybody's, and
+// is not signed along.
+func TestSignsNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	signers := newSigners(t, 1)
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{})
+		was := to.digest(t)
+		_, err := w.runLocal(t, to, w.dist(t, nil, plan9), publish.Options{Signer: signers[0]})
+		if conflict, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(conflict.Error(), "haiku_riscv64 is stored, and was not signed by the key that is to sign it now") {
+			t.Errorf("got %v", err)
+		}
+		to.wantTag(t, was)
+		w.publishLocal(t, to, publish.Extended, w.dist(t, nil, haiku, plan9), publish.Options{Signer: signers[0]})
+		w.wantSigned(t, to, signers[0], haiku, plan9)
+	})
+}
+
+// TestSignatureOfOthersStays: a release that is signed is not signed again.
+func TestSignatureOfOthersStays(t *testing.T) {
+	t.Parallel()
+	signers := newSigners(t, 2)
+	w := newWorld(t, origintest.Options{})
+	to := w.layout(t)
+	signature, err := signers[1].Sign([]byte(w.listing(all...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := w.dist(t, map[string]string{"_SHA256SUMS": w.listing(all...), "_SHA256SUMS.sig": string(signature)}, all...)
+	w.publishLocal(t, to, publish.Created, dir, publish.Options{Signer: signers[0]})
+	r := w.wantStored(t, to, all...)
+	if v, err := (trust.Policy{Keyring: signers[1].Keyring()}).Judge(t.Context(), r); err != nil || v.Trust != provider.TrustSigned {
+		t.Errorf("it is %s, %v", v, err)
+	}
+	if _, has := r.Document(provider.KindKeys); has {
+		t.Error("a key was added that did not sign")
+	}
+}

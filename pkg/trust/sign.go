@@ -1,0 +1,98 @@
+package trust
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+)
+
+// Signer signs SHA256SUMS with a secret key. It is safe for concurrent use.
+type Signer struct {
+	key *openpgp.Entity
+	// public is the key without its secrets, armored.
+	public []byte
+}
+
+// ReadSigner reads a secret key, as gpg --export-secret-keys writes it, armored or
+// binary, and opens it with a passphrase where it has one. A key that is expired or
+// revoked, that may not sign, or cannot be opened is a *[KeyError]; errors are also
+// those of the file system.
+func ReadSigner(path string, passphrase []byte) (Signer, error) {
+	data, err := boundedfile.ReadAny(path, maxKeys)
+	if err != nil {
+		return Signer{}, err
+	}
+	keys, err := parseKeys(data)
+	switch {
+	case err != nil:
+		return Signer{}, &KeyError{Path: path, Problem: "there is a key that cannot be read", Err: err}
+	case len(keys) != 1:
+		return Signer{}, &KeyError{Path: path, Problem: fmt.Sprintf("holds %d keys where there has to be one", len(keys))}
+	}
+	key := keys[0]
+	if problem := unfit(key, time.Now()); problem != "" {
+		return Signer{}, &KeyError{Path: path, Problem: problem}
+	}
+	if err := key.DecryptPrivateKeys(passphrase); err != nil {
+		return Signer{}, &KeyError{Path: path, Problem: "the passphrase does not open it", Err: err}
+	}
+	s := Signer{key: key}
+	if _, err := s.Sign(nil); err != nil {
+		return Signer{}, &KeyError{Path: path, Problem: "it cannot sign", Err: err}
+	}
+	var public bytes.Buffer
+	w, err := armor.Encode(&public, openpgp.PublicKeyType, nil)
+	if err == nil {
+		err = errors.Join(key.Serialize(w), w.Close())
+	}
+	s.public = append(public.Bytes(), '\n')
+	return s, err
+}
+
+// unfit says why a key must not sign; empty when it may.
+func unfit(key *openpgp.Entity, now time.Time) string {
+	self, identity := key.PrimarySelfSignature()
+	signing, found := key.SigningKey(now)
+	switch {
+	case key.Revoked(now) || identity != nil && identity.Revoked(now):
+		return "the key is revoked"
+	case key.PrimaryKey.KeyExpired(self, now) || self.SigExpired(now):
+		return "the key has expired"
+	case !found:
+		return "no part of the key may sign: it is for encryption or certification, or what signs has expired or is revoked"
+	case signing.PrivateKey == nil || signing.PrivateKey.Dummy():
+		return "it has not the secret part of the key that signs"
+	}
+	return ""
+}
+
+// Sign gives a detached, binary signature of a document.
+func (s Signer) Sign(document []byte) ([]byte, error) {
+	var signature bytes.Buffer
+	if err := openpgp.DetachSign(&signature, s.key, bytes.NewReader(document), nil); err != nil {
+		return nil, fmt.Errorf("signing: %w", err)
+	}
+	return signature.Bytes(), nil
+}
+
+// Signed tells whether a signature of a document is one of this key's, so that it
+// may be made anew when the document is.
+func (s Signer) Signed(document, signature []byte) bool {
+	packets, err := splitSignatures(signature)
+	if err != nil || len(packets) != 1 {
+		return false
+	}
+	return check(document, packets[0], openpgp.EntityList{s.key}).validity == good
+}
+
+// Keys gives the public key, armored.
+func (s Signer) Keys() []byte { return bytes.Clone(s.public) }
+
+// Keyring is the public key alone.
+func (s Signer) Keyring() Keyring { return Keyring{openpgp.EntityList{s.key}} }
