@@ -42,6 +42,9 @@ type checked struct {
 func check(document []byte, s signaturePacket, keys openpgp.EntityList) checked {
 	best := checked{issuer: s.issuer()}
 	for _, key := range keys {
+		if id := s.parsed.IssuerKeyId; id != nil && len(openpgp.EntityList{key}.KeysById(*id)) == 0 {
+			continue
+		}
 		c := checkWith(document, s, key)
 		if c.validity > best.validity {
 			best = c

@@ -10,8 +10,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxSums bounds a SHA256SUMS document, in bytes.
-const maxSums = 4 << 20
+const (
+	// maxSums bounds a SHA256SUMS document, in bytes: a hundred bytes a file.
+	maxSums = 1 << 20
+	// maxReleaseKeys bounds the keys that come with a release, in bytes, and
+	// maxReleaseKeyCount their number: each copy of the key that signed is tried.
+	maxReleaseKeys, maxReleaseKeyCount = 2 << 20, 100
+)
 
 // evidence is what there is to judge: a document, its signatures, and the keys that
 // came with it.
@@ -70,9 +75,12 @@ func readEvidence(ctx context.Context, documents []provider.Document, packages .
 			}
 		case provider.KindKeys:
 			var content []byte
-			if content, err = read(ctx, d, maxKeys); err == nil && len(content) > 0 {
+			if content, err = read(ctx, d, maxReleaseKeys); err == nil && len(content) > 0 {
 				keys, _ := parseKeys(content) // those that can't be read sign nothing
 				e.keys, e.someKeys = append(e.keys, keys...), true
+			}
+			if len(e.keys) > maxReleaseKeyCount {
+				err = fmt.Errorf("%s has more than %d keys", d.Name, maxReleaseKeyCount)
 			}
 		}
 		if err != nil {

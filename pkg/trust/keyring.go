@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// maxKeys bounds the keys of a release, and a file of keys, in bytes. One is
+	// maxKeys bounds a file of keys, in bytes. One is
 	// a few kilobytes; those with many signatures of others are some hundred.
 	maxKeys = 4 << 20
 	// maxKeyFiles bounds the files of a directory of keys.

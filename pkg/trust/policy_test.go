@@ -232,7 +232,7 @@ func TestJudgeIsBounded(t *testing.T) {
 	t.Parallel()
 	large := make([]byte, 5<<20)
 	for kind, problem := range map[provider.Kind]string{
-		provider.KindSums: "has more than 4194304 bytes", provider.KindSignature: "has more than 262144 bytes", provider.KindKeys: "has more than 4194304 bytes",
+		provider.KindSums: "has more than 1048576 bytes", provider.KindSignature: "has more than 262144 bytes", provider.KindKeys: "has more than 2097152 bytes",
 	} {
 		_, err := trust.Policy{}.Judge(t.Context(), release(t, document(kind, "X", large)))
 		if _, refused := errors.AsType[*trust.RefusedError](err); refused || err == nil || !strings.Contains(err.Error(), problem) {
@@ -245,6 +245,15 @@ func TestJudgeIsBounded(t *testing.T) {
 	}
 	if _, err := (trust.Policy{}).Judge(t.Context(), r); err == nil || !strings.Contains(err.Error(), "more than 16 signatures") {
 		t.Errorf("got %v", err)
+	}
+	r = signed(t, world.signatures["ed25519"], slices.Repeat([]string{"ed25519"}, 101)...)
+	if _, err := (trust.Policy{}).Judge(t.Context(), r); err == nil || !strings.Contains(err.Error(), "has more than 100 keys") {
+		t.Errorf("got %v", err)
+	}
+	r = signed(t, bytes.Repeat(world.signatures["ed25519"], 9), "ed25519")
+	r.Documents = append(r.Documents, document(provider.KindSignature, "SHA256SUMS.gpg", bytes.Repeat(world.signatures["ed25519"], 8)))
+	if v, err := (trust.Policy{}).Judge(t.Context(), r); v.Trust != provider.TrustBad || err == nil {
+		t.Errorf("got %s, %v", v, err)
 	}
 	r = signed(t, bytes.Repeat(world.signatures["ed25519"], 17), "ed25519")
 	if v, err := (trust.Policy{}).Judge(t.Context(), r); v.Trust != provider.TrustBad || err == nil {

@@ -1,6 +1,8 @@
 package trust
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -23,9 +25,12 @@ func (w words) weigh(e evidence) provider.Verdict {
 		return provider.Verdict{Trust: provider.TrustUnsigned}
 	}
 	var best provider.Verdict
-	first := true
+	seen := 0
 	for _, document := range e.signatures {
 		packets, err := splitSignatures(document.content)
+		if err == nil && seen+len(packets) > maxSignatures {
+			err = fmt.Errorf("there are more than %d signatures", maxSignatures)
+		}
 		if err != nil {
 			return provider.Verdict{Trust: provider.TrustBad, Reason: document.name + ": " + err.Error()}
 		}
@@ -35,8 +40,8 @@ func (w words) weigh(e evidence) provider.Verdict {
 				v.Reason = document.name + ": " + v.Reason
 				return v
 			}
-			if first || rank(v) > rank(best) {
-				best, first = v, false
+			if seen++; seen == 1 || rank(v) > rank(best) {
+				best = v
 			}
 		}
 	}
@@ -132,7 +137,7 @@ func (w words) problem(v provider.Verdict, version provider.Version) (problem st
 		return w.unsigned(version).apply("nothing proves who made it")
 	case provider.TrustUnpinned:
 		if require || w.pinned {
-			return sentence("the key came with the release, and is in no keyring and not pinned", v.Reason), true
+			return cmp.Or(v.Reason, "the key came with the release, and is in no keyring and not pinned"), true
 		}
 		if !v.Expired.IsZero() {
 			return w.expired().apply(notValid)
