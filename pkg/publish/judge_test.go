@@ -66,17 +66,16 @@ func TestJudgeAgain(t *testing.T) {
 		r.Keys, r.Signature = []string{"today's key"}, []byte("today's signature")
 		w.offer(t, r)
 		j := &judged{verdict: provider.Verdict{Trust: provider.TrustSigned}}
-		if result := w.publish(t, to, publish.Unchanged, publish.Options{Judge: j.judge}); result.Verdict != (provider.Verdict{}) || j.releases != nil {
-			t.Errorf("an unchanged release was judged: %s, %q", result.Verdict, j.releases)
+		for _, o := range []publish.Options{{Judge: j.judge}, {Judge: j.judge, Check: publish.CheckDeep}} {
+			if result := w.publish(t, to, publish.Unchanged, o); result.Verdict != (provider.Verdict{}) || j.releases != nil {
+				t.Errorf("an unchanged release was judged: %s, %q", result.Verdict, j.releases)
+			}
 		}
-		for _, o := range []publish.Options{{Judge: j.judge, Recheck: true}, {Judge: j.judge, Check: publish.CheckDeep}} {
-			j.releases = nil
-			if result := w.publish(t, to, publish.Unchanged, o); result.Verdict != j.verdict {
-				t.Errorf("got %s", result.Verdict)
-			}
-			if len(j.releases) != 1 || !cmp.Equal(j.releases[0][1:], []string{"signature a signatur", "keys today's ke"}) {
-				t.Errorf("judged was %q", j.releases)
-			}
+		if result := w.publish(t, to, publish.Unchanged, publish.Options{Judge: j.judge, Recheck: true}); result.Verdict != j.verdict {
+			t.Errorf("got %s", result.Verdict)
+		}
+		if len(j.releases) != 1 || !cmp.Equal(j.releases[0][1:], []string{"signature a signatur", "keys today's ke"}) {
+			t.Errorf("judged was %q", j.releases)
 		}
 		j.err = errRefused
 		if _, err := publish.Release(t.Context(), w.source(), to.open(t), w.address, w.version, publish.Options{Judge: j.judge, Recheck: true}); !errors.Is(err, errRefused) {
