@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/ranges"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -25,6 +28,9 @@ type Windows struct{ windows ranges.Windows }
 // several connections, unless the registry has turned out not to like that. Reading
 // ends with the context, and the blob has to be closed.
 func (r *Registry) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+	if 0 <= d.Size && d.Size <= httpclient.MaxAhead {
+		return r.smallBlob(ctx, d)
+	}
 	if d.Size < ranges.Least || r.refusals.Load() >= maxRefusals {
 		return r.wholeBlob(ctx, d)
 	}
@@ -74,6 +80,31 @@ func (r *Registry) wholeBlob(ctx context.Context, d ocispec.Descriptor) (io.Read
 		return nil, r.fail("fetching blob", d.Digest.String(), err)
 	}
 	return body, nil
+}
+
+// smallBlob reads a blob that the client has in memory anyway, and asks again when
+// it breaks off: documents are read by many who have no tries of their own.
+func (r *Registry) smallBlob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+	var data []byte
+	err := r.retrier.Do(ctx, "fetching blob "+d.Digest.String(), func() error {
+		body, err := r.wholeBlob(ctx, d)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = body.Close() }()
+		// One byte more shows that there are too many.
+		if data, err = io.ReadAll(io.LimitReader(body, d.Size+1)); err != nil {
+			return r.fail("fetching blob", d.Digest.String(), err)
+		}
+		return nil
+	})
+	if httpclient.IsTransient(err) {
+		err = &provider.TransientError{Tries: transfer.MaxTries, Err: err} // who has tries need not spend them
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.NopCloser(bytes.NewReader(data)), nil
 }
 
 // blobURL is where a registry has its blobs:
