@@ -3,6 +3,8 @@ package faults_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -84,6 +86,36 @@ func TestForgottenTag(t *testing.T) {
 		}
 		w.complete(t, flows[0])
 	})
+}
+
+// TestDocumentsBreakOff: each blob of a registry, documents included, breaks off
+// once in its first bytes, and is fetched again.
+func TestDocumentsBreakOff(t *testing.T) {
+	t.Parallel()
+	for _, f := range flows {
+		if !f.filled {
+			continue
+		}
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, open)
+				w.prepare(t, f)
+				var broken sync.Map
+				w.registry.Misbehave(registrytest.BlobGet, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+					if _, again := broken.LoadOrStore(r.URL.Path, true); again {
+						honest(rw, r)
+						return
+					}
+					origintest.Short(3)(rw, r, honest)
+				}, ever)
+				if err := w.run(t, f); err != nil {
+					t.Error(err)
+				}
+				w.complete(t, f)
+			})
+		})
+	}
 }
 
 // eachMeeting has each trouble meet each flow that comes by, and then looks whether

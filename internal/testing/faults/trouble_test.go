@@ -168,5 +168,7 @@ var troubles = []trouble{
 	{name: "registry forgets manifests", registry: puts, fault: always(registrytest.Forget()), once: refused},
 	{name: "registry stores under another digest", registry: finishing, fault: func(w *world, _ int64) origintest.Fault { return w.registry.Misname() }, once: depends},
 	{name: "registry sends an upload elsewhere", registry: uploads[:1], fault: always(registrytest.Elsewhere(atElsewhere)), once: refused},
-	{name: "tokens expire", login: true, registry: append(slices.Clone(writing), gets...), fault: func(w *world, _ int64) origintest.Fault { return w.registry.ExpireTokens() }},
+	{name: "tokens expire in an upload", login: true, registry: finishing, fault: func(w *world, _ int64) origintest.Fault { return w.registry.ExpireTokens() }},
+	{name: "tokens expire before a manifest", login: true, registry: puts, fault: func(w *world, _ int64) origintest.Fault { return w.registry.ExpireTokens() }},
+	{name: "tokens expire for a reader", login: true, registry: blobs, fault: func(w *world, _ int64) origintest.Fault { return w.registry.ExpireTokens() }},
 }
