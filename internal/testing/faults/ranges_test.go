@@ -27,7 +27,8 @@ func TestGoingOn(t *testing.T) {
 					n.shapes = []shape{{size: 50_000}, {size: 50_000}}
 					w := newWorld(t, n)
 					x.arm(w, w.goods.size()/2, 0, 4) // both zips, and the rest of each
-					if err := w.run(t, f); (err != nil) != (x.twice == refused) {
+					// A reset may come before the answer is read, and then nothing goes on.
+					if err := w.run(t, f); err != nil && x.twice != refused {
 						t.Errorf("it ended in %v", err)
 					}
 					w.complete(t, f)
