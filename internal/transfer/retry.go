@@ -29,7 +29,8 @@ type Retrier struct {
 }
 
 // Do repeats do, which has to open its content anew, while it fails in a way
-// that may pass.
+// that may pass. A connection that fails for the last time is an
+// *[provider.TransientError].
 func (r Retrier) Do(ctx context.Context, what string, do func() error) error {
 	renewed := false
 	for try := 1; ; try++ {
@@ -38,8 +39,11 @@ func (r Retrier) Do(ctx context.Context, what string, do func() error) error {
 		if _, expired := errors.AsType[*ExpiredError](err); expired && !renewed {
 			renewed, again = true, true
 		}
-		if err == nil || !again || try == MaxTries {
+		if err == nil || !again {
 			return err
+		}
+		if try == MaxTries {
+			return exhausted(err)
 		}
 		if r.Progress.Retry != nil {
 			r.Progress.Retry(what, err)
@@ -53,6 +57,17 @@ func (r Retrier) Do(ctx context.Context, what string, do func() error) error {
 			}
 		}
 	}
+}
+
+// exhausted says how often a connection failed. Answers speak for themselves.
+func exhausted(err error) error {
+	_, isStatus := errors.AsType[*provider.StatusError](err)
+	_, isOther := errors.AsType[*httpclient.PassingError](err)
+	_, isExpired := errors.AsType[*ExpiredError](err)
+	if isStatus || isOther || isExpired {
+		return err
+	}
+	return &provider.TransientError{Tries: MaxTries, Err: err}
 }
 
 func (r Retrier) wait(failed int, err error) time.Duration {

@@ -62,6 +62,9 @@ func TestDo(t *testing.T) {
 			if tries != test.tries || !errors.Is(err, last) || test.want != nil && !errors.Is(err, test.want) {
 				t.Errorf("%d tries, %v", tries, err)
 			}
+			if _, counted := errors.AsType[*provider.TransientError](err); counted != (test.want == passes || name == "repeated in vain") { //nolint:errorlint // the very value
+				t.Errorf("got %v", err)
+			}
 			if len(told) != tries-1 || slices.Contains(told, nil) {
 				t.Errorf("told of %v", told)
 			}

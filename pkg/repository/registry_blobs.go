@@ -14,8 +14,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/ranges"
-	"github.com/tofu-oci/tofu-oci/internal/transfer"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -98,9 +96,6 @@ func (r *Registry) smallBlob(ctx context.Context, d ocispec.Descriptor) (io.Read
 		}
 		return nil
 	})
-	if httpclient.IsTransient(err) {
-		err = &provider.TransientError{Tries: transfer.MaxTries, Err: err} // who has tries need not spend them
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -3,8 +3,6 @@ package faults_test
 import (
 	"context"
 	"errors"
-	"io"
-	"net"
 	"strings"
 	"testing"
 
@@ -63,11 +61,9 @@ func (w *world) complete(t *testing.T, f flow) {
 
 // saysWhy knows the errors that a caller can tell apart.
 func saysWhy(err error) bool {
-	var timeout net.Error
 	return is[*provider.TransientError](err) || is[*provider.StatusError](err) || is[*repository.ResponseError](err) ||
 		is[*repository.Error](err) || is[*sums.MismatchError](err) || is[*sums.SizeError](err) || is[*provider.DowngradeError](err) ||
-		errors.Is(err, repository.ErrTagLost) || errors.Is(err, provider.ErrDenied) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.As(err, &timeout)
+		errors.Is(err, repository.ErrTagLost) || errors.Is(err, provider.ErrDenied)
 }
 
 func is[E error](err error) bool {
