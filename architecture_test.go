@@ -45,7 +45,7 @@ var rows = map[string][]string{
 		"pkg/provider", "pkg/source", "pkg/store", "pkg/sums",
 		"internal/atomicfile", "internal/boundedfile", "internal/ctxio", "internal/disk", "internal/packagezip", "internal/pipeline", "internal/schedule", "internal/transfer",
 	},
-	"pkg/trust":        {"pkg/provider", "internal/boundedfile", "internal/nesting"},
+	"pkg/trust":        {"pkg/provider", "internal/boundedfile", "internal/memo", "internal/nesting"},
 	"pkg/installation": {"pkg/cliconfig", "pkg/provider", "pkg/source/filesystem", "pkg/template"},
 
 	"pkg/source/origin":     {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/boundedjson", "internal/httpclient", "internal/memo", "internal/ranges", "internal/schedule"},

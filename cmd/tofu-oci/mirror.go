@@ -13,6 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 func mirrorCommand() *cli.Command {
@@ -106,9 +107,9 @@ func mirrorAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	judging.Earlier = source.NewMemo(oci.New(func(a provider.Address) (repository.Reader, error) {
+	judging.Earlier = trust.NewEarlier(oci.New(func(a provider.Address) (repository.Reader, error) {
 		return repository.Open(refs[a], conn.repos)
-	}, conn.aliases...), 0)
+	}, conn.aliases...))
 	options.Judge = judging.JudgeOffered
 	options.Progress, options.Aliases = out.progress(), conn.aliases
 	// A mirror moves the zips of all platforms, each once: keeping them would push

@@ -163,8 +163,8 @@ func (t trusting) learn(ctx context.Context, learning trust.Policy, r provider.R
 	}
 	rule, found, err := learning.Learn(ctx, r.Address, releases...)
 	if err == nil {
-		for _, l := range found {
-			t.out.judged(r.Address, l.Version, l.Verdict)
+		for i, verdict := range found {
+			t.out.judged(r.Address, releases[i].Version, verdict)
 		}
 	}
 	return rule, err

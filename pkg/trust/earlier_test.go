@@ -5,60 +5,100 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// stored is a source of one older release.
-type stored struct{ release provider.Release }
-
-func (s stored) Versions(context.Context, provider.Address) ([]provider.Version, error) {
-	return []provider.Version{s.release.Version}, nil
+// stored is a source of older releases, by their versions. It counts what it is
+// asked for.
+type stored struct {
+	releases map[string]provider.Release
+	lists    atomic.Int64
+	reads    atomic.Int64
 }
 
-func (s stored) Release(context.Context, provider.Address, provider.Version, ...provider.Platform) (provider.Release, error) {
-	return s.release, nil
+func (s *stored) Versions(context.Context, provider.Address) (versions []provider.Version, err error) {
+	s.lists.Add(1)
+	for text := range s.releases {
+		v, err := provider.ParseVersion(text)
+		if err != nil {
+			return nil, err
+		}
+		versions = append(versions, v)
+	}
+	if versions == nil {
+		return nil, provider.ErrProviderNotFound
+	}
+	return versions, nil
 }
 
-func (s stored) Open(context.Context, provider.Package) (io.ReadCloser, int64, error) {
+func (s *stored) Release(_ context.Context, _ provider.Address, v provider.Version, _ ...provider.Platform) (provider.Release, error) {
+	s.reads.Add(1)
+	r := s.releases[v.String()]
+	r.Version = v
+	return r, nil
+}
+
+func (s *stored) Open(context.Context, provider.Package) (io.ReadCloser, int64, error) {
 	return nil, 0, errors.ErrUnsupported
 }
 
-// TestKeyChanged: where nobody says which keys count, another key than before is
-// told.
+// TestKeyChanged: where nobody says which keys count, another key than that of the
+// version before is told.
 func TestKeyChanged(t *testing.T) {
 	t.Parallel()
-	older := func(r provider.Release) provider.Source {
-		v, err := provider.ParseVersion("0.9.0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Version = v
-		return stored{r}
-	}
 	by := func(name string, keys ...string) provider.Release { return signed(t, world.signatures[name], keys...) }
+	ed := by("ed25519", "ed25519")
+	older := func(r provider.Release) *trust.Earlier {
+		return trust.NewEarlier(&stored{releases: map[string]provider.Release{"0.9.0": r, "0.8.0": by("rsa", "rsa"), "1.1.0": ed}})
+	}
 	now := by("rsa", "rsa")
 	for name, test := range map[string]struct {
 		policy trust.Policy
 		told   bool
 	}{
 		"the same key":           {trust.Policy{Earlier: older(by("rsa", "rsa"))}, false},
-		"another key":            {trust.Policy{Earlier: older(by("ed25519", "ed25519"))}, true},
-		"another key, required":  {trust.Policy{Mode: trust.ModeRequire, Earlier: older(by("ed25519", "ed25519"))}, true},
+		"another key":            {trust.Policy{Earlier: older(ed)}, true},
+		"another key, required":  {trust.Policy{Mode: trust.ModeRequire, Earlier: older(ed)}, true},
 		"another, expired":       {trust.Policy{Earlier: older(by("expired", "expired"))}, true},
 		"unsigned before":        {trust.Policy{Earlier: older(signed(t, nil))}, false},
 		"unknown before":         {trust.Policy{Earlier: older(by("ed25519"))}, false},
-		"only this version":      {trust.Policy{Earlier: stored{by("ed25519", "ed25519")}}, false},
-		"pinned":                 {trust.Policy{Rules: pin(t, "", "rsa"), Earlier: older(by("ed25519", "ed25519"))}, false},
-		"in the keyring":         {trust.Policy{Keyring: keyring(t, "rsa"), Earlier: older(by("ed25519", "ed25519"))}, false},
-		"nobody asks":            {trust.Policy{Mode: trust.ModeOff, Earlier: older(by("ed25519", "ed25519"))}, false},
-		"a rule without any pin": {trust.Policy{Rules: rulesOf(t, "trust \"*/*/*\" {}"), Earlier: older(by("ed25519", "ed25519"))}, true},
+		"only later ones":        {trust.Policy{Earlier: trust.NewEarlier(&stored{releases: map[string]provider.Release{"1.0.0": ed, "1.1.0": ed}})}, false},
+		"nothing before":         {trust.Policy{Earlier: trust.NewEarlier(&stored{})}, false},
+		"pinned":                 {trust.Policy{Rules: pin(t, "", "rsa"), Earlier: older(ed)}, false},
+		"in the keyring":         {trust.Policy{Keyring: keyring(t, "rsa"), Earlier: older(ed)}, false},
+		"nobody asks":            {trust.Policy{Mode: trust.ModeOff, Earlier: older(ed)}, false},
+		"a rule without any pin": {trust.Policy{Rules: rulesOf(t, "trust \"*/*/*\" {}"), Earlier: older(ed)}, true},
 	} {
 		v, err := test.policy.JudgeOffered(t.Context(), now)
 		if told := strings.Contains(v.Warning, "the key has changed: 0.9.0, which is there already, is signed by "); err != nil || told != test.told {
 			t.Errorf("%s: got %q, %v", name, v.Warning, err)
+		}
+	}
+}
+
+// TestEarlierAsksOnce: many releases of a run cost one list, and one release, also
+// where there is none; what the run itself adds is not looked at.
+func TestEarlierAsksOnce(t *testing.T) {
+	t.Parallel()
+	for name, releases := range map[string]map[string]provider.Release{
+		"nothing": {}, "one": {"0.9.0": signed(t, world.signatures["ed25519"], "ed25519")},
+	} {
+		s := &stored{releases: releases}
+		policy := trust.Policy{Earlier: trust.NewEarlier(s)}
+		before := int64(len(releases))
+		for range 3 {
+			v, err := policy.JudgeOffered(t.Context(), signed(t, world.signatures["rsa"], "rsa"))
+			if told := v.Warning != ""; err != nil || told != (before > 0) {
+				t.Errorf("%s: got %q, %v", name, v.Warning, err)
+			}
+			releases["0.9.5"] = signed(t, world.signatures["rsa"], "rsa")
+		}
+		if s.lists.Load() != 1 || s.reads.Load() != before {
+			t.Errorf("%s: asked for %d lists and %d releases", name, s.lists.Load(), s.reads.Load())
 		}
 	}
 }

@@ -8,24 +8,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Learned is what [Policy] Learn found in one release.
-type Learned struct {
-	Version provider.Version
-	Verdict provider.Verdict
-}
-
 // Learn makes the rule that pins a provider to what its releases are signed by now:
 // trust on first use. Releases without a signature are warned of from then on, or
 // allowed before the first signed version where all later ones are signed. The
 // verdicts are in the order of the releases. A release whose signature is bad, is
 // by a revoked key, or is by a key that is not at hand, gives nothing to go by: the
 // error is a *[RefusedError].
-func (p Policy) Learn(ctx context.Context, a provider.Address, releases ...provider.Release) (Rule, []Learned, error) {
+func (p Policy) Learn(ctx context.Context, a provider.Address, releases ...provider.Release) (Rule, []provider.Verdict, error) {
 	pattern, err := provider.ParsePattern(a.String())
 	if err != nil {
 		return Rule{}, nil, err
 	}
-	rule, found := Rule{Pattern: pattern}, []Learned{}
+	rule, found := Rule{Pattern: pattern}, []provider.Verdict{}
 	p.Mode = ModeOff // what is learned is not refused for not being known
 	var signed, unsigned []provider.Version
 	for _, r := range releases {
@@ -36,7 +30,7 @@ func (p Policy) Learn(ctx context.Context, a provider.Address, releases ...provi
 		if _, refused := errors.AsType[*RefusedError](err); err != nil && !refused {
 			return rule, found, err
 		}
-		found = append(found, Learned{r.Version, v})
+		found = append(found, v)
 		if err != nil {
 			return rule, found, err
 		}

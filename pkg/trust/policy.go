@@ -39,11 +39,10 @@ type Policy struct {
 	Keyring Keyring
 	// Rules pin addresses.
 	Rules Rules
-	// Earlier has what was let pass before, such as the repository that a mirror
-	// writes to. Where neither the keyring nor a rule says which keys count, a
-	// release that is signed by another key than the newest one there is warned of.
-	// May be nil.
-	Earlier provider.Source
+	// Earlier knows what was let pass before. Where neither the keyring nor a rule
+	// says which keys count, a release that is signed by another key than the version
+	// before it is warned of. May be nil.
+	Earlier *Earlier
 	// EnforceExpiration refuses expired keys and signatures where no rule says
 	// otherwise.
 	EnforceExpiration bool
@@ -111,7 +110,7 @@ func (p Policy) judge(ctx context.Context, r provider.Release, offered bool) (pr
 		}
 	}
 	if p.Mode != ModeOff && p.Keyring.IsZero() && !w.pinned {
-		verdict.Warning = sentence(verdict.Warning, p.changed(ctx, r, verdict))
+		verdict.Warning = sentence(verdict.Warning, p.Earlier.changed(ctx, r, verdict))
 	}
 	return verdict, nil
 }
