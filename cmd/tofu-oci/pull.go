@@ -85,18 +85,11 @@ func pullAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return usagef("--dir: %w", err)
 	}
-	options := pull.Options{Progress: out.progress(), Evidence: c.Bool("with-evidence")}
-	if options.Concurrency, err = concurrency(c); err != nil {
-		return err
-	}
-	if options.Platforms, err = platforms(c); err != nil {
-		return err
-	}
-	judging, err := policy(c)
+	options, err := pullOptions(c)
 	if err != nil {
 		return err
 	}
-	options.Judge = judging.Judge
+	options.Progress = out.progress()
 	conn, err := connect(c, out)
 	if err != nil {
 		return err
@@ -122,4 +115,18 @@ func pullAction(c *cli.Context, out *output) error {
 		out.notBegun()
 	}
 	return errors.Join(out.finish(), err)
+}
+
+// pullOptions reads the flags.
+func pullOptions(c *cli.Context) (o pull.Options, err error) {
+	o.Evidence = c.Bool("with-evidence")
+	if o.Concurrency, err = concurrency(c); err != nil {
+		return o, err
+	}
+	if o.Platforms, err = platforms(c); err != nil {
+		return o, err
+	}
+	judging, err := policy(c)
+	o.Judge = judging.Judge
+	return o, err
 }

@@ -23,13 +23,11 @@ func trustFlags() []cli.Flag {
 
 // policy reads them.
 func policy(c *cli.Context) (p trust.Policy, err error) {
+	if p, err = keyringOnly(c); err != nil {
+		return p, err
+	}
 	if p.Mode, err = trust.ParseMode(c.String("signatures")); err != nil {
 		return p, usagef("--signatures: %w", err)
-	}
-	if path := c.String("keyring"); path != "" {
-		if p.Keyring, err = trust.ReadKeyring(path); err != nil {
-			return p, usagef("--keyring: %w", err)
-		}
 	}
 	if path := trustFile(c); path != "" {
 		if p.Rules, err = trust.ReadRules(path); err != nil {
@@ -37,6 +35,16 @@ func policy(c *cli.Context) (p trust.Policy, err error) {
 		}
 	}
 	return p.WithEnvironment(os.Getenv), nil
+}
+
+// keyringOnly is a policy that knows keys, and demands nothing yet.
+func keyringOnly(c *cli.Context) (p trust.Policy, err error) {
+	if path := c.String("keyring"); path != "" {
+		if p.Keyring, err = trust.ReadKeyring(path); err != nil {
+			return p, usagef("--keyring: %w", err)
+		}
+	}
+	return p, nil
 }
 
 // trustFile is what --trust or the environment names, empty when neither does.

@@ -105,7 +105,7 @@ func (t trusting) init() error {
 		return err
 	}
 	defer file.Discard()
-	learning, err := learner(t.c)
+	learning, err := keyringOnly(t.c) // the trust file is what is made
 	if err != nil {
 		return err
 	}
@@ -136,16 +136,6 @@ func (t trusting) init() error {
 		t.out.note("wrote %s: compare the fingerprints with what the authors publish", path)
 	}
 	return err
-}
-
-// learner is the policy of init: the trust file is what it makes.
-func learner(c *cli.Context) (p trust.Policy, err error) {
-	if path := c.String("keyring"); path != "" {
-		if p.Keyring, err = trust.ReadKeyring(path); err != nil {
-			return p, usagef("--keyring: %w", err)
-		}
-	}
-	return p, nil
 }
 
 func (t trusting) learn(ctx context.Context, learning trust.Policy, r provider.Requirement) (trust.Rule, error) {

@@ -21,13 +21,24 @@ func (p publisher) judge(ctx context.Context, r, of provider.Release) (provider.
 	return p.options.Judge(ctx, r)
 }
 
-// judgeAgain asks about the signature of what is there, where that is wanted. What
-// is unchanged was judged when it was put there.
-func (p publisher) judgeAgain(ctx context.Context, done outcome) (outcome, error) {
-	if p.options.Judge == nil || !p.options.Recheck {
-		return done, nil
+// approve signs what the tag is to name, where that is wanted, and asks about its
+// signature; of is what the source has.
+func (p publisher) approve(ctx context.Context, r, of provider.Release) (provider.Release, provider.Verdict, error) {
+	signed, err := p.sign(r)
+	if err != nil {
+		return r, provider.Verdict{}, err
 	}
-	var err error
+	verdict, err := p.judge(ctx, signed, of)
+	return signed, verdict, err
+}
+
+// judgeAgain asks about the signature of what is there, where that is wanted, unless
+// err says that looking at it has failed. What is unchanged was judged when it was
+// put there.
+func (p publisher) judgeAgain(ctx context.Context, done outcome, err error) (outcome, error) {
+	if err != nil || p.options.Judge == nil || !p.options.Recheck {
+		return done, err
+	}
 	if done.learned, err = p.ask(ctx, done.learned); err != nil {
 		return done, err
 	}

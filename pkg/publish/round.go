@@ -50,11 +50,8 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 	}
 	// 2. Nothing more is asked for when all of it is known to be there.
 	old, packages, err := p.unchanged(ctx, old)
-	switch {
-	case err != nil:
-		return done, err
-	case packages != nil:
-		return p.judgeAgain(ctx, done.unchanged(old, packages, p.options))
+	if packages != nil || err != nil {
+		return p.judgeAgain(ctx, done.unchanged(old, packages, p.options), err)
 	}
 	// 3. What the source has, and what the tag holds beside it.
 	if done.learned, err = p.ask(ctx, known); err != nil {
@@ -71,18 +68,13 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 	case plan.conflicts != nil:
 		return done, p.conflict(held.foreign, plan.conflicts...)
 	case plan.status == Unchanged:
-		return p.judgeAgain(ctx, done.unchanged(old, p.there(held.Inspection, plan.release.Platforms()), p.options))
+		return p.judgeAgain(ctx, done.unchanged(old, p.there(held.Inspection, plan.release.Platforms()), p.options), nil)
 	}
 	// 5. Its signature, and whether that does.
-	if plan.release, err = p.sign(plan.release); err != nil {
-		return done, err
-	}
-	if done.result.Verdict, err = p.judge(ctx, plan.release, *done.learned.release); err != nil {
-		return done, err
-	}
-	if p.options.DryRun {
+	plan.release, done.result.Verdict, err = p.approve(ctx, plan.release, *done.learned.release)
+	if err != nil || p.options.DryRun {
 		done.result.Packages = results(done.learned, done.learned.release.Packages)
-		return done, nil
+		return done, err
 	}
 	if plan.status != Replaced && old.Descriptor.Digest != "" {
 		done.learned.earlier = append(slices.Clip(done.learned.earlier), old.Descriptor)
