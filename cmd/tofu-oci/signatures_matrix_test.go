@@ -6,13 +6,13 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/opencontainers/go-digest"
 
-	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
@@ -91,8 +91,16 @@ const stem = "terraform-provider-thing_1.0.0"
 // exit code, and what is written in a directory. Both have to agree.
 func runJudged(t *testing.T, args []string, dir string) string {
 	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var stdout, stderr bytes.Buffer
-	code := main.Run(t.Context(), append([]string{"tofu-oci"}, args...), &stdout, &stderr)
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// Else each run with the race detector takes a second.
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "HOME="+t.TempDir())
+	code := exitCodeOf(cmd.Run())
 	var report struct {
 		Results []struct {
 			Status    string
@@ -103,7 +111,7 @@ func runJudged(t *testing.T, args []string, dir string) string {
 		t.Fatalf("%v: exit code %d, %v: %s%s", args, code, err, &stdout, &stderr)
 	}
 	result := report.Results[0]
-	_, err := os.Stat(dir)
+	_, err = os.Stat(dir)
 	written := !errors.Is(err, fs.ErrNotExist)
 	switch {
 	case code == 0 && written && result.Status != "failed":
