@@ -103,12 +103,14 @@ type transport interface {
 	CloseIdleConnections()
 }
 
-// connections are those that requests share, and those of [Apart].
+// connections are those that requests share, and those of [Apart] and of large
+// uploads. In HTTP/2 a server lets a connection have a megabyte or less under way,
+// all its uploads together, which over a long way is little.
 type connections struct{ shared, apart *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
 func (c *connections) RoundTrip(req *http.Request) (*http.Response, error) {
-	if isApart(req.Context()) {
+	if isApart(req.Context()) || isLargeUpload(req) {
 		return c.apart.RoundTrip(req)
 	}
 	return c.shared.RoundTrip(req)

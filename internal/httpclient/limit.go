@@ -29,9 +29,8 @@ type limited struct {
 // something large. A small upload may even wait for one, where what it reads goes
 // on after its connection broke off. All wait while their host has a pause.
 func (l *limited) send(req *http.Request) (resp *http.Response, sent time.Time, err error) {
-	isUpload := req.Body != nil && req.Body != http.NoBody
 	release := func() {}
-	if isUpload && (req.ContentLength <= 0 || req.ContentLength > schedule.MaxSmall) || req.Header.Get("Range") != "" {
+	if isLargeUpload(req) || req.Header.Get("Range") != "" {
 		err = l.outwait(req.Context(), req.URL.Host)
 	} else {
 		release, err = l.pool.Acquire(req.Context(), req.URL.Host)
@@ -50,6 +49,12 @@ func (l *limited) send(req *http.Request) (resp *http.Response, sent time.Time, 
 	}
 	resp.Body = ReadAhead(resp.Body, resp.ContentLength)
 	return resp, sent, nil
+}
+
+// isLargeUpload knows uploads above [schedule.MaxSmall], and of unknown length.
+func isLargeUpload(req *http.Request) bool {
+	isUpload := req.Body != nil && req.Body != http.NoBody
+	return isUpload && (req.ContentLength <= 0 || req.ContentLength > schedule.MaxSmall)
 }
 
 // outwait waits while a host has a pause.

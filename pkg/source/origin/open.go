@@ -107,7 +107,8 @@ func (s *Source) lasting(ctx context.Context, at *url.URL, resp *http.Response, 
 }
 
 func zipRequest(ctx context.Context, at *url.URL) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	// Apart: zips would share a connection, and with it what may be under way.
+	req, err := http.NewRequestWithContext(httpclient.Apart(ctx), http.MethodGet, at.String(), nil)
 	if err != nil {
 		return nil, httpclient.RedactError(err)
 	}
