@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -173,92 +172,6 @@ func (o *output) pulled(p pull.Pulled) {
 		signed = o.verdict(p.Requirement.Address, i.Version, p.Packages[0].Verdict)
 	}
 	o.done(i, fmt.Sprintf("%s %s\n%s%s", i.Provider, i.Version, signed, lines))
-}
-
-// listVersions prints versions, newest first.
-func (o *output) listVersions(a provider.Address, versions []provider.Version) error {
-	names := []string{}
-	for _, v := range versions {
-		names = append(names, v.String())
-	}
-	if o.json {
-		return o.printJSON(struct {
-			Provider string   `json:"provider"`
-			Versions []string `json:"versions"`
-		}{a.String(), names})
-	}
-	for _, name := range names {
-		_, _ = fmt.Fprintln(o.stdout, name)
-	}
-	return nil
-}
-
-type evidenceItem struct {
-	Name      string `json:"name"`
-	MediaType string `json:"media_type"`
-	Size      int64  `json:"size"`
-	// Platform is empty for evidence about the whole release.
-	Platform string `json:"platform,omitempty"`
-	// Referrer tells that the document is stored beside the release and refers
-	// to its index.
-	Referrer bool `json:"referrer,omitempty"`
-}
-
-// listRelease prints what a version holds. Refused is why its signature would not
-// do, nil when it does.
-func (o *output) listRelease(r provider.Release, referrers []provider.Document, v provider.Verdict, refused *trust.RefusedError) error {
-	signature := describeVerdict(v)
-	if refused != nil && signature != nil {
-		signature.Refused = refused.Problem
-	}
-	var packages []packageItem
-	evidence := []evidenceItem{}
-	for _, d := range r.Documents {
-		evidence = append(evidence, evidenceItem{Name: d.Name, MediaType: d.MediaType, Size: d.Size})
-	}
-	for _, p := range r.Packages {
-		packages = append(packages, describe(p, ""))
-		for _, d := range p.Documents {
-			evidence = append(evidence, evidenceItem{Name: d.Name, MediaType: d.MediaType, Size: d.Size, Platform: p.Platform.String()})
-		}
-	}
-	for _, d := range referrers {
-		evidence = append(evidence, evidenceItem{Name: d.Name, MediaType: d.MediaType, Size: d.Size, Referrer: true})
-	}
-	if o.json {
-		return o.printJSON(struct {
-			Provider  string         `json:"provider"`
-			Version   string         `json:"version"`
-			Tag       string         `json:"tag"`
-			Protocols []string       `json:"protocols,omitempty"`
-			Packages  []packageItem  `json:"packages"`
-			Evidence  []evidenceItem `json:"evidence"`
-			Signature *signatureItem `json:"signature,omitempty"`
-		}{r.Address.String(), r.Version.String(), artifact.Tag(r.Version), r.Protocols, packages, evidence, signature})
-	}
-	lines := &strings.Builder{}
-	_, _ = fmt.Fprintf(lines, "%s %s\n", r.Address, r.Version)
-	if len(r.Protocols) > 0 {
-		_, _ = fmt.Fprintf(lines, "protocols %s\n", oneLine(strings.Join(r.Protocols, ", ")))
-	}
-	_, _ = fmt.Fprintf(lines, "%s\n", oneLine(v.String()))
-	if refused != nil {
-		_, _ = fmt.Fprintf(lines, "refused: %s\n", oneLine(refused.Problem))
-	}
-	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
-	for _, p := range packages {
-		_, _ = fmt.Fprintln(table, cells(p.Platform, p.Filename, size(p.Size), p.Digest, p.H1))
-	}
-	for _, e := range evidence {
-		kind := "evidence"
-		if e.Referrer {
-			kind = "referrer"
-		}
-		_, _ = fmt.Fprintln(table, cells(kind, e.Name, size(e.Size), e.MediaType, e.Platform))
-	}
-	_ = table.Flush()
-	_, err := io.WriteString(o.stdout, printable(lines.String()))
-	return err
 }
 
 // cells joins a table's row; empty cells at its end would be trailing spaces.
