@@ -1,12 +1,12 @@
 package main_test
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,10 +57,9 @@ func commandsSection(t *testing.T) string {
 // helpBlock is a command's help, as the program prints it.
 func helpBlock(t *testing.T, command ...string) string {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	args := append([]string{"tofu-oci"}, append(command, "--help")...)
-	if code := main.Run(t.Context(), args, &stdout, &stderr); code != 0 || stderr.Len() > 0 {
-		t.Fatalf("%v: exit code %d: %s", args, code, &stderr)
+	code, stdout, stderr := execute(t, append(slices.Clone(command), "--help")...)
+	if code != 0 || stderr != "" {
+		t.Fatalf("%v: exit code %d: %s", command, code, stderr)
 	}
-	return "```text\n" + stdout.String() + "```\n"
+	return "```text\n" + stdout + "```\n"
 }

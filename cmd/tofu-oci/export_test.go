@@ -3,7 +3,6 @@ package main
 // What the external tests see of the program.
 var (
 	Main         = main
-	Run          = run
 	NewApp       = newApp
 	Interspersed = interspersed
 	ExitCode     = exitCode

@@ -132,7 +132,7 @@ func newWorld(env *testscript.Env) error {
 	env.Vars = append(env.Vars,
 		"HOME="+filepath.Join(env.WorkDir, "home"), "USERPROFILE="+filepath.Join(env.WorkDir, "home"),
 		"DOCKER_CONFIG="+filepath.Join(env.WorkDir, "docker"),
-		"GORACE=atexit_sleep_ms=0", // else each run with the race detector takes a second
+		noSleep,
 		"ORIGIN="+at, "REGISTRY="+registryAt, "HERE="+provider.CurrentPlatform().String(),
 		"CONTROL="+control.URL,
 		"TOFU_OCI_EVENTS="+filepath.Join(env.WorkDir, eventsFile), "GITHUB_STEP_SUMMARY="+filepath.Join(env.WorkDir, summaryFile),

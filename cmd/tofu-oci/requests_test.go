@@ -9,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
@@ -170,10 +169,8 @@ func platform(i int) provider.Platform {
 func (s *requestStage) counted(t *testing.T, args []string) (origin, registry int) {
 	t.Helper()
 	a, b := sum(s.origin.Requests()), sum(s.registry.Requests())
-	var stdout, stderr bytes.Buffer
-	args = append(append([]string{"tofu-oci"}, args...), s.network...)
-	if code := main.Run(t.Context(), args, &stdout, &stderr); code != 0 {
-		t.Fatalf("%v: exit code %d: %s", args, code, &stderr)
+	if code, _, stderr := execute(t, append(slices.Clone(args), s.network...)...); code != 0 {
+		t.Fatalf("%v: exit code %d: %s", args, code, stderr)
 	}
 	return sum(s.origin.Requests()) - a, sum(s.registry.Requests()) - b
 }

@@ -219,7 +219,7 @@ func (w *proxied) run(t *testing.T, args ...string) (code int, stdout, stderr st
 	cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.WaitDelay = &out, &errs, w.dir, time.Minute
 	cmd.Env = []string{
 		"HOME=" + w.dir, "USERPROFILE=" + w.dir, "DOCKER_CONFIG=" + w.dir, "PATH=" + os.Getenv("PATH"), "SystemRoot=" + os.Getenv("SystemRoot"),
-		"TMPDIR=" + w.dir, "TMP=" + w.dir, "HTTPS_PROXY=" + w.proxy, "GORACE=atexit_sleep_ms=0",
+		"TMPDIR=" + w.dir, "TMP=" + w.dir, "HTTPS_PROXY=" + w.proxy, noSleep,
 	}
 	var exit *exec.ExitError
 	if err := cmd.Run(); errors.As(err, &exit) {

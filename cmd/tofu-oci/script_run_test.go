@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -38,6 +39,24 @@ func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func runProgram(ts *testscript.TestScript, want int, args []string) { runAs(ts, program, want, args) }
+
+// execute runs the program as a process of its own, since the library of the command
+// line keeps state: two runs at once in one process are a race.
+func execute(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, problems bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	cmd.Env = append(os.Environ(), noSleep, "HOME="+t.TempDir())
+	return exitCodeOf(cmd.Run()), out.String(), problems.String()
+}
+
+// noSleep keeps a run with the race detector from taking a second at its end.
+const noSleep = "GORACE=atexit_sleep_ms=0"
 
 // runAs runs the program under one of its names.
 func runAs(ts *testscript.TestScript, program string, want int, args []string) {

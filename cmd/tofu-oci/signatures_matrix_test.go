@@ -1,12 +1,10 @@
 package main_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -91,35 +89,26 @@ const stem = "terraform-provider-thing_1.0.0"
 // exit code, and what is written in a directory. Both have to agree.
 func runJudged(t *testing.T, args []string, dir string) string {
 	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), path, args...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// Else each run with the race detector takes a second.
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "HOME="+t.TempDir())
-	code := exitCodeOf(cmd.Run())
+	code, stdout, stderr := execute(t, args...)
 	var report struct {
 		Results []struct {
 			Status    string
 			Signature struct{ Verdict string }
 		}
 	}
-	if err := json.Unmarshal(stdout.Bytes(), &report); err != nil || len(report.Results) != 1 {
-		t.Fatalf("%v: exit code %d, %v: %s%s", args, code, err, &stdout, &stderr)
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil || len(report.Results) != 1 {
+		t.Fatalf("%v: exit code %d, %v: %s%s", args, code, err, stdout, stderr)
 	}
 	result := report.Results[0]
-	_, err = os.Stat(dir)
+	_, err := os.Stat(dir)
 	written := !errors.Is(err, fs.ErrNotExist)
 	switch {
 	case code == 0 && written && result.Status != "failed":
 		return result.Signature.Verdict
-	case code == 4 && !written && result.Status == "failed" && strings.Contains(stderr.String(), " is refused: "):
+	case code == 4 && !written && result.Status == "failed" && strings.Contains(stderr, " is refused: "):
 		return result.Signature.Verdict + ", refused"
 	}
-	t.Errorf("%v: exit code %d, %s, written: %v: %s", args, code, result.Status, written, &stderr)
+	t.Errorf("%v: exit code %d, %s, written: %v: %s", args, code, result.Status, written, stderr)
 	return ""
 }
 
