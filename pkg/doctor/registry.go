@@ -48,10 +48,12 @@ func (e *examination) version(ctx context.Context, repo repository.Reader) error
 }
 
 func (e *examination) mirror(constraint string) string {
-	return mirrorCommand(e.Wanted.Address, constraint, e.method.Template)
+	return MirrorCommand(e.Wanted.Address, constraint, e.method.Template)
 }
 
-func mirrorCommand(a provider.Address, constraint string, to template.Template) string {
+// MirrorCommand is what puts releases of a provider into a repository of a template,
+// or puts right those that are there: a line for a shell.
+func MirrorCommand(a provider.Address, constraint string, to template.Template) string {
 	source := a.String()
 	if constraint != "" {
 		source += "@" + constraint

@@ -63,7 +63,7 @@ func checkTag(tag string, there map[string]bool, newest provider.Version, wanted
 		bare, isV := strings.CutPrefix(tag, "v")
 		if v, known := artifact.ParseTag(bare); isV && known && !there[bare] {
 			return Finding{Warning, "tag-ignored", fmt.Sprintf("OpenTofu does not take the tag %s for a version, because of its v.", tag),
-				mirrorCommand(wanted.Address, v.String(), to)}, true
+				MirrorCommand(wanted.Address, v.String(), to)}, true
 		}
 		return Finding{}, false
 	}
@@ -74,7 +74,7 @@ func checkTag(tag string, there map[string]bool, newest provider.Version, wanted
 			"publish the release under its version, and delete the tag " + tag}, true
 	case canonical != tag && !there[canonical]:
 		f := Finding{Warning, "tag-without-version", fmt.Sprintf("OpenTofu takes the tag %s for version %s, looks for the tag %s, and finds nothing.", tag, v, canonical),
-			mirrorCommand(wanted.Address, v.String(), to)}
+			MirrorCommand(wanted.Address, v.String(), to)}
 		if wanted.Constraint.Allows(v) && v.Compare(newest) > 0 {
 			f.Severity = Error
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -64,10 +65,10 @@ func readShared(ctx context.Context, packages []provider.Package) error {
 				continue
 			}
 			if d.Size > maxShared {
-				return fmt.Errorf("%s has %d bytes, which is no reasonable size", d.Name, d.Size)
+				return &artifact.FormatError{Problem: fmt.Sprintf("has a document %s of %d bytes, which is no reasonable size", d.Name, d.Size)}
 			}
 			if total += d.Size; total > maxSharedTotal {
-				return fmt.Errorf("the documents about the release have more than %d bytes together", maxSharedTotal)
+				return &artifact.FormatError{Problem: fmt.Sprintf("has documents about the release of more than %d bytes together", maxSharedTotal)}
 			}
 			contents[d.Digest] = nil
 			wanted = append(wanted, d)
