@@ -29,12 +29,16 @@ type listed struct {
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/artifact", "pkg/cliconfig", "pkg/doctor", "pkg/installation", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
-		"pkg/repository", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust",
+		"pkg/repository", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/atomicfile", "internal/boundedfile", "internal/httpclient", "internal/logins",
 	},
 	"pkg/doctor": {
 		"pkg/artifact", "pkg/cliconfig", "pkg/installation", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
 		"internal/boundedfile", "internal/nesting",
+	},
+	"pkg/verify": {
+		"pkg/artifact", "pkg/doctor", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
+		"internal/packagezip", "internal/schedule",
 	},
 	"pkg/mirror": {"pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "internal/schedule"},
 	"pkg/publish": {

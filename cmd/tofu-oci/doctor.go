@@ -209,10 +209,16 @@ func findingsText(findings []doctor.Finding) string {
 	}
 	var b strings.Builder
 	for _, f := range findings {
-		fmt.Fprintf(&b, "%s: %s [%s]\n", f.Severity, continued(f.Problem), f.Code)
-		for line := range strings.Lines(strings.TrimSuffix(f.Remedy, "\n") + "\n") {
-			b.WriteString("  " + line)
-		}
+		b.WriteString(findingText(f))
+	}
+	return b.String()
+}
+
+func findingText(f doctor.Finding) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s [%s]\n", f.Severity, continued(f.Problem), f.Code)
+	for line := range strings.Lines(strings.TrimSuffix(f.Remedy, "\n") + "\n") {
+		b.WriteString("  " + line)
 	}
 	return b.String()
 }

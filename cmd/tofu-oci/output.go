@@ -22,6 +22,8 @@ import (
 const (
 	outputText = "text"
 	outputJSON = "json"
+	// outputSARIF is for findings, which code-scanning pages show.
+	outputSARIF = "sarif"
 )
 
 func outputFlags() []cli.Flag {
@@ -35,6 +37,7 @@ func outputFlags() []cli.Flag {
 type output struct {
 	stdout, stderr io.Writer
 	json, quiet    bool
+	sarif          bool
 
 	mu      sync.Mutex
 	results []item
@@ -57,10 +60,10 @@ type output struct {
 
 func newOutput(c *cli.Context) (*output, error) {
 	format := c.String("output")
-	if format != outputText && format != outputJSON {
-		return nil, usagef("--output %s: must be text or json", format)
+	if err := checkFormat(c.Command.Name, format); err != nil {
+		return nil, err
 	}
-	o := &output{stdout: c.App.Writer, stderr: c.App.ErrWriter, json: format == outputJSON, quiet: c.Bool("quiet"), digestFile: c.String("digest-file")}
+	o := &output{stdout: c.App.Writer, stderr: c.App.ErrWriter, json: format == outputJSON, sarif: format == outputSARIF, quiet: c.Bool("quiet"), digestFile: c.String("digest-file")}
 	o.tally.began = time.Now()
 	events, err := openEvents(c.String("events"), o)
 	if err != nil {
@@ -75,6 +78,16 @@ func newOutput(c *cli.Context) (*output, error) {
 	}
 	o.events.runStarted(c.Command.Name, c.Bool("dry-run"))
 	return o, nil
+}
+
+func checkFormat(command, format string) error {
+	switch {
+	case format == outputText || format == outputJSON || format == outputSARIF && command == verifyName:
+		return nil
+	case command == verifyName:
+		return usagef("--output %s: must be text, json or sarif", format)
+	}
+	return usagef("--output %s: must be text or json", format)
 }
 
 // item is one result or error as --output json shows it; docs/cli.md documents

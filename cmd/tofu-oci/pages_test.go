@@ -27,7 +27,7 @@ func TestPages(t *testing.T) {
 		"goreleaser.md": {"registry", 7},
 		"ghcr.md":       {"registry no-referrers=404", 4},
 		"ecr.md":        {"registry no-create immutable", 3},
-		"operations.md": {"registry", 5},
+		"operations.md": {"registry", 6},
 	} {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/verify"
+)
+
+// verification is what verify found, as --output json shows it; docs/cli.md
+// documents the fields.
+type verification struct {
+	Releases int              `json:"releases"`
+	Errors   int              `json:"errors"`
+	Warnings int              `json:"warnings"`
+	Notes    int              `json:"notes"`
+	Findings []verify.Finding `json:"findings"`
+	// More counts the findings that are left out.
+	More int `json:"more,omitempty"`
+	// Failed are releases and providers that could not be looked at.
+	Failed []item `json:"failed,omitempty"`
+}
+
+// verified prints what was found. An error is exit code 4, whatever else failed.
+func (o *output) verified(reports []verify.Report) error {
+	o.endProgress()
+	all := verification{Findings: []verify.Finding{}, Failed: o.results}
+	done := 0
+	for _, r := range reports {
+		done += r.Releases - len(r.Failed)
+		all.Releases += r.Releases
+		all.Errors += r.Counts[doctor.Error]
+		all.Warnings += r.Counts[doctor.Warning]
+		all.Notes += r.Counts[doctor.Note]
+		all.Findings = append(all.Findings, r.Findings...)
+		all.More += r.More
+	}
+	var err error
+	switch {
+	case o.json:
+		err = o.printJSON(all)
+	case o.sarif:
+		err = o.printJSON(sarifOf(all))
+	default:
+		_, err = io.WriteString(o.stdout, printable(all.text()))
+	}
+	switch {
+	case err != nil:
+		return err
+	case all.Errors > 0:
+		return &itemsError{exitUnverified}
+	}
+	return itemsResult(done, o.errors)
+}
+
+// text is for people: a line for each finding, its remedy below, and the sum.
+func (v verification) text() string {
+	var b strings.Builder
+	for _, f := range v.Findings {
+		about := strings.TrimRight(f.Provider+" "+f.Version+" "+f.Platform, " ")
+		f.Problem = about + ": " + f.Problem
+		b.WriteString(findingText(f.Finding))
+	}
+	if v.More > 0 {
+		fmt.Fprintf(&b, "%d more findings\n", v.More)
+	}
+	fmt.Fprintf(&b, "%s: %s, %s, %s\n", counted(v.Releases, "release"), counted(v.Errors, "error"), counted(v.Warnings, "warning"), counted(v.Notes, "note"))
+	return b.String()
+}

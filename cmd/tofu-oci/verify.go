@@ -1,0 +1,115 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/pkg/verify"
+)
+
+const verifyName = "verify"
+
+func verifyCommand() *cli.Command {
+	return &cli.Command{
+		Name:      verifyName,
+		Usage:     "find what is wrong with the releases that a repository holds",
+		ArgsUsage: "PROVIDER... [FLAG...]",
+		Description: strings.TrimSpace(`
+Looks at releases where they are stored: whether all of them is there, OpenTofu
+would read it, checksums, names and annotations agree, and what the signature
+proves, by the evidence that lies beside the zips. It changes nothing. Each
+finding has a severity, a code that stays the same, and what to do about it. An
+error is exit code 4; with warnings alone it is 0.
+
+--deep reads every blob, and finds what rotted under the right name.
+--against-origin asks the origin registry too: for versions and platforms that it
+does not offer any more or that are missing here, other bytes, and another key.
+
+Examples:
+   tofu-oci verify hashicorp/aws --from ghcr.io/acme/providers/{namespace}/{type}
+
+   # every week: all versions, for the code-scanning page of a repository
+   tofu-oci verify hashicorp/aws hashicorp/null --all --deep --against-origin \
+      --from ghcr.io/acme/providers/{namespace}/{type} --output sarif > findings.sarif`),
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: what the first oci_mirror of the CLI configuration names for it)"},
+			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that match"},
+			&cli.BoolFlag{Name: "all", Usage: "all versions that match"},
+			&cli.BoolFlag{Name: "deep", Usage: "read every blob, not only ask whether it is there in its size"},
+			&cli.BoolFlag{Name: "against-origin", Usage: "compare with what the origin registry offers"},
+			aliasFlag(),
+		}, trustFlags(), networkFlags(), []cli.Flag{
+			&cli.StringFlag{Name: "output", Value: outputText, Usage: "`FORMAT` of the result on stdout: text, json or sarif"},
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress on stderr, only errors"},
+		}),
+		Action: printing(verifyAction),
+	}
+}
+
+func verifyAction(c *cli.Context, out *output) error {
+	wanted, err := requirements(c)
+	if err != nil {
+		return err
+	}
+	o := verify.Options{Deep: c.Bool("deep")}
+	if o.Newest, err = newestOf(c, 1); err != nil {
+		return err
+	}
+	judging, err := policy(c)
+	if err != nil {
+		return err
+	}
+	conn, err := connect(c, out)
+	if err != nil {
+		return err
+	}
+	o.Judge, o.Aliases = judging.Judge, conn.aliases
+	if c.Bool("against-origin") {
+		o.Origin = source.NewMemo(conn.origin(), 0)
+	}
+	var found []verify.Report
+	for _, r := range wanted {
+		var repo repository.Reader
+		var report verify.Report
+		repo, o.Template, err = conn.audited(c, r.Address)
+		if err == nil {
+			report, err = verify.Repository(c.Context, repo, r, o)
+		}
+		for _, f := range report.Failed {
+			out.failed(failedItem(r, f.Version, repo.String(), f.Err), f.Err)
+		}
+		if err != nil {
+			out.failed(failedItem(r, provider.Version{}, "", err), err)
+		}
+		found = append(found, report)
+	}
+	return out.verified(found)
+}
+
+// audited gives the repository of a provider, and the template that names it.
+func (conn *connection) audited(c *cli.Context, a provider.Address) (repository.Repository, template.Template, error) {
+	if c.IsSet("from") {
+		t, err := repositoryTemplate(c, "from")
+		if err != nil {
+			return nil, t, err
+		}
+		repo, err := conn.repository(t, a)
+		return repo, t, err
+	}
+	i, err := conn.installed()
+	if err != nil {
+		return nil, template.Template{}, err
+	}
+	ref, method, err := i.Target(a)
+	if err != nil {
+		return nil, template.Template{}, err
+	}
+	repo, err := repository.Open(ref, conn.repos)
+	return repo, method.Template, err
+}

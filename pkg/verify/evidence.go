@@ -1,0 +1,169 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+// evidence holds packages against their names and their SHA256SUMS, and gives the
+// release of those that fit.
+func (a *audit) evidence(ctx context.Context, found repository.Inspection) (provider.Release, error) {
+	platforms := readable(found)
+	if err := weigh(ctx, found, platforms); err != nil || len(platforms) == 0 {
+		return provider.Release{}, err
+	}
+	release, err := oci.FromInspection(ctx, a.repo, found, a.address, a.version, platforms)
+	if err != nil {
+		// One of them spoils it for all.
+		var sound []provider.Platform
+		for _, platform := range platforms {
+			_, err := oci.FromInspection(ctx, a.repo, found, a.address, a.version, []provider.Platform{platform})
+			if err == nil {
+				sound = append(sound, platform)
+			} else if !a.contradiction(a.at(platform), err) {
+				return provider.Release{}, err
+			}
+		}
+		if len(sound) == 0 {
+			return provider.Release{}, nil
+		}
+		release, err = oci.FromInspection(ctx, a.repo, found, a.address, a.version, sound)
+		if err != nil && !a.contradiction(a.at(provider.Platform{}), err) {
+			return provider.Release{}, err
+		}
+		if err != nil {
+			return provider.Release{}, nil //nolint:nilerr // it is a finding
+		}
+	}
+	a.listed(release)
+	return release, nil
+}
+
+// readable gives the platforms whose evidence is there.
+func readable(found repository.Inspection) []provider.Platform {
+	var platforms []provider.Platform
+	for _, platform := range found.Index.Platforms() {
+		f := found.Platforms[platform]
+		whole := f.Err == nil
+		for _, d := range f.Manifest.Documents {
+			whole = whole && !isLost(f, d.Digest)
+		}
+		if whole {
+			platforms = append(platforms, platform)
+		}
+	}
+	return platforms
+}
+
+// weigh waits where the documents of a release are larger than any should be, so
+// that not many such releases are in memory at once.
+func weigh(ctx context.Context, found repository.Inspection, platforms []provider.Platform) error {
+	var total int64
+	seen := map[digest.Digest]bool{}
+	for _, platform := range platforms {
+		for _, layer := range found.Platforms[platform].Manifest.Documents {
+			if d := artifact.DocumentOf(layer, "SHA256SUMS"); d.Scope == provider.ScopeRelease && !seen[d.Digest] {
+				seen[d.Digest] = true
+				total += d.Size
+			}
+		}
+	}
+	if wait := schedule.Weigh(ctx, total); wait != nil {
+		return wait()
+	}
+	return nil
+}
+
+// contradiction tells what an error says of a release; false when it says something
+// of the way there instead.
+func (a *audit) contradiction(s subject, err error) bool {
+	if name, ok := errors.AsType[*provider.IdentityError](err); ok {
+		s.bad(nameDiffers, fmt.Sprintf("The zip goes by another name: %v. OpenTofu does not look at names and installs it all the same; tofu-oci refuses it.", name), a.mirror(" --force"))
+		return true
+	}
+	if missing, ok := errors.AsType[*sums.MissingError](err); ok {
+		s.bad(sumsUnlisted, fmt.Sprintf("The zip proves nothing: %v.", missing), a.again())
+		return true
+	}
+	if syntax, ok := errors.AsType[*sums.SyntaxError](err); ok {
+		s.bad(sumsMalformed, fmt.Sprintf("The checksums cannot be read: %v.", syntax), a.again())
+		return true
+	}
+	mismatch, differs := errors.AsType[*sums.MismatchError](err)
+	_, isPackage := provider.ParseFilename(nameOf(mismatch))
+	switch {
+	case differs && isPackage:
+		s.bad(sumsDiffer, fmt.Sprintf("The zip is not the one that SHA256SUMS lists: %v.", mismatch), a.again())
+	case isDamage(err):
+		s.bad(blobDamaged, fmt.Sprintf("Evidence is damaged: %v.", err), a.mirror(" --check deep"))
+	case formatOf(err) != nil:
+		s.bad(evidenceUnreadable, fmt.Sprintf("Evidence cannot be read: %v.", err), a.again())
+	default:
+		return false
+	}
+	return true
+}
+
+func nameOf(e *sums.MismatchError) string {
+	if e == nil {
+		return ""
+	}
+	return e.Name
+}
+
+// listed tells which packages no SHA256SUMS is about.
+func (a *audit) listed(r provider.Release) {
+	if _, shared := r.Document(provider.KindSums); shared {
+		return
+	}
+	for _, p := range r.Packages {
+		if _, own := (provider.Release{Documents: p.Documents}).Document(provider.KindSums); !own {
+			a.at(p.Platform).find(doctor.Warning, sumsMissing, "There is no SHA256SUMS that lists the zip, so nothing but the repository says what it should be.", a.again())
+		}
+	}
+}
+
+// signature says what the signature proves.
+func (a *audit) signature(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+	if a.options.Judge == nil || len(r.Packages) == 0 {
+		return provider.Verdict{}, nil
+	}
+	s := a.at(provider.Platform{})
+	verdict, err := a.options.Judge(ctx, r)
+	refused, isRefused := errors.AsType[*trust.RefusedError](err)
+	remedy := "learn from the author which key signs the release, and pin it in the trust file or give it with --keyring; if what is stored is wrong, " + a.again()
+	switch {
+	case isRefused:
+		s.bad(signatureCode(refused.Verdict.Trust), fmt.Sprintf("The release is refused: %s: %s.", refused.Verdict, refused.Problem), remedy)
+		return refused.Verdict, nil
+	case ctx.Err() != nil:
+		return verdict, ctx.Err()
+	case err != nil: // all that is judged was read before
+		s.bad(evidenceUnreadable, fmt.Sprintf("The signature cannot be judged: %v.", err), a.again())
+	case verdict.Warning != "":
+		s.find(doctor.Warning, signatureCode(verdict.Trust), fmt.Sprintf("The release is %s: %s.", verdict, verdict.Warning), remedy)
+	}
+	return verdict, nil
+}
+
+// referrers tells which documents about the release cannot be read.
+func (a *audit) referrers(ctx context.Context, found repository.Inspection) error {
+	lost, err := repository.CheckReferrers(ctx, a.repo, found.Digest)
+	for _, problem := range lost {
+		a.at(provider.Platform{}).find(doctor.Warning, referrerUnreadable, fmt.Sprintf("A document that refers to the release cannot be read: %v.", problem),
+			"publish the document again, which attaches it anew")
+	}
+	return err
+}

@@ -1,0 +1,58 @@
+package verify_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/pkg/verify"
+)
+
+// A manifest is lost, as when a job deletes what has no tag of its own: the finding
+// says what to do about it.
+func ExampleRepository() {
+	dir, remove := exampletest.Dir()
+	defer remove()
+	path := exampletest.Layout(dir, "1.0.0")
+	ctx := context.Background()
+	index, err := repository.Inspect(ctx, repository.NewLayout(path), "1.0.0", repository.DepthIndex)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	lost := index.Index.Targets[0].Descriptor.Digest
+	if err := os.Remove(filepath.Join(path, "blobs", "sha256", lost.Encoded())); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	wanted, err := provider.ParseRequirement("acme/rocket")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	where, err := template.Parse("ghcr.io/acme/providers/{type}") // what names the repository in remedies
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	report, err := verify.Repository(ctx, repository.NewLayout(path), wanted, verify.Options{Template: where})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, f := range report.Findings {
+		fmt.Println(f.Severity, f.Code, f.Version, f.Platform)
+		fmt.Println(f.Remedy)
+	}
+	fmt.Println(report.Unsound())
+	// Output:
+	// error manifest-missing 1.0.0 darwin_arm64
+	// tofu-oci mirror 'registry.opentofu.org/acme/rocket@1.0.0' --to 'ghcr.io/acme/providers/{type}'
+	// true
+}

@@ -1,0 +1,166 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// audit is the look at one release.
+type audit struct {
+	repo    repository.Reader
+	hashes  *hashing
+	address provider.Address
+	version provider.Version
+	options Options
+
+	findings []Finding
+	// more counts the findings that are left out, left them by severity.
+	more int
+	left map[doctor.Severity]int
+	err  error
+}
+
+func newAudit(repo repository.Reader, zips *schedule.Limiter, a provider.Address, v provider.Version, o Options) *audit {
+	hashes := &hashing{Reader: repo, zips: zips}
+	return &audit{repo: hashes, hashes: hashes, address: a, version: v, options: o, left: map[doctor.Severity]int{}}
+}
+
+// at says what a finding is about: the zero value is the release.
+func (a *audit) at(platform provider.Platform) subject { return subject{a, platform} }
+
+type subject struct {
+	*audit
+	platform provider.Platform
+}
+
+// find keeps a finding, as long as there is room.
+func (s subject) find(severity doctor.Severity, code, problem, remedy string) {
+	if len(s.findings) == maxOfRelease {
+		s.more++
+		s.left[severity]++
+		return
+	}
+	f := Finding{Provider: s.address.String(), Version: s.version.String(), Finding: doctor.Finding{Severity: severity, Code: code, Problem: problem, Remedy: remedy}}
+	if s.platform != (provider.Platform{}) {
+		f.Platform = s.platform.String()
+	}
+	s.audit.findings = append(s.audit.findings, f)
+}
+
+// bad keeps an error-level finding.
+func (s subject) bad(code, problem, remedy string) { s.find(doctor.Error, code, problem, remedy) }
+
+// mirror is the command that puts the release there again.
+func (a *audit) mirror(flags string) string {
+	return doctor.MirrorCommand(a.address, a.version.String(), a.options.Template) + flags
+}
+
+// again is what puts right what mirror leaves as it is, since the zips are right.
+func (a *audit) again() string {
+	return fmt.Sprintf("delete the tag %s, and mirror the release again:\n%s", artifact.Tag(a.version), a.mirror(""))
+}
+
+// release looks at all that belongs to a release. The error is that of a repository
+// or an origin that does not answer.
+func (a *audit) release(ctx context.Context) error {
+	// 1. What the tag leads to.
+	depth := repository.DepthBlobs
+	if a.options.Deep {
+		depth = repository.DepthContent
+	}
+	found, err := repository.Inspect(ctx, a.repo, artifact.Tag(a.version), depth)
+	if usable, err := a.index(found, err); !usable {
+		return err
+	}
+	for _, platform := range found.Index.Platforms() {
+		a.manifest(found.Platforms[platform])
+	}
+	if err := a.blobs(ctx, found); err != nil {
+		return err
+	}
+	// 2. Whether it says of itself what it is.
+	if err := a.annotations(ctx, found); err != nil {
+		return err
+	}
+	// 3. What the evidence says of it, and what that proves.
+	release, err := a.evidence(ctx, found)
+	if err != nil {
+		return err
+	}
+	verdict, err := a.signature(ctx, release)
+	if err != nil {
+		return err
+	}
+	if err := a.referrers(ctx, found); err != nil {
+		return err
+	}
+	// 4. What the origin says of it.
+	if a.options.Origin == nil {
+		return nil
+	}
+	return a.against(ctx, found, verdict)
+}
+
+// index tells whether there is anything to look at further.
+func (a *audit) index(found repository.Inspection, err error) (usable bool, failure error) {
+	s, tag := a.at(provider.Platform{}), artifact.Tag(a.version)
+	if err != nil && found.Format == nil {
+		found.Format = formatOf(err)
+	}
+	switch {
+	case found.Format != nil:
+		s.bad(indexFormat, fmt.Sprintf("The tag %s names nothing that OpenTofu installs: %v.", tag, found.Format), a.mirror(" --force"))
+		return false, nil //nolint:nilerr // it is a finding
+	case err != nil && !isDamage(err):
+		return false, err
+	case err != nil || found.Lost || !found.Exists():
+		s.bad(indexMissing, fmt.Sprintf("The index that the tag %s names is missing or damaged.", tag), a.mirror(""))
+		return false, nil //nolint:nilerr // it is a finding
+	}
+	if len(found.Index.Targets) == 0 {
+		s.bad(indexFormat, fmt.Sprintf("The index under the tag %s has no platform that OpenTofu knows.", tag), a.mirror(" --force"))
+	}
+	if foreign := found.CheckProvider(a.address, a.options.Aliases...); foreign != nil {
+		s.bad(providerDiffers, fmt.Sprintf("It is another provider's: %v. OpenTofu does not read the annotation and installs it all the same; tofu-oci refuses it.", foreign), a.mirror(" --force"))
+	}
+	return true, nil
+}
+
+// manifest tells what is wrong with the manifest of a platform.
+func (a *audit) manifest(f repository.Found) {
+	s, platform := a.at(f.Target.Platform), f.Target.Platform
+	switch {
+	case f.Err == nil:
+	case f.Target.Twice:
+		s.bad(platformTwice, fmt.Sprintf("The index has several manifests for %s, and OpenTofu refuses to choose among them.", platform), a.mirror(" --force"))
+	case isDamage(f.Err):
+		s.bad(manifestDamaged, fmt.Sprintf("The manifest for %s is damaged: %v.", platform, f.Err), a.mirror(""))
+	case formatOf(f.Err) != nil:
+		s.bad(manifestFormat, fmt.Sprintf("The manifest for %s is not as OpenTofu wants it: %v.", platform, f.Err), a.mirror(" --force"))
+	default:
+		s.bad(manifestMissing, fmt.Sprintf("The manifest for %s is missing.", platform), a.mirror(""))
+	}
+}
+
+// isDamage tells content that is not what its digest and size say.
+func isDamage(err error) bool {
+	_, bytes := errors.AsType[*sums.MismatchError](err)
+	_, size := errors.AsType[*sums.SizeError](err)
+	return bytes || size
+}
+
+// formatOf gives the error of what is not as OpenTofu reads it; nil for others.
+func formatOf(err error) error {
+	if format, ok := errors.AsType[*artifact.FormatError](err); ok {
+		return format
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+// Package verify finds what is wrong with the releases that an OCI repository holds:
+// what is missing or damaged, what OpenTofu would not read, what contradicts itself,
+// what the signature does not prove, and where it differs from the origin registry.
+// It changes nothing, and starts nothing.
+//
+//	verify = OCI repository → Inspect → findings
+//
+// Use it to audit a mirror, in a program of your own or in a job of a pipeline.
+package verify
+
+import (
+	"context"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+const (
+	// maxFindings bounds what a [Report] has: nobody reads more, and repositories
+	// are anybody's.
+	maxFindings = 1000
+	// maxOfRelease bounds the findings of one release, which has some at each
+	// platform when something is wrong with all of them.
+	maxOfRelease = 100
+	// maxZips is how many zips are read at once.
+	maxZips = 4
+)
+
+// Options of [Repository]. The zero value looks at all releases that a requirement
+// means, and judges no signature.
+type Options struct {
+	// Newest is how many versions that meet the requirement are looked at, the
+	// newest first; 0 means all.
+	Newest int
+	// Deep reads every blob: what registries and disks let rot under a name that is
+	// right, and h1 hashes that are stated wrongly.
+	Deep bool
+	// Judge says what the signature of a release proves, as trust.Policy's method
+	// does. What it refuses is an error, what it warns of a warning. May be nil.
+	Judge func(context.Context, provider.Release) (provider.Verdict, error)
+	// Origin is the source that the releases came from, which they are compared
+	// with; nil compares with none.
+	Origin provider.Source
+	// Aliases are addresses under which a release may be stored instead.
+	Aliases provider.Aliases
+	// Template is what named the repository, for the commands in remedies.
+	Template template.Template
+}
+
+// Finding is something that is wrong with a release, or with the repository. Its
+// Code is one of [Rules].
+type Finding struct {
+	// Provider is an address.
+	Provider string `json:"provider"`
+	// Version is empty for what is about the whole repository.
+	Version string `json:"version,omitempty"`
+	// Platform is empty for what is about the whole release.
+	Platform string `json:"platform,omitempty"`
+	doctor.Finding
+}
+
+// Failure is a release that could not be looked at to its end, because the
+// repository or the origin did not answer.
+type Failure struct {
+	Version provider.Version
+	Err     error
+}
+
+// Report says what was found.
+type Report struct {
+	// Releases counts those that were looked at.
+	Releases int
+	// Findings are at most a thousand, those about tags first, then release by
+	// release, the newest first; More counts the others.
+	Findings []Finding
+	More     int
+	// Counts has how many findings of a severity there are, those in More too.
+	Counts map[doctor.Severity]int
+	Failed []Failure
+}
+
+// Unsound tells whether a finding is an error.
+func (r *Report) Unsound() bool { return r.Counts[doctor.Error] > 0 }
+
+// Repository looks at the releases in a repository that a requirement means. What
+// is wrong with them is in the report. Errors are those of a repository that does
+// not list its tags, [provider.ErrVersionNotFound] where none is meant, and that of
+// a context that ended, beside what was found until then.
+func Repository(ctx context.Context, repo repository.Reader, wanted provider.Requirement, o Options) (Report, error) {
+	report := Report{Counts: map[doctor.Severity]int{}}
+	// 1. The tags.
+	tags, err := repo.Tags(ctx)
+	if err != nil {
+		return report, err
+	}
+	versions, err := meant(tags, wanted, o.Newest)
+	if err != nil {
+		return report, err
+	}
+	for _, f := range doctor.CheckTags(tags, wanted, o.Template) {
+		report.add(Finding{Provider: wanted.Address.String(), Finding: f})
+	}
+	// 2. Each release.
+	zips := schedule.NewLimiter(maxZips, 0)
+	schedule.Each(ctx, len(versions), func(ctx context.Context, i int) (*audit, bool) {
+		a := newAudit(repo, zips, wanted.Address, versions[i], o)
+		a.err = a.release(ctx)
+		return a, true
+	}, report.take)
+	return report, ctx.Err()
+}
+
+// meant gives the versions among the tags that a requirement means.
+func meant(tags []string, wanted provider.Requirement, newest int) ([]provider.Version, error) {
+	var there []provider.Version
+	for _, tag := range tags {
+		v, isVersion := artifact.ParseTag(tag)
+		if exact, isExact := wanted.Constraint.Exact(); isVersion && isExact && exact == v {
+			return []provider.Version{v}, nil // a pre-release too
+		}
+		if isVersion {
+			there = append(there, v)
+		}
+	}
+	return wanted.Select(there, newest)
+}
+
+// add keeps a finding, as long as there is room.
+func (r *Report) add(f Finding) {
+	r.Counts[f.Severity]++
+	if len(r.Findings) == maxFindings {
+		r.More++
+		return
+	}
+	r.Findings = append(r.Findings, f)
+}
+
+// take adds what was found of a release.
+func (r *Report) take(a *audit) {
+	r.Releases++
+	for _, f := range a.findings {
+		r.add(f)
+	}
+	r.More += a.more
+	for severity, n := range a.left {
+		r.Counts[severity] += n
+	}
+	if a.err != nil {
+		r.Failed = append(r.Failed, Failure{a.version, a.err})
+	}
+}

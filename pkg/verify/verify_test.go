@@ -1,0 +1,365 @@
+package verify_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+	"github.com/tofu-oci/tofu-oci/pkg/verify"
+)
+
+// TestSound: nothing is found where nothing is wrong, however hard one looks.
+func TestSound(t *testing.T) {
+	t.Parallel()
+	eachWorld(t, func(t *testing.T, w *world) {
+		for name, o := range map[string]verify.Options{
+			"as it is": {}, "deep": {Deep: true}, "against the origin": {Deep: true, Origin: w.source()},
+		} {
+			if r := w.verify(t, o); len(r.Findings) > 0 || r.Releases != 1 || r.Unsound() {
+				t.Errorf("%s: %d releases, %v", name, r.Releases, r.Findings)
+			}
+		}
+	})
+}
+
+// defect is something that is wrong with a sound release, and what is found then.
+type defect struct {
+	make func(t *testing.T, w *world)
+	deep bool
+	want []string
+	// layout and registry are of those that are wrong in one of them only.
+	layout, registry bool
+	// stays tells that mirroring again does not heal it.
+	stays bool
+}
+
+func defects() map[string]defect {
+	return map[string]defect{
+		"lost index": {layout: true, want: []string{"error index-missing"}, make: func(t *testing.T, w *world) {
+			d, _ := w.index(t)
+			w.lose(t, d.Digest)
+		}},
+		"other index": {want: []string{"error index-format"}, make: func(t *testing.T, w *world) {
+			w.editIndex(t, func(x *ocispec.Index) { x.ArtifactType = "" })
+		}},
+		"other provider": {want: []string{"error provider-differs"}, make: func(t *testing.T, w *world) {
+			w.editIndex(t, func(x *ocispec.Index) { x.Annotations[artifact.AnnotationProvider] = "registry.example.org/acme/other" })
+		}},
+		"platform twice": {want: []string{"error platform-twice haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			w.editIndex(t, func(x *ocispec.Index) { x.Manifests = append(x.Manifests, x.Manifests[0]) })
+		}},
+		"lost manifest": {want: []string{"error manifest-missing haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			_, x := w.index(t)
+			w.lose(t, x.Manifests[0].Digest)
+		}},
+		"manifest of another size": {want: []string{"error manifest-damaged haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			w.editIndex(t, func(x *ocispec.Index) { x.Manifests[0].Size++ })
+		}},
+		"manifest without a zip": {want: []string{"error manifest-format haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			w.editManifest(t, func(m *ocispec.Manifest) { m.Layers = m.Layers[1:] })
+		}},
+		"lost zip": {want: []string{"error blob-missing haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			m := w.manifest(t)
+			w.lose(t, layer(&m, artifact.MediaTypeZip).Digest)
+		}},
+		"lost sums": {want: []string{"error blob-missing"}, make: func(t *testing.T, w *world) {
+			m := w.manifest(t)
+			w.lose(t, layer(&m, artifact.MediaTypeSums).Digest)
+		}},
+		"blob of another size": {want: []string{"error blob-size haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			w.editManifest(t, func(m *ocispec.Manifest) { layer(m, artifact.MediaTypeZip).Size++ })
+		}},
+		"rotten zip": {deep: true, want: []string{"error blob-damaged haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			m := w.manifest(t)
+			w.rot(t, *layer(&m, artifact.MediaTypeZip))
+		}},
+		"rotten sums": {registry: true, want: []string{"error blob-damaged haiku_riscv64", "error blob-damaged plan9_mips"}, make: func(t *testing.T, w *world) {
+			m := w.manifest(t)
+			w.rot(t, *layer(&m, artifact.MediaTypeSums))
+		}},
+		"unsafe archive": {deep: true, stays: true, want: []string{"error annotation-zh haiku_riscv64", "error sums-differ haiku_riscv64", "error zip-refused haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			w.replace(t, artifact.MediaTypeZip, unsafeZip(t))
+		}},
+		"other name": {want: []string{"error name-differs haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			w.editManifest(t, func(m *ocispec.Manifest) {
+				layer(m, artifact.MediaTypeZip).Annotations[ocispec.AnnotationTitle] = "terraform-provider-thing_1.2.2_haiku_riscv64.zip"
+			})
+		}},
+		"no sums": {want: []string{"warning sums-missing haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			w.editManifest(t, func(m *ocispec.Manifest) {
+				m.Layers = slices.DeleteFunc(m.Layers, func(d ocispec.Descriptor) bool { return d.MediaType == artifact.MediaTypeSums })
+			})
+		}},
+		"sums that are none": {want: []string{"error sums-malformed haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			w.replace(t, artifact.MediaTypeSums, []byte("<html>"))
+		}},
+		"sums of others": {want: []string{"error sums-unlisted haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			w.replace(t, artifact.MediaTypeSums, sums.New(map[string]digest.Digest{"terraform-provider-thing_1.2.3_plan9_mips.zip": digest.FromString("x")}).Bytes())
+		}},
+		"sums of other bytes": {want: []string{"error sums-differ haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			w.replace(t, artifact.MediaTypeSums, sums.New(map[string]digest.Digest{"terraform-provider-thing_1.2.3_haiku_riscv64.zip": digest.FromString("x")}).Bytes())
+		}},
+		"evidence without end": {layout: true, want: []string{"error evidence-unreadable haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			w.add(t, "terraform-provider-thing_1.2.3_SHA256SUMS.keys.asc", artifact.MediaTypeKeys, make([]byte, 5<<20))
+		}},
+		"bad signature": {want: []string{"error signature-bad"}, make: func(t *testing.T, w *world) {
+			w.add(t, "terraform-provider-thing_1.2.3_SHA256SUMS.sig", artifact.MediaTypeSignature, []byte("no signature"))
+		}},
+		"zh of another zip": {want: []string{"error annotation-zh haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			w.editIndex(t, func(x *ocispec.Index) {
+				x.Manifests[0].Annotations[artifact.AnnotationZH] = sums.ZH(digest.FromString("x"))
+			})
+		}},
+		"h1 of another zip": {deep: true, want: []string{"error annotation-h1 haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			w.editIndex(t, func(x *ocispec.Index) {
+				x.Manifests[0].Annotations[artifact.AnnotationH1] = "h1:" + strings.Repeat("A", 43) + "="
+			})
+		}},
+		"no h1": {want: []string{"error annotation-h1 haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			w.editIndex(t, func(x *ocispec.Index) { x.Manifests[0].Annotations[artifact.AnnotationH1] = "h2:x" })
+		}},
+		"other version": {want: []string{"error annotation-version"}, make: func(t *testing.T, w *world) {
+			w.editIndex(t, func(x *ocispec.Index) { x.Annotations[ocispec.AnnotationVersion] = "1.2.4" })
+		}},
+		"no protocols": {want: []string{"warning annotation-protocols"}, make: func(t *testing.T, w *world) {
+			w.editIndex(t, func(x *ocispec.Index) { x.Annotations[artifact.AnnotationProtocols] = "six" })
+		}},
+		"tag that misleads": {stays: true, want: []string{"error tag-without-version"}, make: func(t *testing.T, w *world) {
+			_, x := w.index(t)
+			if err := w.repo.PushTag(t.Context(), marshal(t, x.MediaType, x), "1.4", ""); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"lost referrer": {stays: true, want: []string{"warning referrer-unreadable"}, make: func(t *testing.T, w *world) {
+			d, _ := w.index(t)
+			sbom := artifact.NewDocument("terraform-provider-thing_1.2.3.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
+			if _, err := repository.Attach(t.Context(), w.repo, []provider.Document{sbom}, d, 0); err != nil {
+				t.Fatal(err)
+			}
+			w.lose(t, sbom.Digest)
+		}},
+	}
+}
+
+// TestDefects: each is found by its rule and nothing else is, and the remedy that
+// is named heals it.
+func TestDefects(t *testing.T) {
+	t.Parallel()
+	for name, d := range defects() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachWorld(t, func(t *testing.T, w *world) {
+				if d.layout && w.registry != nil || d.registry && w.registry == nil {
+					return
+				}
+				d.make(t, w)
+				report := w.verify(t, verify.Options{Deep: d.deep})
+				if diff := cmp.Diff(d.want, found(report)); diff != "" {
+					t.Fatalf("found (-want +got):\n%s%v", diff, report.Findings)
+				}
+				if d.stays {
+					return
+				}
+				w.heal(t, report)
+				if again := found(w.verify(t, verify.Options{Deep: true, Origin: w.source()})); len(again) > 0 {
+					t.Errorf("after %q there still is %v", report.Findings[0].Remedy, again)
+				}
+			})
+		})
+	}
+}
+
+// heal does what the remedies say.
+func (w *world) heal(t *testing.T, r verify.Report) {
+	t.Helper()
+	remedy := r.Findings[0].Remedy
+	if !strings.Contains(remedy, "tofu-oci mirror ") {
+		t.Fatalf("no command: %s", remedy)
+	}
+	if strings.Contains(remedy, "delete the tag") {
+		w.untag(t)
+	}
+	o := publish.Options{Force: strings.Contains(remedy, "--force")}
+	if strings.Contains(remedy, "--check deep") {
+		o.Check = publish.CheckDeep
+	}
+	w.mirror(t, o)
+}
+
+// TestAgainstOrigin: what the origin says now is compared with what is stored.
+func TestAgainstOrigin(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(t *testing.T, r *origintest.Release)
+		want   []string
+	}{
+		"other bytes": {func(t *testing.T, r *origintest.Release) {
+			r.Archives[haiku] = origintest.Archive{Bytes: nouns.Zip(t, "once more")}
+		}, []string{"error bytes-differ haiku_riscv64"}},
+		"one platform less": {func(_ *testing.T, r *origintest.Release) { delete(r.Archives, haiku) }, []string{"warning platform-withdrawn haiku_riscv64"}},
+		"one platform more": {func(t *testing.T, r *origintest.Release) {
+			r.Archives[provider.Platform{OS: "minix", Arch: "vax"}] = origintest.Archive{Bytes: nouns.Zip(t, "minix")}
+		}, []string{"warning platform-missing minix_vax"}},
+		"other protocols": {func(_ *testing.T, r *origintest.Release) { r.Protocols = []string{"6.0"} }, []string{"warning annotation-protocols"}},
+		"sums of other bytes": {func(_ *testing.T, r *origintest.Release) {
+			r.Sums = sums.New(map[string]digest.Digest{"terraform-provider-thing_1.2.3_haiku_riscv64.zip": digest.FromString("x")}).Bytes()
+		}, []string{"warning origin-unverified"}},
+		"bad signature": {func(_ *testing.T, r *origintest.Release) { r.Signature = []byte("none") }, []string{"warning origin-unverified"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachWorld(t, func(t *testing.T, w *world) {
+				r := w.release(t)
+				test.change(t, &r)
+				w.offer(t, r)
+				report := w.verify(t, verify.Options{Origin: w.source()})
+				if diff := cmp.Diff(test.want, found(report)); diff != "" {
+					t.Errorf("found (-want +got):\n%s%v", diff, report.Findings)
+				}
+			})
+		})
+	}
+}
+
+// TestWithdrawn: the origin does not have the version any more, or the provider.
+func TestWithdrawn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, true)
+	w.origin.Misbehave(origintest.Versions, origintest.Status(http.StatusNotFound), -1)
+	if got := found(w.verify(t, verify.Options{Origin: w.source()})); !slices.Equal(got, []string{"warning release-withdrawn"}) {
+		t.Error(got)
+	}
+}
+
+// TestSignaturePolicy: what is refused is an error, what is let pass a warning.
+func TestSignaturePolicy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, true)
+	for mode, want := range map[trust.Mode][]string{
+		trust.ModeRequire: {"error signature-unsigned"}, trust.ModeWarn: {"warning signature-unsigned"}, trust.ModeOff: {},
+	} {
+		r := w.verify(t, verify.Options{Judge: trust.Policy{Mode: mode}.Judge})
+		if got := found(r); !slices.Equal(got, want) || r.Unsound() != (mode == trust.ModeRequire) {
+			t.Errorf("%s: %v", mode, got)
+		}
+	}
+}
+
+// TestTrouble: a registry that does not answer is no finding, and the origin neither.
+func TestTrouble(t *testing.T) {
+	t.Parallel()
+	ask := func(w *world, o verify.Options) (verify.Report, error) {
+		o.Template = w.template
+		return verify.Repository(t.Context(), w.repo, provider.Requirement{Address: w.address}, o)
+	}
+	for _, kind := range []registrytest.Kind{registrytest.ManifestGet, registrytest.BlobHead, registrytest.BlobGet, registrytest.Referrers} {
+		w := newWorld(t, false)
+		w.registry.Misbehave(kind, origintest.Status(http.StatusForbidden), -1)
+		r, err := ask(w, verify.Options{})
+		if err != nil || len(r.Findings) > 0 || len(r.Failed) != 1 || !errors.Is(r.Failed[0].Err, provider.ErrDenied) {
+			t.Errorf("%s: %v, %+v", kind, err, r)
+		}
+	}
+	w := newWorld(t, false)
+	w.origin.Misbehave(origintest.Versions, origintest.Status(http.StatusForbidden), -1)
+	if r, err := ask(w, verify.Options{Origin: w.source()}); err != nil || len(r.Findings) > 0 || len(r.Failed) != 1 {
+		t.Errorf("origin: %v, %+v", err, r)
+	}
+	w.registry.Misbehave(registrytest.Tags, origintest.Status(http.StatusForbidden), -1)
+	if _, err := ask(w, verify.Options{}); !errors.Is(err, provider.ErrDenied) {
+		t.Errorf("tags: %v", err)
+	}
+}
+
+// TestNoVersion: what is not there is no finding but an error, and a pre-release is
+// there when it is named.
+func TestNoVersion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, true)
+	_, x := w.index(t)
+	if err := w.repo.PushTag(t.Context(), marshal(t, x.MediaType, x), "2.0.0-rc1", ""); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{"acme/thing@1.2.3": 1, "acme/thing@2.0.0-rc1": 1, "acme/thing": 1, "acme/thing@9.9.9": 0, "acme/thing@> 5": 0} {
+		r, err := provider.ParseRequirement("registry.example.org/" + text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := verify.Repository(t.Context(), w.repo, r, verify.Options{})
+		if report.Releases != want || (want == 0) != errors.Is(err, provider.ErrVersionNotFound) {
+			t.Errorf("%s: %d releases, %v", text, report.Releases, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := verify.Repository(ctx, w.repo, provider.Requirement{Address: w.address}, verify.Options{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestRules: every finding has a rule, and no rule is there twice.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, r := range verify.Rules() {
+		if known[r.Code] || !strings.HasSuffix(r.Means, ".") {
+			t.Errorf("%+v", r)
+		}
+		known[r.Code] = true
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "trust.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code := range known {
+		_, verdict, isVerdict := strings.Cut(code, "signature-")
+		if !strings.Contains(string(page), "| `"+code+"` |") && (!isVerdict || !strings.Contains(string(page), "-"+verdict+"`")) {
+			t.Errorf("docs/trust.md does not say what %s is", code)
+		}
+	}
+	for name, d := range defects() {
+		for _, text := range d.want {
+			if code := strings.Fields(text)[1]; !known[code] {
+				t.Errorf("%s: %s is no rule", name, code)
+			}
+		}
+	}
+}
+
+// TestFindingsAreBounded: a release of many platforms with something wrong at each
+// does not fill the memory, and all are counted.
+func TestFindingsAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, true)
+	w.editIndex(t, func(x *ocispec.Index) {
+		entry := x.Manifests[0]
+		for i := range 150 {
+			entry.Platform = &ocispec.Platform{OS: "haiku", Architecture: "cpu" + strings.Repeat("x", i+1)}
+			entry.Digest = digest.FromString(entry.Platform.Architecture)
+			x.Manifests = append(x.Manifests, entry)
+		}
+	})
+	r := w.verify(t, verify.Options{})
+	if len(r.Findings) != 100 || r.More != 50 || r.Counts[doctor.Error] != 150 {
+		t.Errorf("%d findings and %d more, %v", len(r.Findings), r.More, r.Counts)
+	}
+}
