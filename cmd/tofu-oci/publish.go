@@ -30,6 +30,8 @@ releases. Beside them are taken, where they are:
    ..._OS_ARCH.spdx.json, .cdx.json,
    ..._OS_ARCH.zip.sbom.json                     a package's SBOM
    ..._OS_ARCH.intoto.jsonl                      a package's provenance
+   ..._SHA256SUMS.sigstore.json, ..._OS_ARCH.zip.sigstore.json
+                                                 Sigstore bundles
    terraform-provider-TYPE_VERSION.spdx.json     an SBOM of all platforms
    terraform-provider-TYPE_VERSION.intoto.jsonl  provenance of all platforms
 Each zip is checked before anything is sent: it has to open and unpack safely,

@@ -38,10 +38,9 @@ func classify(mediaType, name string) (provider.Kind, provider.Scope) {
 	case MediaTypeKeys:
 		return provider.KindKeys, provider.ScopeRelease
 	case MediaTypeSignature:
-		if strings.Contains(name, "SHA256SUMS") {
-			return provider.KindSignature, provider.ScopeRelease
-		}
-		return provider.KindSignature, provider.ScopePackage
+		return provider.KindSignature, scopeOfSigned(name)
+	case MediaTypeSigstore:
+		return provider.KindSigstore, scopeOfSigned(name)
 	case MediaTypeSPDX, MediaTypeCycloneDX:
 		return provider.KindSBOM, provider.ScopePackage
 	case MediaTypeInToto:
@@ -50,9 +49,17 @@ func classify(mediaType, name string) (provider.Kind, provider.Scope) {
 	return provider.KindOther, provider.ScopePackage
 }
 
+// scopeOfSigned tells signatures of SHA256SUMS from those of a zip.
+func scopeOfSigned(name string) provider.Scope {
+	if strings.Contains(name, "SHA256SUMS") {
+		return provider.ScopeRelease
+	}
+	return provider.ScopePackage
+}
+
 // layerOrder is the order of documents in a manifest. A signature appears once:
 // packages' own documents and those about the release are sorted apart.
-var layerOrder = []string{MediaTypeSums, MediaTypeSignature, MediaTypeKeys, MediaTypeSPDX, MediaTypeCycloneDX, MediaTypeInToto}
+var layerOrder = []string{MediaTypeSums, MediaTypeSignature, MediaTypeKeys, MediaTypeSPDX, MediaTypeCycloneDX, MediaTypeInToto, MediaTypeSigstore}
 
 // inOrder sorts documents as layers stand: by media type, then by name.
 func inOrder(documents []provider.Document) []provider.Document {

@@ -324,6 +324,8 @@ func TestKindAndScope(t *testing.T) {
 		{artifact.MediaTypeSPDX, "x_SHA256SUMS", provider.KindSBOM, provider.ScopePackage},
 		{artifact.MediaTypeCycloneDX, "x", provider.KindSBOM, provider.ScopePackage},
 		{artifact.MediaTypeInToto, "x", provider.KindProvenance, provider.ScopePackage},
+		{artifact.MediaTypeSigstore, "terraform-provider-x_1.0.0_SHA256SUMS.sigstore.json", provider.KindSigstore, provider.ScopeRelease},
+		{artifact.MediaTypeSigstore, "terraform-provider-x_1.0.0_linux_amd64.zip.sigstore.json", provider.KindSigstore, provider.ScopePackage},
 		{artifact.MediaTypeZip, "x.zip", provider.KindOther, provider.ScopePackage},
 	} {
 		d := artifact.NewDocument(test.name, test.mediaType, nil)

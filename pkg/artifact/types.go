@@ -37,6 +37,9 @@ const (
 	MediaTypeCycloneDX = "application/vnd.cyclonedx+json"
 	// MediaTypeInToto is the format of provenance.
 	MediaTypeInToto = "application/vnd.in-toto+json"
+	// MediaTypeSigstore is that of Sigstore bundles, which cosign and GitHub's
+	// attestations write.
+	MediaTypeSigstore = "application/vnd.dev.sigstore.bundle.v0.3+json"
 )
 
 // Annotation keys of our own.

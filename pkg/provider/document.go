@@ -25,6 +25,10 @@ const (
 	KindSBOM Kind = "sbom"
 	// KindProvenance says how the packages were built.
 	KindProvenance Kind = "provenance"
+	// KindSigstore is a Sigstore bundle: a signature or an attestation with what is
+	// needed to verify it. It is of SHA256SUMS or of all packages when its scope is
+	// the release, of a zip when it is a package.
+	KindSigstore Kind = "sigstore"
 	// KindOther is everything else that travels along.
 	KindOther Kind = "other"
 )

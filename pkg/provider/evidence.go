@@ -11,10 +11,13 @@ const sumsEnding = "_SHA256SUMS"
 // SignatureEndings are those that gpg and goreleaser give detached signatures.
 func SignatureEndings() []string { return []string{".sig", ".gpg", ".asc"} }
 
-// DocumentEndings are those of SBOMs and provenance, as the OCI registries RFC of
-// OpenTofu, goreleaser and CycloneDX name them.
+// SigstoreEnding is that of Sigstore bundles, as cosign and goreleaser name them.
+const SigstoreEnding = ".sigstore.json"
+
+// DocumentEndings are those of SBOMs, provenance and Sigstore bundles, as the OCI
+// registries RFC of OpenTofu, goreleaser and CycloneDX name them.
 func DocumentEndings() []string {
-	return []string{".spdx.json", ".cdx.json", ".sbom.json", ".intoto.jsonl"}
+	return []string{".spdx.json", ".cdx.json", ".sbom.json", ".intoto.jsonl", SigstoreEnding}
 }
 
 // IsEvidenceName tells whether a file name is that of evidence about a provider:

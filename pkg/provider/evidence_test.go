@@ -14,7 +14,7 @@ func TestIsEvidenceName(t *testing.T) {
 		stem + "_1.0.0_SHA256SUMS", stem + "_1.0.0_SHA256SUMS.sig", stem + "_1.0.0_SHA256SUMS.gpg", stem + "_1.0.0_SHA256SUMS.asc",
 		stem + "_1.0.0_SHA256SUMS.72D7468F.sig", stem + "_1.0.0_SHA256SUMS.keys.asc",
 		stem + "_1.0.0_linux_amd64.zip.sig", stem + "_1.0.0_linux_amd64.zip.gpg", stem + "_1.0.0_linux_amd64.zip.34365D9472D7468F.asc",
-		stem + "_1.0.0_linux_amd64.spdx.json", stem + "_1.0.0_linux_amd64.zip.sbom.json", stem + "_1.0.0.cdx.json",
+		stem + "_1.0.0_linux_amd64.spdx.json", stem + "_1.0.0_SHA256SUMS.sigstore.json", stem + "_1.0.0_linux_amd64.zip.sigstore.json", stem + "_1.0.0_linux_amd64.zip.sbom.json", stem + "_1.0.0.cdx.json",
 		stem + ".spdx.json", stem + ".intoto.jsonl", stem + "_1.0.0_manifest.json",
 	} {
 		if !provider.IsEvidenceName(name, a) {

@@ -38,7 +38,11 @@ func (p *plan) addKept(old held, fresh []provider.Package, force bool) (conflict
 	if err != nil {
 		return []string{err.Error()}
 	}
-	r.Documents = slices.Concat(r.Documents, notSums(missingKinds(r.Documents, kept.Documents)))
+	more := missingKinds(r.Documents, kept.Documents)
+	if stored, _ := kept.Document(provider.KindSums); stored.Digest != listed.Digest {
+		more = notSums(more)
+	}
+	r.Documents = slices.Concat(r.Documents, more)
 	for i, pkg := range keptPackages {
 		if wrong[i] == nil {
 			r.Packages = append(r.Packages, pkg)
@@ -58,7 +62,8 @@ func takeStoredDocuments(r *provider.Release, kept provider.Release, resigned bo
 	_, generated := r.Document(provider.KindSums)
 	stored, has := kept.Document(provider.KindSums)
 	_, signed := kept.Document(provider.KindSignature)
-	signed = signed && !resigned
+	_, bundled := kept.Document(provider.KindSigstore) // nobody here makes another one
+	signed = signed && !resigned || bundled
 	if !has {
 		if generated {
 			r.Documents = generatedSums(*r)
@@ -97,10 +102,10 @@ func overrides(r, kept provider.Release) bool {
 	return signs && !signed || fresh.Digest == stored.Digest
 }
 
-// notSums leaves out sums and their signatures, which belong together.
+// notSums leaves out sums and their signatures, bundles too, which belong together.
 func notSums(documents []provider.Document) []provider.Document {
 	return slices.DeleteFunc(documents, func(d provider.Document) bool {
-		return d.Kind == provider.KindSums || d.Kind == provider.KindSignature
+		return d.Kind == provider.KindSums || d.Kind == provider.KindSignature || d.Kind == provider.KindSigstore
 	})
 }
 

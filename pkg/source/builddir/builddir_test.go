@@ -79,6 +79,7 @@ func TestDirReadsWhatGoreleaserLeaves(t *testing.T) {
 		digest.FromBytes(plan9).Encoded() + "  " + stem + "_plan9_mips64.zip\n" +
 		strings.Repeat("0", 64) + "  " + stem + "_manifest.json\n"
 	spdx := []byte(`{"spdxVersion":"SPDX-2.3"}`)
+	bundle := []byte(`{"mediaType":"` + artifact.MediaTypeSigstore + `"}`)
 	dir := dirWith(t, map[string][]byte{
 		stem + "_linux_amd64.zip":                linux,
 		stem + "_plan9_mips64.zip":               plan9,
@@ -88,6 +89,9 @@ func TestDirReadsWhatGoreleaserLeaves(t *testing.T) {
 		stem + "_plan9_mips64.intoto.jsonl":      []byte("{}\n{}\n"),
 		stem + "_SHA256SUMS":                     []byte(listed),
 		stem + "_SHA256SUMS.sig":                 []byte("signature"),
+		stem + "_SHA256SUMS.sigstore.json":       bundle,
+		stem + "_plan9_mips64.zip.sigstore.json": bundle,
+		stem + ".sigstore.json":                  bundle,
 		stem + "_manifest.json":                  []byte(`{"version":1,"metadata":{"protocol_versions":["6.0","5.0"]}}`),
 		stem + ".spdx.json":                      spdx,
 		"terraform-provider-widget.intoto.jsonl": []byte("{}\n"),
@@ -115,13 +119,16 @@ func TestDirReadsWhatGoreleaserLeaves(t *testing.T) {
 	}
 	for what, got := range map[string][2][]string{
 		"release": {names(r.Documents), {
-			stem + "_SHA256SUMS " + artifact.MediaTypeSums, stem + "_SHA256SUMS.sig " + artifact.MediaTypeSignature}},
+			stem + "_SHA256SUMS " + artifact.MediaTypeSums, stem + "_SHA256SUMS.sig " + artifact.MediaTypeSignature,
+			stem + "_SHA256SUMS.sigstore.json " + artifact.MediaTypeSigstore}},
 		"linux": {names(r.Packages[0].Documents), {
 			stem + "_linux_amd64.zip.sbom.json " + artifact.MediaTypeSPDX, stem + "_linux_amd64.zip.sig " + artifact.MediaTypeSignature}},
 		"plan9": {names(r.Packages[1].Documents), {
-			stem + "_plan9_mips64.intoto.jsonl " + artifact.MediaTypeInToto, stem + "_plan9_mips64.spdx.json " + artifact.MediaTypeSPDX}},
+			stem + "_plan9_mips64.intoto.jsonl " + artifact.MediaTypeInToto, stem + "_plan9_mips64.spdx.json " + artifact.MediaTypeSPDX,
+			stem + "_plan9_mips64.zip.sigstore.json " + artifact.MediaTypeSigstore}},
 		"referrers": {names(about), {
-			"terraform-provider-widget.intoto.jsonl " + artifact.MediaTypeInToto, stem + ".spdx.json " + artifact.MediaTypeSPDX}},
+			"terraform-provider-widget.intoto.jsonl " + artifact.MediaTypeInToto, stem + ".sigstore.json " + artifact.MediaTypeSigstore,
+			stem + ".spdx.json " + artifact.MediaTypeSPDX}},
 	} {
 		if diff := cmp.Diff(got[1], got[0]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
@@ -189,6 +196,8 @@ func TestDirRefuses(t *testing.T) {
 		"unlisted zip":         {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_SHA256SUMS": []byte(zeros + "  other.zip\n")}, "does not list"},
 		"other sum":            {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_SHA256SUMS": []byte(zeros + "  terraform-provider-widget_1.0.0_plan9_386.zip\n")}, zeros},
 		"no SBOM":              {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_plan9_386.zip.sbom.json": []byte("{}")}, "neither an SPDX nor a CycloneDX"},
+		"bundle of no sums":    {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_SHA256SUMS.sigstore.json": nil}, "without the terraform-provider-widget_1.0.0_SHA256SUMS that it signs"},
+		"bundle of old":        {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_plan9_386.zip.sigstore.json": []byte(`{"mediaType":"application/vnd.dev.sigstore.bundle+json;version=0.2"}`)}, "no Sigstore bundle of version 0.3"},
 		"whose provenance":     {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.1.0_plan9_386.zip": content, "terraform-provider-widget.intoto.jsonl": []byte("{}")}, "put the version into its name"},
 		"all problems at once": {map[string][]byte{"terraform-provider-widget_v1.0.0_plan9_386.zip": content, "terraform-provider-gadget_1.0.0_plan9_386.zip": content}, "gadget"},
 	} {

@@ -46,7 +46,7 @@ func (r *dirRelease) add(a provider.Address, v provider.Version, f dirFile) bool
 	case f.name == stem+"_manifest.json":
 		r.manifest = f
 		return true
-	case endsIn(f.name, listing, provider.SignatureEndings()):
+	case endsIn(f.name, listing, provider.SignatureEndings()), f.name == listing+provider.SigstoreEnding:
 		r.signatures = append(r.signatures, f)
 		return true
 	case endsIn(f.name, stem, provider.DocumentEndings()):
@@ -139,6 +139,8 @@ func mediaTypeOf(f dirFile, data []byte) (string, error) {
 		return artifact.MediaTypeSums, nil
 	case strings.HasSuffix(f.name, ".intoto.jsonl"):
 		return artifact.MediaTypeInToto, nil
+	case strings.HasSuffix(f.name, provider.SigstoreEnding):
+		return artifact.SigstoreType(f.path, data)
 	case slices.ContainsFunc(provider.SignatureEndings(), func(ending string) bool { return strings.HasSuffix(f.name, ending) }):
 		return artifact.MediaTypeSignature, nil
 	}
