@@ -67,7 +67,7 @@ func object(out []byte, call Call) ([]byte, error) {
 	}
 	var beginning string
 	if !call.Private {
-		beginning = oneLine(trimmed[:min(len(trimmed), maxBeginning)])
+		beginning = OneLine(trimmed[:min(len(trimmed), maxBeginning)])
 	}
 	if trimmed[0] != '{' {
 		return nil, &OutputError{Problem: "it printed something else than a JSON object", Beginning: beginning}
@@ -95,8 +95,8 @@ func said(stderr string) string {
 	return ": " + stderr
 }
 
-// oneLine joins words by single spaces and drops what could steer a terminal.
-func oneLine(text []byte) string {
+// OneLine joins words by single spaces and drops what could steer a terminal.
+func OneLine(text []byte) string {
 	words := strings.FieldsFunc(strings.ToValidUTF8(string(text), "\uFFFD"), func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r)
 	})

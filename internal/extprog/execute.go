@@ -22,11 +22,11 @@ func execute(cmd *exec.Cmd, input []byte, stdout, stderr io.Writer) error {
 	defer errs.end()
 	cmd.Stdout, cmd.Stderr = out.write, errs.write
 
-	g, err := newGroup(cmd)
+	g, err := NewGroup(cmd)
 	if err != nil {
 		return err
 	}
-	defer g.close()
+	defer g.Close()
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	send, err := sender(cmd, input)
@@ -36,10 +36,10 @@ func execute(cmd *exec.Cmd, input []byte, stdout, stderr io.Writer) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	g.add(cmd.Process)
+	g.Add(cmd.Process)
 	sending.Go(send)
 	// Before the pipes are drained, which children could hold open.
-	defer g.kill()
+	defer g.Kill()
 	return cmd.Wait()
 }
 

@@ -8,17 +8,17 @@ import (
 	"syscall"
 )
 
-// group is a process and its descendants, those aside that leave it by setsid or
+// Group is a process and its descendants, those aside that leave it by setsid or
 // setpgid.
-type group struct {
+type Group struct {
 	// leader is the process that the group is named after, 0 before it started.
 	leader int
 }
 
-// newGroup makes the process of cmd the first of a group, which the context of
-// cmd ends as a whole. It is in the background of our terminal then: the kernel
+// NewGroup makes the process of cmd the first of a group, which the context of
+// cmd, which was made with one, ends as a whole. It is in the background of our terminal then: the kernel
 // stops a program that asks for a password there, until the time is over.
-func newGroup(cmd *exec.Cmd) (*group, error) {
+func NewGroup(cmd *exec.Cmd) (*Group, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
 		if err := killGroup(cmd.Process.Pid); err != nil {
@@ -28,16 +28,22 @@ func newGroup(cmd *exec.Cmd) (*group, error) {
 		}
 		return nil
 	}
-	return &group{}, nil
+	return &Group{}, nil
 }
 
-func (g *group) add(p *os.Process) { g.leader = p.Pid }
+// Add says which process it is, once that has started.
+func (g *Group) Add(p *os.Process) { g.leader = p.Pid }
 
-// kill ends who is left. The leader is waited for by then: as long as one other
+// Others tells whether there are more processes than the first, which was waited
+// for. One that has ended counts too until somebody waits for it.
+func (g *Group) Others() bool { return syscall.Kill(-g.leader, 0) == nil }
+
+// Kill ends who is left. The leader is waited for by then: as long as one other
 // process is in the group no new process can get its number, and the numbers go
 // round before it is used again.
-func (g *group) kill() { _ = killGroup(g.leader) }
+func (g *Group) Kill() { _ = killGroup(g.leader) }
 
-func (*group) close() {}
+// Close gives back what the system holds for the group.
+func (*Group) Close() {}
 
 func killGroup(leader int) error { return syscall.Kill(-leader, syscall.SIGKILL) }

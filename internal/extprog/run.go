@@ -46,7 +46,7 @@ func (p Program) run(ctx context.Context, call Call) ([]byte, error) {
 
 	// 3. It runs, and what it prints is kept within bounds.
 	stdout := &bounded{max: call.maxOutput(), over: func() { cancel(errOutput) }}
-	stderr := &tail{}
+	stderr := &Tail{}
 	err = execute(cmd, input, stdout, stderr)
 
 	// 4. What came back is judged.
@@ -54,9 +54,9 @@ func (p Program) run(ctx context.Context, call Call) ([]byte, error) {
 	var exit *exec.ExitError
 	switch {
 	case cause != nil && (err != nil || stdout.isOver):
-		return nil, ended(cause, call, stderr.text())
+		return nil, ended(cause, call, stderr.Text())
 	case errors.As(err, &exit):
-		return nil, call.refused(stdout.data, &ExitError{State: exit.ProcessState, Stderr: stderr.text()})
+		return nil, call.refused(stdout.data, &ExitError{State: exit.ProcessState, Stderr: stderr.Text()})
 	case err != nil:
 		return nil, err
 	}

@@ -66,13 +66,15 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail keeps the last of what is written to it.
-type tail struct{ data []byte }
+// Tail keeps the last 2 KiB of what is written to it. Its zero value is empty.
+type Tail struct{ data []byte }
 
-func (t *tail) Write(p []byte) (int, error) {
+// Write takes all of p.
+func (t *Tail) Write(p []byte) (int, error) {
 	t.data = append(t.data, p[max(len(p)-maxStderr, 0):]...)
 	t.data = append(t.data[:0], t.data[max(len(t.data)-maxStderr, 0):]...)
 	return len(p), nil
 }
 
-func (t *tail) text() string { return oneLine(t.data) }
+// Text gives what was kept as [OneLine].
+func (t *Tail) Text() string { return OneLine(t.data) }
