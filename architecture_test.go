@@ -28,7 +28,7 @@ type listed struct {
 // row may not exist: a new package comes with its row. Dependencies point down.
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
-		"pkg/artifact", "pkg/cliconfig", "pkg/doctor", "pkg/installation", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
+		"pkg/artifact", "pkg/cliconfig", "pkg/doctor", "pkg/installation", "pkg/launch", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
 		"pkg/repository", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/atomicfile", "internal/boundedfile", "internal/httpclient", "internal/logins",
 	},
@@ -49,6 +49,7 @@ var rows = map[string][]string{
 		"pkg/provider", "pkg/source", "pkg/store", "pkg/sums",
 		"internal/atomicfile", "internal/boundedfile", "internal/ctxio", "internal/disk", "internal/packagezip", "internal/pipeline", "internal/schedule", "internal/transfer",
 	},
+	"pkg/launch":       {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip"},
 	"pkg/trust":        {"pkg/provider", "internal/boundedfile", "internal/memo", "internal/nesting"},
 	"pkg/installation": {"pkg/cliconfig", "pkg/provider", "pkg/source/filesystem", "pkg/template"},
 
@@ -149,6 +150,10 @@ func TestSeclusion(t *testing.T) {
 		for _, path := range p.Deps {
 			if strings.HasPrefix(path, "github.com/urfave/cli") && name != "cmd/tofu-oci" {
 				t.Errorf("%s depends on %s, which only the command line may", name, path)
+			}
+			foreign := strings.HasPrefix(path, "github.com/hashicorp/go-plugin") || strings.HasPrefix(path, "google.golang.org/grpc")
+			if foreign && name != "pkg/launch" && name != "cmd/tofu-oci" {
+				t.Errorf("%s depends on %s, which is for launching providers only", name, path)
 			}
 			if path == module+"pkg/repository" && name == "pkg/cliconfig" {
 				t.Errorf("%s depends on %s: logins are handed over as a function", name, path)

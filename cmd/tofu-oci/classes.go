@@ -8,6 +8,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
+	"github.com/tofu-oci/tofu-oci/pkg/launch"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -25,7 +26,7 @@ import (
 type class string
 
 const (
-	unverified  class = "unverified"  // bytes are not what was promised, or not safe
+	unverified  class = "unverified"  // bytes are not what was promised, not safe, or of no use
 	conflict    class = "conflict"    // something else is in the way
 	misuse      class = "misuse"      // command line or configuration
 	denied      class = "denied"      // a login is missing or may not
@@ -46,7 +47,7 @@ var classes = []struct {
 	{unverified, []func(error) bool{
 		isA[*sums.MismatchError], isA[*sums.MissingError], isA[*sums.SyntaxError], isA[*sums.SizeError], isA[*sums.ZipError],
 		isA[*provider.IdentityError], isA[*builddir.PackageError], isA[*provider.ArchiveError],
-		isA[*trust.RefusedError],
+		isA[*trust.RefusedError], isA[*launch.Error],
 	}},
 	{conflict, []func(error) bool{isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError]}},
 	{misuse, []func(error) bool{

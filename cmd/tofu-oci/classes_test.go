@@ -15,6 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
+	"github.com/tofu-oci/tofu-oci/pkg/launch"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -39,6 +40,7 @@ var exported = map[string]struct {
 	"installation.NoMirrorError":     {&installation.NoMirrorError{}, misuse},
 	"installation.NotSupportedError": {&installation.NotSupportedError{}, misuse},
 	"installation.UnresolvedError":   {&installation.UnresolvedError{}, missing},
+	"launch.Error":                   {&launch.Error{}, unverified},
 	"origin.ErrNoRegistry":           {origin.ErrNoRegistry, missing},
 	"provider.ArchiveError":          {&provider.ArchiveError{}, unverified},
 	"provider.DowngradeError":        {&provider.DowngradeError{}, refused},

@@ -1,0 +1,88 @@
+package launch
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/extprog"
+)
+
+// Kind is what a provider did in place of what it should.
+type Kind string
+
+// The kinds of [Error].
+const (
+	// NotStarted: the system refused to start it, or there is nothing to start.
+	NotStarted Kind = "not started"
+	// Message: it printed something else than a handshake. OpenTofu shows that as
+	// an "unrecognized remote plugin message"; it is how providers say what they miss.
+	Message Kind = "message"
+	// Handshake: the line of its handshake is cut short, or can't be used.
+	Handshake Kind = "handshake"
+	// OtherProtocol: it speaks a protocol that OpenTofu does not.
+	OtherProtocol Kind = "other protocol"
+	// Ended: it ended by itself before it had told its schema.
+	Ended Kind = "ended"
+	// Hung: the time was over.
+	Hung Kind = "hung"
+	// Flooded: it printed more than it may.
+	Flooded Kind = "flooded"
+	// Schema: it could not tell its schema.
+	Schema Kind = "schema"
+	// Children: it told all, ended when it was asked to, and left processes behind.
+	// They were ended.
+	Children Kind = "children"
+)
+
+// Error says that a provider does not work, or not well. None of its texts has
+// more than one line, nor control characters.
+type Error struct {
+	Kind Kind
+	// Problem is a sentence without its full stop.
+	Problem string
+	// Said is the beginning of the first line on stdout, at most 200 bytes, where
+	// that was no handshake.
+	Said string
+	// Stderr is the end of what it wrote there, at most 2 KiB.
+	Stderr string
+}
+
+func (e *Error) Error() string {
+	text := e.Problem
+	if e.Said != "" {
+		text += fmt.Sprintf(": %q", e.Said)
+	}
+	if e.Stderr != "" {
+		text += "; it wrote to stderr: " + e.Stderr
+	}
+	return text
+}
+
+// maxText is how many bytes of a provider's text an error shows.
+const maxText = 200
+
+// short makes one line of a text, and no long one.
+func short(text string) string {
+	return extprog.OneLine([]byte(text[:min(len(text), maxText)]))
+}
+
+// handshakeProblem says what is wrong with the first line of a provider's stdout,
+// where it was the provider that did something wrong there. The form of the line
+// stands in go-plugin's docs/internals.md.
+func handshakeProblem(line string) *Error {
+	parts := strings.Split(strings.TrimSpace(line), "|")
+	said := short(line)
+	switch {
+	case len(parts) == 1 || strings.Trim(parts[0], "0123456789") != "":
+		return &Error{Kind: Message, Problem: "it printed a message in place of the handshake", Said: said}
+	case parts[0] != "1":
+		return &Error{Kind: OtherProtocol, Problem: "it speaks version " + short(parts[0]) + " of the handshake, OpenTofu version 1", Said: said}
+	case len(parts) < 4:
+		return &Error{Kind: Handshake, Problem: "it printed half the line of a handshake", Said: said}
+	case parts[1] != "5" && parts[1] != "6":
+		return &Error{Kind: OtherProtocol, Problem: fmt.Sprintf("it speaks protocol %q, OpenTofu 5 and 6", short(parts[1])), Said: said}
+	case len(parts) == 4 || parts[4] != "grpc":
+		return &Error{Kind: OtherProtocol, Problem: "it does not speak gRPC, OpenTofu nothing else", Said: said}
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package launch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/tofu-oci/tofu-oci/internal/packagezip"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+)
+
+// Package unpacks a package of a source into a temporary directory and starts the
+// executable that OpenTofu would. The package has to be for this machine's
+// platform, else the error is a *[provider.PlatformError]. The others are those of
+// [Start], of the source, and of the archive.
+func Package(ctx context.Context, src provider.Source, p provider.Package, o Options) (report Report, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("launching %s %s for %s: %w", p.Address, p.Version, p.Platform, err)
+		}
+	}()
+	if here := provider.CurrentPlatform(); p.Platform != here {
+		return Report{}, &provider.PlatformError{Address: p.Address, Version: p.Version, Wanted: here, Have: []provider.Platform{p.Platform}}
+	}
+	dir, err := os.MkdirTemp(o.TempDir, "tofu-oci-")
+	if err != nil {
+		return Report{}, err
+	}
+	defer func() { err = cmp.Or(err, os.RemoveAll(dir)) }()
+	sink, err := pull.NewSink(pull.LayoutUnpacked, dir)
+	if err != nil {
+		return Report{}, err
+	}
+	unpacked, _, err := sink.Put(ctx, p, func(ctx context.Context) (io.ReadCloser, error) {
+		zip, _, err := src.Open(ctx, p)
+		return zip, err
+	})
+	if err != nil {
+		return Report{}, err
+	}
+	name, err := executable(unpacked, p.Address.Type)
+	if err != nil {
+		return Report{}, err
+	}
+	return Start(ctx, filepath.Join(unpacked, name), o)
+}
+
+// executable names the file that OpenTofu starts of a package's directory.
+func executable(dir, typ string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	var files []string
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			files = append(files, entry.Name())
+		}
+	}
+	name, _ := packagezip.Contents{Files: files}.Executable(typ)
+	if name == "" {
+		return "", &Error{Kind: NotStarted, Problem: "the package has no file that OpenTofu would start: none is named terraform-provider-" + typ}
+	}
+	return name, nil
+}

@@ -1,0 +1,179 @@
+package launch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
+)
+
+// stopping is how long a provider has to end after it was asked to. go-plugin waits
+// two seconds of it.
+const stopping = 3 * time.Second
+
+// What ended a provider before it had told all, as causes of its context.
+var (
+	errTime    = errors.New("over the time limit")
+	errOutput  = errors.New("over the output limit")
+	errStopped = errors.New("stopped")
+)
+
+// Start starts a provider, an executable file of this machine's platform, performs
+// the handshake over mutual TLS as OpenTofu does, asks for the schema, and ends it
+// with all processes of its group. Errors are those of the context, *[Error], or of
+// this machine's files.
+func Start(ctx context.Context, executable string, o Options) (report Report, err error) {
+	if executable, err = filepath.Abs(executable); err != nil {
+		return Report{}, err
+	}
+	// 1. An empty place, which goes when the provider has gone.
+	dir, err := os.MkdirTemp(o.TempDir, "tofu-oci-")
+	if err != nil {
+		return Report{}, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil { // the provider sees it from elsewhere
+		return Report{}, err
+	}
+	defer func() { err = cmp.Or(err, os.RemoveAll(dir)) }()
+	// 2. The time starts, and with the context the provider ends.
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout(), errTime)
+	defer cancel()
+	p := newProcess(ctx, executable, dir, o.maxOutput(), stop)
+	client := p.client(dir)
+	// 3. What it tells of itself.
+	report, problem := p.interview(ctx, client)
+	// 4. Its end.
+	cause := context.Cause(ctx)
+	forced := time.AfterFunc(stopping, func() { stop(errStopped) })
+	defer forced.Stop()
+	client.Kill()
+	if problem != nil {
+		return Report{}, p.judge(problem, cause, o)
+	}
+	if p.left {
+		return Report{}, &Error{Kind: Children, Problem: "it left processes behind when it ended", Stderr: p.stderr.text()}
+	}
+	return report, nil
+}
+
+// client is go-plugin's side of the handshake.
+func (p *process) client(dir string) *plugin.Client {
+	return plugin.NewClient(&plugin.ClientConfig{
+		// What OpenTofu and every provider agree on, since Terraform 0.10.
+		HandshakeConfig: plugin.HandshakeConfig{
+			MagicCookieKey:   "TF_PLUGIN_MAGIC_COOKIE",
+			MagicCookieValue: "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
+		},
+		VersionedPlugins: map[int]plugin.PluginSet{5: {}, 6: {}},
+		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
+		AutoMTLS:         true,
+		SkipHostEnv:      true,
+		// Ours ends a provider sooner.
+		StartTimeout: time.Hour,
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
+			err := p.prepare(cmd.Env)
+			return p, err
+		},
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: dir},
+		GRPCDialOptions:  []grpc.DialOption{grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxSchema))},
+		Logger:           hclog.New(&hclog.LoggerOptions{Level: hclog.Off, Output: io.Discard}),
+		SyncStdout:       p.meter,
+		SyncStderr:       p.meter,
+	})
+}
+
+// interview performs the handshake and asks for the schema.
+func (p *process) interview(ctx context.Context, client *plugin.Client) (report Report, err error) {
+	defer func() {
+		if err != nil && p.started {
+			p.died = p.settle() && p.alone
+		}
+	}()
+	began := time.Now()
+	if _, err := client.Start(); err != nil {
+		return Report{}, err
+	}
+	report.Started, report.Protocol = time.Since(began), client.NegotiatedVersion()
+	p.met = true
+	protocol, err := client.Client()
+	if err != nil {
+		return Report{}, err
+	}
+	spoken, ok := protocol.(*plugin.GRPCClient)
+	if !ok {
+		return Report{}, fmt.Errorf("it speaks %T", protocol) // AllowedProtocols lets nothing else through
+	}
+	counts, err := askSchema(ctx, spoken.Conn, report.Protocol)
+	if err != nil {
+		return Report{}, err
+	}
+	report.Memory = p.group.PeakMemory()
+	report.Resources, report.DataSources = counts.resources, counts.dataSources
+	report.Functions, report.EphemeralResources = counts.functions, counts.ephemeralResources
+	return report, nil
+}
+
+// judge says what a provider did wrong, after its end. Err is how it was noticed,
+// and cause what had ended it by then, nil when nothing had.
+func (p *process) judge(err, cause error, o Options) error {
+	problem := p.problem(err, cause, o)
+	if e, ok := errors.AsType[*Error](problem); ok && e.Stderr == "" {
+		e.Stderr = p.stderr.text()
+	}
+	return problem
+}
+
+func (p *process) problem(err, cause error, o Options) error {
+	line, whole := p.stdout.line()
+	switch {
+	case errors.Is(cause, errOutput):
+		return &Error{Kind: Flooded, Problem: fmt.Sprintf("it printed more than %d bytes", o.maxOutput())}
+	case errors.Is(cause, errTime) && p.met:
+		return &Error{Kind: Hung, Problem: fmt.Sprintf("it did not tell its schema within %s", o.timeout())}
+	case errors.Is(cause, errTime) && line != "":
+		return &Error{Kind: Handshake, Problem: fmt.Sprintf("it printed half a line and then no end of it within %s", o.timeout()), Said: short(line)}
+	case errors.Is(cause, errTime):
+		return &Error{Kind: Hung, Problem: fmt.Sprintf("it printed no handshake within %s", o.timeout())}
+	case cause != nil && !errors.Is(cause, errStopped):
+		return cause
+	case p.refused != nil:
+		return &Error{Kind: NotStarted, Problem: "the system does not start it: " + short(reason(p.refused))}
+	case !p.started:
+		return err // of our own files
+	case p.met && p.died:
+		return &Error{Kind: Ended, Problem: "it ended before it had told its schema, " + p.cmd.ProcessState.String()}
+	case p.met:
+		return schemaProblem(err)
+	case line == "" && !whole && p.died:
+		return &Error{Kind: Ended, Problem: "it ended before the handshake, " + p.cmd.ProcessState.String()}
+	case line == "" && !whole:
+		return &Error{Kind: Handshake, Problem: "it closed its output without a handshake"}
+	case len(line) == maxLine:
+		return &Error{Kind: Flooded, Problem: fmt.Sprintf("it printed more than %d bytes without the end of a line", maxLine-1), Said: short(line)}
+	}
+	if problem := handshakeProblem(line); problem != nil {
+		return problem
+	}
+	return &Error{Kind: Handshake, Problem: "its handshake can't be used: " + short(err.Error())}
+}
+
+// reason leaves out where the provider was unpacked.
+func reason(err error) string {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	return err.Error()
+}
