@@ -37,6 +37,10 @@ releases. Beside them are taken, where they are:
 Each zip is checked before anything is sent: it has to open and unpack safely,
 and to hold an executable that OpenTofu would find, for its platform.
 
+With --launch the package for the platform of this machine is started too, as
+OpenTofu does, in an empty directory and with a clean environment, and has to tell
+its schema. That runs its code with your rights: it is no sandbox.
+
 A signature of SHA256SUMS has to fit it: with --keyring the key that made it has
 to be there, without one at least the hash that the signature shows has to be
 that of the file. Else nothing is sent, with exit code 4. With --sign-key the
@@ -62,6 +66,9 @@ Examples:
    tofu-oci publish dist --provider acme/widget --to ghcr.io/acme/{type} \
       --sbom-program 'syft scan file:{binary} -o spdx-json'
 
+   # only if it starts
+   tofu-oci publish dist --provider acme/widget --to ghcr.io/acme/{type} --launch
+
    # signed with a key that gpg --export-secret-keys wrote
    tofu-oci publish dist --provider acme/widget --to ghcr.io/acme/{type} \
       --sign-key release.asc --sign-passphrase-file /run/secrets/release
@@ -75,6 +82,7 @@ Examples:
 			&cli.StringSliceFlag{Name: "platform", Usage: "only `OS_ARCH`, such as linux_amd64 (repeatable; default: all that are there)"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "check and compare only, send nothing"},
 			&cli.BoolFlag{Name: "skip-checks", Usage: "do not look into the zips"},
+			launchFlag(),
 			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
 			checkFlag("index, manifests, blobs or deep"),
 			&cli.StringFlag{Name: "sign-key", Usage: "sign SHA256SUMS with the secret OpenPGP key in `FILE`, where there is no signature"},
@@ -135,7 +143,7 @@ func publishAction(c *cli.Context, out *output) error {
 		return err
 	}
 	options.Aliases = conn.aliases
-	p := publishing{src: src, address: a, repo: repo, options: options, out: out}
+	p := publishing{src: src, address: a, repo: repo, options: options, launches: c.Bool("launch"), out: out}
 	return p.all(c.Context, c.Bool("skip-checks"), c.Bool("fail-fast"))
 }
 
@@ -156,7 +164,9 @@ type publishing struct {
 	address provider.Address
 	repo    repository.Repository
 	options publish.Options
-	out     *output
+	// launches tells that what this machine can start has to start.
+	launches bool
+	out      *output
 }
 
 // all checks every release before it sends the first.
@@ -172,6 +182,11 @@ func (p *publishing) all(ctx context.Context, unchecked, failFast bool) error {
 		p.out.warn("the packages were not checked, as --skip-checks says")
 	} else if err := p.check(ctx, wanted); err != nil {
 		return err
+	}
+	if p.launches {
+		if err := p.launch(ctx, wanted); err != nil {
+			return err
+		}
 	}
 	err = mirror.Run(ctx, p.src, wanted, p.out.watched(p.options.DryRun, mirror.Options{
 		Concurrency: p.options.Concurrency, FailFast: failFast,

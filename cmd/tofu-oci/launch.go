@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/launch"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+func launchFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "launch", Usage: "start the package for this machine's platform as OpenTofu does, and ask for its schema; this runs its code"}
+}
+
+// launch starts the packages for this machine's platform. All problems are told, and
+// so is where there is nothing to start.
+func (p *publishing) launch(ctx context.Context, wanted []provider.Requirement) error {
+	here := provider.CurrentPlatform()
+	var problems []error
+	for _, r := range wanted {
+		v, _ := r.Constraint.Exact()
+		release, err := p.src.Release(ctx, p.address, v, p.options.Platforms...)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(release.Packages, func(pkg provider.Package) bool { return pkg.Platform == here })
+		if i < 0 {
+			p.out.warn("%s %s: nothing was launched, as there is no package for %s", p.address, v, here)
+			continue
+		}
+		report, err := launch.Package(ctx, p.src, release.Packages[i], launch.Options{})
+		if ctx.Err() != nil {
+			return err
+		}
+		if err == nil {
+			p.out.note("launched %s %s for %s: %s", p.address, v, here, report)
+		}
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
+}
