@@ -15,6 +15,20 @@ func launchFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "launch", Usage: "start the package for this machine's platform as OpenTofu does, and ask for its schema; this runs its code"}
 }
 
+// launching starts packages of a source, and says what is wrong with them.
+func launching(out *output, src provider.Source) func(context.Context, provider.Package) (string, error) {
+	return func(ctx context.Context, p provider.Package) (string, error) {
+		report, err := launch.Package(ctx, src, p, launch.Options{})
+		if broken, ok := errors.AsType[*launch.Error](err); ok {
+			return broken.Error(), nil
+		}
+		if err == nil {
+			out.note("launched %s %s for %s: %s", p.Address, p.Version, p.Platform, report)
+		}
+		return "", err
+	}
+}
+
 // launch starts the packages for this machine's platform. All problems are told, and
 // so is where there is nothing to start.
 func (p *publishing) launch(ctx context.Context, wanted []provider.Requirement) error {

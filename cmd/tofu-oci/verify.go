@@ -9,6 +9,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
@@ -30,6 +31,7 @@ error is exit code 4; with warnings alone it is 0.
 --deep reads every blob, and finds what rotted under the right name.
 --against-origin asks the origin registry too: for versions and platforms that it
 does not offer any more or that are missing here, other bytes, and another key.
+--launch starts the package for this machine's platform, where no error was found.
 
 Examples:
    tofu-oci verify hashicorp/aws --from ghcr.io/acme/providers/{namespace}/{type}
@@ -43,6 +45,7 @@ Examples:
 			&cli.BoolFlag{Name: "all", Usage: "all versions that match"},
 			&cli.BoolFlag{Name: "deep", Usage: "read every blob, not only ask whether it is there in its size"},
 			&cli.BoolFlag{Name: "against-origin", Usage: "compare with what the origin registry offers"},
+			launchFlag(),
 			aliasFlag(),
 		}, trustFlags(), networkFlags(), []cli.Flag{
 			&cli.StringFlag{Name: "output", Value: outputText, Usage: "`FORMAT` of the result on stdout: text, json or sarif"},
@@ -72,6 +75,12 @@ func verifyAction(c *cli.Context, out *output) error {
 	o.Judge, o.Aliases = judging.Judge, conn.aliases
 	if c.Bool("against-origin") {
 		o.Origin = source.NewMemo(conn.origin(), 0)
+	}
+	if c.Bool("launch") {
+		o.Launch = launching(out, oci.New(func(a provider.Address) (repository.Reader, error) {
+			repo, _, err := conn.audited(c, a)
+			return repo, err
+		}, conn.aliases...))
 	}
 	var found []verify.Report
 	for _, r := range wanted {

@@ -103,10 +103,13 @@ func (a *audit) release(ctx context.Context) error {
 		return err
 	}
 	// 4. What the origin says of it.
-	if a.options.Origin == nil {
-		return nil
+	if a.options.Origin != nil {
+		if err := a.against(ctx, found, verdict); err != nil {
+			return err
+		}
 	}
-	return a.against(ctx, found, verdict)
+	// 5. Whether it works.
+	return a.launch(ctx, release)
 }
 
 // index tells whether there is anything to look at further.

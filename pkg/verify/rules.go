@@ -42,6 +42,8 @@ const (
 	keyChanged         = "key-changed"
 	signatureDropped   = "signature-dropped"
 	originUnverified   = "origin-unverified"
+	notLaunched        = "not-launched"
+	launchFailed       = "launch-failed"
 )
 
 // Rules lists all kinds of findings, for those who document or configure them.
@@ -76,6 +78,8 @@ func Rules() []Rule {
 		{keyChanged, "The origin offers a signature by another key than the one that is stored."},
 		{signatureDropped, "The origin offers a signature, and none is stored."},
 		{originUnverified, "What the origin offers contradicts itself, so nothing can be compared."},
+		{notLaunched, "There is no package for this machine's platform, so nothing was started."},
+		{launchFailed, "The provider does not start, or does not tell its schema."},
 		{"tag-ignored", "OpenTofu does not take a tag for a version because of its v."},
 		{"tag-without-version", "OpenTofu takes a tag for a version, and looks for it elsewhere."},
 		{"tag-per-platform", "OpenTofu takes a tag of one platform for a version."},

@@ -42,6 +42,11 @@ type Options struct {
 	// Judge says what the signature of a release proves, as trust.Policy's method
 	// does. What it refuses is an error, what it warns of a warning. May be nil.
 	Judge func(context.Context, provider.Release) (provider.Verdict, error)
+	// Launch starts the package for this machine's platform, of releases in which no
+	// error was found, and says what is wrong with it, in a sentence without its full
+	// stop; package launch does that. Its error is that of a repository that does not
+	// answer, or of a context that has ended. May be nil.
+	Launch func(ctx context.Context, p provider.Package) (problem string, err error)
 	// Origin is the source that the releases came from, which they are compared
 	// with; nil compares with none.
 	Origin provider.Source
