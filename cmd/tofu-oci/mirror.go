@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -16,13 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-func mirrorCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "mirror",
-		Usage:     "copy released providers from their origin registry into OCI repositories",
-		ArgsUsage: "PROVIDER... [--to REPO] [FLAG...]",
-		Description: strings.TrimSpace(`
-Takes each release with its SHA256SUMS, signature and keys from its origin
+// mirrorText is what the help of mirror begins with.
+const mirrorText = `Takes each release with its SHA256SUMS, signature and keys from its origin
 registry, checks the zips against them, and puts it where an oci_mirror of
 OpenTofu finds it. What the repository has already is neither downloaded nor
 asked for again, and other bytes for a version that is there are refused. So is
@@ -39,7 +33,7 @@ unchanged. Each level finds what those before it find, and costs more requests:
    tags       the list of tags has it. Misses platforms that came to the version
               later, those that an earlier --platform left out, and an index that
               was lost or is another provider's
-   index      its index has the platforms. Misses lost or damaged manifests
+   index      its index has the platforms. Misses manifests that are lost or damaged
    manifests  they are there. Misses lost blobs: zips, sums, signatures
    blobs      they are there, in their size. Misses bytes that rotted in a registry
    deep       they are read, and have their digests. Misses nothing
@@ -63,7 +57,14 @@ Examples:
       --check tags --events events.jsonl
 
    # see what would be done
-   tofu-oci mirror hashicorp/aws --to registry.example.com/{namespace}/{type} --dry-run`),
+   tofu-oci mirror hashicorp/aws --to registry.example.com/{namespace}/{type} --dry-run`
+
+func mirrorCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "mirror",
+		Usage:       "copy released providers from their origin registry into OCI repositories",
+		ArgsUsage:   "PROVIDER... [--to REPO] [FLAG...]",
+		Description: mirrorText,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` to put the releases in (default: what the first oci_mirror of the CLI configuration names for it)"},
 			&cli.StringSliceFlag{Name: "platform", Usage: "only `OS_ARCH`, such as linux_amd64 (repeatable; default: all that the release has)"},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,13 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 )
 
-func publishCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "publish",
-		Usage:     "put locally built zips, and the evidence beside them, into an OCI repository",
-		ArgsUsage: "PATH... --provider ADDRESS [--to REPO] [FLAG...]",
-		Description: strings.TrimSpace(`
-PATH is a directory, such as goreleaser's dist, or a zip. Zips are named
+// publishText is what the help of publish begins with.
+const publishText = `PATH is a directory, such as goreleaser's dist, or a zip. Zips are named
 terraform-provider-TYPE_VERSION_OS_ARCH.zip; several versions are several
 releases. Beside them are taken, where they are:
    terraform-provider-TYPE_VERSION_SHA256SUMS    made when it is not there
@@ -51,7 +45,7 @@ are published many at once, and told of in their order, the newest first.
 
 --check says how hard a version that is there is looked at before it is called
 unchanged. Each level finds what those before it find, and costs more requests:
-   index      its index has the platforms. Misses lost or damaged manifests
+   index      its index has the platforms. Misses manifests that are lost or damaged
    manifests  they are there. Misses lost blobs: zips, sums, signatures
    blobs      they are there, in their size. Misses bytes that rotted in a registry
    deep       they are read, and have their digests. Misses nothing
@@ -75,7 +69,14 @@ Examples:
 
    # sign the index with cosign
    tofu-oci publish dist --provider acme/widget --to ghcr.io/acme/{type} --digest-file digest
-   cosign sign ghcr.io/acme/widget@$(cat digest)`),
+   cosign sign ghcr.io/acme/widget@$(cat digest)`
+
+func publishCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "publish",
+		Usage:       "put locally built zips, and the evidence beside them, into an OCI repository",
+		ArgsUsage:   "PATH... --provider ADDRESS [--to REPO] [FLAG...]",
+		Description: publishText,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "provider", Usage: "`ADDRESS` of the provider, [HOST/]NAMESPACE/TYPE"},
 			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` to put the releases in (default: what the first oci_mirror of the CLI configuration names for it)"},
