@@ -16,8 +16,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestPublishLaunch starts real providers of both protocols before it sends them.
-func TestPublishLaunch(t *testing.T) {
+// TestLaunch starts real providers of both protocols, before they are sent and where
+// they are stored.
+func TestLaunch(t *testing.T) {
 	t.Parallel()
 	here := provider.CurrentPlatform()
 	six := t.TempDir()
@@ -34,11 +35,16 @@ func TestPublishLaunch(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = os.RemoveAll(temporary) })
 		to := filepath.Join(t.TempDir(), "layout")
-		said := launched(t, command(t, programs.tofuOCI, "publish", c.dir, "--provider", c.address, "--to", "oci-layout:"+to, "--launch"), temporary)
 		want := regexp.MustCompile(fmt.Sprintf(`(?m)^launched \S+%s %s for %s: %s, started in [0-9.]+m?s, [0-9]+ MiB of memory$`,
 			regexp.QuoteMeta(c.address), regexp.QuoteMeta(c.version), here, c.want))
-		if here.OS == "linux" && !want.MatchString(said) || !strings.Contains(said, c.want) {
-			t.Errorf("publish says\n%s", said)
+		for _, args := range [][]string{
+			{"publish", c.dir, "--provider", c.address, "--to", "oci-layout:" + to, "--launch"},
+			{"verify", c.address, "--from", "oci-layout:" + to, "--launch"},
+		} {
+			said := launched(t, command(t, programs.tofuOCI, args...), temporary)
+			if here.OS == "linux" && !want.MatchString(said) || !strings.Contains(said, c.want) {
+				t.Errorf("%s says\n%s", args[0], said)
+			}
 		}
 		if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
 			t.Errorf("left behind: %v, %v", left, err)
