@@ -98,6 +98,11 @@ func (t *retrier) try(req *http.Request, body io.ReadCloser, alone bool) (*http.
 		}
 		return nil, sent, err
 	}
+	if err := req.Context().Err(); err != nil {
+		// The other side saw the client leave, and ended its answer: it is none.
+		_ = resp.Body.Close()
+		return nil, sent, err
+	}
 	resp.Request = req
 	return resp, sent, nil
 }

@@ -106,6 +106,34 @@ func TestWhatDoesNotPassIsNotRepeated(t *testing.T) {
 	}
 }
 
+// network is one that answers as a function does.
+type network func(*http.Request) (*http.Response, error)
+
+func (n network) RoundTrip(req *http.Request) (*http.Response, error) { return n(req) }
+func (n network) CloseIdleConnections()                               {}
+
+// TestAnAnswerAfterTheCallerLeftIsNone: a server may end its answer, as if it were
+// whole, when it sees that nobody waits for it any more.
+func TestAnAnswerAfterTheCallerLeftIsNone(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	leave := network(func(*http.Request) (*http.Response, error) {
+		cancel()
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+	})
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://registry.example/v2/", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := httpclient.NewOver(leave, httpclient.Options{}).Do(req)
+	if err == nil {
+		_ = resp.Body.Close()
+	}
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}
+
 func TestALongRetryAfterIsTold(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, status(429, "Retry-After", "120"))

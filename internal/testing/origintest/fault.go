@@ -55,9 +55,12 @@ func Redirect(to string) Fault {
 	}
 }
 
-// Hang answers nothing until the client leaves.
+// Hang answers nothing, also when the client leaves.
 func Hang() Fault {
-	return func(_ http.ResponseWriter, r *http.Request, _ http.HandlerFunc) { <-r.Context().Done() }
+	return func(_ http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
+		<-r.Context().Done()
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // Reset breaks the connection after n bytes of the honest answer's body, by TCP
