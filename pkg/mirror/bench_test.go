@@ -5,10 +5,8 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -109,18 +107,10 @@ func offer(b *testing.B) *origintest.Origin {
 // far serves over TLS with a latency.
 func far(b *testing.B, ca *testca.CA, h http.Handler) (host string) {
 	b.Helper()
-	config, err := ca.ServerConfig("localhost")
-	if err != nil {
-		b.Fatal(err)
-	}
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return registrytest.Serve(b, ca, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(latency)
 		h.ServeHTTP(w, r)
 	}))
-	s.TLS = config
-	s.StartTLS()
-	b.Cleanup(s.Close)
-	return "localhost" + s.URL[strings.LastIndex(s.URL, ":"):]
 }
 
 // archive makes a package's zip that holds size bytes.

@@ -6,12 +6,10 @@ import (
 	"crypto/x509"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -129,16 +127,8 @@ func (r *record) take() []request {
 // recorded serves over TLS, and records what is asked for.
 func recorded(b *testing.B, ca *testca.CA, h http.Handler, asked *record) (host string) {
 	b.Helper()
-	config, err := ca.ServerConfig("localhost")
-	if err != nil {
-		b.Fatal(err)
-	}
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return registrytest.Serve(b, ca, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.add(r)
 		h.ServeHTTP(w, r)
 	}))
-	s.TLS = config
-	s.StartTLS()
-	b.Cleanup(s.Close)
-	return "localhost" + s.URL[strings.LastIndex(s.URL, ":"):]
 }

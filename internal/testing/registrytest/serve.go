@@ -17,17 +17,17 @@ import (
 
 // Serve starts a TLS server on loopback and gives its "localhost:port". The name
 // matters: registry clients refuse token services at loopback addresses.
-func Serve(t *testing.T, ca *testca.CA, h http.Handler) (host string) {
-	t.Helper()
+func Serve(tb testing.TB, ca *testca.CA, h http.Handler) (host string) {
+	tb.Helper()
 	config, err := ca.ServerConfig("localhost")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s := httptest.NewUnstartedServer(h)
 	s.TLS = config
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) //nolint:forbidigo // the way to keep a server silent
 	s.StartTLS()
-	t.Cleanup(s.Close)
+	tb.Cleanup(s.Close)
 	return "localhost" + s.URL[strings.LastIndex(s.URL, ":"):]
 }
 
