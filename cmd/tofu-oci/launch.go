@@ -18,15 +18,21 @@ func launchFlag() cli.Flag {
 // launching starts packages of a source, and says what is wrong with them.
 func launching(out *output, src provider.Source) func(context.Context, provider.Package) (string, error) {
 	return func(ctx context.Context, p provider.Package) (string, error) {
-		report, err := launch.Package(ctx, src, p, launch.Options{})
+		err := launchPackage(ctx, out, src, p)
 		if broken, ok := errors.AsType[*launch.Error](err); ok {
 			return broken.Error(), nil
 		}
-		if err == nil {
-			out.note("launched %s %s for %s: %s", p.Address, p.Version, p.Platform, report)
-		}
 		return "", err
 	}
+}
+
+// launchPackage starts a package, and notes what it told of itself.
+func launchPackage(ctx context.Context, out *output, src provider.Source, p provider.Package) error {
+	report, err := launch.Package(ctx, src, p, launch.Options{})
+	if err == nil {
+		out.note("launched %s %s for %s: %s", p.Address, p.Version, p.Platform, report)
+	}
+	return err
 }
 
 // launch starts the packages for this machine's platform. All problems are told, and
@@ -45,12 +51,9 @@ func (p *publishing) launch(ctx context.Context, wanted []provider.Requirement) 
 			p.out.warn("%s %s: nothing was launched, as there is no package for %s", p.address, v, here)
 			continue
 		}
-		report, err := launch.Package(ctx, p.src, release.Packages[i], launch.Options{})
+		err = launchPackage(ctx, p.out, p.src, release.Packages[i])
 		if ctx.Err() != nil {
 			return err
-		}
-		if err == nil {
-			p.out.note("launched %s %s for %s: %s", p.address, v, here, report)
 		}
 		problems = append(problems, err)
 	}
