@@ -38,18 +38,18 @@ var rows = map[string][]string{
 	},
 	"pkg/verify": {
 		"pkg/artifact", "pkg/doctor", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
-		"internal/packagezip", "internal/schedule",
+		"internal/packagezip", "internal/schedule", "internal/scratch",
 	},
 	"pkg/mirror": {"pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "internal/schedule"},
 	"pkg/publish": {
 		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/sums", "pkg/template",
-		"internal/atomicfile", "internal/ctxio", "internal/disk", "internal/extprog", "internal/memo", "internal/packagezip", "internal/schedule", "internal/transfer",
+		"internal/atomicfile", "internal/ctxio", "internal/disk", "internal/extprog", "internal/memo", "internal/packagezip", "internal/schedule", "internal/scratch", "internal/transfer",
 	},
 	"pkg/pull": {
 		"pkg/provider", "pkg/source", "pkg/store", "pkg/sums",
 		"internal/atomicfile", "internal/boundedfile", "internal/ctxio", "internal/disk", "internal/packagezip", "internal/pipeline", "internal/schedule", "internal/transfer",
 	},
-	"pkg/launch":       {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip"},
+	"pkg/launch":       {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/scratch"},
 	"pkg/trust":        {"pkg/provider", "internal/boundedfile", "internal/memo", "internal/nesting"},
 	"pkg/installation": {"pkg/cliconfig", "pkg/provider", "pkg/source/filesystem", "pkg/template"},
 
@@ -88,6 +88,7 @@ var rows = map[string][]string{
 	"internal/atomicfile":   {"internal/clone", "internal/disk"},
 	"internal/clone":        {},
 	"internal/disk":         {},
+	"internal/scratch":      {"internal/atomicfile", "internal/disk"},
 	"internal/ctxio":        {},
 
 	"internal/testing/nouns": {"pkg/provider"},

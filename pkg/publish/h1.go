@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
+	"github.com/tofu-oci/tofu-oci/internal/scratch"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -76,11 +77,11 @@ func (p publisher) readH1(ctx context.Context, pkg provider.Package) (string, er
 	if _, again := errors.AsType[*packagezip.NotStreamableError](err); !again {
 		return p.checkH1(pkg, contents, err)
 	}
-	spool, err := newSpool(p.options.TempDir, pkg.Size)
+	spool, err := scratch.NewFile(p.options.TempDir, pkg.Size)
 	if err != nil {
 		return "", err
 	}
-	defer spool.Close()
+	defer func() { _ = spool.Close() }()
 	err = p.readBack(ctx, pkg, func(body io.Reader) error {
 		if err := spool.Reset(); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
+	"github.com/tofu-oci/tofu-oci/internal/scratch"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -28,7 +29,7 @@ func SBOMProgram(commandLine string) (func(ctx context.Context, p provider.Packa
 		return nil, err
 	}
 	return func(ctx context.Context, p provider.Package, zip string) (provider.Document, error) {
-		dir, err := temporaryDirectory("")
+		dir, err := scratch.NewDirectory("")
 		if err != nil {
 			return provider.Document{}, err
 		}

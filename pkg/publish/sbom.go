@@ -10,6 +10,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/disk"
+	"github.com/tofu-oci/tofu-oci/internal/scratch"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -25,7 +26,7 @@ func hasSBOM(pkg provider.Package) bool {
 // sendInspected brings a zip into the repository by way of a local file, on
 // which the SBOM is made; there tells that the repository has it.
 func (p publisher) sendInspected(ctx context.Context, pkg provider.Package, there bool) (sentZip, error) {
-	dir, err := temporaryDirectory(p.options.TempDir)
+	dir, err := scratch.NewDirectory(p.options.TempDir)
 	if err != nil {
 		return sentZip{}, fmt.Errorf("keeping %s in a temporary directory: %w", pkg.Filename, err)
 	}

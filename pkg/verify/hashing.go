@@ -13,6 +13,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/internal/scratch"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -47,11 +48,11 @@ func (h *hashing) of(ctx context.Context, zip ocispec.Descriptor) (found hashed,
 }
 
 func (h *hashing) readAgain(ctx context.Context, zip ocispec.Descriptor) (hashed, error) {
-	file, done, err := h.file(ctx, zip)
+	file, err := h.file(ctx, zip)
 	if err != nil {
 		return hashed{}, fmt.Errorf("reading the zip %s again: %w", zip.Digest, err)
 	}
-	defer done()
+	defer func() { _ = file.Close() }()
 	var found hashed
 	archive, err := packagezip.Open(file, zip.Size)
 	if err == nil {
@@ -61,36 +62,40 @@ func (h *hashing) readAgain(ctx context.Context, zip ocispec.Descriptor) (hashed
 	return found, ctx.Err()
 }
 
+// archiveFile is a zip that is read in any order.
+type archiveFile interface {
+	io.ReaderAt
+	io.Closer
+}
+
 // file gives a zip as a file: the layout's own, or else a temporary one.
-func (h *hashing) file(ctx context.Context, zip ocispec.Descriptor) (file *os.File, done func(), err error) {
+func (h *hashing) file(ctx context.Context, zip ocispec.Descriptor) (archiveFile, error) {
 	if at := h.Traits().BlobPath; at != nil {
 		path, err := at(zip.Digest)
-		if err == nil {
-			file, err = os.Open(path)
+		if err != nil {
+			return nil, err
 		}
-		return file, func() { _ = file.Close() }, err
+		return os.Open(path)
 	}
 	release, err := h.zips.Acquire(ctx, "")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer release()
-	if file, err = os.CreateTemp("", "tofu-oci-*.zip"); err != nil {
-		return nil, nil, err
-	}
-	done = func() {
-		_ = file.Close()
-		_ = os.Remove(file.Name())
-	}
 	body, err := repository.Verified(ctx, h.Reader, zip, "zip "+zip.Digest.String())
-	if err == nil {
-		_, err = io.Copy(file, body)
-		_ = body.Close()
-	}
 	if err != nil {
-		done()
+		return nil, err
 	}
-	return file, done, err
+	defer func() { _ = body.Close() }()
+	file, err := scratch.NewFile("", zip.Size)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(file, body); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
 }
 
 func (h *hashing) keep(d digest.Digest, found hashed) {
