@@ -1,5 +1,5 @@
-# Works with GNU make 3.81 (macOS) and later, and any POSIX sh. It needs Go and git; `make unit` needs a C compiler too
-# (the race detector), and gpg. Every other program is a Go tool, pinned under e2e/tools and built into bin/tools.
+# Works with GNU make 3.81 (macOS) and later, and any POSIX sh. It needs Go and git; `make unit` needs gpg too, and
+# `make race` a C compiler. Every other program is a Go tool, pinned under e2e/tools and built into bin/tools.
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # quick checks come first, whatever -j says; go itself uses all cores
@@ -50,7 +50,11 @@ tidy: ## check that go.mod and go.sum say what the code imports
 	$(GO) -C e2e mod tidy -diff
 
 .PHONY: unit
-unit: ## run the unit tests, with the race detector and in random order
+unit: ## run the unit tests of what has changed
+	$(GO) test ./...
+
+.PHONY: race
+race: ## run all unit tests with the race detector and in random order, which takes four times as long; CI does it after test
 	$(GO) test -race -shuffle=on ./...
 
 .PHONY: lint
