@@ -65,6 +65,7 @@ var rows = map[string][]string{
 	},
 	"pkg/cliconfig": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact"},
 	"pkg/artifact":  {"pkg/provider", "pkg/sums", "internal/boundedjson"},
+	"pkg/lockfile":  {"pkg/provider", "internal/boundedfile", "internal/nesting"},
 	"pkg/template":  {"pkg/provider", "internal/redact"},
 	"pkg/sums":      {},
 	"pkg/provider":  {"internal/redact"},

@@ -24,6 +24,9 @@
 //   - verdict: what the signature of a release proves, and about whose key
 //     ([Verdict]).
 //   - source: where releases come from ([Source]); sink: where they go.
+//   - selection: the version of a provider that a configuration goes by, with the
+//     hashes that its packages may have; lock file: the selections of one
+//     configuration, .terraform.lock.hcl (package lockfile).
 //   - origin registry: a registry that speaks the provider registry protocol.
 //   - repository, tag, index, manifest, layer, descriptor: as the OCI
 //     specifications define them.

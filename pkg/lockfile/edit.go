@@ -1,0 +1,126 @@
+package lockfile
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// header is what OpenTofu begins a lock file with.
+var header = []string{
+	`# This file is maintained automatically by "tofu init".`,
+	`# Manual edits may be lost in future updates.`,
+}
+
+// Set adds a provider's block, or changes it. A block that says the same already
+// stays as it is; a changed one gets OpenTofu's form and keeps its comments, but
+// for those beside a hash that goes. A new one gets its place in the order of
+// addresses. The address must be one that [provider.ParseAddress] made, and hashes
+// of [ParseHash].
+func (f *File) Set(s Selection) {
+	s = s.normal()
+	i := f.find(s.Address)
+	if i < 0 {
+		f.insert(part{block: format(s, notes{}, f.lineEnd()), tail: f.lineEnd(), selection: s})
+		return
+	}
+	p := &f.parts[i]
+	if !p.selection.says(s) {
+		p.block = format(s, notesOf(p.block), f.lineEnd())
+		p.selection = s
+	}
+}
+
+// Remove takes a provider's block away, with the comment right above it and the
+// blank line that set it apart. Nothing happens when there is none.
+func (f *File) Remove(a provider.Address) {
+	i := f.find(a)
+	if i < 0 {
+		return
+	}
+	p := f.parts[i]
+	after := &f.rest
+	if i+1 < len(f.parts) {
+		after = &f.parts[i+1].lead
+	}
+	lead := p.lead
+	if short, blank := cutBlankEnd(lead); blank && (startsBlank(*after) || i+1 == len(f.parts) && *after == "") {
+		lead = short
+	}
+	*after = lead + *after
+	f.parts = slices.Delete(f.parts, i, i+1)
+}
+
+// insert puts a new block before the first of a greater address.
+func (f *File) insert(p part) {
+	i := slices.IndexFunc(f.parts, func(o part) bool { return o.selection.Address.Compare(p.selection.Address) > 0 })
+	switch {
+	case len(f.parts) == 0:
+		f.insertOnly(p)
+	case i == 0:
+		p.lead = apart(f.parts[0].lead, f.lineEnd())
+		f.parts[0].lead = f.lineEnd()
+		f.parts = slices.Insert(f.parts, 0, p)
+	case i < 0:
+		f.insertAfter(len(f.parts)-1, p, &f.rest)
+	default:
+		f.insertAfter(i-1, p, &f.parts[i].lead)
+	}
+}
+
+// insertOnly puts a block where none is, after all that is there.
+func (f *File) insertOnly(p part) {
+	if start := strings.TrimPrefix(f.rest, bom); strings.TrimSpace(start) == "" {
+		f.rest = strings.TrimSuffix(f.rest, start) + strings.Join(header, f.lineEnd()) + f.lineEnd()
+	}
+	p.lead = apart(f.rest, f.lineEnd())
+	f.rest = ""
+	f.parts = []part{p}
+}
+
+// insertAfter puts a block after another; next is the text that follows.
+func (f *File) insertAfter(i int, p part, next *string) {
+	last := i == len(f.parts)-1
+	if before := &f.parts[i]; !strings.HasSuffix(before.tail, "\n") {
+		before.tail += f.lineEnd()
+	}
+	p.lead = f.lineEnd()
+	if !startsBlank(*next) && (*next != "" || !last) {
+		*next = f.lineEnd() + *next
+	}
+	f.parts = slices.Insert(f.parts, i+1, p)
+}
+
+// apart lets a text end in a blank line.
+func apart(text, newline string) string {
+	if strings.TrimPrefix(text, bom) == "" {
+		return text
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += newline
+	}
+	if _, blank := cutBlankEnd(text); !blank {
+		text += newline
+	}
+	return text
+}
+
+// startsBlank tells whether a text begins with a blank line.
+func startsBlank(text string) bool {
+	line, _, found := strings.Cut(text, "\n")
+	return found && strings.TrimSpace(line) == ""
+}
+
+// cutBlankEnd takes one blank line off a text's end.
+func cutBlankEnd(text string) (string, bool) {
+	line, found := strings.CutSuffix(text, "\n")
+	if !found {
+		return text, false
+	}
+	at := strings.LastIndexByte(line, '\n') + 1
+	if strings.TrimSpace(line[at:]) != "" {
+		return text, false
+	}
+	return text[:at], true
+}

@@ -1,0 +1,106 @@
+package lockfile
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// format writes a block as OpenTofu does, with the comments that belong in it, and
+// without the last line's end.
+func format(s Selection, n notes, newline string) string {
+	w := &writer{notes: n, newline: newline}
+	w.line("", placeStart, "provider "+quote(s.Address.String())+" {")
+	constraints := s.Constraints.String()
+	version := "version = "
+	if constraints != "" { // the two are aligned
+		version = "version     = "
+	}
+	w.line("  ", argVersion, version+quote(s.Version.String()))
+	if constraints != "" {
+		w.line("  ", argConstraints, "constraints = "+quote(constraints))
+	} else {
+		w.gone(argConstraints)
+	}
+	w.hashes(s.Hashes)
+	w.comments("  ", placeEnd)
+	w.b.WriteString("}")
+	return w.b.String()
+}
+
+// quote writes a string as HCL does.
+func quote(s string) string {
+	return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes())
+}
+
+// writer writes a block line by line.
+type writer struct {
+	b       strings.Builder
+	notes   notes
+	newline string
+	// kept are the comments above what is not there any more.
+	kept []string
+}
+
+// line writes what belongs to a place: the comments above it, the text, and the
+// comment beside it.
+func (w *writer) line(indent, place, text string) {
+	w.comments(indent, place)
+	w.b.WriteString(indent + text)
+	if n := w.notes[place]; n != nil {
+		for _, comment := range n.beside {
+			w.b.WriteString(" " + comment)
+		}
+	}
+	w.b.WriteString(w.newline)
+}
+
+func (w *writer) comments(indent, place string) {
+	w.gone(place)
+	for _, comment := range w.kept {
+		w.b.WriteString(indent + comment + w.newline)
+	}
+	w.kept = nil
+}
+
+// gone keeps the comments above a place for the next one that is written.
+func (w *writer) gone(place string) {
+	if n := w.notes[place]; n != nil {
+		w.kept = append(w.kept, n.above...)
+	}
+}
+
+func (w *writer) hashes(hashes []Hash) {
+	// Also those that were there, for the comments above them.
+	all := slices.Clone(hashes)
+	for place := range w.notes {
+		if h, is := strings.CutPrefix(place, placeHash); is {
+			all = append(all, Hash(h))
+		}
+	}
+	slices.Sort(all)
+	if len(hashes) > 0 {
+		w.line("  ", argHashes, "hashes = [")
+	} else {
+		w.gone(argHashes)
+	}
+	for _, h := range slices.Compact(all) {
+		if slices.Contains(hashes, h) {
+			w.line("    ", placeHash+string(h), quote(string(h))+",")
+		} else {
+			w.gone(placeHash + string(h))
+		}
+	}
+	if len(hashes) == 0 {
+		w.gone(placeHashesEnd)
+		return
+	}
+	w.comments("    ", placeHashesEnd)
+	w.b.WriteString("  ]")
+	if n := w.notes[placeHashesEnd]; n != nil && len(n.beside) > 0 {
+		w.b.WriteString(" " + strings.Join(n.beside, " "))
+	}
+	w.b.WriteString(w.newline)
+}

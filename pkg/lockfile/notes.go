@@ -1,0 +1,119 @@
+package lockfile
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// Places in a block that comments may belong to, beside the arguments' names and
+// each hash.
+const (
+	placeStart     = "{"
+	placeHash      = "hash "
+	placeHashesEnd = "]"
+	placeEnd       = "}"
+)
+
+// notes are a block's comments by the place they belong to.
+type notes map[string]*note
+
+type note struct {
+	// above are comments before the place, beside those after it on its line.
+	above, beside []string
+}
+
+// span is where a place is in the block's text.
+type span struct {
+	place      string
+	start, end int
+}
+
+// notesOf finds the comments in the text of a block that was read before.
+func notesOf(block string) notes {
+	parsed, _ := hclsyntax.ParseConfig([]byte(block), "", hcl.InitialPos)
+	body, ok := parsed.Body.(*hclsyntax.Body)
+	if !ok || len(body.Blocks) != 1 {
+		return nil
+	}
+	spans := spansOf(body.Blocks[0])
+	all := notes{}
+	tokens, _ := hclsyntax.LexConfig([]byte(block), "", hcl.InitialPos)
+	for _, t := range tokens {
+		if t.Type == hclsyntax.TokenComment {
+			all.add(block, spans, t)
+		}
+	}
+	return all
+}
+
+// add finds out what a comment belongs to: what it stands in, else what is left of
+// it, else what follows.
+func (all notes) add(block string, spans []span, comment hclsyntax.Token) {
+	at := comment.Range.Start.Byte
+	text := strings.TrimRight(string(comment.Bytes), "\r\n")
+	next := slices.IndexFunc(spans, func(s span) bool { return s.end > at })
+	if next < 0 {
+		next = len(spans) - 1
+	}
+	before := max(next-1, 0)
+	switch {
+	case spans[next].place == placeStart:
+		all.at(placeStart).addBeside(text)
+	case spans[next].start > at && !strings.Contains(block[spans[before].end:at], "\n"):
+		all.at(spans[before].place).addBeside(text)
+	default:
+		n := all.at(spans[next].place)
+		n.above = append(n.above, text)
+	}
+}
+
+// addBeside puts a comment above where one stands beside that takes the whole line,
+// as with a hash that is listed twice.
+func (n *note) addBeside(text string) {
+	if len(n.beside) > 0 && !strings.HasPrefix(n.beside[len(n.beside)-1], "/*") {
+		n.above = append(n.above, text)
+		return
+	}
+	n.beside = append(n.beside, text)
+}
+
+func (all notes) at(place string) *note {
+	if all[place] == nil {
+		all[place] = &note{}
+	}
+	return all[place]
+}
+
+// spansOf finds the places of a block, in their order.
+func spansOf(b *hclsyntax.Block) []span {
+	spans := []span{
+		{placeStart, b.TypeRange.Start.Byte, b.OpenBraceRange.End.Byte},
+		{placeEnd, b.CloseBraceRange.Start.Byte, b.CloseBraceRange.End.Byte},
+	}
+	for name, a := range b.Body.Attributes {
+		s := span{name, a.SrcRange.Start.Byte, a.SrcRange.End.Byte}
+		if list, ok := a.Expr.(*hclsyntax.TupleConsExpr); ok {
+			spans = append(spans, hashSpans(list)...)
+			s.end = list.OpenRange.End.Byte
+		}
+		spans = append(spans, s)
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	return spans
+}
+
+func hashSpans(list *hclsyntax.TupleConsExpr) []span {
+	end := list.SrcRange.End.Byte
+	spans := []span{{placeHashesEnd, end - 1, end}}
+	var r reading
+	for _, e := range list.Exprs {
+		if text, ok := r.text(e); ok {
+			spans = append(spans, span{placeHash + text, e.Range().Start.Byte, e.Range().End.Byte})
+		}
+	}
+	return spans
+}

@@ -1,0 +1,144 @@
+package lockfile
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/nesting"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// maxSize bounds a lock file, in bytes: a provider takes some two kilobytes. HCL's
+// parser takes up to three hundred times as much memory.
+const maxSize = 2 << 20
+
+// Read reads the lock file at path. Errors are *[Error], those of the file system,
+// such as [fs.ErrNotExist], and *[boundedfile.TooLargeError].
+func Read(path string) (*File, error) {
+	data, err := boundedfile.Read(path, maxSize)
+	if err != nil {
+		return nil, fmt.Errorf("reading the lock file: %w", err)
+	}
+	return Parse(path, data)
+}
+
+// Parse reads the text of a lock file; name is the file's, for errors. No text at
+// all is an empty file. The error is an *[Error] about the first place that
+// OpenTofu refuses. Loops within values, which OpenTofu would run, are refused too.
+func Parse(name string, data []byte) (*File, error) {
+	if len(data) > maxSize {
+		return nil, fmt.Errorf("reading the lock file: %w", &boundedfile.TooLargeError{Path: name, Limit: maxSize})
+	}
+	if e, ok := errors.AsType[*nesting.Error](nesting.HCL2(data)); ok {
+		return nil, &Error{name, e.Line, e.Column, e.Problem}
+	}
+	parsed, diags := hclsyntax.ParseConfig(data, name, hcl.InitialPos)
+	r := reading{name: name}
+	if r.diagnose(diags); len(r.problems) > 0 {
+		return nil, r.first()
+	}
+	body, ok := parsed.Body.(*hclsyntax.Body)
+	if !ok {
+		return nil, &Error{name, 1, 1, "this is no HCL"}
+	}
+	found := r.root(body)
+	if len(r.problems) > 0 {
+		return nil, r.first()
+	}
+	return split(data, found), nil
+}
+
+// reading collects what is wrong with a lock file.
+type reading struct {
+	name     string
+	problems []*Error
+}
+
+func (r *reading) fail(at hcl.Range, format string, a ...any) {
+	r.problems = append(r.problems, &Error{r.name, at.Start.Line, at.Start.Column, fmt.Sprintf(format, a...)})
+}
+
+// diagnose takes over the errors of the HCL library.
+func (r *reading) diagnose(diags hcl.Diagnostics) {
+	for _, d := range diags {
+		if d.Severity != hcl.DiagError {
+			continue
+		}
+		at := hcl.Range{Start: hcl.InitialPos}
+		if d.Subject != nil {
+			at = *d.Subject
+		}
+		r.fail(at, "%s", strings.TrimRight(strings.Join(strings.Fields(cmp.Or(d.Detail, d.Summary)), " "), "."))
+	}
+}
+
+// first is the problem that stands first in the file.
+func (r *reading) first() *Error {
+	return slices.MinFunc(r.problems, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}
+
+// located is a provider's block and where it is.
+type located struct {
+	selection Selection
+	// start is the first byte of "provider", brace that of what closes the block.
+	start, brace int
+}
+
+// root reads what stands in no block.
+func (r *reading) root(body *hclsyntax.Body) []located {
+	for name, a := range body.Attributes {
+		r.fail(a.NameRange, "an argument has no place here, outside of blocks: %q", name)
+	}
+	lines := map[provider.Address]int{}
+	var found []located
+	for _, b := range body.Blocks {
+		switch {
+		case b.Type != "provider" && b.Type != "module":
+			r.fail(b.TypeRange, "blocks of type %q are not expected here", b.Type)
+		case len(b.Labels) != 1:
+			r.fail(b.TypeRange, "a %s block has one label", b.Type)
+		case b.Type == "module":
+			// OpenTofu warns of it, for the day when modules can be locked.
+		default:
+			s := r.provider(b)
+			if before, is := lines[s.Address]; is && s.Address != (provider.Address{}) {
+				r.fail(b.TypeRange, "provider %s is locked already, in line %d", s.Address, before)
+			}
+			lines[s.Address] = b.TypeRange.Start.Line
+			found = append(found, located{s, b.TypeRange.Start.Byte, b.CloseBraceRange.Start.Byte})
+		}
+	}
+	return found
+}
+
+// split gives each block its part of the text.
+func split(data []byte, found []located) *File {
+	slices.SortFunc(found, func(a, b located) int { return cmp.Compare(a.start, b.start) })
+	tokens, _ := hclsyntax.LexConfig(data, "", hcl.InitialPos)
+	f := &File{newline: "\n"}
+	if i := bytes.IndexByte(data, '\n'); i > 0 && data[i-1] == '\r' {
+		f.newline = "\r\n"
+	}
+	text := string(data)
+	from := 0
+	for _, l := range found {
+		own := ownStart(text, tokens, from, l.start)
+		end := tailEnd(tokens, l.brace)
+		f.parts = append(f.parts, part{
+			lead: text[from:own], own: text[own:l.start], block: text[l.start : l.brace+1], tail: text[l.brace+1 : end], selection: l.selection,
+		})
+		from = end
+	}
+	f.rest = text[from:]
+	return f
+}
