@@ -111,6 +111,7 @@ func (r *reading) root(body *hclsyntax.Body) []located {
 			// OpenTofu warns of it, for the day when modules can be locked.
 		default:
 			s := r.provider(b)
+			s.Line = b.TypeRange.Start.Line
 			if before, is := lines[s.Address]; is && s.Address != (provider.Address{}) {
 				r.fail(b.TypeRange, "provider %s is locked already, in line %d", s.Address, before)
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
@@ -104,12 +105,25 @@ func TestParseAccepts(t *testing.T) {
 			}
 			same := cmp.Comparer(func(a, b provider.Constraint) bool { return a.String() == b.String() })
 			versions := cmp.Comparer(func(a, b provider.Version) bool { return a == b })
-			if diff := cmp.Diff(test.want, f.Selections(), same, versions); diff != "" {
+			anyLine := cmpopts.IgnoreFields(lockfile.Selection{}, "Line")
+			if diff := cmp.Diff(test.want, f.Selections(), same, versions, anyLine); diff != "" {
 				t.Error(diff)
 			}
 			if got := string(f.Bytes()); got != test.text {
 				t.Errorf("the text became %q", got)
 			}
 		})
+	}
+}
+
+// TestLines: messages about a selection point at its block.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	f, err := lockfile.Parse("f", []byte("# one\n\nprovider \"b.example/corp/thing\" {\n  version = \"1.0.0\"\n}\nprovider \"a.example/corp/thing\" {\n  version = \"1.0.0\"\n}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := f.Selections(); all[0].Line != 6 || all[1].Line != 3 {
+		t.Errorf("got lines %d and %d, want 6 and 3", all[0].Line, all[1].Line)
 	}
 }

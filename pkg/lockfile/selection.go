@@ -17,6 +17,8 @@ type Selection struct {
 	Constraints provider.Constraint
 	// Hashes are sorted, each once. There may be none.
 	Hashes []Hash
+	// Line is that of its block in the file that was read, for messages.
+	Line int
 }
 
 // normal gives the selection as a lock file states it.
