@@ -28,7 +28,7 @@ type listed struct {
 // row may not exist: a new package comes with its row. Dependencies point down.
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
-		"pkg/artifact", "pkg/cliconfig", "pkg/doctor", "pkg/installation", "pkg/launch", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
+		"pkg/artifact", "pkg/cliconfig", "pkg/configuration", "pkg/doctor", "pkg/installation", "pkg/launch", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
 		"pkg/repository", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/atomicfile", "internal/boundedfile", "internal/httpclient", "internal/logins",
 	},
@@ -69,6 +69,12 @@ var rows = map[string][]string{
 	"pkg/template":  {"pkg/provider", "internal/redact"},
 	"pkg/sums":      {},
 	"pkg/provider":  {"internal/redact"},
+	"pkg/configuration": {"pkg/provider", "internal/boundedfile", "internal/nesting"},
+	"pkg/cliconfig":     {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact"},
+	"pkg/artifact":      {"pkg/provider", "pkg/sums", "internal/boundedjson"},
+	"pkg/template":      {"pkg/provider", "internal/redact"},
+	"pkg/sums":          {},
+	"pkg/provider":      {"internal/redact"},
 
 	"internal/packagecheck": {"pkg/provider", "internal/packagezip"},
 	"internal/packagezip":   {"pkg/provider", "pkg/sums", "internal/ctxio", "internal/disk", "internal/pipeline"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/launch"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -52,7 +53,7 @@ var classes = []struct {
 	{conflict, []func(error) bool{isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError]}},
 	{misuse, []func(error) bool{
 		isA[*usage], isA[*template.ReferenceError], isA[*installation.NotSupportedError], isA[*installation.NoMirrorError],
-		isA[*filesystem.UnpackedError], isA[*store.NotCacheError],
+		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], errorIs(configuration.ErrNoConfiguration),
 	}},
 	{denied, []func(error) bool{errorIs(provider.ErrDenied)}},
 	{missing, []func(error) bool{
@@ -60,7 +61,7 @@ var classes = []struct {
 		errorIs(origin.ErrNoRegistry), isA[*provider.PlatformError],
 	}},
 	{interrupted, []func(error) bool{errorIs(context.Canceled)}},
-	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError], isA[*trust.SyntaxError], isA[*trust.KeyError]}},
+	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError], isA[*configuration.Error], isA[*trust.SyntaxError], isA[*trust.KeyError]}},
 	{transient, []func(error) bool{
 		isA[*provider.TransientError], isA[*provider.StatusError], isA[*repository.ResponseError], isA[*repository.PageError], isA[*repository.SourceMovedError],
 		errorIs(repository.ErrTagMoved), errorIs(repository.ErrTagLost),

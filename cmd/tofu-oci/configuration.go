@@ -10,9 +10,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// configuration reads OpenTofu's CLI configuration, from where OpenTofu does or
+// cliConfiguration reads OpenTofu's CLI configuration, from where OpenTofu does or
 // from --config.
-func configuration(c *cli.Context, out *output) (cliconfig.Config, error) {
+func cliConfiguration(c *cli.Context, out *output) (cliconfig.Config, error) {
 	_, config, err := readConfiguration(c.String("config"))
 	if err != nil {
 		return config, err

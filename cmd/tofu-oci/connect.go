@@ -57,7 +57,7 @@ type connection struct {
 }
 
 func connect(c *cli.Context, out *output) (*connection, error) {
-	config, err := configuration(c, out)
+	config, err := cliConfiguration(c, out)
 	if err != nil {
 		return nil, err
 	}

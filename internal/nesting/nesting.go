@@ -20,8 +20,8 @@ const (
 	// maxOpened bounds the brackets of a text of HCL 1, since its decoder compares
 	// each block with each other.
 	maxOpened = 1024
-	// maxOperators bounds the operators of a text of HCL 2, which nest without
-	// brackets: !!!!x. Lock files have none.
+	// maxOperators bounds the operators of an expression of HCL 2, which nest
+	// without brackets: !!!!x. What people write has some ten.
 	maxOperators = 256
 )
 
@@ -89,28 +89,69 @@ func JSON(data []byte) error {
 	}
 }
 
-// HCL2 checks a text in HCL 2's native syntax: brackets, templates, and
-// operators. It needs up to 300 bytes of memory for each byte of the text, as the
-// parser does, so bound that first.
+// HCL2 checks a text in HCL 2's native syntax: brackets, templates, and the
+// operators of an expression. It needs up to 300 bytes of memory for each byte of
+// the text, as the parser does, so bound that first.
 func HCL2(data []byte) error {
 	tokens, _ := hclsyntax.LexConfig(data, "", hcl.InitialPos)
-	depth, operators := 0, 0
+	// open has an entry for the text itself and one for each bracket that is open.
+	open := []expression{{lines: true}}
 	for _, t := range tokens {
+		last := &open[len(open)-1]
 		switch t.Type {
-		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
-			depth++
+		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenTemplateControl:
+			last.operators++ // a[0][0], and %{if} without an end, nest as operators do
+			open = append(open, expression{lines: t.Type == hclsyntax.TokenOBrace})
+		case hclsyntax.TokenTemplateInterp:
+			open = append(open, expression{})
 		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenTemplateSeqEnd:
-			depth--
-		case hclsyntax.TokenIdent, hclsyntax.TokenEqual, hclsyntax.TokenComma, hclsyntax.TokenNewline, hclsyntax.TokenComment, hclsyntax.TokenNumberLit,
+			open = open[:max(len(open)-1, 1)]
+		case hclsyntax.TokenComma:
+			last.operators = 0
+		case hclsyntax.TokenNewline:
+			if last.lines {
+				last.operators = 0
+			}
+		case hclsyntax.TokenIdent, hclsyntax.TokenEqual, hclsyntax.TokenComment, hclsyntax.TokenNumberLit,
 			hclsyntax.TokenOQuote, hclsyntax.TokenCQuote, hclsyntax.TokenQuotedLit, hclsyntax.TokenOHeredoc, hclsyntax.TokenCHeredoc, hclsyntax.TokenStringLit:
 		default:
-			operators++
+			last.operators++
 		}
 		switch {
-		case depth > maxDepth:
+		case len(open)-1 > maxDepth:
 			return &Error{t.Range.Start.Line, t.Range.Start.Column, fmt.Sprintf("brackets are nested deeper than %d", maxDepth)}
-		case operators > maxOperators:
+		case last.operators > maxOperators:
 			return &Error{t.Range.Start.Line, t.Range.Start.Column, fmt.Sprintf("there are more than %d operators", maxOperators)}
+		}
+	}
+	return nil
+}
+
+// expression counts the operators since the last comma or, where lines end
+// expressions, the last line.
+type expression struct {
+	operators int
+	lines     bool
+}
+
+// HCL2JSON checks a text in HCL 2's JSON syntax, which has as many objects as it
+// likes.
+func HCL2JSON(data []byte) error {
+	depth, line, start, quoted := 0, 1, 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '\n':
+			line, start = line+1, i+1
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == '{' || c == '['):
+			if depth++; depth > maxDepth {
+				return &Error{line, i - start + 1, fmt.Sprintf("brackets are nested deeper than %d", maxDepth)}
+			}
+		case !quoted && (c == '}' || c == ']'):
+			depth--
 		}
 	}
 	return nil

@@ -1,0 +1,84 @@
+// Package configuration reads which providers a directory requires, as OpenTofu
+// 1.12 reads it: from required_providers, and from what uses a provider without
+// saying so (resources, data sources, provider and import blocks), of the root
+// module, its test files, and the modules that they call. It runs nothing and
+// touches no network.
+//
+// Only what concerns providers is read. A block or an argument that means
+// something else is left alone, also one that OpenTofu would refuse: the client
+// that runs the configuration judges those, and it may be Terraform.
+//
+// Providers that only a state knows are not found: no state is read.
+package configuration
+
+import (
+	"fmt"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Configuration is what a directory requires.
+type Configuration struct {
+	// Required has each provider once, sorted by address. Built-in providers,
+	// such as that of terraform_remote_state, are left out.
+	Required []Required
+	// NotLookedAt has the modules whose requirements are not known, in the order
+	// in which they are called. They are none when init has installed them.
+	NotLookedAt []Call
+}
+
+// Required is a provider with the constraints of all modules.
+type Required struct {
+	// Requirement has the constraints that all of From have, each text once.
+	Requirement provider.Requirement
+	// From has the places that require it, one for each entry or provider block
+	// and one for the first of the resources of a module. It is never empty.
+	From []Origin
+}
+
+// Origin is a place that requires a provider.
+type Origin struct {
+	Position Position
+	// Constraint is what this place wants. It is often zero.
+	Constraint provider.Constraint
+}
+
+// String gives "main.tf:3:5 (~> 5.0)".
+func (o Origin) String() string {
+	if o.Constraint.IsZero() {
+		return o.Position.String()
+	}
+	return fmt.Sprintf("%s (%s)", o.Position, o.Constraint)
+}
+
+// Call is a module that was not looked at.
+type Call struct {
+	// Address names the call, as in "module.network.module.dns".
+	Address string
+	// Source is what the configuration says. It is empty when it is an
+	// expression.
+	Source   string
+	Position Position
+	// Reason says why it was not looked at, as in "it is not installed".
+	Reason string
+}
+
+// String gives "module.network at main.tf:7:1 ("acme/network/aws"): it is not
+// installed".
+func (c Call) String() string {
+	source := "its source is an expression"
+	if c.Source != "" {
+		source = fmt.Sprintf("%q", c.Source)
+	}
+	return fmt.Sprintf("%s at %s (%s): %s", c.Address, c.Position, source, c.Reason)
+}
+
+// Options say how to read. The zero value is what OpenTofu does.
+type Options struct {
+	// DataDir is where init puts modules, TF_DATA_DIR; ".terraform" when it is
+	// empty. A relative one starts in the directory that is read.
+	DataDir string
+	// Terraform reads as Terraform does: without .tofu files, and providers
+	// without a host are those of registry.terraform.io.
+	Terraform bool
+}

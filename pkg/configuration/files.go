@@ -1,0 +1,124 @@
+package configuration
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+)
+
+const (
+	// maxFile bounds a file. Parsing takes up to 300 bytes of memory for each
+	// byte; what programs generate has some hundred kilobytes.
+	maxFile = 4 << 20
+	// maxTotal bounds all files of a configuration.
+	maxTotal = 64 << 20
+	// maxFiles bounds their number.
+	maxFiles = 10_000
+)
+
+// names are the files of a directory that are configuration, sorted.
+type names struct {
+	primary, override, tests []string
+}
+
+// list finds the configuration files of a directory. Links are taken for files,
+// as OpenTofu takes them; reading finds out what they are.
+func list(dir string, terraform bool) (names, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return names{}, err
+	}
+	all := map[string]bool{}
+	for _, e := range entries {
+		if name := e.Name(); !e.IsDir() && !ignored(name) && extension(name, terraform) != "" {
+			all[name] = true
+		}
+	}
+	var n names
+	for name := range all {
+		ext := extension(name, terraform)
+		base := strings.TrimSuffix(name, ext)
+		if after, found := strings.CutPrefix(ext, ".tf"); found && all[base+".tofu"+after] {
+			continue
+		}
+		switch {
+		case strings.Contains(ext, "test."):
+			n.tests = append(n.tests, name)
+		case base == "override" || strings.HasSuffix(base, "_override"):
+			n.override = append(n.override, name)
+		default:
+			n.primary = append(n.primary, name)
+		}
+	}
+	slices.Sort(n.primary)
+	slices.Sort(n.override)
+	slices.Sort(n.tests)
+	return n, nil
+}
+
+// extension gives the part of a name that makes it configuration, "" when none
+// does.
+func extension(name string, terraform bool) string {
+	for _, tail := range []string{"test.hcl", "test.json", ".json", ""} {
+		for _, program := range []string{".tf", ".tofu"} {
+			if ext := program + tail; strings.HasSuffix(name, ext) && !(terraform && program == ".tofu") {
+				return ext
+			}
+		}
+	}
+	return ""
+}
+
+// ignored tells whether a file is hidden or an editor's.
+func ignored(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
+}
+
+// files reads files within the bounds of a configuration.
+type files struct {
+	problems *problems
+	count    int
+	bytes    int64
+}
+
+// read gives a file's content. What can't be read is a problem.
+func (f *files) read(ctx context.Context, path string) (data []byte, ok bool) {
+	if ctx.Err() != nil {
+		return nil, false
+	}
+	f.count++
+	if f.count > maxFiles {
+		if f.count == maxFiles+1 {
+			f.problems.add(Position{File: path}, "the configuration has more than %d files", maxFiles)
+		}
+		return nil, false
+	}
+	data, err := boundedfile.Read(path, min(maxFile, maxTotal-f.bytes))
+	f.bytes += int64(len(data))
+	switch _, large := errors.AsType[*boundedfile.TooLargeError](err); {
+	case large && f.bytes > maxTotal-maxFile:
+		f.problems.add(Position{File: path}, "the configuration has more than %d MiB", maxTotal>>20)
+	case large:
+		f.problems.add(Position{File: path}, "the file has more than %d MiB", maxFile>>20)
+	case err != nil:
+		f.problems.add(Position{File: path}, "reading it: %w", bare(err))
+	}
+	return data, err == nil
+}
+
+// bare is an error of the file system without the path, which the position has.
+func bare(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// join gives the path of a file as messages show it.
+func join(dir, name string) string { return filepath.Join(dir, name) }

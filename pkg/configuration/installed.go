@@ -1,0 +1,127 @@
+package configuration
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// record is a module in modules.json, where init says what it installed.
+type record struct {
+	// Key is the path of the call: "network.dns".
+	Key     string
+	Source  string
+	Version string
+	// Dir is relative to the root module.
+	Dir string
+}
+
+// installed is what init put into the data directory.
+type installed struct {
+	root string
+	// modules is the directory below which it puts them.
+	modules string
+	records map[string]record
+}
+
+// readInstalled reads modules.json. There is none before the first init.
+func (r *reader) readInstalled(root string) installed {
+	data := r.options.DataDir
+	if data == "" {
+		data = ".terraform"
+	}
+	in := installed{root: root, modules: filepath.Join(within(root, data), "modules"), records: map[string]record{}}
+	path := filepath.Join(in.modules, "modules.json")
+	text, err := boundedfile.Read(path, maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return in
+	}
+	var manifest struct{ Modules []record }
+	if err == nil && len(text) > 0 {
+		err = json.Unmarshal(text, &manifest)
+	}
+	if err != nil {
+		r.add(Position{File: path}, "reading which modules are installed: %w", bare(err))
+		return in
+	}
+	for _, m := range manifest.Modules {
+		in.records[m.Key] = m
+	}
+	return in
+}
+
+// within gives a path that may be relative to a directory.
+func within(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// find gives the record of a call, or why there is none that fits.
+func (in installed) find(key string, c call) (record, string) {
+	found, ok := in.records[key]
+	if !ok {
+		return record{}, "it is not installed"
+	}
+	if c.source != "" && !sameSource(c.source, found.Source) {
+		return record{}, fmt.Sprintf("it is installed from %q", found.Source)
+	}
+	if c.version != "" && !allows(c.version, found.Version) {
+		return record{}, fmt.Sprintf("version %s of it is installed, which does not meet %q", found.Version, c.version)
+	}
+	return found, ""
+}
+
+// sameSource tells whether a module was installed from a source. Init writes
+// sources out: with their host those of registries, and as URLs those of other
+// forms, which are taken to be the same.
+func sameSource(source, written string) bool {
+	address, _, _ := strings.Cut(source, "//")
+	parts := strings.Split(address, "/")
+	if len(parts) != 3 || strings.ContainsAny(address, ".:?@") {
+		return true
+	}
+	return strings.HasSuffix("/"+written, "/"+source)
+}
+
+func allows(constraint, version string) bool {
+	c, err := provider.ParseConstraint(constraint)
+	if err != nil {
+		return true // the client says it
+	}
+	v, err := provider.ParseVersion(version)
+	return err == nil && c.Allows(v)
+}
+
+// dir gives the directory of a record, and the directory of the package that the
+// module came in: it and the modules that it calls must not leave that.
+func (in installed) dir(rec record) (dir, whole string, ok bool) {
+	dir = within(in.root, filepath.FromSlash(rec.Dir))
+	below, ok := relative(in.modules, dir)
+	if !ok || below == "." {
+		return "", "", false
+	}
+	first, _, _ := strings.Cut(filepath.ToSlash(below), "/")
+	return dir, filepath.Join(in.modules, first), true
+}
+
+// relative gives a path relative to a directory, and whether it lies in there.
+func relative(dir, path string) (string, bool) {
+	from, err := filepath.Abs(dir)
+	if err != nil {
+		return "", false
+	}
+	to, err := filepath.Abs(path)
+	if err != nil {
+		return "", false
+	}
+	rel, err := filepath.Rel(from, to)
+	return rel, err == nil && filepath.IsLocal(rel)
+}

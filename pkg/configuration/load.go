@@ -1,0 +1,160 @@
+package configuration
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+const (
+	// maxDepth bounds modules that call modules.
+	maxDepth = 64
+	// maxCalls bounds the calls of all modules: two calls in each of twenty
+	// modules would be a million.
+	maxCalls = 20_000
+)
+
+// Load reads what the module in a directory requires, with all modules that it
+// calls, as far as they are there. Errors are *[Error], several of them joined,
+// [ErrNoConfiguration], or those of the file system for the directory itself.
+func Load(ctx context.Context, dir string, o Options) (Configuration, error) {
+	// 1. The root module, and its tests.
+	found, err := list(dir, o.Terraform)
+	if err != nil {
+		return Configuration{}, fmt.Errorf("reading the configuration: %w", err)
+	}
+	if len(found.primary)+len(found.override) == 0 {
+		return Configuration{}, fmt.Errorf("reading the configuration: %w in %s", ErrNoConfiguration, dir)
+	}
+	p := &problems{}
+	w := &walker{reader: reader{files{problems: p}, p, o}, modules: map[string]*module{}, found: collection{map[provider.Address][]Origin{}, map[string]bool{}}}
+	w.installed = w.readInstalled(dir)
+	root := w.module(ctx, dir, found)
+	root.tests = w.tests(ctx, dir, found.tests)
+	w.modules[dir] = root
+
+	// 2. The modules that these call.
+	w.visit(ctx, root, place{dir: dir, above: []string{dir}})
+
+	// 3. What all of them require.
+	c := Configuration{Required: w.found.required(p), NotLookedAt: w.notLookedAt}
+	if err := p.error(ctx); err != nil {
+		return Configuration{}, err
+	}
+	return c, nil
+}
+
+// walker goes through the modules.
+type walker struct {
+	reader
+	installed installed
+	// modules are those that were read, by directory.
+	modules     map[string]*module
+	found       collection
+	notLookedAt []Call
+	calls       int
+}
+
+// place is where a module stands.
+type place struct {
+	dir string
+	// whole is the directory of the package that the module came in, empty for
+	// those that belong to the root.
+	whole string
+	// key is its path of calls, and address what people call it.
+	key, address string
+	// above are the directories of the modules that led here, its own the last.
+	above []string
+}
+
+// visit takes a module's requirements and goes on to what it calls.
+func (w *walker) visit(ctx context.Context, m *module, at place) {
+	w.collect(m, at.dir)
+	for _, name := range sortedKeys(m.calls) {
+		w.follow(ctx, at, m.calls[name], at.below(name))
+	}
+	for _, t := range m.tests {
+		for _, run := range sortedKeys(t.runs) {
+			to := place{key: t.key + "." + run, address: "run." + run}
+			w.follow(ctx, at, t.runs[run], to)
+		}
+	}
+}
+
+func (p place) below(name string) place {
+	return place{key: strings.TrimPrefix(p.key+"."+name, "."), address: strings.TrimPrefix(p.address+".module."+name, ".")}
+}
+
+// follow reads a module that is called, and visits it.
+func (w *walker) follow(ctx context.Context, from place, c call, to place) {
+	if ctx.Err() != nil || w.calls > maxCalls {
+		return
+	}
+	if w.calls++; w.calls > maxCalls {
+		w.add(c.at, "the configuration calls more than %d modules", maxCalls)
+		return
+	}
+	to, ok := w.locate(from, c, to)
+	if !ok {
+		return
+	}
+	switch {
+	case slices.Contains(from.above, to.dir):
+		w.add(c.at, "the module calls itself: %s", strings.Join(append(from.above, to.dir), " → "))
+		return
+	case len(from.above) >= maxDepth:
+		w.add(c.at, "modules are nested deeper than %d", maxDepth)
+		return
+	}
+	m, read := w.modules[to.dir]
+	if !read {
+		found, err := list(to.dir, w.options.Terraform)
+		if err != nil {
+			w.add(c.at, "reading %s: %w", to.address, err)
+		}
+		m = w.module(ctx, to.dir, found)
+		w.modules[to.dir] = m
+	}
+	to.above = append(slices.Clone(from.above), to.dir)
+	w.visit(ctx, m, to)
+}
+
+// locate finds the directory of a module that is called.
+func (w *walker) locate(from place, c call, to place) (place, bool) {
+	source := c.source
+	rec, reason := record{}, ""
+	path, isLocal := local(source)
+	if !isLocal {
+		rec, reason = w.installed.find(to.key, c)
+		if c.source == "" && reason == "" {
+			path, isLocal = local(rec.Source)
+		}
+	}
+	var ok bool
+	switch {
+	case reason != "":
+		w.notLookedAt = append(w.notLookedAt, Call{Address: to.address, Source: c.source, Position: c.at, Reason: reason})
+		return to, false
+	case !isLocal:
+		if to.dir, to.whole, ok = w.installed.dir(rec); !ok {
+			w.add(c.at, "%s is installed in %q, which is not below %s", to.address, rec.Dir, w.installed.modules)
+		}
+		return to, ok
+	}
+	to.whole, to.dir = from.whole, filepath.Join(from.dir, filepath.FromSlash(path))
+	if _, ok := relative(to.whole, to.dir); to.whole != "" && !ok {
+		w.add(c.at, "the source of %s leads out of the package that its caller came in", to.address)
+		return to, false
+	}
+	real, err := filepath.EvalSymlinks(to.dir)
+	if err != nil {
+		w.add(c.at, "reading %s: %w", to.address, err)
+		return to, false
+	}
+	to.dir = real
+	return to, true
+}

@@ -1,0 +1,238 @@
+package configuration
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	tfaddr "github.com/hashicorp/terraform-registry-address"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// module is what a directory says of providers and modules.
+type module struct {
+	required   map[string]entry
+	requiredAt Position
+	// providers are the provider blocks, by name and alias.
+	providers map[string]block
+	// resources are by kind, type and name.
+	resources map[string]use
+	imports   []use
+	calls     map[string]call
+	tests     []test
+}
+
+// block is a provider block.
+type block struct {
+	use
+	constraint provider.Constraint
+}
+
+// use is a local name that something uses.
+type use struct {
+	name string
+	at   Position
+}
+
+// reader reads directories.
+type reader struct {
+	files
+	*problems
+	options Options
+}
+
+// module reads the files of a directory, those of tests aside.
+func (r *reader) module(ctx context.Context, dir string, found names) *module {
+	m := &module{required: map[string]entry{}, providers: map[string]block{}, resources: map[string]use{}, calls: map[string]call{}}
+	for _, name := range found.primary {
+		for _, b := range r.blocks(ctx, join(dir, name), topLevel) {
+			r.primary(m, b)
+		}
+	}
+	for _, name := range found.override {
+		for _, b := range r.blocks(ctx, join(dir, name), topLevel) {
+			r.override(m, b)
+		}
+	}
+	return m
+}
+
+// blocks reads a file and gives its blocks.
+func (r *reader) blocks(ctx context.Context, path string, schema *hcl.BodySchema) hcl.Blocks {
+	data, ok := r.read(ctx, path)
+	if !ok {
+		return nil
+	}
+	return r.parse(path, data, schema)
+}
+
+// primary adds a block of a file that is no override.
+func (r *reader) primary(m *module, b *hcl.Block) {
+	switch b.Type {
+	case "terraform":
+		for _, inner := range r.requiredBlocks(b) {
+			at := position(inner.DefRange)
+			if m.requiredAt != (Position{}) {
+				r.add(at, "a module may have only one required_providers block, and there is one at %s", m.requiredAt)
+				continue
+			}
+			m.requiredAt, m.required = at, r.requirements(inner)
+		}
+	case "required_providers":
+		r.add(position(b.DefRange), "a required_providers block must stand within a terraform block")
+	case "provider":
+		if key, p, ok := r.provider(b); ok {
+			m.providers[key] = p
+		}
+	case "module":
+		if c, ok := r.call(b, false); ok {
+			m.calls[b.Labels[0]] = c
+		}
+	case "resource", "data", "ephemeral":
+		m.resources[resourceKey(b)] = r.resource(b)
+	case "check":
+		for _, data := range r.inner(b, hcl.BlockHeaderSchema{Type: "data", LabelNames: []string{"type", "name"}}) {
+			m.resources[resourceKey(data)] = r.resource(data)
+		}
+	case "import":
+		if u, ok := r.imported(b); ok {
+			m.imports = append(m.imports, u)
+		}
+	}
+}
+
+// override changes what there is by a block of an override file.
+func (r *reader) override(m *module, b *hcl.Block) {
+	switch b.Type {
+	case "terraform":
+		for _, inner := range r.requiredBlocks(b) {
+			for name, e := range r.requirements(inner) {
+				if m.required == nil {
+					m.required = map[string]entry{}
+				}
+				m.required[name] = e
+			}
+		}
+	case "required_providers":
+		r.add(position(b.DefRange), "a required_providers block must stand within a terraform block")
+	case "provider":
+		key, p, ok := r.provider(b)
+		if _, exists := m.providers[key]; ok && (!exists || !p.constraint.IsZero()) {
+			m.providers[key] = p
+		}
+	case "module":
+		if c, ok := r.call(b, true); ok {
+			c.overrides(m.calls, b.Labels[0])
+		}
+	case "resource", "data", "ephemeral":
+		if _, exists := m.resources[resourceKey(b)]; exists {
+			if name, ok := r.providerArgument(b); ok {
+				m.resources[resourceKey(b)] = use{name, position(b.DefRange)}
+			}
+		}
+	}
+}
+
+func (r *reader) requiredBlocks(b *hcl.Block) hcl.Blocks {
+	return r.inner(b, hcl.BlockHeaderSchema{Type: "required_providers"})
+}
+
+// inner gives the blocks of one kind within a block.
+func (r *reader) inner(b *hcl.Block, header hcl.BlockHeaderSchema) hcl.Blocks {
+	content, ok := r.arguments(b, &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{header}})
+	if !ok {
+		return nil
+	}
+	return content.Blocks
+}
+
+// provider reads a provider block.
+func (r *reader) provider(b *hcl.Block) (key string, p block, ok bool) {
+	content, ok := r.arguments(b, attributes("alias", "version"))
+	p.use = use{b.Labels[0], position(b.DefRange)}
+	if !ok || !r.localName(p.name, p.at) {
+		return "", p, false
+	}
+	key = p.name
+	if attr, given := content.Attributes["alias"]; given {
+		alias, ok := r.text(attr.Expr, "alias")
+		if !ok {
+			return "", p, false
+		}
+		key += "." + alias
+	}
+	if attr, given := content.Attributes["version"]; given {
+		text, ok := primitive(attr.Expr)
+		if !ok {
+			r.add(position(attr.Expr.Range()), "the version must be a text in quotes, without references")
+			return "", p, false
+		}
+		p.at = position(attr.NameRange)
+		p.constraint = r.constraint(text, position(attr.Expr.Range()))
+	}
+	return key, p, true
+}
+
+// resource says which local name a resource or data source uses.
+func (r *reader) resource(b *hcl.Block) use {
+	u := use{at: position(b.DefRange)}
+	if name, ok := r.providerArgument(b); ok {
+		u.name = name
+		return u
+	}
+	name, err := tfaddr.ParseProviderPart(impliedName(b.Labels[0]))
+	if err != nil {
+		r.add(position(b.LabelRanges[0]), "%q does not start with the name of a provider: %w", b.Labels[0], err)
+	}
+	u.name = name
+	return u
+}
+
+// resourceKey tells the resources of a module from each other.
+func resourceKey(b *hcl.Block) string { return b.Type + "." + strings.Join(b.Labels, ".") }
+
+// providerArgument gives the local name of a block's provider argument.
+func (r *reader) providerArgument(b *hcl.Block) (name string, ok bool) {
+	content, ok := r.arguments(b, attributes("provider"))
+	if !ok {
+		return "", false
+	}
+	attr, given := content.Attributes["provider"]
+	if !given {
+		return "", false
+	}
+	at := position(attr.Expr.Range())
+	names := reference(attr.Expr)
+	if len(names) == 0 || len(names) > 2 {
+		r.add(at, "the provider argument must be the name of a provider, with an alias if need be: aws.west")
+		return "", false
+	}
+	return names[0], r.localName(names[0], at)
+}
+
+// imported says which local name an import block uses.
+func (r *reader) imported(b *hcl.Block) (use, bool) {
+	u := use{at: position(b.DefRange)}
+	content, ok := r.arguments(b, attributes("to"))
+	if !ok {
+		return u, false
+	}
+	attr, given := content.Attributes["to"]
+	if !given {
+		r.add(u.at, "the import block does not say where to")
+		return u, false
+	}
+	resource, ok := importedType(reference(attr.Expr))
+	if !ok {
+		r.add(position(attr.Expr.Range()), "this is no address of a resource")
+		return u, false
+	}
+	if name, ok := r.providerArgument(b); ok {
+		u.name = name
+		return u, true
+	}
+	name, err := tfaddr.ParseProviderPart(impliedName(resource))
+	u.name = name
+	return u, err == nil
+}

@@ -1,0 +1,77 @@
+package configuration
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	hcljson "github.com/hashicorp/hcl/v2/json"
+
+	"github.com/tofu-oci/tofu-oci/internal/nesting"
+)
+
+// topLevel are the blocks of a file that concern providers. All others are left
+// alone.
+var topLevel = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+	{Type: "terraform"},
+	{Type: "required_providers"},
+	{Type: "provider", LabelNames: []string{"name"}},
+	{Type: "module", LabelNames: []string{"name"}},
+	{Type: "resource", LabelNames: []string{"type", "name"}},
+	{Type: "data", LabelNames: []string{"type", "name"}},
+	{Type: "ephemeral", LabelNames: []string{"type", "name"}},
+	{Type: "check", LabelNames: []string{"name"}},
+	{Type: "import"},
+}}
+
+// parse reads the text of a file and gives the blocks of the schema. Of a text
+// with a syntax error there are none.
+func (p *problems) parse(path string, data []byte, schema *hcl.BodySchema) hcl.Blocks {
+	var file *hcl.File
+	var found hcl.Diagnostics
+	check, parse := nesting.HCL2, parseNative
+	if strings.HasSuffix(path, ".json") {
+		check, parse = nesting.HCL2JSON, hcljson.Parse
+	}
+	if err := check(data); err != nil {
+		p.nesting(path, err)
+		return nil
+	}
+	file, found = parse(data, path)
+	if p.diagnostics(path, found) || file == nil || file.Body == nil {
+		return nil
+	}
+	content, _, found := file.Body.PartialContent(schema)
+	if p.diagnostics(path, found) {
+		return nil
+	}
+	return content.Blocks
+}
+
+func parseNative(data []byte, path string) (*hcl.File, hcl.Diagnostics) {
+	return hclsyntax.ParseConfig(data, path, hcl.InitialPos)
+}
+
+func (p *problems) nesting(path string, err error) {
+	at, problem := Position{File: path}, err.Error()
+	if e, ok := errors.AsType[*nesting.Error](err); ok {
+		at.Line, at.Column, problem = e.Line, e.Column, e.Problem
+	}
+	p.add(at, "%s", problem)
+}
+
+// arguments reads some of a block's arguments and blocks.
+func (p *problems) arguments(block *hcl.Block, schema *hcl.BodySchema) (content *hcl.BodyContent, ok bool) {
+	content, _, found := block.Body.PartialContent(schema)
+	return content, !p.diagnostics(block.DefRange.Filename, found)
+}
+
+// attributes is a schema of arguments.
+func attributes(names ...string) *hcl.BodySchema {
+	s := &hcl.BodySchema{}
+	for _, name := range names {
+		s.Attributes = append(s.Attributes, hcl.AttributeSchema{Name: name})
+	}
+	return s
+}

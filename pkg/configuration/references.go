@@ -1,0 +1,78 @@
+package configuration
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	hcljson "github.com/hashicorp/hcl/v2/json"
+
+	"github.com/tofu-oci/tofu-oci/internal/nesting"
+)
+
+// maxReference bounds a reference that is written as a text.
+const maxReference = 1024
+
+// reference gives the names of a reference in their order, without what stands
+// in brackets: aws.west["a"] is "aws", "west". It is empty for all that is no
+// reference. In JSON references are texts; OpenTofu takes those in native syntax
+// as well.
+func reference(e hcl.Expression) []string {
+	if text, ok := literal(e); ok {
+		if len(text) > maxReference || nesting.HCL2([]byte(text)) != nil {
+			return nil
+		}
+		parsed, found := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
+		if found.HasErrors() {
+			return nil
+		}
+		return referenceNames(parsed)
+	}
+	if hcljson.IsJSONExpression(e) {
+		return nil
+	}
+	return referenceNames(e)
+}
+
+func referenceNames(e hcl.Expression) []string {
+	switch e := e.(type) {
+	case *hclsyntax.IndexExpr:
+		return referenceNames(e.Collection)
+	case *hclsyntax.RelativeTraversalExpr:
+		return append(referenceNames(e.Source), steps(e.Traversal)...)
+	case *hclsyntax.ScopeTraversalExpr:
+		return steps(e.Traversal)
+	}
+	return nil
+}
+
+func steps(t hcl.Traversal) []string {
+	var all []string
+	for _, step := range t {
+		switch s := step.(type) {
+		case hcl.TraverseRoot:
+			all = append(all, s.Name)
+		case hcl.TraverseAttr:
+			all = append(all, s.Name)
+		}
+	}
+	return all
+}
+
+// importedType gives the resource type of an import block's "to":
+// module.a["x"].aws_instance.b[0] is "aws_instance".
+func importedType(to []string) (string, bool) {
+	for len(to) > 2 && to[0] == "module" {
+		to = to[2:]
+	}
+	if len(to) != 2 {
+		return "", false
+	}
+	return to[0], true
+}
+
+// impliedName is the provider's name that a resource type starts with.
+func impliedName(resource string) string {
+	name, _, _ := strings.Cut(resource, "_")
+	return name
+}

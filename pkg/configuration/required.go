@@ -1,0 +1,205 @@
+package configuration
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	tfaddr "github.com/hashicorp/terraform-registry-address"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// maxConstraint bounds the text of a version constraint: each of its parts costs
+// whoever asks it about a version.
+const maxConstraint = 1024
+
+// entry is a provider that a module requires under a local name.
+type entry struct {
+	// address is zero for what is built in.
+	address    provider.Address
+	constraint provider.Constraint
+	at         Position
+}
+
+// requirements reads a required_providers block. Entries that are wrong are left
+// out and said.
+func (r *reader) requirements(block *hcl.Block) map[string]entry {
+	attrs, found := block.Body.JustAttributes()
+	if r.diagnostics(block.DefRange.Filename, found) {
+		return nil
+	}
+	entries := map[string]entry{}
+	for name, attr := range attrs {
+		before := len(r.all)
+		if e := r.entry(name, attr); len(r.all) == before {
+			entries[name] = e
+		}
+	}
+	return entries
+}
+
+// entry reads one: a text or a number is the version, as old configurations have
+// it, and all else an object.
+func (r *reader) entry(name string, attr *hcl.Attribute) entry {
+	e := entry{at: position(attr.NameRange)}
+	if text, ok := primitive(attr.Expr); ok {
+		e.address = r.implied(name, e.at)
+		e.constraint = r.constraint(text, position(attr.Expr.Range()))
+		return e
+	}
+	if !r.localName(name, e.at) {
+		return e
+	}
+	pairs, found := hcl.ExprMap(attr.Expr)
+	if found.HasErrors() {
+		r.add(e.at, "the entry %q of required_providers must be a text or an object", name)
+		return e
+	}
+	sourced := false
+	for _, pair := range pairs {
+		at := position(pair.Value.Range())
+		switch key, _ := literal(pair.Key); key {
+		case "version":
+			if text, ok := r.text(pair.Value, "version"); ok {
+				e.constraint = r.constraint(text, at)
+			}
+		case "source":
+			if text, ok := r.text(pair.Value, "source"); ok {
+				e.address, sourced = r.source(text, at), true
+			}
+		case "configuration_aliases":
+			r.aliases(name, pair.Value)
+		default:
+			r.add(position(pair.Key.Range()), `the entry %q of required_providers can only have "version", "source" and "configuration_aliases"`, name)
+			return e
+		}
+	}
+	if !sourced {
+		e.address = r.implied(name, e.at)
+	}
+	return e
+}
+
+// aliases checks configuration_aliases, which have no meaning here.
+func (r *reader) aliases(name string, value hcl.Expression) {
+	list, found := hcl.ExprList(value)
+	if r.diagnostics("", found) {
+		return
+	}
+	for _, e := range list {
+		steps, found := hcl.AbsTraversalForExpr(e)
+		if r.diagnostics("", found) {
+			continue
+		}
+		if steps.RootName() != name || len(steps) > 2 {
+			r.add(position(e.Range()), "a configuration alias must have the form %s.NAME", name)
+		}
+	}
+}
+
+// source reads a provider's address; zero is a provider that is built in.
+func (r *reader) source(text string, at Position) provider.Address {
+	parts := strings.Split(text, "/")
+	switch {
+	case len(parts) == 1:
+		return r.address(at, r.host(), "hashicorp", text)
+	case len(parts) == 2:
+		return r.address(at, r.host(), text)
+	case len(parts) == 3 && strings.EqualFold(parts[0], tfaddr.BuiltInProviderHost.String()) && strings.EqualFold(parts[1], tfaddr.BuiltInProviderNamespace):
+		return provider.Address{}
+	}
+	return r.address(at, text)
+}
+
+// implied is the provider that a name means which no entry explains.
+func (r *reader) implied(name string, at Position) provider.Address {
+	if name == "terraform" {
+		return provider.Address{}
+	}
+	return r.address(at, r.host(), "hashicorp", name)
+}
+
+func (r *reader) address(at Position, parts ...string) provider.Address {
+	a, err := provider.ParseAddress(strings.Join(parts, "/"))
+	if err != nil {
+		r.add(at, "%w", err)
+	}
+	return a
+}
+
+// host is the one of an address that names none.
+func (r *reader) host() string {
+	if r.options.Terraform {
+		return tfaddr.DefaultProviderRegistryHost.String()
+	}
+	return provider.DefaultHost.String()
+}
+
+// localName checks a provider's name within a module.
+func (r *reader) localName(name string, at Position) bool {
+	normal, err := tfaddr.ParseProviderPart(name)
+	switch {
+	case err != nil:
+		r.add(at, "%q is no name of a provider: %w", name, err)
+	case normal != name:
+		r.add(at, "names of providers have small letters: %q in place of %q", normal, name)
+	}
+	return err == nil && normal == name
+}
+
+// constraint reads what versions have to meet.
+func (r *reader) constraint(text string, at Position) provider.Constraint {
+	if len(text) > maxConstraint {
+		r.add(at, "the version constraint has more than %d bytes", maxConstraint)
+		return provider.Constraint{}
+	}
+	c, err := provider.ParseConstraint(text)
+	if err != nil {
+		r.add(at, "%w", err)
+	}
+	return c
+}
+
+// text reads an expression that must be a text without references.
+func (r *reader) text(e hcl.Expression, name string) (string, bool) {
+	text, ok := literal(e)
+	if !ok {
+		r.add(position(e.Range()), "the %s must be a text in quotes, without references", name)
+	}
+	return text, ok
+}
+
+// literal gives the text that an expression is without knowing anything.
+func literal(e hcl.Expression) (string, bool) {
+	v, found := e.Value(nil)
+	if found.HasErrors() || v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
+		return "", false
+	}
+	return v.AsString(), true
+}
+
+// primitive is [literal], but takes numbers and truth values as well.
+func primitive(e hcl.Expression) (string, bool) {
+	v, found := e.Value(nil)
+	if found.HasErrors() || !v.Type().IsPrimitiveType() {
+		return "", false
+	}
+	text, err := convert.Convert(v, cty.String)
+	if err != nil || text.IsNull() || !text.IsKnown() {
+		return "", false
+	}
+	return text.AsString(), true
+}
+
+// sortedKeys gives the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
