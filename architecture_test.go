@@ -28,13 +28,12 @@ type listed struct {
 // row may not exist: a new package comes with its row. Dependencies point down.
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
-		"pkg/artifact", "pkg/cliconfig", "pkg/configuration", "pkg/doctor", "pkg/installation", "pkg/launch", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
+		"pkg/artifact", "pkg/cliconfig", "pkg/configuration", "pkg/doctor", "pkg/installation", "pkg/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
 		"pkg/repository", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/boundedfile", "internal/httpclient", "internal/logins",
+		"internal/atomicfile", "internal/boundedfile", "internal/httpclient", "internal/logins", "internal/textdiff",
 	},
 	"pkg/doctor": {
-		"pkg/artifact", "pkg/cliconfig", "pkg/installation", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
-		"internal/boundedfile", "internal/nesting",
+		"pkg/artifact", "pkg/cliconfig", "pkg/installation", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
 	},
 	"pkg/verify": {
 		"pkg/artifact", "pkg/doctor", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
@@ -63,21 +62,17 @@ var rows = map[string][]string{
 		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filerecord", "internal/httpclient", "internal/pipeline", "internal/ranges", "internal/schedule", "internal/transfer",
 	},
-	"pkg/cliconfig": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact"},
-	"pkg/artifact":  {"pkg/provider", "pkg/sums", "internal/boundedjson"},
-	"pkg/lockfile":  {"pkg/provider", "internal/atomicfile", "internal/boundedfile", "internal/nesting"},
-	"pkg/template":  {"pkg/provider", "internal/redact"},
-	"pkg/sums":      {},
-	"pkg/provider":  {"internal/redact"},
-	"pkg/configuration": {"pkg/provider", "internal/boundedfile", "internal/nesting"},
 	"pkg/cliconfig":     {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact"},
 	"pkg/artifact":      {"pkg/provider", "pkg/sums", "internal/boundedjson"},
+	"pkg/lock":          {"pkg/configuration", "pkg/doctor", "pkg/lockfile", "pkg/provider", "pkg/source", "pkg/sums", "internal/packagezip", "internal/schedule"},
+	"pkg/lockfile":      {"pkg/provider", "internal/atomicfile", "internal/boundedfile", "internal/nesting"},
 	"pkg/template":      {"pkg/provider", "internal/redact"},
 	"pkg/sums":          {},
 	"pkg/provider":      {"internal/redact"},
+	"pkg/configuration": {"pkg/provider", "internal/boundedfile", "internal/nesting"},
 
 	"internal/packagecheck": {"pkg/provider", "internal/packagezip"},
-	"internal/packagezip":   {"pkg/provider", "pkg/sums", "internal/ctxio", "internal/disk", "internal/pipeline"},
+	"internal/packagezip":   {"pkg/provider", "pkg/sums", "internal/ctxio", "internal/disk", "internal/pipeline", "internal/scratch"},
 	"internal/transfer":     {"pkg/provider", "internal/ctxio", "internal/httpclient", "internal/schedule"},
 	"internal/ranges":       {"internal/httpclient"},
 	"internal/zipfile":      {"pkg/artifact", "internal/ctxio"},

@@ -10,6 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/launch"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -48,23 +50,23 @@ var classes = []struct {
 	{unverified, []func(error) bool{
 		isA[*sums.MismatchError], isA[*sums.MissingError], isA[*sums.SyntaxError], isA[*sums.SizeError], isA[*sums.ZipError],
 		isA[*provider.IdentityError], isA[*builddir.PackageError], isA[*provider.ArchiveError],
-		isA[*trust.RefusedError], isA[*launch.Error],
+		isA[*trust.RefusedError], isA[*launch.Error], isA[*lock.HashError], isA[*lock.DisagreeError],
 	}},
-	{conflict, []func(error) bool{isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError]}},
+	{conflict, []func(error) bool{isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError], isA[*lock.UpgradeError]}},
 	{misuse, []func(error) bool{
 		isA[*usage], isA[*template.ReferenceError], isA[*installation.NotSupportedError], isA[*installation.NoMirrorError],
-		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], errorIs(configuration.ErrNoConfiguration),
+		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], isA[*lockfile.Error], errorIs(configuration.ErrNoConfiguration), isA[*configuration.Error],
 	}},
 	{denied, []func(error) bool{errorIs(provider.ErrDenied)}},
 	{missing, []func(error) bool{
 		errorIs(provider.ErrProviderNotFound), errorIs(provider.ErrVersionNotFound), errorIs(repository.ErrNoRepository),
-		errorIs(origin.ErrNoRegistry), isA[*provider.PlatformError],
+		errorIs(origin.ErrNoRegistry), isA[*provider.PlatformError], errorIs(lock.ErrNotLocked), errorIs(lock.ErrNoFile),
 	}},
 	{interrupted, []func(error) bool{errorIs(context.Canceled)}},
-	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError], isA[*configuration.Error], isA[*trust.SyntaxError], isA[*trust.KeyError]}},
+	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError], isA[*trust.SyntaxError], isA[*trust.KeyError]}},
 	{transient, []func(error) bool{
 		isA[*provider.TransientError], isA[*provider.StatusError], isA[*repository.ResponseError], isA[*repository.PageError], isA[*repository.SourceMovedError],
-		errorIs(repository.ErrTagMoved), errorIs(repository.ErrTagLost),
+		errorIs(repository.ErrTagMoved), errorIs(repository.ErrTagLost), isA[*lockfile.BusyError],
 	}},
 	{refused, []func(error) bool{
 		isA[*provider.DowngradeError], isA[*provider.TooLargeError], isA[*provider.UnreadableError], isA[*repository.TraitsError],

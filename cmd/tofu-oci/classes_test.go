@@ -17,6 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/launch"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -38,12 +40,19 @@ var exported = map[string]struct {
 	"builddir.PackageError":            {&builddir.PackageError{}, unverified},
 	"cliconfig.SyntaxError":            {&cliconfig.SyntaxError{}, malformed},
 	"configuration.ErrNoConfiguration": {configuration.ErrNoConfiguration, misuse},
-	"configuration.Error":              {&configuration.Error{}, malformed},
+	"configuration.Error":              {&configuration.Error{}, misuse},
 	"filesystem.UnpackedError":         {&filesystem.UnpackedError{}, misuse},
 	"installation.NoMirrorError":       {&installation.NoMirrorError{}, misuse},
 	"installation.NotSupportedError":   {&installation.NotSupportedError{}, misuse},
 	"installation.UnresolvedError":     {&installation.UnresolvedError{}, missing},
 	"launch.Error":                     {&launch.Error{}, unverified},
+	"lock.DisagreeError":               {&lock.DisagreeError{}, unverified},
+	"lock.ErrNoFile":                   {lock.ErrNoFile, missing},
+	"lock.ErrNotLocked":                {lock.ErrNotLocked, missing},
+	"lock.HashError":                   {&lock.HashError{}, unverified},
+	"lock.UpgradeError":                {&lock.UpgradeError{}, conflict},
+	"lockfile.BusyError":               {&lockfile.BusyError{}, transient},
+	"lockfile.Error":                   {&lockfile.Error{}, misuse},
 	"origin.ErrNoRegistry":             {origin.ErrNoRegistry, missing},
 	"provider.ArchiveError":            {&provider.ArchiveError{}, unverified},
 	"provider.DowngradeError":          {&provider.DowngradeError{}, refused},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -74,8 +75,12 @@ func diagnose(c *cli.Context, out *output) error {
 	}
 	// 2. The lock file.
 	if file := c.String("lock-file"); file != "" {
-		if o.Lock, err = doctor.ReadLock(file, o.Wanted.Address); err != nil {
+		locks, err := lockfile.Read(file)
+		if err != nil {
 			return usagef("--lock-file: %w", err)
+		}
+		if locked, ok := locks.Selection(o.Wanted.Address); ok {
+			o.Lock = &locked
 		}
 	}
 	// 3. All else is the library's.

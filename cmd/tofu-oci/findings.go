@@ -41,8 +41,8 @@ func (o *output) verified(reports []verify.Report) error {
 	switch {
 	case o.json:
 		err = o.printJSON(all)
-	case o.sarif:
-		err = o.printJSON(sarifOf(all))
+	case o.format == outputSARIF:
+		err = o.printJSON(all.sarif())
 	default:
 		_, err = io.WriteString(o.stdout, printable(all.text()))
 	}
@@ -68,4 +68,21 @@ func (v verification) text() string {
 	}
 	fmt.Fprintf(&b, "%s: %s, %s, %s\n", counted(v.Releases, "release"), counted(v.Errors, "error"), counted(v.Warnings, "warning"), counted(v.Notes, "note"))
 	return b.String()
+}
+
+// sarif is for code-scanning pages. They want a file. There is none, so it is called
+// as people call what was found something in.
+func (v verification) sarif() sarif {
+	s := newSARIF(verify.Rules())
+	for _, f := range v.Findings {
+		about := strings.TrimRight(strings.Join([]string{f.Provider, f.Version, f.Platform}, "/"), "/")
+		s.add(f.Finding, about, about, 0)
+	}
+	if v.More > 0 {
+		s.note("warning", fmt.Sprintf("%d more findings are left out", v.More))
+	}
+	for _, failed := range v.Failed {
+		s.fail(failed.Provider + " " + failed.Version + ": " + failed.Error.Message)
+	}
+	return s
 }

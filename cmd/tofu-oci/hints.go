@@ -14,8 +14,11 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/launch"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -88,6 +91,13 @@ var hints = []struct {
 	{isA[*installation.NotSupportedError], "name another place with --from"},
 	{isA[*store.NotCacheError], "name a directory that is not there yet, or an empty one"},
 	{isA[*pull.ExistsError], "move it away, or choose another --dir"},
+	{isA[*lock.HashError], "compare with the checksums of the origin; if the lock file only lacks other platforms' hashes, tofu-oci lock adds them, and --platform leaves those platforms out"},
+	{isA[*lock.DisagreeError], "compare with the checksums of the origin before anything else; if what is locked is the wrong one, take its block out of the lock file"},
+	{isA[*lock.UpgradeError], "change the constraint, or choose a newer version with tofu-oci lock --upgrade"},
+	{errorIs(lock.ErrNotLocked), "tofu-oci lock adds what a configuration requires"},
+	{errorIs(lock.ErrNoFile), "name a lock file, a directory that has one, or a pattern in quotes: 'live/**/.terraform.lock.hcl'"},
+	{isA[*lockfile.Error], "OpenTofu refuses the file too; mend the line, or bring the file back from version control"},
+	{errorIs(configuration.ErrNoConfiguration), "name the directory of a configuration with --dir, or PROVIDERs to lock"},
 	{isDamaged, "the archive is damaged, though it is the one that was published: whoever published it has to make it anew"},
 	{otherSpelling, "make SHA256SUMS again in the directory of the zips, with sha256sum --text and names without ./, and sign it again"},
 	{isA[*launch.Error], "OpenTofu is likely to meet the same; run the executable by hand to see what it says, with an environment as clean as that of --launch: env -i PATH=\"$PATH\""},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +25,8 @@ const (
 	outputJSON = "json"
 	// outputSARIF is for findings, which code-scanning pages show.
 	outputSARIF = "sarif"
+	// outputGitHub is for findings, which a job on GitHub shows beside a change.
+	outputGitHub = "github"
 )
 
 func outputFlags() []cli.Flag {
@@ -36,8 +39,9 @@ func outputFlags() []cli.Flag {
 // output prints: results on stdout, everything else on stderr.
 type output struct {
 	stdout, stderr io.Writer
-	json, quiet    bool
-	sarif          bool
+	// format is what --output says; json tells that it is that.
+	format      string
+	json, quiet bool
 
 	mu      sync.Mutex
 	results []item
@@ -60,10 +64,10 @@ type output struct {
 
 func newOutput(c *cli.Context) (*output, error) {
 	format := c.String("output")
-	if err := checkFormat(c.Command.Name, format); err != nil {
+	if err := checkFormat(c, format); err != nil {
 		return nil, err
 	}
-	o := &output{stdout: c.App.Writer, stderr: c.App.ErrWriter, json: format == outputJSON, sarif: format == outputSARIF, quiet: c.Bool("quiet"), digestFile: c.String("digest-file")}
+	o := &output{stdout: c.App.Writer, stderr: c.App.ErrWriter, format: format, json: format == outputJSON, quiet: c.Bool("quiet"), digestFile: c.String("digest-file")}
 	o.tally.began = time.Now()
 	events, err := openEvents(c.String("events"), o)
 	if err != nil {
@@ -80,14 +84,20 @@ func newOutput(c *cli.Context) (*output, error) {
 	return o, nil
 }
 
-func checkFormat(command, format string) error {
+// checkFormat refuses formats that a command does not have.
+func checkFormat(c *cli.Context, format string) error {
+	allowed := []string{outputText, outputJSON}
 	switch {
-	case format == outputText || format == outputJSON || format == outputSARIF && command == verifyName:
-		return nil
-	case command == verifyName:
-		return usagef("--output %s: must be text, json or sarif", format)
+	case c.Command.Name == verifyName:
+		allowed = append(allowed, outputSARIF)
+	case c.Command.Name == lockName && c.Bool("check"):
+		allowed = append(allowed, outputSARIF, outputGitHub)
 	}
-	return usagef("--output %s: must be text or json", format)
+	if slices.Contains(allowed, format) {
+		return nil
+	}
+	last := len(allowed) - 1
+	return usagef("--output %s: must be %s or %s", format, strings.Join(allowed[:last], ", "), allowed[last])
 }
 
 // item is one result or error as --output json shows it; docs/cli.md documents

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"net/url"
-	"strings"
 
-	"github.com/tofu-oci/tofu-oci/pkg/verify"
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 )
 
 // sarif is the part of SARIF 2.1.0 that findings need.
@@ -65,40 +63,51 @@ type sarifLocation struct {
 		Artifact struct {
 			URI string `json:"uri"`
 		} `json:"artifactLocation"`
+		Region *sarifRegion `json:"region,omitempty"`
 	} `json:"physicalLocation"`
 	Logical []sarifLogical `json:"logicalLocations"`
+}
+
+type sarifRegion struct {
+	StartLine int `json:"startLine"`
 }
 
 type sarifLogical struct {
 	Name string `json:"fullyQualifiedName"`
 }
 
-func sarifOf(v verification) sarif {
-	run := sarifRun{Results: []sarifResult{}, Invocations: []sarifInvocation{{Successful: len(v.Failed) == 0}}}
+// newSARIF begins a report about some rules.
+func newSARIF(rules []doctor.Rule) sarif {
+	run := sarifRun{Results: []sarifResult{}, Invocations: []sarifInvocation{{Successful: true}}}
 	run.Tool.Driver = sarifDriver{Name: "tofu-oci", Version: version, InformationURI: "https://github.com/tofu-oci/tofu-oci"}
-	for _, rule := range verify.Rules() {
+	for _, rule := range rules {
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{rule.Code, sarifText{rule.Means}})
-	}
-	for _, f := range v.Findings {
-		// Pages want a file. There is none, so it is called as people call it.
-		about := strings.TrimRight(strings.Join([]string{f.Provider, f.Version, f.Platform}, "/"), "/")
-		var at sarifLocation
-		at.Physical.Artifact.URI = (&url.URL{Path: about}).String()
-		at.Logical = []sarifLogical{{about}}
-		run.Results = append(run.Results, sarifResult{
-			RuleID: f.Code, Level: string(f.Severity), Message: sarifText{f.Problem + "\n\n" + f.Remedy},
-			Locations: []sarifLocation{at}, Fingerprints: map[string]string{"tofu-oci/v1": f.Code + " " + about},
-		})
-	}
-	if v.More > 0 {
-		run.Invocations[0].note("warning", fmt.Sprintf("%d more findings are left out", v.More))
-	}
-	for _, failed := range v.Failed {
-		run.Invocations[0].note("error", failed.Provider+" "+failed.Version+": "+failed.Error.Message)
 	}
 	return sarif{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
 }
 
-func (i *sarifInvocation) note(level, text string) {
+// add adds a finding about something, in a line of a file; 0 is the file as a whole.
+func (s *sarif) add(f doctor.Finding, about, file string, line int) {
+	var at sarifLocation
+	at.Physical.Artifact.URI = (&url.URL{Path: file}).String()
+	if line > 0 {
+		at.Physical.Region = &sarifRegion{line}
+	}
+	at.Logical = []sarifLogical{{about}}
+	s.Runs[0].Results = append(s.Runs[0].Results, sarifResult{
+		RuleID: f.Code, Level: string(f.Severity), Message: sarifText{f.Problem + "\n\n" + f.Remedy},
+		Locations: []sarifLocation{at}, Fingerprints: map[string]string{"tofu-oci/v1": f.Code + " " + about},
+	})
+}
+
+// fail says what could not be looked at.
+func (s *sarif) fail(text string) {
+	s.Runs[0].Invocations[0].Successful = false
+	s.note("error", text)
+}
+
+// note says something about the run as a whole.
+func (s *sarif) note(level, text string) {
+	i := &s.Runs[0].Invocations[0]
 	i.Notifications = append(i.Notifications, sarifNotification{level, sarifText{text}})
 }

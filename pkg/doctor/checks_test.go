@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -141,11 +142,15 @@ func TestCheckLock(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			lock, err := doctor.ParseLock("lock.hcl", []byte(test.text), a)
+			file, err := lockfile.Parse("lock.hcl", []byte(test.text))
 			if err != nil {
 				t.Fatal(err)
 			}
-			findings := doctor.CheckLock(lock, a, provider.Platform{OS: "hurd", Arch: "ia64"}, zip)
+			var locked *lockfile.Selection
+			if s, ok := file.Selection(a); ok {
+				locked = &s
+			}
+			findings := doctor.CheckLock(locked, provider.Platform{OS: "hurd", Arch: "ia64"}, zip)
 			if diff := cmp.Diff(test.want, codes(findings)); diff != "" {
 				t.Fatal(diff)
 			}
@@ -153,18 +158,5 @@ func TestCheckLock(t *testing.T) {
 				t.Errorf("the remedy is %s", findings[0].Remedy)
 			}
 		})
-	}
-}
-
-func TestParseLockMalformed(t *testing.T) {
-	t.Parallel()
-	a, err := provider.ParseAddress("acme/x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, body := range []string{"", "version = 1", "version = \"x.y\"", "version = null", "version = \"1.2.3\"\nhashes = 3", "version = \"1.2.3\"\nhashes = [1]", "{"} {
-		if lock, err := doctor.ParseLock("lock.hcl", []byte("provider \"acme/x\" {\n"+body+"\n}\n"), a); err == nil {
-			t.Errorf("%q is read as %v", body, lock)
-		}
 	}
 }

@@ -34,6 +34,14 @@ type Finding struct {
 	Remedy string `json:"remedy"`
 }
 
+// Rule is a kind of finding.
+type Rule struct {
+	// Code names it, kebab-case; it stays the same.
+	Code string
+	// Means is a sentence about all findings of the kind.
+	Means string
+}
+
 // Report is what was found out about a provider. Empty fields are what the
 // examination did not get to.
 type Report struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -30,8 +31,8 @@ type Options struct {
 	// CAFile has certificates that OpenTofu does not trust by itself; empty for
 	// none.
 	CAFile string
-	// Lock is what a lock file says about the provider.
-	Lock Lock
+	// Lock is what a lock file says about the provider; nil is nothing.
+	Lock *lockfile.Selection
 	// Aliases are what the user has declared to stand for the provider.
 	Aliases provider.Aliases
 }

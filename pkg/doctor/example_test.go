@@ -10,6 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
@@ -94,26 +95,21 @@ provider_installation {
 // From an OCI registry OpenTofu installs a locked version only when the lock file
 // has the zh: hash of its zip.
 func ExampleCheckLock() {
-	address, err := provider.ParseAddress("acme/rocket")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	lock, err := doctor.ParseLock(".terraform.lock.hcl", []byte(`
+	file, err := lockfile.Parse(".terraform.lock.hcl", []byte(`
 provider "registry.opentofu.org/acme/rocket" {
   version = "1.0.0"
   hashes = [
     "zh:ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb",
   ]
 }
-`), address)
+`))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	platform := provider.Platform{OS: "linux", Arch: "amd64"}
 	for _, zip := range []string{"a", "b"} {
-		findings := doctor.CheckLock(lock, address, platform, digest.FromString(zip))
+		findings := doctor.CheckLock(&file.Selections()[0], platform, digest.FromString(zip))
 		fmt.Println(zip, doctor.Failed(findings))
 	}
 	// Output:

@@ -30,7 +30,7 @@ func (e *examination) version(ctx context.Context, repo repository.Reader) error
 		}
 	}
 	var v provider.Version
-	if e.Lock.Locked && e.Wanted.Constraint.Allows(e.Lock.Version) {
+	if e.Lock != nil && e.Wanted.Constraint.Allows(e.Lock.Version) {
 		v = e.Lock.Version
 		if !slices.Contains(versions, v) {
 			e.find(Error, "lock-version-missing", fmt.Sprintf("The lock file has version %s of %s, which is not in %s.", v, e.Wanted.Address, e.ref), e.mirror(v.String()))
@@ -121,7 +121,7 @@ func (e *examination) judge(what string, f repository.Found) {
 	case len(f.Missing) > 0:
 		broken("evidence")
 	}
-	e.add(CheckLock(e.Lock, e.Wanted.Address, e.Platform, zip)...)
+	e.add(CheckLock(e.Lock, e.Platform, zip)...)
 }
 
 // refused explains an error of the registry.

@@ -63,6 +63,12 @@ func (v Version) String() string { return v.v.String() }
 // Prerelease tells whether the version is a pre-release.
 func (v Version) Prerelease() bool { return v.v.Prerelease != "" }
 
+// Constraint gives the one that only this version meets.
+func (v Version) Constraint() Constraint {
+	c, _ := ParseConstraint(v.String()) // every version is one
+	return c
+}
+
 // Compare orders versions by precedence, and those of equal precedence by their
 // build metadata, so that sorting is deterministic.
 func (v Version) Compare(w Version) int {
@@ -125,6 +131,18 @@ func (c Constraint) IsZero() bool { return c.text == "" }
 
 // String gives the constraints separated by ", ".
 func (c Constraint) String() string { return c.text }
+
+// And gives the constraint that is met by what meets both. The error is that of
+// [ParseConstraint].
+func (c Constraint) And(d Constraint) (Constraint, error) {
+	switch {
+	case c.IsZero():
+		return d, nil
+	case d.IsZero():
+		return c, nil
+	}
+	return ParseConstraint(c.text + ", " + d.text)
+}
 
 // Allows tells whether v meets the constraint. Version 0.0.0, which build tools
 // write when they know none, meets only the one that names it; to OpenTofu it is

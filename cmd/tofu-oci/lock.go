@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/configuration"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+)
+
+const lockName = "lock"
+
+func lockCommand() *cli.Command {
+	return &cli.Command{
+		Name:      lockName,
+		Usage:     "write lock files with the hashes of all platforms, or check them",
+		ArgsUsage: "[PROVIDER...] [--dir DIRECTORY]... [FLAG...]",
+		Description: strings.TrimSpace(`
+Writes .terraform.lock.hcl for what the configuration in a directory requires, or
+for the PROVIDERs that are named: the zh hash of every zip that the SHA256SUMS
+list, and the h1 hash of every platform. All of that lies in the repository beside
+the zips, so none of those is fetched. What is locked stays, as OpenTofu has it,
+unless --upgrade; comments and providers that are not meant stay as well. A file
+is written when all of its providers could be locked.
+
+An h1 hash is the word of whoever filled the repository, as far as the zips are
+not read: --compute-h1 does that, and refuses what is stated wrongly. The zh
+hashes are those of sums whose signature was judged, see docs/lock.md.
+
+--check writes nothing, and says whether what lock files select can be installed
+from the repository: 4 is the exit code when hashes disagree, 5 when something is
+missing.
+
+Examples:
+   # what the configuration here requires
+   tofu-oci lock --from ghcr.io/acme/providers/{namespace}/{type}
+
+   # all configurations below, the newest versions they allow, what would change
+   tofu-oci lock --dir live --recursive --upgrade --dry-run
+
+   # in a pipeline: can all of it be installed on these platforms?
+   tofu-oci lock --check --lock-file 'live/**/.terraform.lock.hcl' \
+      --platform linux_amd64 --platform darwin_arm64 --output github`),
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: where the CLI configuration says that OpenTofu installs from)"},
+			&cli.StringSliceFlag{Name: "dir", Usage: "`DIRECTORY` of a configuration (repeatable; default: this one)"},
+			&cli.BoolFlag{Name: "recursive", Usage: "all configurations below the directories, but for modules that others call"},
+			&cli.BoolFlag{Name: "terraform", Usage: "read configurations as Terraform does: providers without a host are those of registry.terraform.io, and .tofu files are none"},
+			&cli.StringSliceFlag{Name: "platform", Usage: "`OS_ARCH` whose h1 hashes to lock, or which to check (repeatable; default: all that a release has, with --check this machine's)"},
+			&cli.BoolFlag{Name: "upgrade", Usage: "choose the newest versions that are allowed, whatever is locked"},
+			&cli.BoolFlag{Name: "compute-h1", Usage: "read every zip for its h1 hash, and refuse one that is stated wrongly"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, and show what would change"},
+			&cli.BoolFlag{Name: "check", Usage: "say whether lock files can be satisfied"},
+			lockFileFlag("with --check: lock `FILE`, directory of them, or pattern such as 'live/**/.terraform.lock.hcl' (repeatable; default: those of the directories)"),
+			cacheFlag("take zips that are read for their h1 hashes from `DIR`, and keep them there"),
+			aliasFlag(),
+		}, trustFlags(), networkFlags(), []cli.Flag{
+			&cli.StringFlag{Name: "output", Value: outputText, Usage: "`FORMAT` of the result on stdout: text or json; with --check also sarif, or github for annotations"},
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress on stderr, only errors"},
+		}),
+		Action: printing(lockAction),
+	}
+}
+
+// lockFileFlag is that of every command that reads lock files.
+func lockFileFlag(usage string) cli.Flag {
+	return &cli.StringSliceFlag{Name: "lock-file", Usage: usage}
+}
+
+func lockAction(c *cli.Context, out *output) error {
+	l, err := newLocking(c, out)
+	if err != nil {
+		return err
+	}
+	if c.Bool("check") {
+		return l.check()
+	}
+	return l.write()
+}
+
+// locking is what both parts of the command work on.
+type locking struct {
+	c       *cli.Context
+	out     *output
+	src     provider.Source
+	named   []provider.Requirement
+	options lock.FileOptions
+}
+
+func newLocking(c *cli.Context, out *output) (l locking, err error) {
+	l = locking{c: c, out: out, options: lock.FileOptions{Upgrade: c.Bool("upgrade"), DryRun: c.Bool("dry-run")}}
+	l.options.ComputeH1 = c.Bool("compute-h1")
+	if err := contradictions(c); err != nil {
+		return l, err
+	}
+	if l.named, err = parseRequirements(c.Args().Slice()); err != nil {
+		return l, err
+	}
+	if l.options.Platforms, err = platforms(c); err != nil {
+		return l, err
+	}
+	judging, err := policy(c)
+	if err != nil {
+		return l, err
+	}
+	l.options.Judge = out.warning(judging.Judge)
+	cache, err := openCache(c, out, false)
+	if err != nil {
+		return l, err
+	}
+	conn, err := connect(c, out)
+	if err != nil {
+		return l, err
+	}
+	src, err := conn.from(c)
+	l.src = source.NewCached(src, cache, source.CacheOptions{})
+	return l, err
+}
+
+// contradictions are flags that don't go together.
+func contradictions(c *cli.Context) error {
+	switch {
+	case c.Bool("check"):
+		for _, flag := range []string{"upgrade", "compute-h1", "dry-run"} {
+			if c.Bool(flag) {
+				return usagef("--check writes nothing: --%s has no meaning with it", flag)
+			}
+		}
+		if c.Args().Present() {
+			return usagef("--check looks at all that lock files select: leave out %s", c.Args().First())
+		}
+	case c.IsSet("lock-file"):
+		return usagef("--lock-file is for --check; a lock file is written into its --dir")
+	case c.Bool("recursive") && c.Args().Present():
+		return usagef("--recursive is about configurations: leave out %s", c.Args().First())
+	}
+	return nil
+}
+
+// write locks what each directory requires.
+func (l locking) write() error {
+	dirs, err := l.directories()
+	if err != nil {
+		return err
+	}
+	report := lockReport{Files: []lockedFile{}}
+	for _, dir := range dirs {
+		file, err := l.directory(l.c.Context, dir)
+		if l.c.Context.Err() != nil {
+			return l.c.Context.Err()
+		}
+		if err != nil {
+			file.fail(err)
+		}
+		report.Files = append(report.Files, file)
+		if err := l.out.lockedFile(file); err != nil {
+			return err
+		}
+	}
+	return l.out.lockedAll(report)
+}
+
+// directories gives those whose lock files are written.
+func (l locking) directories() ([]string, error) {
+	dirs := l.c.StringSlice("dir")
+	if len(dirs) == 0 {
+		dirs = []string{"."}
+	}
+	for i, dir := range dirs {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return nil, usagef("--dir: %w", err)
+		}
+		if !info.IsDir() {
+			return nil, usagef("--dir %s: is no directory", dir)
+		}
+		dirs[i] = filepath.Clean(dir)
+	}
+	if !l.c.Bool("recursive") {
+		return dirs, nil
+	}
+	roots, err := configuration.Roots(l.c.Context, l.reading(), dirs...)
+	if err == nil && len(roots) == 0 {
+		err = usagef("--recursive: there is no configuration in or below %s", strings.Join(dirs, ", "))
+	}
+	return roots, err
+}
+
+// directory locks what the configuration of one requires, and what is named.
+func (l locking) directory(ctx context.Context, dir string) (lockedFile, error) {
+	file := lockedFile{Path: filepath.Join(dir, lock.Filename)}
+	wanted, calls, err := l.required(ctx, dir)
+	if err != nil {
+		return file, err
+	}
+	for _, call := range calls {
+		file.NotLookedAt = append(file.NotLookedAt, call.String())
+	}
+	change, err := lock.File(ctx, l.src, file.Path, wanted, l.options)
+	file.describe(change, l.options.DryRun)
+	return file, err
+}
+
+// required gives what is to be locked in a directory. PROVIDERs that are named have
+// to meet the configuration too.
+func (l locking) required(ctx context.Context, dir string) ([]lock.Wanted, []configuration.Call, error) {
+	found, err := configuration.Load(ctx, dir, l.reading())
+	if err != nil && (!errors.Is(err, configuration.ErrNoConfiguration) || len(l.named) == 0) {
+		return nil, nil, err
+	}
+	var wanted []lock.Wanted
+	for _, r := range found.Required {
+		if len(l.named) == 0 {
+			wanted = append(wanted, lock.Wanted{Requirement: r.Requirement})
+		}
+	}
+	for _, named := range l.named {
+		w := lock.Wanted{Requirement: named}
+		for _, r := range found.Required {
+			if r.Requirement.Address == named.Address {
+				w = lock.Wanted{Requirement: r.Requirement, Narrower: named.Constraint}
+			}
+		}
+		wanted = append(wanted, w)
+	}
+	if len(l.named) > 0 {
+		return wanted, nil, nil
+	}
+	return wanted, found.NotLookedAt, nil
+}
+
+// reading is how configurations are read.
+func (l locking) reading() configuration.Options {
+	return configuration.Options{DataDir: os.Getenv("TF_DATA_DIR"), Terraform: l.c.Bool("terraform")}
+}

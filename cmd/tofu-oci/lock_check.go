@@ -1,0 +1,184 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// lockCheck is what lock --check found, as --output json shows it; docs/cli.md
+// documents the fields.
+type lockCheck struct {
+	Files     int      `json:"files"`
+	Providers int      `json:"providers"`
+	Platforms []string `json:"platforms"`
+	// UnknownHashes counts hashes that the repository knows nothing of.
+	UnknownHashes int            `json:"unknown_hashes"`
+	Findings      []lock.Finding `json:"findings"`
+	// Failed are lock files and providers that could not be looked at.
+	Failed []lockFailure `json:"failed,omitempty"`
+}
+
+type lockFailure struct {
+	File     string     `json:"file"`
+	Provider string     `json:"provider,omitempty"`
+	Version  string     `json:"version,omitempty"`
+	Error    *errorItem `json:"error"`
+}
+
+// check says whether lock files can be satisfied.
+func (l locking) check() error {
+	files, err := l.lockFiles()
+	if err != nil {
+		return err
+	}
+	platforms := l.options.Platforms
+	if len(platforms) == 0 {
+		platforms = []provider.Platform{provider.CurrentPlatform()}
+	}
+	report := lockCheck{Files: len(files), Findings: []lock.Finding{}}
+	for _, p := range platforms {
+		report.Platforms = append(report.Platforms, p.String())
+	}
+	var failed []error
+	fail := func(f lockFailure, err error) {
+		f.Error = describeError(err)
+		report.Failed, failed = append(report.Failed, f), append(failed, err)
+		_, _ = io.WriteString(l.out.stderr, explain(fmt.Errorf("%s: %w", f.File, err)))
+	}
+	for _, path := range files {
+		file, err := lockfile.Read(path)
+		if err != nil {
+			fail(lockFailure{File: path}, err)
+			continue
+		}
+		for _, c := range lock.Check(l.c.Context, l.src, path, file, platforms) {
+			report.Providers++
+			report.UnknownHashes += c.Unknown
+			report.Findings = append(report.Findings, c.Findings...)
+			if c.Err != nil {
+				fail(lockFailure{File: path, Provider: c.Selection.Address.String(), Version: c.Selection.Version.String()}, c.Err)
+			}
+		}
+		if err := l.c.Context.Err(); err != nil {
+			return err
+		}
+	}
+	return l.out.lockChecked(report, failed)
+}
+
+// lockFiles gives those that --lock-file names, or the directories have.
+func (l locking) lockFiles() ([]string, error) {
+	if names := l.c.StringSlice("lock-file"); len(names) > 0 {
+		return lock.Find(l.c.Context, names...)
+	}
+	dirs := l.c.StringSlice("dir")
+	if len(dirs) == 0 {
+		dirs = []string{"."}
+	}
+	if l.c.Bool("recursive") {
+		return lock.Find(l.c.Context, dirs...)
+	}
+	files := make([]string, len(dirs))
+	for i, dir := range dirs {
+		files[i] = filepath.Join(dir, lock.Filename)
+	}
+	return lock.Find(l.c.Context, files...)
+}
+
+// lockChecked prints what was found. Hashes that disagree come before what is
+// missing, and both before what could not be looked at.
+func (o *output) lockChecked(r lockCheck, failed []error) error {
+	o.endProgress()
+	var err error
+	switch {
+	case o.json:
+		err = o.printJSON(r)
+	case o.format == outputSARIF:
+		err = o.printJSON(r.sarif())
+	case o.format == outputGitHub:
+		_, err = io.WriteString(o.stdout, printable(r.annotations()))
+	default:
+		_, err = io.WriteString(o.stdout, printable(r.text()))
+	}
+	if err != nil {
+		return err
+	}
+	code := 0
+	for _, f := range r.Findings {
+		switch {
+		case !f.IsMissing():
+			code = exitUnverified
+		case code == 0:
+			code = exitNotFound
+		}
+	}
+	if code != 0 {
+		return &itemsError{code}
+	}
+	return itemsResult(r.Providers-len(failed), failed)
+}
+
+// text is for people.
+func (r lockCheck) text() string {
+	var b strings.Builder
+	for _, f := range r.Findings {
+		shown := f.Finding
+		shown.Problem = fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Problem)
+		b.WriteString(findingText(shown))
+	}
+	fmt.Fprintf(&b, "%s in %s, for %s: ", counted(r.Providers, "provider"), counted(r.Files, "lock file"), strings.Join(r.Platforms, ", "))
+	switch {
+	case len(r.Findings) > 0:
+		fmt.Fprintf(&b, "%s\n", counted(len(r.Findings), "finding"))
+	case len(r.Failed) > 0:
+		fmt.Fprintf(&b, "%d could not be looked at\n", len(r.Failed))
+	default:
+		b.WriteString("all can be installed\n")
+	}
+	if r.UnknownHashes > 0 {
+		fmt.Fprintf(&b, "hashes that the repository knows nothing of: %d\n", r.UnknownHashes)
+	}
+	return b.String()
+}
+
+// sarif is for code-scanning pages.
+func (r lockCheck) sarif() sarif {
+	s := newSARIF(lock.Rules())
+	for _, f := range r.Findings {
+		about := strings.TrimRight(strings.Join([]string{f.Provider, f.Version, f.Platform}, "/"), "/")
+		s.add(f.Finding, about, filepath.ToSlash(f.File), f.Line)
+	}
+	for _, f := range r.Failed {
+		s.fail(strings.TrimSpace(f.File + " " + f.Provider + " " + f.Version + ": " + f.Error.Message))
+	}
+	return s
+}
+
+// annotations are the commands by which a job on GitHub shows findings at the lines
+// of a change.
+// https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
+func (r lockCheck) annotations() string {
+	var b strings.Builder
+	for _, f := range r.Findings {
+		fmt.Fprintf(&b, "::%s file=%s,line=%d,title=%s::%s\n", f.Severity, forGitHub(filepath.ToSlash(f.File), true), f.Line, f.Code, forGitHub(f.Problem+"\n"+f.Remedy, false))
+	}
+	for _, f := range r.Failed {
+		fmt.Fprintf(&b, "::error file=%s::%s\n", forGitHub(filepath.ToSlash(f.File), true), forGitHub(strings.TrimSpace(f.Provider+" "+f.Version+" ")+f.Error.Message, false))
+	}
+	return b.String()
+}
+
+// forGitHub escapes the text of a command, or of one of its properties.
+func forGitHub(text string, property bool) string {
+	text = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
+	if property {
+		text = strings.NewReplacer(":", "%3A", ",", "%2C").Replace(text)
+	}
+	return text
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/textdiff"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// lockReport is what lock did, as --output json shows it; docs/cli.md documents the
+// fields.
+type lockReport struct {
+	Files []lockedFile `json:"files"`
+}
+
+// lockedFile is what became of a lock file.
+type lockedFile struct {
+	Path string `json:"path"`
+	// Status is written, planned, unchanged or failed.
+	Status    string           `json:"status"`
+	Providers []lockedProvider `json:"providers,omitempty"`
+	// NotLookedAt are modules whose requirements are not known.
+	NotLookedAt []string `json:"not_looked_at,omitempty"`
+	// Diff is the change in unified form.
+	Diff  string     `json:"diff,omitempty"`
+	Error *errorItem `json:"error,omitempty"`
+
+	errors []error
+}
+
+type lockedProvider struct {
+	Provider string `json:"provider"`
+	Version  string `json:"version,omitempty"`
+	// Was is the version that was locked before.
+	Was         string          `json:"was,omitempty"`
+	Constraints string          `json:"constraints,omitempty"`
+	Hashes      []lockfile.Hash `json:"hashes,omitempty"`
+	Error       *errorItem      `json:"error,omitempty"`
+}
+
+// describe takes over what became of the providers and the text.
+func (f *lockedFile) describe(c lock.Change, dryRun bool) {
+	for _, l := range c.Providers {
+		p := lockedProvider{Provider: l.Wanted.Address.String(), Hashes: l.Selection.Hashes, Constraints: lockfile.FormatConstraints(l.Selection.Constraints)}
+		if l.Was != nil {
+			p.Was = l.Was.Version.String()
+		}
+		if l.Err != nil {
+			p.Error = describeError(l.Err)
+			f.errors = append(f.errors, l.Err)
+		} else {
+			p.Version = l.Selection.Version.String()
+		}
+		f.Providers = append(f.Providers, p)
+	}
+	f.Diff = textdiff.Diff(f.Path, c.Old, c.New)
+	switch {
+	case len(f.errors) > 0:
+		f.Status, f.Diff = "failed", ""
+	case f.Diff == "":
+		f.Status = "unchanged"
+	case dryRun:
+		f.Status = "planned"
+	default:
+		f.Status = "written"
+	}
+}
+
+// fail says that the file was not written.
+func (f *lockedFile) fail(err error) {
+	f.Status, f.Diff, f.Error = "failed", "", describeError(err)
+	f.errors = append(f.errors, err)
+}
+
+// lockedFile prints what became of a lock file.
+func (o *output) lockedFile(f lockedFile) error {
+	for _, module := range f.NotLookedAt {
+		o.warn("%s: what this module requires is not known: %s; tofu init, or tofu get, brings it", f.Path, module)
+	}
+	for _, err := range f.errors {
+		_, _ = fmt.Fprint(o.stderr, explain(fmt.Errorf("%s: %w", f.Path, err)))
+	}
+	if o.json {
+		return nil
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s %s\n", f.Path, f.Status)
+	for _, p := range f.Providers {
+		if p.Error == nil {
+			fmt.Fprintf(&text, "  %s %s%s  %s\n", p.Provider, p.Version, since(p), countHashes(p.Hashes))
+		}
+	}
+	text.WriteString(f.Diff)
+	_, err := io.WriteString(o.above(), printable(text.String()))
+	return err
+}
+
+// since says what a provider's version was, when it was another.
+func since(p lockedProvider) string {
+	if p.Was == "" || p.Was == p.Version {
+		return ""
+	}
+	return " (was " + p.Was + ")"
+}
+
+// countHashes says how many hashes of each scheme there are.
+func countHashes(hashes []lockfile.Hash) string {
+	var parts []string
+	for i := 0; i < len(hashes); {
+		scheme, n := hashes[i].Scheme(), 0
+		for ; i < len(hashes) && hashes[i].Scheme() == scheme; i++ {
+			n++
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", n, scheme))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// lockedAll ends the run over all files.
+func (o *output) lockedAll(r lockReport) error {
+	o.endProgress()
+	if o.json {
+		if err := o.printJSON(r); err != nil {
+			return err
+		}
+	}
+	done := 0
+	var failed []error
+	for _, f := range r.Files {
+		failed = append(failed, f.errors...)
+		if len(f.errors) == 0 {
+			done++
+		}
+	}
+	return itemsResult(done, failed)
+}
+
+// warning lets a verdict's warning be seen where there is no result to show it with.
+func (o *output) warning(judge func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, provider.Release) (provider.Verdict, error) {
+	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+		v, err := judge(ctx, r)
+		if err == nil {
+			o.verdict(r.Address, r.Version.String(), v)
+		}
+		return v, err
+	}
+}

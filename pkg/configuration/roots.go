@@ -1,0 +1,66 @@
+package configuration
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxRoots bounds how many directories with configuration one tree may have.
+const maxRoots = 10_000
+
+// Roots finds the root modules in directories and all below them: those that no
+// other module there calls, and those that have a lock file. Directories whose name
+// begins with a dot are not looked in, and links are not followed. What is wrong
+// with a configuration is for [Load] to say. They are sorted, each once.
+func Roots(ctx context.Context, o Options, dirs ...string) ([]string, error) {
+	found, called := map[string]bool{}, map[string]bool{}
+	for _, top := range dirs {
+		err := filepath.WalkDir(top, func(dir string, entry fs.DirEntry, err error) error {
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case err != nil:
+				return err
+			case !entry.IsDir():
+				return nil
+			case dir != top && strings.HasPrefix(entry.Name(), "."):
+				return fs.SkipDir
+			case len(found) > maxRoots:
+				return fmt.Errorf("%s has more than %d directories with configuration", top, maxRoots)
+			}
+			return o.look(ctx, filepath.Clean(dir), found, called)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("looking for configurations: %w", err)
+		}
+	}
+	for dir := range called {
+		if _, err := os.Lstat(filepath.Join(dir, ".terraform.lock.hcl")); err != nil {
+			delete(found, dir)
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// look notes a directory that has configuration, and the local modules it calls.
+func (o Options) look(ctx context.Context, dir string, found, called map[string]bool) error {
+	there, err := list(dir, o.Terraform)
+	if err != nil || len(there.primary)+len(there.override) == 0 {
+		return err
+	}
+	found[dir] = true
+	problems := &problems{}
+	r := reader{files{problems: problems}, problems, o}
+	for _, c := range r.module(ctx, dir, there).calls {
+		if path, ok := local(c.source); ok {
+			called[filepath.Join(dir, filepath.FromSlash(path))] = true
+		}
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,164 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Codes of findings.
+const (
+	providerMissing = "lock-provider-missing"
+	versionMissing  = "lock-version-missing"
+	platformMissing = "lock-platform-missing"
+	hashMissing     = "lock-hash-missing"
+	hashDisagrees   = "lock-hash-disagrees"
+	h1Only          = "lock-h1-only"
+)
+
+// Rules lists all kinds of findings, for those who document or configure them.
+func Rules() []doctor.Rule {
+	return []doctor.Rule{
+		{Code: providerMissing, Means: "A provider that is locked is not there."},
+		{Code: versionMissing, Means: "The version that is locked is not there."},
+		{Code: platformMissing, Means: "The version that is locked is not there for a platform."},
+		{Code: hashMissing, Means: "The lock file has no hash of the package for a platform."},
+		{Code: hashDisagrees, Means: "The lock file has other hashes than the package for a platform."},
+		{Code: h1Only, Means: "The lock file has only the h1 hash of the package for a platform, which OpenTofu does not take from an OCI registry."},
+	}
+}
+
+// Finding is something of a lock file that can't be installed.
+type Finding struct {
+	// File is the lock file, and Line that of the provider's block in it.
+	File string `json:"file"`
+	Line int    `json:"line"`
+	// Provider is an address.
+	Provider string `json:"provider"`
+	Version  string `json:"version"`
+	// Platform is empty for what is about all of them.
+	Platform string `json:"platform,omitempty"`
+	doctor.Finding
+}
+
+// IsMissing tells that something is not there, in contrast to hashes that are there
+// and disagree.
+func (f Finding) IsMissing() bool {
+	return f.Code != hashDisagrees && f.Code != h1Only
+}
+
+// Checked says what was found of a selection.
+type Checked struct {
+	// File is the lock file.
+	File      string
+	Selection lockfile.Selection
+	Findings  []Finding
+	// Unknown counts the hashes that the source knows nothing of, such as those of
+	// other platforms' packages. They are no error.
+	Unknown int
+	// Err says why the selection could not be looked at.
+	Err error
+}
+
+// Check says whether what a lock file selects can be installed from a source, for
+// some platforms; none means this machine's. The findings are about what OpenTofu
+// needs to install from an OCI registry: the zh hash of the platform's zip.
+func Check(ctx context.Context, src provider.Source, file string, f *lockfile.File, platforms []provider.Platform) []Checked {
+	if len(platforms) == 0 {
+		platforms = []provider.Platform{provider.CurrentPlatform()}
+	}
+	selections := f.Selections()
+	var all []Checked
+	schedule.Each(ctx, len(selections), func(ctx context.Context, i int) (Checked, bool) {
+		c := Checked{File: file, Selection: selections[i]}
+		c.Err = c.check(ctx, src, platforms)
+		return c, true
+	}, func(c Checked) { all = append(all, c) })
+	return all
+}
+
+func (c *Checked) check(ctx context.Context, src provider.Source, platforms []provider.Platform) error {
+	s := c.Selection
+	release, err := src.Release(ctx, s.Address, s.Version)
+	switch {
+	case errors.Is(err, provider.ErrProviderNotFound):
+		c.add("", providerMissing, fmt.Sprintf("%s is not there.", s.Address), c.mirror())
+		return nil
+	case errors.Is(err, provider.ErrVersionNotFound):
+		c.add("", versionMissing, fmt.Sprintf("%s %s is not there; %s.", s.Address, s.Version, c.others(ctx, src)), c.mirror())
+		return nil
+	case err != nil:
+		return err
+	}
+	listed, err := zipHashes(release)
+	if err != nil {
+		return err
+	}
+	known := listed
+	for _, p := range release.Packages {
+		known = append(known, lockfile.Hash(p.H1))
+	}
+	var unknown []lockfile.Hash
+	for _, h := range s.Hashes {
+		if !slices.Contains(known, h) {
+			unknown = append(unknown, h)
+		}
+	}
+	c.Unknown = len(unknown)
+	for _, platform := range platforms {
+		i := slices.IndexFunc(release.Packages, func(p provider.Package) bool { return p.Platform == platform })
+		if i < 0 {
+			c.add(platform.String(), platformMissing, fmt.Sprintf("%s %s has no package for %s.", s.Address, s.Version, platform), c.mirror()+" --platform "+platform.String())
+			continue
+		}
+		c.hash(release.Packages[i], unknown)
+	}
+	return nil
+}
+
+// hash holds a package against the locked hashes. unknown are those among them that
+// no package has.
+func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
+	s, platform := c.Selection, p.Platform.String()
+	isZH := func(h lockfile.Hash) bool { return h.Scheme() == "zh" }
+	relock := fmt.Sprintf("tofu-oci lock '%s@%s'", s.Address, s.Version)
+	switch {
+	case slices.Contains(s.Hashes, zh(p.Digest)):
+	case slices.Contains(s.Hashes, lockfile.Hash(p.H1)):
+		c.add(platform, h1Only, fmt.Sprintf("The lock file has the h1 hash of %s %s for %s, which exec and pull go by, but not %s, which OpenTofu demands from an OCI registry.",
+			s.Address, s.Version, platform, zh(p.Digest)), relock)
+	case slices.ContainsFunc(unknown, isZH) || len(unknown) > 0 && !slices.ContainsFunc(s.Hashes, isZH):
+		c.add(platform, hashDisagrees, fmt.Sprintf("The lock file does not have %s of %s %s for %s, and has hashes that no package here has: %s.",
+			zh(p.Digest), s.Address, s.Version, platform, join(unknown)),
+			"compare with the checksums of the origin before anything else: either these packages or those that were locked are not what its author released")
+	default:
+		c.add(platform, hashMissing, fmt.Sprintf("The lock file has no hash of %s %s for %s, which is %s.", s.Address, s.Version, platform, zh(p.Digest)), relock)
+	}
+}
+
+// others says which versions there are.
+func (c *Checked) others(ctx context.Context, src provider.Source) string {
+	versions, err := src.Versions(ctx, c.Selection.Address)
+	if err != nil {
+		return "which versions are could not be asked"
+	}
+	return provider.SomeVersions(versions)
+}
+
+// mirror is the command that brings what is missing.
+func (c *Checked) mirror() string {
+	return fmt.Sprintf("tofu-oci mirror '%s@%s'", c.Selection.Address, c.Selection.Version)
+}
+
+func (c *Checked) add(platform, code, problem, remedy string) {
+	c.Findings = append(c.Findings, Finding{
+		File: c.File, Line: c.Selection.Line, Provider: c.Selection.Address.String(), Version: c.Selection.Version.String(), Platform: platform,
+		Finding: doctor.Finding{Severity: doctor.Error, Code: code, Problem: problem, Remedy: remedy},
+	})
+}

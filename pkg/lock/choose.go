@@ -1,0 +1,74 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+)
+
+// Wanted is a provider to lock.
+type Wanted struct {
+	// Requirement is what the configuration requires, which the lock file records.
+	provider.Requirement
+	// Narrower has to be met as well, and is not recorded. The zero value is met by
+	// all.
+	Narrower provider.Constraint
+}
+
+// UpgradeError says that the version which is locked does not meet what is required
+// now. OpenTofu refuses that too, unless it is told to upgrade.
+type UpgradeError struct {
+	Locked   lockfile.Selection
+	Required provider.Constraint
+}
+
+func (e *UpgradeError) Error() string {
+	return fmt.Sprintf("%s %s is locked, which does not meet %q", e.Locked.Address, e.Locked.Version, e.Required)
+}
+
+// choose says which version is meant beside what is locked: that version, as long
+// as it meets the requirement; with upgrade, or when none is locked, the newest that
+// does.
+func choose(ctx context.Context, src provider.Source, wanted Wanted, locked *lockfile.Selection, upgrade bool) (provider.Version, error) {
+	required, err := wanted.Constraint.And(wanted.Narrower)
+	if err != nil {
+		return provider.Version{}, fmt.Errorf("%s: %w", wanted.Address, err)
+	}
+	if locked != nil && !upgrade {
+		// Without a constraint any version may stay, also a pre-release.
+		if required.IsZero() || required.Allows(locked.Version) {
+			return locked.Version, nil
+		}
+		return provider.Version{}, &UpgradeError{Locked: *locked, Required: required}
+	}
+	found, err := source.Resolve(ctx, src, provider.Requirement{Address: wanted.Address, Constraint: required}, 1)
+	if err != nil {
+		return provider.Version{}, err
+	}
+	return found[0], nil
+}
+
+// selection gives what is to be locked of a requirement. Hashes of the same version
+// that are locked stay, unless they are other bytes' altogether.
+func selection(ctx context.Context, src provider.Source, wanted Wanted, locked *lockfile.Selection, o FileOptions) (lockfile.Selection, error) {
+	v, err := choose(ctx, src, wanted, locked, o.Upgrade)
+	if err != nil {
+		return lockfile.Selection{}, err
+	}
+	hashes, err := Hashes(ctx, src, wanted.Address, v, o.Options)
+	if err != nil {
+		return lockfile.Selection{}, err
+	}
+	if locked != nil && locked.Version == v && len(locked.Hashes) > 0 {
+		if !slices.ContainsFunc(locked.Hashes, func(h lockfile.Hash) bool { return slices.Contains(hashes, h) }) {
+			return lockfile.Selection{}, &DisagreeError{Address: wanted.Address, Version: v, Got: hashes, Locked: locked.Hashes}
+		}
+		hashes = append(hashes, locked.Hashes...)
+	}
+	slices.Sort(hashes)
+	return lockfile.Selection{Address: wanted.Address, Version: v, Constraints: wanted.Constraint, Hashes: slices.Compact(hashes)}, nil
+}

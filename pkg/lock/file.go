@@ -1,0 +1,119 @@
+package lock
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// FileOptions of [File]. The zero value keeps the versions that are locked.
+type FileOptions struct {
+	Options
+	// Upgrade takes the newest versions that meet the requirements, whatever is
+	// locked.
+	Upgrade bool
+	// DryRun writes nothing.
+	DryRun bool
+}
+
+// Locked says what became of a provider.
+type Locked struct {
+	Wanted Wanted
+	// Selection is what is locked now; the zero value when Err is set.
+	Selection lockfile.Selection
+	// Was is what was locked before; nil is nothing.
+	Was *lockfile.Selection
+	Err error
+}
+
+// Change is what became of a lock file.
+type Change struct {
+	// Old and New are its texts.
+	Old, New []byte
+	// Providers are in the order in which they were wanted.
+	Providers []Locked
+}
+
+// errMoved says that a lock file changed while it was worked on.
+var errMoved = errors.New("the lock file changed meanwhile")
+
+// maxRounds is how often a lock file that goes on changing is begun anew.
+const maxRounds = 5
+
+// File locks what is wanted in a lock file, which need not exist; what it locks
+// beyond that stays. It is written when every provider could be locked, and it
+// differs. The error is about the file, what is wrong with a provider is in the
+// change.
+func File(ctx context.Context, src provider.Source, path string, wanted []Wanted, o FileOptions) (Change, error) {
+	for round := 1; ; round++ {
+		// 1. What is locked.
+		f, err := read(path)
+		if err != nil {
+			return Change{}, err
+		}
+		c := Change{Old: f.Bytes()}
+		// 2. What is to be. Others may use the file meanwhile.
+		if c.Providers, err = lockAll(ctx, src, f, wanted, o); err != nil {
+			return c, err
+		}
+		c.New = f.Bytes()
+		if o.DryRun || c.failed() {
+			return c, nil
+		}
+		// 3. It goes where it was read from.
+		_, err = lockfile.Update(ctx, path, func(now *lockfile.File) error {
+			if !bytes.Equal(now.Bytes(), c.Old) {
+				return errMoved
+			}
+			for _, l := range c.Providers {
+				now.Set(l.Selection)
+			}
+			return nil
+		})
+		if !errors.Is(err, errMoved) || round == maxRounds {
+			return c, err
+		}
+	}
+}
+
+// read reads a lock file; one that is not there is empty.
+func read(path string) (*lockfile.File, error) {
+	f, err := lockfile.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return lockfile.Parse(path, nil)
+	}
+	return f, err
+}
+
+// lockAll puts what is wanted into f, as far as it can be locked.
+func lockAll(ctx context.Context, src provider.Source, f *lockfile.File, wanted []Wanted, o FileOptions) ([]Locked, error) {
+	var all []Locked
+	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (Locked, bool) {
+		return locked(ctx, src, f, wanted[i], o), true
+	}, func(l Locked) { all = append(all, l) })
+	for _, l := range all {
+		if l.Err == nil {
+			f.Set(l.Selection)
+		}
+	}
+	return all, ctx.Err()
+}
+
+func (c Change) failed() bool {
+	return slices.ContainsFunc(c.Providers, func(l Locked) bool { return l.Err != nil })
+}
+
+func locked(ctx context.Context, src provider.Source, f *lockfile.File, wanted Wanted, o FileOptions) Locked {
+	l := Locked{Wanted: wanted}
+	if was, ok := f.Selection(wanted.Address); ok {
+		l.Was = &was
+	}
+	l.Selection, l.Err = selection(ctx, src, wanted, l.Was, o)
+	return l
+}

@@ -1,0 +1,91 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Filename is that of every lock file.
+const Filename = ".terraform.lock.hcl"
+
+// ErrNoFile says that a name stands for no lock file.
+var ErrNoFile = errors.New("no lock file")
+
+// maxFiles bounds how many files one name may stand for.
+const maxFiles = 10_000
+
+// Find gives the lock files that names stand for, sorted, each once: a file, a
+// directory with all below it, or a pattern such as "live/**/.terraform.lock.hcl".
+// Directories named .terraform or .git are not looked in, nor are links to
+// directories. A name that stands for nothing is [ErrNoFile].
+func Find(ctx context.Context, names ...string) ([]string, error) {
+	var all []string
+	for _, name := range names {
+		found, err := find(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%s: %w", name, ErrNoFile)
+		}
+		all = append(all, found...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+func find(ctx context.Context, name string) ([]string, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && info.IsDir():
+		return walk(ctx, name, func(path string) bool { return filepath.Base(path) == Filename })
+	case err == nil:
+		return []string{filepath.Clean(name)}, nil
+	case !errors.Is(err, fs.ErrNotExist) && !isPattern(name):
+		return nil, err
+	case !isPattern(name):
+		return nil, nil
+	}
+	pattern := filepath.ToSlash(filepath.Clean(name))
+	if !doublestar.ValidatePattern(pattern) {
+		return nil, fmt.Errorf("%s is no pattern of files", name)
+	}
+	base, _ := doublestar.SplitPattern(pattern)
+	return walk(ctx, filepath.FromSlash(base), func(path string) bool {
+		return doublestar.MatchUnvalidated(pattern, filepath.ToSlash(path))
+	})
+}
+
+func isPattern(name string) bool { return strings.ContainsAny(name, "*?[{") }
+
+// walk gives the files below a directory that are wanted.
+func walk(ctx context.Context, dir string, wanted func(path string) bool) ([]string, error) {
+	var found []string
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, fs.ErrNotExist): // the base, or what another process removed
+			return nil
+		case err != nil:
+			return err
+		case entry.IsDir() && path != dir && (entry.Name() == ".terraform" || entry.Name() == ".git"):
+			return fs.SkipDir
+		case entry.IsDir() || !wanted(path):
+			return nil
+		case len(found) == maxFiles:
+			return fmt.Errorf("%s has more than %d lock files", dir, maxFiles)
+		}
+		found = append(found, path)
+		return nil
+	})
+	return found, err
+}
