@@ -2,7 +2,9 @@ package configuration
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -114,7 +116,7 @@ func (w *walker) follow(ctx context.Context, from place, c call, to place) {
 	if !read {
 		found, err := list(to.dir, w.options.Terraform)
 		if err != nil {
-			w.add(c.at, "reading %s: %w", to.address, err)
+			w.unreadable(c, to, err)
 		}
 		m = w.module(ctx, to.dir, found)
 		w.modules[to.dir] = m
@@ -152,9 +154,17 @@ func (w *walker) locate(from place, c call, to place) (place, bool) {
 	}
 	real, err := filepath.EvalSymlinks(to.dir)
 	if err != nil {
-		w.add(c.at, "reading %s: %w", to.address, err)
+		w.unreadable(c, to, err)
 		return to, false
 	}
 	to.dir = real
 	return to, true
+}
+
+func (w *walker) unreadable(c call, to place, err error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		w.add(c.at, "the directory of %s is not there: %s", to.address, to.dir)
+		return
+	}
+	w.add(c.at, "reading %s in %s: %w", to.address, to.dir, bare(err))
 }

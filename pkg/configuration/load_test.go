@@ -3,6 +3,7 @@ package configuration_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,12 +16,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/configuration"
 )
 
+var update = flag.Bool("update", false, "write what is read into testdata")
+
 // TestLoad reads the directories of testdata. In each "want" has what they
 // require, or what is wrong with them.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(paths) < 1 {
+	if err != nil || len(paths) < 20 {
 		t.Fatalf("there are %d directories, %v", len(paths), err)
 	}
 	for _, path := range paths {
@@ -31,15 +34,15 @@ func TestLoad(t *testing.T) {
 				t.Fatal(err)
 			}
 			dir := t.TempDir()
-			want := ""
-			for _, f := range archive.Files {
-				if f.Name == "want" {
-					want = string(f.Data)
-					continue
-				}
+			last := len(archive.Files) - 1
+			for _, f := range archive.Files[:last] {
 				write(t, filepath.Join(dir, filepath.FromSlash(f.Name)), string(f.Data))
 			}
-			got := describe(dir, configuration.Options{})
+			want, got := string(archive.Files[last].Data), describe(dir, configuration.Options{})
+			if *update {
+				archive.Files[last].Data = []byte(got)
+				write(t, path, string(txtar.Format(archive)))
+			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
