@@ -44,9 +44,13 @@ func (f *File) Remove(a provider.Address) {
 	if i+1 < len(f.parts) {
 		after = &f.parts[i+1].lead
 	}
-	lead := p.lead
-	if short, blank := cutBlankEnd(lead); blank && (startsBlank(*after) || i+1 == len(f.parts) && *after == "") {
-		lead = short
+	lead, blank := cutBlankEnd(p.lead)
+	switch {
+	case i == 0 && strings.TrimPrefix(p.lead, bom) == "" && startsBlank(*after):
+		_, *after, _ = strings.Cut(*after, "\n")
+	case blank && (startsBlank(*after) || i+1 == len(f.parts) && *after == ""):
+	default:
+		lead = p.lead
 	}
 	*after = lead + *after
 	f.parts = slices.Delete(f.parts, i, i+1)

@@ -1,0 +1,11 @@
+# This file is maintained automatically by "tofu init".
+# Manual edits may be lost in future updates.
+provider "registry.opentofu.org/corp/thing" {
+  version = "1.0.0"
+}
+# of the next
+/* and this
+*/
+provider "zzz.example/a/b" {
+  version = "1.0.0"
+}
