@@ -1,0 +1,50 @@
+package lockfile_test
+
+import (
+	"fmt"
+
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// A provider gets another version. What people wrote stays.
+func Example() {
+	const text = `# Reviewed by the platform team.
+
+provider "registry.opentofu.org/hashicorp/null" {
+  version = "3.2.2" # the newest that works
+  hashes = [
+    "h1:zHRGfYE4BYFTlgxAt+IcaZkuVVDZIDMEjPyDkK6Vs7g=",
+  ]
+}
+`
+	f, err := lockfile.Parse(".terraform.lock.hcl", []byte(text))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, s := range f.Selections() {
+		if s.Version, err = provider.ParseVersion("3.2.3"); err != nil {
+			fmt.Println(err)
+			return
+		}
+		if s.Constraints, err = provider.ParseConstraint("~>3.2"); err != nil {
+			fmt.Println(err)
+			return
+		}
+		s.Hashes = []lockfile.Hash{"zh:0012", "h1:IUxkL80vwAwrSZD9YThR0mwPlgZTouNIPhMWdQKqdKg="}
+		f.Set(s)
+	}
+	fmt.Print(string(f.Bytes()))
+	// Output:
+	// # Reviewed by the platform team.
+	//
+	// provider "registry.opentofu.org/hashicorp/null" {
+	//   version     = "3.2.3" # the newest that works
+	//   constraints = "~> 3.2"
+	//   hashes = [
+	//     "h1:IUxkL80vwAwrSZD9YThR0mwPlgZTouNIPhMWdQKqdKg=",
+	//     "zh:0012",
+	//   ]
+	// }
+}
