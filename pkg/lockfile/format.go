@@ -87,7 +87,7 @@ func (w *writer) hashes(hashes []Hash) {
 		w.gone(argHashes)
 	}
 	for _, h := range slices.Compact(all) {
-		if slices.Contains(hashes, h) {
+		if _, is := slices.BinarySearch(hashes, h); is {
 			w.line("    ", placeHash+string(h), quote(string(h))+",")
 		} else {
 			w.gone(placeHash + string(h))

@@ -103,10 +103,8 @@ func TestParseAccepts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			same := cmp.Comparer(func(a, b provider.Constraint) bool { return a.String() == b.String() })
-			versions := cmp.Comparer(func(a, b provider.Version) bool { return a == b })
 			anyLine := cmpopts.IgnoreFields(lockfile.Selection{}, "Line")
-			if diff := cmp.Diff(test.want, f.Selections(), same, versions, anyLine); diff != "" {
+			if diff := cmp.Diff(test.want, f.Selections(), sameConstraint, sameVersion, anyLine); diff != "" {
 				t.Error(diff)
 			}
 			if got := string(f.Bytes()); got != test.text {
