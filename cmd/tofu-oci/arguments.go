@@ -10,7 +10,11 @@ import (
 // requirements reads the PROVIDER arguments.
 func requirements(c *cli.Context) ([]provider.Requirement, error) {
 	if !c.Args().Present() {
-		return nil, usagef("name at least one PROVIDER, such as hashicorp/null; see tofu-oci %s --help", c.Command.Name)
+		or := ""
+		if flagNamed(c.Command, "lock-file") != nil {
+			or = ", or --lock-file FILE"
+		}
+		return nil, usagef("name at least one PROVIDER, such as hashicorp/null%s; see tofu-oci %s --help", or, c.Command.Name)
 	}
 	return parseRequirements(c.Args().Slice())
 }

@@ -51,6 +51,10 @@ Examples:
    # into a directory, to carry over to an air-gapped site
    tofu-oci mirror hashicorp/null hashicorp/time --to oci-layout:mirror/{namespace}/{type}
 
+   # what all configurations below a directory have locked
+   tofu-oci mirror --lock-file 'live/**/.terraform.lock.hcl' \
+      --to ghcr.io/acme/providers/{namespace}/{type}
+
    # every night: all versions, what is there looked at by the list of tags,
    # and what happens as JSON lines for those who watch
    tofu-oci mirror hashicorp/aws --all --to ghcr.io/acme/providers/{namespace}/{type} \
@@ -63,13 +67,14 @@ func mirrorCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "mirror",
 		Usage:       "copy released providers from their origin registry into OCI repositories",
-		ArgsUsage:   "PROVIDER... [--to REPO] [FLAG...]",
+		ArgsUsage:   "[PROVIDER...] [--to REPO] [FLAG...]",
 		Description: mirrorText,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` to put the releases in (default: what the first oci_mirror of the CLI configuration names for it)"},
 			&cli.StringSliceFlag{Name: "platform", Usage: "only `OS_ARCH`, such as linux_amd64 (repeatable; default: all that the release has)"},
 			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that match"},
 			&cli.BoolFlag{Name: "all", Usage: "all versions that match"},
+			lockFileFlag("what lock `FILE` selects, and nothing that its hashes don't match; also a directory of them, or a pattern such as 'live/**/.terraform.lock.hcl' (repeatable)"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "compare only, send nothing, and say how much there is to send"},
 			&cli.BoolFlag{Name: "no-h1", Usage: "leave out h1 hashes that the origin does not state, instead of computing them"},
 			&cli.BoolFlag{Name: "recheck", Usage: "ask the origin for checksums also where everything is there, to find versions that were republished with other bytes, and judge their signatures again"},
@@ -84,7 +89,7 @@ func mirrorCommand() *cli.Command {
 }
 
 func mirrorAction(c *cli.Context, out *output) error {
-	wanted, err := requirements(c)
+	wanted, err := wantedOf(c)
 	if err != nil {
 		return err
 	}
@@ -104,7 +109,7 @@ func mirrorAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	refs, err := conn.targets(c, out, addresses(wanted))
+	refs, err := conn.targets(c, out, addresses(wanted.requirements))
 	if err != nil {
 		return err
 	}
@@ -115,8 +120,8 @@ func mirrorAction(c *cli.Context, out *output) error {
 	options.Progress, options.Aliases = out.progress(), conn.aliases
 	// A mirror moves the zips of all platforms, each once: keeping them would push
 	// out of the cache what pulls need.
-	src := source.NewCached(conn.origin(), cache, source.CacheOptions{TakeOnly: true})
-	err = mirror.Run(c.Context, src, wanted, out.watched(options.DryRun, mirror.Options{
+	src := wanted.limit(source.NewCached(conn.origin(), cache, source.CacheOptions{TakeOnly: true}), out)
+	err = mirror.Run(c.Context, src, wanted.requirements, out.watched(options.DryRun, mirror.Options{
 		Newest: count, Concurrency: options.Concurrency, FailFast: c.Bool("fail-fast"),
 		Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
 			o := options
@@ -137,6 +142,9 @@ func mirrorAction(c *cli.Context, out *output) error {
 func mirrorOptions(c *cli.Context) (o publish.Options, count int, err error) {
 	if o.Platforms, err = platforms(c); err != nil {
 		return o, 0, err
+	}
+	if c.IsSet("lock-file") && (c.Bool("all") || c.IsSet("latest")) {
+		return o, 0, usagef("--all and --latest choose versions, and so does --lock-file: leave out one of them")
 	}
 	if count, err = newestOf(c, 1); err != nil {
 		return o, 0, err

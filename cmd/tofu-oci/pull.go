@@ -16,7 +16,7 @@ func pullCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "pull",
 		Usage:     "fetch providers from OCI repositories into a directory, verified",
-		ArgsUsage: "PROVIDER... --dir DIRECTORY [--from REPO] [FLAG...]",
+		ArgsUsage: "[PROVIDER...] --dir DIRECTORY [--from REPO] [FLAG...]",
 		Description: strings.TrimSpace(`
 Finds the version's tag and the platform's manifest, holds the zip's name and
 digest against the SHA256SUMS that the artifact carries, and writes the zip or
@@ -44,6 +44,10 @@ Examples:
    tofu-oci pull hashicorp/null hashicorp/time --layout packed --platform linux_amd64 \
       --platform windows_amd64 --from oci-layout:/media/stick/{namespace}/{type} --dir mirror
 
+   # what a configuration has locked, as a filesystem_mirror
+   tofu-oci pull --lock-file .terraform.lock.hcl --layout packed \
+      --from ghcr.io/acme/providers/{namespace}/{type} --dir mirror
+
    # what an earlier run kept is neither fetched nor unpacked again
    tofu-oci pull hashicorp/aws --layout unpacked --cache ~/.cache/tofu-oci \
       --from ghcr.io/acme/providers/{namespace}/{type} --dir plugins`),
@@ -51,6 +55,7 @@ Examples:
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to fetch from (default: where the CLI configuration says that OpenTofu installs from)"},
 			&cli.StringSliceFlag{Name: "platform", Usage: "`OS_ARCH`, such as linux_amd64 (repeatable; default: this machine's)"},
 			&cli.StringFlag{Name: "dir", Usage: "`DIRECTORY` to write to; made when it is not there"},
+			lockFileFlag("exactly what lock `FILE` selects, and nothing that its hashes don't match; also a directory of them, or a pattern such as 'live/**/.terraform.lock.hcl' (repeatable)"),
 			&cli.StringFlag{Name: "layout", Value: string(pull.LayoutZip), Usage: "`LAYOUT` of the directory: zip, packed or unpacked"},
 			&cli.BoolFlag{Name: "with-evidence", Usage: "write sums, signatures, keys, SBOMs and provenance beside the zips"},
 			cacheFlag("take zips, and what they unpack to, from `DIR`, and keep them there"),
@@ -63,7 +68,7 @@ Examples:
 }
 
 func pullAction(c *cli.Context, out *output) error {
-	wanted, err := requirements(c)
+	wanted, err := wantedOf(c)
 	if err != nil {
 		return err
 	}
@@ -98,8 +103,8 @@ func pullAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	out.expect(len(wanted))
-	err = pull.Many(c.Context, source.NewCached(src, cache, source.CacheOptions{}), sink, wanted, pull.ManyOptions{
+	out.expect(len(wanted.requirements))
+	err = pull.Many(c.Context, wanted.limit(source.NewCached(src, cache, source.CacheOptions{}), out), sink, wanted.requirements, pull.ManyOptions{
 		Options: options, FailFast: c.Bool("fail-fast"),
 		Begun: func(r provider.Requirement, v provider.Version) { out.events.itemStarted(r.Address, v) },
 		Ended: func(p pull.Pulled) { out.ended(pulledItem(p)) },

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// wanted is what PROVIDERs and --lock-file mean.
+type wanted struct {
+	requirements []provider.Requirement
+	// locked is what lock files select, nil without any.
+	locked lock.Selections
+}
+
+// wantedOf reads the PROVIDER arguments and --lock-file. With lock files, PROVIDERs
+// keep it to those among what is selected.
+func wantedOf(c *cli.Context) (w wanted, err error) {
+	names := c.StringSlice("lock-file")
+	if len(names) == 0 {
+		w.requirements, err = requirements(c)
+		return w, err
+	}
+	named, err := parseRequirements(c.Args().Slice())
+	if err != nil {
+		return w, err
+	}
+	for _, r := range named {
+		if !r.Constraint.IsZero() {
+			return w, usagef("%s: the lock file says which version: leave out @%s", r, r.Constraint)
+		}
+	}
+	if w.locked, err = selections(c, names); err != nil {
+		return w, err
+	}
+	if len(named) > 0 {
+		if w.locked, err = w.locked.Of(addresses(named)...); err != nil {
+			return w, err
+		}
+	}
+	w.requirements = w.locked.Requirements()
+	return w, nil
+}
+
+// selections reads lock files.
+func selections(c *cli.Context, names []string) (lock.Selections, error) {
+	paths, err := lock.Find(c.Context, names...)
+	if err != nil {
+		return nil, usagef("--lock-file: %w", err)
+	}
+	files := make([]*lockfile.File, len(paths))
+	for i, path := range paths {
+		if files[i], err = lockfile.Read(path); err != nil {
+			return nil, usagef("--lock-file: %w", err)
+		}
+	}
+	all := lock.Union(files...)
+	if len(all) == 0 {
+		return nil, usagef("--lock-file: no provider is locked in %s", paths[0])
+	}
+	return all, nil
+}
+
+// limit lets a source give nothing but what is locked.
+func (w wanted) limit(src provider.Source, out *output) provider.Source {
+	if w.locked == nil {
+		return src
+	}
+	return lock.NewSource(src, w.locked, lock.SourceOptions{ByH1: func(p provider.Package) {
+		out.note("%s %s for %s: the lock file does not have its zip's hash, and has the h1 hash of what is in it", p.Address, p.Version, p.Platform)
+	}})
+}
