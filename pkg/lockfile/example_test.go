@@ -1,7 +1,10 @@
 package lockfile_test
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -46,5 +49,48 @@ provider "registry.opentofu.org/hashicorp/null" {
 	//     "h1:IUxkL80vwAwrSZD9YThR0mwPlgZTouNIPhMWdQKqdKg=",
 	//     "zh:0012",
 	//   ]
+	// }
+}
+
+// A lock file is changed while no other process does, and made when there is none.
+func ExampleUpdate() {
+	dir, err := os.MkdirTemp("", "configuration")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, ".terraform.lock.hcl")
+	a, err := provider.ParseAddress("hashicorp/null")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	v, err := provider.ParseVersion("3.2.3")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 2 {
+		changed, err := lockfile.Update(context.Background(), path, func(f *lockfile.File) error {
+			f.Set(lockfile.Selection{Address: a, Version: v})
+			return nil
+		})
+		fmt.Println("changed:", changed, err)
+	}
+	f, err := lockfile.Read(path)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(string(f.Bytes()))
+	// Output:
+	// changed: true <nil>
+	// changed: false <nil>
+	// # This file is maintained automatically by "tofu init".
+	// # Manual edits may be lost in future updates.
+	//
+	// provider "registry.opentofu.org/hashicorp/null" {
+	//   version = "3.2.3"
 	// }
 }
