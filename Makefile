@@ -15,14 +15,14 @@ LDFLAGS = $(if $(VERSION),-X main.version=$(VERSION))
 
 BIN       := $(CURDIR)/bin
 TOOLS     := $(CURDIR)/bin/tools
-E2E_TOOLS := bin/tools/tofu bin/tools/registry bin/tools/regctl bin/tools/syft
+E2E_TOOLS := bin/tools/tofu bin/tools/terraform bin/tools/registry bin/tools/regctl bin/tools/syft
 PEERS     := bin/tools/crane bin/tools/regsync
 LINTER    := bin/tools/golangci-lint
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 # Where the end-to-end tests and benchmarks find the programs: absolute paths.
-E2E_ENV = TOFU_OCI="$(BIN)/tofu-oci" TOFU="$(TOOLS)/tofu" REGISTRY="$(TOOLS)/registry" REGCTL="$(TOOLS)/regctl" SYFT="$(TOOLS)/syft" \
-          TIME_MODULE="$(CURDIR)/e2e/tools/time"
+E2E_ENV = TOFU_OCI="$(BIN)/tofu-oci" TOFU="$(TOOLS)/tofu" TERRAFORM="$(TOOLS)/terraform" REGISTRY="$(TOOLS)/registry" \
+          REGCTL="$(TOOLS)/regctl" SYFT="$(TOOLS)/syft" TIME_MODULE="$(CURDIR)/e2e/tools/time"
 
 # What make bench-peers does; PEERFLAGS='-rows unpack -n 3' prints a part of it instead.
 PEERFLAGS ?= -page "$(CURDIR)/docs/performance.md"
