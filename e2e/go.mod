@@ -6,6 +6,7 @@ replace github.com/tofu-oci/tofu-oci => ../
 
 require (
 	github.com/ProtonMail/go-crypto v1.5.2
+	github.com/google/go-cmp v0.7.0
 	github.com/opencontainers/go-digest v1.0.0
 	github.com/opencontainers/image-spec v1.1.1
 	github.com/tofu-oci/tofu-oci v0.0.0-00010101000000-000000000000
