@@ -19,7 +19,7 @@ import (
 )
 
 // programs are where the environment says the programs are.
-var programs struct{ tofuOCI, tofu, registry, regctl, syft, timeModule string }
+var programs struct{ tofuOCI, tofu, terraform, registry, regctl, syft, timeModule string }
 
 // world is what all tests share: it is made once and not changed.
 var world struct {
@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 
 func runTests(m *testing.M) int {
 	for name, into := range map[string]*string{
-		"TOFU_OCI": &programs.tofuOCI, "TOFU": &programs.tofu, "REGISTRY": &programs.registry,
-		"REGCTL": &programs.regctl, "SYFT": &programs.syft, "TIME_MODULE": &programs.timeModule,
+		"TOFU_OCI": &programs.tofuOCI, "TOFU": &programs.tofu, "TERRAFORM": &programs.terraform,
+		"REGISTRY": &programs.registry, "REGCTL": &programs.regctl, "SYFT": &programs.syft, "TIME_MODULE": &programs.timeModule,
 	} {
 		if *into = os.Getenv(name); *into == "" {
 			fmt.Fprintf(os.Stderr, "%s is not set: run make e2e\n", name)

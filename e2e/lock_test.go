@@ -1,0 +1,247 @@
+package e2e_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// plain is a provider of tiny packages, beside the real one.
+const (
+	plainName    = "acme/plain"
+	plainVersion = "1.2.3"
+)
+
+const lockedConfiguration = `terraform {
+  required_providers {
+    time  = { source = "hashicorp/time", version = "~> 0.14" }
+    plain = { source = "` + plainName + `", version = ">= 1.0, < 2" }
+  }
+}
+module "more" {
+  source = "./more"
+}
+resource "time_static" "now" {}
+output "unix" { value = time_static.now.unix }
+`
+
+// lockMirror is a registry that has the real provider and the tiny one.
+type lockMirror struct {
+	// repository is a template.
+	repository string
+	release    origintest.Release
+	plain      map[provider.Platform]lockPackage
+}
+
+func newLockMirror(t *testing.T) lockMirror {
+	t.Helper()
+	signer, err := fixture.NewSigner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := lockMirror{plain: tinyPackages(t, plainName, plainVersion)}
+	m.release = lockRelease(t, signer, plainName, plainVersion, m.plain)
+	_, config := serveOrigin(t, origintest.Options{}, world.release, m.release)
+	m.repository = startRegistry(t) + "/mirror/{namespace}/{type}"
+	run(t, programs.tofuOCI, "mirror", "hashicorp/time", plainName, "--to", m.repository, "--config", config, "--ca-file", world.caFile)
+	return m
+}
+
+// configure writes a configuration that requires both, in two modules.
+func (m lockMirror) configure(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	write(t, filepath.Join(dir, "main.tf"), lockedConfiguration)
+	write(t, filepath.Join(dir, "more", "more.tf"),
+		"terraform {\n  required_providers {\n    p = { source = \""+plainName+"\", version = \"!= 1.0.1\" }\n  }\n}\n")
+	return dir
+}
+
+// lock writes a lock file as the command does, and gives its text.
+func (m lockMirror) lock(t *testing.T, dir string) []byte {
+	t.Helper()
+	run(t, programs.tofuOCI, "lock", "--from", m.repository, "--dir", dir, "--ca-file", world.caFile)
+	return readLock(t, dir)
+}
+
+func readLock(t *testing.T, dir string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, ".terraform.lock.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// pull pulls both as a filesystem mirror.
+func (m lockMirror) pull(t *testing.T, layout string, platforms ...provider.Platform) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	args := []string{"pull", "hashicorp/time", plainName, "--from", m.repository, "--dir", dir, "--layout", layout, "--ca-file", world.caFile}
+	for _, p := range platforms {
+		args = append(args, "--platform", p.String())
+	}
+	run(t, programs.tofuOCI, args...)
+	return dir
+}
+
+// TestTofuInstallsWhatLockWrote: the file that lock writes from the registry alone
+// is complete, for every way of installation, and init has nothing to change in it.
+func TestTofuInstallsWhatLockWrote(t *testing.T) {
+	t.Parallel()
+	m := newLockMirror(t)
+	locked := m.lock(t, m.configure(t))
+	oci := run(t, programs.tofuOCI, "tofurc", m.repository)
+	for name, installation := range map[string]string{
+		"oci":      oci,
+		"packed":   filesystemMirror(m.pull(t, "packed")),
+		"unpacked": filesystemMirror(m.pull(t, "unpacked")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := m.configure(t)
+			write(t, filepath.Join(dir, ".terraform.lock.hcl"), string(locked))
+			cli := filepath.Join(t.TempDir(), "tofurc")
+			write(t, cli, installation)
+			for _, args := range [][]string{{"-lockfile=readonly"}, {}, {"-upgrade"}} {
+				tofu(t, dir, cli, append([]string{"init", "-input=false", "-no-color"}, args...)...)
+				if now := readLock(t, dir); !bytes.Equal(now, locked) {
+					t.Fatalf("init %v changed the file from\n%s\nto\n%s", args, locked, now)
+				}
+			}
+		})
+	}
+}
+
+func filesystemMirror(dir string) string {
+	return fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", filepath.ToSlash(dir))
+}
+
+// TestLockHasTheHashesOfEveryPackage holds the file against the zips of all
+// platforms, as they come out of the registry again.
+func TestLockHasTheHashesOfEveryPackage(t *testing.T) {
+	t.Parallel()
+	m := newLockMirror(t)
+	f := parseLock(t, m.lock(t, m.configure(t)))
+	selections := f.Selections()
+	if len(selections) != 2 {
+		t.Fatalf("%d providers are locked", len(selections))
+	}
+	for _, p := range world.platforms {
+		mirror := m.pull(t, "packed", p)
+		for _, s := range selections {
+			zip := filepath.Join(mirror, filepath.FromSlash(s.Address.String()), fmt.Sprintf("terraform-provider-%s_%s_%s.zip", s.Address.Type, s.Version, p))
+			for _, hash := range hashesOf(t, zip) {
+				if !slices.Contains(s.Hashes, hash) {
+					t.Errorf("the file lacks %s of %s", hash, zip)
+				}
+			}
+		}
+	}
+	for _, s := range selections {
+		if want := 2 * len(world.platforms); len(s.Hashes) != want {
+			t.Errorf("%s has %d hashes, not %d: %q", s.Address, len(s.Hashes), want, s.Hashes)
+		}
+	}
+	if got := lockfile.FormatConstraints(selections[0].Constraints); got != ">= 1.0.0, != 1.0.1, < 2.0.0" {
+		t.Errorf("the constraints are %q", got)
+	}
+}
+
+// hashesOf are the hashes of a zip.
+func hashesOf(t *testing.T, path string) []lockfile.Hash {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h1, err := sums.H1Zip(t.Context(), bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []lockfile.Hash{lockfile.Hash(sums.ZH(digest.FromBytes(content))), lockfile.Hash(h1)}
+}
+
+// TestLockIsWhatTofuLocksFromTheOrigin: the registry tells what the origin told.
+// `providers lock` has the same file for all platforms, byte for byte.
+func TestLockIsWhatTofuLocksFromTheOrigin(t *testing.T) {
+	t.Parallel()
+	m := newLockMirror(t)
+	locked := m.lock(t, m.configure(t))
+	_, config := serveOrigin(t, origintest.Options{}, world.release, m.release)
+	dir := m.configure(t)
+	tofu(t, dir, config, "get", "-no-color")
+	args := []string{"providers", "lock", "-no-color"}
+	for _, p := range world.platforms {
+		args = append(args, "-platform="+p.String())
+	}
+	tofu(t, dir, config, args...)
+	if theirs := readLock(t, dir); !bytes.Equal(theirs, locked) {
+		t.Errorf("tofu wrote\n%s\nand lock\n%s", theirs, locked)
+	}
+	if strings.Count(string(locked), "h1:") != 2*len(world.platforms) {
+		t.Errorf("not all h1 hashes are locked:\n%s", locked)
+	}
+}
+
+// TestLockCompletesWhatInitRecorded: after an installation from an unpacked mirror
+// the file has one h1, which an installation from OCI refuses. lock brings the rest.
+func TestLockCompletesWhatInitRecorded(t *testing.T) {
+	t.Parallel()
+	m := newLockMirror(t)
+	complete := m.lock(t, m.configure(t))
+	dir := m.configure(t)
+	mirror, oci := filepath.Join(t.TempDir(), "mirror.tofurc"), filepath.Join(t.TempDir(), "oci.tofurc")
+	write(t, mirror, filesystemMirror(m.pull(t, "unpacked")))
+	write(t, oci, run(t, programs.tofuOCI, "tofurc", m.repository))
+	tofu(t, dir, mirror, "init", "-input=false", "-no-color")
+	if recorded := string(readLock(t, dir)); strings.Contains(recorded, "zh:") || strings.Count(recorded, "h1:") != 2 {
+		t.Fatalf("not one h1 of each was recorded:\n%s", recorded)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, ".terraform")); err != nil {
+		t.Fatal(err)
+	}
+	fromOCI := command(t, programs.tofu, "init", "-input=false", "-no-color")
+	fromOCI.Dir, fromOCI.Env = dir, append(fromOCI.Env, "TF_CLI_CONFIG_FILE="+oci)
+	if said, err := fromOCI.CombinedOutput(); err == nil {
+		t.Errorf("a file without zh was enough for OCI: %s", said)
+	}
+	if locked := m.lock(t, dir); !bytes.Equal(locked, complete) {
+		t.Errorf("the completed file is\n%s\nnot\n%s", locked, complete)
+	}
+	tofu(t, dir, oci, "init", "-input=false", "-no-color", "-lockfile=readonly")
+}
+
+// TestTerraformInstallsWhatLockWrote: providers without a host are those of another
+// registry there.
+func TestTerraformInstallsWhatLockWrote(t *testing.T) {
+	t.Parallel()
+	m := newTimeMirror(t, terraformHost)
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "main.tf"), configuration)
+	run(t, programs.tofuOCI, append([]string{"lock", "--terraform", "--dir", dir}, m.flags...)...)
+	locked := readLock(t, dir)
+	mirror, cli := t.TempDir(), filepath.Join(t.TempDir(), "terraformrc")
+	run(t, programs.tofuOCI, append([]string{"pull", terraformHost + "/hashicorp/time", "--dir", mirror, "--layout", "packed"}, m.flags...)...)
+	write(t, cli, filesystemMirror(mirror))
+	for _, args := range [][]string{{"-lockfile=readonly"}, {}} {
+		cmd := command(t, programs.terraform, append([]string{"init", "-input=false", "-no-color"}, args...)...)
+		cmd.Dir, cmd.Env = dir, append(cmd.Env, "TF_CLI_CONFIG_FILE="+cli)
+		output(t, cmd)
+		if now := readLock(t, dir); !bytes.Equal(now, locked) {
+			t.Errorf("init %v changed the file from\n%s\nto\n%s", args, locked, now)
+		}
+	}
+}
