@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,8 +19,15 @@ const (
 	linkDelay = 30 * time.Millisecond
 )
 
-// link is a long way to a server, "HOST:PORT".
-type link struct{ to string }
+// link is a way to a server, "HOST:PORT".
+type link struct {
+	to string
+	// near: it is neither long nor slow.
+	near bool
+	// carried are the bytes that it has carried in both directions on connections
+	// that have ended.
+	carried atomic.Int64
+}
 
 // start listens on loopback, and passes on what comes, until done is called.
 func (l *link) start(ctx context.Context) (host string, done func(), err error) {
@@ -61,11 +69,17 @@ func (l *link) serve(ctx context.Context, client net.Conn) {
 	var both sync.WaitGroup
 	both.Go(func() {
 		defer end()
-		_, _ = io.Copy(server, client)
+		n, _ := io.Copy(server, client)
+		l.carried.Add(n)
 	})
 	both.Go(func() {
 		defer end()
-		slowly(client, server)
+		if !l.near {
+			l.carried.Add(slowly(client, server))
+			return
+		}
+		n, _ := io.Copy(client, server)
+		l.carried.Add(n)
 	})
 	both.Wait()
 }
@@ -76,8 +90,8 @@ type piece struct {
 	due   time.Time
 }
 
-// slowly copies with the delay and at the rate of the link.
-func slowly(to io.Writer, from io.Reader) {
+// slowly copies with the delay and at the rate of a long link.
+func slowly(to io.Writer, from io.Reader) (copied int64) {
 	// As much as is under way in the time of the delay, and some more.
 	const size = 16 << 10
 	under := make(chan piece, 4*linkRate/size*int(linkDelay/time.Millisecond)/1000)
@@ -110,5 +124,7 @@ func slowly(to io.Writer, from io.Reader) {
 		free = free.Add(time.Duration(len(p.bytes)) * time.Second / linkRate)
 		time.Sleep(time.Until(free))
 		_, failed = to.Write(p.bytes)
+		copied += int64(len(p.bytes))
 	}
+	return copied
 }

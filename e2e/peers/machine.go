@@ -47,7 +47,7 @@ func match(file, pattern string) string {
 // versions lists the programs.
 func (p programs) versions(ctx context.Context) (string, error) {
 	var list []string
-	for _, program := range []string{p.crane, p.regctl, p.regsync, p.tofu, p.registry} {
+	for _, program := range []string{p.crane, p.regctl, p.regsync, p.tofu, p.terraform, p.registry} {
 		built, err := buildinfo.ReadFile(program)
 		if err != nil {
 			return "", err

@@ -117,6 +117,56 @@ func TestLinkIsAsSlowAsItSays(t *testing.T) {
 	}
 }
 
+func TestLinkCountsWhatItCarries(t *testing.T) {
+	t.Parallel()
+	content := bytes.Repeat([]byte("0123456789abcdef"), 4_000_000/16)
+	server, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	go func() {
+		conn, err := server.Accept()
+		if err != nil {
+			return
+		}
+		_, _ = io.CopyN(io.Discard, conn, 5)
+		_, _ = conn.Write(content)
+		_ = conn.Close()
+	}()
+	start, carried := main.StartCounting(server.Addr().String())
+	host, done, err := start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "hello"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(conn); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("%d bytes came, %v", len(got), err)
+	}
+	done()
+	if got, want := carried(), int64(5+len(content)); got != want {
+		t.Errorf("%d bytes were carried, not %d", got, want)
+	}
+}
+
+func TestTrafficIsComparedWhereItIsCounted(t *testing.T) {
+	t.Parallel()
+	want := "\nthe work moved 20.5 kB over the network, theirs 70.0 MB: 3414 times as much; wanted: ≥ 100.\n"
+	if got := main.Traffic(20_500, 70_000_000, 100); got != want {
+		t.Errorf("got %q", got)
+	}
+	if got := main.Traffic(20_500, 70_000_000, 0); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestRowsCompareMediansWithTheFastest(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

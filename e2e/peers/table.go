@@ -35,6 +35,7 @@ func each[T any](took []usage, figure func(usage) T) (values []T) {
 func wall(u usage) time.Duration { return u.Wall }
 func cpu(u usage) time.Duration  { return u.CPU }
 func peak(u usage) int64         { return u.Peak }
+func network(u usage) int64      { return u.Network }
 
 // fastest is the one of some doers whose median is least.
 func (m measured) fastest(names []string) string {
@@ -63,6 +64,19 @@ func (m measured) line(r row) string {
 		cells[5] = fmt.Sprintf("≤ %g", r.wanted)
 	}
 	return "| " + strings.Join(cells, " | ") + " |"
+}
+
+// traffic says in a sentence how much less ours moved, or nothing when that was not
+// counted.
+func (m measured) traffic() string {
+	if m.fewer == 0 {
+		return ""
+	}
+	r := m.rows[0]
+	name := m.fastest(r.against)
+	ours, theirs := median(each(m.took[r.ours], network)), median(each(m.took[name], network))
+	return fmt.Sprintf("\n%s moved %.1f kB over the network, %s %.1f MB: %d times as much; wanted: ≥ %d.\n",
+		r.work, float64(ours)/1e3, name, float64(theirs)/1e6, theirs/max(ours, 1), m.fewer)
 }
 
 // verdict marks a ratio that is more than was wanted.
@@ -99,6 +113,9 @@ func (t table) String() string {
 		for _, r := range m.rows {
 			b.WriteString(m.line(r) + "\n")
 		}
+	}
+	for _, m := range t.measured {
+		b.WriteString(m.traffic())
 	}
 	if most, work := t.most(); most > 0 {
 		_, _ = fmt.Fprintf(&b, "\nThe idle program (`list`) took %d MiB. The most above that was %d MiB (%s); wanted: ≤ 64 MiB.\n", t.idle>>20, (most-t.idle)>>20, work)

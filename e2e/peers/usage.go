@@ -16,10 +16,12 @@ import (
 )
 
 // usage is what a program and its children took. The peak is that of the
-// largest process among them, in bytes.
+// largest process among them, in bytes. Network is what went over a link that
+// counted; it is not written to the file.
 type usage struct {
 	Wall, CPU time.Duration
 	Peak      int64
+	Network   int64 `json:"-"`
 }
 
 // measureCommand is the first argument with which this program measures another
@@ -49,7 +51,7 @@ func measure(file string, args []string) int {
 	if runtime.GOOS != "darwin" {
 		peak <<= 10 // kibibytes
 	}
-	text, err := json.Marshal(usage{wall, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), peak})
+	text, err := json.Marshal(usage{Wall: wall, CPU: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), Peak: peak})
 	if err == nil {
 		err = os.WriteFile(file, text, 0o600)
 	}

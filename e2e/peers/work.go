@@ -21,6 +21,9 @@ type work struct {
 	rows []row
 	// memoryOnly: the file system makes no difference.
 	memoryOnly bool
+	// fewer is how many times fewer bytes than theirs ours is to move; 0 when they
+	// are not counted.
+	fewer int64
 }
 
 // doer does a work in its own way.
@@ -37,6 +40,9 @@ type task struct {
 	right func(ctx context.Context) error
 	// done takes back what was made ready; nil when there is nothing.
 	done func()
+	// over is the link that counts what the command moves; nil for none. done ends
+	// it.
+	over *link
 }
 
 // row compares one doer with the fastest of others.
@@ -86,7 +92,12 @@ func (d doer) once(ctx context.Context, s *site) (took usage, err error) {
 	defer func() { _ = os.RemoveAll(dir) }()
 	t, err := d.task(ctx, dir)
 	if t.done != nil {
-		defer t.done()
+		defer func() {
+			t.done()
+			if t.over != nil {
+				took.Network = t.over.carried.Load()
+			}
+		}()
 	}
 	if err != nil {
 		return took, err
@@ -103,5 +114,7 @@ func (d doer) once(ctx context.Context, s *site) (took usage, err error) {
 
 // works are all works at a site.
 func works(s *site) []work {
-	return []work{s.pull(), s.unpack(1), s.unpack(bigCount), s.mirrorBig(), s.mirrorSmall(), s.again(), s.slowLink()}
+	return []work{
+		s.pull(), s.unpack(1), s.unpack(bigCount), s.mirrorBig(), s.mirrorSmall(), s.again(), s.slowLink(), s.lock(),
+	}
 }

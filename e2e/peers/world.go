@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
@@ -19,13 +20,13 @@ import (
 
 // programs are where the programs are.
 type programs struct {
-	tofuOCI, tofu, registry, regctl, regsync, crane string
-	shell, curl, sha256sum                          string
+	tofuOCI, tofu, terraform, registry, regctl, regsync, crane string
+	shell, curl, sha256sum                                     string
 }
 
 func findPrograms() (found programs, err error) {
 	for name, into := range map[string]*string{
-		"TOFU_OCI": &found.tofuOCI, "TOFU": &found.tofu, "REGISTRY": &found.registry,
+		"TOFU_OCI": &found.tofuOCI, "TOFU": &found.tofu, "TERRAFORM": &found.terraform, "REGISTRY": &found.registry,
 		"REGCTL": &found.regctl, "REGSYNC": &found.regsync, "CRANE": &found.crane,
 	} {
 		if *into = os.Getenv(name); *into == "" {
@@ -47,7 +48,9 @@ const (
 	// smallUnpacked makes zips of about 7 MB.
 	smallUnpacked = 17e6
 	smallVersions = 5
-	bigVersion    = "1.0.0"
+	// tenPlatforms is how many platforms the release has that is locked.
+	tenPlatforms = 10
+	bigVersion   = "1.0.0"
 )
 
 var smallPlatforms = []provider.Platform{
@@ -62,16 +65,19 @@ type world struct {
 	here provider.Platform
 	big  [bigCount]archive
 	// small are the small packages, of version 1.INDEX.0.
-	small  [smallVersions]map[provider.Platform]archive
+	small [smallVersions]map[provider.Platform]archive
+	// ten are small packages of one release, for platforms of which this machine's
+	// is none.
+	ten    map[provider.Platform]archive
 	ca     *testca.CA
 	caFile string
 
 	origin  *origintest.Origin
 	offered map[string]bool
-	// files is the URL below which the origin has its files; config is a CLI
-	// configuration that says where it is.
-	files, config string
-	stop          func()
+	// originHost is the origin's "localhost:PORT", files the URL below which it has
+	// its files; config is a CLI configuration that says where it is.
+	originHost, files, config string
+	stop                      func()
 }
 
 func newWorld(ctx context.Context, dir string) (w *world, err error) {
@@ -96,7 +102,7 @@ func (w *world) close() {
 
 // makeZips makes all packages out of parts of a real program.
 func (w *world) makeZips(ctx context.Context) error {
-	say("making %d large zips and %d small ones", bigCount, smallVersions*len(smallPlatforms))
+	say("making %d large zips and %d small ones", bigCount, smallVersions*len(smallPlatforms)+tenPlatforms)
 	blocks, err := readBlocks(ctx, w.tofu)
 	if err != nil {
 		return err
@@ -121,10 +127,20 @@ func (w *world) makeZips(ctx context.Context) error {
 			}
 		}
 	}
+	w.ten = map[provider.Platform]archive{}
+	for i := range tenPlatforms {
+		p := provider.Platform{OS: "plan9", Arch: fmt.Sprintf("arch%d", i)}
+		if w.ten[p], err = next(tenType+"_v"+bigVersion, smallUnpacked); err != nil {
+			return err
+		}
+	}
 	blocks = nil
 	debug.FreeOSMemory()
 	return nil
 }
+
+// tenType is the provider of ten.
+const tenType = "ten"
 
 func bigType(i int) string { return fmt.Sprintf("big%d", i) }
 
@@ -144,7 +160,7 @@ func (w *world) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	w.stop, w.files = stop, url+"/files/"+namespace+"/"
+	w.stop, w.files, w.originHost = stop, url+"/files/"+namespace+"/", strings.TrimPrefix(url, "https://")
 	return os.WriteFile(w.config, []byte(fixture.CLIConfig(url)), 0o600)
 }
 
