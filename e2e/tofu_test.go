@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-const configuration = `terraform {
+const mainTF = `terraform {
   required_providers {
     time = { source = "hashicorp/time", version = "` + fixture.TimeVersion + `" }
   }
@@ -27,7 +27,7 @@ output "unix" { value = time_static.now.unix }
 func initialize(t *testing.T, installation string) (dir, cliConfig string) {
 	t.Helper()
 	dir = t.TempDir()
-	write(t, filepath.Join(dir, "main.tf"), configuration)
+	write(t, filepath.Join(dir, "main.tf"), mainTF)
 	cliConfig = filepath.Join(t.TempDir(), "tofurc")
 	write(t, cliConfig, installation)
 	tofu(t, dir, cliConfig, "init", "-input=false", "-no-color")

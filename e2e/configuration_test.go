@@ -1,0 +1,124 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/tofu-oci/tofu-oci/pkg/configuration"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// TestRequirementsAsOpenTofuReadsThem gives the directories of pkg/configuration's
+// tests to tofu as well, which has to find the same providers and constraints, or
+// refuse what we refuse.
+func TestRequirementsAsOpenTofuReadsThem(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("../pkg/configuration/testdata/*.txtar")
+	if err != nil || len(paths) < 20 {
+		t.Fatalf("there are %d directories, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			for _, f := range archive.Files {
+				write(t, filepath.Join(dir, filepath.FromSlash(f.Name)), string(f.Data))
+			}
+			ours, ourErr := weRequire(t.Context(), dir)
+			theirs, theirErr := tofuRequires(t, dir)
+			if reason := unlike[name]; reason != "" {
+				if (ourErr == nil) == (theirErr == nil) {
+					t.Errorf("both agree, though %s", reason)
+				}
+				return
+			}
+			if (ourErr == nil) != (theirErr == nil) {
+				t.Fatalf("tofu-oci: %v\nOpenTofu: %v", ourErr, theirErr)
+			}
+			if diff := cmp.Diff(theirs, ours); ourErr == nil && diff != "" {
+				t.Errorf("(-OpenTofu +tofu-oci):\n%s", diff)
+			}
+		})
+	}
+}
+
+// unlike says why some directories are read in another way, on purpose.
+var unlike = map[string]string{
+	"foreign":          "blocks that OpenTofu does not know are left alone: exec runs other programs too",
+	"terraform-prefix": "no registry takes such a name, which OpenTofu finds out when it asks",
+}
+
+// weRequire gives what pkg/configuration reads, a provider a line. A module that
+// is not there is an error, as it is to tofu.
+func weRequire(ctx context.Context, dir string) ([]string, error) {
+	c, err := configuration.Load(ctx, dir, configuration.Options{})
+	if err == nil && len(c.NotLookedAt) > 0 {
+		err = fmt.Errorf("not looked at: %s", c.NotLookedAt[0])
+	}
+	var lines []string
+	for _, r := range c.Required {
+		lines = append(lines, requirementLine(r.Requirement.Address.String(), lockfile.FormatConstraints(r.Requirement.Constraint)))
+	}
+	return lines, err
+}
+
+func requirementLine(address, constraints string) string {
+	return strings.TrimSpace(address + " " + constraints)
+}
+
+// requiredLine is a provider in the tree that tofu providers prints.
+var requiredLine = regexp.MustCompile(`(?m)provider\[([^\]]+)\](.*)$`)
+
+// tofuRequires gives what tofu reads: the providers of all modules, with the
+// constraints of all of them.
+func tofuRequires(t *testing.T, dir string) ([]string, error) {
+	t.Helper()
+	var printed, stderr bytes.Buffer
+	for _, args := range [][]string{{"get", "-no-color"}, {"providers", "-no-color"}} {
+		cmd := command(t, programs.tofu, args...)
+		cmd.Dir = dir
+		printed.Reset()
+		cmd.Stdout, cmd.Stderr = &printed, &stderr
+		if err := cmd.Run(); err != nil {
+			return nil, fmt.Errorf("%w\n%s", err, &stderr)
+		}
+	}
+	constraints := map[string][]string{}
+	for _, found := range requiredLine.FindAllStringSubmatch(printed.String(), -1) {
+		address, constraint := found[1], strings.TrimSpace(found[2])
+		if strings.HasPrefix(address, "terraform.io/builtin/") {
+			continue
+		}
+		constraints[address] = append(constraints[address], constraint)
+	}
+	var lines []string
+	for address, all := range constraints {
+		all = slices.DeleteFunc(all, func(s string) bool { return s == "" })
+		joined := provider.Constraint{}
+		if len(all) > 0 {
+			var err error
+			if joined, err = provider.ParseConstraint(strings.Join(all, ", ")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lines = append(lines, requirementLine(address, lockfile.FormatConstraints(joined)))
+	}
+	slices.Sort(lines)
+	return lines, os.RemoveAll(filepath.Join(dir, "want"))
+}
