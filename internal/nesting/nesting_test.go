@@ -22,6 +22,8 @@ func TestWhatPeopleWritePasses(t *testing.T) {
 		"native":     nesting.Native([]byte("# " + brackets + "\na { b = [\"" + brackets + "\", { c = 1 }] }\n" + strings.Repeat("x {}\n", 1000))),
 		"JSON":       nesting.JSON([]byte(`{"a":[{"` + brackets + `":[1]}]` + strings.Repeat(`,"b":{}`, 1000) + "}")),
 		"HCL 2":      nesting.HCL2([]byte("# " + brackets + "\n" + strings.Repeat("provider \"x\" {\n  version = \"1.0.0\"\n  hashes = [\n    \"zh:(([[{{\",\n  ]\n}\n", 1000))),
+		"long":       nesting.HCL2([]byte(strings.Repeat("a = b.c + 1\n", 1000) + "x = [" + strings.Repeat("a.b.c, ", 1000) + "]\n" + strings.Repeat("y = \"${a.b}${c.d}\"\n", 1000))),
+		"HCL 2 JSON": nesting.HCL2JSON([]byte(`{"a":"` + brackets + `\"[[","b":[` + strings.Repeat("{},", 5000) + "1]}")),
 		"no HCL":     nesting.Native([]byte("\x00\"")),
 		"no HCL 2":   nesting.HCL2([]byte("\x00\xff\"${")),
 		"64 of them": nesting.Native([]byte("a = " + strings.Repeat("[", 64) + strings.Repeat("]", 64))),
@@ -50,6 +52,10 @@ func TestTooMuch(t *testing.T) {
 		{"negations", nesting.HCL2, "a = " + strings.Repeat("!", 50_000), "1:261: there are more than 256 operators"},
 		{"minus", nesting.HCL2, "a = " + strings.Repeat("-", 50_000), "there are more than 256 operators"},
 		{"conditions", nesting.HCL2, "a = " + strings.Repeat("a?b:", 300), "there are more than 256 operators"},
+		{"lines in brackets", nesting.HCL2, "a = (1" + strings.Repeat("\n+1", 300) + ")", "there are more than 256 operators"},
+		{"indexes", nesting.HCL2, "a = b" + strings.Repeat("[0]", 300), "there are more than 256 operators"},
+		{"if without end", nesting.HCL2, `a = "` + strings.Repeat("%{if a}", 300), "there are more than 256 operators"},
+		{"HCL 2 JSON", nesting.HCL2JSON, `{"\\":` + "\n" + strings.Repeat("[", 5000), "2:64: brackets are nested deeper than 64"},
 		{"sums", nesting.HCL2, "a = 1" + strings.Repeat("+1", 300), "there are more than 256 operators"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,9 +16,9 @@ const (
 	// byte; what programs generate has some hundred kilobytes.
 	maxFile = 4 << 20
 	// maxTotal bounds all files of a configuration.
-	maxTotal = 64 << 20
+	maxTotal = 32 << 20
 	// maxFiles bounds their number.
-	maxFiles = 10_000
+	maxFiles = 5_000
 )
 
 // names are the files of a directory that are configuration, sorted.
@@ -119,6 +118,3 @@ func bare(err error) error {
 	}
 	return err
 }
-
-// join gives the path of a file as messages show it.
-func join(dir, name string) string { return filepath.Join(dir, name) }

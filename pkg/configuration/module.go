@@ -2,6 +2,7 @@ package configuration
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -46,12 +47,12 @@ type reader struct {
 func (r *reader) module(ctx context.Context, dir string, found names) *module {
 	m := &module{required: map[string]entry{}, providers: map[string]block{}, resources: map[string]use{}, calls: map[string]call{}}
 	for _, name := range found.primary {
-		for _, b := range r.blocks(ctx, join(dir, name), topLevel) {
+		for _, b := range r.blocks(ctx, filepath.Join(dir, name), topLevel) {
 			r.primary(m, b)
 		}
 	}
 	for _, name := range found.override {
-		for _, b := range r.blocks(ctx, join(dir, name), topLevel) {
+		for _, b := range r.blocks(ctx, filepath.Join(dir, name), topLevel) {
 			r.override(m, b)
 		}
 	}
@@ -162,10 +163,10 @@ func (r *reader) provider(b *hcl.Block) (key string, p block, ok bool) {
 		}
 		key += "." + alias
 	}
-	if attr, given := content.Attributes["version"]; given {
+	if attr, given := content.Attributes["version"]; given && !isNull(attr.Expr) {
 		text, ok := primitive(attr.Expr)
 		if !ok {
-			r.add(position(attr.Expr.Range()), "the version must be a text in quotes, without references")
+			r.add(position(attr.Expr.Range()), "the version must be a text in quotes, not an expression")
 			return "", p, false
 		}
 		p.at = position(attr.NameRange)

@@ -40,10 +40,9 @@ func referenceNames(e hcl.Expression) []string {
 		return referenceNames(e.Collection)
 	case *hclsyntax.RelativeTraversalExpr:
 		return append(referenceNames(e.Source), steps(e.Traversal)...)
-	case *hclsyntax.ScopeTraversalExpr:
-		return steps(e.Traversal)
 	}
-	return nil
+	t, _ := hcl.AbsTraversalForExpr(e) // null is a name too, that of a provider
+	return steps(t)
 }
 
 func steps(t hcl.Traversal) []string {
@@ -65,7 +64,10 @@ func importedType(to []string) (string, bool) {
 	for len(to) > 2 && to[0] == "module" {
 		to = to[2:]
 	}
-	if len(to) != 2 {
+	if len(to) == 3 && to[0] == "data" {
+		to = to[1:]
+	}
+	if len(to) != 2 || to[0] == "module" {
 		return "", false
 	}
 	return to[0], true

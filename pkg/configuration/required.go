@@ -1,13 +1,12 @@
 package configuration
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	tfaddr "github.com/hashicorp/terraform-registry-address"
-	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -94,7 +93,7 @@ func (r *reader) aliases(name string, value hcl.Expression) {
 		if r.diagnostics("", found) {
 			continue
 		}
-		if steps.RootName() != name || len(steps) > 2 {
+		if named := referenceNames(e); steps.RootName() != name || len(named) < len(steps) {
 			r.add(position(e.Range()), "a configuration alias must have the form %s.NAME", name)
 		}
 	}
@@ -159,39 +158,28 @@ func (r *reader) constraint(text string, at Position) provider.Constraint {
 	c, err := provider.ParseConstraint(text)
 	if err != nil {
 		r.add(at, "%w", err)
+		return c
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		if !constraintForm.MatchString(part) {
+			r.add(at, "version constraint %q: %q is none", text, strings.TrimSpace(part))
+			return provider.Constraint{}
+		}
 	}
 	return c
 }
+
+// constraintForm is what the first of the two parsers takes that OpenTofu gives
+// each constraint to; [provider.ParseConstraint] is the second.
+var constraintForm = regexp.MustCompile(`^\s*(=|!=|>|<|>=|<=|~>)?\s*[0-9]+(\.[0-9]+)*(-[0-9A-Za-z.~-]*)?(\+[0-9A-Za-z.~-]+)?\s*$`)
 
 // text reads an expression that must be a text without references.
 func (r *reader) text(e hcl.Expression, name string) (string, bool) {
 	text, ok := literal(e)
 	if !ok {
-		r.add(position(e.Range()), "the %s must be a text in quotes, without references", name)
+		r.add(position(e.Range()), "the %s must be a text in quotes, not an expression", name)
 	}
 	return text, ok
-}
-
-// literal gives the text that an expression is without knowing anything.
-func literal(e hcl.Expression) (string, bool) {
-	v, found := e.Value(nil)
-	if found.HasErrors() || v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
-		return "", false
-	}
-	return v.AsString(), true
-}
-
-// primitive is [literal], but takes numbers and truth values as well.
-func primitive(e hcl.Expression) (string, bool) {
-	v, found := e.Value(nil)
-	if found.HasErrors() || !v.Type().IsPrimitiveType() {
-		return "", false
-	}
-	text, err := convert.Convert(v, cty.String)
-	if err != nil || text.IsNull() || !text.IsKnown() {
-		return "", false
-	}
-	return text.AsString(), true
 }
 
 // sortedKeys gives the keys of a map in order.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -33,9 +34,9 @@ func (r *reader) tests(ctx context.Context, dir string, found []string) []test {
 	for _, name := range found {
 		all = append(all, r.test(ctx, dir, name))
 	}
-	below, err := list(join(dir, testDir), r.options.Terraform)
+	below, err := list(filepath.Join(dir, testDir), r.options.Terraform)
 	if err != nil && !os.IsNotExist(err) {
-		r.add(Position{File: join(dir, testDir)}, "reading it: %w", bare(err))
+		r.add(Position{File: filepath.Join(dir, testDir)}, "reading it: %w", bare(err))
 	}
 	for _, name := range below.tests {
 		all = append(all, r.test(ctx, dir, path.Join(testDir, name)))
@@ -45,7 +46,7 @@ func (r *reader) tests(ctx context.Context, dir string, found []string) []test {
 
 func (r *reader) test(ctx context.Context, dir, name string) test {
 	t := test{key: testKey(name), providers: map[string]block{}, runs: map[string]call{}}
-	for _, b := range r.blocks(ctx, join(dir, name), testBlocks) {
+	for _, b := range r.blocks(ctx, filepath.Join(dir, name), testBlocks) {
 		if b.Type == "provider" {
 			if key, p, ok := r.provider(b); ok {
 				t.providers[key] = p

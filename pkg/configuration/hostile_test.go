@@ -1,0 +1,200 @@
+package configuration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/configuration"
+)
+
+// TestHostile: what costs more than a configuration may is refused in time.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	entry := func(text string) map[string]string {
+		return map[string]string{"main.tf": "terraform {\n required_providers {\n  x = " + text + "\n }\n}\n"}
+	}
+	twice := map[string]string{}
+	for i := range 20 {
+		name := "main.tf"
+		if i > 0 {
+			name = fmt.Sprintf("m%d/main.tf", i)
+		}
+		source := fmt.Sprintf("./m%d", i+1)
+		if i > 0 {
+			source = "." + source
+		}
+		twice[name] = fmt.Sprintf("module \"a\" {\n source = %q\n}\nmodule \"b\" {\n source = %q\n}\n", source, source)
+	}
+	twice["m20/main.tf"] = "\n"
+	deep := map[string]string{}
+	for i := range 70 {
+		dir := strings.Repeat("m/", i)
+		deep[dir+"main.tf"] = "module \"a\" {\n source = \"./m\"\n}\n"
+	}
+	deep[strings.Repeat("m/", 70)+"main.tf"] = "\n"
+	parts := ""
+	for i := range 30 {
+		parts += fmt.Sprintf("provider \"x\" {\n alias = \"a%d\"\n version = \"", i)
+		for j := range 40 {
+			parts += fmt.Sprintf("!=%d.%d,", i, j)
+		}
+		parts = strings.TrimSuffix(parts, ",") + "\"\n}\n"
+	}
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"a large file":   {map[string]string{"main.tf": strings.Repeat("# comment\n", 500_000)}, "main.tf: the file has more than 4 MiB"},
+		"large files":    {largeFiles(), "the configuration has more than 32 MiB"},
+		"many files":     {manyFiles(), "the configuration has more than 5000 files"},
+		"brackets":       {entry(strings.Repeat("[", 100_000)), "brackets are nested deeper than 64"},
+		"negations":      {entry(strings.Repeat("!", 200_000)), "there are more than 256 operators"},
+		"indexes":        {entry("a" + strings.Repeat("[0]", 100_000)), "there are more than 256 operators"},
+		"templates":      {entry(`"` + strings.Repeat("%{if a}", 50_000)), "there are more than 256 operators"},
+		"JSON":           {map[string]string{"main.tf.json": strings.Repeat(`{"a":`, 500_000)}, "brackets are nested deeper than 64"},
+		"loops":          {entry(`{ source = [for a in [1, 2] : [for b in [1, 2] : b]] }`), "the source must be a text in quotes"},
+		"numbers":        {entry("1e600000000"), "must be a text or an object"},
+		"small numbers":  {entry("1e-600000000"), "must be a text or an object"},
+		"written out":    {entry(`{ version = "${1e600000000}" }`), "the version must be a text in quotes"},
+		"constraint":     {entry(`"` + strings.Repeat(">= 1.0,", 1000) + `"`), "the version constraint has more than 1024 bytes"},
+		"constraints":    {map[string]string{"main.tf": parts}, "the constraints of registry.opentofu.org/hashicorp/x have more than 1000 parts"},
+		"calls":          {twice, "the configuration calls more than 20000 modules"},
+		"depth":          {deep, "modules are nested deeper than 64"},
+		"a reference":    {map[string]string{"main.tf.json": `{"resource":{"a_b":{"c":{"provider":"` + strings.Repeat("(", 2000) + `"}}}}`}, "the provider argument must be the name of a provider"},
+		"many problems":  {map[string]string{"main.tf": strings.Repeat("provider \"A\" {}\n", 5000)}, "and 4980 more"},
+		"out of reach":   {map[string]string{"main.tf": "module \"a\" {\n source = \"" + strings.Repeat("../", 1000) + "none\"\n}\n"}, "the directory of module.a is not there"},
+		"a name of NULs": {map[string]string{"main.tf": "module \"a\" {\n source = \"./a\\u0000b\"\n}\n"}, "reading module.a in"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for name, text := range test.files {
+				write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
+			}
+			c, err := configuration.Load(t.Context(), dir, configuration.Options{})
+			if err == nil || !strings.Contains(err.Error(), test.want) || len(c.Required) > 0 {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+func largeFiles() map[string]string {
+	files := map[string]string{}
+	for i := range 9 {
+		files[fmt.Sprintf("%d.tf.json", i)] = "{" + strings.Repeat(" ", 4<<20-100) + "}\n"
+	}
+	return files
+}
+
+func manyFiles() map[string]string {
+	files := map[string]string{}
+	for i := range 5_001 {
+		files[fmt.Sprintf("%d.tf", i)] = ""
+	}
+	return files
+}
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "main.tf"), "module \"m\" {\n source = \"./link\"\n}\nmodule \"n\" {\n source = \"./loop\"\n}\n")
+	write(t, filepath.Join(dir, "elsewhere", "m", "main.tf"), "module \"beside\" {\n source = \"../beside\"\n}\n")
+	write(t, filepath.Join(dir, "elsewhere", "beside", "x"), "resource \"aws_x\" \"x\" {}\n")
+	for from, to := range map[string]string{
+		"link": "elsewhere/m", "loop": "loop", "d.tf": "elsewhere", "gone.tf": "nowhere", "self.tf": "self.tf", "elsewhere/beside/x.tf": "x",
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
+			t.Skip(err) // Windows wants a privilege for it
+		}
+	}
+	_, err := configuration.Load(t.Context(), dir, configuration.Options{})
+	for _, want := range []string{"d.tf: reading it", "gone.tf: reading it", "self.tf: reading it", "main.tf:4:1: reading module.n in"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	for _, name := range []string{"d.tf", "gone.tf", "self.tf", "loop"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(dir, "main.tf"), "module \"m\" {\n source = \"./link\"\n}\n")
+	// A module that is a link starts where the link leads, as OpenTofu has it.
+	c, err := configuration.Load(t.Context(), dir, configuration.Options{})
+	if err != nil || len(c.Required) != 1 || c.Required[0].Requirement.Address.Type != "aws" {
+		t.Errorf("got %v, %v", c, err)
+	}
+}
+
+func TestNoConfiguration(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "only.tftest.hcl"), "provider \"aws\" {}\n")
+	if _, err := configuration.Load(t.Context(), dir, configuration.Options{}); !errors.Is(err, configuration.ErrNoConfiguration) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := configuration.Load(t.Context(), filepath.Join(dir, "none"), configuration.Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestErrorsSayWhere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "main.tf")
+	write(t, path, "# é\nprovider \"aws\" { version = \"é\" }\n")
+	_, err := configuration.Load(t.Context(), dir, configuration.Options{})
+	var e *configuration.Error
+	if !errors.As(err, &e) || e.Position != (configuration.Position{File: path, Line: 2, Column: 28}) || e.Problem == "" {
+		t.Errorf("got %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "link.tf"), "")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := configuration.Load(ctx, dir, configuration.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(dir, "main.tf"), "module \"m\" {\n source = \"acme/m/aws\"\n}\nresource \"aws_x\" \"x\" {}\n")
+	write(t, filepath.Join(dir, "main.tofu"), "module \"m\" {\n source = \"acme/m/aws\"\n}\nresource \"tls_x\" \"x\" {}\n")
+	for data, recorded := range map[string]string{"data": "data/modules/m", elsewhere: filepath.ToSlash(filepath.Join(elsewhere, "modules", "m"))} {
+		base := data
+		if !filepath.IsAbs(data) {
+			base = filepath.Join(dir, data)
+		}
+		write(t, filepath.Join(base, "modules", "modules.json"), fmt.Sprintf(`{"Modules":[{"Key":"m","Source":"registry.opentofu.org/acme/m/aws","Version":"1.0.0","Dir":%q}]}`, recorded))
+		write(t, filepath.Join(base, "modules", "m", "main.tf"), "resource \"random_x\" \"x\" {}\n")
+		for _, terraform := range []bool{false, true} {
+			want := "registry.opentofu.org/hashicorp/random registry.opentofu.org/hashicorp/tls"
+			if terraform {
+				want = "registry.terraform.io/hashicorp/aws registry.terraform.io/hashicorp/random"
+			}
+			c, err := configuration.Load(t.Context(), dir, configuration.Options{DataDir: data, Terraform: terraform})
+			if got := addresses(c); got != want || err != nil || len(c.NotLookedAt) != 0 {
+				t.Errorf("%s, terraform %v: got %s, %v, want %s", data, terraform, got, err, want)
+			}
+		}
+	}
+}
+
+func addresses(c configuration.Configuration) string {
+	var all []string
+	for _, r := range c.Required {
+		all = append(all, r.Requirement.Address.String())
+	}
+	return strings.Join(all, " ")
+}

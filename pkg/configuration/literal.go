@@ -1,0 +1,73 @@
+package configuration
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	hcljson "github.com/hashicorp/hcl/v2/json"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// maxExponent bounds the numbers that are written out: 1e600000000 would be 600
+// megabytes.
+const maxExponent = 256
+
+// literal gives the text that an expression is.
+func literal(e hcl.Expression) (string, bool) {
+	v, ok := value(e)
+	if !ok || v.IsNull() || v.Type() != cty.String {
+		return "", false
+	}
+	return v.AsString(), true
+}
+
+// primitive is [literal], but takes numbers and truth values as well.
+func primitive(e hcl.Expression) (string, bool) {
+	v, ok := value(e)
+	if !ok || v.IsNull() || !v.Type().IsPrimitiveType() {
+		return "", false
+	}
+	if v.Type() == cty.Number {
+		if exponent := v.AsBigFloat().MantExp(nil); exponent > maxExponent || exponent < -maxExponent {
+			return "", false
+		}
+	}
+	text, err := convert.Convert(v, cty.String)
+	if err != nil {
+		return "", false
+	}
+	return text.AsString(), true
+}
+
+func isNull(e hcl.Expression) bool {
+	v, ok := value(e)
+	return ok && v.IsNull()
+}
+
+// value gives what a literal is. Other expressions are not evaluated, also those
+// that refer to nothing: loops within loops, and numbers in texts, take as much
+// time and memory as they like.
+func value(e hcl.Expression) (cty.Value, bool) {
+	switch native := e.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		return value(native.Expression)
+	case *hclsyntax.ObjectConsKeyExpr:
+		if name := hcl.ExprAsKeyword(native); name != "" {
+			return cty.StringVal(name), true
+		}
+		return value(native.Wrapped)
+	case *hclsyntax.TemplateExpr:
+		for _, part := range native.Parts {
+			if text, ok := part.(*hclsyntax.LiteralValueExpr); !ok || text.Val.Type() != cty.String {
+				return cty.NilVal, false
+			}
+		}
+	case *hclsyntax.LiteralValueExpr:
+	default:
+		if !hcljson.IsJSONExpression(e) {
+			return cty.NilVal, false
+		}
+	}
+	v, found := e.Value(nil)
+	return v, !found.HasErrors() && v.IsWhollyKnown()
+}
