@@ -8,6 +8,9 @@
 // something else is left alone, also one that OpenTofu would refuse: the client
 // that runs the configuration judges those, and it may be Terraform.
 //
+// Texts have to be literals where OpenTofu wants constants: "a${"b"}" is refused,
+// and a module whose source is an expression is found by what init installed.
+//
 // Providers that only a state knows are not found: no state is read.
 package configuration
 
@@ -31,8 +34,8 @@ type Configuration struct {
 type Required struct {
 	// Requirement has the constraints that all of From have, each text once.
 	Requirement provider.Requirement
-	// From has the places that require it, one for each entry or provider block
-	// and one for the first of the resources of a module. It is never empty.
+	// From has the places that require it, by file and line: entries, provider
+	// blocks, and of a module's other uses the first. It is never empty.
 	From []Origin
 }
 

@@ -66,7 +66,7 @@ func list(dir string, terraform bool) (names, error) {
 func extension(name string, terraform bool) string {
 	for _, tail := range []string{"test.hcl", "test.json", ".json", ""} {
 		for _, program := range []string{".tf", ".tofu"} {
-			if ext := program + tail; strings.HasSuffix(name, ext) && !(terraform && program == ".tofu") {
+			if ext := program + tail; strings.HasSuffix(name, ext) && (!terraform || program == ".tf") {
 				return ext
 			}
 		}

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
 	"github.com/tofu-oci/tofu-oci/pkg/configuration"
 )
 
@@ -130,6 +133,52 @@ func TestLinks(t *testing.T) {
 	c, err := configuration.Load(t.Context(), dir, configuration.Options{})
 	if err != nil || len(c.Required) != 1 || c.Required[0].Requirement.Address.Type != "aws" {
 		t.Errorf("got %v, %v", c, err)
+	}
+}
+
+// TestLinkedRoot: where the directory itself is a link, as all temporary ones are
+// on macOS, places are named as it was.
+func TestLinkedRoot(t *testing.T) {
+	t.Parallel()
+	above := t.TempDir()
+	link := filepath.Join(above, "link")
+	if err := os.Symlink("real", link); err != nil {
+		t.Skip(err) // Windows wants a privilege for it
+	}
+	archive, err := txtar.ParseFile("testdata/installed.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := len(archive.Files) - 1
+	for _, f := range archive.Files[:last] {
+		write(t, filepath.Join(above, "real", filepath.FromSlash(f.Name)), string(f.Data))
+	}
+	if diff := cmp.Diff(string(archive.Files[last].Data), describe(link, configuration.Options{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestLinksOutOfPackages: what was fetched cannot lead elsewhere by a link either.
+func TestLinksOutOfPackages(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "main.tf"), "module \"m\" {\n source = \"acme/m/aws\"\n}\n")
+	write(t, filepath.Join(dir, "secret", "main.tf"), "resource \"secret_a\" \"a\" {}\n")
+	modules := filepath.Join(dir, ".terraform", "modules")
+	write(t, filepath.Join(modules, "modules.json"), `{"Modules":[{"Key":"m","Source":"registry.opentofu.org/acme/m/aws","Version":"1.0.0","Dir":".terraform/modules/m"}]}`)
+	write(t, filepath.Join(modules, "m", "main.tf"), "module \"n\" {\n source = \"./out\"\n}\n")
+	if err := os.Symlink("../../../secret", filepath.Join(modules, "m", "out")); err != nil {
+		t.Skip(err) // Windows wants a privilege for it
+	}
+	if got := describe(dir, configuration.Options{}); !strings.HasSuffix(got, "leads out of the package that its caller came in\n") {
+		t.Errorf("got %s", got)
+	}
+	// A package that is gone is to be installed again.
+	if err := os.RemoveAll(filepath.Join(modules, "m")); err != nil {
+		t.Fatal(err)
+	}
+	if got := describe(dir, configuration.Options{}); !strings.HasSuffix(got, "it is not installed any more\n") {
+		t.Errorf("got %s", got)
 	}
 }
 

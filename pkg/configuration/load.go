@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ const (
 // [ErrNoConfiguration], or those of the file system for the directory itself.
 func Load(ctx context.Context, dir string, o Options) (Configuration, error) {
 	// 1. The root module, and its tests.
+	dir = filepath.Clean(dir)
 	found, err := list(dir, o.Terraform)
 	if err != nil {
 		return Configuration{}, fmt.Errorf("reading the configuration: %w", err)
@@ -127,38 +129,65 @@ func (w *walker) follow(ctx context.Context, from place, c call, to place) {
 
 // locate finds the directory of a module that is called.
 func (w *walker) locate(from place, c call, to place) (place, bool) {
-	source := c.source
-	rec, reason := record{}, ""
-	path, isLocal := local(source)
-	if !isLocal {
-		rec, reason = w.installed.find(to.key, c)
-		if c.source == "" && reason == "" {
-			path, isLocal = local(rec.Source)
-		}
+	if path, ok := local(c.source); ok {
+		return w.beside(from, c, to, path)
 	}
-	var ok bool
-	switch {
-	case reason != "":
-		w.notLookedAt = append(w.notLookedAt, Call{Address: to.address, Source: c.source, Position: c.at, Reason: reason})
-		return to, false
-	case !isLocal:
-		if to.dir, to.whole, ok = w.installed.dir(rec); !ok {
+	rec, reason := w.installed.find(to.key, c)
+	if path, ok := local(rec.Source); ok && c.source == "" {
+		return w.beside(from, c, to, path)
+	}
+	if reason == "" {
+		var inside bool
+		if to.dir, to.whole, inside = w.installed.dir(rec); !inside {
 			w.add(c.at, "%s is installed in %q, which is not below %s", to.address, rec.Dir, w.installed.modules)
+			return to, false
 		}
-		return to, ok
+		if _, err := os.Stat(to.dir); err == nil {
+			return to, true
+		}
+		reason = "it is not installed any more"
 	}
+	w.notLookedAt = append(w.notLookedAt, Call{Address: to.address, Source: c.source, Position: c.at, Reason: reason})
+	return to, false
+}
+
+// beside finds a module that is local to its caller.
+func (w *walker) beside(from place, c call, to place, path string) (place, bool) {
 	to.whole, to.dir = from.whole, filepath.Join(from.dir, filepath.FromSlash(path))
-	if _, ok := relative(to.whole, to.dir); to.whole != "" && !ok {
+	base, inside := w.installed.root, true
+	if to.whole != "" {
+		base = to.whole
+		_, inside = relative(base, to.dir)
+	}
+	if inside {
+		dir, still, err := followed(base, to.dir)
+		if err != nil {
+			w.unreadable(c, to, err)
+			return to, false
+		}
+		to.dir, inside = dir, still || to.whole == ""
+	}
+	if !inside {
 		w.add(c.at, "the source of %s leads out of the package that its caller came in", to.address)
-		return to, false
 	}
-	real, err := filepath.EvalSymlinks(to.dir)
+	return to, inside
+}
+
+// followed gives the directory that a path leads to, links and all: what a module
+// calls is relative to that. Within the base, which may be a link itself, it is
+// written as the base is, and inside is true.
+func followed(base, dir string) (path string, inside bool, err error) {
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", false, err
+	}
+	whole, err := filepath.EvalSymlinks(base)
 	if err != nil {
-		w.unreadable(c, to, err)
-		return to, false
+		return "", false, err
 	}
-	to.dir = real
-	return to, true
+	if rel, ok := relative(whole, dir); ok {
+		return filepath.Join(base, rel), true, nil
+	}
+	return dir, false, nil
 }
 
 func (w *walker) unreadable(c call, to place, err error) {

@@ -70,9 +70,9 @@ func describe(dir string, o configuration.Options) string {
 	return filepath.ToSlash(strings.ReplaceAll(text, dir, "."))
 }
 
-func write(t testing.TB, path, text string) {
-	t.Helper()
+func write(tb testing.TB, path, text string) {
+	tb.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
