@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -37,7 +36,7 @@ func TestRequirementsAsOpenTofuReadsThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			dir := t.TempDir()
-			for _, f := range archive.Files {
+			for _, f := range archive.Files[:len(archive.Files)-1] {
 				write(t, filepath.Join(dir, filepath.FromSlash(f.Name)), string(f.Data))
 			}
 			ours, ourErr := weRequire(t.Context(), dir)
@@ -120,5 +119,5 @@ func tofuRequires(t *testing.T, dir string) ([]string, error) {
 		lines = append(lines, requirementLine(address, lockfile.FormatConstraints(joined)))
 	}
 	slices.Sort(lines)
-	return lines, os.RemoveAll(filepath.Join(dir, "want"))
+	return lines, nil
 }
