@@ -230,7 +230,7 @@ func TestTerraformInstallsWhatLockWrote(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, terraformHost)
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "main.tf"), configuration)
+	write(t, filepath.Join(dir, "main.tf"), mainTF)
 	run(t, programs.tofuOCI, append([]string{"lock", "--terraform", "--dir", dir}, m.flags...)...)
 	locked := readLock(t, dir)
 	mirror, cli := t.TempDir(), filepath.Join(t.TempDir(), "terraformrc")

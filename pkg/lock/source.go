@@ -80,7 +80,7 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 		}
 		return err
 	})
-	if err := errors.Join(append(wrong, err)...); err != nil {
+	if err := errors.Join(errors.Join(wrong...), err); err != nil {
 		return provider.Release{}, err
 	}
 	return release, nil
