@@ -46,7 +46,7 @@ var rows = map[string][]string{
 	},
 	"pkg/pull": {
 		"pkg/provider", "pkg/source", "pkg/store", "pkg/sums",
-		"internal/atomicfile", "internal/boundedfile", "internal/ctxio", "internal/disk", "internal/packagezip", "internal/pipeline", "internal/schedule", "internal/transfer",
+		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/packagezip", "internal/pipeline", "internal/schedule", "internal/transfer",
 	},
 	"pkg/launch":       {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/scratch"},
 	"pkg/trust":        {"pkg/provider", "internal/boundedfile", "internal/memo", "internal/nesting"},

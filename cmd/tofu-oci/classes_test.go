@@ -68,6 +68,7 @@ var exported = map[string]struct {
 	"provider.TransientError":          {&provider.TransientError{Err: io.EOF}, transient},
 	"provider.UnreadableError":         {&provider.UnreadableError{}, refused},
 	"pull.ExistsError":                 {&pull.ExistsError{}, conflict},
+	"pull.PortError":                   {&pull.PortError{}, misuse},
 	"repository.ConflictError":         {&repository.ConflictError{}, conflict},
 	"repository.ErrNoRepository":       {repository.ErrNoRepository, missing},
 	"repository.ErrNotFound":           {repository.ErrNotFound, refused},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
@@ -104,6 +105,55 @@ func ExampleRelease_zip() {
 	// terraform-provider-rocket_1.2.3_linux_amd64.zip kept: false documents: 1
 	// terraform-provider-rocket_1.2.3_darwin_arm64.zip kept: true documents: 1
 	// terraform-provider-rocket_1.2.3_linux_amd64.zip kept: true documents: 1
+}
+
+// A network mirror for any web server: the documents that clients ask for stand
+// beside the zips. A second run adds a version.
+func ExampleRelease_network() {
+	dir, remove := exampletest.Dir()
+	defer remove()
+	layout := exampletest.Layout(dir, "1.2.3", "1.3.0")
+	ctx := context.Background()
+
+	address, err := provider.ParseAddress("acme/rocket")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	src := oci.New(func(provider.Address) (repository.Reader, error) {
+		return repository.NewLayout(layout), nil
+	})
+	versions, err := src.Versions(ctx, address)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sink, err := pull.NewSink(pull.LayoutNetwork, filepath.Join(dir, "www"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, version := range versions {
+		_, err := pull.Release(ctx, src, sink, address, version, pull.Options{
+			Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}},
+		})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	files, err := os.ReadDir(filepath.Join(dir, "www", "registry.opentofu.org", "acme", "rocket"))
+	for _, file := range files {
+		fmt.Println(file.Name())
+	}
+	fmt.Println(err)
+	// Output:
+	// 1.2.3.json
+	// 1.3.0.json
+	// index.json
+	// terraform-provider-rocket_1.2.3_linux_amd64.zip
+	// terraform-provider-rocket_1.3.0_linux_amd64.zip
+	// <nil>
 }
 
 // Which of the things that can go wrong it was is told by the error's kind.

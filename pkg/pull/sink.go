@@ -49,10 +49,14 @@ const (
 	// LayoutUnpacked is what the zips hold, in a directory for each package, as
 	// OpenTofu's filesystem_mirror and plugin cache have them.
 	LayoutUnpacked Layout = "unpacked"
+	// LayoutNetwork is a network mirror as files: zips in a directory for each
+	// provider, and beside them the JSON documents that OpenTofu and Terraform ask
+	// a network_mirror for. Any https server can serve it.
+	LayoutNetwork Layout = "network"
 )
 
 // Layouts lists all layouts.
-func Layouts() []Layout { return []Layout{LayoutZip, LayoutPacked, LayoutUnpacked} }
+func Layouts() []Layout { return []Layout{LayoutZip, LayoutPacked, LayoutUnpacked, LayoutNetwork} }
 
 // ParseLayout reads a layout's name. Errors are *[provider.SyntaxError].
 func ParseLayout(s string) (Layout, error) {
@@ -85,6 +89,8 @@ func NewCachedSink(layout Layout, dir string, s *store.Store) (Sink, error) {
 		return newPackedSink(dir, s), nil
 	case LayoutUnpacked:
 		return newUnpackedSink(dir, s), nil
+	case LayoutNetwork:
+		return newNetworkSink(dir, s), nil
 	}
 	return newZipSink(dir, s), nil
 }

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -55,7 +56,21 @@ func sinkCases(t *testing.T) map[string]sinkCase {
 	unknown.H1 = ""
 	renamed := sinkPackage(t, data)
 	renamed.Filename, renamed.ListedAs = "x-plan9.zip", "../Makefile"
+	network := func(data []byte) map[string]string {
+		p := sinkPackage(t, data)
+		return map[string]string{
+			sinkParent + sinkZipName:  string(data),
+			sinkParent + "index.json": "{\n  \"versions\": {\n    \"1.2.0\": {}\n  }\n}",
+			sinkParent + "1.2.0.json": fmt.Sprintf("{\n  \"archives\": {\n    \"plan9_riscv64\": {\n      \"hashes\": [\n        %q,\n        %q\n      ],\n      \"url\": %q\n    }\n  }\n}",
+				p.H1, sums.ZH(p.Digest), sinkZipName),
+		}
+	}
 	return map[string]sinkCase{
+		"network":                         {layout: pull.LayoutNetwork, files: network(data), place: sinkParent + sinkZipName, p: sinkPackage(t, data), zip: data},
+		"network, unconventional name":    {layout: pull.LayoutNetwork, files: network(data), place: sinkParent + sinkZipName, p: renamed, zip: data},
+		"network, h1 unknown":             {layout: pull.LayoutNetwork, files: network(data), place: sinkParent + sinkZipName, p: unknown, zip: data},
+		"network, cached":                 {layout: pull.LayoutNetwork, cache: t.TempDir(), files: network(data), place: sinkParent + sinkZipName, p: sinkPackage(t, data), zip: data},
+		"network, zip lists directories":  {layout: pull.LayoutNetwork, files: network(withDirectories), place: sinkParent + sinkZipName, p: sinkPackage(t, withDirectories), zip: withDirectories},
 		"zip":                             {layout: pull.LayoutZip, files: zipped(sinkZipName), place: sinkZipName, p: sinkPackage(t, data), zip: data},
 		"zip, unconventional name":        {layout: pull.LayoutZip, files: zipped(sinkZipName), place: sinkZipName, p: renamed, zip: data},
 		"packed":                          {layout: pull.LayoutPacked, files: zipped(sinkParent + sinkZipName), place: sinkParent + sinkZipName, p: sinkPackage(t, data), zip: data},
@@ -145,7 +160,8 @@ func sinkFiles(t *testing.T, dir string) map[string]string {
 func checkSinkFiles(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	got := sinkFiles(t, dir)
-	maps.DeleteFunc(got, func(name, _ string) bool { return path.Base(name) == ".tofu-oci.unpacked" }) // what zips unpack to
+	// What zips unpack to, and what is locked.
+	maps.DeleteFunc(got, func(name, _ string) bool { return name == ".tofu-oci.lock" || path.Base(name) == ".tofu-oci.unpacked" })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}

@@ -24,13 +24,13 @@ const modeZip = 0o644
 // newZipSink stores zips as DIR/terraform-provider-TYPE_VERSION_OS_ARCH.zip,
 // whatever they are called where they come from.
 func newZipSink(dir string, kept *store.Store) fileSink {
-	return fileSink{kept, &atomicfile.Sweeper{}, func(p provider.Package) (string, error) {
+	return newFileSink(kept, func(p provider.Package) (string, error) {
 		name := provider.Filename(p.Address, p.Version, p.Platform)
 		if err := provider.CheckFilename(name); err != nil {
 			return "", err
 		}
 		return filepath.Join(dir, name), nil
-	}}
+	})
 }
 
 // newPackedSink stores zips as
@@ -38,9 +38,9 @@ func newZipSink(dir string, kept *store.Store) fileSink {
 // OpenTofu's filesystem_mirror finds them and reads version and platform from
 // their names.
 func newPackedSink(dir string, kept *store.Store) fileSink {
-	return fileSink{kept, &atomicfile.Sweeper{}, func(p provider.Package) (string, error) {
+	return newFileSink(kept, func(p provider.Package) (string, error) {
 		return mirrorPath(dir, p.Address, provider.Filename(p.Address, p.Version, p.Platform))
-	}}
+	})
 }
 
 // fileSink stores a zip as the file at path.
@@ -49,6 +49,10 @@ type fileSink struct {
 	store *store.Store
 	swept *atomicfile.Sweeper
 	path  func(p provider.Package) (string, error)
+}
+
+func newFileSink(kept *store.Store, path func(provider.Package) (string, error)) fileSink {
+	return fileSink{store: kept, swept: &atomicfile.Sweeper{}, path: path}
 }
 
 // Has compares the SHA-256 of the file that is there. See [Sink].
@@ -81,56 +85,82 @@ func (s fileSink) Put(ctx context.Context, p provider.Package, open Opener) (pat
 		return path, kept, err
 	}
 	// 1. A copy of what the store has, or what the source gives.
-	f := s.stored(ctx, p, path)
-	if f == nil {
-		if err := disk.CheckRoom(filepath.Dir(path), p.Size); err != nil {
-			return path, false, fmt.Errorf("writing %s: %w", path, err)
-		}
-		zip, err := open(ctx)
-		if err != nil {
-			return path, false, err
-		}
-		defer func() { _ = zip.Close() }()
-		if f, err = atomicfile.Create(path, modeZip); err != nil {
-			return path, false, err
-		}
-		defer f.Discard()
-		if _, err := pipeline.Copy(f, ctxio.Reader(ctx, zip), p.Size); err != nil {
-			return path, false, err
-		}
+	zip, err := s.begin(ctx, p, path, open)
+	if err != nil {
+		return path, false, err
 	}
+	defer zip.Discard()
 	// 2. Its name, unless another process was faster.
-	err = f.CommitNew()
+	kept, err = s.commit(ctx, p, zip)
+	return path, kept, err
+}
+
+// begunZip is a zip that is whole and right, and has no name yet.
+type begunZip struct {
+	*atomicfile.File
+	size int64 // in bytes
+}
+
+// begin makes the file of a zip: a copy of what the store has, or what the source
+// gives.
+func (s fileSink) begin(ctx context.Context, p provider.Package, path string, open Opener) (begunZip, error) {
+	if zip, ok := s.stored(ctx, p, path); ok {
+		return zip, nil
+	}
+	if err := disk.CheckRoom(filepath.Dir(path), p.Size); err != nil {
+		return begunZip{}, fmt.Errorf("writing %s: %w", path, err)
+	}
+	body, err := open(ctx)
+	if err != nil {
+		return begunZip{}, err
+	}
+	defer func() { _ = body.Close() }()
+	f, err := atomicfile.Create(path, modeZip)
+	if err != nil {
+		return begunZip{}, err
+	}
+	size, err := pipeline.Copy(f, ctxio.Reader(ctx, body), p.Size)
+	if err != nil {
+		f.Discard()
+		return begunZip{}, err
+	}
+	return begunZip{f, size}, nil
+}
+
+// commit gives a zip its name. One that another process has put there meanwhile
+// is kept when it is right.
+func (s fileSink) commit(ctx context.Context, p provider.Package, zip begunZip) (kept bool, err error) {
+	err = zip.CommitNew()
 	if errors.Is(err, fs.ErrExist) {
 		// Another process was faster. It counts what it left there.
 		if _, kept, problem := s.Has(ctx, p); problem != nil || kept {
-			return path, kept, problem
+			return kept, problem
 		}
 	}
-	return path, false, err
+	return false, err
 }
 
-// stored begins the file of a zip as a copy of the store's; nil where the store has
-// none. What goes wrong with that, goes wrong again in a way that tells the reason,
-// or does not matter.
-func (s fileSink) stored(ctx context.Context, p provider.Package, path string) *atomicfile.File {
+// stored begins the file of a zip as a copy of the store's; ok is false where the
+// store has none. What goes wrong with that, goes wrong again in a way that tells
+// the reason, or does not matter.
+func (s fileSink) stored(ctx context.Context, p provider.Package, path string) (zip begunZip, ok bool) {
 	blob, ok := s.store.Blob(ctx, p.Digest)
 	if !ok {
-		return nil
+		return begunZip{}, false
 	}
 	defer func() { _ = blob.Close() }()
 	if p.Size >= 0 && p.Size != blob.Size() {
-		return nil
+		return begunZip{}, false
 	}
 	f, err := atomicfile.Clone(ctx, path, modeZip, blob.File())
 	if err != nil {
-		return nil
+		return begunZip{}, false
 	}
 	if blob.Unchanged() != nil {
 		f.Discard()
-		return nil
+		return begunZip{}, false
 	}
-	return f
+	return begunZip{f, blob.Size()}, true
 }
 
 // PutDirectory refuses: there is no zip of the package. See [Sink].

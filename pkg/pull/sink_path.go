@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -21,4 +22,31 @@ func mirrorPath(dir string, a provider.Address, rest string) (string, error) {
 		return "", fmt.Errorf("%s can't be a path on this system, as this layout needs: %w", a, err)
 	}
 	return filepath.Join(dir, local), nil
+}
+
+// networkPath gives DIR/HOST/NAMESPACE/TYPE/rest, as clients ask a network mirror
+// for it: with the host in Punycode. See AvailableVersions in OpenTofu's
+// internal/getproviders/http_mirror_source.go. What "tofu providers mirror" 1.12
+// writes has the host in Unicode, where no client finds it; all other hosts are
+// spelled alike.
+func networkPath(dir string, a provider.Address, rest string) (string, error) {
+	if strings.Contains(string(a.Host), ":") {
+		return "", &PortError{Address: a}
+	}
+	local, err := filepath.Localize(path.Join(a.ASCII(), rest))
+	if err != nil {
+		return "", fmt.Errorf("%s can't be a path on this system, as this layout needs: %w", a, err)
+	}
+	return filepath.Join(dir, local), nil
+}
+
+// PortError says that a provider can't be in a network mirror, since the host of
+// its address has a port: OpenTofu and Terraform take the "host:8443/…" that they
+// would ask for as a URL with a scheme.
+type PortError struct {
+	Address provider.Address
+}
+
+func (e *PortError) Error() string {
+	return fmt.Sprintf("%s can't be in a network mirror: its host has a port, and no client can ask for that", e.Address)
 }

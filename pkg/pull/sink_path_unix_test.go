@@ -174,3 +174,56 @@ func TestSinkFindsPipes(t *testing.T) {
 		}
 	})
 }
+
+// TestNetworkSinkModes: a web server of another user can read all of it.
+func TestNetworkSinkModes(t *testing.T) {
+	t.Parallel()
+	probe := filepath.Join(t.TempDir(), "probe")
+	if err := os.Mkdir(probe, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	made, err := os.Stat(probe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"network", "network, cached"} {
+		c, dir := sinkCases(t)[name], filepath.Join(t.TempDir(), "dir")
+		checkPut(t, sinkAt(t, c, dir), c, dir, false)
+		err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			want := os.FileMode(0o644)
+			if entry.IsDir() {
+				want = 0o755
+			}
+			info, err := entry.Info()
+			if err == nil && info.Mode().Perm() != want&made.Mode().Perm() {
+				t.Errorf("%s has mode %v", path, info.Mode())
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestNetworkSinkReplacesNoLink: a document is not read through a link and
+// written in its place.
+func TestNetworkSinkReplacesNoLink(t *testing.T) {
+	t.Parallel()
+	c, dir := sinkCases(t)["network"], t.TempDir()
+	writeIn(t, dir, "other", `{"versions":{}}`)
+	link := filepath.Join(dir, sinkParent, "index.json")
+	if err := os.Symlink("other", link); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := sinkAt(t, c, dir).Put(t.Context(), c.p, opening(bytes.NewReader(c.zip)))
+	if exists, ok := errors.AsType[*pull.ExistsError](err); !ok || exists.Path != link {
+		t.Errorf("got %v", err)
+	}
+	if to, err := os.Readlink(link); err != nil || to != "other" {
+		t.Errorf("the link leads to %s, %v", to, err)
+	}
+}

@@ -293,7 +293,7 @@ func TestLayouts(t *testing.T) {
 	_, newErr := pull.NewSink("tar", t.TempDir())
 	for _, err := range []error{parseErr, newErr} {
 		var syntax *provider.SyntaxError
-		if !errors.As(err, &syntax) || syntax.Problem != "must be one of zip, packed, unpacked" {
+		if !errors.As(err, &syntax) || syntax.Problem != "must be one of zip, packed, unpacked, network" {
 			t.Errorf("error %v, want one that lists the layouts", err)
 		}
 	}

@@ -34,6 +34,7 @@ var flows = []flow{
 	{"pull zips from the origin", true, false, false, pullAs(pull.LayoutZip, fromOrigin), checkZips},
 	{"unpack from the origin", true, false, false, pullAs(pull.LayoutUnpacked, fromOrigin), checkUnpacked},
 	{"pull zips from a registry", false, true, true, pullAs(pull.LayoutZip, fromRegistry), checkZips},
+	{"network mirror from a registry", false, true, true, pullAs(pull.LayoutNetwork, fromRegistry), checkNetwork},
 	{"unpack from a registry", false, true, true, pullAs(pull.LayoutUnpacked, fromRegistry), checkUnpacked},
 }
 

@@ -1,0 +1,270 @@
+package pull_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// networkCase is a package in a network mirror.
+func networkCase(t *testing.T, v, platform string) sinkCase {
+	t.Helper()
+	data := sinkZip(t, v+platform, "terraform-provider-x")
+	c := sinkCase{layout: pull.LayoutNetwork, p: sinkPackage(t, data), zip: data}
+	var err error
+	if c.p.Version, err = provider.ParseVersion(v); err != nil {
+		t.Fatal(err)
+	}
+	if c.p.Platform, err = provider.ParsePlatform(platform); err != nil {
+		t.Fatal(err)
+	}
+	c.place = sinkParent + provider.Filename(c.p.Address, c.p.Version, c.p.Platform)
+	return c
+}
+
+// TestNetworkSinkMerges: many packages at once by sinks of their own, as other
+// processes have them, beside what another program has written.
+func TestNetworkSinkMerges(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeIn(t, dir, "index.json", `{"versions":{"0.9.0":{}}}`)
+	writeIn(t, dir, "0.9.0.json", `{"archives":{}}`)
+	first := networkCase(t, "1.0.0", "plan9_riscv64")
+	writeIn(t, dir, "1.0.0.json", `{"archives":{
+		"vms_vax":{"url":"https://elsewhere.example/x.zip","hashes":["zz:1"]},
+		"plan9_riscv64":{"url":"`+filepath.Base(first.place)+`","hashes":["zz:2","`+first.p.H1+`"]}}}`)
+	cases := []sinkCase{first}
+	for _, v := range []string{"1.0.0", "1.1.0-rc.1+x"} {
+		for _, platform := range []string{"aix_ppc64", "hurd_ia64", "linux_amd64"} {
+			cases = append(cases, networkCase(t, v, platform))
+		}
+	}
+	var group sync.WaitGroup
+	for _, c := range cases {
+		s := sinkAt(t, c, dir)
+		group.Go(func() {
+			if _, _, err := s.Put(t.Context(), c.p, opening(bytes.NewReader(c.zip))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+
+	type zips = map[string][]string
+	want := map[string]zips{"1.0.0": {"vms_vax": {"zz:1"}}, "1.1.0-rc.1+x": {}}
+	for _, c := range cases {
+		want[c.p.Version.String()][c.p.Platform.String()] = []string{c.p.H1, sums.ZH(c.p.Digest)}
+	}
+	want["1.0.0"]["plan9_riscv64"] = append(want["1.0.0"]["plan9_riscv64"], "zz:2")
+	for v, want := range want {
+		if diff := cmp.Diff(want, networkHashes(t, dir, v)); diff != "" {
+			t.Errorf("%s.json (-want +got):\n%s", v, diff)
+		}
+	}
+	var index struct{ Versions map[string]any }
+	decodeIn(t, dir, "index.json", &index)
+	if len(index.Versions) != 3 || index.Versions["0.9.0"] == nil {
+		t.Errorf("index.json has %v", index.Versions)
+	}
+	// All is there: nothing is written again.
+	before := networkTimes(t, dir)
+	for _, c := range cases {
+		checkPut(t, sinkAt(t, c, dir), c, dir, true)
+	}
+	if diff := cmp.Diff(before, networkTimes(t, dir)); diff != "" {
+		t.Errorf("written again (-before +after):\n%s", diff)
+	}
+}
+
+// TestNetworkSinkListsWhatIsThere: a run that was killed has put the zip there,
+// and listed it nowhere or in VERSION.json alone.
+func TestNetworkSinkListsWhatIsThere(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string][]string{"both": {"index.json", "1.2.0.json"}, "index": {"index.json"}, "version": {"1.2.0.json"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, dir := sinkCases(t)["network"], t.TempDir()
+			checkPut(t, sinkAt(t, c, dir), c, dir, false)
+			for _, name := range lost {
+				if err := os.Remove(filepath.Join(dir, sinkParent, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s := sinkAt(t, c, dir)
+			if _, ok, err := s.Has(t.Context(), c.p); ok || err != nil {
+				t.Errorf("Has says %v, %v", ok, err)
+			}
+			_, kept, err := s.Put(t.Context(), c.p, func(context.Context) (io.ReadCloser, error) {
+				t.Error("the zip was opened")
+				return nil, fs.ErrInvalid
+			})
+			if !kept || err != nil {
+				t.Errorf("Put says %v, %v", kept, err)
+			}
+			checkSinkFiles(t, dir, c.files)
+		})
+	}
+}
+
+// TestNetworkSinkRefusesLists: what is no such document, or says something else
+// of the package, stays as it is, and nothing is fetched.
+func TestNetworkSinkRefusesLists(t *testing.T) {
+	t.Parallel()
+	other := "zh:" + strings.Repeat("0", 64)
+	url := `"url":"` + sinkZipName + `"`
+	tests := map[string]struct{ name, content, problem string }{
+		"no JSON":           {"index.json", "<html>", "is damaged or no document of a network mirror: invalid character"},
+		"cut off":           {"index.json", `{"versions":{"1.0.0":`, "is damaged or no document of a network mirror: unexpected EOF"},
+		"more behind":       {"index.json", `{"versions":{}} {}`, "there is more behind it"},
+		"of another shape":  {"index.json", `["1.0.0"]`, "cannot unmarshal array"},
+		"with more in it":   {"index.json", `{"versions":{},"signed":true}`, `unknown field "signed"`},
+		"version with more": {"index.json", `{"versions":{"1.0.0":{"protocols":["5.0"]}}}`, `unknown field "protocols"`},
+		"archive with more": {"1.2.0.json", `{"archives":{"plan9_riscv64":{"size":1,` + url + `}}}`, `unknown field "size"`},
+		"too large":         {"1.2.0.json", `{"archives":{}}` + strings.Repeat(" ", 4<<20), "it has more than 4194304 bytes"},
+		"too many values":   {"index.json", `{"versions":{` + strings.Repeat(`"1.0.0":{},`, 64<<10) + `"1.0.0":{}}}`, "it has more than 65536 values"},
+		"zip elsewhere":     {"1.2.0.json", `{"archives":{"plan9_riscv64":{"url":"https://cdn.example/x.zip"}}}`, `is at "https://cdn.example/x.zip", and not at`},
+		"another zh":        {"1.2.0.json", `{"archives":{"plan9_riscv64":{` + url + `,"hashes":["` + other + `"]}}}`, "has another hash for plan9_riscv64 (" + other},
+		"no hash":           {"1.2.0.json", `{"archives":{"plan9_riscv64":{` + url + `,"hashes":["x"]}}}`, `has "x" for plan9_riscv64, which is no hash`},
+		"another h1":        {"1.2.0.json", `{"archives":{"plan9_riscv64":{` + url + `,"hashes":["h1:x"]}}}`, "has another hash for plan9_riscv64 (h1:x"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, dir := sinkCases(t)["network"], t.TempDir()
+			writeIn(t, dir, test.name, test.content)
+			path := filepath.Join(dir, sinkParent, test.name)
+			_, _, err := sinkAt(t, c, dir).Put(t.Context(), c.p, opening(bytes.NewReader(c.zip)))
+			exists, ok := errors.AsType[*pull.ExistsError](err)
+			if !ok || exists.Path != path || !strings.Contains(exists.Problem, test.problem) {
+				t.Errorf("error %v, want an *ExistsError about %s: %s", err, path, test.problem)
+			}
+			got := sinkFiles(t, dir)
+			if got[sinkParent+test.name] != test.content {
+				t.Errorf("%s was changed to %s", test.name, got[sinkParent+test.name])
+			}
+			if len(got) != 1 {
+				t.Errorf("something was written beside it: %v", slices.Sorted(maps.Keys(got)))
+			}
+		})
+	}
+}
+
+// TestNetworkSinkTakesNoOnesWord: the h1 that lock files get from here is that of
+// the zip. A package that states another is refused, before the zip has its name.
+func TestNetworkSinkTakesNoOnesWord(t *testing.T) {
+	t.Parallel()
+	c, dir := sinkCases(t)["network"], t.TempDir()
+	c.p.H1 = "h1:" + strings.Repeat("A", 43) + "="
+	_, _, err := sinkAt(t, c, dir).Put(t.Context(), c.p, opening(bytes.NewReader(c.zip)))
+	if _, ok := errors.AsType[*sums.MismatchError](err); !ok {
+		t.Errorf("got %v", err)
+	}
+	checkSinkFiles(t, dir, map[string]string{})
+
+	broken := []byte("no zip")
+	c.p = sinkPackage(t, c.zip)
+	_, _, err = sinkAt(t, c, dir).Put(t.Context(), c.p, opening(bytes.NewReader(broken)))
+	if err == nil || !strings.Contains(err.Error(), "reading "+sinkZipName) {
+		t.Errorf("got %v", err)
+	}
+	checkSinkFiles(t, dir, map[string]string{})
+}
+
+// TestNetworkSinkHosts: clients ask for hosts in Punycode, and can't for ports.
+func TestNetworkSinkHosts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for address, want := range map[string]string{
+		"Bücher.example/acme/x":       "xn--bcher-kva.example/acme/x",
+		"registry.example:443/acme/x": "registry.example/acme/x",
+		"registry.example:8443/a/x":   "",
+	} {
+		c := sinkCases(t)["network"]
+		var err error
+		if c.p.Address, err = provider.ParseAddress(address); err != nil {
+			t.Fatal(err)
+		}
+		path, _, err := sinkAt(t, c, dir).Put(t.Context(), c.p, opening(bytes.NewReader(c.zip)))
+		if port, ok := errors.AsType[*pull.PortError](err); ok != (want == "") || ok && port.Address != c.p.Address {
+			t.Errorf("%s: %v", address, err)
+		}
+		if want != "" && path != filepath.Join(dir, filepath.FromSlash(want), sinkZipName) {
+			t.Errorf("%s is at %s", address, path)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 3 { // two hosts, and the lock
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+func writeIn(t *testing.T, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(sinkParent), name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func decodeIn(t *testing.T, dir, name string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(sinkParent), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+// networkHashes are the hashes of a version's archives.
+func networkHashes(t *testing.T, dir, version string) map[string][]string {
+	t.Helper()
+	var list struct {
+		Archives map[string]struct{ Hashes []string }
+	}
+	decodeIn(t, dir, version+".json", &list)
+	hashes := map[string][]string{}
+	for platform, archive := range list.Archives {
+		hashes[platform] = archive.Hashes
+	}
+	return hashes
+}
+
+// networkTimes tells when the files of the provider were written.
+func networkTimes(t *testing.T, dir string) map[string]time.Time {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(sinkParent)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := map[string]time.Time{}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		times[entry.Name()] = info.ModTime()
+	}
+	return times
+}
