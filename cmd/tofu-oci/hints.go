@@ -90,6 +90,7 @@ var hints = []struct {
 	{isA[*filesystem.UnpackedError], "pull it with --layout unpacked"},
 	{isA[*installation.NotSupportedError], "name another place with --from"},
 	{isA[*store.NotCacheError], "name a directory that is not there yet, or an empty one"},
+	{isA[*pull.PortError], "pull it with --layout packed, for a filesystem_mirror"},
 	{isA[*pull.ExistsError], "move it away, or choose another --dir"},
 	{isA[*lock.HashError], "compare with the checksums of the origin; if the lock file only lacks other platforms' hashes, tofu-oci lock adds them, and --platform leaves those platforms out"},
 	{isA[*lock.DisagreeError], "compare with the checksums of the origin before anything else; if what is locked is the wrong one, take its block out of the lock file"},

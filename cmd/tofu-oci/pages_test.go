@@ -27,7 +27,7 @@ func TestPages(t *testing.T) {
 		"goreleaser.md": {"registry", 7},
 		"ghcr.md":       {"registry no-referrers=404", 4},
 		"ecr.md":        {"registry no-create immutable", 3},
-		"operations.md": {"registry", 6},
+		"operations.md": {"registry", 7},
 	} {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
@@ -60,8 +60,8 @@ func TestPages(t *testing.T) {
 const pageWorld = `
 build dist widget 1.2.3 linux_amd64 darwin_arm64
 sums dist widget 1.2.3
-release hashicorp/null 3.2.4 plan9_sparc
-release hashicorp/time 0.14.2 plan9_sparc
+release hashicorp/null 3.2.4 plan9_sparc linux_amd64
+release hashicorp/time 0.14.2 plan9_sparc linux_amd64
 chmod 755 create-repository
 chmod 755 bin/syft
 env PATH=$WORK/bin${:}$PATH

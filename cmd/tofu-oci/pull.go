@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -12,13 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-func pullCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "pull",
-		Usage:     "fetch providers from OCI repositories into a directory, verified",
-		ArgsUsage: "[PROVIDER...] --dir DIRECTORY [--from REPO] [FLAG...]",
-		Description: strings.TrimSpace(`
-Finds the version's tag and the platform's manifest, holds the zip's name and
+// pullText is what the help of pull begins with.
+const pullText = `Finds the version's tag and the platform's manifest, holds the zip's name and
 digest against the SHA256SUMS that the artifact carries, and writes the zip or
 its contents. Nothing that does not match gets a final name. What is there and
 right is left alone, what is there and differs is an error.
@@ -35,6 +29,12 @@ Layouts of --dir, FILE being terraform-provider-TYPE_VERSION_OS_ARCH:
    zip       DIR/FILE.zip
    packed    a filesystem_mirror of zips: DIR/HOST/NAMESPACE/TYPE/FILE.zip
    unpacked  a filesystem_mirror or plugin cache: DIR/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/
+   network   a network_mirror as files: DIR/HOST/NAMESPACE/TYPE/FILE.zip, and beside it
+             index.json and VERSION.json, with h1 (computed) and zh of each zip
+
+A network mirror of another run or of "tofu providers mirror" is added to: what it
+lists stays. Any https server may serve it to OpenTofu and Terraform, if it gives
+.json as application/json. A host with a port can't be in it.
 
 Examples:
    # this machine's zip
@@ -48,15 +48,31 @@ Examples:
    tofu-oci pull --lock-file .terraform.lock.hcl --layout packed \
       --from ghcr.io/acme/providers/{namespace}/{type} --dir mirror
 
+   # a directory for a web server, and what clients write into their CLI configuration:
+   #    provider_installation {
+   #      network_mirror {
+   #        url = "https://mirror.example.com/providers/"
+   #      }
+   #    }
+   tofu-oci pull hashicorp/null --layout network --platform linux_amd64 --platform darwin_arm64 \
+      --from ghcr.io/acme/providers/{namespace}/{type} --dir /srv/www/providers
+
    # what an earlier run kept is neither fetched nor unpacked again
    tofu-oci pull hashicorp/aws --layout unpacked --cache ~/.cache/tofu-oci \
-      --from ghcr.io/acme/providers/{namespace}/{type} --dir plugins`),
+      --from ghcr.io/acme/providers/{namespace}/{type} --dir plugins`
+
+func pullCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "pull",
+		Usage:       "fetch providers from OCI repositories into a directory, verified",
+		ArgsUsage:   "[PROVIDER...] --dir DIRECTORY [--from REPO] [FLAG...]",
+		Description: pullText,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to fetch from (default: where the CLI configuration says that OpenTofu installs from)"},
 			&cli.StringSliceFlag{Name: "platform", Usage: "`OS_ARCH`, such as linux_amd64 (repeatable; default: this machine's)"},
 			&cli.StringFlag{Name: "dir", Usage: "`DIRECTORY` to write to; made when it is not there"},
 			lockFileFlag("exactly what lock `FILE` selects, and nothing that its hashes don't match; also a directory of them, or a pattern such as 'live/**/.terraform.lock.hcl' (repeatable)"),
-			&cli.StringFlag{Name: "layout", Value: string(pull.LayoutZip), Usage: "`LAYOUT` of the directory: zip, packed or unpacked"},
+			&cli.StringFlag{Name: "layout", Value: string(pull.LayoutZip), Usage: "`LAYOUT` of the directory: zip, packed, unpacked or network"},
 			&cli.BoolFlag{Name: "with-evidence", Usage: "write sums, signatures, keys, SBOMs and provenance beside the zips"},
 			cacheFlag("take zips, and what they unpack to, from `DIR`, and keep them there"),
 			&cli.BoolFlag{Name: "recheck", Usage: "hash what is taken from the cache, though it looks untouched"},
@@ -80,7 +96,7 @@ func pullAction(c *cli.Context, out *output) error {
 		return usagef("--layout: %w", err)
 	}
 	if c.Bool("with-evidence") && layout == pull.LayoutUnpacked {
-		return usagef("--with-evidence goes beside zips: use --layout zip or packed")
+		return usagef("--with-evidence goes beside zips: use --layout zip, packed or network")
 	}
 	cache, err := openCache(c, out, c.Bool("recheck"))
 	if err != nil {
