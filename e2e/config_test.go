@@ -226,22 +226,7 @@ type places struct{ *strings.Replacer }
 // filesystem mirrors with the older one, each with other contents.
 func newPlaces(t *testing.T) places {
 	t.Helper()
-	newer := world.release
-	newer.Version, newer.Archives = newerVersion, map[provider.Platform]origintest.Archive{}
-	listed := map[string]digest.Digest{}
-	for p := range world.release.Archives {
-		path := variant(t, "newer", newerVersion, p)
-		newer.Archives[p] = origintest.Archive{Path: path}
-		listed[filepath.Base(path)] = digestOf(t, path)
-	}
-	newer.Sums = sums.New(listed).Bytes()
-	var key string
-	var err error
-	if newer.Signature, key, err = fixture.Sign(newer.Sums); err != nil {
-		t.Fatal(err)
-	}
-	newer.Keys = []string{key}
-	origin, config := serveOrigin(t, origintest.Options{}, world.release, newer)
+	origin, config := serveOrigin(t, origintest.Options{}, world.release, newerRelease(t))
 	_ = origin
 	host := startRegistry(t)
 	for _, to := range []string{host + "/good/{namespace}/{type}", host + "/all/{hostname}/{namespace}/{type}"} {
