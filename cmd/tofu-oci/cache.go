@@ -54,11 +54,13 @@ func cacheCommand() *cli.Command {
 		Usage:     "show what a cache holds, or remove from it",
 		ArgsUsage: "info | prune --cache DIR [FLAG...]",
 		Description: strings.TrimSpace(`
-A cache is a directory that pull --cache fills: zips, and what they unpack to.
-Whatever is in it is neither fetched nor unpacked again, by any command of any
-process that names the same directory. Files come out of it as copies, which
-share their blocks on disks that can do that (btrfs, XFS, APFS); they are never
-links. Without --cache or TOFU_OCI_CACHE there is no cache.`),
+A cache is a directory that pull --cache and exec fill: zips, and what they
+unpack to. Whatever is in it is neither fetched nor unpacked again, by any
+command of any process that names the same directory. pull takes files out of it
+as copies, which share their blocks on disks that can do that (btrfs, XFS, APFS).
+The programs that exec starts link to the cache from .terraform; its mirrors are
+directories of such links. Without --cache or TOFU_OCI_CACHE only exec has a
+cache, that of the user.`),
 		Subcommands: []*cli.Command{cacheInfoCommand(), cachePruneCommand()},
 		Action: func(c *cli.Context) error {
 			return usagef("cache has no command %q; see tofu-oci cache --help", c.Args().First())
@@ -91,7 +93,8 @@ func cachePruneCommand() *cli.Command {
 		Description: strings.TrimSpace(`
 Removes what was last used longer than --max-age ago, and then the least
 recently used until the rest has at most --max-size. What a running process is
-taking out of the cache stays.
+using stays. A .terraform directory that links to what was removed needs another
+tofu-oci exec -- tofu init.
 
 SIZE is a number of bytes, or has a unit: 500MB, 20GB, 1.5GiB. DURATION is as in
 36h or 30d.

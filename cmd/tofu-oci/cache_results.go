@@ -42,13 +42,14 @@ func (o *output) cacheInfo(dir string, entries []store.Entry) error {
 			amount
 			Zips      amount `json:"zips"`
 			Unpacked  amount `json:"unpacked"`
+			Mirrors   amount `json:"mirrors"`
 			OldestUse string `json:"oldest_use,omitempty"`
 			NewestUse string `json:"newest_use,omitempty"`
-		}{dir, amountOf(entries), of(store.KindZip), of(store.KindUnpacked), oldest, newest})
+		}{dir, amountOf(entries), of(store.KindZip), of(store.KindUnpacked), of(store.KindMirror), oldest, newest})
 	}
 	lines := &strings.Builder{}
 	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(table, "location\t%s\nzips\t%s\nunpacked\t%s\ntotal\t%s\n", oneLine(dir), of(store.KindZip), of(store.KindUnpacked), amountOf(entries))
+	_, _ = fmt.Fprintf(table, "location\t%s\nzips\t%s\nunpacked\t%s\nmirrors\t%s\ntotal\t%s\n", oneLine(dir), of(store.KindZip), of(store.KindUnpacked), of(store.KindMirror), amountOf(entries))
 	if oldest != "" {
 		_, _ = fmt.Fprintf(table, "oldest use\t%s\nnewest use\t%s\n", oldest, newest)
 	}

@@ -21,12 +21,14 @@ const (
 	KindZip Kind = "zip"
 	// KindUnpacked is what a zip unpacks to.
 	KindUnpacked Kind = "unpacked"
+	// KindMirror is a filesystem_mirror that links to zips and unpacked packages.
+	KindMirror Kind = "mirror"
 )
 
 // Entry is something that a store has.
 type Entry struct {
 	Kind Kind
-	// Digest is that of the zip, for both kinds.
+	// Digest is that of the zip, packed or not. That of a mirror is of what it holds.
 	Digest digest.Digest
 	// Size is in bytes, as files have it. What shares blocks takes less.
 	Size int64
@@ -38,12 +40,8 @@ type Entry struct {
 // verified. A store that does not exist has no entries.
 func (s *Store) Entries(ctx context.Context) ([]Entry, error) {
 	var all []Entry
-	for _, kind := range []Kind{KindZip, KindUnpacked} {
-		folder := s.folder(nameBlobs)
-		if kind == KindUnpacked {
-			folder = s.folder(nameUnpacked)
-		}
-		names, err := os.ReadDir(folder)
+	for _, kind := range []Kind{KindZip, KindUnpacked, KindMirror} {
+		names, err := os.ReadDir(s.folder(kind.folder()))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -73,12 +71,13 @@ func (s *Store) Entries(ctx context.Context) ([]Entry, error) {
 	return all, nil
 }
 
+func (k Kind) folder() string {
+	return map[Kind]string{KindZip: nameBlobs, KindUnpacked: nameUnpacked, KindMirror: nameMirrors}[k]
+}
+
 // path is where an entry is.
 func (s *Store) path(e Entry) string {
-	if e.Kind == KindUnpacked {
-		return filepath.Join(s.folder(nameUnpacked), e.Digest.Encoded())
-	}
-	return filepath.Join(s.folder(nameBlobs), e.Digest.Encoded())
+	return filepath.Join(s.folder(e.Kind.folder()), e.Digest.Encoded())
 }
 
 // used gives the time of an entry's record, or without one that of the entry.

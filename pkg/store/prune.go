@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
@@ -36,7 +38,9 @@ type Pruned struct {
 }
 
 // Prune removes entries that were not used for long, and then the least recently
-// used ones, until the rest is small enough. What another process is copying stays.
+// used ones, until the rest is small enough. What another process is using stays. A
+// mirror that is not in use loses its packages one by one, and is made whole when it
+// is used again.
 func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	var p Pruned
 	all, err := s.Entries(ctx)
@@ -46,6 +50,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	if !o.DryRun {
 		s.sweep()
 		s.dropRecords()
+		defer s.dropKnown()
 	}
 	var total int64
 	for _, e := range all {
@@ -91,12 +96,21 @@ var errInUse = errors.New("the entry is in use")
 
 // prune removes an entry that nobody has used since it was listed.
 func (s *Store) prune(e Entry, dryRun bool) error {
+	if e.Kind == KindZip {
+		lock := s.zipsLock()
+		defer lock.Close()
+		// Where there are no mirrors, or no locks, no mirror is being made.
+		_ = lock.Lock()
+		if s.mirrored(e.Digest) {
+			return errInUse
+		}
+	}
 	if used, err := s.used(e); err != nil {
 		return err
 	} else if !used.Equal(e.Used) {
 		return errInUse
 	}
-	if e.Kind == KindUnpacked {
+	if e.Kind != KindZip {
 		return removeTree(s.path(e), dryRun)
 	}
 	if dryRun {
@@ -110,7 +124,17 @@ func (s *Store) prune(e Entry, dryRun bool) error {
 	return err
 }
 
-// removeTree removes an unpacked package that nobody copies.
+// mirrored tells whether a mirror that is in use links to a zip.
+func (s *Store) mirrored(zip digest.Digest) bool {
+	names, _ := os.ReadDir(s.folder(nameMirrors))
+	return slices.ContainsFunc(names, func(name fs.DirEntry) bool {
+		dir := filepath.Join(s.folder(nameMirrors), name.Name())
+		links := func(p MirrorPackage) bool { return p.Packed && p.Zip == zip }
+		return isEntry(name.Name()) && slices.ContainsFunc(mirrored(dir), links) && errors.Is(removeTree(dir, true), errInUse)
+	})
+}
+
+// removeTree removes an unpacked package or a mirror that nobody uses.
 func removeTree(dir string, dryRun bool) error {
 	if _, err := os.Lstat(dir); err != nil {
 		return err

@@ -27,7 +27,12 @@ const (
 	nameBlobs    = "blobs"
 	nameRecords  = "records"
 	nameUnpacked = "unpacked"
+	nameMirrors  = "mirrors"
+	nameKnown    = "packages"
 )
+
+// folders have entries, and nothing else.
+var folders = []string{nameBlobs, nameRecords, nameUnpacked, nameMirrors, nameKnown}
 
 // marker is how the file begins that makes a directory a store. The first line is
 // for programs that leave caches out of backups: https://bford.info/cachedir/
@@ -61,6 +66,8 @@ type Store struct {
 	swept   sync.Once
 	// create makes files; tests let the disk be full.
 	create func(path string) (file, error)
+	// symlink makes links; tests let the system have none.
+	symlink func(target, path string) error
 }
 
 // file is a file in the making, as of package atomicfile.
@@ -87,7 +94,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if absolute, err := filepath.Abs(dir); err == nil {
 		dir = absolute
 	}
-	s := &Store{dir: dir, options: o, create: func(path string) (file, error) { return atomicfile.Create(path, modeFile) }}
+	s := &Store{dir: dir, options: o, create: func(path string) (file, error) { return atomicfile.Create(path, modeFile) }, symlink: os.Symlink}
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -100,7 +107,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	// Looked for before the marker, which is written first.
 	foreign := ""
-	for _, name := range []string{nameBlobs, nameRecords, nameUnpacked} {
+	for _, name := range folders {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			foreign = name
 		}
@@ -180,7 +187,7 @@ func (s *Store) folder(kind string) string {
 // sweep removes what killed runs left more than a day ago.
 func (s *Store) sweep() {
 	atomicfile.Sweep(s.dir)
-	for _, kind := range []string{nameBlobs, nameRecords, nameUnpacked} {
+	for _, kind := range folders {
 		atomicfile.Sweep(s.folder(kind))
 	}
 }

@@ -2,16 +2,12 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/opencontainers/go-digest"
-
-	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
 // PutTree keeps a copy of what the zip of a digest unpacked to, in a directory that
@@ -50,37 +46,18 @@ func (s *Store) putTree(ctx context.Context, final string, h Hashes, dir string)
 	if err := s.space(sizeOf(files), 2); err != nil {
 		return err
 	}
-	tmp, err := atomicfile.TempDir(filepath.Dir(final))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(tmp) }() // what remains after a failure
-	copied, err := copyInto(ctx, filepath.Join(tmp, nameFiles), from, files)
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(treeRecord{h, copied})
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(s.write(filepath.Join(tmp, nameRecord), text), s.write(filepath.Join(tmp, nameLock), nil)); err != nil {
-		return err
-	}
-	return atomicfile.CommitDir(tmp, final)
+	return s.addTree(final, func(dir string) (Hashes, error) { return h, copyInto(ctx, dir, from, files) })
 }
 
-// copyInto copies files into a directory that it makes, and lists what it made.
-func copyInto(ctx context.Context, dir string, from *os.Root, files []listed) ([]listed, error) {
+// copyInto copies files into a directory that it makes.
+func copyInto(ctx context.Context, dir string, from *os.Root, files []listed) error {
 	if err := os.Mkdir(dir, modeDirectory); err != nil {
-		return nil, err
+		return err
 	}
 	to, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer to.Close()
-	if err := copyFiles(ctx, to, from, files); err != nil {
-		return nil, err
-	}
-	return list(to)
+	return copyFiles(ctx, to, from, files)
 }

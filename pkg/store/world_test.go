@@ -201,6 +201,9 @@ func patch(t *testing.T, path string) {
 	must(t, err)
 	text = bytes.Clone(text)
 	text[len(text)/2] ^= 1
+	info, err := os.Stat(path)
+	must(t, err)
+	must(t, os.Chmod(path, info.Mode()|0o200)) // as who means it could
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	must(t, err)
 	_, err = f.WriteAt(text, 0)

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+)
+
+// Unpack adds what the zip of a digest unpacks to, and is for who needs it nowhere
+// else: fill puts the files into an empty directory of the store, on the disk and
+// verified, and tells their hashes. A package that is there stays. Nobody may write
+// to the files from then on.
+func (s *Store) Unpack(ctx context.Context, d digest.Digest, fill func(dir string) (Hashes, error)) error {
+	final, ok := s.place(nameUnpacked, d)
+	if !ok {
+		return fmt.Errorf("%q is no digest of a zip", d)
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	err := s.addTree(final, func(dir string) (Hashes, error) {
+		if err := os.Mkdir(dir, modeDirectory); err != nil {
+			return Hashes{}, err
+		}
+		return fill(dir)
+	})
+	if errors.Is(err, fs.ErrExist) {
+		return ctx.Err() // another process was faster
+	}
+	return err
+}
+
+// addTree makes an unpacked package of the files that fill puts into a directory,
+// which is to be made.
+func (s *Store) addTree(final string, fill func(dir string) (Hashes, error)) error {
+	tmp, err := atomicfile.TempDir(filepath.Dir(final))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(tmp) }() // what remains after a failure
+	dir := filepath.Join(tmp, nameFiles)
+	h, err := fill(dir)
+	if err != nil {
+		return err
+	}
+	files, err := protect(dir)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(treeRecord{h, files})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(s.write(filepath.Join(tmp, nameRecord), text), s.write(filepath.Join(tmp, nameLock), nil)); err != nil {
+		return err
+	}
+	return atomicfile.CommitDir(tmp, final)
+}
+
+// protect takes the permission to write away from files that others link to, and
+// lists them. It keeps a client from unpacking another zip through such a link, as
+// Terraform would.
+func protect(dir string) ([]listed, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	files, err := list(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if f.isDirectory() {
+			continue
+		}
+		name := filepath.FromSlash(f.Name)
+		info, err := root.Stat(name)
+		if err == nil {
+			err = root.Chmod(name, info.Mode().Perm()&^0o222)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list(root)
+}
