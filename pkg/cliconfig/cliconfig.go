@@ -3,8 +3,9 @@
 // both syntaxes, and knows what concerns the installation of providers; other
 // blocks are left alone. It reads files and contacts nobody.
 //
-// Use it to see what a configuration says, or to write a provider_installation
-// block ([MirrorBlock]). Package installation does what the configuration says.
+// Use it to see what a configuration says, to write a provider_installation block
+// ([MirrorBlock]), or a configuration for a program that knows no OCI ([Rewrite]).
+// Package installation does what the configuration says.
 //
 // https://opentofu.org/docs/cli/config/config-file/
 package cliconfig

@@ -14,6 +14,10 @@ import (
 
 // document is what one file says.
 type document struct {
+	file string
+	json bool
+	// items are all that it says.
+	items          []item
 	services       map[svchost.Hostname]map[string]string
 	tokens         map[svchost.Hostname]Secret
 	helpers        []CredentialsHelper
@@ -50,7 +54,7 @@ func parse(file string, data []byte) (d document, err error) {
 		return document{}, err
 	}
 	r := &reader{json: isJSON}
-	d = document{services: map[svchost.Hostname]map[string]string{}, tokens: map[svchost.Hostname]Secret{}, hosts: map[svchost.Hostname]node{}}
+	d = document{file: file, json: isJSON, items: items, services: map[svchost.Hostname]map[string]string{}, tokens: map[svchost.Hostname]Secret{}, hosts: map[svchost.Hostname]node{}}
 	for _, i := range items {
 		r.item(&d, i)
 	}

@@ -18,6 +18,9 @@ type Environment struct {
 	Home string
 	// WorkDir is the working directory; empty for the process's own.
 	WorkDir string
+	// Terraform goes by Terraform's rules where OpenTofu has files and directories
+	// of its own.
+	Terraform bool
 	// Getenv looks a variable of the environment up; nil means that none is set.
 	Getenv func(name string) string
 }
@@ -63,7 +66,7 @@ func (e Environment) PluginDirs() []string {
 		add(e.Home, ".terraform.d")
 	}
 	data := e.getenv("XDG_DATA_HOME")
-	if data != "" {
+	if data != "" && !e.Terraform {
 		add(data, "opentofu")
 	}
 	// From here on it is Terraform's name that counts, as OpenTofu has it.

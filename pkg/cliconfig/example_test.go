@@ -116,3 +116,51 @@ func ExampleMirrorBlock() {
 	//   }
 	// }
 }
+
+// A program that knows nothing of OCI finds a provider in a directory, and all
+// others where its user's configuration says.
+func ExampleRewrite() {
+	dir, err := os.MkdirTemp("", "config")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	file := filepath.Join(dir, "user.tfrc")
+	const user = `provider_installation {
+  oci_mirror {
+    repository_template = "ghcr.io/acme/${namespace}/${type}"
+    include             = ["registry.opentofu.org/*/*"]
+  }
+  direct {}
+}`
+	if err := os.WriteFile(file, []byte(user), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+	env := cliconfig.Environment{OS: "linux"}
+	files, err := cliconfig.Locate(env, file)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	null, err := provider.ParseAddress("hashicorp/null")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	text, err := cliconfig.Rewrite(env, files, cliconfig.Mirrored{Dir: "/var/mirror", Providers: []provider.Address{null}, WorkDir: "/work"})
+	fmt.Print(string(text), err, "\n")
+	// Output:
+	// # Written by tofu-oci for one run of a program.
+	// provider_installation {
+	//   filesystem_mirror {
+	//     path = "/var/mirror"
+	//     include = ["registry.opentofu.org/hashicorp/null"]
+	//   }
+	//   direct {
+	//     exclude = ["registry.opentofu.org/hashicorp/null"]
+	//   }
+	// }
+	// <nil>
+}

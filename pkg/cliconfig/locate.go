@@ -78,7 +78,8 @@ func Locate(e Environment, explicit string) (Files, error) {
 	return files, nil
 }
 
-// mainFiles looks for the main file, and chooses the first that is there.
+// mainFiles looks for the main file, and chooses the first that is there. Terraform
+// knows the old name alone.
 func (e Environment) mainFiles() Files {
 	var files Files
 	if e.OS == "windows" {
@@ -96,6 +97,9 @@ func (e Environment) mainFiles() Files {
 		if xdg := e.getenv("XDG_CONFIG_HOME"); xdg != "" {
 			files = append(files, look(filepath.Join(xdg, "opentofu", "tofurc"), "in XDG_CONFIG_HOME"))
 		}
+	}
+	if e.Terraform && len(files) > 1 {
+		files = files[1:2]
 	}
 	for i := range files {
 		if files[i].Found {
@@ -131,7 +135,7 @@ func (e Environment) directory() (looked Files, found bool) {
 		return looked, isDir()
 	}
 	xdg := e.getenv("XDG_CONFIG_HOME")
-	return looked, xdg != "" && add(why+" in XDG_CONFIG_HOME", xdg, "opentofu") && isDir()
+	return looked, xdg != "" && !e.Terraform && add(why+" in XDG_CONFIG_HOME", xdg, "opentofu") && isDir()
 }
 
 // look tells whether something is at a path.
