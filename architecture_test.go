@@ -28,7 +28,7 @@ type listed struct {
 // row may not exist: a new package comes with its row. Dependencies point down.
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
-		"pkg/artifact", "pkg/cliconfig", "pkg/configuration", "pkg/doctor", "pkg/installation", "pkg/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
+		"pkg/artifact", "pkg/cliconfig", "pkg/configuration", "pkg/doctor", "pkg/exec", "pkg/installation", "pkg/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
 		"pkg/repository", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/atomicfile", "internal/boundedfile", "internal/httpclient", "internal/logins", "internal/textdiff",
 	},
@@ -38,6 +38,10 @@ var rows = map[string][]string{
 	"pkg/verify": {
 		"pkg/artifact", "pkg/doctor", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
 		"internal/packagezip", "internal/schedule", "internal/scratch",
+	},
+	"pkg/exec": {
+		"pkg/cliconfig", "pkg/lock", "pkg/lockfile", "pkg/provider", "pkg/pull", "pkg/source", "pkg/store", "pkg/sums",
+		"internal/atomicfile", "internal/packagezip", "internal/schedule",
 	},
 	"pkg/mirror": {"pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "internal/schedule"},
 	"pkg/publish": {

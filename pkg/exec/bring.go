@@ -1,0 +1,160 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/packagezip"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
+)
+
+// MissingError says that a source lacks a version that is locked.
+type MissingError struct {
+	Address provider.Address
+	Version provider.Version
+	// Has are the versions that it has, newest first; none when it does not know the
+	// provider.
+	Has []provider.Version
+	Err error
+}
+
+func (e *MissingError) Error() string {
+	const most = 5
+	if len(e.Has) == 0 {
+		return e.Err.Error()
+	}
+	var shown []string
+	for _, v := range e.Has[:min(most, len(e.Has))] {
+		shown = append(shown, v.String())
+	}
+	if more := len(e.Has) - len(shown); more > 0 {
+		shown = append(shown, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Sprintf("%v; there are %s", e.Err, strings.Join(shown, ", "))
+}
+
+func (e *MissingError) Unwrap() error { return e.Err }
+
+// errLeft says that a package is not brought.
+var errLeft = errors.New("left to the user's configuration")
+
+// bring brings a package from the source into the store.
+func (o Options) bring(ctx context.Context, s selection, acquire func(context.Context, int64) (func(), error)) (store.Known, error) {
+	src := source.NewCached(o.Source, o.Store, source.CacheOptions{TakeOnly: true})
+	to := &sink{store: o.Store, selection: s}
+	_, err := pull.Release(ctx, src, to, s.Address, s.Version, pull.Options{
+		Platforms: []provider.Platform{s.Platform}, Acquire: acquire, Judge: o.Judge, Backoff: o.Backoff, Progress: o.Progress,
+	})
+	if errors.Is(err, errLeft) {
+		o.Left(s.Address, "a filesystem_mirror has it unpacked")
+		return store.Known{}, nil
+	}
+	if errors.Is(err, provider.ErrVersionNotFound) || errors.Is(err, provider.ErrProviderNotFound) {
+		has, _ := o.Source.Versions(ctx, s.Address) // which the error can do without
+		err = &MissingError{s.Address, s.Version, has, err}
+	}
+	if err != nil {
+		return store.Known{}, err
+	}
+	o.Store.Remember(s.name(), to.Known)
+	return to.Known, nil
+}
+
+// sink puts the one package of a selection into the store, as a zip or unpacked.
+type sink struct {
+	store     *store.Store
+	selection selection
+	// Known is what it has put there.
+	store.Known
+}
+
+// Has answers no: what the store has under another name is found in Put.
+func (s *sink) Has(context.Context, provider.Package) (path string, ok bool, err error) {
+	return s.store.Dir(), false, nil
+}
+
+// PutDirectory refuses: without a zip there is nothing to hold against the hashes.
+func (s *sink) PutDirectory(context.Context, provider.Package, string) (path string, kept bool, err error) {
+	return "", false, errLeft
+}
+
+// Put reads the zip once in nearly all cases: what is stated of its h1 tells whether
+// it has to be unpacked, and is wrong when that is not true.
+func (s *sink) Put(ctx context.Context, p provider.Package, open pull.Opener) (path string, kept bool, err error) {
+	path = s.store.Dir()
+	if err := s.selection.possible(p); err != nil {
+		return path, false, err
+	}
+	s.Zip = p.Digest
+	// 1. What is unpacked already, for whatever else.
+	packed, unpacked := s.selection.packedIfStated(p), false
+	if tree, ok := s.store.Tree(ctx, p.Digest); ok {
+		h := tree.Hashes()
+		_ = tree.Close()
+		if err := s.judge(p, packagezip.Contents{H1: h.H1, H1Unpacked: h.Unpacked}); err != nil {
+			return path, false, err
+		}
+		packed, unpacked = s.selection.packed(s.Hashes), true
+	}
+	// 2. Else what the zip holds.
+	if packed || !unpacked {
+		if err := s.read(ctx, p, open, packed); err != nil {
+			return path, false, err
+		}
+	}
+	// 3. Nothing may have been stated, or what does not count, in zips that list
+	// directories.
+	if now := s.selection.packed(s.Hashes); now != packed {
+		err = s.read(ctx, p, open, now)
+	}
+	return path, false, err
+}
+
+// keeping keeps the zip that is read, unless the store has it.
+func (s *sink) keeping(p provider.Package, open pull.Opener) pull.Opener {
+	return func(ctx context.Context) (io.ReadCloser, error) {
+		if zip, ok := s.store.Blob(ctx, p.Digest); ok {
+			_ = zip.Close()
+			return open(ctx)
+		}
+		body, err := open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return s.store.Keep(p.Digest, p.Size, body), nil
+	}
+}
+
+// read reads the zip, and either keeps it or unpacks it into the store.
+func (s *sink) read(ctx context.Context, p provider.Package, open pull.Opener, packed bool) error {
+	if packed {
+		contents, err := packagezip.HashAny(ctx, packagezip.Opener(s.keeping(p, open)), p.Size, s.store.Dir())
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", p.Filename, err)
+		}
+		return s.judge(p, contents)
+	}
+	return s.store.Unpack(ctx, p.Digest, func(dir string) (store.Hashes, error) {
+		contents, err := packagezip.UnpackAny(ctx, packagezip.Opener(open), p.Size, dir, s.store.Dir())
+		if err != nil {
+			return store.Hashes{}, fmt.Errorf("unpacking %s: %w", p.Filename, err)
+		}
+		err = s.judge(p, contents)
+		return s.Hashes, err
+	})
+}
+
+// judge holds what a zip holds against what is stated, and against the lock files.
+func (s *sink) judge(p provider.Package, contents packagezip.Contents) error {
+	s.Hashes = store.Hashes{H1: contents.H1, Unpacked: contents.H1Unpacked}
+	if err := contents.VerifyH1(p.Filename+" h1", p.H1); err != nil {
+		return err
+	}
+	return s.selection.accepts(p.Digest, s.Hashes)
+}

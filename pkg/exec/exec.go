@@ -1,0 +1,144 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
+)
+
+// DefaultConcurrency is how many zips move at once.
+const DefaultConcurrency = 4
+
+// Options of [Run]. Command, Source and Store are needed.
+type Options struct {
+	// Command is the program and its arguments.
+	Command []string
+	// Dir is the directory that it is started in; empty is the process's own.
+	Dir string
+	// LockFiles are those whose selections the command will find; none means the one
+	// in the directory that it works in, see [WorkDir].
+	LockFiles []string
+	// Lock gives the lock file of a directory that has none, whether it writes it or
+	// not; terraform tells that the command reads the directory as Terraform does. Nil
+	// is an error, lock.ErrNoFile.
+	Lock func(ctx context.Context, dir string, terraform bool) (*lockfile.File, error)
+
+	// Source is where packages come from that the store does not have.
+	Source provider.Source
+	// Store is where they are kept.
+	Store *store.Store
+	// Judge says what the signature of a release proves before a package of it is
+	// brought; its error ends the run. nil judges nothing; the methods of trust.Policy
+	// are such functions. What the store has was judged, if at all, when it came.
+	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
+	// Concurrency is how many zips move at once; 0 is [DefaultConcurrency].
+	Concurrency int
+	// Platform is that of the packages; the zero value is this machine's.
+	Platform provider.Platform
+	// Backoff is the pause after the given number of failures; nil doubles from half a
+	// second.
+	Backoff func(failed int) time.Duration
+	// Progress is told what moves.
+	Progress provider.Progress
+	// Left is told of each package that is left to the user's configuration, and why:
+	// a filesystem_mirror has it, and only unpacked. May be nil.
+	Left func(a provider.Address, why string)
+
+	// Environment has the user's CLI configuration, and Config is a file that takes
+	// its place; empty is none. Which program's rules count, depends on the command.
+	Environment cliconfig.Environment
+	Config      string
+	// Environ is the environment of the child, of which the places of a configuration
+	// and of a plugin cache are left out; nil is that of the process.
+	Environ []string
+	// Stdin, Stdout and Stderr are the child's.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Starting is called before the child starts. May be nil.
+	Starting func()
+}
+
+// Run starts a command that finds what its lock files select in the store, waits for
+// it, and gives its exit code; 128 and the signal's number when a signal ended it.
+// Signals are for the child as long as it runs, whatever ctx says. The error is about
+// what went wrong before, a *[StartError] when that was the start.
+func Run(ctx context.Context, o Options) (code int, err error) {
+	o = o.complete()
+	if len(o.Command) == 0 {
+		return 0, errors.New("there is no command to run")
+	}
+	program, err := find(o.Command[0], o.Dir)
+	if err != nil {
+		return 0, err
+	}
+	// 1. What the lock files select, but for what the user develops.
+	config, err := readConfiguration(o)
+	if err != nil {
+		return 0, err
+	}
+	wanted, err := o.selections(ctx, config)
+	if err != nil {
+		return 0, err
+	}
+	// 2. The packages, in the store.
+	mirror, err := o.mirror(ctx, wanted)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, mirror.Close()) }()
+	// 3. A configuration that leads there.
+	path, err := config.write(o, mirror)
+	if err != nil {
+		return 0, fmt.Errorf("writing the CLI configuration: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.Remove(path)) }()
+	if err := mirror.unlink(config, o.Store); err != nil {
+		return 0, err
+	}
+	// 4. The child.
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	o.Starting()
+	return child{o, program, environment(o.Environ, path)}.run()
+}
+
+// complete puts defaults where there is nothing.
+func (o Options) complete() Options {
+	if o.Platform == (provider.Platform{}) {
+		o.Platform = provider.CurrentPlatform()
+	}
+	if o.Concurrency <= 0 {
+		o.Concurrency = DefaultConcurrency
+	}
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	if o.Starting == nil {
+		o.Starting = func() {}
+	}
+	if o.Left == nil {
+		o.Left = func(provider.Address, string) {}
+	}
+	return o
+}
+
+// environment is the child's.
+func environment(environ []string, config string) []string {
+	const named = "TF_CLI_CONFIG_FILE"
+	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains([]string{named, "TERRAFORM_CONFIG", "TF_PLUGIN_CACHE_DIR"}, name)
+	})
+	return append(environ, named+"="+config)
+}

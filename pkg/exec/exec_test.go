@@ -1,0 +1,434 @@
+package exec_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/exec"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
+)
+
+const here = ".terraform.lock.hcl"
+
+// TestRun: what is locked is where the child looks, and nothing is asked of the
+// network once the store has it, also for another lock file that means the same.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one, two := w.hashes["one 1.0.0"], w.hashes["two 1.0.0"]
+	w.lock(t, here, map[string][]string{"one 1.0.0": {one.zh, other.zh}, "two 1.0.0": {two.zh}})
+	want := map[string]string{"one/1.0.0/haiku_riscv64": "one 1.0.0", "two/1.0.0/haiku_riscv64": "two 1.0.0"}
+	first := w.run(t, "tofu", "show")
+	c, mirror := first.configured(t)
+	if diff := cmp.Diff(want, holds(t, mirror)); diff != "" || first.zips != 2 {
+		t.Errorf("%d zips were fetched %s", first.zips, diff)
+	}
+	if strings.Contains(first.stdout, "there is") {
+		t.Errorf("the child has a configuration of others: %s", first.stdout)
+	}
+	if include := c.Installation.Methods[0].Include; len(include) != 2 || include[0].String() != "registry.opentofu.org/acme/one" {
+		t.Errorf("the mirror is for %v", include)
+	}
+	for _, hashes := range [][]string{{one.zh, other.zh}, {one.zh}, {one.unpacked, one.zh}, {one.unpacked}} {
+		w.lock(t, here, map[string][]string{"one 1.0.0": hashes, "two 1.0.0": {two.zh}})
+		again := w.run(t, "terraform", "show")
+		if _, same := again.configured(t); same != mirror || again.requests != 0 {
+			t.Errorf("%d requests, and the mirror is %s", again.requests, same)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(w.cache, ".*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("%q is left, %v", left, err)
+	}
+}
+
+// TestForms: which form a package has, and whether there is a plugin cache, depends
+// on what is locked.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	const unpacked, packed = "one/1.0.0/haiku_riscv64", "terraform-provider-one_1.0.0_haiku_riscv64.zip"
+	for name, test := range map[string]struct {
+		locked  func(h hashes) []string
+		packed  bool
+		plugins bool
+	}{
+		"zh":                   {func(h hashes) []string { return []string{h.zh} }, false, false},
+		"h1":                   {func(h hashes) []string { return []string{h.unpacked} }, false, true},
+		"h1 and zh":            {func(h hashes) []string { return []string{h.unpacked, h.zh} }, false, true},
+		"h1 and others":        {func(h hashes) []string { return []string{h.unpacked, other.h1, other.zh} }, false, true},
+		"zh and another h1":    {func(h hashes) []string { return []string{other.h1, h.zh} }, true, false},
+		"the zip's own h1":     {func(h hashes) []string { return []string{h.h1} }, true, false},
+		"the zip's own and zh": {func(h hashes) []string { return []string{h.h1, h.zh} }, true, false},
+		"both h1":              {func(h hashes) []string { return []string{h.h1, h.unpacked} }, false, true},
+	} {
+		for _, program := range []string{"tofu", "terraform1.5.7", "tofu_1.6.0", "make"} {
+			t.Run(name+" "+program, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				w.lock(t, here, map[string][]string{"one 1.0.0": test.locked(w.hashes["one 1.0.0"])})
+				r := w.run(t, program, "show")
+				c, mirror := r.configured(t)
+				got := holds(t, mirror)
+				if test.packed {
+					if diff := cmp.Diff(map[string]string{"one/" + packed: "zip"}, got); diff != "" {
+						t.Error(diff)
+					}
+				} else if diff := cmp.Diff(map[string]string{unpacked: "one 1.0.0"}, got); diff != "" {
+					t.Error(diff)
+				}
+				if want := test.plugins && strings.HasPrefix(program, "tofu"); (c.PluginCacheDir != "") != want {
+					t.Errorf("the plugin cache is %q", c.PluginCacheDir)
+				} else if want {
+					if diff := cmp.Diff(got, holds(t, c.PluginCacheDir)); diff != "" {
+						t.Error(diff)
+					}
+				}
+				if again := w.run(t, program, "show"); again.err != nil || again.requests != 0 {
+					t.Errorf("%d requests, %v", again.requests, again.err)
+				}
+				if w.damaged.Load() > 0 {
+					t.Error("something was damaged")
+				}
+			})
+		}
+	}
+}
+
+// TestSeveralLockFiles: a directory holds several versions of a provider, and a zip
+// has to please each lock file.
+func TestSeveralLockFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one, newer := w.hashes["one 1.0.0"], w.hashes["one 2.0.0"]
+	files := []string{
+		w.lock(t, "a/"+here, map[string][]string{"one 1.0.0": {one.zh}}),
+		w.lock(t, "b/"+here, map[string][]string{"one 2.0.0": {newer.zh, newer.unpacked}}),
+		w.lock(t, "c/"+here, map[string][]string{"one 1.0.0": {one.unpacked}}),
+	}
+	named := func(o *exec.Options) { o.LockFiles = files }
+	_, mirror := w.run(t, "terragrunt", "show", named).configured(t)
+	want := map[string]string{"one/1.0.0/haiku_riscv64": "one 1.0.0", "one/2.0.0/haiku_riscv64": "one 2.0.0"}
+	if diff := cmp.Diff(want, holds(t, mirror)); diff != "" {
+		t.Error(diff)
+	}
+	// One of them wants it packed, as all can read that.
+	files[2] = w.lock(t, "c/"+here, map[string][]string{"one 1.0.0": {other.h1, one.zh}})
+	_, mirror = w.run(t, "terragrunt", "show", named).configured(t)
+	want = map[string]string{"one/terraform-provider-one_1.0.0_haiku_riscv64.zip": "zip", "one/2.0.0/haiku_riscv64": "one 2.0.0"}
+	if diff := cmp.Diff(want, holds(t, mirror)); diff != "" {
+		t.Error(diff)
+	}
+	// One of them has other hashes.
+	files[2] = w.lock(t, "c/"+here, map[string][]string{"one 1.0.0": {other.zh}})
+	if r := w.run(t, "terragrunt", "show", named); !isHashError(r.err) {
+		t.Errorf("error %v", r.err)
+	}
+}
+
+func isHashError(err error) bool {
+	_, is := errors.AsType[*lock.HashError](err)
+	return is
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		locked map[string][]string
+		is     func(error) bool
+	}{
+		"another zh":   {map[string][]string{"one 1.0.0": {other.zh}}, isHashError},
+		"another h1":   {map[string][]string{"one 1.0.0": {other.h1}}, isHashError},
+		"both":         {map[string][]string{"one 1.0.0": {other.h1, other.zh}}, isHashError},
+		"no hashes":    {map[string][]string{"one 1.0.0": nil}, isHashError},
+		"one of three": {map[string][]string{"one 1.0.0": {other.zh}, "two 3.0.0": {other.zh}}, isHashError},
+		"no such version": {map[string][]string{"one 3.0.0": {other.zh}}, func(err error) bool {
+			e, is := errors.AsType[*exec.MissingError](err)
+			return is && len(e.Has) == 2 && errors.Is(err, provider.ErrVersionNotFound) && strings.HasSuffix(err.Error(), "; there are 2.0.0, 1.0.0")
+		}},
+		"no such provider": {map[string][]string{"three 1.0.0": {other.zh}}, func(err error) bool {
+			e, is := errors.AsType[*exec.MissingError](err)
+			return is && len(e.Has) == 0 && errors.Is(err, provider.ErrProviderNotFound)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.lock(t, here, test.locked)
+			r := w.run(t, "tofu", "show")
+			if !test.is(r.err) || r.stdout != "" {
+				t.Errorf("error %v, the child says %q", r.err, r.stdout)
+			}
+			entries, err := w.open(t).Entries(t.Context())
+			if err != nil || len(entries) > 0 {
+				t.Errorf("the store has %v, %v", entries, err)
+			}
+		})
+	}
+}
+
+func TestLockFileThatIsNone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if r := w.run(t, "tofu", "show"); !errors.Is(r.err, lock.ErrNoFile) {
+		t.Errorf("error %v", r.err)
+	}
+	must(t, os.WriteFile(filepath.Join(w.dir, here), []byte("provider {"), 0o644))
+	r := w.run(t, "tofu", "show")
+	if e, is := errors.AsType[*lockfile.Error](r.err); !is || e.Line != 1 {
+		t.Errorf("error %v", r.err)
+	}
+	missing := func(o *exec.Options) { o.LockFiles = []string{filepath.Join(w.dir, "none")} }
+	if r := w.run(t, "tofu", "show", missing); !errors.Is(r.err, fs.ErrNotExist) {
+		t.Errorf("error %v", r.err)
+	}
+}
+
+// TestLock: a lock file that is not there is asked for, by the rules of the program.
+func TestLock(t *testing.T) {
+	t.Parallel()
+	for program, want := range map[string]bool{"tofu": false, "terraform": true} {
+		w := newWorld(t)
+		made := w.lock(t, "elsewhere", map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
+		r := w.run(t, program, "show", func(o *exec.Options) {
+			o.Lock = func(_ context.Context, dir string, terraform bool) (*lockfile.File, error) {
+				if dir != w.dir || terraform != want {
+					t.Errorf("%s: asked for %s, %v", program, dir, terraform)
+				}
+				return lockfile.Read(made)
+			}
+		})
+		if _, mirror := r.configured(t); len(holds(t, mirror)) != 1 {
+			t.Error("nothing is there")
+		}
+		refused := errors.New("refused")
+		r = w.run(t, program, "show", func(o *exec.Options) {
+			o.Lock = func(context.Context, string, bool) (*lockfile.File, error) { return nil, refused }
+		})
+		if !errors.Is(r.err, refused) {
+			t.Errorf("error %v", r.err)
+		}
+	}
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
+	refused := errors.New("unsigned")
+	r := w.run(t, "tofu", "show", func(o *exec.Options) {
+		o.Judge = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+			v, _ := noJudge(ctx, r)
+			return v, refused
+		}
+	})
+	if !errors.Is(r.err, refused) || r.zips > 0 {
+		t.Errorf("error %v, %d zips", r.err, r.zips)
+	}
+}
+
+// TestDeveloped: what the user develops is not brought.
+func TestDeveloped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.lock(t, here, map[string][]string{"one 1.0.0": {other.zh}, "two 1.0.0": {w.hashes["two 1.0.0"].zh}})
+	config := filepath.Join(w.dir, "config.tfrc")
+	must(t, os.WriteFile(config, []byte(`provider_installation {
+  dev_overrides {
+    "acme/one" = "built"
+  }
+  direct {}
+}`), 0o600))
+	r := w.run(t, "tofu", "show", func(o *exec.Options) { o.Config = config })
+	c, mirror := r.configured(t)
+	if diff := cmp.Diff(map[string]string{"two/1.0.0/haiku_riscv64": "two 1.0.0"}, holds(t, mirror)); diff != "" {
+		t.Error(diff)
+	}
+	one, err := provider.ParseAddress("acme/one")
+	must(t, err)
+	if got, want := c.Installation.DevOverrides[one].Path, filepath.Join(w.dir, "built"); got != want {
+		t.Errorf("it is developed in %s, want %s", got, want)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.lock(t, here, nil)
+	if r := w.run(t, "tofu", "fail"); r.err != nil || r.code != 3 {
+		t.Errorf("exit code %d, error %v", r.code, r.err)
+	}
+	text := filepath.Join(w.dir, "text")
+	must(t, os.WriteFile(text, nil, 0o644))
+	for command, want := range map[string]int{"no-such-command": 127, filepath.Join(w.dir, "none"): 127, "./none": 127, "./text": 126, w.dir: 126} {
+		r := w.run(t, "tofu", "show", func(o *exec.Options) { o.Command = []string{command} })
+		e, is := errors.AsType[*exec.StartError](r.err)
+		if !is || e.Code != want && (want != 126 || filepath.Separator == '/') {
+			t.Errorf("%s: error %v, want code %d", command, r.err, want)
+		}
+	}
+	if r := w.run(t, "tofu", "show", func(o *exec.Options) { o.Command = nil }); r.err == nil {
+		t.Error("nothing was run")
+	}
+}
+
+// TestDamage: what is damaged in the store is brought again.
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
+	_, mirror := w.run(t, "tofu", "show").configured(t)
+	path := filepath.Join(mirror, "registry.opentofu.org", "acme", "one", "1.0.0", "haiku_riscv64", "terraform-provider-one")
+	must(t, errors.Join(os.Chmod(path, 0o755), os.WriteFile(path, []byte("malware"), 0o755)))
+	again := w.run(t, "tofu", "show")
+	_, same := again.configured(t)
+	if diff := cmp.Diff(map[string]string{"one/1.0.0/haiku_riscv64": "one 1.0.0"}, holds(t, same)); diff != "" || again.zips != 1 || w.damaged.Load() != 1 {
+		t.Errorf("%d zips, %d damaged %s", again.zips, w.damaged.Load(), diff)
+	}
+}
+
+// TestUnlink: nobody unpacks a zip over a package of the store.
+func TestUnlink(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one := w.hashes["one 1.0.0"]
+	link := filepath.Join(w.dir, ".terraform", "providers", "registry.opentofu.org", "acme", "one", "1.0.0", "haiku_riscv64")
+	must(t, os.MkdirAll(filepath.Dir(link), 0o755))
+	w.lock(t, here, map[string][]string{"one 1.0.0": {one.zh}})
+	_, mirror := w.run(t, "terraform", "show").configured(t)
+	must(t, os.Symlink(filepath.Join(mirror, "registry.opentofu.org", "acme", "one", "1.0.0", "haiku_riscv64"), link))
+	w.run(t, "terraform", "show").configured(t)
+	if _, err := os.Lstat(link); err != nil {
+		t.Errorf("a good link is gone: %v", err)
+	}
+	w.lock(t, here, map[string][]string{"one 1.0.0": {one.zh, other.h1}})
+	w.run(t, "terraform", "show").configured(t)
+	if _, err := os.Lstat(link); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the link is there: %v", err)
+	}
+	must(t, os.Symlink(t.TempDir(), link))
+	w.run(t, "terraform", "show").configured(t)
+	if _, err := os.Lstat(link); err != nil {
+		t.Errorf("a link to elsewhere is gone: %v", err)
+	}
+}
+
+// TestPruneWhileInUse: what the child uses stays as long as it runs.
+func TestPruneWhileInUse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one, two := w.hashes["one 1.0.0"], w.hashes["two 1.0.0"]
+	w.lock(t, here, map[string][]string{"one 1.0.0": {one.zh}, "two 1.0.0": {other.h1, two.zh}})
+	prune := func() store.Pruned {
+		p, err := w.open(t).Prune(t.Context(), store.PruneOptions{MaxSize: new(int64(0))})
+		must(t, err)
+		return p
+	}
+	stdin, stop := io.Pipe()
+	stdout, said := io.Pipe()
+	done := make(chan ran)
+	go func() {
+		done <- w.run(t, "tofu", "wait", func(o *exec.Options) { o.Stdin, o.Stdout = stdin, said })
+	}()
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
+		t.Errorf("the child says %q, %v", line, err)
+	}
+	if p := prune(); len(p.Removed) > 0 || len(p.InUse) != 3 {
+		t.Errorf("removed %v, in use %v", p.Removed, p.InUse)
+	}
+	must(t, stop.Close())
+	if r := <-done; r.err != nil || r.code != 0 {
+		t.Errorf("exit code %d, error %v", r.code, r.err)
+	}
+	if p := prune(); len(p.Removed) != 3 || len(p.InUse) > 0 {
+		t.Errorf("removed %v, in use %v", p.Removed, p.InUse)
+	}
+}
+
+// TestAtOnce: ten runs that are the first share one store.
+func TestAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one, two := w.hashes["one 1.0.0"], w.hashes["two 1.0.0"]
+	w.lock(t, here, map[string][]string{"one 1.0.0": {one.zh}, "two 1.0.0": {other.h1, two.zh}})
+	want := map[string]string{"one/1.0.0/haiku_riscv64": "one 1.0.0", "two/terraform-provider-two_1.0.0_haiku_riscv64.zip": "zip"}
+	var group sync.WaitGroup
+	for range 10 {
+		group.Go(func() {
+			_, mirror := w.run(t, "tofu", "show").configured(t)
+			if diff := cmp.Diff(want, holds(t, mirror)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	group.Wait()
+	if r := w.run(t, "tofu", "show"); r.err != nil || r.requests != 0 || w.damaged.Load() != 0 {
+		t.Errorf("%d requests, %d damaged, %v", r.requests, w.damaged.Load(), r.err)
+	}
+	entries, err := w.open(t).Entries(t.Context())
+	if err != nil || len(entries) != 3 {
+		t.Errorf("the store has %v, %v", entries, err)
+	}
+}
+
+func TestInterruptedBefore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := exec.Run(ctx, w.options(t, "tofu", "show")); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestConfigurationThatIsWrong(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.lock(t, here, nil)
+	config := filepath.Join(w.dir, "config.tfrc")
+	must(t, os.WriteFile(config, []byte("provider_installation {"), 0o600))
+	r := w.run(t, "tofu", "show", func(o *exec.Options) { o.Config = config })
+	if _, is := errors.AsType[*cliconfig.SyntaxError](r.err); !is {
+		t.Errorf("error %v", r.err)
+	}
+}
+
+func TestWorkDir(t *testing.T) {
+	t.Parallel()
+	dir := filepath.FromSlash("/d")
+	for _, test := range []struct{ command, env, want string }{
+		{"tofu init", "", ""},
+		{"tofu -chdir=a init", "", "a"},
+		{"tofu -version -chdir=a/../b init", "", "b"},
+		{"tofu init -chdir=a", "", ""},
+		{"/usr/bin/terraform1.5.7 -chdir=/a plan", "", "/a"},
+		{"Terraform.EXE -chdir=a plan", "", "a"},
+		{"terragrunt plan --working-dir a", "", "a"},
+		{"terragrunt plan --terragrunt-working-dir=a", "b", "a"},
+		{"terragrunt plan --working-dir", "b", "b"},
+		{"make -chdir=a --working-dir=a", "b", ""},
+	} {
+		want := filepath.Join(dir, test.want)
+		if strings.HasPrefix(test.want, "/") {
+			want = filepath.FromSlash(test.want)
+		}
+		getenv := func(name string) string { return map[string]string{"TG_WORKING_DIR": test.env}[name] }
+		if got := exec.WorkDir(strings.Fields(test.command), dir, getenv); got != want {
+			t.Errorf("%s works in %s, want %s", test.command, got, want)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
+)
+
+// mirrored is a mirror, and what is in it.
+type mirrored struct {
+	*store.Mirror
+	providers []provider.Address
+	// hashed: the lock files have the h1 of all packages.
+	hashed bool
+	// packed are those that are zips.
+	packed []selection
+}
+
+// unlink removes links to the store's packages where the command will unpack a zip:
+// Terraform, and OpenTofu before 1.10, would unpack it over what a link leads to.
+// Such a link is of no use, since its package is not what the lock file has.
+func (m mirrored) unlink(c configuration, s *store.Store) error {
+	data := c.env.Getenv("TF_DATA_DIR")
+	if data == "" {
+		data = ".terraform"
+	}
+	if !filepath.IsAbs(data) {
+		data = filepath.Join(c.dir, data)
+	}
+	for _, p := range m.packed {
+		path := filepath.Join(data, "providers", filepath.FromSlash(p.path(false)))
+		target, err := os.Readlink(path)
+		if err != nil {
+			continue // it is none
+		}
+		if inside, err := filepath.Rel(s.Dir(), target); err != nil || !filepath.IsLocal(inside) {
+			continue
+		}
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pluginCacheDir is for OpenTofu, which takes a package of which the lock file has
+// the h1 from a plugin cache after hashing it once, and from a mirror after hashing
+// it twice. With Terraform it is the other way round.
+func (m mirrored) pluginCacheDir(t tool) string {
+	if t != toolOpenTofu || !m.hashed || len(m.providers) == 0 {
+		return ""
+	}
+	return m.PluginCacheDir()
+}
+
+// maxRounds is how often packages are brought that others prune meanwhile.
+const maxRounds = 5
+
+// mirror has the selected packages in the store, and a mirror of them.
+func (o Options) mirror(ctx context.Context, wanted []selection) (mirrored, error) {
+	for round := 1; ; round++ {
+		// 1. What the store has, and the rest from the source.
+		found, err := o.packages(ctx, wanted)
+		if err != nil {
+			return mirrored{}, err
+		}
+		// 2. All of it in a directory.
+		m := mirrored{hashed: true}
+		var packages []store.MirrorPackage
+		for i, f := range found {
+			if f.Zip == "" {
+				continue // left to the user's configuration
+			}
+			s, packed := wanted[i], wanted[i].packed(f.Hashes)
+			packages = append(packages, store.MirrorPackage{Path: s.path(packed), Zip: f.Zip, Packed: packed})
+			m.hashed = m.hashed && !packed && s.hasH1(f.Hashes)
+			if packed {
+				m.packed = append(m.packed, s)
+			}
+			if !slices.Contains(m.providers, s.Address) {
+				m.providers = append(m.providers, s.Address)
+			}
+		}
+		m.Mirror, err = o.Store.Mirror(ctx, packages)
+		if _, gone := errors.AsType[*store.AbsentError](err); !gone || round == maxRounds {
+			return m, err
+		}
+	}
+}
+
+// packages finds each selected package; what is left to the user's configuration has
+// no digest.
+func (o Options) packages(ctx context.Context, wanted []selection) ([]store.Known, error) {
+	acquire := schedule.NewTransfers(o.Concurrency).Acquire
+	type result struct {
+		store.Known
+		error
+	}
+	found := make([]store.Known, 0, len(wanted))
+	var problems []error
+	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (result, bool) {
+		if k, ok := o.known(ctx, wanted[i]); ok {
+			return result{k, nil}, true
+		}
+		k, err := o.bring(ctx, wanted[i], acquire)
+		return result{k, err}, true
+	}, func(r result) {
+		found = append(found, r.Known)
+		if r.error != nil {
+			problems = append(problems, r.error)
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("bringing what is locked: %w", err)
+	}
+	return found, errors.Join(problems...)
+}
+
+// known finds a package in the store alone.
+func (o Options) known(ctx context.Context, s selection) (store.Known, bool) {
+	for _, k := range o.Store.Known(s.name()) {
+		if s.accepts(k.Zip, k.Hashes) == nil && has(ctx, o.Store, k, s.packed(k.Hashes)) {
+			return k, true
+		}
+	}
+	return store.Known{}, false
+}
+
+func has(ctx context.Context, s *store.Store, k store.Known, packed bool) bool {
+	if packed {
+		zip, ok := s.Blob(ctx, k.Zip)
+		return ok && zip.Close() == nil
+	}
+	tree, ok := s.Tree(ctx, k.Zip)
+	return ok && tree.Close() == nil
+}

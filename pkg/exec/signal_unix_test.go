@@ -1,0 +1,69 @@
+//go:build unix
+
+package exec_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/exec"
+)
+
+// signalled is what a child does that has to do with signals.
+func signalled(do string) (code int) {
+	switch do {
+	case "trap":
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, syscall.SIGTERM, syscall.SIGHUP)
+		fmt.Println("ready")
+		fmt.Println(<-c)
+		return 9
+	case "kill":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+	return 1
+}
+
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.lock(t, ".terraform.lock.hcl", nil)
+	if r := w.run(t, "tofu", "kill"); r.err != nil || r.code != 128+int(syscall.SIGKILL) {
+		t.Errorf("exit code %d, error %v", r.code, r.err)
+	}
+}
+
+// TestSignals sends this process what is for the child. It is not parallel: another
+// test's child would get it too.
+func TestSignals(t *testing.T) { //nolint:paralleltest // see there
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
+		w := newWorld(t)
+		w.lock(t, ".terraform.lock.hcl", nil)
+		reader, writer := io.Pipe()
+		told := make(chan string, 2)
+		go func() {
+			for lines := bufio.NewScanner(reader); lines.Scan(); {
+				if lines.Text() == "ready" {
+					_ = syscall.Kill(os.Getpid(), s)
+				}
+				told <- lines.Text()
+			}
+			close(told)
+		}()
+		r := w.run(t, "tofu", "trap", func(o *exec.Options) { o.Stdout = writer })
+		_ = writer.Close()
+		var last string
+		for line := range told {
+			last = line
+		}
+		if r.err != nil || r.code != 9 || last != s.String() {
+			t.Errorf("%v: exit code %d, error %v, the child says %q", s, r.code, r.err, last)
+		}
+	}
+}

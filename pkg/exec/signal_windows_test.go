@@ -1,0 +1,4 @@
+package exec_test
+
+// signalled does nothing: Windows has no signals.
+func signalled(string) (code int) { return 1 }

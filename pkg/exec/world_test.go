@@ -1,0 +1,261 @@
+package exec_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/exec"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// haiku is no machine's that runs the tests.
+var haiku = provider.Platform{OS: "haiku", Arch: "riscv64"}
+
+// world is an origin that states no h1 of one provider, a store, and a directory to work in.
+type world struct {
+	offered *origintest.Origin
+	source  provider.Source
+	cache   string
+	dir     string
+	damaged atomic.Int32
+	hashes  map[string]hashes
+}
+
+// hashes are those of a zip. It lists a directory, so that there are two h1.
+type hashes struct{ zh, h1, unpacked string }
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{offered: origintest.New(origintest.Options{}), cache: filepath.Join(t.TempDir(), "cache"), dir: t.TempDir(), hashes: map[string]hashes{}}
+	for _, name := range []string{"one 1.0.0", "one 2.0.0", "two 1.0.0"} {
+		w.offer(t, name)
+	}
+	server := httptest.NewUnstartedServer(w.offered)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	w.source = origin.New(origin.Options{
+		HTTP: server.Client(), Services: map[svchost.Hostname]string{provider.DefaultHost: server.URL + "/v1/providers/"},
+	})
+	return w
+}
+
+func (w *world) offer(t *testing.T, name string) {
+	t.Helper()
+	typ, version, _ := strings.Cut(name, " ")
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	_, err := z.Create("docs/")
+	must(t, err)
+	file := &zip.FileHeader{Name: "terraform-provider-" + typ, Method: zip.Deflate}
+	file.SetMode(0o755)
+	entry, err := z.CreateHeader(file)
+	must(t, err)
+	_, err = io.WriteString(entry, name)
+	must(t, errors.Join(err, z.Close()))
+	must(t, w.offered.Add(t.Context(), origintest.Release{
+		Namespace: "acme", Type: typ, Version: version, Protocols: []string{"6.0"},
+		Archives: map[provider.Platform]origintest.Archive{haiku: {Bytes: out.Bytes()}},
+		Edit: func(_ provider.Platform, document map[string]any) {
+			if typ == "one" {
+				delete(document, "packages")
+			}
+		},
+	}))
+	unpacked := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(unpacked, file.Name), []byte(name), 0o755))
+	h := hashes{zh: sums.ZH(digest.FromBytes(out.Bytes()))}
+	h.h1, err = sums.H1Zip(t.Context(), bytes.NewReader(out.Bytes()), int64(out.Len()))
+	must(t, err)
+	h.unpacked, err = sums.H1Dir(unpacked)
+	must(t, err)
+	if h.h1 == h.unpacked {
+		t.Fatal("the zip lists no directory")
+	}
+	w.hashes[name] = h
+}
+
+// other are hashes of another platform's package.
+var other = hashes{zh: "zh:" + strings.Repeat("0", 64), h1: "h1:" + strings.Repeat("A", 43) + "="}
+
+// lock writes a lock file: for each line "TYPE VERSION", hashes.
+func (w *world) lock(t *testing.T, name string, locked map[string][]string) (path string) {
+	t.Helper()
+	var b strings.Builder
+	for release, hashes := range locked {
+		typ, version, _ := strings.Cut(release, " ")
+		fmt.Fprintf(&b, "provider \"registry.opentofu.org/acme/%s\" {\n  version = %q\n", typ, version)
+		if len(hashes) > 0 {
+			fmt.Fprintf(&b, "  hashes = [\n    \"%s\",\n  ]\n", strings.Join(hashes, "\",\n    \""))
+		}
+		b.WriteString("}\n")
+	}
+	path = filepath.Join(w.dir, filepath.FromSlash(name))
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte(b.String()), 0o644))
+	return path
+}
+
+func (w *world) open(t *testing.T) *store.Store {
+	t.Helper()
+	s, err := store.Open(w.cache, store.Options{
+		Damaged: func(string, error) { w.damaged.Add(1) }, Failed: func(err error) { t.Error(err) },
+	})
+	must(t, err)
+	return s
+}
+
+// ran is what became of a command.
+type ran struct {
+	code   int
+	stdout string
+	err    error
+	// zips are those that were fetched, requests all that was asked of the origin.
+	zips, requests int
+}
+
+// run runs this test binary, under a name, as a child that does something.
+func (w *world) run(t *testing.T, name, do string, change ...func(*exec.Options)) ran {
+	t.Helper()
+	var out bytes.Buffer
+	o := w.options(t, name, do)
+	o.Stdout = &out
+	for _, f := range change {
+		f(&o)
+	}
+	before := w.offered.Requests()
+	var r ran
+	r.code, r.err = exec.Run(t.Context(), o)
+	r.stdout = out.String()
+	for kind, n := range w.offered.Requests() {
+		r.requests += n - before[kind]
+	}
+	r.zips = w.offered.Requests()[origintest.Zip] - before[origintest.Zip]
+	return r
+}
+
+func (w *world) options(t *testing.T, name, do string) exec.Options {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), name)
+	must(t, os.Link(os.Args[0], program))
+	home := filepath.Join(w.dir, "home")
+	return exec.Options{
+		Command: []string{program}, Dir: w.dir, Source: w.source, Store: w.open(t), Platform: haiku,
+		Environment: cliconfig.Environment{OS: "linux", Home: home, Getenv: func(name string) string {
+			return map[string]string{"XDG_DATA_DIRS": home}[name]
+		}},
+		Environ: append(os.Environ(), envChild+"="+do, "GORACE=atexit_sleep_ms=0", "TF_PLUGIN_CACHE_DIR=/user's", "TERRAFORM_CONFIG=/user's"),
+		Stderr:  os.Stderr,
+	}
+}
+
+// envChild says what the test binary does as a child.
+const envChild = "TEST_EXEC_CHILD"
+
+func TestMain(m *testing.M) {
+	do, is := os.LookupEnv(envChild)
+	if !is {
+		os.Exit(m.Run())
+	}
+	os.Exit(asChild(do))
+}
+
+// asChild is the child.
+func asChild(do string) (code int) {
+	switch do {
+	case "fail":
+		return 3
+	case "show": // what it finds
+		text, err := os.ReadFile(os.Getenv("TF_CLI_CONFIG_FILE"))
+		fmt.Println(string(text), err)
+		for _, name := range []string{"TF_PLUGIN_CACHE_DIR", "TERRAFORM_CONFIG"} {
+			if value, set := os.LookupEnv(name); set {
+				fmt.Println("there is", name, value)
+			}
+		}
+	case "wait":
+		fmt.Println("ready")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	default:
+		return signalled(do)
+	}
+	return 0
+}
+
+// configured reads what the child showed.
+func (r ran) configured(t *testing.T) (c cliconfig.Config, mirror string) {
+	t.Helper()
+	if r.err != nil || r.code != 0 {
+		t.Fatalf("exit code %d, error %v", r.code, r.err)
+	}
+	text, found := strings.CutSuffix(r.stdout, " <nil>\n")
+	if !found {
+		t.Fatalf("the child says %s", r.stdout)
+	}
+	c, err := cliconfig.Parse("the child's", []byte(text))
+	must(t, err)
+	for _, m := range c.Installation.Methods {
+		if m.Kind == cliconfig.FilesystemMirror && mirror == "" {
+			mirror = m.Path
+		}
+	}
+	return c, mirror
+}
+
+// holds looks for packages in a mirror: "HOST/… → content" of what is unpacked, and
+// the names of zips.
+func holds(t *testing.T, mirror string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	must(t, filepath.WalkDir(mirror, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() && !strings.HasSuffix(path, haiku.String()) {
+			return err
+		}
+		name, err := filepath.Rel(mirror, path)
+		must(t, err)
+		name = strings.TrimPrefix(filepath.ToSlash(name), "registry.opentofu.org/acme/")
+		typ, _, _ := strings.Cut(name, "/")
+		text, err := os.ReadFile(filepath.Join(path, "terraform-provider-"+typ))
+		if err != nil {
+			_, err = os.ReadFile(path)
+			text = []byte("zip")
+		}
+		found[name] = string(text)
+		if entry.IsDir() {
+			return filepath.SkipDir
+		}
+		return err
+	}))
+	return found
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// noJudge is for where a judge is wanted.
+func noJudge(context.Context, provider.Release) (provider.Verdict, error) {
+	return provider.Verdict{}, nil
+}
