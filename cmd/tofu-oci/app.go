@@ -18,7 +18,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	code := outcome(ctx, err)
 	switch {
-	case code == exitDone:
+	case code == exitDone, isA[*childError](err):
 	case ctx.Err() != nil:
 		_, _ = fmt.Fprintln(stderr, "tofu-oci: interrupted; nothing half-written was left, run the same command again to go on")
 	case isA[*itemsError](err): // each item's error is printed already
@@ -48,7 +48,7 @@ Flags stand after the command, before or after its arguments.
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 some items failed and
 some were done, 4 verification failed or conflict, 5 not found,
 6 not authorized, 130 interrupted.`),
-		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), listCommand(), lockCommand(), verifyCommand(), trustCommand(), tofurcCommand(), doctorCommand(), cacheCommand()},
+		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), listCommand(), lockCommand(), execCommand(), verifyCommand(), trustCommand(), tofurcCommand(), doctorCommand(), cacheCommand()},
 		Writer:                    stdout,
 		ErrWriter:                 stderr,
 		HideHelpCommand:           true,

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -25,7 +27,24 @@ func openCache(c *cli.Context, out *output, recheck bool) (*store.Store, error) 
 	case dir == "":
 		return nil, nil
 	}
-	return openStore(dir, store.Options{
+	return openStore(dir, storeOptions(out, recheck))
+}
+
+// openUserCache opens the cache of a run that needs one.
+func openUserCache(c *cli.Context, out *output) (*store.Store, error) {
+	dir := c.String("cache")
+	if dir == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return nil, usagef("there is no directory for caches, so name one with --cache DIR or TOFU_OCI_CACHE: %w", err)
+		}
+		dir = filepath.Join(user, "tofu-oci")
+	}
+	return openStore(dir, storeOptions(out, c.Bool("recheck")))
+}
+
+func storeOptions(out *output, recheck bool) store.Options {
+	return store.Options{
 		Recheck: recheck,
 		Damaged: func(path string, why error) {
 			out.warn("%s in the cache was damaged, and comes from the source: %v", path, why)
@@ -37,7 +56,7 @@ func openCache(c *cli.Context, out *output, recheck bool) (*store.Store, error) 
 			}
 			out.warn("the cache keeps nothing more in this run: %v%s", err, remedy)
 		},
-	})
+	}
 }
 
 func openStore(dir string, o store.Options) (*store.Store, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/configuration"
+	"github.com/tofu-oci/tofu-oci/pkg/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/launch"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
@@ -55,12 +56,12 @@ var classes = []struct {
 	{conflict, []func(error) bool{isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError], isA[*lock.UpgradeError]}},
 	{misuse, []func(error) bool{
 		isA[*usage], isA[*template.ReferenceError], isA[*installation.NotSupportedError], isA[*installation.NoMirrorError],
-		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], isA[*pull.PortError], isA[*lockfile.Error], errorIs(configuration.ErrNoConfiguration), isA[*configuration.Error],
+		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], isA[*exec.StartError], isA[*pull.PortError], isA[*lockfile.Error], errorIs(configuration.ErrNoConfiguration), isA[*configuration.Error],
 	}},
 	{denied, []func(error) bool{errorIs(provider.ErrDenied)}},
 	{missing, []func(error) bool{
 		errorIs(provider.ErrProviderNotFound), errorIs(provider.ErrVersionNotFound), errorIs(repository.ErrNoRepository),
-		errorIs(origin.ErrNoRegistry), isA[*provider.PlatformError], errorIs(lock.ErrNotLocked), errorIs(lock.ErrNoFile),
+		errorIs(origin.ErrNoRegistry), isA[*provider.PlatformError], isA[*store.AbsentError], isA[*exec.MissingError], errorIs(lock.ErrNotLocked), errorIs(lock.ErrNoFile),
 	}},
 	{interrupted, []func(error) bool{errorIs(context.Canceled)}},
 	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError], isA[*trust.SyntaxError], isA[*trust.KeyError]}},

@@ -15,6 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/configuration"
+	"github.com/tofu-oci/tofu-oci/pkg/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/launch"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
@@ -41,6 +42,8 @@ var exported = map[string]struct {
 	"cliconfig.SyntaxError":            {&cliconfig.SyntaxError{}, malformed},
 	"configuration.ErrNoConfiguration": {configuration.ErrNoConfiguration, misuse},
 	"configuration.Error":              {&configuration.Error{}, misuse},
+	"exec.MissingError":                {&exec.MissingError{}, missing},
+	"exec.StartError":                  {&exec.StartError{}, misuse},
 	"filesystem.UnpackedError":         {&filesystem.UnpackedError{}, misuse},
 	"installation.NoMirrorError":       {&installation.NoMirrorError{}, misuse},
 	"installation.NotSupportedError":   {&installation.NotSupportedError{}, misuse},
@@ -83,6 +86,7 @@ var exported = map[string]struct {
 	"repository.ResponseError":         {&repository.ResponseError{Status: 500}, transient},
 	"repository.SourceMovedError":      {&repository.SourceMovedError{}, transient},
 	"repository.TraitsError":           {&repository.TraitsError{}, refused},
+	"store.AbsentError":                {&store.AbsentError{}, missing},
 	"store.NotCacheError":              {&store.NotCacheError{}, misuse},
 	"sums.MismatchError":               {&sums.MismatchError{}, unverified},
 	"sums.MissingError":                {&sums.MissingError{}, unverified},

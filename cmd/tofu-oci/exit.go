@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/tofu-oci/tofu-oci/pkg/exec"
 )
 
 // Exit codes, as the help documents them.
@@ -36,13 +38,26 @@ func exitCode(err error) int {
 	return exitCodes[classOf(err)]
 }
 
+// childError gives back the exit code of a command that was run, which has said why.
+type childError struct{ code int }
+
+func (e *childError) Error() string {
+	return fmt.Sprintf("the command ended with exit code %d", e.code)
+}
+
 // outcome is the exit code of a run that ended in err.
 func outcome(ctx context.Context, err error) int {
 	if err == nil {
 		return exitDone
 	}
+	if child, ok := errors.AsType[*childError](err); ok {
+		return child.code
+	}
 	if ctx.Err() != nil {
 		return exitInterrupted
+	}
+	if start, ok := errors.AsType[*exec.StartError](err); ok {
+		return start.Code
 	}
 	if failed, ok := errors.AsType[*itemsError](err); ok {
 		return failed.code

@@ -15,6 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/configuration"
+	"github.com/tofu-oci/tofu-oci/pkg/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/launch"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
@@ -68,6 +69,9 @@ func hint(err error) string {
 			return fmt.Sprintf("give each provider a repository of its own; if the one is meant to stand for the other, declare it: --alias %s", alias)
 		}
 	}
+	if e, ok := errors.AsType[*exec.MissingError](err); ok {
+		return fmt.Sprintf("bring it there: tofu-oci mirror %s@%s --to REPO; all that is locked: tofu-oci mirror --lock-file FILE --to REPO", e.Address, e.Version)
+	}
 	for _, h := range hints {
 		if h.fits(err) {
 			return h.text
@@ -89,6 +93,8 @@ var hints = []struct {
 	{isA[*builddir.PackageError], "build the packages so that OpenTofu can install and start them; --skip-checks publishes them as they are"},
 	{isA[*filesystem.UnpackedError], "pull it with --layout unpacked"},
 	{isA[*installation.NotSupportedError], "name another place with --from"},
+	{isA[*exec.StartError], "name the command, with its path where it is not in PATH, behind --: tofu-oci exec -- tofu init"},
+	{isA[*store.AbsentError], "another process removes what this one brings; run the same command again"},
 	{isA[*store.NotCacheError], "name a directory that is not there yet, or an empty one"},
 	{isA[*pull.PortError], "pull it with --layout packed, for a filesystem_mirror"},
 	{isA[*pull.ExistsError], "move it away, or choose another --dir"},

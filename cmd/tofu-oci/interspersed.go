@@ -39,6 +39,10 @@ func interspersed(app *cli.App, args []string) ([]string, error) {
 			break
 		}
 		if len(arg) < 2 || arg[0] != '-' {
+			if command.Name == execName { // what follows a command is its own
+				rest = args[i:]
+				break
+			}
 			rest = append(rest, arg)
 			continue
 		}

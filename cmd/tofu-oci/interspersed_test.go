@@ -40,6 +40,9 @@ func TestInterspersed(t *testing.T) {
 		{"none of its commands", "cache", "cache --help"},
 		{"its help", "cache info --cache D -h", "cache info --help"},
 		{"help for it", "help cache info", "cache info --help"},
+		{"a command to run", "exec --from X -- tofu init --help -- x", "exec --from X -- tofu init --help -- x"},
+		{"a command to run without --", "exec --from X tofu -chdir=a init --help -- x", "exec --from X -- tofu -chdir=a init --help -- x"},
+		{"help for it before", "exec --help -- tofu", "exec --help"},
 		{"no such command of a command", "cache clear x", "cache -- clear x"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -29,7 +29,7 @@ const (
 
 func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){
-		program: main.Main, programOnFullDisk: onFullDisk, "make-sbom": makeSBOM, "make-repository": makeRepository, "aws": aws,
+		program: main.Main, programOnFullDisk: onFullDisk, "make-sbom": makeSBOM, "make-repository": makeRepository, "aws": aws, "child": child,
 	})
 }
 

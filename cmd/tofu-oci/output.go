@@ -86,6 +86,9 @@ func newOutput(c *cli.Context) (*output, error) {
 
 // checkFormat refuses formats that a command does not have.
 func checkFormat(c *cli.Context, format string) error {
+	if flagNamed(c.Command, "output") == nil {
+		return nil // stdout is not ours
+	}
 	allowed := []string{outputText, outputJSON}
 	switch {
 	case c.Command.Name == verifyName:

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/configuration"
+	"github.com/tofu-oci/tofu-oci/pkg/exec"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+const execName = "exec"
+
+func execCommand() *cli.Command {
+	return &cli.Command{
+		Name:      execName,
+		Usage:     "run tofu, terraform or what calls them, with providers from OCI repositories",
+		ArgsUsage: "[FLAG...] -- COMMAND [ARGUMENT...]",
+		Description: strings.TrimSpace(`
+Brings the providers that the lock file selects into the cache, verified against
+the hashes in it, and runs COMMAND with a CLI configuration that leads there: the
+user's own, in which those providers come from a filesystem_mirror and from nowhere
+else. COMMAND needs to know nothing of OCI: tofu from 1.6, terraform from 1.0, and
+terragrunt, which calls one of them. With all of it in the cache nothing is asked of
+the network.
+
+The lock file is that of the directory where COMMAND works: -chdir, --working-dir of
+terragrunt, and --dir count. Where there is none it is written first, for all
+platforms, as tofu-oci lock does. For terragrunt, whose directories nobody knows
+beforehand, name all lock files.
+
+COMMAND sees no version but those that are locked, so init -upgrade finds nothing
+newer: tofu-oci lock --upgrade is for that. Its .terraform links to the cache; what
+cache prune removes there comes back with the next tofu-oci exec -- tofu init.
+
+Signatures are judged when a release comes from a repository, not when it lies in
+the cache. Hashes in a lock file are held in any case.
+
+stdin, stdout, stderr and signals are COMMAND's, and its exit code is given back:
+127 when it does not exist, 126 when it is no program, 128 and the number of the
+signal that ended it.
+
+Examples:
+   # OpenTofu, in a pipeline
+   tofu-oci exec --from ghcr.io/acme/providers/{namespace}/{type} -- tofu init
+
+   # Terraform; its providers were mirrored from registry.opentofu.org
+   tofu-oci exec --from ghcr.io/acme/providers/{namespace}/{type} \
+      --alias 'registry.terraform.io/hashicorp/*=hashicorp/*' -- terraform -chdir=live plan
+
+   # Terragrunt, with the lock files of all units
+   tofu-oci exec --lock-file 'live/**/.terraform.lock.hcl' -- terragrunt run-all plan
+
+   # a step of a workflow of Atlantis
+   tofu-oci exec -- terraform$ATLANTIS_TERRAFORM_VERSION init -input=false`),
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to fetch from (default: where the CLI configuration says that OpenTofu installs from)"},
+			lockFileFlag("lock `FILE`, directory of them, or pattern such as 'live/**/.terraform.lock.hcl' (repeatable; default: that of the directory where COMMAND works)"),
+			&cli.StringFlag{Name: "dir", Usage: "run COMMAND in `DIRECTORY`"},
+			&cli.BoolFlag{Name: "no-write-lock", Usage: "do not write a lock file where there is none; COMMAND still finds what would be in it"},
+			cacheFlag("keep providers in `DIR` (default: tofu-oci in the user's directory for caches)"),
+			&cli.BoolFlag{Name: "recheck", Usage: "hash what is in the cache, though it looks untouched"},
+			aliasFlag(),
+			&cli.IntFlag{Name: "concurrency", Value: exec.DefaultConcurrency, Usage: "transfer `N` zips at once"},
+		}, trustFlags(), networkFlags(), []cli.Flag{
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress on stderr, only errors"},
+		}),
+		Action: printing(execAction),
+	}
+}
+
+func execAction(c *cli.Context, out *output) error {
+	if !c.Args().Present() {
+		return usagef("name the command to run: tofu-oci exec -- tofu init")
+	}
+	o, err := execOptions(c, out)
+	if err != nil {
+		return err
+	}
+	code, err := exec.Run(c.Context, o)
+	switch {
+	case err == nil && code != exitDone:
+		return &childError{code}
+	case isA[*cliconfig.SyntaxError](err):
+		return &usage{err}
+	}
+	return err
+}
+
+// execOptions reads the flags.
+func execOptions(c *cli.Context, out *output) (o exec.Options, err error) {
+	o = exec.Options{
+		Command: c.Args().Slice(), Dir: c.String("dir"), Environment: cliconfig.SystemEnvironment(), Config: c.String("config"),
+		Stdin: os.Stdin, Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Starting: out.endProgress, Progress: out.progress(),
+		Left: func(a provider.Address, why string) { out.note("%s is left to the CLI configuration: %s", a, why) },
+	}
+	if o.Dir != "" {
+		if info, err := os.Stat(o.Dir); err != nil {
+			return o, usagef("--dir: %w", err)
+		} else if !info.IsDir() {
+			return o, usagef("--dir %s: is no directory", o.Dir)
+		}
+	}
+	if o.Concurrency, err = concurrency(c); err != nil {
+		return o, err
+	}
+	if o.LockFiles, err = lock.Find(c.Context, c.StringSlice("lock-file")...); err != nil {
+		return o, usagef("--lock-file: %w", err)
+	}
+	judging, err := policy(c)
+	if err != nil {
+		return o, err
+	}
+	o.Judge = out.warningOnce(judging.Judge)
+	if o.Store, err = openUserCache(c, out); err != nil {
+		return o, err
+	}
+	conn, err := connect(c, out)
+	if err != nil {
+		return o, err
+	}
+	o.Source, err = conn.from(c)
+	o.Lock = execLock{o, c, out}.file
+	return o, err
+}
+
+// warningOnce is warning for a run that locks and brings the same releases.
+func (o *output) warningOnce(judge func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, provider.Release) (provider.Verdict, error) {
+	var judged sync.Map
+	warning := o.warning(judge)
+	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+		if _, again := judged.LoadOrStore(fmt.Sprint(r.Address, " ", r.Version), true); again {
+			return judge(ctx, r)
+		}
+		return warning(ctx, r)
+	}
+}
+
+// execLock makes lock files where there are none.
+type execLock struct {
+	exec.Options
+	c   *cli.Context
+	out *output
+}
+
+func (l execLock) file(ctx context.Context, dir string, terraform bool) (*lockfile.File, error) {
+	path := filepath.Join(dir, lock.Filename)
+	found, err := configuration.Load(ctx, dir, configuration.Options{DataDir: os.Getenv("TF_DATA_DIR"), Terraform: terraform})
+	if errors.Is(err, configuration.ErrNoConfiguration) {
+		return nil, usagef("there is neither a lock file nor a configuration in %s: name lock files with --lock-file, or the directory with --dir", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, call := range found.NotLookedAt {
+		l.out.warn("%s: not looked at for the lock file: %s", dir, call)
+	}
+	var wanted []lock.Wanted
+	for _, r := range found.Required {
+		wanted = append(wanted, lock.Wanted{Requirement: r.Requirement})
+	}
+	o := lock.FileOptions{DryRun: l.c.Bool("no-write-lock")}
+	o.Judge = l.Judge
+	change, err := lock.File(ctx, l.Source, path, wanted, o)
+	for _, p := range change.Providers {
+		if p.Err != nil {
+			err = errors.Join(err, p.Err)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("locking what %s requires: %w", dir, err)
+	}
+	if !o.DryRun && len(wanted) > 0 {
+		l.out.note("wrote %s", path)
+	}
+	return lockfile.Parse(path, change.New)
+}
