@@ -104,6 +104,11 @@ func newLocking(c *cli.Context, out *output) (l locking, err error) {
 	if l.named, err = parseRequirements(c.Args().Slice()); err != nil {
 		return l, err
 	}
+	for i, r := range l.named {
+		if slices.Contains(addresses(l.named[:i]), r.Address) {
+			return l, usagef("%s is named twice: a lock file has one version of it", r.Address)
+		}
+	}
 	if l.options.Platforms, err = platforms(c); err != nil {
 		return l, err
 	}
@@ -111,7 +116,8 @@ func newLocking(c *cli.Context, out *output) (l locking, err error) {
 	if err != nil {
 		return l, err
 	}
-	l.options.Judge = out.warning(judging.Judge)
+	l.options.Judge, l.options.Progress = out.warning(judging.Judge), out.progress()
+	l.options.Options = l.options.Remembering()
 	cache, err := openCache(c, out, false)
 	if err != nil {
 		return l, err
@@ -136,6 +142,11 @@ func contradictions(c *cli.Context) error {
 		}
 		if c.Args().Present() {
 			return usagef("--check looks at all that lock files select: leave out %s", c.Args().First())
+		}
+		for _, flag := range []string{"dir", "recursive"} {
+			if c.IsSet("lock-file") && c.IsSet(flag) {
+				return usagef("--lock-file and --%s contradict each other: name the files, directories and patterns with --lock-file", flag)
+			}
 		}
 	case c.IsSet("lock-file"):
 		return usagef("--lock-file is for --check; a lock file is written into its --dir")

@@ -22,6 +22,9 @@ type lockCheck struct {
 	Findings      []lock.Finding `json:"findings"`
 	// Failed are lock files and providers that could not be looked at.
 	Failed []lockFailure `json:"failed,omitempty"`
+
+	// looked counts the providers that were looked at.
+	looked int
 }
 
 type lockFailure struct {
@@ -37,12 +40,12 @@ func (l locking) check() error {
 	if err != nil {
 		return err
 	}
-	platforms := l.options.Platforms
-	if len(platforms) == 0 {
-		platforms = []provider.Platform{provider.CurrentPlatform()}
+	o := l.options.Options
+	if len(o.Platforms) == 0 {
+		o.Platforms = []provider.Platform{provider.CurrentPlatform()}
 	}
 	report := lockCheck{Files: len(files), Findings: []lock.Finding{}}
-	for _, p := range platforms {
+	for _, p := range o.Platforms {
 		report.Platforms = append(report.Platforms, p.String())
 	}
 	var failed []error
@@ -57,13 +60,15 @@ func (l locking) check() error {
 			fail(lockFailure{File: path}, err)
 			continue
 		}
-		for _, c := range lock.Check(l.c.Context, l.src, path, file, platforms) {
+		for _, c := range lock.Check(l.c.Context, l.src, path, file, o) {
 			report.Providers++
 			report.UnknownHashes += c.Unknown
 			report.Findings = append(report.Findings, c.Findings...)
-			if c.Err != nil {
-				fail(lockFailure{File: path, Provider: c.Selection.Address.String(), Version: c.Selection.Version.String()}, c.Err)
+			if c.Err == nil {
+				report.looked++
+				continue
 			}
+			fail(lockFailure{File: path, Provider: c.Selection.Address.String(), Version: c.Selection.Version.String()}, c.Err)
 		}
 		if err := l.c.Context.Err(); err != nil {
 			return err
@@ -74,21 +79,23 @@ func (l locking) check() error {
 
 // lockFiles gives those that --lock-file names, or the directories have.
 func (l locking) lockFiles() ([]string, error) {
-	if names := l.c.StringSlice("lock-file"); len(names) > 0 {
-		return lock.Find(l.c.Context, names...)
+	flag, names := "lock-file", l.c.StringSlice("lock-file")
+	if len(names) == 0 {
+		flag, names = "dir", l.c.StringSlice("dir")
+		if len(names) == 0 {
+			names = []string{"."}
+		}
+		for i, dir := range names {
+			if !l.c.Bool("recursive") {
+				names[i] = filepath.Join(dir, lock.Filename)
+			}
+		}
 	}
-	dirs := l.c.StringSlice("dir")
-	if len(dirs) == 0 {
-		dirs = []string{"."}
+	files, err := lock.Find(l.c.Context, names...)
+	if err != nil {
+		return nil, usagef("--%s: %w", flag, err)
 	}
-	if l.c.Bool("recursive") {
-		return lock.Find(l.c.Context, dirs...)
-	}
-	files := make([]string, len(dirs))
-	for i, dir := range dirs {
-		files[i] = filepath.Join(dir, lock.Filename)
-	}
-	return lock.Find(l.c.Context, files...)
+	return files, nil
 }
 
 // lockChecked prints what was found. Hashes that disagree come before what is
@@ -102,7 +109,7 @@ func (o *output) lockChecked(r lockCheck, failed []error) error {
 	case o.format == outputSARIF:
 		err = o.printJSON(r.sarif())
 	case o.format == outputGitHub:
-		_, err = io.WriteString(o.stdout, printable(r.annotations()))
+		_, err = io.WriteString(o.stdout, r.annotations())
 	default:
 		_, err = io.WriteString(o.stdout, printable(r.text()))
 	}
@@ -121,7 +128,7 @@ func (o *output) lockChecked(r lockCheck, failed []error) error {
 	if code != 0 {
 		return &itemsError{code}
 	}
-	return itemsResult(r.Providers-len(failed), failed)
+	return itemsResult(r.looked, failed)
 }
 
 // text is for people.
@@ -166,17 +173,18 @@ func (r lockCheck) sarif() sarif {
 func (r lockCheck) annotations() string {
 	var b strings.Builder
 	for _, f := range r.Findings {
-		fmt.Fprintf(&b, "::%s file=%s,line=%d,title=%s::%s\n", f.Severity, forGitHub(filepath.ToSlash(f.File), true), f.Line, f.Code, forGitHub(f.Problem+"\n"+f.Remedy, false))
+		fmt.Fprintf(&b, "::error file=%s,line=%d,title=%s::%s\n", forGitHub(filepath.ToSlash(f.File), true), f.Line, f.Code, forGitHub(f.Problem+"\n"+f.Remedy, false))
 	}
 	for _, f := range r.Failed {
-		fmt.Fprintf(&b, "::error file=%s::%s\n", forGitHub(filepath.ToSlash(f.File), true), forGitHub(strings.TrimSpace(f.Provider+" "+f.Version+" ")+f.Error.Message, false))
+		fmt.Fprintf(&b, "::error file=%s::%s\n", forGitHub(filepath.ToSlash(f.File), true), forGitHub(strings.TrimLeft(f.Provider+" "+f.Version+": ", ": ")+f.Error.Message, false))
 	}
 	return b.String()
 }
 
-// forGitHub escapes the text of a command, or of one of its properties.
+// forGitHub escapes the text of a command, or of one of its properties, so that it
+// ends neither of them, and begins no other.
 func forGitHub(text string, property bool) string {
-	text = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
+	text = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(printable(text))
 	if property {
 		text = strings.NewReplacer(":", "%3A", ",", "%2C").Replace(text)
 	}

@@ -66,24 +66,27 @@ type Checked struct {
 	Err error
 }
 
-// Check says whether what a lock file selects can be installed from a source, for
-// some platforms; none means this machine's. The findings are about what OpenTofu
-// needs to install from an OCI registry: the zh hash of the platform's zip.
-func Check(ctx context.Context, src provider.Source, file string, f *lockfile.File, platforms []provider.Platform) []Checked {
-	if len(platforms) == 0 {
-		platforms = []provider.Platform{provider.CurrentPlatform()}
+// Check says whether what a lock file selects can be installed from a source. Of
+// the options Platforms and Judge count; no platforms means this machine's. The
+// findings are about what OpenTofu needs to install from an OCI registry: the zh
+// hash of the platform's zip; of a package that is there unpacked, its h1. When the
+// context ends, so does the list.
+func Check(ctx context.Context, src provider.Source, file string, f *lockfile.File, o Options) []Checked {
+	if len(o.Platforms) == 0 {
+		o.Platforms = []provider.Platform{provider.CurrentPlatform()}
 	}
 	selections := f.Selections()
 	var all []Checked
 	schedule.Each(ctx, len(selections), func(ctx context.Context, i int) (Checked, bool) {
 		c := Checked{File: file, Selection: selections[i]}
-		c.Err = c.check(ctx, src, platforms)
+		c.Err = c.check(ctx, src, o)
 		return c, true
 	}, func(c Checked) { all = append(all, c) })
 	return all
 }
 
-func (c *Checked) check(ctx context.Context, src provider.Source, platforms []provider.Platform) error {
+func (c *Checked) check(ctx context.Context, src provider.Source, o Options) error {
+	// 1. What there is, and what proves it.
 	s := c.Selection
 	release, err := src.Release(ctx, s.Address, s.Version)
 	switch {
@@ -96,11 +99,16 @@ func (c *Checked) check(ctx context.Context, src provider.Source, platforms []pr
 	case err != nil:
 		return err
 	}
-	listed, err := zipHashes(release)
+	if o.Judge != nil {
+		if _, err := o.Judge(ctx, release); err != nil {
+			return err
+		}
+	}
+	known, err := zipHashes(release)
 	if err != nil {
 		return err
 	}
-	known := listed
+	// 2. What the lock file has that is not there.
 	for _, p := range release.Packages {
 		known = append(known, lockfile.Hash(p.H1))
 	}
@@ -111,7 +119,8 @@ func (c *Checked) check(ctx context.Context, src provider.Source, platforms []pr
 		}
 	}
 	c.Unknown = len(unknown)
-	for _, platform := range platforms {
+	// 3. What is there that the lock file does not have.
+	for _, platform := range o.Platforms {
 		i := slices.IndexFunc(release.Packages, func(p provider.Package) bool { return p.Platform == platform })
 		if i < 0 {
 			c.add(platform.String(), platformMissing, fmt.Sprintf("%s %s has no package for %s.", s.Address, s.Version, platform), c.mirror()+" --platform "+platform.String())
@@ -129,11 +138,15 @@ func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 	isZH := func(h lockfile.Hash) bool { return h.Scheme() == "zh" }
 	relock := fmt.Sprintf("tofu-oci lock '%s@%s'", s.Address, s.Version)
 	switch {
+	case p.Digest == "": // clients hold an unpacked directory against h1 hashes, if there are any
+		if !slices.Contains(s.Hashes, lockfile.Hash(p.H1)) && slices.ContainsFunc(s.Hashes, isH1) {
+			c.add(platform, hashMissing, fmt.Sprintf("The lock file has no hash of %s %s for %s, which is there unpacked and is %s.", s.Address, s.Version, platform, p.H1), relock)
+		}
 	case slices.Contains(s.Hashes, zh(p.Digest)):
 	case slices.Contains(s.Hashes, lockfile.Hash(p.H1)):
 		c.add(platform, h1Only, fmt.Sprintf("The lock file has the h1 hash of %s %s for %s, which exec and pull go by, but not %s, which OpenTofu demands from an OCI registry.",
 			s.Address, s.Version, platform, zh(p.Digest)), relock)
-	case slices.ContainsFunc(unknown, isZH) || len(unknown) > 0 && !slices.ContainsFunc(s.Hashes, isZH):
+	case slices.ContainsFunc(unknown, isZH), p.H1 != "" && slices.ContainsFunc(unknown, isH1) && !slices.ContainsFunc(s.Hashes, isZH):
 		c.add(platform, hashDisagrees, fmt.Sprintf("The lock file does not have %s of %s %s for %s, and has hashes that no package here has: %s.",
 			zh(p.Digest), s.Address, s.Version, platform, join(unknown)),
 			"compare with the checksums of the origin before anything else: either these packages or those that were locked are not what its author released")

@@ -64,11 +64,32 @@ func selection(ctx context.Context, src provider.Source, wanted Wanted, locked *
 		return lockfile.Selection{}, err
 	}
 	if locked != nil && locked.Version == v && len(locked.Hashes) > 0 {
-		if !slices.ContainsFunc(locked.Hashes, func(h lockfile.Hash) bool { return slices.Contains(hashes, h) }) {
-			return lockfile.Selection{}, &DisagreeError{Address: wanted.Address, Version: v, Got: hashes, Locked: locked.Hashes}
+		if err := agree(ctx, src, *locked, hashes, o.Options); err != nil {
+			return lockfile.Selection{}, err
 		}
 		hashes = append(hashes, locked.Hashes...)
 	}
 	slices.Sort(hashes)
 	return lockfile.Selection{Address: wanted.Address, Version: v, Constraints: wanted.Constraint, Hashes: slices.Compact(hashes)}, nil
+}
+
+// agree says whether what is locked and the hashes of its version are about the
+// same bytes: they have one in common. What is locked may be the h1 of a platform
+// that is not among those that are wanted.
+func agree(ctx context.Context, src provider.Source, locked lockfile.Selection, hashes []lockfile.Hash, o Options) error {
+	common := func() bool {
+		return slices.ContainsFunc(locked.Hashes, func(h lockfile.Hash) bool { return slices.Contains(hashes, h) })
+	}
+	if !common() && len(o.Platforms) > 0 {
+		o.Platforms = nil
+		all, err := Hashes(ctx, src, locked.Address, locked.Version, o)
+		if err != nil {
+			return err
+		}
+		hashes = all
+	}
+	if !common() {
+		return &DisagreeError{Address: locked.Address, Version: locked.Version, Got: hashes, Locked: locked.Hashes}
+	}
+	return nil
 }

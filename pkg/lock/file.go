@@ -40,17 +40,15 @@ type Change struct {
 	Providers []Locked
 }
 
-// errMoved says that a lock file changed while it was worked on.
-var errMoved = errors.New("the lock file changed meanwhile")
-
 // maxRounds is how often a lock file that goes on changing is begun anew.
 const maxRounds = 5
 
 // File locks what is wanted in a lock file, which need not exist; what it locks
 // beyond that stays. It is written when every provider could be locked, and it
-// differs. The error is about the file, what is wrong with a provider is in the
-// change.
+// differs. The error is about the file, a *[lockfile.BusyError] where others go on
+// changing it; what is wrong with a provider is in the change.
 func File(ctx context.Context, src provider.Source, path string, wanted []Wanted, o FileOptions) (Change, error) {
+	o.Options = o.bounded()
 	for round := 1; ; round++ {
 		// 1. What is locked.
 		f, err := read(path)
@@ -69,14 +67,14 @@ func File(ctx context.Context, src provider.Source, path string, wanted []Wanted
 		// 3. It goes where it was read from.
 		_, err = lockfile.Update(ctx, path, func(now *lockfile.File) error {
 			if !bytes.Equal(now.Bytes(), c.Old) {
-				return errMoved
+				return &lockfile.BusyError{Path: path}
 			}
 			for _, l := range c.Providers {
 				now.Set(l.Selection)
 			}
 			return nil
 		})
-		if !errors.Is(err, errMoved) || round == maxRounds {
+		if busy, is := errors.AsType[*lockfile.BusyError](err); !is || busy.Waited > 0 || round == maxRounds {
 			return c, err
 		}
 	}

@@ -5,12 +5,13 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"slices"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/packagezip"
+	"github.com/tofu-oci/tofu-oci/internal/memo"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -33,17 +34,55 @@ type Options struct {
 	// TempDir is where zips are kept that can't be read as they pass; empty is the
 	// system's place.
 	TempDir string
+	// Progress is told of the zips that are read, and of those begun anew.
+	Progress provider.Progress
+	// Backoff is the pause after the given number of failures; nil doubles from
+	// half a second.
+	Backoff func(failed int) time.Duration
+
+	// made are the hashes that were made before; nil keeps none.
+	made *memo.Memo[hashed, []lockfile.Hash]
+	// slots bound how many zips are read at the same time.
+	slots *schedule.Limiter
+}
+
+// hashed is what hashes are made of.
+type hashed struct {
+	address   provider.Address
+	version   provider.Version
+	platforms string
+}
+
+// Remembering gives options with which the hashes of a release are made once, and
+// its signature is judged once, by all calls that have them and the same source.
+func (o Options) Remembering() Options {
+	o.made = &memo.Memo[hashed, []lockfile.Hash]{}
+	return o.bounded()
+}
+
+// bounded lets all that these options are given to read few zips at once.
+func (o Options) bounded() Options {
+	if o.slots == nil {
+		o.slots = schedule.NewLimiter(zipsAtOnce, 0)
+	}
+	return o
 }
 
 // Hashes gives what a lock file says of a version: the zh of every line of its
 // SHA256SUMS, as OpenTofu locks a signed release, and the h1 of every platform.
 // The sums have been held against the digests of the packages.
 func Hashes(ctx context.Context, src provider.Source, a provider.Address, v provider.Version, o Options) ([]lockfile.Hash, error) {
-	hashes, err := hashesOf(ctx, src, a, v, o)
+	o = o.bounded()
+	made := o.made
+	if made == nil {
+		made = &memo.Memo[hashed, []lockfile.Hash]{}
+	}
+	key := hashed{a, v, fmt.Sprint(provider.SortPlatforms(o.Platforms))}
+	hashes, err := made.Get(ctx, key, func(ctx context.Context) ([]lockfile.Hash, error) { return hashesOf(ctx, src, a, v, o) })
 	if err != nil {
 		return nil, fmt.Errorf("locking %s %s: %w", a, v, err)
 	}
-	return hashes, nil
+	return slices.Clone(hashes), nil
 }
 
 func hashesOf(ctx context.Context, src provider.Source, a provider.Address, v provider.Version, o Options) ([]lockfile.Hash, error) {
@@ -112,34 +151,15 @@ func contentHashes(ctx context.Context, src provider.Source, r provider.Release,
 		}
 		packages = slices.DeleteFunc(packages, func(p provider.Package) bool { return !slices.Contains(o.Platforms, p.Platform) })
 	}
+	zips := zipReader{src: src, slots: o.slots, tempDir: o.TempDir, progress: o.Progress, backoff: o.Backoff}
 	hashes := make([][]lockfile.Hash, len(packages))
 	err := eachPackage(ctx, packages, func(ctx context.Context, i int, p provider.Package) (err error) {
 		if p.H1 != "" && (!o.ComputeH1 || p.Digest == "") {
 			hashes[i] = []lockfile.Hash{lockfile.Hash(p.H1)}
 			return nil
 		}
-		hashes[i], err = readHashes(ctx, src, p, o.TempDir)
+		hashes[i], err = zips.hashes(ctx, p)
 		return err
 	})
 	return slices.Concat(hashes...), err
-}
-
-// readHashes reads a zip, and gives its h1 and, where that is another one, the h1
-// of the directory that it unpacks to. What is stated of it has to be true.
-func readHashes(ctx context.Context, src provider.Source, p provider.Package, tempDir string) ([]lockfile.Hash, error) {
-	contents, err := packagezip.HashAny(ctx, func(ctx context.Context) (io.ReadCloser, error) {
-		body, _, err := src.Open(ctx, p)
-		return body, err
-	}, p.Size, tempDir)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", p.Filename, err)
-	}
-	if err := contents.VerifyH1(p.Filename, p.H1); err != nil {
-		return nil, err
-	}
-	hashes := []lockfile.Hash{lockfile.Hash(contents.H1)}
-	if contents.H1Unpacked != contents.H1 {
-		hashes = append(hashes, lockfile.Hash(contents.H1Unpacked))
-	}
-	return hashes, nil
 }

@@ -14,6 +14,21 @@ import (
 // ErrNotLocked says that lock files select no version of a provider, or another one.
 var ErrNotLocked = errors.New("not in the lock file")
 
+// notLocked is [ErrNotLocked], and what a source says of a provider or version that
+// it does not have.
+type notLocked struct {
+	text   string
+	absent error
+}
+
+func (e *notLocked) Error() string { return e.text }
+
+func (e *notLocked) Unwrap() []error { return []error{ErrNotLocked, e.absent} }
+
+func noProvider(a provider.Address) error {
+	return &notLocked{fmt.Sprintf("%s is %v", a, ErrNotLocked), provider.ErrProviderNotFound}
+}
+
 // Selections are what one or many lock files select, sorted by address and version,
 // each version once with the hashes of all that select it.
 type Selections []lockfile.Selection
@@ -57,7 +72,7 @@ func (s Selections) Of(addresses ...provider.Address) (Selections, error) {
 	var kept Selections
 	for _, a := range addresses {
 		if !slices.ContainsFunc(s, func(s lockfile.Selection) bool { return s.Address == a }) {
-			return nil, fmt.Errorf("%s is %w", a, ErrNotLocked)
+			return nil, noProvider(a)
 		}
 	}
 	for _, selection := range s {
@@ -81,7 +96,9 @@ func (s Selections) find(a provider.Address, v provider.Version) (lockfile.Selec
 		}
 	}
 	if len(others) == 0 {
-		return lockfile.Selection{}, fmt.Errorf("%s is %w", a, ErrNotLocked)
+		return lockfile.Selection{}, noProvider(a)
 	}
-	return lockfile.Selection{}, fmt.Errorf("%s %s is %w, which selects %s", a, v, ErrNotLocked, strings.Join(others, ", "))
+	return lockfile.Selection{}, &notLocked{
+		fmt.Sprintf("%s %s is %v, which selects %s", a, v, ErrNotLocked, strings.Join(others, ", ")), provider.ErrVersionNotFound,
+	}
 }

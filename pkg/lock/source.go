@@ -7,9 +7,12 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/memo"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -17,12 +20,17 @@ import (
 
 // SourceOptions of [NewSource]. The zero value tells nobody.
 type SourceOptions struct {
-	// ByH1 is told of each package that is accepted by what its zip holds, since the
-	// lock files don't have the zip's own hash. May be nil.
+	// ByH1 is told, once, of each package that is accepted by what its zip holds,
+	// since the lock files don't have the zip's own hash. May be nil.
 	ByH1 func(p provider.Package)
 	// TempDir is where zips are kept that can't be read as they pass; empty is the
 	// system's place.
 	TempDir string
+	// Progress is told of the zips that are read for that, and of those begun anew.
+	Progress provider.Progress
+	// Backoff is the pause after the given number of failures; nil doubles from
+	// half a second.
+	Backoff func(failed int) time.Duration
 }
 
 // Source gives the releases of another source that lock files select, and nothing
@@ -35,21 +43,29 @@ type Source struct {
 	locked  Selections
 	options SourceOptions
 
-	mu sync.Mutex
+	zips zipReader
 	// contents has the h1 hashes of zips that were read.
-	contents map[digest.Digest][]lockfile.Hash
+	contents memo.Memo[digest.Digest, []lockfile.Hash]
+	// told are the packages that ByH1 knows of.
+	told sync.Map
 }
 
 var _ provider.Capable = (*Source)(nil)
 
 // NewSource decorates a source.
 func NewSource(inner provider.Source, locked Selections, o SourceOptions) *Source {
-	return &Source{inner: inner, locked: locked, options: o, contents: map[digest.Digest][]lockfile.Hash{}}
+	return &Source{inner: inner, locked: locked, options: o, zips: zipReader{
+		src: inner, slots: schedule.NewLimiter(zipsAtOnce, 0), tempDir: o.TempDir, progress: o.Progress, backoff: o.Backoff,
+	}}
 }
 
 // Versions gives those that are selected, newest first, also when the other source
-// does not have them, which is not asked. The error is [ErrNotLocked].
-func (s *Source) Versions(_ context.Context, a provider.Address) ([]provider.Version, error) {
+// does not have them, which is not asked. The error is [ErrNotLocked], which is
+// [provider.ErrProviderNotFound] too.
+func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	selected, err := s.locked.Of(a)
 	if err != nil {
 		return nil, err
@@ -132,7 +148,7 @@ func (s *Source) check(ctx context.Context, p provider.Package, locked []lockfil
 	case p.Digest == "", !slices.ContainsFunc(locked, isH1):
 		return refused
 	}
-	contents, err := s.read(ctx, p)
+	contents, err := s.contents.Get(ctx, p.Digest, func(ctx context.Context) ([]lockfile.Hash, error) { return s.zips.hashes(ctx, p) })
 	if err != nil {
 		return fmt.Errorf("comparing %s with the lock file: %w", p.Filename, err)
 	}
@@ -140,28 +156,16 @@ func (s *Source) check(ctx context.Context, p provider.Package, locked []lockfil
 		refused.Got = append([]lockfile.Hash{zh(p.Digest)}, contents...)
 		return refused
 	}
-	if s.options.ByH1 != nil {
+	if _, again := s.told.LoadOrStore(packageKey{p.Address, p.Version, p.Platform}, true); !again && s.options.ByH1 != nil {
 		s.options.ByH1(p)
 	}
 	return nil
 }
 
-// read gives the h1 hashes of a zip, which is read once.
-func (s *Source) read(ctx context.Context, p provider.Package) ([]lockfile.Hash, error) {
-	s.mu.Lock()
-	hashes, known := s.contents[p.Digest]
-	s.mu.Unlock()
-	if known {
-		return hashes, nil
-	}
-	hashes, err := readHashes(ctx, s.inner, p, s.options.TempDir)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.contents[p.Digest] = hashes
-	return hashes, nil
+type packageKey struct {
+	address  provider.Address
+	version  provider.Version
+	platform provider.Platform
 }
 
 func zh(d digest.Digest) lockfile.Hash { return lockfile.Hash(sums.ZH(d)) }
