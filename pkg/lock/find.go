@@ -25,7 +25,7 @@ const maxFiles = 10_000
 // Find gives the lock files that names stand for, sorted, each once: a file, a
 // directory with all below it, or a pattern such as "live/**/.terraform.lock.hcl".
 // Directories named .terraform or .git are not looked in, nor are links to
-// directories. A name that stands for nothing is [ErrNoFile].
+// directories, unless they are named. A name that stands for nothing is [ErrNoFile].
 func Find(ctx context.Context, names ...string) ([]string, error) {
 	var all []string
 	for _, name := range names {
@@ -69,6 +69,7 @@ func isPattern(name string) bool { return strings.ContainsAny(name, "*?[{") }
 // walk gives the files below a directory that are wanted.
 func walk(ctx context.Context, dir string, wanted func(path string) bool) ([]string, error) {
 	var found []string
+	dir += string(filepath.Separator) // which leads through a link, where the directory itself is one
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:

@@ -70,7 +70,8 @@ func (o Options) bounded() Options {
 
 // Hashes gives what a lock file says of a version: the zh of every line of its
 // SHA256SUMS, as OpenTofu locks a signed release, and the h1 of every platform.
-// The sums have been held against the digests of the packages.
+// The sums have been held against the digests of the packages. They are sorted, each
+// once.
 func Hashes(ctx context.Context, src provider.Source, a provider.Address, v provider.Version, o Options) ([]lockfile.Hash, error) {
 	o = o.bounded()
 	made := o.made
@@ -103,7 +104,12 @@ func hashesOf(ctx context.Context, src provider.Source, a provider.Address, v pr
 	}
 	// 3. What they hold, as it is stated, or by reading them.
 	contents, err := contentHashes(ctx, src, release, o)
-	return append(hashes, contents...), err
+	if err != nil {
+		return nil, err
+	}
+	hashes = append(hashes, contents...)
+	slices.Sort(hashes)
+	return slices.Compact(hashes), nil
 }
 
 // zipHashes gives the zh hashes.

@@ -14,19 +14,19 @@ import (
 // ErrNotLocked says that lock files select no version of a provider, or another one.
 var ErrNotLocked = errors.New("not in the lock file")
 
-// notLocked is [ErrNotLocked], and what a source says of a provider or version that
+// notLockedError is [ErrNotLocked], and what a source says of a provider or version that
 // it does not have.
-type notLocked struct {
+type notLockedError struct {
 	text   string
 	absent error
 }
 
-func (e *notLocked) Error() string { return e.text }
+func (e *notLockedError) Error() string { return e.text }
 
-func (e *notLocked) Unwrap() []error { return []error{ErrNotLocked, e.absent} }
+func (e *notLockedError) Unwrap() []error { return []error{ErrNotLocked, e.absent} }
 
 func noProvider(a provider.Address) error {
-	return &notLocked{fmt.Sprintf("%s is %v", a, ErrNotLocked), provider.ErrProviderNotFound}
+	return &notLockedError{fmt.Sprintf("%s is %v", a, ErrNotLocked), provider.ErrProviderNotFound}
 }
 
 // Selections are what one or many lock files select, sorted by address and version,
@@ -98,7 +98,7 @@ func (s Selections) find(a provider.Address, v provider.Version) (lockfile.Selec
 	if len(others) == 0 {
 		return lockfile.Selection{}, noProvider(a)
 	}
-	return lockfile.Selection{}, &notLocked{
+	return lockfile.Selection{}, &notLockedError{
 		fmt.Sprintf("%s %s is %v, which selects %s", a, v, ErrNotLocked, strings.Join(others, ", ")), provider.ErrVersionNotFound,
 	}
 }

@@ -1,0 +1,126 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// TestCheck has every kind of finding. found are CODE PLATFORM; a name with "missing"
+// is what is not there.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	shelf := newShelf(t, thing, "1.0.0", "1.1.0")
+	r := shelf.releases[0]
+	haiku, plan9 := r.Packages[0], r.Packages[1]
+	if haiku.Platform != nouns.Haiku {
+		t.Fatal("packages are sorted otherwise")
+	}
+	zhOf := func(p provider.Package) string { return string(zh(p.Digest)) }
+	for name, test := range map[string]struct {
+		address, version string
+		hashes           []string
+		change           func(r *provider.Release)
+		found            []string
+		unknown          int
+		problem          string
+	}{
+		"all is well":              {thing, "1.0.0", []string{zhOf(haiku), zhOf(plan9), haiku.H1}, nil, nil, 0, ""},
+		"and there is more":        {thing, "1.0.0", []string{zhOf(haiku), zhOf(plan9), "h1:x", "zh:y", "h3:z"}, nil, nil, 3, ""},
+		"another line of the sums": {thing, "1.0.0", []string{zhOf(haiku), zhOf(plan9), string(zhOfManifest)}, nil, nil, 0, ""},
+		"no such provider":         {"registry.example.org/acme/none", "1.0.0", nil, nil, []string{"lock-provider-missing"}, 0, "registry.example.org/acme/none is not there."},
+		"no such version":          {thing, "9.0.0", nil, nil, []string{"lock-version-missing"}, 0, "registry.example.org/acme/thing 9.0.0 is not there; there are 1.1.0, 1.0.0."},
+		"no such platform": {thing, "1.0.0", []string{zhOf(haiku), zhOf(plan9)}, func(r *provider.Release) { r.Packages = r.Packages[:1] },
+			[]string{"lock-platform-missing plan9_mips"}, 0, "has no package for plan9_mips"},
+		"h1 alone":        {thing, "1.0.0", []string{haiku.H1, zhOf(plan9)}, nil, []string{"lock-h1-only haiku_riscv64"}, 0, "but not " + zhOf(haiku) + ", which OpenTofu demands"},
+		"one has no hash": {thing, "1.0.0", []string{zhOf(plan9)}, nil, []string{"lock-hash-missing haiku_riscv64"}, 0, "has no hash of registry.example.org/acme/thing 1.0.0 for haiku_riscv64, which is " + zhOf(haiku)},
+		"no hashes":       {thing, "1.0.0", nil, nil, []string{"lock-hash-missing haiku_riscv64", "lock-hash-missing plan9_mips"}, 0, ""},
+		"other bytes":     {thing, "1.0.0", []string{zhOf(plan9), string(wrongZH)}, nil, []string{"lock-hash-disagrees haiku_riscv64"}, 1, "has hashes that no package here has: " + string(wrongZH)},
+		"other contents":  {thing, "1.0.0", []string{string(wrongH1)}, nil, []string{"lock-hash-disagrees haiku_riscv64", "lock-hash-disagrees plan9_mips"}, 1, ""},
+		"contents that nobody states": {thing, "1.0.0", []string{haiku.H1}, func(r *provider.Release) { r.Packages[0].H1, r.Packages[1].H1 = "", "" },
+			[]string{"lock-hash-missing haiku_riscv64", "lock-hash-missing plan9_mips"}, 1, ""},
+		"unpacked": {thing, "1.0.0", []string{haiku.H1}, func(r *provider.Release) {
+			for i := range r.Packages {
+				r.Packages[i].Digest = ""
+			}
+		}, []string{"lock-hash-missing plan9_mips"}, 0, "which is there unpacked and is " + plan9.H1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShelf(t, thing, "1.0.0", "1.1.0")
+			if test.change != nil {
+				test.change(s.first())
+			}
+			if name == "unpacked" {
+				s.first().Documents = nil
+			}
+			f := file(t, append([]string{test.address, test.version}, test.hashes...))
+			all := lock.Check(t.Context(), s, "some/file", f, lock.Options{Platforms: []provider.Platform{nouns.Haiku, nouns.Plan9}})
+			if len(all) != 1 || all[0].Err != nil || all[0].File != "some/file" {
+				t.Fatalf("got %+v", all)
+			}
+			var found []string
+			for _, f := range all[0].Findings {
+				found = append(found, strings.TrimSpace(f.Code+" "+f.Platform))
+				if f.Provider != test.address || f.Version != test.version || f.File != "some/file" || f.Remedy == "" {
+					t.Errorf("got %+v", f)
+				}
+				if f.IsMissing() != strings.HasSuffix(f.Code, "-missing") {
+					t.Errorf("%s is missing: %v", f.Code, f.IsMissing())
+				}
+				if !slices.ContainsFunc(lock.Rules(), func(r doctor.Rule) bool { return r.Code == f.Code && r.Means != "" }) {
+					t.Errorf("%s is no rule", f.Code)
+				}
+			}
+			if diff := cmp.Diff(test.found, found); diff != "" {
+				t.Error(diff)
+			}
+			if all[0].Unknown != test.unknown {
+				t.Errorf("%d hashes are unknown, want %d", all[0].Unknown, test.unknown)
+			}
+			if test.problem != "" && !strings.Contains(all[0].Findings[0].Problem, test.problem) {
+				t.Errorf("the problem is %s", all[0].Findings[0].Problem)
+			}
+			if n := s.opened.Load(); n != 0 {
+				t.Errorf("%d zips were opened", n)
+			}
+		})
+	}
+}
+
+// TestCheckGoesOn: what can't be looked at does not stop the others, and all are told
+// in the order of the file.
+func TestCheckGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t, thing, "1.0.0")
+	s.add(t, other, "1.0.0")
+	refused := errors.New("refused on purpose")
+	f := file(t, []string{thing, "1.0.0"}, []string{other, "1.0.0"})
+	all := lock.Check(t.Context(), s, "f", f, lock.Options{Judge: func(_ context.Context, r provider.Release) (provider.Verdict, error) {
+		if r.Address == nouns.Address(t, other) {
+			return provider.Verdict{}, refused
+		}
+		return provider.Verdict{}, nil
+	}})
+	if len(all) != 2 || !errors.Is(all[0].Err, refused) || all[0].Findings != nil {
+		t.Fatalf("got %+v", all)
+	}
+	// Without platforms it is this machine's.
+	if got := fmt.Sprint(all[1].Findings); all[1].Err != nil || !strings.Contains(got, provider.CurrentPlatform().String()) {
+		t.Errorf("got %s, %v", got, all[1].Err)
+	}
+	s.err = refused
+	if all := lock.Check(t.Context(), s, "f", f, lock.Options{}); !errors.Is(all[1].Err, refused) {
+		t.Errorf("got %+v", all)
+	}
+}

@@ -1,0 +1,252 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// want is a requirement.
+func want(t *testing.T, text string) lock.Wanted {
+	t.Helper()
+	r, err := provider.ParseRequirement(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lock.Wanted{Requirement: r}
+}
+
+// lockFile writes a lock file into a directory of its own.
+func lockFile(t *testing.T, f *lockfile.File, before string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), lock.Filename)
+	if err := os.WriteFile(path, append([]byte(before), f.Bytes()...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestFileChooses says which version is locked after which, and which error tells
+// why none is.
+func TestFileChooses(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		was, wanted, narrower string
+		upgrade               bool
+		now                   string
+		fits                  func(error) bool
+	}{
+		"nothing before":                    {"", "", "", false, "1.2.0", nil},
+		"a constraint":                      {"", "~> 1.1.0", "", false, "1.1.0", nil},
+		"a pre-release by name":             {"", "2.0.0-rc1", "", false, "2.0.0-rc1", nil},
+		"none is met":                       {"", ">= 2.0.0", "", false, "", isNotFound},
+		"it stays":                          {"1.0.0", "~> 1.0", "", false, "1.0.0", nil},
+		"it stays without a constraint":     {"1.1.0", "", "", false, "1.1.0", nil},
+		"a pre-release stays":               {"2.0.0-rc1", "", "", false, "2.0.0-rc1", nil},
+		"a pre-release meets no constraint": {"2.0.0-rc1", ">= 1.0.0", "", false, "", isA[*lock.UpgradeError]},
+		"it does not fit any more":          {"1.0.0", "~> 1.1", "", false, "", isA[*lock.UpgradeError]},
+		"upgraded":                          {"1.0.0", "~> 1.0", "", true, "1.2.0", nil},
+		"upgraded where it did not fit":     {"1.0.0", "~> 1.1.0", "", true, "1.1.0", nil},
+		"a downgrade is an upgrade":         {"1.2.0", "< 1.2.0", "", true, "1.1.0", nil},
+		"what is wanted is not there":       {"9.0.0", "", "", false, "", isNotFound},
+		"narrower":                          {"", "~> 1.0", "< 1.2.0", false, "1.1.0", nil},
+		"narrower than what is locked":      {"1.2.0", "~> 1.0", "< 1.2.0", false, "", isA[*lock.UpgradeError]},
+		"narrower than anything":            {"", "~> 1.0", ">= 2.0.0", false, "", isNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShelf(t, thing, "1.0.0", "1.2.0", "1.1.0", "2.0.0-rc1")
+			f := file(t)
+			if test.was != "" {
+				f = file(t, []string{thing, test.was})
+			}
+			path := lockFile(t, f, "")
+			w := want(t, strings.TrimSuffix(thing+"@"+test.wanted, "@"))
+			if test.narrower != "" {
+				w.Narrower = want(t, thing+"@"+test.narrower).Constraint
+			}
+			c, err := lock.File(t.Context(), s, path, []lock.Wanted{w}, lock.FileOptions{Upgrade: test.upgrade})
+			if err != nil || len(c.Providers) != 1 {
+				t.Fatalf("%d providers, %v", len(c.Providers), err)
+			}
+			if got := c.Providers[0].Err; test.fits != nil || got != nil {
+				if test.fits == nil || !test.fits(got) {
+					t.Errorf("got %v", got)
+				}
+				if diff := cmp.Diff(string(f.Bytes()), read(t, path)); diff != "" {
+					t.Error(diff)
+				}
+				return
+			}
+			now, err := lockfile.Read(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _ := now.Selection(w.Address)
+			if got.Version.String() != test.now || got.Constraints.String() != w.Constraint.String() || len(got.Hashes) != 5 {
+				t.Errorf("locked is %s, %q, with %d hashes", got.Version, got.Constraints, len(got.Hashes))
+			}
+		})
+	}
+}
+
+func isNotFound(err error) bool { return errors.Is(err, provider.ErrVersionNotFound) }
+
+// TestFileKeepsHashes: those of a version that stays stay too, unless they are of
+// other bytes; those of another version go.
+func TestFileKeepsHashes(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t, thing, "1.0.0", "1.1.0")
+	old := s.first()
+	for name, test := range map[string]struct {
+		locked    []string
+		platforms []provider.Platform
+		upgrade   bool
+		kept, bad bool
+	}{
+		"one that is known":                      {[]string{old.Packages[0].H1, "h2:tomorrow"}, nil, false, true, false},
+		"the h1 of a platform that is not meant": {[]string{old.Packages[0].H1}, []provider.Platform{old.Packages[1].Platform}, false, true, false},
+		"all are of other bytes":                 {[]string{string(wrongZH), string(wrongH1)}, nil, false, false, true},
+		"other bytes, of one platform":           {[]string{string(wrongH1)}, []provider.Platform{nouns.Plan9}, false, false, true},
+		"of another version":                     {[]string{string(wrongZH)}, nil, true, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := lockFile(t, file(t, append([]string{thing, "1.0.0"}, test.locked...)), "")
+			o := lock.FileOptions{Upgrade: test.upgrade}
+			o.Platforms = test.platforms
+			c, err := lock.File(t.Context(), s, path, []lock.Wanted{want(t, thing)}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wrong, is := errors.AsType[*lock.DisagreeError](c.Providers[0].Err); is != test.bad || is && len(wrong.Got) != 5 {
+				t.Fatalf("got %v", c.Providers[0].Err)
+			}
+			for _, h := range test.locked {
+				if strings.Contains(read(t, path), h) != (test.kept || test.bad) {
+					t.Errorf("%s: kept is not %v", h, test.kept)
+				}
+			}
+		})
+	}
+}
+
+// TestFileIsWrittenWhole: text that nobody changed stays, nothing is written when
+// nothing changes or a provider fails, or on a dry run.
+func TestFileIsWrittenWhole(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t, thing, "1.0.0")
+	s.add(t, other, "2.0.0")
+	before := "# Reviewed by us.\n"
+	path := lockFile(t, file(t, []string{"registry.example.org/foreign/kept", "3.0.0", "zh:f"}), before)
+	began := read(t, path)
+	all := []lock.Wanted{want(t, thing+"@~> 1.0"), want(t, other)}
+
+	c, err := lock.File(t.Context(), s, path, append(all, want(t, "acme/none")), lock.FileOptions{})
+	if err != nil || c.Providers[0].Err != nil || !errors.Is(c.Providers[2].Err, provider.ErrProviderNotFound) {
+		t.Fatalf("%+v, %v", c.Providers, err)
+	}
+	if diff := cmp.Diff(began, read(t, path)); diff != "" {
+		t.Errorf("one failed: %s", diff)
+	}
+	c, err = lock.File(t.Context(), s, path, all, lock.FileOptions{DryRun: true})
+	if err != nil || string(c.Old) != began || !strings.Contains(string(c.New), "provider \""+thing+"\"") || read(t, path) != began {
+		t.Errorf("a dry run: %v, now %s", err, read(t, path))
+	}
+	planned := string(c.New)
+
+	if _, err = lock.File(t.Context(), s, path, all, lock.FileOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(planned, read(t, path)); diff != "" {
+		t.Errorf("other than the dry run: %s", diff)
+	}
+	if text := read(t, path); !strings.HasPrefix(text, before) || !strings.Contains(text, "foreign/kept") {
+		t.Errorf("text is lost:\n%s", text)
+	}
+	was, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err = lock.File(t.Context(), s, path, all, lock.FileOptions{Upgrade: true})
+	if err != nil || string(c.Old) != string(c.New) || c.Providers[0].Was == nil {
+		t.Errorf("again: %+v, %v", c, err)
+	}
+	if now, err := os.Stat(path); err != nil || !os.SameFile(was, now) {
+		t.Errorf("it was written again, %v", err)
+	}
+}
+
+// TestFileMovedMeanwhile: what another process locks in the meantime is not lost.
+func TestFileMovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t, thing, "1.0.0")
+	path := lockFile(t, file(t), "")
+	n := 0
+	s.meanwhile = func() {
+		if n++; n == 1 {
+			if err := os.WriteFile(path, file(t, []string{other, "2.0.0"}).Bytes(), 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if _, err := lock.File(t.Context(), s, path, []lock.Wanted{want(t, thing)}, lock.FileOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if text := read(t, path); !strings.Contains(text, other) || !strings.Contains(text, thing) {
+		t.Errorf("got\n%s", text)
+	}
+	// One that goes on changing is left to those who change it.
+	s.meanwhile = func() {
+		n++
+		if err := os.WriteFile(path, []byte(strings.Repeat("# again\n", n)), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err := lock.File(t.Context(), s, path, []lock.Wanted{want(t, thing)}, lock.FileOptions{})
+	if busy, is := errors.AsType[*lockfile.BusyError](err); !is || busy.Path != path {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff(strings.Repeat("# again\n", n), read(t, path)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestFileEndsWithItsContext: nothing is written, and the file may be bad or missing.
+func TestFileEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t, thing, "1.0.0")
+	ctx, cancel := context.WithCancel(t.Context())
+	s.meanwhile = cancel
+	path := filepath.Join(t.TempDir(), lock.Filename)
+	if _, err := lock.File(ctx, s, path, []lock.Wanted{want(t, thing)}, lock.FileOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it was written, %v", err)
+	}
+	bad := lockFile(t, file(t), "provider {\n")
+	_, err := lock.File(t.Context(), s, bad, nil, lock.FileOptions{})
+	if wrong, is := errors.AsType[*lockfile.Error](err); !is || wrong.Line == 0 {
+		t.Errorf("got %v", err)
+	}
+}

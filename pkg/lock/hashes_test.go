@@ -1,0 +1,228 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// TestHashes: which hashes a release has, and how many zips are opened for that.
+func TestHashes(t *testing.T) {
+	t.Parallel()
+	manifest := zh(digest.FromString("manifest"))
+	for name, test := range map[string]struct {
+		change  func(t *testing.T, s *shelf, r *provider.Release)
+		options lock.Options
+		// sums are those beside the packages' own.
+		sums   []lockfile.Hash
+		opened int32
+	}{
+		"all lines of the sums": {sums: []lockfile.Hash{manifest}},
+		"capitals and odd spaces": {change: func(_ *testing.T, _ *shelf, r *provider.Release) {
+			*document(r) = sumsOf(*r, []byte("\n"+strings.ReplaceAll(strings.ToUpper(firstWord(document(r).Bytes)), "\n", "")+"\tx y z\n"+string(document(r).Bytes)))
+		}, sums: []lockfile.Hash{manifest}},
+		"a line that is none": {change: func(_ *testing.T, _ *shelf, r *provider.Release) {
+			*document(r) = sumsOf(*r, append([]byte("# the sums of\n"), document(r).Bytes...))
+		}},
+		"a line without a name": {change: func(_ *testing.T, _ *shelf, r *provider.Release) {
+			*document(r) = sumsOf(*r, append(document(r).Bytes, digest.FromString("x").Encoded()...))
+		}},
+		"no sums":        {change: func(_ *testing.T, _ *shelf, r *provider.Release) { r.Documents = nil }},
+		"generated sums": {change: func(_ *testing.T, _ *shelf, r *provider.Release) { *document(r) = source.GeneratedSums(*r) }},
+		"one h1 is not stated": {change: func(_ *testing.T, _ *shelf, r *provider.Release) { r.Packages[1].H1 = "" },
+			sums: []lockfile.Hash{manifest}, opened: 1},
+		"all zips are to be read": {options: lock.Options{ComputeH1: true}, sums: []lockfile.Hash{manifest}, opened: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShelf(t, thing, "1.0.0")
+			r := s.first()
+			want := slices.Clone(test.sums)
+			for _, p := range r.Packages {
+				want = append(want, zh(p.Digest), lockfile.Hash(p.H1))
+			}
+			if test.change != nil {
+				test.change(t, s, r)
+			}
+			got, err := lock.Hashes(t.Context(), s, r.Address, r.Version, test.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(sorted(want), got); diff != "" {
+				t.Error(diff)
+			}
+			if n := s.opened.Load(); n != test.opened {
+				t.Errorf("%d zips were opened, want %d", n, test.opened)
+			}
+		})
+	}
+}
+
+func document(r *provider.Release) *provider.Document { return &r.Documents[0] }
+
+func firstWord(text []byte) string { return strings.Fields(string(text))[0] }
+
+// sorted gives each hash once.
+func sorted(hashes []lockfile.Hash) []lockfile.Hash {
+	return slices.Compact(slices.Sorted(slices.Values(hashes)))
+}
+
+// TestHashesOfPlatforms: the zh of all, the h1 of those that are wanted.
+func TestHashesOfPlatforms(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t, thing, "1.0.0")
+	r := s.first()
+	got, err := lock.Hashes(t.Context(), s, r.Address, r.Version, lock.Options{Platforms: []provider.Platform{nouns.Plan9}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Packages {
+		if !slices.Contains(got, zh(p.Digest)) || slices.Contains(got, lockfile.Hash(p.H1)) != (p.Platform == nouns.Plan9) {
+			t.Errorf("%s is %s and %s in %v", p.Platform, p.Digest, p.H1, got)
+		}
+	}
+	wanted := provider.Platform{OS: "hurd", Arch: "ia64"}
+	_, err = lock.Hashes(t.Context(), s, r.Address, r.Version, lock.Options{Platforms: []provider.Platform{wanted}})
+	if missing, ok := errors.AsType[*provider.PlatformError](err); !ok || missing.Wanted != wanted {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestHashesAreRefused: what is not as it is said to be gives no hash at all.
+func TestHashesAreRefused(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused on purpose")
+	for name, test := range map[string]struct {
+		change  func(s *shelf, r *provider.Release)
+		options lock.Options
+		fits    func(error) bool
+		opened  int32
+	}{
+		"an h1 that lies": {func(_ *shelf, r *provider.Release) { r.Packages[0].H1 = string(wrongH1) }, lock.Options{ComputeH1: true}, isA[*sums.MismatchError], 1},
+		"sums of other zips": {func(_ *shelf, r *provider.Release) {
+			*document(r) = sumsOf(*r, sums.New(map[string]digest.Digest{r.Packages[0].Filename: digest.FromString("x"), r.Packages[1].Filename: r.Packages[1].Digest}).Bytes())
+		}, lock.Options{}, isA[*sums.MismatchError], 0},
+		"sums without a zip": {func(_ *shelf, r *provider.Release) {
+			*document(r) = sumsOf(*r, sums.New(map[string]digest.Digest{r.Packages[0].Filename: r.Packages[0].Digest}).Bytes())
+		}, lock.Options{}, isA[*sums.MissingError], 0},
+		"a zip that rotted": {func(s *shelf, r *provider.Release) {
+			p := &r.Packages[0]
+			s.zips[p.Digest], p.H1 = nouns.Zip(t, "rotten"), ""
+			p.Size = int64(len(s.zips[p.Digest]))
+		}, lock.Options{}, isA[*sums.MismatchError], 1},
+		"a signature": {nil, lock.Options{ComputeH1: true, Judge: func(context.Context, provider.Release) (provider.Verdict, error) {
+			return provider.Verdict{}, refused
+		}}, func(err error) bool { return errors.Is(err, refused) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShelf(t, thing, "1.0.0")
+			r := s.first()
+			if test.change != nil {
+				test.change(s, r)
+			}
+			if test.opened > 0 {
+				r.Packages = r.Packages[:1]
+			}
+			got, err := lock.Hashes(t.Context(), s, r.Address, r.Version, test.options)
+			if got != nil || !test.fits(err) || !strings.HasPrefix(err.Error(), "locking registry.example.org/acme/thing 1.0.0: ") {
+				t.Errorf("got %v, %v", got, err)
+			}
+			if n := s.opened.Load(); n != test.opened {
+				t.Errorf("%d zips were opened, want %d", n, test.opened)
+			}
+		})
+	}
+}
+
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// TestHashesOfOddZips: a zip that can't be read as it comes is read again, and one
+// with entries for directories has two h1 hashes: OpenTofu records that of what it
+// unpacked.
+func TestHashesOfOddZips(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t, thing, "1.0.0")
+	r := s.first()
+	data := stored(t)
+	p := s.hold(t, r.Packages[0], data)
+	want := []lockfile.Hash{zh(p.Digest), lockfile.Hash(p.H1), lockfile.Hash(hashOf(t, data).H1Unpacked)}
+	p.H1 = ""
+	r.Packages, r.Documents = []provider.Package{p}, nil
+	got, err := lock.Hashes(t.Context(), s, r.Address, r.Version, lock.Options{TempDir: t.TempDir()})
+	if diff := cmp.Diff(sorted(want), got); diff != "" || err != nil || len(sorted(want)) != 3 {
+		t.Errorf("%v, %s", err, diff)
+	}
+	if n := s.opened.Load(); n != 2 {
+		t.Errorf("it was opened %d times", n)
+	}
+}
+
+// TestHashesOfZipsThatBreakOff: they are read again, which is told.
+func TestHashesOfZipsThatBreakOff(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t, thing, "1.0.0")
+	r := s.first()
+	r.Packages[0].H1 = ""
+	s.cutOff.Store(1)
+	var told []string
+	o := lock.Options{
+		Backoff:  func(int) time.Duration { return 0 },
+		Progress: provider.Progress{Retry: func(what string, _ error) { told = append(told, what) }},
+	}
+	if _, err := lock.Hashes(t.Context(), s, r.Address, r.Version, o); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"reading " + r.Packages[0].Filename}, told); diff != "" || s.opened.Load() != 2 {
+		t.Errorf("%d zips were opened, %s", s.opened.Load(), diff)
+	}
+}
+
+// TestRemembering: many who want the hashes of a release let its zips be read and
+// its signature be judged once, and what one does with them the others don't see.
+func TestRemembering(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t, thing, "1.0.0")
+	r := s.first()
+	judged := 0
+	o := lock.Options{ComputeH1: true, Judge: func(context.Context, provider.Release) (provider.Verdict, error) {
+		judged++
+		return provider.Verdict{}, nil
+	}}.Remembering()
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			got, err := lock.Hashes(t.Context(), s, r.Address, r.Version, o)
+			if err != nil || len(got) != 5 || slices.Contains(got, "") {
+				t.Errorf("got %v, %v", got, err)
+				return
+			}
+			clear(got)
+		})
+	}
+	group.Wait()
+	if s.opened.Load() != 2 || judged != 1 {
+		t.Errorf("%d zips were opened, %d judged", s.opened.Load(), judged)
+	}
+	o.Platforms = []provider.Platform{nouns.Plan9}
+	if got, err := lock.Hashes(t.Context(), s, r.Address, r.Version, o); err != nil || len(got) != 4 {
+		t.Errorf("of one platform: %v, %v", got, err)
+	}
+}
