@@ -16,11 +16,13 @@ const maxRoots = 10_000
 
 // Roots finds the root modules in directories and all below them: those that no
 // other module there calls, and those that have a lock file. Directories whose name
-// begins with a dot are not looked in, and links are not followed. What is wrong
+// begins with a dot, or is that of the data directory, are not looked in, and links
+// below are not followed. What is wrong
 // with a configuration is for [Load] to say. They are sorted, each once.
 func Roots(ctx context.Context, o Options, dirs ...string) ([]string, error) {
 	found, called := map[string]bool{}, map[string]bool{}
 	for _, top := range dirs {
+		top += string(filepath.Separator) // which leads through a link, where the directory itself is one
 		err := filepath.WalkDir(top, func(dir string, entry fs.DirEntry, err error) error {
 			switch {
 			case ctx.Err() != nil:
@@ -29,7 +31,7 @@ func Roots(ctx context.Context, o Options, dirs ...string) ([]string, error) {
 				return err
 			case !entry.IsDir():
 				return nil
-			case dir != top && strings.HasPrefix(entry.Name(), "."):
+			case dir != top && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == o.DataDir):
 				return fs.SkipDir
 			case len(found) > maxRoots:
 				return fmt.Errorf("%s has more than %d directories with configuration", top, maxRoots)
