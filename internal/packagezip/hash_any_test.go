@@ -12,7 +12,6 @@ import (
 	"github.com/klauspost/compress/zip"
 
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // TestHashAny: an archive is read as it comes, and once more only where that can't
@@ -60,6 +59,7 @@ func TestHashAny(t *testing.T) {
 func TestHashAnyFails(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken on purpose")
+	streamable := deflated(t, entry{name: "terraform-provider-x", content: "x"})
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	if _, err := w.CreateHeader(&zip.FileHeader{Name: "x", Method: zip.Store}); err != nil {
@@ -75,12 +75,12 @@ func TestHashAnyFails(t *testing.T) {
 		want   func(error) bool
 	}{
 		"not opened":       {&opener{refuse: map[int]error{1: broken}}, t.TempDir(), isBroken},
-		"breaks off":       {&opener{data: b.Bytes(), fail: map[int]error{1: broken}}, t.TempDir(), isBroken},
+		"breaks off":       {&opener{data: streamable, fail: map[int]error{1: broken}}, t.TempDir(), isBroken},
 		"not opened again": {&opener{data: b.Bytes(), refuse: map[int]error{2: broken}}, t.TempDir(), isBroken},
 		"breaks off then":  {&opener{data: b.Bytes(), fail: map[int]error{2: broken}}, t.TempDir(), isBroken},
 		"no place":         {&opener{data: b.Bytes()}, t.TempDir() + "/none", func(err error) bool { return errors.Is(err, os.ErrNotExist) }},
-		"no archive":       {&opener{data: []byte(strings.Repeat("no zip ", 20))}, t.TempDir(), as[*provider.ArchiveError]},
-		"nothing at all":   {&opener{}, t.TempDir(), as[*provider.ArchiveError]},
+		"no archive":       {&opener{data: []byte(strings.Repeat("no zip ", 20))}, t.TempDir(), func(err error) bool { return errors.Is(err, zip.ErrFormat) }},
+		"nothing at all":   {&opener{}, t.TempDir(), func(err error) bool { return err != nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
