@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
@@ -137,6 +139,9 @@ func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 	s, platform := c.Selection, p.Platform.String()
 	isZH := func(h lockfile.Hash) bool { return h.Scheme() == "zh" }
 	relock := fmt.Sprintf("tofu-oci lock '%s@%s'", s.Address, s.Version)
+	if dir := filepath.Dir(c.File); dir != "." {
+		relock += " --dir '" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
+	}
 	switch {
 	case p.Digest == "": // clients hold an unpacked directory against h1 hashes, if there are any
 		if !slices.Contains(s.Hashes, lockfile.Hash(p.H1)) && slices.ContainsFunc(s.Hashes, isH1) {
