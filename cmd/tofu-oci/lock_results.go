@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/memo"
 	"github.com/tofu-oci/tofu-oci/internal/textdiff"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
@@ -142,16 +141,12 @@ func (o *output) lockedAll(r lockReport) error {
 }
 
 // warning lets a verdict's warning be seen where there is no result to show it with.
-// Each release is judged once.
 func (o *output) warning(judge func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, provider.Release) (provider.Verdict, error) {
-	var judged memo.Memo[string, provider.Verdict]
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
-		return judged.Get(ctx, r.Address.String()+"@"+r.Version.String(), func(ctx context.Context) (provider.Verdict, error) {
-			v, err := judge(ctx, r)
-			if err == nil {
-				o.verdict(r.Address, r.Version.String(), v)
-			}
-			return v, err
-		})
+		v, err := judge(ctx, r)
+		if err == nil {
+			o.verdict(r.Address, r.Version.String(), v)
+		}
+		return v, err
 	}
 }

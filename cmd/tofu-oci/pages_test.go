@@ -28,6 +28,7 @@ func TestPages(t *testing.T) {
 		"ghcr.md":       {"registry no-referrers=404", 4},
 		"ecr.md":        {"registry no-create immutable", 3},
 		"operations.md": {"registry", 7},
+		"lock.md":       {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
 	} {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
@@ -55,8 +56,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// pageWorld is what the pages suppose: goreleaser's dist, a release at the
-// origin, and syft in PATH.
+// pageWorld is what the pages suppose: goreleaser's dist, releases at the origin,
+// configurations, and syft in PATH.
 const pageWorld = `
 build dist widget 1.2.3 linux_amd64 darwin_arm64
 sums dist widget 1.2.3
@@ -68,6 +69,10 @@ env PATH=$WORK/bin${:}$PATH
 `
 
 const pageFiles = `
+-- live/network/main.tf --
+resource "random_id" "x" {}
+-- live/cluster/main.tf --
+resource "random_id" "x" {}
 -- create-repository --
 of another page
 -- bin/syft --
@@ -111,7 +116,7 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 				commands = append(commands, line)
 			}
 		}
-		if b.language == "yaml" {
+		if b.language == "yaml" || b.language == "json" {
 			var document any
 			if err := yaml.Unmarshal([]byte(b.text), &document); err != nil {
 				t.Errorf("%v in\n%s", err, b.text)
@@ -128,7 +133,8 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 	return commands
 }
 
-// containersIn gives what containers of a Kubernetes object run.
+// containersIn gives what containers of a Kubernetes object run, and bots that are
+// configured.
 func containersIn(document any) []string {
 	var commands []string
 	switch value := document.(type) {
@@ -140,6 +146,12 @@ func containersIn(document any) []string {
 		if command, ok := value["command"].([]any); ok && len(command) == 1 && command[0] == "tofu-oci" {
 			args, _ := value["args"].([]any)
 			return []string{strings.Trim(fmt.Sprint(append(command, args...)), "[]")}
+		}
+		if all, ok := value["commands"].([]any); ok {
+			for _, command := range all {
+				commands = append(commands, fmt.Sprint(command))
+			}
+			return commands
 		}
 		for _, one := range value {
 			commands = append(commands, containersIn(one)...)

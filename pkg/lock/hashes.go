@@ -57,6 +57,12 @@ type hashed struct {
 // its signature is judged once, by all calls that have them and the same source.
 func (o Options) Remembering() Options {
 	o.made = &memo.Memo[hashed, []lockfile.Hash]{}
+	if judge := o.Judge; judge != nil {
+		judged := &memo.Memo[hashed, provider.Verdict]{}
+		o.Judge = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+			return judged.Get(ctx, hashed{r.Address, r.Version, ""}, func(ctx context.Context) (provider.Verdict, error) { return judge(ctx, r) })
+		}
+	}
 	return o.bounded()
 }
 
