@@ -91,6 +91,9 @@ func verdict(ratio, wanted float64) string {
 // most is the work in which a program of ours held most memory in any round.
 func (t table) most() (peakBytes int64, work string) {
 	for _, m := range t.measured {
+		if m.another {
+			continue
+		}
 		for _, r := range m.rows {
 			if p := slices.Max(each(m.took[r.ours], peak)); p > peakBytes {
 				peakBytes, work = p, m.name+", "+r.ours

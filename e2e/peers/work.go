@@ -21,6 +21,8 @@ type work struct {
 	rows []row
 	// memoryOnly: the file system makes no difference.
 	memoryOnly bool
+	// another: ours runs another program, whose memory is not ours.
+	another bool
 	// fewer is how many times fewer bytes than theirs ours is to move; 0 when they
 	// are not counted.
 	fewer int64
@@ -115,6 +117,7 @@ func (d doer) once(ctx context.Context, s *site) (took usage, err error) {
 // works are all works at a site.
 func works(s *site) []work {
 	return []work{
-		s.pull(), s.unpack(1), s.unpack(bigCount), s.mirrorBig(), s.mirrorSmall(), s.again(), s.slowLink(), s.lock(),
+		s.pull(), s.unpack(1), s.unpack(bigCount), s.mirrorBig(), s.mirrorSmall(), s.again(), s.slowLink(),
+		s.lock(), s.execTofu(), s.execTerraform(),
 	}
 }
