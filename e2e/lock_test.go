@@ -85,11 +85,13 @@ func readLock(t *testing.T, dir string) []byte {
 	return text
 }
 
-// pull pulls both as a filesystem mirror.
-func (m lockMirror) pull(t *testing.T, layout string, platforms ...provider.Platform) (dir string) {
+// pull pulls what a lock file selects as a filesystem mirror.
+func (m lockMirror) pull(t *testing.T, locked []byte, layout string, platforms ...provider.Platform) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	args := []string{"pull", "hashicorp/time", plainName, "--from", m.repository, "--dir", dir, "--layout", layout, "--ca-file", world.caFile}
+	file := filepath.Join(t.TempDir(), ".terraform.lock.hcl")
+	write(t, file, string(locked))
+	args := []string{"pull", "--lock-file", file, "--from", m.repository, "--dir", dir, "--layout", layout, "--ca-file", world.caFile}
 	for _, p := range platforms {
 		args = append(args, "--platform", p.String())
 	}
@@ -106,8 +108,8 @@ func TestTofuInstallsWhatLockWrote(t *testing.T) {
 	oci := run(t, programs.tofuOCI, "tofurc", m.repository)
 	for name, installation := range map[string]string{
 		"oci":      oci,
-		"packed":   filesystemMirror(m.pull(t, "packed")),
-		"unpacked": filesystemMirror(m.pull(t, "unpacked")),
+		"packed":   filesystemMirror(m.pull(t, locked, "packed")),
+		"unpacked": filesystemMirror(m.pull(t, locked, "unpacked")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -134,13 +136,13 @@ func filesystemMirror(dir string) string {
 func TestLockHasTheHashesOfEveryPackage(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
-	f := parseLock(t, m.lock(t, m.configure(t)))
-	selections := f.Selections()
+	locked := m.lock(t, m.configure(t))
+	selections := parseLock(t, locked).Selections()
 	if len(selections) != 2 {
 		t.Fatalf("%d providers are locked", len(selections))
 	}
 	for _, p := range world.platforms {
-		mirror := m.pull(t, "packed", p)
+		mirror := m.pull(t, locked, "packed", p)
 		for _, s := range selections {
 			zip := filepath.Join(mirror, filepath.FromSlash(s.Address.String()), fmt.Sprintf("terraform-provider-%s_%s_%s.zip", s.Address.Type, s.Version, p))
 			for _, hash := range hashesOf(t, zip) {
@@ -204,7 +206,7 @@ func TestLockCompletesWhatInitRecorded(t *testing.T) {
 	complete := m.lock(t, m.configure(t))
 	dir := m.configure(t)
 	mirror, oci := filepath.Join(t.TempDir(), "mirror.tofurc"), filepath.Join(t.TempDir(), "oci.tofurc")
-	write(t, mirror, filesystemMirror(m.pull(t, "unpacked")))
+	write(t, mirror, filesystemMirror(m.pull(t, complete, "unpacked")))
 	write(t, oci, run(t, programs.tofuOCI, "tofurc", m.repository))
 	tofu(t, dir, mirror, "init", "-input=false", "-no-color")
 	if recorded := string(readLock(t, dir)); strings.Contains(recorded, "zh:") || strings.Count(recorded, "h1:") != 2 {
