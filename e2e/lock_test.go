@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -110,6 +111,7 @@ func TestTofuInstallsWhatLockWrote(t *testing.T) {
 		"oci":      oci,
 		"packed":   filesystemMirror(m.pull(t, locked, "packed")),
 		"unpacked": filesystemMirror(m.pull(t, locked, "unpacked")),
+		"network":  fmt.Sprintf("provider_installation {\n  network_mirror {\n    url = \"%s/\"\n  }\n}\n", serve(t, http.FileServer(http.Dir(m.pull(t, locked, "network"))))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
