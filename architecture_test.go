@@ -50,7 +50,7 @@ var rows = map[string][]string{
 	},
 	"pkg/pull": {
 		"pkg/provider", "pkg/source", "pkg/store", "pkg/sums",
-		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/packagezip", "internal/pipeline", "internal/schedule", "internal/transfer",
+		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filelock", "internal/packagezip", "internal/pipeline", "internal/schedule", "internal/transfer",
 	},
 	"pkg/launch":       {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/scratch"},
 	"pkg/trust":        {"pkg/provider", "internal/boundedfile", "internal/memo", "internal/nesting"},
@@ -64,7 +64,7 @@ var rows = map[string][]string{
 	"pkg/store":             {"pkg/sums", "internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/clone", "internal/ctxio", "internal/disk", "internal/filerecord"},
 	"pkg/repository": {
 		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
-		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filerecord", "internal/httpclient", "internal/pipeline", "internal/ranges", "internal/schedule", "internal/transfer",
+		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filelock", "internal/filerecord", "internal/httpclient", "internal/pipeline", "internal/ranges", "internal/schedule", "internal/transfer",
 	},
 	"pkg/cliconfig":     {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact"},
 	"pkg/artifact":      {"pkg/provider", "pkg/sums", "internal/boundedjson"},
@@ -86,6 +86,7 @@ var rows = map[string][]string{
 	"internal/memo":         {},
 	"internal/pipeline":     {},
 	"internal/schedule":     {},
+	"internal/filelock":     {},
 	"internal/filerecord":   {"internal/atomicfile", "internal/boundedfile"},
 	"internal/nesting":      {},
 	"internal/redact":       {},

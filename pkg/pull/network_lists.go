@@ -9,15 +9,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
-	"time"
-
-	"github.com/gofrs/flock"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/filelock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -28,13 +25,6 @@ const (
 	// of a provider with some ten thousand versions.
 	maxList       = 4 << 20
 	maxListValues = 64 << 10
-	// networkLockName is the file of a network mirror that writers of its documents
-	// lock. It stays: removing it would let two processes lock two files of the
-	// same name.
-	networkLockName = ".tofu-oci.lock"
-	// networkLockPoll is how often a held lock is tried again; it is held for the
-	// time of two small files.
-	networkLockPoll = 10 * time.Millisecond
 )
 
 // mirrorLists are the JSON documents of a network mirror.
@@ -104,16 +94,7 @@ func (m *mirrorLists) read(p provider.Package) (there lists, err error) {
 func (m *mirrorLists) locked(ctx context.Context, do func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	path := filepath.Join(m.dir, networkLockName)
-	// A pipe would be waited for without end.
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return &ExistsError{Path: path, Problem: "is " + kindOf(info) + " where a file to lock belongs"}
-	}
-	lock := flock.New(path, flock.SetPermissions(modeZip))
-	if _, err := lock.TryLockContext(ctx, networkLockPoll); err != nil {
-		return fmt.Errorf("locking the network mirror %s: %w", m.dir, err)
-	}
-	return errors.Join(do(), lock.Close())
+	return filelock.Do(ctx, m.dir, do)
 }
 
 // readList reads a document; one that is not there leaves into as it is. What is

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -107,19 +106,11 @@ func (s *unpackedSink) fill(ctx context.Context, p provider.Package, tmp string,
 			return h1, err
 		}
 		// What else went wrong goes wrong again, or does not matter.
-		if err := empty(tmp); err != nil {
+		if err := packagezip.Empty(tmp); err != nil {
 			return "", err
 		}
 	}
-	contents, err := read(ctx, open, s.dir, stages{
-		stream: func(zip io.Reader) (packagezip.Contents, error) { return packagezip.UnpackStream(ctx, zip, tmp) },
-		again: func(archive *packagezip.Reader) (packagezip.Contents, error) {
-			if err := empty(tmp); err != nil {
-				return packagezip.Contents{}, err
-			}
-			return archive.Extract(ctx, tmp)
-		},
-	})
+	contents, err := packagezip.UnpackAny(ctx, packagezip.Opener(open), p.Size, tmp, s.dir)
 	if err := checkContents(p, contents, err); err != nil {
 		return "", err
 	}
@@ -139,10 +130,7 @@ func copyStored(ctx context.Context, p provider.Package, tree *store.Tree, tmp s
 
 // compare reads the zip to know what the directory at path has to be.
 func (s *unpackedSink) compare(ctx context.Context, p provider.Package, path, there string, open Opener) error {
-	contents, err := read(ctx, open, s.dir, stages{
-		stream: func(zip io.Reader) (packagezip.Contents, error) { return packagezip.HashStream(ctx, zip) },
-		again:  func(archive *packagezip.Reader) (packagezip.Contents, error) { return archive.Contents(ctx) },
-	})
+	contents, err := packagezip.HashAny(ctx, packagezip.Opener(open), p.Size, s.dir)
 	if err := checkContents(p, contents, err); err != nil {
 		return err
 	}

@@ -12,9 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -22,6 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/filelock"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
@@ -30,12 +29,6 @@ const (
 	maxLayoutIndex = 16 << 20
 	// maxLayoutValues bounds the JSON values in it; a tag takes seven.
 	maxLayoutValues = 256 << 10
-	// lockName is the file that writers of index.json lock. It stays: removing
-	// it would let two processes lock two files of the same name.
-	lockName = ".tofu-oci.lock"
-	// lockPoll is how often a held lock is tried again; it is held for the time
-	// of one small file.
-	lockPoll = 10 * time.Millisecond
 )
 
 // PushManifest stores a manifest under its digest.
@@ -79,15 +72,7 @@ func (l *Layout) locked(ctx context.Context, do func() error) error {
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return err
 	}
-	// A pipe would be waited for without end.
-	if info, err := os.Stat(filepath.Join(l.dir, lockName)); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("locking the layout: %s is no file", lockName)
-	}
-	lock := flock.New(filepath.Join(l.dir, lockName), flock.SetPermissions(0o644))
-	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
-		return fmt.Errorf("locking the layout: %w", err)
-	}
-	return errors.Join(do(), lock.Close())
+	return filelock.Do(ctx, l.dir, do)
 }
 
 // create writes the file that makes a directory a layout.
