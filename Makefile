@@ -36,8 +36,12 @@ build: ## build bin/tofu-oci, one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o "$(BIN)/" ./cmd/tofu-oci
 
 .PHONY: test
-test: gofmt tidy unit lint cross fuzz e2e ## run every check: gofmt, tidy, unit, lint, cross, fuzz, e2e
-	@echo "make test: all passed (gofmt, tidy, unit, lint, cross, fuzz, e2e)"
+test: gofmt tidy unit lint cross e2e ## run what every change has to pass: gofmt, tidy, unit, lint, cross, e2e
+	@echo "make test: all passed (gofmt, tidy, unit, lint, cross, e2e)"
+
+.PHONY: thorough
+thorough: race fuzz ## run what takes longer, as CI does after test: race, fuzz
+	@echo "make thorough: all passed (race, fuzz)"
 
 .PHONY: gofmt
 gofmt: ## check that every Go file is gofmt'ed
@@ -54,7 +58,7 @@ unit: ## run the unit tests of what has changed
 	$(GO) test ./...
 
 .PHONY: race
-race: ## run all unit tests with the race detector and in random order, which takes four times as long; CI does it after test
+race: ## run all unit tests with the race detector and in random order, which takes four times as long
 	$(GO) test -race -shuffle=on ./...
 
 .PHONY: lint
