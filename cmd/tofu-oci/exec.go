@@ -158,7 +158,11 @@ func (l execLock) file(ctx context.Context, dir string, terraform bool) (*lockfi
 	path := filepath.Join(dir, lock.Filename)
 	found, err := configuration.Load(ctx, dir, configuration.Options{DataDir: os.Getenv("TF_DATA_DIR"), Terraform: terraform})
 	if errors.Is(err, configuration.ErrNoConfiguration) {
-		return nil, usagef("there is neither a lock file nor a configuration in %s: name lock files with --lock-file, or the directory with --dir", dir)
+		none := fmt.Errorf("%w in %s, nor a configuration: name lock files with --lock-file, or the directory with --dir", lock.ErrNoFile, dir)
+		if l.Dir != "" { // which is wrong then, whatever the command is
+			none = errors.New(none.Error())
+		}
+		return nil, &usage{none}
 	}
 	if err != nil {
 		return nil, err

@@ -29,8 +29,10 @@ type Options struct {
 	// in the directory that it works in, see [WorkDir].
 	LockFiles []string
 	// Lock gives the lock file of a directory that has none, whether it writes it or
-	// not; terraform tells that the command reads the directory as Terraform does. Nil
-	// is an error, lock.ErrNoFile.
+	// not; terraform tells that the command reads the directory as Terraform does. Its
+	// lock.ErrNoFile says that there is nothing to lock: tofu and terraform, which can do
+	// without, as for version and fmt, are run then, and what else is refused. So is all
+	// when Lock is nil.
 	Lock func(ctx context.Context, dir string, terraform bool) (*lockfile.File, error)
 
 	// Source is where packages come from that the store does not have.

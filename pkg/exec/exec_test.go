@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -221,6 +222,26 @@ func TestLock(t *testing.T) {
 		if !errors.Is(r.err, refused) {
 			t.Errorf("error %v", r.err)
 		}
+	}
+}
+
+// TestNothingToLock: OpenTofu and Terraform run in an empty directory, others may
+// work elsewhere.
+func TestNothingToLock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	nothing := func(o *exec.Options) {
+		o.Lock = func(context.Context, string, bool) (*lockfile.File, error) {
+			return nil, fmt.Errorf("here: %w", lock.ErrNoFile)
+		}
+	}
+	for _, program := range []string{"tofu", "terraform1.5.7"} {
+		if _, mirror := w.run(t, program, "show", nothing).configured(t); mirror != "" {
+			t.Errorf("%s is led to %s", program, mirror)
+		}
+	}
+	if r := w.run(t, "terragrunt", "show", nothing); !errors.Is(r.err, lock.ErrNoFile) || r.stdout != "" {
+		t.Errorf("error %v, stdout %s", r.err, r.stdout)
 	}
 }
 

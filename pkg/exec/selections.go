@@ -76,11 +76,21 @@ func (o Options) files(ctx context.Context, c configuration) ([]*lockfile.File, 
 			return nil, fmt.Errorf("%s: %w", path, lock.ErrNoFile)
 		}
 		f, err = o.Lock(ctx, c.dir, c.env.Terraform)
+		if errors.Is(err, lock.ErrNoFile) && o.saysItself() {
+			return nil, nil
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return []*lockfile.File{f}, nil
+}
+
+// saysItself tells whether a command is one that says itself when a directory is
+// empty, and has much to do that needs no providers.
+func (o Options) saysItself() bool {
+	t := toolOf(o.Command)
+	return t == toolOpenTofu || t == toolTerraform
 }
 
 // name is that of the package in the store.
