@@ -32,15 +32,23 @@ func openCache(c *cli.Context, out *output, recheck bool) (*store.Store, error) 
 
 // openUserCache opens the cache of a run that needs one.
 func openUserCache(c *cli.Context, out *output) (*store.Store, error) {
-	dir := c.String("cache")
-	if dir == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
-			return nil, usagef("there is no directory for caches, so name one with --cache DIR or TOFU_OCI_CACHE: %w", err)
-		}
-		dir = filepath.Join(user, "tofu-oci")
+	dir, err := userCache(c)
+	if err != nil {
+		return nil, err
 	}
 	return openStore(dir, storeOptions(out, c.Bool("recheck")))
+}
+
+// userCache is the cache that is named, or else that of the user.
+func userCache(c *cli.Context) (dir string, err error) {
+	if dir = c.String("cache"); dir != "" {
+		return dir, nil
+	}
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return "", usagef("there is no directory for caches, so name one with --cache DIR or TOFU_OCI_CACHE: %w", err)
+	}
+	return filepath.Join(user, "tofu-oci"), nil
 }
 
 func storeOptions(out *output, recheck bool) store.Options {
@@ -71,7 +79,7 @@ func cacheCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "cache",
 		Usage:     "show what a cache holds, or remove from it",
-		ArgsUsage: "info | prune --cache DIR [FLAG...]",
+		ArgsUsage: "info | prune [--cache DIR] [FLAG...]",
 		Description: strings.TrimSpace(`
 A cache is a directory that pull --cache and exec fill: zips, and what they
 unpack to. Whatever is in it is neither fetched nor unpacked again, by any
@@ -79,7 +87,7 @@ command of any process that names the same directory. pull takes files out of it
 as copies, which share their blocks on disks that can do that (btrfs, XFS, APFS).
 The programs that exec starts link to the cache from .terraform; its mirrors are
 directories of such links. Without --cache or TOFU_OCI_CACHE only exec has a
-cache, that of the user.`),
+cache, tofu-oci in the user's directory for caches, which this is about then.`),
 		Subcommands: []*cli.Command{cacheInfoCommand(), cachePruneCommand()},
 		Action: func(c *cli.Context) error {
 			return usagef("cache has no command %q; see tofu-oci cache --help", c.Args().First())
@@ -91,15 +99,18 @@ func cacheInfoCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "info",
 		Usage:     "show how much a cache holds, and when it was used",
-		ArgsUsage: "--cache DIR [FLAG...]",
+		ArgsUsage: "[--cache DIR] [FLAG...]",
 		Description: strings.TrimSpace(`
 Counts what the cache holds. Sizes are those of the files; copies that share
 their blocks with others take less on the disk.
 
 Examples:
-   tofu-oci cache info --cache ~/.cache/tofu-oci
+   # that of exec
+   tofu-oci cache info
+
+   # that of a pipeline
    TOFU_OCI_CACHE=/ci/cache tofu-oci cache info --output json`),
-		Flags:  slices.Concat([]cli.Flag{cacheFlag("count what is in `DIR`")}, outputFlags()),
+		Flags:  slices.Concat([]cli.Flag{cacheFlag("count what is in `DIR` (default: the cache of exec)")}, outputFlags()),
 		Action: printing(cacheInfo),
 	}
 }
@@ -108,7 +119,7 @@ func cachePruneCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "prune",
 		Usage:     "remove from a cache what was not used for long",
-		ArgsUsage: "--cache DIR --max-size SIZE | --max-age DURATION [FLAG...]",
+		ArgsUsage: "[--cache DIR] --max-size SIZE | --max-age DURATION [FLAG...]",
 		Description: strings.TrimSpace(`
 Removes what was last used longer than --max-age ago, and then the least
 recently used until the rest has at most --max-size. What a running process is
@@ -125,7 +136,7 @@ Examples:
    # see what would go
    tofu-oci cache prune --cache /ci/cache --max-size 5GB --dry-run`),
 		Flags: slices.Concat([]cli.Flag{
-			cacheFlag("remove from `DIR`"),
+			cacheFlag("remove from `DIR` (default: the cache of exec)"),
 			&cli.StringFlag{Name: "max-size", Usage: "let `SIZE` stay at most"},
 			&cli.StringFlag{Name: "max-age", Usage: "let stay what was used in the last `DURATION`"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "remove nothing, and say what would be removed"},
@@ -134,14 +145,14 @@ Examples:
 	}
 }
 
-// namedStore opens the cache that a command is about.
+// namedStore opens the cache that a command is about: that of exec, if none is named.
 func namedStore(c *cli.Context) (*store.Store, error) {
 	if c.Args().Present() {
 		return nil, usagef("%q is no flag: name the cache with --cache DIR; see tofu-oci cache %s --help", c.Args().First(), c.Command.Name)
 	}
-	dir := c.String("cache")
-	if dir == "" {
-		return nil, usagef("there is no cache unless one is named: with --cache DIR, or with TOFU_OCI_CACHE in the environment, which pull and mirror go by too")
+	dir, err := userCache(c)
+	if err != nil {
+		return nil, err
 	}
 	return openStore(dir, store.Options{})
 }
