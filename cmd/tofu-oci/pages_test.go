@@ -29,6 +29,7 @@ func TestPages(t *testing.T) {
 		"ecr.md":        {"registry no-create immutable", 3},
 		"operations.md": {"registry", 7},
 		"lock.md":       {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
+		"exec.md":       {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 18},
 	} {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
@@ -65,6 +66,9 @@ release hashicorp/null 3.2.4 plan9_sparc linux_amd64
 release hashicorp/time 0.14.2 plan9_sparc linux_amd64
 chmod 755 create-repository
 chmod 755 bin/syft
+chmod 755 clients/tofu
+chmod 755 clients/terraform
+chmod 755 clients/terragrunt
 env PATH=$WORK/bin${:}$PATH
 `
 
@@ -73,6 +77,19 @@ const pageFiles = `
 resource "random_id" "x" {}
 -- live/cluster/main.tf --
 resource "random_id" "x" {}
+-- main.tf --
+resource "random_id" "x" {}
+-- legacy/main.tf --
+resource "random_id" "x" {}
+-- clients/tofu --
+#!/bin/sh
+exec child "$@"
+-- clients/terraform --
+#!/bin/sh
+exec child "$@"
+-- clients/terragrunt --
+#!/bin/sh
+exec child "$@"
 -- create-repository --
 of another page
 -- bin/syft --
@@ -112,6 +129,7 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 	for _, b := range blocks {
 		for line := range strings.Lines(b.text) {
 			line = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(line), "- "), "run: ")
+			line, _, _ = strings.Cut(line, " >> ") // whatever file it goes to
 			if strings.HasPrefix(line, "tofu-oci ") {
 				commands = append(commands, line)
 			}
@@ -126,6 +144,9 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 	}
 	for i, command := range commands {
 		commands[i] = hosts.ReplaceAllString(command, "$$REGISTRY")
+		if strings.HasPrefix(command, "tofu-oci exec ") {
+			commands[i] += fmt.Sprintf("\nstdout %s", `'^package: .*/hashicorp/random/'`)
+		}
 		if strings.HasPrefix(command, "tofu-oci list ") {
 			commands[i] += fmt.Sprintf("\nstdout %s", `'\d+\.\d+\.\d+'`)
 		}
@@ -146,6 +167,9 @@ func containersIn(document any) []string {
 		if command, ok := value["command"].([]any); ok && len(command) == 1 && command[0] == "tofu-oci" {
 			args, _ := value["args"].([]any)
 			return []string{strings.Trim(fmt.Sprint(append(command, args...)), "[]")}
+		}
+		if command, ok := value["postCreateCommand"].(string); ok {
+			return []string{command}
 		}
 		if all, ok := value["commands"].([]any); ok {
 			for _, command := range all {
