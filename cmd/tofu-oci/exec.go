@@ -37,7 +37,8 @@ the network.
 
 The lock file is that of the directory where COMMAND works: -chdir, --working-dir of
 terragrunt, and --dir count. Where there is none it is written first, for all
-platforms, as tofu-oci lock does. For terragrunt, whose directories nobody knows
+platforms, as tofu-oci lock does; where there is no configuration either, tofu and
+terraform run as they are. For terragrunt, whose directories nobody knows
 beforehand, name all lock files.
 
 COMMAND sees no version but those that are locked, so init -upgrade finds nothing
