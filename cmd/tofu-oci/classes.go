@@ -51,7 +51,7 @@ var classes = []struct {
 	{unverified, []func(error) bool{
 		isA[*sums.MismatchError], isA[*sums.MissingError], isA[*sums.SyntaxError], isA[*sums.SizeError], isA[*sums.ZipError],
 		isA[*provider.IdentityError], isA[*builddir.PackageError], isA[*provider.ArchiveError],
-		isA[*trust.RefusedError], isA[*launch.Error], isA[*lock.HashError], isA[*lock.DisagreeError],
+		isA[*trust.RefusedError], isA[*launch.Error], isA[*lock.HashError],
 	}},
 	{conflict, []func(error) bool{isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError], isA[*lock.UpgradeError]}},
 	{misuse, []func(error) bool{

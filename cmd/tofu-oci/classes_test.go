@@ -49,7 +49,6 @@ var exported = map[string]struct {
 	"installation.NotSupportedError":   {&installation.NotSupportedError{}, misuse},
 	"installation.UnresolvedError":     {&installation.UnresolvedError{}, missing},
 	"launch.Error":                     {&launch.Error{}, unverified},
-	"lock.DisagreeError":               {&lock.DisagreeError{}, unverified},
 	"lock.ErrNoFile":                   {lock.ErrNoFile, missing},
 	"lock.ErrNotLocked":                {lock.ErrNotLocked, missing},
 	"lock.HashError":                   {&lock.HashError{}, unverified},

@@ -98,8 +98,8 @@ var hints = []struct {
 	{isA[*store.NotCacheError], "name a directory that is not there yet, or an empty one"},
 	{isA[*pull.PortError], "pull it with --layout packed, for a filesystem_mirror"},
 	{isA[*pull.ExistsError], "move it away, or choose another --dir"},
-	{isA[*lock.HashError], "compare with the checksums of the origin; if the lock file only lacks other platforms' hashes, tofu-oci lock adds them, and --platform leaves those platforms out"},
-	{isA[*lock.DisagreeError], "compare with the checksums of the origin before anything else; if what is locked is the wrong one, take its block out of the lock file"},
+	{isOtherPackage, "compare with the checksums of the origin; if the lock file only lacks other platforms' hashes, tofu-oci lock adds them, and --platform leaves those platforms out"},
+	{isA[*lock.HashError], "compare with the checksums of the origin before anything else; if what is locked is the wrong one, take its block out of the lock file"},
 	{isA[*lock.UpgradeError], "change the constraint, or choose a newer version with tofu-oci lock --upgrade"},
 	{errorIs(lock.ErrNotLocked), "tofu-oci lock adds what a configuration requires"},
 	{errorIs(lock.ErrNoFile), "name a lock file, a directory that has one, or a pattern in quotes: 'live/**/.terraform.lock.hcl'"},
@@ -127,6 +127,13 @@ var hints = []struct {
 	{isCutOff, "the server ended the connection; ECR does so when the repository has to be created first, see --on-missing-repository"},
 	{isBusy, "the server is overloaded, throttles, or is out of order; try again later"},
 	{unreachable, "the server may be down or out of reach; check the host name, the proxy variables and the network"},
+}
+
+// isOtherPackage knows packages that are not what is locked, in contrast to whole
+// releases.
+func isOtherPackage(err error) bool {
+	wrong, ok := errors.AsType[*lock.HashError](err)
+	return ok && wrong.Platform != (provider.Platform{})
 }
 
 // isRefused knows releases that are refused for what their signature proves.

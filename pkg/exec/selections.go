@@ -124,10 +124,7 @@ func (s selection) possible(p provider.Package) error {
 }
 
 func (s selection) refuse(zip digest.Digest, h store.Hashes, locked []lockfile.Hash) error {
-	return &lock.HashError{
-		Package: provider.Package{Address: s.Address, Version: s.Version, Platform: s.Platform, Filename: s.filename(), Digest: zip},
-		Got:     hashesOf(zip, h), Locked: locked,
-	}
+	return &lock.HashError{Address: s.Address, Version: s.Version, Platform: s.Platform, Got: hashesOf(zip, h), Locked: locked}
 }
 
 func hashesOf(zip digest.Digest, h store.Hashes) []lockfile.Hash {

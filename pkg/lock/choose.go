@@ -89,7 +89,7 @@ func agree(ctx context.Context, src provider.Source, locked lockfile.Selection, 
 		hashes = all
 	}
 	if !common() {
-		return &DisagreeError{Address: locked.Address, Version: locked.Version, Got: hashes, Locked: locked.Hashes}
+		return &HashError{Address: locked.Address, Version: locked.Version, Got: hashes, Locked: locked.Hashes}
 	}
 	return nil
 }

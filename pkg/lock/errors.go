@@ -8,19 +8,26 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// HashError says that a package is not one of those that are locked.
+// HashError says that a package is not one of those that are locked, or that no
+// package of a version is.
 type HashError struct {
-	Package provider.Package
-	// Got are the package's hashes, as far as they are known.
+	Address provider.Address
+	Version provider.Version
+	// Platform is the zero value where no package of the version is locked.
+	Platform provider.Platform
+	// Got are the hashes of what there is, as far as they are known.
 	Got []lockfile.Hash
 	// Locked are those of the lock file.
 	Locked []lockfile.Hash
 }
 
 func (e *HashError) Error() string {
-	what := fmt.Sprintf("%s %s for %s", e.Package.Address, e.Package.Version, e.Package.Platform)
+	what := fmt.Sprintf("%s %s", e.Address, e.Version)
+	if e.Platform != (provider.Platform{}) {
+		what += " for " + e.Platform.String()
+	}
 	if len(e.Locked) == 0 {
-		return fmt.Sprintf("%s can't be held against the lock file, which has no hashes of it", what)
+		return what + " can't be held against the lock file, which has no hashes of it"
 	}
 	return fmt.Sprintf("%s is not what the lock file has: it is %s, locked are %s", what, join(e.Got), join(e.Locked))
 }
@@ -37,17 +44,4 @@ func join(hashes []lockfile.Hash) string {
 		shown = append(shown, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(shown, ", ")
-}
-
-// DisagreeError says that a lock file and a source have no hash of a version in
-// common: they mean other bytes.
-type DisagreeError struct {
-	Address provider.Address
-	Version provider.Version
-	// Got are the hashes that the source has, Locked those of the lock file.
-	Got, Locked []lockfile.Hash
-}
-
-func (e *DisagreeError) Error() string {
-	return fmt.Sprintf("%s %s is not what the lock file has: it is %s, locked are %s", e.Address, e.Version, join(e.Got), join(e.Locked))
 }

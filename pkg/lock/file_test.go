@@ -138,7 +138,7 @@ func TestFileKeepsHashes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if wrong, is := errors.AsType[*lock.DisagreeError](c.Providers[0].Err); is != test.bad || is && len(wrong.Got) != 5 {
+			if wrong, is := errors.AsType[*lock.HashError](c.Providers[0].Err); is != test.bad || is && len(wrong.Got) != 5 {
 				t.Fatalf("got %v", c.Providers[0].Err)
 			}
 			for _, h := range test.locked {

@@ -131,7 +131,7 @@ func (s *Source) Capabilities() provider.Capabilities {
 
 // check holds a package against the hashes that are locked.
 func (s *Source) check(ctx context.Context, p provider.Package, locked []lockfile.Hash) error {
-	refused := &HashError{Package: p, Locked: locked}
+	refused := &HashError{Address: p.Address, Version: p.Version, Platform: p.Platform, Locked: locked}
 	if p.Digest != "" {
 		if slices.Contains(locked, zh(p.Digest)) {
 			return nil

@@ -110,8 +110,8 @@ func TestSourceRefuses(t *testing.T) {
 			if (err != nil) != (test.refused != nil) || err != nil && !test.refused(err) || (len(told) == 1) != test.told {
 				t.Errorf("told of %v, %v", told, err)
 			}
-			if wrong, is := errors.AsType[*lock.HashError](err); is && wrong.Package.Platform != honest.Platform {
-				t.Errorf("the error is about %s", wrong.Package.Platform)
+			if wrong, is := errors.AsType[*lock.HashError](err); is && wrong.Platform != honest.Platform {
+				t.Errorf("the error is about %s", wrong.Platform)
 			}
 			if n := s.opened.Load(); n != test.opened {
 				t.Errorf("%d zips were opened, want %d", n, test.opened)
