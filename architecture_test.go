@@ -53,7 +53,7 @@ var rows = map[string][]string{
 		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filelock", "internal/packagezip", "internal/pipeline", "internal/schedule", "internal/transfer",
 	},
 	"pkg/launch":       {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/scratch"},
-	"pkg/trust":        {"pkg/provider", "internal/boundedfile", "internal/memo", "internal/nesting"},
+	"pkg/trust":        {"pkg/provider", "internal/boundedfile", "internal/memo", "internal/stricthcl"},
 	"pkg/installation": {"pkg/cliconfig", "pkg/provider", "pkg/source/filesystem", "pkg/template"},
 
 	"pkg/source/origin":     {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/boundedjson", "internal/httpclient", "internal/memo", "internal/ranges", "internal/schedule"},
@@ -89,6 +89,7 @@ var rows = map[string][]string{
 	"internal/filelock":     {},
 	"internal/filerecord":   {"internal/atomicfile", "internal/boundedfile"},
 	"internal/nesting":      {},
+	"internal/stricthcl":    {"internal/nesting"},
 	"internal/redact":       {},
 	"internal/textdiff":     {},
 	"internal/boundedfile":  {},

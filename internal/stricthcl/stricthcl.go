@@ -1,0 +1,137 @@
+// Package stricthcl reads files in HCL 2's native syntax that hold values and
+// nothing to compute. What is unknown in them or there twice is an error, with its
+// place in the file.
+package stricthcl
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tofu-oci/tofu-oci/internal/nesting"
+)
+
+// Error says what is wrong with a file, and where.
+type Error struct {
+	File string
+	// Line and Column count from 1; columns are characters.
+	Line, Column int
+	// Problem is a sentence without its full stop.
+	Problem string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Problem)
+}
+
+// Wrong makes the *[Error] about a place.
+func Wrong(at hcl.Range, format string, args ...any) error {
+	return &Error{at.Filename, at.Start.Line, at.Start.Column, fmt.Sprintf(format, args...)}
+}
+
+// Parse reads a text, whose size the caller has bounded. file is its name for
+// errors, which are *[Error].
+func Parse(file string, data []byte) (*hclsyntax.Body, error) {
+	if err := nesting.HCL2(data); err != nil {
+		deep, _ := errors.AsType[*nesting.Error](err)
+		return nil, &Error{file, deep.Line, deep.Column, deep.Problem}
+	}
+	parsed, diags := hclsyntax.ParseConfig(data, file, hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil, ofDiagnostic(diags.Errs()[0], file)
+	}
+	body, ok := parsed.Body.(*hclsyntax.Body)
+	if !ok {
+		return nil, &Error{file, 1, 1, "it has no body"}
+	}
+	return body, nil
+}
+
+// ofDiagnostic says what the parser found, such as an argument that is there twice.
+func ofDiagnostic(err error, file string) error {
+	d, ok := errors.AsType[*hcl.Diagnostic](err)
+	if !ok || d.Subject == nil {
+		return &Error{file, 1, 1, err.Error()}
+	}
+	return Wrong(*d.Subject, "%s: %s", d.Summary, strings.TrimSuffix(d.Detail, "."))
+}
+
+// Attributes gives the arguments of a body in their order in the file.
+func Attributes(body *hclsyntax.Body) []*hclsyntax.Attribute {
+	var all []*hclsyntax.Attribute
+	for _, a := range body.Attributes {
+		all = append(all, a)
+	}
+	slices.SortFunc(all, func(a, b *hclsyntax.Attribute) int { return a.NameRange.Start.Byte - b.NameRange.Start.Byte })
+	return all
+}
+
+// Argument is one that a body may have, and who reads it.
+type Argument struct {
+	Name string
+	Read func(*hclsyntax.Attribute) error
+}
+
+// Arguments reads those of a body in their order in the file. What is not known is
+// an error.
+func Arguments(body *hclsyntax.Body, known ...Argument) error {
+	for _, a := range Attributes(body) {
+		i := slices.IndexFunc(known, func(k Argument) bool { return k.Name == a.Name })
+		if i < 0 {
+			return Wrong(a.NameRange, "there is no argument %q, only %s", a.Name, listed(known))
+		}
+		if err := known[i].Read(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func listed(known []Argument) string {
+	var names []string
+	for _, k := range known {
+		names = append(names, k.Name)
+	}
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// String gives the value of an argument that has to be a string.
+func String(a *hclsyntax.Attribute) (string, error) {
+	value, diags := a.Expr.Value(nil)
+	if diags.HasErrors() || value.IsNull() || value.Type() != cty.String {
+		return "", Wrong(a.Expr.Range(), "%s must be a string", a.Name)
+	}
+	return value.AsString(), nil
+}
+
+// Strings gives each string of an argument that has to be a list of them, with its
+// place, to add. The list must not be empty. one names what an element is.
+func Strings(a *hclsyntax.Attribute, one string, add func(text string, at hcl.Range) error) error {
+	value, diags := a.Expr.Value(nil)
+	if diags.HasErrors() || value.IsNull() || !value.Type().IsTupleType() || value.LengthInt() == 0 {
+		return Wrong(a.Expr.Range(), "%s must be a list of strings, and not empty", a.Name)
+	}
+	tuple, ok := a.Expr.(*hclsyntax.TupleConsExpr)
+	if !ok {
+		return Wrong(a.Expr.Range(), "%s must be a list of strings", a.Name)
+	}
+	for i, element := range value.AsValueSlice() {
+		at := tuple.Exprs[i].Range()
+		if element.IsNull() || element.Type() != cty.String {
+			return Wrong(at, "%s must be a string", one)
+		}
+		if err := add(element.AsString(), at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
