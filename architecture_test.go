@@ -90,6 +90,7 @@ var rows = map[string][]string{
 	"internal/filerecord":   {"internal/atomicfile", "internal/boundedfile"},
 	"internal/nesting":      {},
 	"internal/stricthcl":    {"internal/nesting"},
+	"internal/oidc":         {"internal/boundedjson", "internal/httpclient"},
 	"internal/redact":       {},
 	"internal/textdiff":     {},
 	"internal/boundedfile":  {},
@@ -111,6 +112,7 @@ var rows = map[string][]string{
 	"internal/testing/memnet":       {},
 	"internal/testing/faults":       {},
 	"internal/testing/gpgtest":      {},
+	"internal/testing/issuertest":   {},
 }
 
 // TestDirections holds the dependencies of packages to their rows.
@@ -155,6 +157,10 @@ func TestSeclusion(t *testing.T) {
 		for _, path := range p.Imports {
 			if strings.HasPrefix(path, "oras.land/oras-go/v2") && name != "pkg/repository" {
 				t.Errorf("%s imports %s, which only pkg/repository may", name, path)
+			}
+			identity := strings.HasPrefix(path, "github.com/coreos/go-oidc") || strings.HasPrefix(path, "github.com/go-jose")
+			if identity && name != "internal/oidc" {
+				t.Errorf("%s imports %s, which only internal/oidc may", name, path)
 			}
 		}
 		for _, path := range p.Deps {

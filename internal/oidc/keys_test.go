@@ -1,0 +1,180 @@
+package oidc_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"errors"
+
+	"github.com/tofu-oci/tofu-oci/internal/oidc"
+	"github.com/tofu-oci/tofu-oci/internal/testing/issuertest"
+)
+
+func TestKeysAreRotated(t *testing.T) {
+	t.Parallel()
+	old, next := keyOf(t, rsaKey), keyOf(t, otherRSA)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, old)
+		w.accepts(t, "the first key", sign(t, old, nil))
+		w.Publish(old, next)
+		time.Sleep(time.Minute)
+		w.accepts(t, "the second key, which nobody knew", sign(t, next, nil))
+		w.accepts(t, "the first key again", sign(t, old, nil))
+		// What the issuer takes back goes within the hour, and nobody waits for that.
+		w.Publish(next)
+		time.Sleep(time.Hour)
+		w.accepts(t, "the old key, an hour later", sign(t, old, nil))
+		synctest.Wait()
+		w.refuses(t, "the old key, taken back", sign(t, old, nil), oidc.ErrInvalid)
+		w.accepts(t, "the new key", sign(t, next, nil))
+	})
+}
+
+// TestNobodyCanHammerTheIssuer: whoever sends tokens with keys that do not exist.
+func TestNobodyCanHammerTheIssuer(t *testing.T) {
+	t.Parallel()
+	key := keyOf(t, rsaKey)
+	forger := keyOf(t, func() (issuertest.Key, error) { return issuertest.NewECDSA("") })
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, key)
+		w.accepts(t, "a right one", sign(t, key, nil))
+		time.Sleep(time.Minute)
+		var all sync.WaitGroup
+		for i := range 600 { // ten minutes
+			for j := range 3 {
+				forged := forger
+				forged.ID = fmt.Sprint("key ", i, " ", j)
+				token := sign(t, forged, nil)
+				all.Go(func() { w.refuses(t, "a forged one", token, oidc.ErrInvalid) })
+			}
+			all.Wait()
+			time.Sleep(time.Second)
+		}
+		w.accepts(t, "a right one, afterwards", sign(t, key, nil))
+		// A document and keys at the start, and once a minute.
+		if got := w.Requests(); got > 2+2*10 {
+			t.Errorf("the issuer was asked %d times for 1,800 forged tokens", got)
+		}
+		// Tokens of issuers that nobody expects lead to no request at all.
+		before := w.Requests()
+		time.Sleep(time.Hour / 2)
+		w.refuses(t, "of another issuer", sign(t, forger, map[string]any{"iss": "http://169.254.169.254"}), oidc.ErrInvalid)
+		if got := w.Requests(); got != before {
+			t.Errorf("the issuer was asked %d times more", got-before)
+		}
+	})
+}
+
+// TestAHangingIssuer: those who know their key go on, others wait for ten seconds
+// together.
+func TestAHangingIssuer(t *testing.T) {
+	t.Parallel()
+	key, next := keyOf(t, rsaKey), keyOf(t, otherRSA)
+	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, key)
+		w.Misbehave("/keys", hang)
+		start := time.Now()
+		token := sign(t, key, nil)
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() { w.refuses(t, "without keys", token, oidc.ErrUnavailable) })
+		}
+		all.Wait()
+		if took := time.Since(start); took != 10*time.Second || w.Requests() != 2 {
+			t.Errorf("it took %s and %d requests", took, w.Requests())
+		}
+		// The next one does not wait, until there may be another try.
+		w.refuses(t, "at once", token, oidc.ErrUnavailable)
+		if took := time.Since(start); took != 10*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		w.Misbehave("/keys", nil)
+		time.Sleep(10 * time.Second)
+		w.accepts(t, "when the issuer is back", token)
+
+		// With keys at hand, it may hang for a day.
+		w.Misbehave("/keys", hang)
+		time.Sleep(23 * time.Hour)
+		start = time.Now()
+		w.accepts(t, "a day later", sign(t, key, nil))
+		if took := time.Since(start); took != 0 {
+			t.Errorf("it took %s", took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := w.verifier.Verify(ctx, oidc.Expect{Issuer: url, Audience: audience}, sign(t, next, nil)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a client that goes away: %v", err)
+		}
+		time.Sleep(time.Hour)
+		w.refuses(t, "keys that are too old", sign(t, key, nil), oidc.ErrUnavailable)
+	})
+}
+
+// TestBadIssuers: what they answer is refused, and bounded.
+func TestBadIssuers(t *testing.T) {
+	t.Parallel()
+	key := keyOf(t, rsaKey)
+	weak := keyOf(t, func() (issuertest.Key, error) { return issuertest.NewRSA("rsa-1", 1024) })
+	says := func(text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
+	}
+	const about, keys = "/.well-known/openid-configuration", "/keys"
+	one := issuertest.KeySet(key)
+	for name, test := range map[string]struct {
+		path   string
+		answer http.HandlerFunc
+		want   string
+	}{
+		"huge keys":         {keys, huge, "262144"},
+		"huge document":     {about, huge, "262144"},
+		"many keys":         {keys, says(`{"keys":[` + strings.Repeat(`{},`, 100) + `{}]}`), "more than 100 keys"},
+		"many values":       {keys, says(`{"keys":[` + strings.Repeat(`0,`, 9000) + `0]}`), "more than 8192 values"},
+		"no keys":           {keys, says(`{"keys":[]}`), "no key that is of use"},
+		"weak key":          {keys, says(issuertest.KeySet(weak)), "no key that is of use"},
+		"shared secret":     {keys, says(`{"keys":[{"kty":"oct","kid":"rsa-1","k":"c2VjcmV0"}]}`), "no key that is of use"},
+		"key to encrypt":    {keys, says(strings.Replace(one, `"sig"`, `"enc"`, 1)), "no key that is of use"},
+		"no JSON":           {keys, says("<html>"), "reading http://localhost:8080/keys"},
+		"of another issuer": {about, says(`{"issuer":"https://example.com","jwks_uri":"http://localhost:8080/keys"}`), "of another issuer"},
+		"keys elsewhere":    {about, says(`{"issuer":"` + url + `","jwks_uri":"http://example.com/keys"}`), "not https"},
+		"keys in a file":    {about, says(`{"issuer":"` + url + `","jwks_uri":"file:///etc/passwd"}`), "does not say where"},
+		"status":            {about, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, "403"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, key)
+			w.Misbehave(test.path, test.answer)
+			w.refuses(t, name, sign(t, key, nil), oidc.ErrUnavailable)
+			if _, err := w.verify(t, sign(t, key, nil)); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: got %v, want …%s…", name, err, test.want)
+			}
+		})
+	}
+	// A key for another algorithm, and keys of no use beside one that is.
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, key)
+		w.Misbehave(keys, says(strings.Replace(one, "RS256", "RS512", 1)))
+		w.refuses(t, "a key for RS512", sign(t, key, nil), oidc.ErrInvalid)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, key)
+		w.Misbehave(keys, says(strings.Replace(one, `{"keys":[`, `{"keys":[7,{"kty":"EC","crv":"P-1"},{"kty":"oct","k":"AA"},`, 1)))
+		w.accepts(t, "beside keys of no use", sign(t, key, nil))
+	})
+}
+
+// huge answers without end.
+func huge(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.WriteString(w, `{"keys":["`)
+	for r.Context().Err() == nil {
+		if _, err := io.WriteString(w, strings.Repeat("A", 4096)); err != nil {
+			return
+		}
+	}
+}

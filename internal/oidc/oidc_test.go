@@ -1,0 +1,169 @@
+package oidc_test
+
+import (
+	"crypto/hmac"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/oidc"
+	"github.com/tofu-oci/tofu-oci/internal/testing/issuertest"
+)
+
+// TestVerify: tokens by keys of each kind.
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	keys := []issuertest.Key{
+		keyOf(t, rsaKey),
+		keyOf(t, func() (issuertest.Key, error) { return issuertest.NewECDSA("ec") }),
+		keyOf(t, func() (issuertest.Key, error) { return issuertest.NewEd25519("ed") }),
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, keys...)
+		for _, key := range keys {
+			got, err := w.verify(t, sign(t, key, map[string]any{
+				"aud": []string{"other", audience}, "ref_protected": true, "project_id": 12345678901234567, "groups": []any{"a", 2, nil, []string{"x"}},
+				"object": map[string]any{"a": "b"},
+			}))
+			if err != nil {
+				t.Errorf("%s: %v", key.ID, err)
+			}
+			for name, want := range map[string][]string{
+				"repository": {"acme/rocket"}, "ref_protected": {"true"}, "project_id": {"12345678901234567"}, "groups": {"a", "2"}, "object": nil, "none": nil,
+			} {
+				if diff := cmp.Diff(want, got.Texts(name)); diff != "" {
+					t.Errorf("%s: %s, -want +got:\n%s", key.ID, name, diff)
+				}
+			}
+		}
+		if got := w.Requests(); got != 2 {
+			t.Errorf("the issuer was asked %d times, want for its document and its keys once", got)
+		}
+	})
+}
+
+func TestVerifyRefuses(t *testing.T) {
+	t.Parallel()
+	key, other := keyOf(t, rsaKey), keyOf(t, otherRSA)
+	otherWithID := other
+	otherWithID.ID = key.ID
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, key)
+		w.accepts(t, "a right one", sign(t, key, nil))
+		unsigned := func(alg string) string {
+			return issuertest.Unsigned(map[string]any{"alg": alg, "kid": key.ID}, claims(nil))
+		}
+		right := sign(t, key, nil)
+		parts := strings.Split(right, ".")
+		for name, token := range map[string]string{
+			"wrong audience":    sign(t, key, map[string]any{"aud": "https://github.com/acme"}),
+			"no audience":       sign(t, key, map[string]any{"aud": nil}),
+			"wrong issuer":      sign(t, key, map[string]any{"iss": url + "/"}),
+			"no issuer":         sign(t, key, map[string]any{"iss": nil}),
+			"two issuers":       sign(t, key, map[string]any{"iss": []string{url, url}}),
+			"expired":           sign(t, key, map[string]any{"exp": time.Now().Add(-61 * time.Second).Unix()}),
+			"no expiry":         sign(t, key, map[string]any{"exp": nil}),
+			"expiry, a text":    sign(t, key, map[string]any{"exp": "tomorrow"}),
+			"not yet":           sign(t, key, map[string]any{"nbf": time.Now().Add(62 * time.Second).Unix()}),
+			"nbf, a text":       sign(t, key, map[string]any{"nbf": "now"}),
+			"key of another":    sign(t, otherWithID, nil),
+			"other claims":      parts[0] + "." + strings.Split(sign(t, key, map[string]any{"repository": "acme/other"}), ".")[1] + "." + parts[2],
+			"alg none":          unsigned("none") + ".",
+			"alg none, signed":  unsigned("none") + "." + parts[2],
+			"alg NONE":          unsigned("NoNe") + ".",
+			"no alg":            unsigned("") + "." + parts[2],
+			"public key, HS256": confused(t, unsigned("HS256"), key),
+			"RSA key, ES256":    unsigned("ES256") + "." + parts[2],
+			"RSA key, PS256":    unsigned("PS256") + "." + parts[2],
+			"no signature":      parts[0] + "." + parts[1] + ".",
+			"two parts":         parts[0] + "." + parts[1],
+			"empty":             "",
+			"dots":              "..",
+			"line break":        right[:20] + "\n" + right[20:],
+			"padding":           right + "=",
+			"JSON form":         `{"payload":"` + parts[1] + `","protected":"` + parts[0] + `","signature":"` + parts[2] + `"}`,
+			"a megabyte":        right + strings.Repeat("A", 1<<20),
+			"claims, a list":    parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte("[]")) + "." + parts[2],
+			"claims, deep":      parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("[", 5000))) + "." + parts[2],
+		} {
+			w.refuses(t, name, token, oidc.ErrInvalid)
+			if _, err := w.verify(t, token); err != nil && (strings.Contains(err.Error(), parts[2]) || strings.Contains(err.Error(), parts[1])) {
+				t.Errorf("%s: the error has the token in it: %v", name, err)
+			}
+		}
+		// The clocks may differ by a minute.
+		w.accepts(t, "just expired", sign(t, key, map[string]any{"exp": time.Now().Add(-59 * time.Second).Unix()}))
+		w.accepts(t, "soon", sign(t, key, map[string]any{"nbf": time.Now().Add(59 * time.Second).Unix()}))
+		w.accepts(t, "no nbf", sign(t, key, map[string]any{"nbf": nil}))
+		if got := w.Requests(); got != 2 {
+			t.Errorf("the issuer was asked %d times, want for its document and its keys once", got)
+		}
+	})
+}
+
+// confused signs with the public key as if it were a shared secret, in the form in
+// which libraries have taken it for one.
+func confused(t *testing.T, unsigned string, key issuertest.Key) string {
+	t.Helper()
+	public, ok := key.Public().(*rsa.PublicKey)
+	if !ok {
+		t.Fatal("the key is no RSA key")
+	}
+	der, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mac := hmac.New(sha256.New, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+	mac.Write([]byte(unsigned))
+	return unsigned + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// TestTokensWithoutKeyID: they fit when there is one such key.
+func TestTokensWithoutKeyID(t *testing.T) {
+	t.Parallel()
+	key, other := keyOf(t, rsaKey), keyOf(t, otherRSA)
+	ec := keyOf(t, func() (issuertest.Key, error) { return issuertest.NewECDSA("ec") })
+	nameless := key
+	nameless.ID = ""
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, key, ec)
+		w.accepts(t, "one RSA key", sign(t, nameless, nil))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, key, other)
+		w.refuses(t, "two RSA keys", sign(t, nameless, nil), oidc.ErrInvalid)
+	})
+}
+
+func TestCheckIssuer(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]bool{
+		"https://token.actions.githubusercontent.com": true, "https://gitlab.example.com:8443/sub": true, "http://127.0.0.1:80": true, "http://localhost": true, "http://[::1]:1": true,
+		"http://gitlab.example.com": false, "gitlab.example.com": false, "": false, "https://": false, "https://a:b@c": false, "https://a?b": false, "https://a?": false, "https://a#b": false,
+		"ftp://localhost": false, "https://a\x7f": false,
+	} {
+		if err := oidc.CheckIssuer(url); (err == nil) != want {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
+
+func TestIssuerOfAToken(t *testing.T) {
+	t.Parallel()
+	token := issuertest.Unsigned(map[string]any{}, map[string]any{"iss": "https://a.example"}) + ".AA"
+	if got, err := oidc.Issuer(token); got != "https://a.example" || err != nil || !oidc.IsToken(token) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got, err := oidc.Issuer("0123456789abcdef"); !errors.Is(err, oidc.ErrInvalid) || oidc.IsToken("0123456789abcdef") {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
