@@ -29,7 +29,7 @@ type listed struct {
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/artifact", "pkg/cliconfig", "pkg/configuration", "pkg/doctor", "pkg/exec", "pkg/installation", "pkg/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
-		"pkg/repository", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
+		"pkg/repository", "pkg/serve/access", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/atomicfile", "internal/boundedfile", "internal/httpclient", "internal/logins", "internal/textdiff",
 	},
 	"pkg/doctor": {
@@ -52,6 +52,7 @@ var rows = map[string][]string{
 		"pkg/provider", "pkg/source", "pkg/store", "pkg/sums",
 		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filelock", "internal/packagezip", "internal/pipeline", "internal/schedule", "internal/transfer",
 	},
+	"pkg/serve/access": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/httpclient", "internal/oidc", "internal/stricthcl"},
 	"pkg/launch":       {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/scratch"},
 	"pkg/trust":        {"pkg/provider", "internal/boundedfile", "internal/memo", "internal/stricthcl"},
 	"pkg/installation": {"pkg/cliconfig", "pkg/provider", "pkg/source/filesystem", "pkg/template"},
@@ -161,6 +162,9 @@ func TestSeclusion(t *testing.T) {
 			identity := strings.HasPrefix(path, "github.com/coreos/go-oidc") || strings.HasPrefix(path, "github.com/go-jose")
 			if identity && name != "internal/oidc" {
 				t.Errorf("%s imports %s, which only internal/oidc may", name, path)
+			}
+			if path == module+"internal/oidc" && name != "pkg/serve/access" {
+				t.Errorf("%s imports %s, which only pkg/serve/access may", name, path)
 			}
 		}
 		for _, path := range p.Deps {

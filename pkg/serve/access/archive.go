@@ -1,0 +1,90 @@
+package access
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// The bytes of an archive's token are its form, when it expires in seconds since 1970
+// (8 bytes), the HMAC-SHA-256 (32 bytes), and the caller's name (up to 96): 183
+// characters at most.
+const (
+	tokenForm  = 1
+	expiresAt  = 1
+	macAt      = expiresAt + 8
+	nameAt     = macAt + sha256.Size
+	maxToken   = nameAt + maxName
+	macPurpose = "tofu-oci archive"
+)
+
+// tokenEncoding has letters, digits, - and _ only, which no client escapes, and one
+// text for the same bytes.
+var tokenEncoding = base64.RawURLEncoding.Strict()
+
+// Archive is what a token is for: one file of one version of a provider.
+type Archive struct {
+	Address  provider.Address
+	Version  provider.Version
+	Filename string
+}
+
+// Token signs that a caller may have an archive for some time. It is a path segment of
+// letters, digits, - and _, of at most 200 characters, which anybody who has it can
+// use; the caller's name can be read out of it. Equal input gives equal tokens, so
+// replicas that round the time answer alike. The zero key gives an empty text.
+func (k ArchiveKey) Token(a Archive, c Caller, expires time.Time) string {
+	if len(k.keys) == 0 {
+		return ""
+	}
+	token := make([]byte, nameAt, maxToken)
+	token[0] = tokenForm
+	binary.BigEndian.PutUint64(token[expiresAt:], uint64(max(expires.Unix(), 0)))
+	token = append(token, c.Name[:min(len(c.Name), maxName)]...)
+	copy(token[macAt:], a.sign(k.keys[0], token))
+	return tokenEncoding.EncodeToString(token)
+}
+
+// Check gives the name of the caller whom a token was made for, when it was made by
+// one of the keys for just this archive and has not expired. Errors are [ErrDenied]
+// with a reason.
+func (k ArchiveKey) Check(token string, a Archive) (name string, err error) {
+	// 1. Its form. The decoder would let line breaks pass.
+	bytes, err := tokenEncoding.DecodeString(token)
+	if err != nil || strings.ContainsAny(token, "\r\n") || len(bytes) < nameAt || len(bytes) > maxToken || bytes[0] != tokenForm {
+		return "", fmt.Errorf("%w: it is no token for an archive", ErrDenied)
+	}
+	// 2. Who made it, and for what. All keys are tried, whichever is right.
+	right := false
+	for _, key := range k.keys {
+		right = hmac.Equal(a.sign(key, bytes), bytes[macAt:nameAt]) || right
+	}
+	if !right {
+		return "", fmt.Errorf("%w: it is for another archive, or was made with another key", ErrDenied)
+	}
+	// 3. Until when. Only a token that is ours says so.
+	name = string(bytes[nameAt:])
+	if at := binary.BigEndian.Uint64(bytes[expiresAt:]); uint64(max(time.Now().Unix(), 0)) >= at {
+		return "", fmt.Errorf("%w: the archive's token of %q expired at %s", ErrDenied, name, time.Unix(int64(min(at, 1<<40)), 0).UTC().Format(time.RFC3339))
+	}
+	return name, nil
+}
+
+// sign covers a token, its HMAC aside, and what it is for. Each part has its length in
+// front, so that no two archives give the same bytes.
+func (a Archive) sign(key, token []byte) []byte {
+	mac := hmac.New(sha256.New, key)
+	for _, part := range []string{
+		macPurpose, string(token[:macAt]), string(token[nameAt:]), a.Address.ASCII(), a.Version.String(), a.Filename,
+	} {
+		mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		mac.Write([]byte(part))
+	}
+	return mac.Sum(nil)
+}

@@ -1,0 +1,46 @@
+package access
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// maxName bounds a caller's name, in bytes, so that an archive's token which has it
+// stays short.
+const maxName = 96
+
+// Caller is who sent a request. The zero value may read nothing.
+type Caller struct {
+	// Name is that of the token's block, with ":" and the subject behind it for a token
+	// of an issuer: "ci", "github:repo:acme/rocket:ref:refs/heads/main". It is printable
+	// ASCII of at most 96 bytes, with "~" and a hash at its end when the subject is
+	// longer or has other characters. It is empty for those without a token.
+	Name string
+
+	may []provider.Pattern
+}
+
+// May tells whether the caller may read what there is of a provider.
+func (c Caller) May(a provider.Address) bool {
+	return slices.ContainsFunc(c.may, func(p provider.Pattern) bool { return p.Match(a) })
+}
+
+// nameOf makes a caller's name of any text. Texts that differ have names that do.
+func nameOf(text string) string {
+	name := []byte(text)
+	changed := len(name) > maxName
+	for i, c := range name {
+		if c <= ' ' || c >= '~' { // a ~ is before a hash only, so that no text has another's name
+			name[i], changed = '?', true
+		}
+	}
+	if !changed {
+		return text
+	}
+	digest := sha256.Sum256([]byte(text))
+	end := "~" + hex.EncodeToString(digest[:12])
+	return string(name[:min(len(name), maxName-len(end))]) + end
+}

@@ -1,0 +1,150 @@
+package access
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"slices"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/tofu-oci/tofu-oci/internal/oidc"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// Rules say who may read what. Those without a block about it, and nil, let
+// everybody read all.
+type Rules struct {
+	// Hosts are those that the file publishes, in its order.
+	Hosts []Host
+
+	guarded   bool
+	anonymous []provider.Pattern
+	tokens    []staticToken
+	issuers   []issuer
+	verifier  *oidc.Verifier
+}
+
+// Host is one that the provider registry protocol serves.
+type Host struct {
+	// Name is the host that clients ask for.
+	Name svchost.Hostname
+	// Repository says where its providers are.
+	Repository template.Template
+	// As is the host of the addresses that Repository and the patterns of callers are
+	// asked with: Name itself when the file says nothing.
+	As svchost.Hostname
+}
+
+// staticToken is the hash of one. A token of 32 random bytes can't be guessed from
+// it, so it needs no salt and no slow hash.
+type staticToken struct {
+	name string
+	hash [sha256.Size]byte
+	may  []provider.Pattern
+}
+
+// issuer is whose tokens count, for which audience.
+type issuer struct {
+	name, url, audience string
+	allow               []allow
+}
+
+// allow lets those in whose claims all fit.
+type allow struct {
+	claims []claim
+	may    []provider.Pattern
+}
+
+// Open tells whether everybody may read all, so that neither tokens nor signed
+// addresses of archives matter.
+func (r *Rules) Open() bool { return r == nil || !r.guarded }
+
+// Who says whose request it is that has a bearer token; empty is none. What may be
+// read without a token, those with one may read as well. Errors are [ErrNoToken],
+// [ErrDenied] and [ErrUnavailable] with a reason, and those of the context.
+//
+// A token that is wrong is refused even where none is needed: its owner would look
+// for the reason elsewhere.
+func (r *Rules) Who(ctx context.Context, bearer string) (Caller, error) {
+	switch {
+	case r.Open():
+		return Caller{may: []provider.Pattern{everything()}}, nil
+	case bearer == "" && len(r.anonymous) == 0:
+		return Caller{}, ErrNoToken
+	case bearer == "":
+		return Caller{may: r.anonymous}, nil
+	}
+	if c, found := r.static(bearer); found {
+		return c, nil
+	}
+	return r.issued(ctx, bearer)
+}
+
+// static compares with all tokens, so that the time it takes says nothing.
+func (r *Rules) static(bearer string) (c Caller, found bool) {
+	hash := sha256.Sum256([]byte(bearer))
+	at := -1
+	for i, t := range r.tokens {
+		equal := subtle.ConstantTimeCompare(hash[:], t.hash[:])
+		at = subtle.ConstantTimeSelect(equal, i, at)
+	}
+	if at < 0 {
+		return Caller{}, false
+	}
+	return r.caller(r.tokens[at].name, r.tokens[at].may), true
+}
+
+func (r *Rules) caller(name string, may []provider.Pattern) Caller {
+	return Caller{Name: nameOf(name), may: slices.Concat(may, r.anonymous)}
+}
+
+// issued looks at a token of an issuer.
+func (r *Rules) issued(ctx context.Context, bearer string) (Caller, error) {
+	if !oidc.IsToken(bearer) || len(r.issuers) == 0 {
+		return Caller{}, fmt.Errorf("%w: it is none of the %d in the file", ErrDenied, len(r.tokens))
+	}
+	// 1. Whose it claims to be.
+	url, err := oidc.Issuer(bearer)
+	if err != nil {
+		return Caller{}, fmt.Errorf("%w: %w", ErrDenied, err)
+	}
+	at := slices.IndexFunc(r.issuers, func(i issuer) bool { return i.url == url })
+	if at < 0 {
+		return Caller{}, fmt.Errorf("%w: it is of an issuer that the file does not name, %.200q", ErrDenied, url)
+	}
+	// 2. Whether that is so.
+	i := r.issuers[at]
+	claims, err := r.verifier.Verify(ctx, oidc.Expect{Issuer: i.url, Audience: i.audience}, bearer)
+	switch {
+	case errors.Is(err, oidc.ErrInvalid):
+		return Caller{}, fmt.Errorf("%w: oidc %q: %w", ErrDenied, i.name, err)
+	case errors.Is(err, oidc.ErrUnavailable):
+		return Caller{}, fmt.Errorf("%w: oidc %q: %w", ErrUnavailable, i.name, err)
+	case err != nil:
+		return Caller{}, err
+	}
+	// 3. What the owner may read.
+	name := i.name
+	if subject := claims.Texts("sub"); len(subject) == 1 {
+		name += ":" + subject[0]
+	}
+	var may []provider.Pattern
+	for _, a := range i.allow {
+		if a.fits(claims) {
+			may = append(may, a.may...)
+		}
+	}
+	if len(may) == 0 {
+		return Caller{}, fmt.Errorf("%w: no allow block of oidc %q fits the claims of %s", ErrDenied, i.name, nameOf(name))
+	}
+	return r.caller(name, may), nil
+}
+
+func everything() provider.Pattern {
+	all, _ := provider.ParsePattern("*/*/*") // it is one
+	return all
+}
