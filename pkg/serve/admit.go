@@ -1,0 +1,156 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// mirrorPlace gives the provider of a path of the network mirror, if the caller may
+// have it.
+func (s *Server) mirrorPlace(x *exchange) (place, error) {
+	at, err := s.mirrorAddress(x)
+	if err == nil {
+		err = s.admit(x, at)
+	}
+	return at, err
+}
+
+func (s *Server) mirrorAddress(x *exchange) (place, error) {
+	host, err := provider.ParseHost(x.values["HOST"])
+	switch {
+	case err != nil || string(host) != x.values["HOST"] && host.ForDisplay() != x.values["HOST"]:
+		return place{}, &problem{http.StatusNotFound, "the path has no host name, in lower case, where one belongs"}
+	case strings.Contains(string(host), ":"):
+		return place{}, &problem{http.StatusNotFound, "an address whose host has a port is out of the network mirror protocol's reach: clients cannot ask for it"}
+	}
+	return placeIn(x, s.mirrored, host)
+}
+
+// publishedPlace gives the provider of a path of the registry protocol.
+func (s *Server) publishedPlace(x *exchange) (place, error) {
+	at, err := s.publishedAddress(x)
+	if err == nil {
+		err = s.admit(x, at)
+	}
+	return at, err
+}
+
+func (s *Server) publishedAddress(x *exchange) (place, error) {
+	v, _ := s.viewOf(x.r)
+	return placeIn(x, v, v.as)
+}
+
+func placeIn(x *exchange, v *view, host svchost.Hostname) (place, error) {
+	a, err := x.address(host)
+	if err != nil {
+		return place{}, &problem{http.StatusNotFound, err.Error()}
+	}
+	return place{v, a}, nil
+}
+
+// viewOf finds what the host that is asked publishes, and whether the rules name it.
+func (s *Server) viewOf(r *http.Request) (v *view, named bool) {
+	rules := s.options.Rules()
+	if rules == nil || len(rules.Hosts) == 0 {
+		return s.own, false
+	}
+	host, err := provider.ParseHost(s.hostOf(r))
+	if err != nil {
+		return s.own, false
+	}
+	at := slices.IndexFunc(rules.Hosts, func(h access.Host) bool { return h.Name == host })
+	if at < 0 {
+		return s.own, false
+	}
+	// What is known goes by the view, so a host has the same one each time.
+	h := rules.Hosts[at]
+	known, _ := s.hosts.LoadOrStore(h, published([]template.Template{h.Repository}, h.As))
+	v, _ = known.(*view)
+	return v, true
+}
+
+// admit refuses who may not have a provider, or asks too often.
+func (s *Server) admit(x *exchange, at place) error {
+	caller, err := s.options.Rules().Who(x.r.Context(), bearer(x.r))
+	if tooMany := s.limit(x, caller); tooMany != nil {
+		return tooMany
+	}
+	switch {
+	case errors.Is(err, access.ErrUnavailable):
+		return because(err, http.StatusServiceUnavailable, access.ErrUnavailable.Error())
+	case errors.Is(err, access.ErrNoToken):
+		return because(err, http.StatusUnauthorized, access.ErrNoToken.Error())
+	case errors.Is(err, access.ErrDenied):
+		return because(err, http.StatusUnauthorized, access.ErrDenied.Error())
+	case err != nil:
+		return err
+	}
+	x.caller = caller
+	switch {
+	case caller.May(at.address):
+		return nil
+	case caller.Name == "":
+		return &problem{http.StatusUnauthorized, fmt.Sprintf("a token is needed for %s", at.address)}
+	}
+	return &problem{http.StatusForbidden, fmt.Sprintf("the token is not one for %s", at.address)}
+}
+
+// because is a problem with its reason, which is for the log alone.
+func because(reason error, status int, text string) error {
+	return errors.Join(&problem{status, text}, reason)
+}
+
+// limit refuses a client who asks too often.
+func (s *Server) limit(x *exchange, caller access.Caller) error {
+	x.answered.Caller = caller.Name
+	from, _ := netip.ParseAddr(x.answered.Client) // those without an address are one client
+	after, allowed := s.options.Limiter.Allow(caller, from)
+	if allowed {
+		return nil
+	}
+	x.w.Header().Set("Retry-After", fmt.Sprint(int(after/time.Second)))
+	return &problem{http.StatusTooManyRequests, "there are too many requests of this client"}
+}
+
+// bearer gives the token of a request, empty when it has none.
+func bearer(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// client is the address of who sent a request: the last that no trusted proxy has.
+func (s *Server) client(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	if !s.trusted(host) {
+		return host
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		hop = strings.TrimSpace(hop)
+		if _, err := netip.ParseAddr(hop); err != nil {
+			break
+		}
+		if host = hop; !s.trusted(hop) {
+			break
+		}
+	}
+	return host
+}

@@ -1,0 +1,119 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// problem is an answer other than what was asked for, with the words for the client.
+type problem struct {
+	status int
+	text   string
+}
+
+func (p *problem) Error() string { return p.text }
+
+// statusOf says what an error is to a client. The statuses matter: 404 lets clients go
+// on to their next installation method, and 401 and 403 are about their own login,
+// never about the server's.
+func statusOf(err error) (status int, text string) {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p.status, p.text
+	}
+	_, platform := errors.AsType[*provider.PlatformError](err)
+	_, syntax := errors.AsType[*provider.SyntaxError](err)
+	_, late := errors.AsType[*lateError](err)
+	answer, refused := errors.AsType[*repository.ResponseError](err)
+	switch {
+	case isAbsent(err) || platform || isLeftOut(err):
+		return http.StatusNotFound, err.Error()
+	case syntax:
+		return http.StatusBadRequest, err.Error()
+	case errors.Is(err, context.Canceled):
+		return statusGone, "the client has left"
+	case errors.Is(err, errBusy), refused && answer.Status == http.StatusTooManyRequests:
+		return http.StatusServiceUnavailable, "there is too much to do, try again later"
+	case late || errors.Is(err, context.DeadlineExceeded):
+		return http.StatusGatewayTimeout, "the repository does not answer in time, try again later"
+	case errors.Is(err, provider.ErrDenied):
+		return http.StatusBadGateway, "the registry behind this server refuses its login"
+	}
+	// What the registry said is for the log: it may name what is behind this server.
+	return http.StatusBadGateway, "the repository behind this server cannot be read; its log says why"
+}
+
+// statusGone is what nginx made common for a client that left before its answer.
+const statusGone = 499
+
+// retryLater is when clients may ask again, in seconds.
+const retryLater = "5"
+
+// fail writes an error as both protocols do: {"errors":["…"]}.
+func (x *exchange) fail(err error) {
+	status, text := statusOf(err)
+	x.answered.Err = err
+	h := x.w.Header()
+	for _, name := range []string{"Etag", "Content-Length", "Accept-Ranges", "Content-Disposition", "Cache-Control", "Age", "Warning", "Last-Modified"} {
+		h.Del(name)
+	}
+	if status != http.StatusRequestedRangeNotSatisfiable {
+		h.Del("Content-Range")
+	}
+	switch status {
+	case http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusBadGateway:
+		h.Set("Retry-After", retryLater)
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", `Bearer realm="tofu-oci"`)
+	}
+	x.writeJSON(status, struct {
+		Errors []string `json:"errors"`
+	}{[]string{text}})
+}
+
+// answer writes a document, and says how old it is.
+func (x *exchange) answer(document any, s state) error {
+	x.know(s)
+	x.writeJSON(http.StatusOK, document)
+	return nil
+}
+
+// know says in headers and in the access line how an answer is known.
+func (x *exchange) know(s state) {
+	x.answered.Age, x.answered.Stale = s.age, s.stale
+	h := x.w.Header()
+	h.Set("Cache-Control", "no-cache")
+	if s.age >= time.Second {
+		h.Set("Age", strconv.Itoa(int(s.age/time.Second)))
+	}
+	if s.stale != nil {
+		h.Set("Warning", `110 - "the repository cannot be asked, this is what it said before"`)
+	}
+}
+
+// writeJSON writes a document in one piece, with its length.
+func (x *exchange) writeJSON(status int, document any) {
+	data, err := json.Marshal(document)
+	if err != nil {
+		status, data = http.StatusInternalServerError, []byte(`{"errors":["the answer cannot be written"]}`)
+		x.answered.Err = fmt.Errorf("writing the answer: %w", err)
+	}
+	x.writeBytes(status, "application/json", append(data, '\n'))
+}
+
+func (x *exchange) writeBytes(status int, contentType string, data []byte) {
+	h := x.w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(data)))
+	x.w.WriteHeader(status)
+	if x.r.Method != http.MethodHead {
+		_, _ = x.w.Write(data) // a client that left is seen in the bytes of the access line
+	}
+}

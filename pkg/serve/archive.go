@@ -1,0 +1,108 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// archive answers with a package's zip: whole or a part of it, verified.
+func (s *Server) archive(x *exchange) error {
+	at, v, p, err := s.named(x)
+	if err != nil {
+		return err
+	}
+	found, how, err := s.known.index(x.r.Context(), at, v)
+	if err != nil {
+		return err
+	}
+	x.answered.Repository = found.repo.String()
+	t, err := s.known.target(x.r.Context(), at, found, p)
+	if err != nil {
+		return err
+	}
+	x.know(how)
+	h := x.w.Header()
+	h.Set("Etag", `"`+t.zip.Digest.String()+`"`)
+	if s.options.Rules().Open() {
+		h.Set("Cache-Control", "public, no-cache")
+	}
+	h.Set("Content-Type", "application/zip")
+	h.Set("Content-Disposition", `attachment; filename="`+t.pkg.Filename+`"`)
+	return s.send(x, t)
+}
+
+// named reads what the path of an archive or of a document names, if the token in it
+// lets the client have it.
+func (s *Server) named(x *exchange) (at place, v provider.Version, p provider.Platform, err error) {
+	if v, err = x.version(); err != nil {
+		return at, v, p, err
+	}
+	filename := x.values["FILENAME"]
+	if at, err = s.admitByToken(x, v); err != nil {
+		return at, v, p, err
+	}
+	if parts, ok := provider.ParseFilename(filename); ok {
+		p, err = provider.ParsePlatform(parts.Platform)
+	}
+	if err != nil || p == (provider.Platform{}) || provider.Filename(at.address, v, p) != filename {
+		return at, v, p, &problem{http.StatusNotFound, fmt.Sprintf("%s %s has no archive of that name", at.address, v)}
+	}
+	return at, v, p, nil
+}
+
+// send answers with a zip from where it is nearest: the store, the layout, the
+// registry.
+func (s *Server) send(x *exchange, t target) error {
+	ctx, cancel := context.WithCancel(x.r.Context())
+	defer cancel()
+	content, err := s.content(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	if !content.random && !toTheEnd(x.r.Header.Get("Range")) {
+		x.r.Header.Del("Range") // a server may answer with all of it
+	}
+	w := &partWriter{writer: x.w}
+	http.ServeContent(w, x.r, "", time.Time{}, content)
+	switch {
+	case w.outside:
+		return &problem{http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the archive has %d bytes, and none of those that were asked for", t.zip.Size)}
+	case content.err != nil && x.w.sent:
+		x.answered.Err = content.err
+		panic(http.ErrAbortHandler) // what was sent must not look whole
+	}
+	return content.err
+}
+
+// partWriter lets the refusal of a range be written as all others are.
+type partWriter struct {
+	*writer
+	outside bool
+}
+
+func (w *partWriter) WriteHeader(status int) {
+	if w.outside = status == http.StatusRequestedRangeNotSatisfiable; !w.outside {
+		w.writer.WriteHeader(status)
+	}
+}
+
+func (w *partWriter) Write(p []byte) (int, error) {
+	if w.outside {
+		return len(p), nil
+	}
+	return w.writer.Write(p)
+}
+
+// toTheEnd tells whether a Range header asks for one part, from somewhere to the end:
+// what a client asks that goes on with a download. Such a part can be verified of a
+// stream, since all of it passes.
+func toTheEnd(header string) bool {
+	first, found := strings.CutPrefix(strings.TrimSpace(header), "bytes=")
+	return found && strings.Count(first, ",") == 0 && strings.HasSuffix(strings.TrimSpace(first), "-")
+}

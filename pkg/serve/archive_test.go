@@ -1,0 +1,215 @@
+package serve_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+const archive = "/archive/-/registry.opentofu.org/acme/rocket/1.0.0/terraform-provider-rocket_1.0.0_plan9_mips.zip"
+
+// stored is a store for archives.
+func stored(t *testing.T) func(*serve.Options) {
+	t.Helper()
+	s, err := store.Open(filepath.Join(t.TempDir(), "cache"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(o *serve.Options) { o.Store = s }
+}
+
+func TestArchive(t *testing.T) {
+	t.Parallel()
+	r := rocket{version: "1.0.0", size: 3 << 20}
+	zip := string(r.zipOf(plan9))
+	size := strconv.Itoa(len(zip))
+	etag := `"` + digest.FromString(zip).String() + `"`
+	last := len(zip) - 1
+	for name, w := range map[string]*world{
+		"layout": newLayout(t), "registry": newRegistry(t), "store": newRegistry(t, stored(t)),
+	} {
+		w.push(t, r)
+		if name == "store" {
+			w.get(t, archive)
+		}
+		isStream := name == "registry"
+		for _, test := range []struct {
+			name, method string
+			headers      []string
+			code         int
+			body         string
+			rng          string
+		}{
+			{"whole", "GET", nil, 200, zip, ""},
+			{"whole, with compression allowed", "GET", []string{"Accept-Encoding", "gzip, br"}, 200, zip, ""},
+			{"head", "HEAD", nil, 200, "", ""},
+			{"the rest", "GET", []string{"Range", "bytes=1000000-"}, 206, zip[1000000:], "bytes 1000000-" + strconv.Itoa(last) + "/" + size},
+			{"the last byte", "GET", []string{"Range", "bytes=" + strconv.Itoa(last) + "-"}, 206, zip[last:], "bytes " + strconv.Itoa(last) + "-" + strconv.Itoa(last) + "/" + size},
+			{"the rest of the same", "GET", []string{"Range", "bytes=1000000-", "If-Range", etag}, 206, zip[1000000:], "bytes 1000000-" + strconv.Itoa(last) + "/" + size},
+			{"the rest of another", "GET", []string{"Range", "bytes=1000000-", "If-Range", `"sha256:0"`}, 200, zip, ""},
+			{"outside", "GET", []string{"Range", "bytes=" + size + "-"}, 416, "", "bytes */" + size},
+			{"no range", "GET", []string{"Range", "lines=1-"}, 416, "", ""},
+			{"known already", "GET", []string{"If-None-Match", etag}, 304, "", ""},
+		} {
+			t.Run(name+"/"+test.name, func(t *testing.T) {
+				t.Parallel()
+				if isStream && test.name == "no range" {
+					test.code, test.body = 200, zip // what a stream cannot verify is ignored
+				}
+				got := w.ask(t, test.method, archive, test.headers...)
+				if got.Code != test.code || got.Header().Get("Content-Range") != test.rng && test.rng != "" {
+					t.Fatalf("got %d, Content-Range %q", got.Code, got.Header().Get("Content-Range"))
+				}
+				if test.code == 416 {
+					if !strings.HasPrefix(got.Body.String(), `{"errors":`) {
+						t.Errorf("got %s", got.Body)
+					}
+					return
+				}
+				if got.Body.String() != test.body {
+					t.Errorf("got %d bytes, want %d", got.Body.Len(), len(test.body))
+				}
+				if got.Header().Get("Etag") != etag || got.Header().Get("Content-Encoding") != "" {
+					t.Errorf("headers: %v", got.Header())
+				}
+				if length := got.Header().Get("Content-Length"); test.code == 200 && length != size {
+					t.Errorf("Content-Length %s", length)
+				}
+			})
+		}
+	}
+}
+
+// TestArchiveParts: of a file any part can be had, of a stream only what can be
+// verified; the answer to anything else is all of it.
+func TestArchiveParts(t *testing.T) {
+	t.Parallel()
+	r := rocket{version: "1.0.0"}
+	zip := string(r.zipOf(plan9))
+	for _, rng := range []string{"bytes=2-5", "bytes=0-0,5-9,7-12", "bytes=-5"} {
+		for name, w := range map[string]*world{"layout": newLayout(t), "registry": newRegistry(t)} {
+			w.push(t, r)
+			got := w.get(t, archive, "Range", rng)
+			want := http.StatusPartialContent
+			if name == "registry" {
+				want = http.StatusOK
+			}
+			if got.Code != want || want == http.StatusOK && got.Body.String() != zip {
+				t.Errorf("%s of a %s: got %d, %d bytes", rng, name, got.Code, got.Body.Len())
+			}
+			if rng == "bytes=2-5" && name == "layout" && got.Body.String() != zip[2:6] {
+				t.Errorf("got %q", got.Body)
+			}
+		}
+	}
+}
+
+// TestStoreKeepsArchives: an archive is fetched once.
+func TestStoreKeepsArchives(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t, stored(t))
+	w.push(t, rocket{version: "1.0.0"})
+	for range 3 {
+		if got := w.get(t, archive); got.Code != http.StatusOK {
+			t.Fatalf("got %d", got.Code)
+		}
+	}
+	if n := w.registry.Requests()[registrytest.BlobGet]; n != 1 {
+		t.Errorf("%d blobs were fetched", n)
+	}
+}
+
+// TestWrongArchive: who gets a wrong archive cannot take it for whole.
+func TestWrongArchive(t *testing.T) {
+	t.Parallel()
+	r := rocket{version: "1.0.0", size: 3 << 20}
+	for _, rng := range []string{"", "bytes=2000000-"} {
+		w := newRegistry(t)
+		w.push(t, r)
+		server := httptest.NewServer(w.server)
+		t.Cleanup(server.Close)
+		w.registry.Misbehave(registrytest.BlobGet, origintest.FlipBit(77), -1)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+archive, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rng != "" {
+			req.Header.Set("Range", rng)
+		}
+		resp, err := server.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err == nil || int64(len(content)) >= resp.ContentLength {
+			t.Errorf("%q: got all %d bytes of %d", rng, len(content), resp.ContentLength)
+		}
+		var wrong *sums.MismatchError
+		server.Close() // so that it is told
+		if !errors.As(w.last().Err, &wrong) {
+			t.Errorf("%q: told %v", rng, w.last().Err)
+		}
+	}
+}
+
+// TestRottenArchive: a file of a layout that changed is not served, in no part.
+func TestRottenArchive(t *testing.T) {
+	t.Parallel()
+	w := newLayout(t)
+	r := rocket{version: "1.0.0"}
+	w.push(t, r)
+	path := filepath.Join(w.layout, "blobs", "sha256", digest.FromBytes(r.zipOf(plan9)).Encoded())
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[7] ^= 1
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, headers := range [][]string{nil, {"Range", "bytes=20-25"}} {
+		if got := w.get(t, archive, headers...); got.Code != http.StatusBadGateway || strings.Contains(got.Body.String(), "rocket 1.0.0") {
+			t.Errorf("%v: got %d %s", headers, got.Code, got.Body)
+		}
+	}
+}
+
+// TestArchiveOfNothing has the right words for what is not there.
+func TestArchiveOfNothing(t *testing.T) {
+	t.Parallel()
+	w := newLayout(t)
+	w.push(t, rocket{version: "1.0.0"})
+	for path, want := range map[string]string{
+		strings.ReplaceAll(archive, "plan9_mips", "beos_mips"):              "has no package for beos_mips",
+		strings.ReplaceAll(archive, "1.0.0", "1.0.1"):                       "version not found",
+		strings.Replace(archive, "1.0.0", "1.0", 1):                         "it is written 1.0.0",
+		strings.Replace(archive, "provider-rocket", "provider-rockot", 1):   "no archive of that name",
+		strings.Replace(archive, "plan9_mips.zip", "plan9_mips.zip.sig", 1): "no archive of that name",
+		strings.Replace(archive, "acme/rocket", "acme/rockot", 1):           "no archive of that name",
+		strings.Replace(archive, "/acme/", "/ac_me/", 1):                    "namespace",
+	} {
+		got := w.get(t, path)
+		if got.Code != http.StatusNotFound || !strings.Contains(got.Body.String(), want) {
+			t.Errorf("%s: got %d %s", path, got.Code, got.Body)
+		}
+	}
+	if diff := cmp.Diff([]string{"GET, HEAD"}, w.ask(t, http.MethodDelete, archive).Header()["Allow"]); diff != "" {
+		t.Error(diff)
+	}
+}

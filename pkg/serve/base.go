@@ -1,0 +1,86 @@
+package serve
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// trusted tells whether an address is that of a proxy that may say for whom it asks.
+func (s *Server) trusted(client string) bool {
+	ip, err := netip.ParseAddr(client)
+	if err != nil {
+		return false
+	}
+	ip = ip.Unmap().WithZone("")
+	for _, prefix := range s.options.TrustedProxies {
+		if prefix.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
+
+// forwarded gives what a trusted proxy says in a header: its own word, which is the
+// last where several proxies have added to it.
+func (s *Server) forwarded(r *http.Request, header string) string {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !s.trusted(peer.Addr().String()) {
+		return ""
+	}
+	values := strings.Split(strings.Join(r.Header.Values(header), ","), ",")
+	return strings.TrimSpace(values[len(values)-1])
+}
+
+// hostOf is the host that a client asked for, with its port.
+func (s *Server) hostOf(r *http.Request) string {
+	if host := s.forwarded(r, "X-Forwarded-Host"); host != "" {
+		return host
+	}
+	return r.Host
+}
+
+// base is the URL under which the client reached the server; it has no slash at its
+// end. It is what was configured, unless a published host was asked for.
+func (s *Server) base(r *http.Request) (*url.URL, error) {
+	host := s.hostOf(r)
+	_, named := s.viewOf(r)
+	if s.options.BaseURL != nil && !named {
+		u := *s.options.BaseURL
+		u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
+		return &u, nil
+	}
+	if !isHost(host) {
+		return nil, &problem{http.StatusBadRequest, "the request names no host that can be part of a URL"}
+	}
+	u := &url.URL{Scheme: "https", Host: host}
+	if r.TLS == nil {
+		u.Scheme = "http"
+	}
+	if scheme := s.forwarded(r, "X-Forwarded-Proto"); scheme == "https" || scheme == "http" {
+		u.Scheme = scheme
+	}
+	prefix := s.forwarded(r, "X-Forwarded-Prefix")
+	if prefix == "" && s.options.BaseURL != nil {
+		prefix = s.options.BaseURL.Path
+	}
+	if strings.HasPrefix(prefix, "/") && !strings.HasPrefix(prefix, "//") {
+		u.Path = strings.TrimRight(prefix, "/")
+	}
+	return u, nil
+}
+
+// isHost tells whether a Host header can be written into a URL.
+func isHost(host string) bool {
+	if _, err := netip.ParseAddrPort(host); err == nil {
+		return true
+	}
+	if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		return true
+	}
+	_, err := provider.ParseHost(host)
+	return err == nil
+}

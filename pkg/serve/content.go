@@ -1,0 +1,149 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// content is a zip as [http.ServeContent] reads it: it seeks, and then reads from
+// there. Nothing is opened before the first Read, as HEAD needs nothing.
+//
+// What is read from the start is verified: the Read that would complete it gives an
+// error instead. What is read from another place is verified too where it is a stream,
+// by reading over what is before it; of a file a record says that it is right.
+type content struct {
+	ctx  context.Context //nolint:containedctx // it is that of the one request that reads
+	size int64
+	at   int64
+	// random tells that reading may begin anywhere for nothing.
+	random bool
+	// file is the zip where it is one, known to be right.
+	file io.ReaderAt
+	// open opens the stream of a registry, verified.
+	open func(ctx context.Context) (io.ReadCloser, error)
+
+	digest digest.Digest
+	name   string
+	src    io.Reader
+	closer io.Closer
+	err    error
+}
+
+// content finds a zip.
+func (s *Server) content(ctx context.Context, t target) (*content, error) {
+	c := &content{ctx: ctx, size: t.zip.Size, digest: t.zip.Digest, name: t.pkg.Filename}
+	if blob, ok := s.options.Store.Blob(ctx, t.zip.Digest); ok {
+		if blob.Size() == c.size {
+			c.random, c.file, c.closer = true, blob.File(), blob
+			return c, nil
+		}
+		_ = blob.Close()
+	}
+	if t.repo.Traits().BlobPath != nil {
+		err := c.openFile(ctx, t)
+		return c, err
+	}
+	c.open = func(ctx context.Context) (io.ReadCloser, error) {
+		body, err := repository.Verified(ctx, t.repo, t.zip, c.name)
+		if err != nil {
+			return nil, err
+		}
+		return s.options.Store.Keep(c.digest, c.size, body), nil
+	}
+	return c, nil
+}
+
+// openFile opens the file of a layout, after a look at its record.
+func (c *content) openFile(ctx context.Context, t target) error {
+	size, err := t.repo.Stat(ctx, c.digest)
+	if err != nil {
+		return err
+	}
+	if size != c.size {
+		return &sums.SizeError{Name: c.name, Got: size, Want: c.size}
+	}
+	body, err := t.repo.Blob(ctx, t.zip)
+	if err != nil {
+		return err
+	}
+	file, ok := body.(io.ReaderAt)
+	if !ok {
+		_ = body.Close()
+		return fmt.Errorf("opening %s: it is no file, though it has a path", c.name)
+	}
+	c.random, c.file, c.closer = true, file, body
+	return nil
+}
+
+// Seek implements [io.Seeker]. It moves nothing but a number.
+func (c *content) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += c.at
+	case io.SeekEnd:
+		offset += c.size
+	}
+	if offset < 0 {
+		return 0, errors.New("a place before the start")
+	}
+	if offset != c.at {
+		c.src = nil
+	}
+	c.at = offset
+	return offset, nil
+}
+
+// Read implements [io.Reader].
+func (c *content) Read(p []byte) (int, error) {
+	if c.err != nil {
+		return 0, c.err
+	}
+	if c.src == nil {
+		if c.err = c.begin(); c.err != nil {
+			return 0, c.err
+		}
+	}
+	n, err := c.src.Read(p)
+	c.at += int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.err = err
+	}
+	return n, err
+}
+
+// begin opens what is read from here on.
+func (c *content) begin() error {
+	if c.file != nil {
+		section := ctxio.Reader(c.ctx, io.NewSectionReader(c.file, c.at, c.size-c.at))
+		if c.src = section; c.at == 0 {
+			c.src = sums.NewReader(section, c.name, c.size, c.digest)
+		}
+		return nil
+	}
+	body, err := c.open(c.ctx)
+	if err != nil {
+		return err
+	}
+	c.src, c.closer = body, body
+	// What the client has is read over: it is part of what is verified.
+	if _, err := io.CopyN(io.Discard, body, c.at); err != nil {
+		return fmt.Errorf("reading over %d bytes of %s: %w", c.at, c.name, err)
+	}
+	return nil
+}
+
+// Close closes what was opened.
+func (c *content) Close() error {
+	if c.closer == nil {
+		return nil
+	}
+	return c.closer.Close()
+}

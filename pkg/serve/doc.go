@@ -1,0 +1,22 @@
+// Package serve answers clients that know no OCI: an http.Handler over the OCI
+// repositories that mirror and publish fill. It speaks two protocols, the network
+// mirror's and the provider registry's, and serves the archives that both name.
+//
+// Use it to let Terraform, older OpenTofu, IDEs and Terragrunt install what lies in
+// a registry or an image layout. It keeps nothing but what it may forget, so any
+// number of servers may stand beside each other.
+//
+// A request takes one way: [Server] ServeHTTP finds the route, the route says which
+// provider is asked for, the gate says whether the caller may have it, the knowledge
+// says what the repositories hold, and one function a route writes the answer.
+//
+//	/mirror/HOST/NAMESPACE/TYPE/index.json, VERSION.json
+//	/.well-known/terraform.json
+//	/v1/providers/NAMESPACE/TYPE/versions, VERSION/download/OS/ARCH
+//	/v1/documents/TOKEN/HOST/NAMESPACE/TYPE/VERSION/FILENAME/SHA256SUMS, SHA256SUMS.sig
+//	/archive/TOKEN/HOST/NAMESPACE/TYPE/VERSION/FILENAME
+//	/healthz, /readyz
+//
+// https://opentofu.org/docs/internals/provider-network-mirror-protocol/,
+// https://opentofu.org/docs/internals/provider-registry-protocol/
+package serve

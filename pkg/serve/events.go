@@ -1,0 +1,53 @@
+package serve
+
+import (
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Events are told what happens. Each function may be nil, and is called by several
+// requests at once.
+type Events struct {
+	// Answered is told of every request, when it has ended.
+	Answered func(Answered)
+	// LeftOut is told of a release that the registry protocol does not show, and why,
+	// when that is found out.
+	LeftOut func(a provider.Address, v provider.Version, why string)
+}
+
+// Answered is a request and what became of it. Texts come from the network: whoever
+// prints them escapes them. No secret is in it.
+type Answered struct {
+	// Route is the kind of the request, such as "archive"; one of a dozen words.
+	Route string
+	// Method and Path are the request's; a token in the path is left out.
+	Method, Path string
+	// Client is the address of who sent it, Caller the name that the gate gives him.
+	Client, Caller string
+	Status         int
+	// Bytes of the body that were sent.
+	Bytes int64
+	// Duration is from when the request arrived until its answer was sent.
+	Duration time.Duration
+	// Repository is the one that the answer comes from; empty where none was asked.
+	Repository string
+	// Age is how long ago the answer was learned from it.
+	Age time.Duration
+	// Stale is why the answer was not learned anew; nil when it is fresh.
+	Stale error
+	// Err is why the answer is not what was asked for; nil when it is.
+	Err error
+}
+
+func (e Events) answered(a Answered) {
+	if e.Answered != nil {
+		e.Answered(a)
+	}
+}
+
+func (e Events) leftOut(a provider.Address, v provider.Version, why string) {
+	if e.LeftOut != nil {
+		e.LeftOut(a, v, why)
+	}
+}

@@ -1,0 +1,196 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+// evidence is what the registry protocol says of a package: clients verify with it
+// that its author, or who runs this server, signed it.
+type evidence struct {
+	protocols []string
+	// filename is the name by which the checksums list the zip.
+	filename        string
+	zip             digest.Digest
+	sums, signature []byte
+	keys            []signingKey
+}
+
+func (e evidence) weight() int64 {
+	weight := len(e.sums) + len(e.signature)
+	for _, k := range e.keys {
+		weight += len(k.ASCIIArmor)
+	}
+	return int64(weight)
+}
+
+// leftOutError says why the registry protocol does not show a release: no client would
+// install it.
+type leftOutError struct {
+	address provider.Address
+	version provider.Version
+	why     string
+}
+
+func (e *leftOutError) Error() string {
+	return fmt.Sprintf("%s %s cannot be had by the registry protocol: %s", e.address, e.version, e.why)
+}
+
+func isLeftOut(err error) bool {
+	_, is := errors.AsType[*leftOutError](err)
+	return is
+}
+
+// evidenceFor gives what is signed of a package.
+func (s *Server) evidenceFor(ctx context.Context, at place, i index, p provider.Platform) (evidence, error) {
+	if i.Lacks(p) {
+		return evidence{}, &provider.PlatformError{Address: at.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}
+	}
+	e, _, err := s.known.evidence.get(ctx, i.keyOf(at, p), func(ctx context.Context) (evidence, error) {
+		e, err := s.known.readEvidence(ctx, at, i, p)
+		if left, ok := errors.AsType[*leftOutError](err); ok {
+			s.options.Events.leftOut(left.address, left.version, left.why)
+		}
+		return e, err
+	})
+	return e, err
+}
+
+// readEvidence reads what an artifact carries of a package, and holds it together.
+func (k *knowledge) readEvidence(ctx context.Context, at place, i index, p provider.Platform) (evidence, error) {
+	leftOut := func(format string, args ...any) (evidence, error) {
+		return evidence{}, &leftOutError{at.address, i.version, fmt.Sprintf(format, args...)}
+	}
+	// 1. The package and its documents. What is wrong with them does not pass.
+	deeper, err := i.Deeper(ctx, i.repo, repository.DepthManifests, p)
+	if err != nil {
+		return evidence{}, err
+	}
+	r, err := oci.FromInspection(ctx, i.repo, deeper, at.address, i.version, []provider.Platform{p})
+	if isWrong(err) {
+		return leftOut("the artifact contradicts itself: %v", err)
+	}
+	if err != nil {
+		return evidence{}, err
+	}
+	// 2. What its signature proves by the keys that lie with it: clients know no other.
+	verdict, err := trust.Policy{Mode: trust.ModeOff}.Judge(ctx, r)
+	if _, refused := errors.AsType[*trust.RefusedError](err); err != nil && !refused {
+		return evidence{}, err
+	}
+	e := evidence{protocols: provider.SortProtocols(r.Protocols), zip: r.Packages[0].Digest}
+	switch verdict.Trust {
+	case provider.TrustUnpinned, provider.TrustSigned, provider.TrustExpired:
+		return e.asSigned(r, verdict, leftOut)
+	case provider.TrustUnsigned, provider.TrustUnknown:
+		if k.signer == nil {
+			return leftOut("%s, and there is no --sign-key", verdict)
+		}
+		return e.signedBy(k.signer, r)
+	}
+	return leftOut("%s", verdict)
+}
+
+// isWrong tells of what no second look makes right.
+func isWrong(err error) bool {
+	_, mismatch := errors.AsType[*sums.MismatchError](err)
+	_, missing := errors.AsType[*sums.MissingError](err)
+	_, syntax := errors.AsType[*sums.SyntaxError](err)
+	_, format := errors.AsType[*artifact.FormatError](err)
+	_, identity := errors.AsType[*provider.IdentityError](err)
+	return mismatch || missing || syntax || format || identity
+}
+
+// asSigned is the evidence as it lies in the artifact.
+func (e evidence) asSigned(r provider.Release, verdict provider.Verdict, leftOut func(string, ...any) (evidence, error)) (evidence, error) {
+	listed, _ := r.Document(provider.KindSums)
+	if hasBlankLine(listed.Bytes) {
+		return leftOut("its SHA256SUMS has a blank line, on which OpenTofu 1.12 breaks down")
+	}
+	signature, keys := signatureOf(r), []signingKey(nil)
+	for _, d := range r.Documents {
+		if d.Kind == provider.KindKeys {
+			keys = append(keys, splitKeys(d.Bytes, keyID(verdict))...)
+		}
+	}
+	e.sums, e.signature, e.keys = listed.Bytes, signature, keys
+	e.filename = listedName(listed, r.Packages[0])
+	return e, nil
+}
+
+// signedBy is evidence that this server makes: the checksums, where they can be used,
+// signed by its own key.
+func (e evidence) signedBy(by Signer, r provider.Release) (evidence, error) {
+	listed, has := r.Document(provider.KindSums)
+	if !has || hasBlankLine(listed.Bytes) {
+		listed = source.GeneratedSums(r)
+	}
+	signature, err := by.Sign(listed.Bytes)
+	if err != nil {
+		return evidence{}, err
+	}
+	e.sums, e.signature, e.keys = listed.Bytes, signature, splitKeys(by.Keys(), "")
+	e.filename = listedName(listed, r.Packages[0])
+	return e, nil
+}
+
+// signatureOf gives the signature of the checksums. Clients take one file for it.
+func signatureOf(r provider.Release) []byte {
+	d, _ := r.Document(provider.KindSignature)
+	return d.Bytes
+}
+
+// listedName gives the name by which a document lists a zip: that of the convention,
+// or where it has none of that, the zip's own.
+func listedName(listed provider.Document, p provider.Package) string {
+	file, err := sums.Parse(listed.Bytes)
+	if err == nil && p.ListedAs != "" && file.Check(p.Filename, p.Digest) != nil {
+		return p.ListedAs
+	}
+	return p.Filename
+}
+
+// hasBlankLine finds a line without a word, the end of the last line aside.
+func hasBlankLine(document []byte) bool {
+	lines := bytes.Split(bytes.TrimSuffix(document, []byte("\n")), []byte("\n"))
+	return slices.ContainsFunc(lines, func(line []byte) bool { return len(bytes.Fields(line)) == 0 })
+}
+
+// keyID gives the last 16 digits of the fingerprint that signed.
+func keyID(v provider.Verdict) string {
+	const digits = 16
+	return v.Fingerprint[max(0, len(v.Fingerprint)-digits):]
+}
+
+// splitKeys gives each armored block as a key of its own: clients read no more than
+// the first one of a text.
+func splitKeys(armored []byte, id string) []signingKey {
+	const begin, end = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
+	var keys []signingKey
+	for {
+		from := bytes.Index(armored, []byte(begin))
+		if from < 0 {
+			return keys
+		}
+		size := bytes.Index(armored[from:], []byte(end))
+		if size < 0 {
+			return keys
+		}
+		size += len(end)
+		keys = append(keys, signingKey{KeyID: id, ASCIIArmor: string(armored[from:from+size]) + "\n"})
+		armored = armored[from+size:]
+	}
+}

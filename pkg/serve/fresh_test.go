@@ -1,0 +1,129 @@
+package serve_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+)
+
+func status(code int) origintest.Fault { return origintest.Status(code) }
+
+// TestFresh: a release that is pushed is seen when the list of tags has its age.
+func TestFresh(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t)
+	w.push(t, rocket{version: "1.0.0"})
+	has := func(version string) bool {
+		t.Helper()
+		return strings.Contains(w.get(t, mirrored+"index.json").Body.String(), `"`+version+`"`)
+	}
+	if !has("1.0.0") {
+		t.Fatal("1.0.0 is not there")
+	}
+	w.push(t, rocket{version: "1.1.0"})
+	w.clock.Forward(serve.DefaultMaxAge - time.Second)
+	if has("1.1.0") {
+		t.Error("the list of tags was asked for too early")
+	}
+	if got := w.get(t, mirrored+"index.json").Header().Get("Age"); got != "59" {
+		t.Errorf("Age: %q", got)
+	}
+	w.clock.Forward(time.Second)
+	if !has("1.1.0") {
+		t.Error("1.1.0 is not there")
+	}
+}
+
+// TestAbsentIsNotForLong: that a provider is not there is believed for some seconds.
+func TestAbsentIsNotForLong(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t)
+	for range 2 {
+		if got := w.get(t, mirrored+"index.json"); got.Code != http.StatusNotFound {
+			t.Fatalf("got %d", got.Code)
+		}
+	}
+	if n := w.registry.Requests()[registrytest.Tags]; n != 1 {
+		t.Errorf("%d lists of tags", n)
+	}
+	w.push(t, rocket{version: "1.0.0"})
+	w.clock.Forward(10 * time.Second)
+	document[any](t, w.get(t, mirrored+"index.json"))
+}
+
+// TestStale: when the registry is down, what is known goes on being served, and says
+// so, until it is too old.
+func TestStale(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t, func(o *serve.Options) { o.StaleIfError = time.Hour })
+	w.push(t, rocket{version: "1.0.0"})
+	document[any](t, w.get(t, mirrored+"index.json"))
+	document[any](t, w.get(t, mirrored+"1.0.0.json"))
+	for _, kind := range []registrytest.Kind{registrytest.Tags, registrytest.ManifestGet} {
+		w.registry.Misbehave(kind, status(http.StatusServiceUnavailable), -1)
+	}
+	w.clock.Forward(59 * time.Minute)
+	for _, path := range []string{"index.json", "1.0.0.json"} {
+		got := w.get(t, mirrored+path)
+		document[any](t, got)
+		if got.Header().Get("Warning") == "" || got.Header().Get("Age") != "3540" || w.last().Stale == nil {
+			t.Errorf("%s: it does not say that it is stale: %v", path, got.Header())
+		}
+	}
+	// A registry that is down is not asked by every request.
+	before := w.registry.Requests()[registrytest.Tags]
+	document[any](t, w.get(t, mirrored+"index.json"))
+	if n := w.registry.Requests()[registrytest.Tags] - before; n != 0 {
+		t.Errorf("%d more requests", n)
+	}
+	w.clock.Forward(time.Minute)
+	got := w.get(t, mirrored+"index.json")
+	if got.Code != http.StatusBadGateway || got.Header().Get("Retry-After") == "" {
+		t.Errorf("got %d %v", got.Code, got.Header())
+	}
+	w.registry.Behave()
+	w.clock.Forward(time.Second)
+	if got := w.get(t, mirrored+"index.json"); got.Code != http.StatusOK || got.Header().Get("Warning") != "" {
+		t.Errorf("got %d %v", got.Code, got.Header())
+	}
+}
+
+// TestTogether: many who ask for the same thing ask the registry once, and one who
+// leaves ends nothing.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t)
+	w.push(t, rocket{version: "1.0.0"})
+	arrived, released := make(chan struct{}), make(chan struct{})
+	w.registry.Misbehave(registrytest.Tags, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		close(arrived)
+		<-released
+		honest(rw, r)
+	}, 1)
+	before := w.registry.Requests()[registrytest.Tags]
+	var group sync.WaitGroup
+	codes := make([]int, 20)
+	first, leave := leaving(t)
+	group.Go(func() { w.server.ServeHTTP(first.recorder, first.request) })
+	<-arrived
+	for i := range codes {
+		group.Go(func() { codes[i] = w.get(t, mirrored+"index.json").Code })
+	}
+	leave()
+	close(released)
+	group.Wait()
+	for i, code := range codes {
+		if code != http.StatusOK {
+			t.Errorf("caller %d: got %d", i, code)
+		}
+	}
+	if n := w.registry.Requests()[registrytest.Tags] - before; n != 1 {
+		t.Errorf("%d lists of tags", n)
+	}
+}

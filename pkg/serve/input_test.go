@@ -1,0 +1,112 @@
+package serve_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// TestBadInput: each request is answered with the right status, a JSON error, and an
+// event; nothing is asked of the registry.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t)
+	w.push(t, rocket{version: "1.0.0"})
+	before := w.registry.Requests()
+	for _, test := range []struct {
+		name, path string
+		code       int
+	}{
+		{"nothing", "/", 404},
+		{"another path", "/v2/acme/rocket/tags/list", 404},
+		{"dots", "/mirror/../mirror/registry.opentofu.org/acme/rocket/index.json", 400},
+		{"dots, escaped", "/mirror/%2e%2e/acme/rocket/index.json", 400},
+		{"one dot", "/mirror/./acme/rocket/index.json", 400},
+		{"an escaped slash", "/mirror/registry.opentofu.org%2Facme/rocket/x/index.json", 400},
+		{"an escaped backslash", "/mirror/registry.opentofu.org/acme%5C/rocket/index.json", 400},
+		{"two slashes", "/mirror//acme/rocket/index.json", 400},
+		{"a slash at the end", "/healthz/", 400},
+		{"an escape that is no text", "/mirror/registry.opentofu.org/%ff/rocket/index.json", 400},
+		{"a control character", "/mirror/registry.opentofu.org/a%0ab/rocket/index.json", 400},
+		{"a NUL", "/mirror/registry.opentofu.org/a%00b/rocket/index.json", 400},
+		{"no host", "/mirror/a_b/acme/rocket/index.json", 404},
+		{"a host in upper case", "/mirror/Registry.opentofu.org/acme/rocket/index.json", 404},
+		{"a host with a port", "/mirror/registry.opentofu.org:443/acme/rocket/index.json", 404},
+		{"a namespace that is none", "/mirror/registry.opentofu.org/-/rocket/index.json", 404},
+		{"a type that is none", "/mirror/registry.opentofu.org/acme/terraform-provider-rocket/index.json", 404},
+		{"no version", mirrored + "one.json", 400},
+		{"a version that is not written so", mirrored + "1.0.json", 404},
+		{"a number that is too large", mirrored + "99999999999999999999.0.0.json", 400},
+		{"a name of a megabyte", "/mirror/registry.opentofu.org/" + strings.Repeat("a", 1<<20) + "/rocket/index.json", 414},
+		{"a platform that is none", "/v1/providers/acme/rocket/1.0.0/download/linux/amd_64", 404},
+		{"another document", "/v1/documents/-/-/acme/rocket/1.0.0/terraform-provider-rocket_1.0.0_plan9_mips.zip/keys", 404},
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			got := w.raw(t, method, test.path)
+			if got.Code != test.code || got.Header().Get("Content-Type") != "application/json" {
+				t.Errorf("%s: %s: got %d %v %s", test.name, method, got.Code, got.Header(), got.Body)
+			}
+			if method == http.MethodGet && !strings.HasPrefix(got.Body.String(), `{"errors":["`) {
+				t.Errorf("%s: got %s", test.name, got.Body)
+			}
+			if a := w.last(); a.Status != test.code || a.Err == nil || len(a.Path) > 5000 {
+				t.Errorf("%s: told %+v", test.name, a)
+			}
+		}
+	}
+	for kind, n := range w.registry.Requests() {
+		if n != before[kind] {
+			t.Errorf("%d requests for %s", n-before[kind], kind)
+		}
+	}
+}
+
+// raw asks for a path that no client would send.
+func (w *world) raw(t *testing.T, method, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	u, err := url.ParseRequestURI(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), method, "https://tofu.example.com/", nil)
+	u.Scheme, u.Host = "https", "tofu.example.com"
+	r.URL = u
+	answer := httptest.NewRecorder()
+	w.server.ServeHTTP(answer, r)
+	return answer
+}
+
+// TestMethods: nothing can be written.
+func TestMethods(t *testing.T) {
+	t.Parallel()
+	w := newLayout(t)
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, "BREW"} {
+		if got := w.ask(t, method, mirrored+"index.json"); got.Code != http.StatusMethodNotAllowed {
+			t.Errorf("%s: got %d", method, got.Code)
+		}
+	}
+}
+
+// TestUpstreamTrouble: what a registry does wrong is not the client's fault.
+func TestUpstreamTrouble(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[int]int{
+		http.StatusUnauthorized: 502, http.StatusForbidden: 502, http.StatusTooManyRequests: 503,
+		http.StatusInternalServerError: 502, http.StatusBadGateway: 502, http.StatusTeapot: 502,
+	} {
+		w := newRegistry(t)
+		w.push(t, rocket{version: "1.0.0"})
+		w.registry.Misbehave("tags", status(code), -1)
+		for _, path := range []string{mirrored + "index.json", "/v1/providers/acme/rocket/versions"} {
+			got := w.get(t, path)
+			if got.Code != want || got.Header().Get("Retry-After") == "" {
+				t.Errorf("%d: got %d %v %s", code, got.Code, got.Header(), got.Body)
+			}
+			if strings.Contains(got.Body.String(), "localhost") {
+				t.Errorf("%d: it says where the registry is: %s", code, got.Body)
+			}
+		}
+	}
+}

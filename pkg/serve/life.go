@@ -1,0 +1,124 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/netutil"
+)
+
+const (
+	// readHeaderTimeout is how long a client may take to say what it wants.
+	readHeaderTimeout = 10 * time.Second
+	// idleTimeout is how long a connection stays open without a request. Proxies in
+	// front keep theirs for 60 seconds, and have to be the first to close.
+	idleTimeout = 90 * time.Second
+	// maxHeader bounds the header of a request, in bytes: tokens have a few kilobytes.
+	maxHeader = 64 << 10
+	// maxStreams bounds the requests at once on one connection of HTTP/2.
+	maxStreams = 100
+	// DefaultMaxConnections is several times what an office or a fleet of runners has
+	// open, and takes some 40 MB.
+	DefaultMaxConnections = 4096
+	// DefaultGrace lets most downloads end before the server does.
+	DefaultGrace = 25 * time.Second
+)
+
+// Life is how a server listens, and how it ends. Zero values are the defaults.
+type Life struct {
+	// TLS is spoken on the listener; nil is plain HTTP, which is for proxies on the same
+	// machine.
+	TLS *tls.Config
+	// InsecureHTTP lets plain HTTP be spoken with other machines: what protects the way
+	// to them is somebody else's matter.
+	InsecureHTTP bool
+	// MaxConnections bounds the open connections; more of them wait.
+	MaxConnections int
+	// Grace is how long requests that are under way may go on when the server ends.
+	Grace time.Duration
+	// Trouble is told what clients do wrong below HTTP, such as a TLS handshake that
+	// breaks off. May be nil.
+	Trouble func(text string)
+}
+
+// ErrInsecure refuses plain HTTP on an address that other machines reach: clients send
+// their tokens, and want TLS.
+var ErrInsecure = errors.New("plain HTTP is for loopback addresses only")
+
+func isLoopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return !ok || tcp.IP.IsLoopback() // others are sockets of this machine
+}
+
+// Run answers on a listener until the context ends, and then lets what is under way
+// come to its end. It closes the listener. The error is nil when the server ended
+// because it was to.
+func (s *Server) Run(ctx context.Context, l net.Listener, life Life) error {
+	if life.TLS == nil && !life.InsecureHTTP && !isLoopback(l.Addr()) {
+		_ = l.Close()
+		return fmt.Errorf("serving on %s: %w", l.Addr(), ErrInsecure)
+	}
+	if life.MaxConnections <= 0 {
+		life.MaxConnections = DefaultMaxConnections
+	}
+	if life.Grace <= 0 {
+		life.Grace = DefaultGrace
+	}
+	server := &http.Server{
+		Handler: s, TLSConfig: life.TLS,
+		// A ReadTimeout would end the context of long answers; bodies of requests have
+		// a deadline of their own.
+		ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
+		// Each piece of an answer renews it.
+		WriteTimeout:   writeTimeout,
+		MaxHeaderBytes: maxHeader,
+		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		ErrorLog:       log.New(troubleWriter{life.Trouble}, "", 0), //nolint:forbidigo // the only way to be told
+	}
+	l = netutil.LimitListener(l, life.MaxConnections)
+	ended := make(chan error, 1)
+	go func() {
+		if life.TLS != nil {
+			ended <- server.ServeTLS(l, "", "")
+			return
+		}
+		ended <- server.Serve(l)
+	}()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serving on %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	return s.end(ctx, server, life.Grace)
+}
+
+// end lets requests come to their end, for a time.
+func (s *Server) end(ctx context.Context, server *http.Server, grace time.Duration) error {
+	s.draining.Store(true)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	err := server.Shutdown(ending)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("ending the server: %w", err)
+	}
+	return nil
+}
+
+// troubleWriter hands lines on.
+type troubleWriter struct{ tell func(string) }
+
+func (w troubleWriter) Write(p []byte) (int, error) {
+	if w.tell != nil {
+		w.tell(string(p))
+	}
+	return len(p), nil
+}

@@ -1,0 +1,250 @@
+package serve_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+)
+
+// running is a server on loopback.
+type running struct {
+	address string
+	// end asks it to end, and wait gives how it did.
+	end  func()
+	wait func() error
+}
+
+func (w *world) run(t *testing.T, life serve.Life) running {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.server.Run(ctx, l, life) }()
+	t.Cleanup(end)
+	return running{l.Addr().String(), end, func() error { return <-ended }}
+}
+
+func fetch(t *testing.T, client *http.Client, url string) (*http.Response, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(req)
+	if err == nil {
+		t.Cleanup(func() { _ = resp.Body.Close() })
+	}
+	return resp, err
+}
+
+// TestEnd: a download that is under way comes to its end, and then the server does.
+func TestEnd(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t)
+	r := rocket{version: "1.0.0", size: 8 << 20}
+	w.push(t, r)
+	server := w.run(t, serve.Life{})
+	resp, err := fetch(t, http.DefaultClient, "http://"+server.address+archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := bufio.NewReader(resp.Body)
+	if _, err := body.Peek(1); err != nil {
+		t.Fatal(err)
+	}
+	server.end()
+	content, err := io.ReadAll(body)
+	if err != nil || string(content) != string(r.zipOf(plan9)) {
+		t.Errorf("got %d bytes, %v", len(content), err)
+	}
+	if err := server.wait(); err != nil {
+		t.Error(err)
+	}
+	if _, err := fetch(t, http.DefaultClient, "http://"+server.address+"/healthz"); err == nil {
+		t.Error("it still answers")
+	}
+}
+
+// TestEndsInTime though a client takes nothing more.
+func TestEndsInTime(t *testing.T) {
+	t.Parallel()
+	w := newLayout(t)
+	w.push(t, rocket{version: "1.0.0", size: 64 << 20})
+	server := w.run(t, serve.Life{Grace: time.Millisecond})
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", archive); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(conn).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	server.end()
+	if err := server.wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// certificate writes one that an authority signs, and gives a client that trusts it.
+func certificate(t *testing.T, dir string) *http.Client {
+	t.Helper()
+	ca, err := testca.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := ca.ServerConfig("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(config.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, block := range map[string]*pem.Block{
+		"cert.pem": {Type: "CERTIFICATE", Bytes: config.Certificates[0].Certificate[0]}, "key.pem": {Type: "PRIVATE KEY", Bytes: key},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca.PEM())
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true, DisableKeepAlives: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// TestCertificate: one that was renewed is used, one that is broken is not.
+func TestCertificate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first := certificate(t, dir)
+	w := newLayout(t)
+	var failed []error
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	c, err := serve.ReadCertificate(certFile, keyFile, func(err error) { failed = append(failed, err) }, w.clock.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := w.run(t, serve.Life{TLS: c.Config()})
+	url := "https://" + server.address + "/healthz"
+	resp, err := fetch(t, first, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.ProtoMajor != 2 {
+		t.Errorf("spoke %s", resp.Proto)
+	}
+	if err := os.WriteFile(certFile, []byte("half-written"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Forward(time.Minute)
+	if _, err := fetch(t, first, url); err != nil || len(failed) != 1 {
+		t.Errorf("got %v; told %v", err, failed)
+	}
+	second := certificate(t, dir)
+	w.clock.Forward(time.Minute)
+	if _, err := fetch(t, second, url); err != nil {
+		t.Error(err)
+	}
+	var unknown x509.UnknownAuthorityError
+	if _, err := fetch(t, first, url); !errors.As(err, &unknown) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := serve.ReadCertificate(filepath.Join(dir, "none.pem"), keyFile, nil, nil); err == nil {
+		t.Error("a file that is not there is read")
+	}
+}
+
+// TestReady: a server is ready when its repositories can be reached, or when it knows
+// what they held.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	var down error
+	w := newLayout(t, func(o *serve.Options) { o.Ready = func(context.Context) error { return down } })
+	w.push(t, rocket{version: "1.0.0"})
+	if got := w.get(t, "/readyz"); got.Code != http.StatusOK {
+		t.Errorf("got %d", got.Code)
+	}
+	down = errors.New("registry.example.com does not answer")
+	if got := w.get(t, "/readyz"); got.Code != http.StatusServiceUnavailable || strings.Contains(got.Body.String(), "example.com") {
+		t.Errorf("got %d %s", got.Code, got.Body)
+	}
+	if got := w.get(t, "/healthz"); got.Code != http.StatusOK {
+		t.Errorf("got %d", got.Code)
+	}
+	w.get(t, mirrored+"index.json")
+	if got := w.get(t, "/readyz"); got.Code != http.StatusOK || got.Body.String() != `{"status":"stale"}`+"\n" {
+		t.Errorf("got %d %s", got.Code, got.Body)
+	}
+}
+
+// TestConnections: more clients than there may be wait for their turn.
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	w := newLayout(t)
+	server := w.run(t, serve.Life{MaxConnections: 1})
+	silent, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It has its turn once it was answered.
+	if _, err := fmt.Fprint(silent, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(silent).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan error, 1)
+	go func() {
+		_, err := fetch(t, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, "http://"+server.address+"/healthz")
+		answered <- err
+	}()
+	if n := len(w.answeredSoFar()); n != 1 {
+		t.Errorf("%d requests were answered", n)
+	}
+	_ = silent.Close()
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHugeHeader is refused by the server below the handler.
+func TestHugeHeader(t *testing.T) {
+	t.Parallel()
+	w := newLayout(t)
+	server := w.run(t, serve.Life{})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server.address+"/mirror/"+strings.Repeat("a", 1<<20), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return // the connection was closed while the name was on its way
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("got %d", resp.StatusCode)
+	}
+}

@@ -1,0 +1,101 @@
+package serve
+
+import (
+	"errors"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// mirrorIndex answers which versions a provider has:
+// https://opentofu.org/docs/internals/provider-network-mirror-protocol/#list-available-versions
+func (s *Server) mirrorIndex(x *exchange) error {
+	at, err := s.mirrorPlace(x)
+	if err != nil {
+		return err
+	}
+	known, how, err := s.known.list(x.r.Context(), at)
+	if err != nil {
+		return err
+	}
+	x.answered.Repository = known.repo.String()
+	if err := s.checkOwner(x, at, known); err != nil {
+		return err
+	}
+	versions := make(map[string]struct{}, len(known.versions))
+	for _, v := range known.versions {
+		versions[v.String()] = struct{}{}
+	}
+	return x.answer(struct {
+		Versions map[string]struct{} `json:"versions"`
+	}{versions}, how)
+}
+
+// checkOwner refuses a list of versions whose newest is another provider's: a template
+// without {hostname} has the providers of all hosts in one repository.
+func (s *Server) checkOwner(x *exchange, at place, known listing) error {
+	if len(known.versions) == 0 {
+		return nil
+	}
+	_, _, err := s.known.indexIn(x.r.Context(), at, known.repo, known.versions[0], listAge)
+	if foreign, ok := errors.AsType[*repository.ForeignError](err); ok && foreign.Format == nil {
+		return err
+	}
+	return nil // what else is wrong with a version is said to who asks for it
+}
+
+// mirrorArchive is a package as VERSION.json has it.
+type mirrorArchive struct {
+	URL    string   `json:"url"`
+	Hashes []string `json:"hashes"`
+}
+
+// mirrorVersion answers where the packages of a version are, and their hashes:
+// https://opentofu.org/docs/internals/provider-network-mirror-protocol/#list-available-installation-packages
+func (s *Server) mirrorVersion(x *exchange) error {
+	at, err := s.mirrorPlace(x)
+	if err != nil {
+		return err
+	}
+	v, err := x.version()
+	if err != nil {
+		return err
+	}
+	found, how, err := s.known.index(x.r.Context(), at, v)
+	if err != nil {
+		return err
+	}
+	x.answered.Repository = found.repo.String()
+	archives := map[string]mirrorArchive{}
+	for _, p := range found.Index.Single() {
+		hashes, err := s.hashes(x, at, found, p)
+		if err != nil {
+			return err
+		}
+		path := s.tokenPath(x, at, v, provider.Filename(at.address, v, p))
+		// It is relative to /mirror/HOST/NAMESPACE/TYPE/.
+		archives[p.String()] = mirrorArchive{URL: "../../../../archive" + path, Hashes: hashes}
+	}
+	return x.answer(struct {
+		Archives map[string]mirrorArchive `json:"archives"`
+	}{archives}, how)
+}
+
+// hashes gives both hashes of a package, from the annotations of the index where they
+// are there, else from its manifest, which does not know h1.
+func (s *Server) hashes(x *exchange, at place, i index, p provider.Platform) ([]string, error) {
+	t, _ := i.Index.Target(p)
+	zip, stated := t.Digest()
+	if !stated {
+		read, err := s.known.target(x.r.Context(), at, i, p)
+		if err != nil {
+			return nil, err
+		}
+		zip = read.zip.Digest
+	}
+	if h1 := t.H1(); h1 != "" {
+		return []string{h1, sums.ZH(zip)}, nil
+	}
+	return []string{sums.ZH(zip)}, nil
+}

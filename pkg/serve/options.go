@@ -1,0 +1,103 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// Defaults of [Options].
+const (
+	// DefaultMaxAge is how long a list of tags is believed: a release that was pushed
+	// is seen within a minute, and a registry is asked for a list once a minute.
+	DefaultMaxAge = time.Minute
+	// DefaultStaleIfError outlasts a night in which a registry is down.
+	DefaultStaleIfError = 12 * time.Hour
+	// DefaultMemory is enough for the indexes of some 2,000 releases, in bytes.
+	DefaultMemory = 32 << 20
+)
+
+// Signer signs the checksums of releases that nobody signed. A trust.Signer is one.
+type Signer interface {
+	// Sign gives the detached signature of a document.
+	Sign(document []byte) ([]byte, error)
+	// Keys gives the public key, armored.
+	Keys() []byte
+}
+
+// Options of a [Server]. From and Open are needed; durations and sizes that are zero
+// are the defaults.
+type Options struct {
+	// From are the repositories of providers, the first choice first: the first that has
+	// a provider answers for it. Open opens one.
+	From []template.Template
+	Open func(template.Reference) (repository.Reader, error)
+	// Aliases let releases stand for those of other addresses in the network mirror
+	// protocol. In the registry protocol the host never counts.
+	Aliases provider.Aliases
+	// BaseURL is where clients reach the server, with the path that stands before all
+	// of its own. Nil is what the request says.
+	BaseURL *url.URL
+	// TrustedProxies may say for whom they ask, by X-Forwarded headers.
+	TrustedProxies []netip.Prefix
+	// Rules say who may read what, and what else is published under names of its own;
+	// nil lets everybody read everything. What was given is asked at every request.
+	Rules func() *access.Rules
+	// Key signs the paths of archives where not everybody may read them.
+	Key access.ArchiveKey
+	// Limiter bounds the requests of a client; nil bounds nobody's.
+	Limiter *access.Limiter
+	// Signer signs what nobody has, for the registry protocol; nil leaves it out.
+	Signer Signer
+	// Store keeps archives; nil keeps none.
+	Store *store.Store
+	// Ready says whether what the server depends on can be reached; nil is always.
+	Ready func(context.Context) error
+	// MaxAge is how long tags are believed, StaleIfError how long after that they are
+	// served when a registry does not answer.
+	MaxAge, StaleIfError time.Duration
+	// Memory bounds what is kept of repositories, in bytes.
+	Memory int64
+	// Events are told what happens.
+	Events Events
+	// Now is the clock; nil is [time.Now].
+	Now func() time.Time
+}
+
+// complete checks the options, and fills in the defaults.
+func (o Options) complete() (Options, error) {
+	switch {
+	case len(o.From) == 0 || o.Open == nil:
+		return o, errors.New("no repositories are named")
+	case o.MaxAge < 0 || o.StaleIfError < 0 || o.Memory < 0:
+		return o, errors.New("ages and sizes must not be negative")
+	}
+	if u := o.BaseURL; u != nil && (u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || u.User != nil) {
+		return o, fmt.Errorf("the base URL %s must have scheme, host and maybe a path", u.Redacted())
+	}
+	if o.MaxAge == 0 {
+		o.MaxAge = DefaultMaxAge
+	}
+	if o.StaleIfError == 0 {
+		o.StaleIfError = DefaultStaleIfError
+	}
+	if o.Memory == 0 {
+		o.Memory = DefaultMemory
+	}
+	if o.Rules == nil {
+		o.Rules = func() *access.Rules { return nil }
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o, nil
+}

@@ -1,0 +1,142 @@
+package serve
+
+import (
+	"net/http"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// discovery says where the registry protocol is:
+// https://opentofu.org/docs/internals/remote-service-discovery/
+func (s *Server) discovery(x *exchange) error {
+	base, err := s.base(x.r)
+	if err != nil {
+		return err
+	}
+	return x.answer(map[string]string{"providers.v1": base.String() + "/v1/providers/"}, state{})
+}
+
+// offeredVersion is a version as the list of the registry protocol has it.
+type offeredVersion struct {
+	Version   string            `json:"version"`
+	Protocols []string          `json:"protocols,omitempty"`
+	Platforms []offeredPlatform `json:"platforms"`
+}
+
+type offeredPlatform struct {
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+}
+
+// versions answers which versions a provider has that clients would install:
+// https://opentofu.org/docs/internals/provider-registry-protocol/#list-available-versions
+func (s *Server) versions(x *exchange) error {
+	at, err := s.publishedPlace(x)
+	if err != nil {
+		return err
+	}
+	offered, how, err := s.offer(x.r.Context(), at)
+	if err != nil {
+		return err
+	}
+	x.answered.Repository = offered.repository
+	return x.answer(struct {
+		Versions []offeredVersion `json:"versions"`
+		Warnings []string         `json:"warnings,omitempty"`
+	}{offered.versions, offered.warnings}, how)
+}
+
+// signingKey is an OpenPGP key as the registry protocol has it.
+type signingKey struct {
+	KeyID      string `json:"key_id"`
+	ASCIIArmor string `json:"ascii_armor"`
+}
+
+// packageDocument is where a package is, and who signed its checksum.
+type packageDocument struct {
+	Protocols    []string `json:"protocols,omitempty"`
+	OS           string   `json:"os"`
+	Arch         string   `json:"arch"`
+	Filename     string   `json:"filename"`
+	DownloadURL  string   `json:"download_url"`
+	SumsURL      string   `json:"shasums_url"`
+	SignatureURL string   `json:"shasums_signature_url"`
+	Sum          string   `json:"shasum"`
+	SigningKeys  struct {
+		Keys []signingKey `json:"gpg_public_keys"`
+	} `json:"signing_keys"`
+}
+
+// pkg answers where a package is:
+// https://opentofu.org/docs/internals/provider-registry-protocol/#find-a-provider-package
+func (s *Server) pkg(x *exchange) error {
+	at, err := s.publishedPlace(x)
+	if err != nil {
+		return err
+	}
+	v, err := x.version()
+	if err != nil {
+		return err
+	}
+	p, err := provider.ParsePlatform(x.values["OS"] + "_" + x.values["ARCH"])
+	if err != nil {
+		return &problem{http.StatusNotFound, err.Error()}
+	}
+	found, how, err := s.known.index(x.r.Context(), at, v)
+	if err != nil {
+		return err
+	}
+	x.answered.Repository = found.repo.String()
+	e, err := s.evidenceFor(x.r.Context(), at, found, p)
+	if err != nil {
+		return err
+	}
+	base, err := s.base(x.r)
+	if err != nil {
+		return err
+	}
+	path := s.tokenPath(x, at, v, provider.Filename(at.address, v, p))
+	// Absolute, since not all clients take relative ones (terragrunt#3304).
+	document := packageDocument{
+		Protocols: e.protocols, OS: p.OS, Arch: p.Arch, Filename: e.filename, Sum: e.zip.Encoded(),
+		DownloadURL:  base.String() + "/archive" + path,
+		SumsURL:      base.String() + "/v1/documents" + path + "/" + documentSums,
+		SignatureURL: base.String() + "/v1/documents" + path + "/" + documentSignature,
+	}
+	document.SigningKeys.Keys = e.keys
+	return x.answer(document, how)
+}
+
+// The documents about a package that have URLs of their own.
+const (
+	documentSums      = "SHA256SUMS"
+	documentSignature = "SHA256SUMS.sig"
+)
+
+// document answers with the checksums or their signature, as they lie in the artifact.
+func (s *Server) document(x *exchange) error {
+	name := x.values["DOCUMENT"]
+	if name != documentSums && name != documentSignature {
+		return s.unknown(x)
+	}
+	at, v, p, err := s.named(x)
+	if err != nil {
+		return err
+	}
+	found, how, err := s.known.index(x.r.Context(), at, v)
+	if err != nil {
+		return err
+	}
+	x.answered.Repository = found.repo.String()
+	e, err := s.evidenceFor(x.r.Context(), at, found, p)
+	if err != nil {
+		return err
+	}
+	x.know(how)
+	if name == documentSignature {
+		x.writeBytes(http.StatusOK, "application/pgp-signature", e.signature)
+		return nil
+	}
+	x.writeBytes(http.StatusOK, "text/plain; charset=utf-8", e.sums)
+	return nil
+}

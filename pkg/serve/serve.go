@@ -1,0 +1,129 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Server answers requests. It is an [http.Handler], safe for concurrent use.
+type Server struct {
+	options Options
+	known   *knowledge
+	// mirrored is the view of the network mirror protocol, own that of the registry
+	// protocol, hosts those of what the rules publish beside.
+	mirrored, own *view
+	hosts         sync.Map // access.Host → *view
+	// draining is set when the server is about to end.
+	draining atomic.Bool
+}
+
+// New makes a server. It asks nobody anything yet.
+func New(o Options) (*Server, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, fmt.Errorf("options of the server: %w", err)
+	}
+	s := &Server{
+		options: o, known: newKnowledge(o),
+		mirrored: &view{from: o.From, aliases: o.Aliases},
+		own:      published(o.From, provider.DefaultHost),
+	}
+	return s, nil
+}
+
+// ServeHTTP answers a request, and tells of it.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := s.options.Now()
+	x := &exchange{w: newWriter(w), r: r}
+	x.answered = Answered{Route: routeUnknown, Method: r.Method, Path: "?", Client: s.client(r)}
+	defer func() {
+		broken := recover()
+		if broken != nil && broken != http.ErrAbortHandler { //nolint:errorlint // it is not wrapped
+			x.answered.Err = fmt.Errorf("the program broke: %v", broken)
+			if !x.w.sent {
+				x.fail(&problem{http.StatusInternalServerError, "the server broke down over this request"})
+				broken = nil
+			}
+		}
+		x.answered.Status, x.answered.Bytes = x.w.status, x.w.bytes
+		x.answered.Duration = s.options.Now().Sub(began)
+		s.options.Events.answered(x.answered)
+		if broken != nil {
+			panic(http.ErrAbortHandler) // the connection ends, so that nobody takes the answer for whole
+		}
+	}()
+	if err := s.serve(x); err != nil {
+		x.fail(err)
+	}
+	x.w.finish()
+}
+
+// serve finds the route and the caller of a request, and follows the route.
+func (s *Server) serve(x *exchange) error {
+	h := x.w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	if x.r.ContentLength != 0 {
+		// Nobody reads it, and a slow one must not hold the connection.
+		h.Set("Connection", "close")
+		_ = x.w.control.SetReadDeadline(time.Now().Add(time.Second))
+	}
+	words, err := split(x.r.URL)
+	if err != nil {
+		return err
+	}
+	way, values := find(s.belowBase(words))
+	x.values, x.answered.Route, x.answered.Path = values, way.name, shown(way, s.belowBase(words))
+	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		return &problem{http.StatusMethodNotAllowed, "only GET and HEAD are answered"}
+	}
+	return way.serve(s, x)
+}
+
+func (s *Server) belowBase(words []string) []string {
+	if s.options.BaseURL == nil {
+		return words
+	}
+	return below(s.options.BaseURL.Path, words)
+}
+
+func (s *Server) unknown(*exchange) error {
+	return &problem{http.StatusNotFound, "there is nothing of that name here; see docs/serve.md for what is"}
+}
+
+// health says that the program runs.
+func (s *Server) health(x *exchange) error {
+	x.writeBytes(http.StatusOK, "application/json", []byte(`{"status":"ok"}`+"\n"))
+	return nil
+}
+
+// ready says whether requests are answered as they should be: the server is not about
+// to end, and its repositories can be reached, or what is known of them can be served.
+func (s *Server) ready(x *exchange) error {
+	if s.draining.Load() {
+		return &problem{http.StatusServiceUnavailable, "the server is about to end"}
+	}
+	if s.options.Ready == nil {
+		return s.health(x)
+	}
+	ctx, cancel := context.WithTimeout(x.r.Context(), maxWait)
+	defer cancel()
+	err := s.options.Ready(ctx)
+	switch {
+	case err == nil:
+		return s.health(x)
+	case s.known.listings.kept.bytes() > 0:
+		x.know(state{stale: err})
+		x.writeBytes(http.StatusOK, "application/json", []byte(`{"status":"stale"}`+"\n"))
+		return nil
+	}
+	x.answered.Err = err
+	return errors.Join(&problem{http.StatusServiceUnavailable, "the repositories cannot be reached; the log says why"}, err)
+}

@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// ownHost stands in paths for the host that is asked, in the place of the host of an
+// address.
+const ownHost = "-"
+
+// view is the providers that are served in one way: where they lie, and whose
+// releases may stand for them.
+type view struct {
+	from    []template.Template
+	aliases provider.Aliases
+	// as is the host of all addresses; empty where the path says it.
+	as svchost.Hostname
+}
+
+// place is a provider in a view.
+type place struct {
+	*view
+	address provider.Address
+}
+
+// host is how paths name the view, or the host of the address.
+func (p place) host() string {
+	if p.as != "" {
+		return ownHost
+	}
+	return string(p.address.Host)
+}
+
+// references are the repositories that may have the provider, the first choice first.
+// A template that makes no repository of its address is none of them: a registry has
+// no names for hosts with a port.
+func (p place) references() ([]template.Reference, error) {
+	var all []template.Reference
+	for _, t := range p.from {
+		ref, err := t.Repository(p.address)
+		if _, unfit := errors.AsType[*template.ReferenceError](err); unfit {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ref)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%w: no repository can have %s", provider.ErrProviderNotFound, p.address)
+	}
+	return all, nil
+}
+
+func (k *knowledge) open(at place) ([]repository.Reader, error) {
+	if repos, found := k.opened.get(at.key()); found {
+		return repos, nil
+	}
+	refs, err := at.references()
+	if err != nil {
+		return nil, err
+	}
+	repos := make([]repository.Reader, len(refs))
+	for i, ref := range refs {
+		if repos[i], err = k.openOne(ref); err != nil {
+			return nil, err
+		}
+	}
+	return repos, nil
+}
+
+// published is a view in which the host does not count.
+func published(from []template.Template, as svchost.Hostname) *view {
+	return &view{from: from, aliases: provider.Aliases{anyHost(as)}, as: as}
+}
+
+// anyHost lets what is stored as any host's stand for one host's.
+func anyHost(as svchost.Hostname) provider.Alias {
+	asked, err := provider.ParsePattern(as.ForDisplay() + "/*/*")
+	if err != nil {
+		return provider.Alias{} // of no host; it allows nothing
+	}
+	stored, err := provider.ParsePattern("*/*/*")
+	if err != nil {
+		return provider.Alias{}
+	}
+	return provider.Alias{Asked: asked, Stored: stored}
+}

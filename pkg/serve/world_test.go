@@ -1,0 +1,331 @@
+package serve_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+var haiku, plan9 = nouns.Haiku, nouns.Plan9
+
+// clock is one that tests move.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Forward(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// world is a server over a repository with releases of acme/rocket.
+type world struct {
+	// template has the repositories of all providers, repo is acme/rocket's.
+	template string
+	open     func(template.Reference) (repository.Repository, error)
+	repo     repository.Repository
+	registry *registrytest.Registry // nil for a layout
+	layout   string
+	clock    *clock
+	server   *serve.Server
+
+	mu       sync.Mutex
+	answered []serve.Answered
+	leftOut  []string
+}
+
+// newLayout is a world over image layouts.
+func newLayout(t *testing.T, options ...func(*serve.Options)) *world {
+	t.Helper()
+	dir := filepath.ToSlash(t.TempDir())
+	w := &world{layout: filepath.Join(dir, "rocket"), template: "oci-layout:" + dir + "/{type}"}
+	w.open = func(ref template.Reference) (repository.Repository, error) {
+		return repository.NewLayout(ref.Layout), nil
+	}
+	w.start(t, options)
+	return w
+}
+
+// newRegistry is a world over a registry.
+func newRegistry(t *testing.T, options ...func(*serve.Options)) *world {
+	t.Helper()
+	ca, err := testca.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{registry: registrytest.New(registrytest.Options{})}
+	w.template = registrytest.Serve(t, ca, w.registry) + "/acme/{type}"
+	o := repository.Options{HTTP: registrytest.Client(t, ca), Backoff: func(int) time.Duration { return 0 }}
+	w.open = func(ref template.Reference) (repository.Repository, error) { return repository.Open(ref, o) }
+	w.start(t, options)
+	return w
+}
+
+func (w *world) start(t *testing.T, options []func(*serve.Options)) {
+	t.Helper()
+	from, err := template.Parse(w.template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := from.Repository(nouns.Address(t, "acme/rocket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.repo, err = w.open(ref); err != nil {
+		t.Fatal(err)
+	}
+	w.clock = &clock{now: time.Date(2026, 11, 22, 3, 0, 0, 0, time.UTC)}
+	o := serve.Options{
+		From: []template.Template{from}, Now: w.clock.Now,
+		Open: func(ref template.Reference) (repository.Reader, error) { return w.open(ref) },
+		Events: serve.Events{
+			Answered: func(a serve.Answered) {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.answered = append(w.answered, a)
+			},
+			LeftOut: func(_ provider.Address, v provider.Version, why string) {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.leftOut = append(w.leftOut, v.String()+": "+why)
+			},
+		},
+	}
+	for _, set := range options {
+		set(&o)
+	}
+	if w.server, err = serve.New(o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// last is what was told of the last request.
+func (w *world) last() serve.Answered {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.answered[len(w.answered)-1]
+}
+
+// get asks the server, without a network between.
+func (w *world) get(t *testing.T, path string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	return w.ask(t, http.MethodGet, path, headers...)
+}
+
+func (w *world) ask(t *testing.T, method, path string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, "https://tofu.example.com"+path, nil)
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+		}
+	}
+	answer := httptest.NewRecorder()
+	w.server.ServeHTTP(answer, r)
+	return answer
+}
+
+// document reads an answer of JSON.
+func document[T any](t *testing.T, answer *httptest.ResponseRecorder) (v T) {
+	t.Helper()
+	if answer.Code != http.StatusOK || answer.Header().Get("Content-Type") != "application/json" {
+		t.Fatalf("got %d %s: %s", answer.Code, answer.Header().Get("Content-Type"), answer.Body)
+	}
+	if err := json.Unmarshal(answer.Body.Bytes(), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// rocket is a release of acme/rocket.
+type rocket struct {
+	host, version string
+	// signed by a key that lies with it, by one that does not, or not at all.
+	key *key
+	// noKeys leaves the key out, noSums the checksums.
+	noKeys, noSums bool
+	// badSignature is one of other checksums.
+	badSignature bool
+	// sums replaces what is signed.
+	sums func([]byte) []byte
+	// unannotated leaves the annotations of the index out.
+	unannotated bool
+	size        int
+}
+
+// zipOf is the content of a package: no zip, as nobody here looks into it.
+func (r rocket) zipOf(p provider.Platform) []byte {
+	content := bytes.Repeat([]byte("acme/rocket "+r.version+" for "+p.String()+"\n"), 20)
+	if r.size > len(content) {
+		content = bytes.Repeat(content, r.size/len(content)+1)[:r.size]
+	}
+	return content
+}
+
+// push stores a release.
+func (w *world) push(t *testing.T, r rocket) digest.Digest {
+	t.Helper()
+	if r.host == "" {
+		r.host = string(provider.DefaultHost)
+	}
+	release := provider.Release{Address: nouns.Address(t, r.host+"/acme/rocket"), Version: nouns.Version(t, r.version), Protocols: []string{"5.0", "6.0"}}
+	listed := map[string]digest.Digest{}
+	for _, platform := range []provider.Platform{haiku, plan9} {
+		content := r.zipOf(platform)
+		p := provider.Package{
+			Address: release.Address, Version: release.Version, Platform: platform,
+			Filename: provider.Filename(release.Address, release.Version, platform),
+			Digest:   digest.FromBytes(content), Size: int64(len(content)),
+			H1: "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
+		}
+		if r.unannotated {
+			p.H1 = ""
+		}
+		listed[p.Filename] = p.Digest
+		if err := w.repo.PushBlob(t.Context(), artifact.ZipDescriptor(p), bytes.NewReader(content)); err != nil {
+			t.Fatal(err)
+		}
+		release.Packages = append(release.Packages, p)
+	}
+	release.Documents = r.documents(t, release, sums.New(listed).Bytes())
+	packed, err := artifact.Pack(release, artifact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := repository.Push(t.Context(), w.repo, packed, repository.Inspection{Tag: artifact.Tag(release.Version)}, repository.PushOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return packed.Index.Descriptor.Digest
+}
+
+func (r rocket) documents(t *testing.T, release provider.Release, text []byte) []provider.Document {
+	t.Helper()
+	if r.noSums {
+		return nil
+	}
+	if r.sums != nil {
+		text = r.sums(text)
+	}
+	name := provider.SumsName(release.Address, release.Version)
+	all := []provider.Document{artifact.NewDocument(name, artifact.MediaTypeSums, text)}
+	if r.key == nil {
+		return all
+	}
+	signed := text
+	if r.badSignature {
+		signed = []byte("others")
+	}
+	all = append(all, artifact.NewDocument(name+".sig", artifact.MediaTypeSignature, r.key.sign(t, signed)))
+	if !r.noKeys {
+		all = append(all, artifact.NewDocument(name+".keys.asc", artifact.MediaTypeKeys, r.key.public(t)))
+	}
+	return all
+}
+
+// key is an OpenPGP key.
+type key struct{ *openpgp.Entity }
+
+func newKey(t *testing.T) *key {
+	t.Helper()
+	entity, err := openpgp.NewEntity("acme", "", "acme@example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &key{entity}
+}
+
+func (k *key) sign(t *testing.T, text []byte) []byte {
+	t.Helper()
+	var signature bytes.Buffer
+	if err := openpgp.DetachSign(&signature, k.Entity, bytes.NewReader(text), nil); err != nil {
+		t.Fatal(err)
+	}
+	return signature.Bytes()
+}
+
+func (k *key) public(t *testing.T) []byte {
+	t.Helper()
+	return armored(t, openpgp.PublicKeyType, k.Serialize)
+}
+
+// signer is the key as the program reads it.
+func (k *key) signer(t *testing.T) trust.Signer {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "key.asc")
+	secret := armored(t, openpgp.PrivateKeyType, func(w io.Writer) error { return k.SerializePrivate(w, nil) })
+	if err := os.WriteFile(path, secret, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	signer, err := trust.ReadSigner(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer
+}
+
+func armored(t *testing.T, kind string, write func(io.Writer) error) []byte {
+	t.Helper()
+	var text bytes.Buffer
+	w, err := armor.Encode(&text, kind, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := write(w); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return append(text.Bytes(), '\n')
+}
+
+// leaver is a request whose client can leave.
+type leaver struct {
+	recorder *httptest.ResponseRecorder
+	request  *http.Request
+}
+
+func leaving(t *testing.T) (l leaver, leave func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	return leaver{httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, mirrored+"index.json", nil)}, cancel
+}
+
+func (w *world) answeredSoFar() []serve.Answered {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.answered)
+}
