@@ -16,6 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
@@ -57,7 +58,7 @@ var classes = []struct {
 	{conflict, []func(error) bool{isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError], isA[*lock.UpgradeError]}},
 	{misuse, []func(error) bool{
 		isA[*usage], isA[*template.ReferenceError], isA[*installation.NotSupportedError], isA[*installation.NoMirrorError],
-		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], isA[*exec.StartError], isA[*pull.PortError], isA[*lockfile.Error], errorIs(configuration.ErrNoConfiguration), isA[*configuration.Error],
+		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], isA[*exec.StartError], isA[*pull.PortError], isA[*lockfile.Error], errorIs(serve.ErrInsecure), errorIs(configuration.ErrNoConfiguration), isA[*configuration.Error],
 	}},
 	{denied, []func(error) bool{errorIs(provider.ErrDenied), errorIs(access.ErrDenied), errorIs(access.ErrNoToken)}},
 	{missing, []func(error) bool{

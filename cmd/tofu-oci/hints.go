@@ -23,6 +23,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
@@ -95,6 +96,7 @@ var hints = []struct {
 	{isA[*installation.NotSupportedError], "name another place with --from"},
 	{isA[*exec.StartError], "name the command, with its path where it is not in PATH, behind --: tofu-oci exec -- tofu init"},
 	{isA[*store.AbsentError], "another process removes what this one brings; run the same command again"},
+	{errorIs(serve.ErrInsecure), "use --tls-cert and --tls-key; or listen on 127.0.0.1, behind a proxy that speaks TLS; or say --insecure-http"},
 	{isA[*store.NotCacheError], "name a directory that is not there yet, or an empty one"},
 	{isA[*pull.PortError], "pull it with --layout packed, for a filesystem_mirror"},
 	{isA[*pull.ExistsError], "move it away, or choose another --dir"},

@@ -65,30 +65,33 @@ func scripts(dir string) testscript.Params {
 		Dir:   dir,
 		Setup: newWorld,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"tofu-oci":   cmdTofuOCI,
-			"code":       cmdCode,
-			"interrupt":  cmdInterrupt,
-			"full":       cmdFull,
-			"origin":     cmdOrigin,
-			"registry":   cmdRegistry,
-			"release":    cmdRelease,
-			"misbehave":  cmdMisbehave,
-			"behave":     cmdBehave,
-			"requests":   cmdRequests,
-			"forge":      cmdForge,
-			"empty":      cmdEmpty,
-			"damage":     cmdDamage,
-			"damage-zip": cmdDamageZip,
-			"build":      cmdBuild,
-			"sums":       cmdSums,
-			"expand":     cmdExpand,
-			"retag":      cmdRetag,
-			"remedy":     cmdRemedy,
-			"litter":     cmdLitter,
-			"events":     cmdEvents,
-			"keys":       cmdKeys,
-			"sign":       cmdSign,
-			"secret-key": cmdSecretKey,
+			"tofu-oci":    cmdTofuOCI,
+			"code":        cmdCode,
+			"interrupt":   cmdInterrupt,
+			"full":        cmdFull,
+			"origin":      cmdOrigin,
+			"registry":    cmdRegistry,
+			"release":     cmdRelease,
+			"misbehave":   cmdMisbehave,
+			"behave":      cmdBehave,
+			"requests":    cmdRequests,
+			"forge":       cmdForge,
+			"empty":       cmdEmpty,
+			"damage":      cmdDamage,
+			"damage-zip":  cmdDamageZip,
+			"build":       cmdBuild,
+			"sums":        cmdSums,
+			"expand":      cmdExpand,
+			"retag":       cmdRetag,
+			"remedy":      cmdRemedy,
+			"litter":      cmdLitter,
+			"events":      cmdEvents,
+			"keys":        cmdKeys,
+			"sign":        cmdSign,
+			"secret-key":  cmdSecretKey,
+			"server":      cmdServer,
+			"get":         cmdGet,
+			"certificate": cmdCertificate,
 		},
 	}
 }
@@ -101,6 +104,8 @@ type world struct {
 	before map[string]int
 	// reached is told when a request arrives that hangs.
 	reached chan struct{}
+	// serving is the server that the script has started.
+	serving *serving
 }
 
 type worldKey struct{}

@@ -87,7 +87,7 @@ func publishCommand() *cli.Command {
 			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
 			checkFlag("index, manifests, blobs or deep"),
 			&cli.StringFlag{Name: "sign-key", Usage: "sign SHA256SUMS with the secret OpenPGP key in `FILE`, where there is no signature"},
-			&cli.StringFlag{Name: "sign-passphrase-file", Usage: "`FILE` with the passphrase of that key (default: $" + passphraseVariable + ")"},
+			passphraseFlag(),
 			aliasFlag(),
 			failFastFlag(),
 		}, trustFlags(), artifactFlags(), transferFlags(), networkFlags(), outputFlags()),

@@ -21,27 +21,40 @@ const maxPassphrase = 4 << 10
 // sign reads --sign-key. Where no keyring says otherwise, the key that signs is the
 // one whose word counts.
 func sign(c *cli.Context, o *publish.Options, judging *trust.Policy) error {
-	path, file := c.String("sign-key"), c.String("sign-passphrase-file")
-	if path == "" && file != "" {
-		return usagef("--sign-passphrase-file is of no use without --sign-key")
-	}
-	if path == "" {
-		return nil
-	}
-	passphrase := []byte(os.Getenv(passphraseVariable))
-	if file != "" {
-		text, err := boundedfile.ReadAny(file, maxPassphrase)
-		if err != nil {
-			return usagef("--sign-passphrase-file: %w", err)
-		}
-		passphrase = bytes.TrimRight(text, "\r\n")
-	}
-	signer, err := trust.ReadSigner(path, passphrase)
-	if err != nil {
-		return usagef("--sign-key: %w", err)
+	signer, named, err := signerOf(c)
+	if err != nil || !named {
+		return err
 	}
 	if o.Signer = signer; judging.Keyring.IsZero() {
 		judging.Keyring = signer.Keyring()
 	}
 	return nil
+}
+
+// signerOf reads the key of --sign-key, if one is named.
+func signerOf(c *cli.Context) (signer trust.Signer, named bool, err error) {
+	path, file := c.String("sign-key"), c.String("sign-passphrase-file")
+	if path == "" && file != "" {
+		return signer, false, usagef("--sign-passphrase-file is of no use without --sign-key")
+	}
+	if path == "" {
+		return signer, false, nil
+	}
+	passphrase := []byte(os.Getenv(passphraseVariable))
+	if file != "" {
+		text, err := boundedfile.ReadAny(file, maxPassphrase)
+		if err != nil {
+			return signer, false, usagef("--sign-passphrase-file: %w", err)
+		}
+		passphrase = bytes.TrimRight(text, "\r\n")
+	}
+	if signer, err = trust.ReadSigner(path, passphrase); err != nil {
+		return signer, false, usagef("--sign-key: %w", err)
+	}
+	return signer, true, nil
+}
+
+// passphraseFlag is that of every command with --sign-key.
+func passphraseFlag() cli.Flag {
+	return &cli.StringFlag{Name: "sign-passphrase-file", Usage: "`FILE` with the passphrase of that key (default: $" + passphraseVariable + ")"}
 }

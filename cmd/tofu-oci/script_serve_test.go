@@ -1,0 +1,141 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
+)
+
+// serving is the server of a script.
+type serving struct {
+	cmd    *exec.Cmd
+	url    string
+	stdout bytes.Buffer
+	// stderr is read while the server runs, and rest is closed at its end.
+	stderr bytes.Buffer
+	rest   chan struct{}
+}
+
+// listeningAt finds where the server says that it is.
+var listeningAt = regexp.MustCompile(`url"?[=:]"?(https?://[0-9.:]+)`)
+
+// server start ARG... starts tofu-oci serve on a free port and waits until it says
+// where it is; server stop presses Ctrl-C, wants exit code 0, and leaves what it
+// printed in server.stdout and server.stderr.
+func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
+	w := worldOf(ts)
+	switch {
+	case neg || len(args) == 0:
+		ts.Fatalf("usage: server start ARG... | server stop")
+	case args[0] == "start":
+		w.serving = startServer(ts, args[1:])
+	case args[0] == "stop":
+		s := w.serving
+		ts.Check(s.cmd.Process.Signal(os.Interrupt))
+		<-s.rest
+		if got := exitCodeOf(s.cmd.Wait()); got != 0 {
+			ts.Fatalf("exit code %d, want 0\n%s", got, &s.stderr)
+		}
+		if secret := secretIn(s.stdout.String() + s.stderr.String()); secret != "" {
+			ts.Fatalf("the program tells a secret: %s", secret)
+		}
+		ts.Check(os.WriteFile(ts.MkAbs("server.stdout"), s.stdout.Bytes(), 0o600))
+		ts.Check(os.WriteFile(ts.MkAbs("server.stderr"), s.stderr.Bytes(), 0o600))
+	}
+}
+
+func startServer(ts *testscript.TestScript, args []string) *serving {
+	path, err := exec.LookPath(program)
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	s := &serving{rest: make(chan struct{})}
+	s.cmd = exec.CommandContext(ctx, path, networked(ts, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...))...)
+	s.cmd.Dir, s.cmd.Stdout = ts.MkAbs("."), &s.stdout
+	for _, name := range []string{"HOME", "DOCKER_CONFIG", "PATH", "TMPDIR", "GORACE"} {
+		s.cmd.Env = append(s.cmd.Env, name+"="+ts.Getenv(name))
+	}
+	stderr, err := s.cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(s.cmd.Start())
+	ts.Defer(func() {
+		cancel() // which ends it, if it did not end by itself
+		_ = s.cmd.Wait()
+	})
+	lines := bufio.NewReader(io.TeeReader(stderr, &s.stderr))
+	for s.url == "" {
+		line, err := lines.ReadString('\n')
+		if found := listeningAt.FindStringSubmatch(line); found != nil {
+			s.url = found[1]
+		} else if err != nil {
+			ts.Fatalf("the server ended: %s", &s.stderr)
+		}
+	}
+	go func() {
+		defer close(s.rest)
+		_, _ = io.Copy(io.Discard, lines)
+	}()
+	return s
+}
+
+// get STATUS PATH [HEADER:VALUE...] asks the server, wants that status, and leaves the
+// body in the file answer, and the headers in answer.headers.
+func cmdGet(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: get STATUS PATH [HEADER:VALUE...]")
+	}
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, worldOf(ts).serving.url+args[1], nil)
+	ts.Check(err)
+	for _, header := range args[2:] {
+		name, value, _ := strings.Cut(header, ":")
+		req.Header.Set(name, value)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(ts.ReadFile("ca.pem")))
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true}
+	resp, err := transport.RoundTrip(req)
+	ts.Check(err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	if strconv.Itoa(resp.StatusCode) != args[0] {
+		ts.Fatalf("got %s, want %s: %s", resp.Status, args[0], body)
+	}
+	var headers bytes.Buffer
+	ts.Check(resp.Header.Write(&headers))
+	ts.Check(os.WriteFile(ts.MkAbs("answer"), body, 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("answer.headers"), headers.Bytes(), 0o600))
+}
+
+// certificate CERT KEY writes a certificate for 127.0.0.1 that ca.pem signs.
+func cmdCertificate(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: certificate CERT KEY")
+	}
+	ca, err := testca.New()
+	ts.Check(err)
+	config, err := ca.ServerConfig("127.0.0.1")
+	ts.Check(err)
+	key, err := x509.MarshalPKCS8PrivateKey(config.Certificates[0].PrivateKey)
+	ts.Check(err)
+	for name, block := range map[string]*pem.Block{
+		args[0]: {Type: "CERTIFICATE", Bytes: config.Certificates[0].Certificate[0]}, args[1]: {Type: "PRIVATE KEY", Bytes: key},
+	} {
+		ts.Check(os.WriteFile(ts.MkAbs(name), pem.EncodeToMemory(block), 0o600))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), []byte(ts.ReadFile("ca.pem")+string(ca.PEM())), 0o600))
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+func serveCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "serve",
+		Usage:     "serve providers from OCI repositories to clients that know no OCI",
+		ArgsUsage: "--from REPO... [--listen ADDRESS] [--tls-cert FILE --tls-key FILE] [FLAG...]",
+		Description: strings.TrimSpace(`
+Speaks the protocols that Terraform, older OpenTofu, IDEs and Terragrunt speak,
+over the repositories that mirror and publish fill. It keeps nothing of its own:
+any number of servers may stand beside each other, and be restarted at any time.
+
+Network mirror, for addresses of any host without a port, at BASE/mirror/:
+   provider_installation {
+     network_mirror { url = "https://tofu.example.com/mirror/" }
+   }
+
+Provider registry, for source = "tofu.example.com/NAMESPACE/TYPE". Clients verify
+the author's signature, which lies in the artifact. What nobody signed is left
+out, and named in the log, unless --sign-key signs it: with the key of this
+server, not of its author. The host that a release was mirrored from does not
+count here: it is as if --alias allowed all of them. A template that has
+{hostname} is asked for registry.opentofu.org.
+
+Several --from are asked in their order, and the first that has a provider answers
+for it. One that cannot be asked is no reason to ask the next.
+
+A list of tags is believed for --max-age. When a registry does not answer, what is
+known is served for --stale-if-error, and says so in Warning and Age headers.
+
+Everybody may read everything, unless --serve-config FILE says who may read what,
+by tokens or the OIDC tokens of jobs. Clients send no login with archives, so their
+links carry a signature that is good for an hour: replicas share --archive-key.
+
+Each answer is a line on stdout. On Ctrl-C, or SIGTERM, downloads come to their end
+first. The certificate is read again when its files change.
+
+Examples:
+   # what is on a stick, to this machine
+   tofu-oci serve --from oci-layout:/media/stick/{namespace}/{type}
+
+   # a company's mirror, and its own providers
+   tofu-oci serve --listen :443 --tls-cert tls.crt --tls-key tls.key \
+      --from ghcr.io/acme/own/{namespace}/{type} --from ghcr.io/acme/mirror/{namespace}/{type}
+
+   # behind a proxy that speaks TLS, below a path
+   tofu-oci serve --from ghcr.io/acme/mirror/{namespace}/{type} --listen 127.0.0.1:8080 \
+      --base-url https://tools.example.com/tofu --trusted-proxy 127.0.0.1/32`),
+		Flags:  slices.Concat(servedFlags(), listenFlags(), networkFlags(), outputFlags()),
+		Action: printing(serveAction),
+	}
+}
+
+// servedFlags are about what is served, and to whom.
+func servedFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "from", Usage: "repository template `REPO` to serve (repeatable: the first that has a provider answers)"},
+		&cli.StringFlag{Name: "serve-config", Usage: "`FILE` that says who may read what, and what other hosts publish"},
+		&cli.StringFlag{Name: "archive-key", Usage: "`FILE` with the key that signs links to archives (default: a new one at each start)"},
+		&cli.StringFlag{Name: "sign-key", Usage: "sign what nobody signed, for the registry protocol, with the secret OpenPGP key in `FILE`"},
+		passphraseFlag(),
+		cacheFlag("keep archives in `DIR`, and take them from there"),
+		&cli.DurationFlag{Name: "max-age", Value: serve.DefaultMaxAge, Usage: "believe a list of tags for `DURATION`"},
+		&cli.DurationFlag{Name: "stale-if-error", Value: serve.DefaultStaleIfError, Usage: "serve what is known for `DURATION` when a registry does not answer"},
+		&cli.StringFlag{Name: "memory", Value: "32MiB", Usage: "keep `SIZE` of lists, indexes and signatures in memory"},
+		aliasFlag(),
+	}
+}
+
+// listenFlags are about how clients reach the server.
+func listenFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "`ADDRESS` to answer on, HOST:PORT or :PORT"},
+		&cli.StringFlag{Name: "tls-cert", Usage: "`FILE` with the certificate and its chain, in PEM form"},
+		&cli.StringFlag{Name: "tls-key", Usage: "`FILE` with its key, in PEM form"},
+		&cli.BoolFlag{Name: "insecure-http", Usage: "speak HTTP without TLS on an address that other machines reach"},
+		&cli.StringFlag{Name: "base-url", Usage: "`URL` at which clients reach the server (default: what the request says)"},
+		&cli.StringSliceFlag{Name: "trusted-proxy", Usage: "believe the X-Forwarded headers of `NETWORK`, such as 10.0.0.0/8 (repeatable)"},
+		&cli.Float64Flag{Name: "rate", Usage: "answer `N` requests a second of each client; 0 is any number"},
+		&cli.IntFlag{Name: "max-connections", Value: serve.DefaultMaxConnections, Usage: "have `N` connections open; more of them wait"},
+		&cli.DurationFlag{Name: "grace", Value: serve.DefaultGrace, Usage: "let downloads go on for `DURATION` when the server ends"},
+	}
+}
+
+func serveAction(c *cli.Context, out *output) error {
+	if c.Args().Present() {
+		return usagef("%q is no flag: serve takes no PROVIDER; see tofu-oci serve --help", c.Args().First())
+	}
+	lines := newServeLog(out)
+	options, err := serveOptions(c, out, lines)
+	if err != nil {
+		return err
+	}
+	life, err := serveLife(c, lines)
+	if err != nil {
+		return err
+	}
+	server, err := serve.New(options)
+	if err != nil {
+		return &usage{err}
+	}
+	l, err := (&net.ListenConfig{}).Listen(c.Context, "tcp", c.String("listen"))
+	if err != nil {
+		return fmt.Errorf("--listen %s: %w", c.String("listen"), err)
+	}
+	lines.listening(l.Addr(), life.TLS != nil)
+	return server.Run(c.Context, l, life)
+}
+
+// serveOptions reads the flags about what is served.
+func serveOptions(c *cli.Context, out *output, lines *serveLog) (o serve.Options, err error) {
+	if o.From, err = templates(c); err != nil {
+		return o, err
+	}
+	conn, err := connect(c, out)
+	if err != nil {
+		return o, err
+	}
+	o.Open = func(ref template.Reference) (repository.Reader, error) { return repository.Open(ref, conn.repos) }
+	o.Ready = func(ctx context.Context) error { return reachable(ctx, o.From, conn.repos) }
+	o.Aliases, o.Events = conn.aliases, lines.events()
+	o.MaxAge, o.StaleIfError = c.Duration("max-age"), c.Duration("stale-if-error")
+	if o.Memory, err = parseSize(c.String("memory")); err != nil {
+		return o, usagef("--memory: %w", err)
+	}
+	if o.MaxAge <= 0 || o.StaleIfError <= 0 || o.Memory <= 0 {
+		return o, usagef("--max-age, --stale-if-error and --memory must be more than nothing")
+	}
+	if text := c.String("base-url"); text != "" {
+		if o.BaseURL, err = url.Parse(text); err != nil {
+			return o, usagef("--base-url: %w", err)
+		}
+	}
+	for _, text := range c.StringSlice("trusted-proxy") {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return o, usagef("--trusted-proxy %s: must be a network, such as 10.0.0.0/8 or 127.0.0.1/32", text)
+		}
+		o.TrustedProxies = append(o.TrustedProxies, network)
+	}
+	if signer, named, err := signerOf(c); err != nil {
+		return o, err
+	} else if named {
+		o.Signer = signer
+	}
+	if o.Store, err = openCache(c, out, false); err != nil {
+		return o, err
+	}
+	err = accessOptions(c, conn, lines, &o)
+	return o, err
+}
+
+// accessOptions reads the flags about who may read what.
+func accessOptions(c *cli.Context, conn *connection, lines *serveLog, o *serve.Options) (err error) {
+	if path := c.String("serve-config"); path != "" {
+		file, err := access.Open(path, access.Options{HTTP: conn.http, Reloaded: lines.reloaded})
+		if err != nil {
+			return usagef("--serve-config: %w", err)
+		}
+		o.Rules = file.Rules
+	}
+	o.Key = access.NewArchiveKey()
+	if path := c.String("archive-key"); path != "" {
+		if o.Key, err = access.ReadArchiveKey(path); err != nil {
+			return usagef("--archive-key: %w", err)
+		}
+	}
+	const burst = 10 // seconds: init asks for some dozen documents at once
+	o.Limiter = access.NewLimiter(c.Float64("rate"), int(c.Float64("rate")*burst))
+	return nil
+}
+
+// serveLife reads the flags about how the server listens and ends.
+func serveLife(c *cli.Context, lines *serveLog) (serve.Life, error) {
+	life := serve.Life{
+		InsecureHTTP: c.Bool("insecure-http"), MaxConnections: c.Int("max-connections"), Grace: c.Duration("grace"),
+		Trouble: lines.trouble,
+	}
+	certFile, keyFile := c.String("tls-cert"), c.String("tls-key")
+	if (certFile == "") != (keyFile == "") {
+		return life, usagef("--tls-cert and --tls-key need each other")
+	}
+	var err error
+	if life.TLS, err = serveTLS(certFile, keyFile, lines); err != nil {
+		return life, usagef("--tls-cert: %w", err)
+	}
+	return life, nil
+}
+
+// serveTLS reads a certificate, where one is named.
+func serveTLS(certFile, keyFile string, lines *serveLog) (*tls.Config, error) {
+	if certFile == "" {
+		return nil, nil
+	}
+	certificate, err := serve.ReadCertificate(certFile, keyFile, lines.certificate, nil)
+	if err != nil {
+		return nil, err
+	}
+	return certificate.Config(), nil
+}
+
+// templates reads --from.
+func templates(c *cli.Context) ([]template.Template, error) {
+	var all []template.Template
+	for _, text := range c.StringSlice("from") {
+		t, err := template.Parse(text)
+		if err != nil {
+			return nil, usagef("--from: %w", err)
+		}
+		all = append(all, t)
+	}
+	if len(all) == 0 {
+		return nil, usagef("--from is missing: write the repository template, such as --from ghcr.io/acme/providers/{namespace}/{type} or --from oci-layout:mirror/{namespace}/{type}")
+	}
+	return all, nil
+}
+
+// reachable asks the registries of templates whether they answer.
+func reachable(ctx context.Context, from []template.Template, o repository.Options) error {
+	probe := provider.Address{Host: provider.DefaultHost, Namespace: "tofu", Type: "oci"}
+	for _, t := range from {
+		ref, err := t.Repository(probe)
+		if err != nil {
+			continue // the template is for other addresses
+		}
+		if err := repository.Reachable(ctx, ref, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}

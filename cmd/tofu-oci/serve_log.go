@@ -1,0 +1,103 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+)
+
+// serveLog writes what a server does: a line for each answer on stdout, and what else
+// there is to say on stderr.
+type serveLog struct{ answers, rest *slog.Logger }
+
+func newServeLog(out *output) *serveLog {
+	level := slog.LevelInfo
+	if out.quiet {
+		level = slog.LevelWarn
+	}
+	logger := func(w io.Writer, level slog.Level) *slog.Logger {
+		options := &slog.HandlerOptions{Level: level}
+		if out.json {
+			return slog.New(slog.NewJSONHandler(escaped{w, printableJSON}, options))
+		}
+		return slog.New(slog.NewTextHandler(escaped{w, printable}, options))
+	}
+	return &serveLog{answers: logger(out.stdout, slog.LevelInfo), rest: logger(out.stderr, level)}
+}
+
+// escaped keeps text of others from steering what shows it. Handlers write a line at a
+// time, and one after the other.
+type escaped struct {
+	io.Writer
+	escape func(string) string
+}
+
+func (e escaped) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(e.Writer, e.escape(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (l *serveLog) events() serve.Events {
+	return serve.Events{
+		Answered: l.answered,
+		LeftOut: func(a provider.Address, v provider.Version, why string) {
+			l.rest.Warn("left out of the registry protocol", "provider", a.String(), "version", v.String(), "why", why)
+		},
+	}
+}
+
+// answered writes a request and its answer.
+func (l *serveLog) answered(a serve.Answered) {
+	line := []any{
+		"route", a.Route, "method", a.Method, "path", a.Path, "status", a.Status, "bytes", a.Bytes,
+		"ms", a.Duration.Milliseconds(), "client", a.Client,
+	}
+	for _, optional := range []struct{ name, value string }{{"caller", a.Caller}, {"repository", a.Repository}} {
+		if optional.value != "" {
+			line = append(line, optional.name, optional.value)
+		}
+	}
+	if a.Age >= time.Second {
+		line = append(line, "age", int(a.Age.Seconds()))
+	}
+	if a.Stale != nil {
+		line = append(line, "stale", a.Stale.Error())
+	}
+	if a.Err != nil {
+		line = append(line, "error", a.Err.Error())
+	}
+	l.answers.Info("answered", line...)
+}
+
+func (l *serveLog) listening(at net.Addr, secure bool) {
+	scheme := "http"
+	if secure {
+		scheme = "https"
+	}
+	l.rest.Info("listening", "url", scheme+"://"+at.String())
+}
+
+// trouble is what clients do wrong below HTTP.
+func (l *serveLog) trouble(text string) {
+	l.rest.Info("a client's connection failed", "why", strings.TrimSpace(text))
+}
+
+func (l *serveLog) certificate(err error) {
+	l.rest.Warn("the certificate has changed and cannot be read, the older one is used", "error", err.Error())
+}
+
+// reloaded tells of the file that says who may read what.
+func (l *serveLog) reloaded(err error) {
+	if err != nil {
+		l.rest.Warn("--serve-config has changed and cannot be read, the older rules hold", "error", err.Error())
+		return
+	}
+	l.rest.Info("--serve-config was read again")
+}
