@@ -1,0 +1,226 @@
+package e2e_test
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// startServe starts tofu-oci serve, and gives its URL and the file with its log.
+func startServe(t *testing.T, args ...string) (url, log string) {
+	t.Helper()
+	dir := t.TempDir()
+	server, err := fixture.StartServer(t.Context(), programs.tofuOCI, dir, "127.0.0.1:0", world.ca, append(args, "--ca-file", world.caFile)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Kill)
+	return server.URL, filepath.Join(dir, "serve.log")
+}
+
+// client is a program that installs providers.
+type client struct{ name, program string }
+
+func clients() []client {
+	return []client{{"tofu", programs.tofu}, {"terraform", programs.terraform}}
+}
+
+// install runs init and apply with hashicorp/time of a source address, and gives the
+// directory.
+func (c client) install(t *testing.T, source, cliConfig string, more ...string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	write(t, filepath.Join(dir, "main.tf"), strings.ReplaceAll(mainTF, `"hashicorp/time"`, strconv.Quote(source)))
+	c.run(t, dir, cliConfig, append([]string{"init"}, more...)...)
+	c.run(t, dir, cliConfig, "apply", "-auto-approve")
+	return dir
+}
+
+func (c client) run(t *testing.T, dir, cliConfig string, args ...string) string {
+	t.Helper()
+	config := filepath.Join(t.TempDir(), "cli.tofurc")
+	write(t, config, cliConfig)
+	cmd := command(t, c.program, append(args, "-input=false", "-no-color")...)
+	cmd.Dir, cmd.Env = dir, append(cmd.Env, "TF_CLI_CONFIG_FILE="+config)
+	return output(t, cmd)
+}
+
+func networkMirrorAt(url string) string {
+	return fmt.Sprintf("provider_installation {\n  network_mirror {\n    url = %q\n  }\n}\n", url+"/mirror/")
+}
+
+const timeAddress = "registry.opentofu.org/hashicorp/time"
+
+// TestServe lets the real clients install and use a real provider by both protocols,
+// over TLS, from a registry and from an image layout.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	m := newTimeMirror(t, string(provider.DefaultHost))
+	layout := "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{type}"
+	_, config := serveOrigin(t, origintest.Options{}, world.release)
+	run(t, programs.tofuOCI, "mirror", "hashicorp/time", "--to", layout, "--config", config, "--ca-file", world.caFile)
+	for name, from := range map[string]string{"registry": m.repository, "layout": layout} {
+		url, log := startServe(t, "--from", from)
+		host := strings.TrimPrefix(url, "https://")
+		for _, c := range clients() {
+			t.Run(name+"/mirror/"+c.name, func(t *testing.T) {
+				c.install(t, timeAddress, networkMirrorAt(url))
+			})
+			t.Run(name+"/registry/"+c.name, func(t *testing.T) {
+				dir := t.TempDir()
+				write(t, filepath.Join(dir, "main.tf"), strings.ReplaceAll(mainTF, `"hashicorp/time"`, strconv.Quote(host+"/hashicorp/time")))
+				said := c.run(t, dir, "", "init")
+				if !strings.Contains(said, "self-signed") && !strings.Contains(said, "signed, key ID") {
+					t.Errorf("it does not say that the signature was checked:\n%s", said)
+				}
+				c.run(t, dir, "", "apply", "-auto-approve")
+			})
+		}
+		said, err := os.ReadFile(log)
+		if err != nil || !strings.Contains(string(said), "route=archive") {
+			t.Errorf("the log has no archives: %v\n%s", err, said)
+		}
+	}
+}
+
+// TestServeLockFiles: a lock file that was written by one protocol is satisfied by the
+// other, and by OCI.
+func TestServeLockFiles(t *testing.T) {
+	t.Parallel()
+	m := newTimeMirror(t, string(provider.DefaultHost))
+	url, _ := startServe(t, "--from", m.repository)
+	byRegistry := fixture.CLIConfig(url)
+	for _, c := range clients() {
+		t.Run(c.name, func(t *testing.T) {
+			dir := c.install(t, timeAddress, byRegistry)
+			locked := readLock(t, dir)
+			for _, cli := range []string{networkMirrorAt(url), byRegistry} {
+				if err := os.RemoveAll(filepath.Join(dir, ".terraform")); err != nil {
+					t.Fatal(err)
+				}
+				c.run(t, dir, cli, "init", "-lockfile=readonly")
+			}
+			if now := readLock(t, dir); string(now) != string(locked) {
+				t.Errorf("the lock file changed from\n%s\nto\n%s", locked, now)
+			}
+			if c.program == programs.tofu {
+				if err := os.RemoveAll(filepath.Join(dir, ".terraform")); err != nil {
+					t.Fatal(err)
+				}
+				c.run(t, dir, run(t, programs.tofuOCI, "tofurc", m.repository), "init", "-lockfile=readonly")
+			}
+			// And the other way round: what the mirror gave is what the registry has.
+			dir = c.install(t, timeAddress, networkMirrorAt(url))
+			if err := os.RemoveAll(filepath.Join(dir, ".terraform")); err != nil {
+				t.Fatal(err)
+			}
+			c.run(t, dir, byRegistry, "init", "-lockfile=readonly")
+		})
+	}
+}
+
+// TestServeWithTokens: the clients send their token to both protocols, and fetch
+// archives and signatures without it.
+func TestServeWithTokens(t *testing.T) {
+	t.Parallel()
+	m := newTimeMirror(t, string(provider.DefaultHost))
+	hash := sha256.Sum256([]byte("canary-of-ci"))
+	rules := filepath.Join(t.TempDir(), "rules.hcl")
+	write(t, rules, fmt.Sprintf("token \"ci\" {\n  sha256 = %q\n  allow = [\"hashicorp/*\"]\n}\n", hex.EncodeToString(hash[:])))
+	url, log := startServe(t, "--from", m.repository, "--serve-config", rules)
+	host := strings.TrimPrefix(url, "https://")
+	login := fmt.Sprintf("credentials %q {\n  token = %q\n}\n", host, "canary-of-ci")
+	for _, c := range clients() {
+		t.Run(c.name, func(t *testing.T) {
+			c.install(t, timeAddress, login+networkMirrorAt(url))
+			c.install(t, host+"/hashicorp/time", login)
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "main.tf"), mainTF)
+			config := filepath.Join(dir, "cli.tofurc")
+			write(t, config, networkMirrorAt(url))
+			cmd := command(t, c.program, "init", "-input=false", "-no-color")
+			cmd.Dir, cmd.Env = dir, append(cmd.Env, "TF_CLI_CONFIG_FILE="+config)
+			if said, err := cmd.CombinedOutput(); err == nil {
+				t.Errorf("it installs without the token:\n%s", said)
+			}
+		})
+	}
+	said, err := os.ReadFile(log)
+	if err != nil || strings.Contains(string(said), "canary") || !strings.Contains(string(said), "caller=ci") {
+		t.Errorf("the log has no caller, or a secret: %v\n%s", err, said)
+	}
+}
+
+// TestServeRestarted: of two servers behind one address one is killed in the middle of
+// a download, and who goes on with it gets the rest from the other.
+func TestServeRestarted(t *testing.T) {
+	t.Parallel()
+	m := newTimeMirror(t, string(provider.DefaultHost))
+	dir := t.TempDir()
+	args := append([]string{"--from", m.repository}, "--ca-file", world.caFile)
+	first, err := fixture.StartServer(t.Context(), programs.tofuOCI, dir, "127.0.0.1:0", world.ca, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(first.Kill)
+	path := "/archive/-/" + timeAddress + "/" + fixture.TimeVersion + "/terraform-provider-time_" + fixture.TimeVersion + "_" + provider.CurrentPlatform().String() + ".zip"
+	https := trusting(t, world.ca)
+	get := func(rng string) *http.Response {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, first.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Range", rng)
+		resp, err := https.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		return resp
+	}
+	resp := get("bytes=0-")
+	etag := resp.Header.Get("Etag")
+	start := make([]byte, 1000)
+	if _, err := io.ReadFull(resp.Body, start); err != nil {
+		t.Fatal(err)
+	}
+	first.Kill()
+	second, err := fixture.StartServer(t.Context(), programs.tofuOCI, dir, "127.0.0.1:"+first.URL[strings.LastIndex(first.URL, ":")+1:], world.ca, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(second.Kill)
+	resp = get("bytes=1000-")
+	rest, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusPartialContent || resp.Header.Get("Etag") != etag {
+		t.Fatalf("got %s, %v", resp.Status, err)
+	}
+	if got := strconv.Quote(digest.FromBytes(append(start, rest...)).String()); got != etag {
+		t.Errorf("the parts together are %s, want %s", got, etag)
+	}
+}
+
+// trusting is a client that trusts an authority, and uses no connection twice.
+func trusting(t *testing.T, ca *testca.CA) *http.Client {
+	t.Helper()
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(ca.PEM())
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true}}
+}
