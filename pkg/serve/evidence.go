@@ -120,15 +120,26 @@ func (e evidence) asSigned(r provider.Release, verdict provider.Verdict, leftOut
 	if hasBlankLine(listed.Bytes) {
 		return leftOut("its SHA256SUMS has a blank line, on which OpenTofu 1.12 breaks down")
 	}
-	signature, keys := signatureOf(r), []signingKey(nil)
+	var keys []signingKey
 	for _, d := range r.Documents {
 		if d.Kind == provider.KindKeys {
-			keys = append(keys, splitKeys(d.Bytes, keyID(verdict))...)
+			keys = append(keys, readable(splitKeys(d.Bytes, keyID(verdict)))...)
 		}
 	}
-	e.sums, e.signature, e.keys = listed.Bytes, signature, keys
+	e.sums, e.keys = listed.Bytes, keys
 	e.filename = listedName(listed, r.Packages[0])
-	return e, nil
+	// Clients are given one signature, and judge it by themselves.
+	var refused error
+	for _, d := range r.Documents {
+		if d.Kind != provider.KindSignature {
+			continue
+		}
+		e.signature = binary(d.Bytes)
+		if refused = accepted(e.sums, e.signature, e.keys); refused == nil {
+			return e, nil
+		}
+	}
+	return leftOut("%v", refused)
 }
 
 // signedBy is evidence that this server makes: the checksums, where they can be used,
@@ -145,12 +156,6 @@ func (e evidence) signedBy(by Signer, r provider.Release) (evidence, error) {
 	e.sums, e.signature, e.keys = listed.Bytes, signature, splitKeys(by.Keys(), "")
 	e.filename = listedName(listed, r.Packages[0])
 	return e, nil
-}
-
-// signatureOf gives the signature of the checksums. Clients take one file for it.
-func signatureOf(r provider.Release) []byte {
-	d, _ := r.Document(provider.KindSignature)
-	return d.Bytes
 }
 
 // listedName gives the name by which a document lists a zip: that of the convention,

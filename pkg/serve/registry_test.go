@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
+	pgperrors "github.com/ProtonMail/go-crypto/openpgp/errors"
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
@@ -72,6 +74,9 @@ func (w *world) verify(t *testing.T, got offered, zip []byte) {
 			t.Fatal(err)
 		}
 		_, err = openpgp.CheckDetachedSignature(ring, bytes.NewReader(document), bytes.NewReader(signature), nil)
+		if err != nil && !errors.Is(err, pgperrors.ErrUnknownIssuer) {
+			t.Fatal(err)
+		}
 		signed = signed || err == nil
 	}
 	if !signed {
@@ -173,6 +178,31 @@ func TestUnsigned(t *testing.T) {
 			if len(got["versions"]) != len(releases) {
 				t.Errorf("the network mirror has %v", got)
 			}
+		})
+	}
+}
+
+// TestSignaturesForClients: what clients would stumble over does not reach them.
+func TestSignaturesForClients(t *testing.T) {
+	t.Parallel()
+	author, other := newKey(t), newKey(t)
+	garbage := bytes.Replace(other.public(t), []byte("\n\n"), []byte("\n\nAAAA"), 1)
+	for name, r := range map[string]rocket{
+		"with armor":              {armored: true},
+		"another key first":       {keys: append(other.public(t), author.public(t)...)},
+		"a key that is none":      {keys: append(garbage, author.public(t)...)},
+		"lines end as on Windows": {sums: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n")) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newLayout(t)
+			r.version, r.key = "1.0.0", author
+			w.push(t, r)
+			list := document[listed](t, w.get(t, "/v1/providers/acme/rocket/versions"))
+			if len(list.Versions) != 1 {
+				t.Fatalf("got %+v, told %q", list, w.leftOut)
+			}
+			w.verify(t, document[offered](t, w.get(t, "/v1/providers/acme/rocket/1.0.0/download/plan9/mips")), r.zipOf(plan9))
 		})
 	}
 }

@@ -177,8 +177,10 @@ type rocket struct {
 	key *key
 	// noKeys leaves the key out, noSums the checksums.
 	noKeys, noSums bool
-	// badSignature is one of other checksums.
-	badSignature bool
+	// badSignature is one of other checksums, armored one that clients cannot read.
+	badSignature, armored bool
+	// keys stand in the place of the key.
+	keys []byte
 	// sums replaces what is signed.
 	sums func([]byte) []byte
 	// unannotated leaves the annotations of the index out.
@@ -248,9 +250,16 @@ func (r rocket) documents(t *testing.T, release provider.Release, text []byte) [
 	if r.badSignature {
 		signed = []byte("others")
 	}
-	all = append(all, artifact.NewDocument(name+".sig", artifact.MediaTypeSignature, r.key.sign(t, signed)))
+	signature, keys := r.key.sign(t, signed), r.keys
+	if r.armored {
+		signature = armored(t, openpgp.SignatureType, func(w io.Writer) error { _, err := w.Write(signature); return err })
+	}
+	all = append(all, artifact.NewDocument(name+".sig", artifact.MediaTypeSignature, signature))
+	if keys == nil {
+		keys = r.key.public(t)
+	}
 	if !r.noKeys {
-		all = append(all, artifact.NewDocument(name+".keys.asc", artifact.MediaTypeKeys, r.key.public(t)))
+		all = append(all, artifact.NewDocument(name+".keys.asc", artifact.MediaTypeKeys, keys))
 	}
 	return all
 }
