@@ -78,6 +78,7 @@ func servedFlags() []cli.Flag {
 		&cli.StringFlag{Name: "archive-key", Usage: "`FILE` with the key that signs links to archives (default: a new one at each start)"},
 		&cli.StringFlag{Name: "sign-key", Usage: "sign what nobody signed, for the registry protocol, with the secret OpenPGP key in `FILE`"},
 		passphraseFlag(),
+		&cli.BoolFlag{Name: "redirect", Usage: "send clients to the storage behind a registry, where it has URLs that need no login"},
 		cacheFlag("keep archives in `DIR`, and take them from there"),
 		&cli.DurationFlag{Name: "max-age", Value: serve.DefaultMaxAge, Usage: "believe a list of tags for `DURATION`"},
 		&cli.DurationFlag{Name: "stale-if-error", Value: serve.DefaultStaleIfError, Usage: "serve what is known for `DURATION` when a registry does not answer"},
@@ -137,7 +138,7 @@ func serveOptions(c *cli.Context, out *output, lines *serveLog) (o serve.Options
 	}
 	o.Open = func(ref template.Reference) (repository.Reader, error) { return repository.Open(ref, conn.repos) }
 	o.Ready = func(ctx context.Context) error { return reachable(ctx, o.From, conn.repos) }
-	o.Aliases, o.Events = conn.aliases, lines.events()
+	o.Aliases, o.Events, o.Redirect = conn.aliases, lines.events(), c.Bool("redirect")
 	o.MaxAge, o.StaleIfError = c.Duration("max-age"), c.Duration("stale-if-error")
 	if o.Memory, err = parseSize(c.String("memory")); err != nil {
 		return o, usagef("--memory: %w", err)

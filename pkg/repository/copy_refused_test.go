@@ -33,6 +33,7 @@ func (o other) Traits() repository.Traits { return o.traits }
 func TestTraitsThatContradictThemselves(t *testing.T) {
 	t.Parallel()
 	path := func(digest.Digest) (string, error) { return "", nil }
+	redirect := func(context.Context, ocispec.Descriptor) (string, error) { return "", nil }
 	mount := func(context.Context, ocispec.Descriptor, string) (bool, error) { return true, nil }
 	referrers := func(context.Context, digest.Digest) ([]ocispec.Descriptor, bool, error) { return nil, true, nil }
 	for name, test := range map[string]struct {
@@ -43,6 +44,7 @@ func TestTraitsThatContradictThemselves(t *testing.T) {
 		"name without a registry":     {repository.Traits{Name: "acme/thing"}, "names a registry without a repository there, or the other way round"},
 		"files of a registry":         {repository.Traits{Registry: "localhost:1", Name: "a", BlobPath: path}, "its blobs are local files, and are at the registry localhost:1"},
 		"mount without a registry":    {repository.Traits{Mount: mount}, "it mounts blobs from repositories of its registry, and names none"},
+		"redirect without a registry": {repository.Traits{Redirect: redirect}, "it sends those who ask for blobs elsewhere, and names no registry"},
 		"referrers without registry ": {repository.Traits{Referrers: referrers}, "it asks the referrers API of a registry, and names none"},
 	} {
 		t.Run(name, func(t *testing.T) {

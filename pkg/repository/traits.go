@@ -27,6 +27,11 @@ type Traits struct {
 	// this one, without sending it. mounted is false where the registry does not do
 	// that, or not for this login: the login need not be good for both repositories.
 	Mount func(ctx context.Context, d ocispec.Descriptor, from string) (mounted bool, err error)
+	// Redirect gives the URL of another host, with all that is needed to read it, where
+	// the registry sends those who ask for a blob. It is empty where the registry sends
+	// the blob itself. Whoever has the URL can read the blob, for as long as the storage
+	// behind the registry lets it be good.
+	Redirect func(ctx context.Context, d ocispec.Descriptor) (url string, err error)
 }
 
 // TraitsError says that a repository's traits contradict each other.
@@ -52,6 +57,8 @@ func checkTraits(repo Reader) error {
 		problem = "its blobs are local files, and are at the registry " + t.Registry
 	case t.Mount != nil && t.Registry == "":
 		problem = "it mounts blobs from repositories of its registry, and names none"
+	case t.Redirect != nil && t.Registry == "":
+		problem = "it sends those who ask for blobs elsewhere, and names no registry"
 	case t.Referrers != nil && t.Registry == "":
 		problem = "it asks the referrers API of a registry, and names none"
 	}

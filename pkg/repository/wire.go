@@ -13,6 +13,7 @@ import (
 // then know no length; and it sees to it that uploads stay with TLS.
 func wireClient(client *http.Client) *http.Client {
 	c := *client
+	c.CheckRedirect = staying(c.CheckRedirect)
 	next := c.Transport
 	if next == nil {
 		next = http.DefaultTransport

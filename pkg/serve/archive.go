@@ -60,6 +60,16 @@ func (s *Server) named(x *exchange) (at place, v provider.Version, p provider.Pl
 func (s *Server) send(x *exchange, t target) error {
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
+	to, err := s.elsewhere(x, t)
+	if err != nil {
+		return err
+	}
+	if to != "" {
+		x.w.Header().Set("Cache-Control", "no-store") // it expires
+		x.w.Header().Set("Location", to)
+		x.w.WriteHeader(http.StatusTemporaryRedirect)
+		return nil
+	}
 	content, err := s.content(ctx, t)
 	if err != nil {
 		return err
@@ -78,6 +88,16 @@ func (s *Server) send(x *exchange, t target) error {
 		panic(http.ErrAbortHandler) // what was sent must not look whole
 	}
 	return content.err
+}
+
+// elsewhere gives the URL at which a client gets a zip from the storage behind the
+// registry; empty where there is none. Such URLs are good for GET alone.
+func (s *Server) elsewhere(x *exchange, t target) (string, error) {
+	redirect := t.repo.Traits().Redirect
+	if !s.options.Redirect || redirect == nil || x.r.Method != http.MethodGet || s.stored(x.r.Context(), t) {
+		return "", nil
+	}
+	return redirect(x.r.Context(), t.zip)
 }
 
 // partWriter lets the refusal of a range be written as all others are.

@@ -213,3 +213,37 @@ func TestArchiveOfNothing(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestRedirect: a client is sent to where the registry would send the server, if that
+// needs no login.
+func TestRedirect(t *testing.T) {
+	t.Parallel()
+	const signed = "https://storage.example.com/blob?X-Signature=abc"
+	for _, test := range []struct {
+		name, method, to string
+		code             int
+	}{
+		{"storage", http.MethodGet, signed, 307},
+		{"storage, but only asked about", http.MethodHead, signed, 200},
+		{"without TLS", http.MethodGet, "http://storage.example.com/blob", 200},
+		{"with a login", http.MethodGet, "https://jane:canary@storage.example.com/blob", 200},
+		{"the registry sends it itself", http.MethodGet, "", 200},
+	} {
+		w := newRegistry(t, func(o *serve.Options) { o.Redirect = true })
+		w.push(t, rocket{version: "1.0.0"})
+		w.get(t, mirrored+"1.0.0.json")
+		if test.to != "" {
+			w.registry.Misbehave(registrytest.BlobGet, func(rw http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
+				rw.Header().Set("Location", test.to)
+				rw.WriteHeader(http.StatusTemporaryRedirect)
+			}, 1)
+		}
+		got := w.ask(t, test.method, archive)
+		if location := got.Header().Get("Location"); got.Code != test.code || (location == test.to) != (test.code == 307) && test.to != "" {
+			t.Errorf("%s: got %d to %q: %s", test.name, got.Code, location, got.Body)
+		}
+		if test.code == 307 && strings.Contains(w.last().Path, "abc") {
+			t.Errorf("told %+v", w.last())
+		}
+	}
+}

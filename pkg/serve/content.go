@@ -61,6 +61,15 @@ func (s *Server) content(ctx context.Context, t target) (*content, error) {
 	return c, nil
 }
 
+// stored tells whether the store has a zip.
+func (s *Server) stored(ctx context.Context, t target) bool {
+	blob, has := s.options.Store.Blob(ctx, t.zip.Digest)
+	if has {
+		_ = blob.Close()
+	}
+	return has
+}
+
 // openFile opens the file of a layout, after a look at its record.
 func (c *content) openFile(ctx context.Context, t target) error {
 	size, err := t.repo.Stat(ctx, c.digest)

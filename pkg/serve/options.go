@@ -60,6 +60,9 @@ type Options struct {
 	Signer Signer
 	// Store keeps archives; nil keeps none.
 	Store *store.Store
+	// Redirect sends clients to the storage behind a registry, where that has URLs which
+	// need no login. The bytes do not pass the server then; clients verify them.
+	Redirect bool
 	// Ready says whether what the server depends on can be reached; nil is always.
 	Ready func(context.Context) error
 	// MaxAge is how long tags are believed, StaleIfError how long after that they are

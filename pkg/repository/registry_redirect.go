@@ -1,0 +1,70 @@
+package repository
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/registry/remote/auth"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+)
+
+// redirect is the trait of that name.
+func (r *Registry) redirect(ctx context.Context, d ocispec.Descriptor) (string, error) {
+	at := r.blobURL(d)
+	ctx = auth.AppendRepositoryScope(context.WithValue(ctx, stayKey{}, at.String()), r.remote.Reference, auth.ActionPull)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // a registry that sends the blob itself need not go on with it
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := r.remote.Client.Do(req)
+	if err != nil {
+		return "", r.fail("asking where there is blob", d.Digest.String(), httpclient.RedactError(err))
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode < http.StatusMultipleChoices:
+		return "", nil
+	case resp.StatusCode >= http.StatusBadRequest:
+		return "", r.fail("asking where there is blob", d.Digest.String(), httpclient.NewStatusError(resp))
+	}
+	to, err := at.Parse(resp.Header.Get("Location"))
+	if err != nil || !signedElsewhere(at, to) {
+		return "", nil //nolint:nilerr // what nobody else can follow is not handed on
+	}
+	return to.String(), nil
+}
+
+// signedElsewhere tells whether somebody without a login may be sent to a URL: it is at
+// another host than the registry's, which would want one, and has no login in it.
+func signedElsewhere(from, to *url.URL) bool {
+	return to.Scheme == "https" && to.Host != "" && to.User == nil && !strings.EqualFold(to.Host, from.Host)
+}
+
+// stayKey marks a context whose request for a URL is not sent on; one for a token may
+// be.
+type stayKey struct{}
+
+// staying lets a client follow redirects as it did, but for requests that are to tell
+// where they are sent.
+func staying(follow func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+	return func(req *http.Request, via []*http.Request) error {
+		if asked, marked := req.Context().Value(stayKey{}).(string); marked && via[0].URL.String() == asked {
+			return http.ErrUseLastResponse
+		}
+		if follow != nil {
+			return follow(req, via)
+		}
+		const most = 10 // net/http's own rule
+		if len(via) >= most {
+			return fmt.Errorf("more than %d redirects", most)
+		}
+		return nil
+	}
+}
