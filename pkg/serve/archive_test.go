@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/filerecord"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
@@ -24,11 +25,11 @@ import (
 const archive = "/archive/-/registry.opentofu.org/acme/rocket/1.0.0/terraform-provider-rocket_1.0.0_plan9_mips.zip"
 
 // stored is a store for archives.
-func stored(t *testing.T) func(*serve.Options) {
-	t.Helper()
-	s, err := store.Open(filepath.Join(t.TempDir(), "cache"), store.Options{})
+func stored(tb testing.TB) func(*serve.Options) {
+	tb.Helper()
+	s, err := store.Open(filepath.Join(tb.TempDir(), "cache"), store.Options{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return func(o *serve.Options) { o.Store = s }
 }
@@ -165,6 +166,40 @@ func TestWrongArchive(t *testing.T) {
 		if !errors.As(w.last().Err, &wrong) {
 			t.Errorf("%q: told %v", rng, w.last().Err)
 		}
+	}
+}
+
+// TestRotUnderTheRecord: a disk that changes a file without a trace is found by the
+// first answer with all of it.
+func TestRotUnderTheRecord(t *testing.T) {
+	t.Parallel()
+	w := newLayout(t)
+	r := rocket{version: "1.0.0", size: 1 << 20}
+	w.push(t, r)
+	d := digest.FromBytes(r.zipOf(plan9))
+	path := filepath.Join(w.layout, "blobs", "sha256", d.Encoded())
+	content := r.zipOf(plan9)
+	content[7] ^= 1
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := filerecord.New(filepath.Join(w.layout, ".tofu-oci.blobs")).Add(d, info); err != nil {
+		t.Fatal(err)
+	}
+	// The record of this server is loaded already, so another one has to look.
+	fresh := newLayout(t, func(o *serve.Options) { o.From[0] = parsed(t, w.template) })
+	server := httptest.NewServer(fresh.server)
+	defer server.Close()
+	resp, err := fetch(t, server.Client(), server.URL+archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if content, err := io.ReadAll(resp.Body); err == nil || len(content) >= r.size {
+		t.Errorf("got %d bytes, %v", len(content), err)
 	}
 }
 

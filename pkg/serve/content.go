@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 
@@ -13,12 +14,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
+// hashAge is how long a file that was hashed need not be again, while its record says
+// that nobody has touched it.
+const hashAge = time.Hour
+
 // content is a zip as [http.ServeContent] reads it: it seeks, and then reads from
 // there. Nothing is opened before the first Read, as HEAD needs nothing.
 //
 // What is read from the start is verified: the Read that would complete it gives an
 // error instead. What is read from another place is verified too where it is a stream,
-// by reading over what is before it; of a file a record says that it is right.
+// by reading over what is before it. Of a file a record says that it is right and was
+// not touched; so the disk alone could have changed it, and the hour's first answer
+// with all of it finds that.
 type content struct {
 	ctx  context.Context //nolint:containedctx // it is that of the one request that reads
 	size int64
@@ -32,14 +39,23 @@ type content struct {
 
 	digest digest.Digest
 	name   string
-	src    io.Reader
-	closer io.Closer
-	err    error
+	// hashed tells that the file was read whole not long ago; whole is called when it is.
+	hashed bool
+	whole  func()
+	// verifies tells that src is a file that is hashed.
+	verifies bool
+	src      io.Reader
+	closer   io.Closer
+	err      error
 }
 
 // content finds a zip.
 func (s *Server) content(ctx context.Context, t target) (*content, error) {
 	c := &content{ctx: ctx, size: t.zip.Size, digest: t.zip.Digest, name: t.pkg.Filename}
+	now := s.options.Now()
+	last, found := s.hashed.get(c.digest)
+	c.hashed = found && now.Sub(last) < hashAge
+	c.whole = func() { s.hashed.put(c.digest, now, 0) }
 	if blob, ok := s.options.Store.Blob(ctx, t.zip.Digest); ok {
 		if blob.Size() == c.size {
 			c.random, c.file, c.closer = true, blob.File(), blob
@@ -104,7 +120,7 @@ func (c *content) Seek(offset int64, whence int) (int64, error) {
 		return 0, errors.New("a place before the start")
 	}
 	if offset != c.at {
-		c.src = nil
+		c.src, c.verifies = nil, false
 	}
 	c.at = offset
 	return offset, nil
@@ -121,7 +137,9 @@ func (c *content) Read(p []byte) (int, error) {
 		}
 	}
 	n, err := c.src.Read(p)
-	c.at += int64(n)
+	if c.at += int64(n); c.at == c.size && c.verifies {
+		c.whole()
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		c.err = err
 	}
@@ -132,8 +150,8 @@ func (c *content) Read(p []byte) (int, error) {
 func (c *content) begin() error {
 	if c.file != nil {
 		section := ctxio.Reader(c.ctx, io.NewSectionReader(c.file, c.at, c.size-c.at))
-		if c.src = section; c.at == 0 {
-			c.src = sums.NewReader(section, c.name, c.size, c.digest)
+		if c.src = section; c.at == 0 && !c.hashed {
+			c.src, c.verifies = sums.NewReader(section, c.name, c.size, c.digest), true
 		}
 		return nil
 	}

@@ -29,16 +29,16 @@ type running struct {
 	wait func() error
 }
 
-func (w *world) run(t *testing.T, life serve.Life) running {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+func (w *world) run(tb testing.TB, life serve.Life) running {
+	tb.Helper()
+	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	ctx, end := context.WithCancel(t.Context())
+	ctx, end := context.WithCancel(tb.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- w.server.Run(ctx, l, life) }()
-	t.Cleanup(end)
+	tb.Cleanup(end)
 	return running{l.Addr().String(), end, func() error { return <-ended }}
 }
 
@@ -107,31 +107,31 @@ func TestEndsInTime(t *testing.T) {
 }
 
 // certificate writes one that an authority signs, and gives a client that trusts it.
-func certificate(t *testing.T, dir string) *http.Client {
-	t.Helper()
+func certificate(tb testing.TB, dir string) *http.Client {
+	tb.Helper()
 	ca, err := testca.New()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	config, err := ca.ServerConfig("127.0.0.1")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	key, err := x509.MarshalPKCS8PrivateKey(config.Certificates[0].PrivateKey)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for name, block := range map[string]*pem.Block{
 		"cert.pem": {Type: "CERTIFICATE", Bytes: config.Certificates[0].Certificate[0]}, "key.pem": {Type: "PRIVATE KEY", Bytes: key},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca.PEM())
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true, DisableKeepAlives: true}
-	t.Cleanup(transport.CloseIdleConnections)
+	tb.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }
 

@@ -160,7 +160,7 @@ func (r *recent[K, V]) question(ctx context.Context, key K, wait time.Duration, 
 		}
 		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxQuestion)
 		defer cancel()
-		value, err := ask(asking)
+		value, err := unbroken(asking, ask)
 		r.note(key, value, err)
 		return value, err
 	})
@@ -176,6 +176,17 @@ func (r *recent[K, V]) question(ctx context.Context, key K, wait time.Duration, 
 	case <-ctx.Done():
 		return none, ctx.Err()
 	}
+}
+
+// unbroken makes an error of a panic: it is not in the goroutine of a request, and
+// would end the program.
+func unbroken[V any](ctx context.Context, ask func(context.Context) (V, error)) (value V, err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			err = fmt.Errorf("the program broke: %v", broken)
+		}
+	}()
+	return ask(ctx)
 }
 
 // note keeps an answer, or that there was none.

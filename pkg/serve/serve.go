@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/opencontainers/go-digest"
+
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -20,6 +22,8 @@ type Server struct {
 	// protocol, hosts those of what the rules publish beside.
 	mirrored, own *view
 	hosts         sync.Map // access.Host → *view
+	// hashed has when files were read whole, and found right.
+	hashed *memory[digest.Digest, time.Time]
 	// draining is set when the server is about to end.
 	draining atomic.Bool
 }
@@ -31,7 +35,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("options of the server: %w", err)
 	}
 	s := &Server{
-		options: o, known: newKnowledge(o),
+		options: o, known: newKnowledge(o), hashed: newMemory[digest.Digest, time.Time](o.Memory / 32),
 		mirrored: &view{from: o.From, aliases: o.Aliases},
 		own:      published(o.From, provider.DefaultHost),
 	}

@@ -67,44 +67,44 @@ type world struct {
 }
 
 // newLayout is a world over image layouts.
-func newLayout(t *testing.T, options ...func(*serve.Options)) *world {
-	t.Helper()
-	dir := filepath.ToSlash(t.TempDir())
+func newLayout(tb testing.TB, options ...func(*serve.Options)) *world {
+	tb.Helper()
+	dir := filepath.ToSlash(tb.TempDir())
 	w := &world{layout: filepath.Join(dir, "rocket"), template: "oci-layout:" + dir + "/{type}"}
 	w.open = func(ref template.Reference) (repository.Repository, error) {
 		return repository.NewLayout(ref.Layout), nil
 	}
-	w.start(t, options)
+	w.start(tb, options)
 	return w
 }
 
 // newRegistry is a world over a registry.
-func newRegistry(t *testing.T, options ...func(*serve.Options)) *world {
-	t.Helper()
+func newRegistry(tb testing.TB, options ...func(*serve.Options)) *world {
+	tb.Helper()
 	ca, err := testca.New()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	w := &world{registry: registrytest.New(registrytest.Options{})}
-	w.template = registrytest.Serve(t, ca, w.registry) + "/acme/{type}"
-	o := repository.Options{HTTP: registrytest.Client(t, ca), Backoff: func(int) time.Duration { return 0 }}
+	w.template = registrytest.Serve(tb, ca, w.registry) + "/acme/{type}"
+	o := repository.Options{HTTP: registrytest.Client(tb, ca), Backoff: func(int) time.Duration { return 0 }}
 	w.open = func(ref template.Reference) (repository.Repository, error) { return repository.Open(ref, o) }
-	w.start(t, options)
+	w.start(tb, options)
 	return w
 }
 
-func (w *world) start(t *testing.T, options []func(*serve.Options)) {
-	t.Helper()
+func (w *world) start(tb testing.TB, options []func(*serve.Options)) {
+	tb.Helper()
 	from, err := template.Parse(w.template)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	ref, err := from.Repository(nouns.Address(t, "acme/rocket"))
+	ref, err := from.Repository(nouns.Address(tb, "acme/rocket"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if w.repo, err = w.open(ref); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	w.clock = &clock{now: time.Date(2026, 11, 22, 3, 0, 0, 0, time.UTC)}
 	o := serve.Options{
@@ -127,7 +127,7 @@ func (w *world) start(t *testing.T, options []func(*serve.Options)) {
 		set(&o)
 	}
 	if w.server, err = serve.New(o); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
@@ -139,14 +139,14 @@ func (w *world) last() serve.Answered {
 }
 
 // get asks the server, without a network between.
-func (w *world) get(t *testing.T, path string, headers ...string) *httptest.ResponseRecorder {
-	t.Helper()
-	return w.ask(t, http.MethodGet, path, headers...)
+func (w *world) get(tb testing.TB, path string, headers ...string) *httptest.ResponseRecorder {
+	tb.Helper()
+	return w.ask(tb, http.MethodGet, path, headers...)
 }
 
-func (w *world) ask(t *testing.T, method, path string, headers ...string) *httptest.ResponseRecorder {
-	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, "https://tofu.example.com"+path, nil)
+func (w *world) ask(tb testing.TB, method, path string, headers ...string) *httptest.ResponseRecorder {
+	tb.Helper()
+	r := httptest.NewRequestWithContext(tb.Context(), method, "https://tofu.example.com"+path, nil)
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 		if headers[i] == "Host" {
@@ -159,13 +159,13 @@ func (w *world) ask(t *testing.T, method, path string, headers ...string) *httpt
 }
 
 // document reads an answer of JSON.
-func document[T any](t *testing.T, answer *httptest.ResponseRecorder) (v T) {
-	t.Helper()
+func document[T any](tb testing.TB, answer *httptest.ResponseRecorder) (v T) {
+	tb.Helper()
 	if answer.Code != http.StatusOK || answer.Header().Get("Content-Type") != "application/json" {
-		t.Fatalf("got %d %s: %s", answer.Code, answer.Header().Get("Content-Type"), answer.Body)
+		tb.Fatalf("got %d %s: %s", answer.Code, answer.Header().Get("Content-Type"), answer.Body)
 	}
 	if err := json.Unmarshal(answer.Body.Bytes(), &v); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return v
 }
@@ -198,12 +198,12 @@ func (r rocket) zipOf(p provider.Platform) []byte {
 }
 
 // push stores a release.
-func (w *world) push(t *testing.T, r rocket) digest.Digest {
-	t.Helper()
+func (w *world) push(tb testing.TB, r rocket) digest.Digest {
+	tb.Helper()
 	if r.host == "" {
 		r.host = string(provider.DefaultHost)
 	}
-	release := provider.Release{Address: nouns.Address(t, r.host+"/acme/rocket"), Version: nouns.Version(t, r.version), Protocols: []string{"5.0", "6.0"}}
+	release := provider.Release{Address: nouns.Address(tb, r.host+"/acme/rocket"), Version: nouns.Version(tb, r.version), Protocols: []string{"5.0", "6.0"}}
 	listed := map[string]digest.Digest{}
 	for _, platform := range []provider.Platform{haiku, plan9} {
 		content := r.zipOf(platform)
@@ -217,24 +217,24 @@ func (w *world) push(t *testing.T, r rocket) digest.Digest {
 			p.H1 = ""
 		}
 		listed[p.Filename] = p.Digest
-		if err := w.repo.PushBlob(t.Context(), artifact.ZipDescriptor(p), bytes.NewReader(content)); err != nil {
-			t.Fatal(err)
+		if err := w.repo.PushBlob(tb.Context(), artifact.ZipDescriptor(p), bytes.NewReader(content)); err != nil {
+			tb.Fatal(err)
 		}
 		release.Packages = append(release.Packages, p)
 	}
-	release.Documents = r.documents(t, release, sums.New(listed).Bytes())
+	release.Documents = r.documents(tb, release, sums.New(listed).Bytes())
 	packed, err := artifact.Pack(release, artifact.Options{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	if _, err := repository.Push(t.Context(), w.repo, packed, repository.Inspection{Tag: artifact.Tag(release.Version)}, repository.PushOptions{}); err != nil {
-		t.Fatal(err)
+	if _, err := repository.Push(tb.Context(), w.repo, packed, repository.Inspection{Tag: artifact.Tag(release.Version)}, repository.PushOptions{}); err != nil {
+		tb.Fatal(err)
 	}
 	return packed.Index.Descriptor.Digest
 }
 
-func (r rocket) documents(t *testing.T, release provider.Release, text []byte) []provider.Document {
-	t.Helper()
+func (r rocket) documents(tb testing.TB, release provider.Release, text []byte) []provider.Document {
+	tb.Helper()
 	if r.noSums {
 		return nil
 	}
@@ -250,13 +250,13 @@ func (r rocket) documents(t *testing.T, release provider.Release, text []byte) [
 	if r.badSignature {
 		signed = []byte("others")
 	}
-	signature, keys := r.key.sign(t, signed), r.keys
+	signature, keys := r.key.sign(tb, signed), r.keys
 	if r.armored {
-		signature = armored(t, openpgp.SignatureType, func(w io.Writer) error { _, err := w.Write(signature); return err })
+		signature = armored(tb, openpgp.SignatureType, func(w io.Writer) error { _, err := w.Write(signature); return err })
 	}
 	all = append(all, artifact.NewDocument(name+".sig", artifact.MediaTypeSignature, signature))
 	if keys == nil {
-		keys = r.key.public(t)
+		keys = r.key.public(tb)
 	}
 	if !r.noKeys {
 		all = append(all, artifact.NewDocument(name+".keys.asc", artifact.MediaTypeKeys, keys))
@@ -267,56 +267,56 @@ func (r rocket) documents(t *testing.T, release provider.Release, text []byte) [
 // key is an OpenPGP key.
 type key struct{ *openpgp.Entity }
 
-func newKey(t *testing.T) *key {
-	t.Helper()
+func newKey(tb testing.TB) *key {
+	tb.Helper()
 	entity, err := openpgp.NewEntity("acme", "", "acme@example.com", nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return &key{entity}
 }
 
-func (k *key) sign(t *testing.T, text []byte) []byte {
-	t.Helper()
+func (k *key) sign(tb testing.TB, text []byte) []byte {
+	tb.Helper()
 	var signature bytes.Buffer
 	if err := openpgp.DetachSign(&signature, k.Entity, bytes.NewReader(text), nil); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return signature.Bytes()
 }
 
-func (k *key) public(t *testing.T) []byte {
-	t.Helper()
-	return armored(t, openpgp.PublicKeyType, k.Serialize)
+func (k *key) public(tb testing.TB) []byte {
+	tb.Helper()
+	return armored(tb, openpgp.PublicKeyType, k.Serialize)
 }
 
 // signer is the key as the program reads it.
-func (k *key) signer(t *testing.T) trust.Signer {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "key.asc")
-	secret := armored(t, openpgp.PrivateKeyType, func(w io.Writer) error { return k.SerializePrivate(w, nil) })
+func (k *key) signer(tb testing.TB) trust.Signer {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "key.asc")
+	secret := armored(tb, openpgp.PrivateKeyType, func(w io.Writer) error { return k.SerializePrivate(w, nil) })
 	if err := os.WriteFile(path, secret, 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	signer, err := trust.ReadSigner(path, nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return signer
 }
 
-func armored(t *testing.T, kind string, write func(io.Writer) error) []byte {
-	t.Helper()
+func armored(tb testing.TB, kind string, write func(io.Writer) error) []byte {
+	tb.Helper()
 	var text bytes.Buffer
 	w, err := armor.Encode(&text, kind, nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := write(w); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return append(text.Bytes(), '\n')
 }
@@ -327,9 +327,9 @@ type leaver struct {
 	request  *http.Request
 }
 
-func leaving(t *testing.T) (l leaver, leave func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+func leaving(tb testing.TB) (l leaver, leave func()) {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(tb.Context())
 	return leaver{httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, mirrored+"index.json", nil)}, cancel
 }
 

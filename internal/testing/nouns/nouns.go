@@ -17,21 +17,21 @@ var (
 )
 
 // Address parses a provider's address.
-func Address(t *testing.T, s string) provider.Address {
-	t.Helper()
+func Address(tb testing.TB, s string) provider.Address {
+	tb.Helper()
 	a, err := provider.ParseAddress(s)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return a
 }
 
 // Version parses a version.
-func Version(t *testing.T, s string) provider.Version {
-	t.Helper()
+func Version(tb testing.TB, s string) provider.Version {
+	tb.Helper()
 	v, err := provider.ParseVersion(s)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return v
 }

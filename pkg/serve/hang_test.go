@@ -1,0 +1,79 @@
+package serve_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// silent is a repository that does not answer any more when it is told so.
+type silent struct {
+	repository.Reader
+	hangs *bool
+}
+
+func (s silent) Tags(ctx context.Context) ([]string, error) {
+	if *s.hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.Reader.Tags(ctx)
+}
+
+// TestHang: clients give up after ten seconds, so nobody waits longer for a registry
+// that hangs; who can have something older waits less.
+func TestHang(t *testing.T) {
+	t.Parallel()
+	stored := newLayout(t)
+	stored.push(t, rocket{version: "1.0.0"})
+	synctest.Test(t, func(t *testing.T) {
+		hangs := true
+		w := newLayout(t, func(o *serve.Options) {
+			o.Now = time.Now
+			o.Open = func(template.Reference) (repository.Reader, error) { return silent{stored.repo, &hangs}, nil }
+		})
+		began := time.Now()
+		if got := w.get(t, mirrored+"index.json"); got.Code != http.StatusGatewayTimeout || time.Since(began) != 8*time.Second {
+			t.Errorf("got %d after %s", got.Code, time.Since(began))
+		}
+		time.Sleep(2 * time.Minute) // of the bubble: until the question is given up
+		synctest.Wait()
+		hangs = false
+		document[any](t, w.get(t, mirrored+"index.json"))
+		time.Sleep(serve.DefaultMaxAge)
+		hangs, began = true, time.Now()
+		for range 3 {
+			got := w.get(t, mirrored+"index.json")
+			document[any](t, got)
+			if got.Header().Get("Warning") == "" || time.Since(began) != 2*time.Second {
+				t.Errorf("got %v after %s", got.Header(), time.Since(began))
+			}
+		}
+		time.Sleep(2 * time.Minute) // of the bubble: nothing is left behind
+	})
+}
+
+// TestBroken: what breaks in one request, or in a question of several, is an error of
+// that alone.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	w := newLayout(t, func(o *serve.Options) {
+		o.Open = func(template.Reference) (repository.Reader, error) { panic("a bug") }
+		o.Ready = func(context.Context) error { panic("another") }
+	})
+	if got := w.get(t, mirrored+"index.json"); got.Code != http.StatusBadGateway {
+		t.Errorf("got %d %s", got.Code, got.Body)
+	}
+	if got := w.get(t, "/readyz"); got.Code != http.StatusInternalServerError || got.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("got %d %s", got.Code, got.Body)
+	}
+	if got := w.get(t, "/healthz"); got.Code != http.StatusOK {
+		t.Errorf("got %d", got.Code)
+	}
+}
