@@ -59,7 +59,7 @@ const retryLater = "5"
 // fail writes an error as both protocols do: {"errors":["…"]}.
 func (x *exchange) fail(err error) {
 	status, text := statusOf(err)
-	x.answered.Err = err
+	x.answered.Err, x.answered.Refused = err, refusalOf(err)
 	h := x.w.Header()
 	for _, name := range []string{"Etag", "Content-Length", "Accept-Ranges", "Content-Disposition", "Cache-Control", "Age", "Warning", "Last-Modified"} {
 		h.Del(name)

@@ -72,6 +72,7 @@ func (s *Server) send(x *exchange, t target) error {
 	}
 	content, err := s.content(ctx, t)
 	if err != nil {
+		s.options.Events.failed(err)
 		return err
 	}
 	defer content.Close()
@@ -80,6 +81,7 @@ func (s *Server) send(x *exchange, t target) error {
 	}
 	w := &partWriter{writer: x.w}
 	http.ServeContent(w, x.r, "", time.Time{}, content)
+	s.options.Events.failed(content.err)
 	switch {
 	case w.outside:
 		return &problem{http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the archive has %d bytes, and none of those that were asked for", t.zip.Size)}

@@ -56,7 +56,11 @@ func (s *Server) content(ctx context.Context, t target) (*content, error) {
 	last, found := s.hashed.get(c.digest)
 	c.hashed = found && now.Sub(last) < hashAge
 	c.whole = func() { s.hashed.put(c.digest, now, 0) }
-	if blob, ok := s.options.Store.Blob(ctx, t.zip.Digest); ok {
+	blob, kept := s.options.Store.Blob(ctx, t.zip.Digest)
+	if s.options.Store != nil {
+		s.options.Events.looks("archive")(kept)
+	}
+	if kept {
 		if blob.Size() == c.size {
 			c.random, c.file, c.closer = true, blob.File(), blob
 			return c, nil

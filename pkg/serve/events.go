@@ -14,6 +14,13 @@ type Events struct {
 	// LeftOut is told of a release that the registry protocol does not show, and why,
 	// when that is found out.
 	LeftOut func(a provider.Address, v provider.Version, why string)
+	// Looked is told of every look into what is kept: "tags", "index", "manifest",
+	// "evidence", "versions", or "archive" where archives are kept. It was a hit when
+	// nobody had to be asked.
+	Looked func(what string, hit bool)
+	// Failed is told of every question to a repository that came to nothing, and of the
+	// kind of its error; one of nine words. Clients may have got an older answer.
+	Failed func(kind string, err error)
 }
 
 // Answered is a request and what became of it. Texts come from the network: whoever
@@ -38,6 +45,9 @@ type Answered struct {
 	Stale error
 	// Err is why the answer is not what was asked for; nil when it is.
 	Err error
+	// Refused is why the client itself may not have the answer, such as "token"; one of
+	// ten words, and empty where the client is not the reason.
+	Refused string
 }
 
 func (e Events) answered(a Answered) {
@@ -49,5 +59,20 @@ func (e Events) answered(a Answered) {
 func (e Events) leftOut(a provider.Address, v provider.Version, why string) {
 	if e.LeftOut != nil {
 		e.LeftOut(a, v, why)
+	}
+}
+
+// looks gives what is told of looks into one memory.
+func (e Events) looks(what string) func(hit bool) {
+	return func(hit bool) {
+		if e.Looked != nil {
+			e.Looked(what, hit)
+		}
+	}
+}
+
+func (e Events) failed(err error) {
+	if kind := kindOf(err); kind != "" && e.Failed != nil {
+		e.Failed(kind, err)
 	}
 }

@@ -81,7 +81,7 @@ func newKnowledge(o Options) *knowledge {
 	asking := make(chan struct{}, maxQuestions)
 	changing := freshness{maxAge: o.MaxAge, staleIfError: o.StaleIfError, now: o.Now, asking: asking}
 	forever := freshness{now: o.Now, asking: asking}
-	return &knowledge{
+	k := &knowledge{
 		openOne:   o.Open,
 		opened:    newMemory[placeKey, []repository.Reader](o.Memory / 8),
 		listings:  newRecent[placeKey](changing, o.Memory/8, func(l listing) int64 { return int64(len(l.versions)) * 96 }, isAbsent),
@@ -91,6 +91,18 @@ func newKnowledge(o Options) *knowledge {
 		offers:    newRecent[placeKey](changing, o.Memory/8, offer.weight, isAbsent),
 		signer:    o.Signer,
 	}
+	k.tell(o.Events)
+	return k
+}
+
+// tell lets the memories say what they are asked, and what they could not learn. A list
+// of offers is made of the others, which tell of its failures.
+func (k *knowledge) tell(e Events) {
+	k.listings.looked, k.listings.failed = e.looks("tags"), e.failed
+	k.indexes.looked, k.indexes.failed = e.looks("index"), e.failed
+	k.manifests.looked, k.manifests.failed = e.looks("manifest"), e.failed
+	k.evidence.looked, k.evidence.failed = e.looks("evidence"), e.failed
+	k.offers.looked = e.looks("versions")
 }
 
 // isAbsent tells of errors that are answers.

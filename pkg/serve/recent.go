@@ -66,6 +66,10 @@ type recent[K comparable, V any] struct {
 	weigh func(V) int64
 	// absent tells an error that is an answer, such as "not found", from trouble.
 	absent func(error) bool
+	// looked is told of each look, failed of each question that came to nothing; both
+	// may be nil.
+	looked func(hit bool)
+	failed func(error)
 
 	kept   *memory[K, learned[V]]
 	flight singleflight.Group
@@ -96,14 +100,20 @@ func (r *recent[K, V]) get(ctx context.Context, key K, ask func(context.Context)
 func (r *recent[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duration, ask func(context.Context) (V, error)) (V, state, error) {
 	known, found := r.kept.get(key)
 	now := r.now()
+	fresh := found && known.fresh(now, maxAge)
+	failing := found && !fresh && known.failed != nil
 	switch {
-	case found && known.fresh(now, maxAge):
+	case fresh:
+		r.look(true)
 		return known.answer(now, nil)
-	case found && known.failed != nil && r.usable(known, now) && now.Sub(known.tried) < retryAfter:
+	case failing && r.usable(known, now) && now.Sub(known.tried) < retryAfter:
+		r.look(true)
 		return known.answer(now, known.failed)
-	case found && known.failed != nil && now.Sub(known.tried) < failureAge:
+	case failing && now.Sub(known.tried) < failureAge:
+		r.look(true)
 		return known.value, state{}, known.failed
 	}
+	r.look(false)
 	wait := maxWait
 	if found && r.usable(known, now) {
 		wait = patience
@@ -119,6 +129,12 @@ func (r *recent[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duratio
 		return known.answer(now, err)
 	}
 	return value, state{}, err
+}
+
+func (r *recent[K, V]) look(hit bool) {
+	if r.looked != nil {
+		r.looked(hit)
+	}
 }
 
 // fresh tells whether nothing has to be asked.
@@ -156,11 +172,17 @@ func (r *recent[K, V]) question(ctx context.Context, key K, wait time.Duration, 
 		case r.asking <- struct{}{}:
 			defer func() { <-r.asking }()
 		default:
+			if r.failed != nil {
+				r.failed(errBusy)
+			}
 			return nil, errBusy
 		}
 		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxQuestion)
 		defer cancel()
 		value, err := unbroken(asking, ask)
+		if err != nil && r.failed != nil && !r.absent(err) {
+			r.failed(err)
+		}
 		r.note(key, value, err)
 		return value, err
 	})
