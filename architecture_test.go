@@ -30,7 +30,7 @@ var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/artifact", "pkg/cliconfig", "pkg/configuration", "pkg/doctor", "pkg/exec", "pkg/installation", "pkg/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
 		"pkg/repository", "pkg/serve", "pkg/serve/access", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/boundedfile", "internal/httpclient", "internal/logins", "internal/textdiff",
+		"internal/atomicfile", "internal/boundedfile", "internal/httpclient", "internal/logins", "internal/metrics", "internal/textdiff",
 	},
 	"pkg/doctor": {
 		"pkg/artifact", "pkg/cliconfig", "pkg/installation", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
@@ -96,6 +96,7 @@ var rows = map[string][]string{
 	"internal/nesting":      {},
 	"internal/stricthcl":    {"internal/nesting"},
 	"internal/oidc":         {"internal/boundedjson", "internal/httpclient"},
+	"internal/metrics":      {"pkg/provider", "pkg/serve"},
 	"internal/redact":       {},
 	"internal/textdiff":     {},
 	"internal/boundedfile":  {},
@@ -166,6 +167,9 @@ func TestSeclusion(t *testing.T) {
 			identity := strings.HasPrefix(path, "github.com/coreos/go-oidc") || strings.HasPrefix(path, "github.com/go-jose")
 			if identity && name != "internal/oidc" {
 				t.Errorf("%s imports %s, which only internal/oidc may", name, path)
+			}
+			if strings.HasPrefix(path, "github.com/prometheus/") && name != "internal/metrics" {
+				t.Errorf("%s imports %s, which only internal/metrics may", name, path)
 			}
 			if path == module+"internal/oidc" && name != "pkg/serve/access" {
 				t.Errorf("%s imports %s, which only pkg/serve/access may", name, path)

@@ -91,6 +91,7 @@ func scripts(dir string) testscript.Params {
 			"secret-key":  cmdSecretKey,
 			"server":      cmdServer,
 			"get":         cmdGet,
+			"metrics":     cmdMetrics,
 			"certificate": cmdCertificate,
 		},
 	}

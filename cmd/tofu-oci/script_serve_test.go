@@ -23,9 +23,11 @@ import (
 
 // serving is the server of a script.
 type serving struct {
-	cmd    *exec.Cmd
-	url    string
-	stdout bytes.Buffer
+	cmd *exec.Cmd
+	url string
+	// metrics is the address of its metrics, if it has one.
+	metrics string
+	stdout  bytes.Buffer
 	// stderr is read while the server runs, and rest is closed at its end.
 	stderr bytes.Buffer
 	rest   chan struct{}
@@ -33,6 +35,9 @@ type serving struct {
 
 // listeningAt finds where the server says that it is.
 var listeningAt = regexp.MustCompile(`url"?[=:]"?(https?://[0-9.:]+)`)
+
+// metricsAt finds where it says that its metrics are.
+var metricsAt = regexp.MustCompile(`answering /metrics.*address"?[=:]"?([0-9.:]+)`)
 
 // server start ARG... starts tofu-oci serve on a free port and waits until it says
 // where it is; server stop presses Ctrl-C, wants exit code 0, and leaves what it
@@ -79,6 +84,9 @@ func startServer(ts *testscript.TestScript, args []string) *serving {
 	lines := bufio.NewReader(io.TeeReader(stderr, &s.stderr))
 	for s.url == "" {
 		line, err := lines.ReadString('\n')
+		if found := metricsAt.FindStringSubmatch(line); found != nil {
+			s.metrics = found[1]
+		}
 		if found := listeningAt.FindStringSubmatch(line); found != nil {
 			s.url = found[1]
 		} else if err != nil {
@@ -90,6 +98,24 @@ func startServer(ts *testscript.TestScript, args []string) *serving {
 		_, _ = io.Copy(io.Discard, lines)
 	}()
 	return s
+}
+
+// metrics reads the server's metrics into the file answer.
+func cmdMetrics(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: metrics")
+	}
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+worldOf(ts).serving.metrics+"/metrics", nil)
+	ts.Check(err)
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	ts.Check(err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	if resp.StatusCode != http.StatusOK {
+		ts.Fatalf("got %s: %s", resp.Status, body)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("answer"), body, 0o600))
 }
 
 // get STATUS PATH [HEADER:VALUE...] asks the server, wants that status, and leaves the

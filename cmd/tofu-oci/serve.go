@@ -98,6 +98,7 @@ func listenFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "trusted-proxy", Usage: "believe the X-Forwarded headers of `NETWORK`, such as 10.0.0.0/8 (repeatable)"},
 		&cli.Float64Flag{Name: "rate", Usage: "answer `N` requests a second of each client; 0 is any number"},
 		&cli.IntFlag{Name: "max-connections", Value: serve.DefaultMaxConnections, Usage: "have `N` connections open; more of them wait"},
+		metricsFlag(),
 		&cli.DurationFlag{Name: "grace", Value: serve.DefaultGrace, Usage: "let downloads go on for `DURATION` when the server ends"},
 	}
 }
@@ -115,6 +116,11 @@ func serveAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
+	end, err := startMetrics(c, lines, &options)
+	if err != nil {
+		return err
+	}
+	defer end()
 	server, err := serve.New(options)
 	if err != nil {
 		return &usage{err}

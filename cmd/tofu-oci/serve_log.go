@@ -84,6 +84,10 @@ func (l *serveLog) listening(at net.Addr, secure bool) {
 	l.rest.Info("listening", "url", scheme+"://"+at.String())
 }
 
+func (l *serveLog) metrics(at net.Addr) {
+	l.rest.Info("answering /metrics", "address", at.String())
+}
+
 // trouble is what clients do wrong below HTTP.
 func (l *serveLog) trouble(text string) {
 	l.rest.Info("a client's connection failed", "why", strings.TrimSpace(text))

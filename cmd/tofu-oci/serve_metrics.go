@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/net/netutil"
+
+	"github.com/tofu-oci/tofu-oci/internal/metrics"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+)
+
+const (
+	// metricsTimeout bounds a scrape, from its first byte to its last.
+	metricsTimeout = 15 * time.Second
+	// maxMetricsConnections is for some Prometheus servers, and whoever looks beside.
+	maxMetricsConnections = 16
+)
+
+func metricsFlag() cli.Flag {
+	return &cli.StringFlag{Name: "metrics-listen", Usage: "answer /metrics for Prometheus on `ADDRESS`, HOST:PORT or :PORT, by plain HTTP (default: not at all)"}
+}
+
+// startMetrics begins to count what the server does, where --metrics-listen is given,
+// and to answer whoever reads the counts. They have no names of anybody in them.
+func startMetrics(c *cli.Context, lines *serveLog, o *serve.Options) (end func(), err error) {
+	address := c.String("metrics-listen")
+	if address == "" {
+		return func() {}, nil
+	}
+	l, err := (&net.ListenConfig{}).Listen(c.Context, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--metrics-listen %s: %w", address, err)
+	}
+	counted := metrics.New(version)
+	o.Events = counted.Watch(o.Events)
+	server := &http.Server{
+		Handler: counted.Handler(), ReadTimeout: metricsTimeout, WriteTimeout: metricsTimeout, IdleTimeout: 2 * time.Minute,
+		// Prometheus leaves connections open between scrapes.
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(c.Context) },
+	}
+	lines.metrics(l.Addr())
+	go func() {
+		if err := server.Serve(netutil.LimitListener(l, maxMetricsConnections)); !errors.Is(err, http.ErrServerClosed) {
+			lines.trouble("metrics: " + err.Error())
+		}
+	}()
+	return func() { _ = server.Close() }, nil
+}

@@ -1,0 +1,133 @@
+// Package metrics counts what a server does, for Prometheus.
+//
+// Labels have words of this program alone: routes, statuses, kinds. What a client or a
+// registry writes is never one, so the number of series is bounded, and no address, host
+// or token can be in them.
+package metrics
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+)
+
+const (
+	// prefix is that of all names of ours.
+	prefix = "tofu_oci_serve_"
+	// maxScrapes is how many may read at once, scrapeTimeout how long one may take.
+	maxScrapes    = 4
+	scrapeTimeout = 10 * time.Second
+)
+
+// Server is what one server has counted. It is safe for concurrent use.
+type Server struct {
+	registry *prometheus.Registry
+
+	requests, refusals, stale, lookups, failures *prometheus.CounterVec
+	archiveBytes, leftOut                        prometheus.Counter
+	durations                                    *prometheus.HistogramVec
+}
+
+// New makes the counters of a server of a version of the program, all of them zero.
+// They are in a registry of their own, with those of the process and of Go.
+func New(version string) *Server {
+	s := &Server{
+		registry: prometheus.NewRegistry(),
+		requests: counters("requests_total", "Requests that were answered, by the kind of the request and the status of the answer.", "route", "status"),
+		refusals: counters("refusals_total", "Requests that were refused because of what the client sent, by reason.", "reason"),
+		stale:    counters("stale_answers_total", "Answers that are older than they should be, since a repository could not be asked.", "route"),
+		lookups:  counters("lookups_total", "Looks into what is kept, by what was looked for and whether it was there.", "cache", "result"),
+		failures: counters("upstream_errors_total", "Questions to repositories that came to nothing, by kind.", "kind"),
+		archiveBytes: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: prefix + "archive_bytes_total", Help: "Bytes of archives that were sent.",
+		}),
+		leftOut: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: prefix + "left_out_total", Help: "Releases that were found not to be fit for the registry protocol; the log names them.",
+		}),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: prefix + "request_duration_seconds", Help: "Time from a request to the end of its answer, by the kind of the request.",
+			// Answers from memory take less than a millisecond, archives minutes.
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
+		}, []string{"route"}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: prefix + "build_info", Help: "Always 1; the label has the version of the program.", ConstLabels: prometheus.Labels{"version": version},
+	})
+	build.Set(1)
+	s.registry.MustRegister(
+		s.requests, s.refusals, s.stale, s.lookups, s.failures, s.archiveBytes, s.leftOut, s.durations, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return s
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
+}
+
+// Watch gives events that are counted and then told to others.
+func (s *Server) Watch(others serve.Events) serve.Events {
+	watched := others
+	watched.Answered = func(a serve.Answered) {
+		s.answered(a)
+		if others.Answered != nil {
+			others.Answered(a)
+		}
+	}
+	watched.LeftOut = func(a provider.Address, v provider.Version, why string) {
+		s.leftOut.Inc()
+		if others.LeftOut != nil {
+			others.LeftOut(a, v, why)
+		}
+	}
+	watched.Looked = func(what string, hit bool) {
+		result := "miss"
+		if hit {
+			result = "hit"
+		}
+		s.lookups.WithLabelValues(what, result).Inc()
+		if others.Looked != nil {
+			others.Looked(what, hit)
+		}
+	}
+	watched.Failed = func(kind string, err error) {
+		s.failures.WithLabelValues(kind).Inc()
+		if others.Failed != nil {
+			others.Failed(kind, err)
+		}
+	}
+	return watched
+}
+
+// archiveRoute is the route of zips.
+const archiveRoute = "archive"
+
+func (s *Server) answered(a serve.Answered) {
+	s.requests.WithLabelValues(a.Route, strconv.Itoa(a.Status)).Inc()
+	s.durations.WithLabelValues(a.Route).Observe(a.Duration.Seconds())
+	if a.Refused != "" {
+		s.refusals.WithLabelValues(a.Refused).Inc()
+	}
+	if a.Stale != nil {
+		s.stale.WithLabelValues(a.Route).Inc()
+	}
+	if a.Route == archiveRoute && (a.Status == http.StatusOK || a.Status == http.StatusPartialContent) {
+		s.archiveBytes.Add(float64(a.Bytes))
+	}
+}
+
+// Handler answers GET /metrics, and nothing else.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{
+		Registry: s.registry, MaxRequestsInFlight: maxScrapes, Timeout: scrapeTimeout,
+	}))
+	return mux
+}
