@@ -28,6 +28,7 @@ func TestPages(t *testing.T) {
 		"ghcr.md":       {"registry no-referrers=404", 4},
 		"ecr.md":        {"registry no-create immutable", 3},
 		"operations.md": {"registry", 7},
+		"serve.md":      {"registry", 3},
 		"lock.md":       {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
 		"exec.md":       {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 18},
 	} {
@@ -122,7 +123,7 @@ func codeBlocks(page string) []codeBlock {
 var hosts = regexp.MustCompile(`ghcr\.io|registry\.gitlab\.com|123456789012\.dkr\.ecr\.eu-central-1\.amazonaws\.com`)
 
 // commandsIn gives the tofu-oci commands, to be run in a script: lines, and what
-// containers are to run.
+// containers are to run; and what is asked of a server that they start.
 func commandsIn(t *testing.T, blocks []codeBlock) []string {
 	t.Helper()
 	var commands []string
@@ -130,8 +131,13 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 		for line := range strings.Lines(b.text) {
 			line = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(line), "- "), "run: ")
 			line, _, _ = strings.Cut(line, " >> ") // whatever file it goes to
-			if strings.HasPrefix(line, "tofu-oci ") {
+			switch path, asks := strings.CutPrefix(line, "curl -fsS http://127.0.0.1:8080"); {
+			case strings.HasPrefix(line, "tofu-oci serve "):
+				commands = append(commands, "server start"+strings.TrimPrefix(line, "tofu-oci serve"))
+			case strings.HasPrefix(line, "tofu-oci "):
 				commands = append(commands, line)
+			case asks:
+				commands = append(commands, "get 200 "+path)
 			}
 		}
 		if b.language == "yaml" || b.language == "json" {

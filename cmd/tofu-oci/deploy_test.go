@@ -1,0 +1,305 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
+	"github.com/tofu-oci/tofu-oci/internal/metrics"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	pkgserve "github.com/tofu-oci/tofu-oci/pkg/serve"
+)
+
+var deploy = filepath.Join("..", "..", "deploy")
+
+// TestDeployParses: each file of deploy/ is what its name says, and what it starts has
+// only flags that there are.
+func TestDeployParses(t *testing.T) {
+	t.Parallel()
+	started := 0
+	err := filepath.WalkDir(deploy, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		var commands []string
+		switch text := readPage(t, path); filepath.Ext(path) {
+		case ".yaml":
+			for _, object := range objectsIn(t, text) {
+				commands = append(commands, containersIn(object)...)
+			}
+		case ".json":
+			var document map[string]any
+			if err := json.Unmarshal([]byte(text), &document); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		case ".service":
+			commands = []string{execStart(t, text)}
+		default:
+			t.Errorf("%s: nobody checks what it says", path)
+		}
+		for _, command := range commands {
+			started++
+			checkFlags(t, path, command)
+		}
+		return nil
+	})
+	if err != nil || started != 2 {
+		t.Errorf("%d commands, want 2: one of Kubernetes, one of systemd; %v", started, err)
+	}
+}
+
+func readPage(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(text), "\r\n", "\n")
+}
+
+func objectsIn(t *testing.T, text string) []map[string]any {
+	t.Helper()
+	var objects []map[string]any
+	for decoder := yaml.NewDecoder(strings.NewReader(text)); ; {
+		var object map[string]any
+		err := decoder.Decode(&object)
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, object)
+	}
+}
+
+// execStart gives what a unit starts, without the directory of the program.
+func execStart(t *testing.T, unit string) string {
+	t.Helper()
+	for line := range strings.Lines(strings.ReplaceAll(unit, "\\\n", "")) {
+		if command, found := strings.CutPrefix(strings.TrimSpace(line), "ExecStart=/usr/local/bin/"); found {
+			return strings.Join(strings.Fields(command), " ")
+		}
+	}
+	t.Fatal("the unit starts nothing")
+	return ""
+}
+
+// checkFlags holds a command line to the flags of serve.
+func checkFlags(t *testing.T, path, line string) {
+	t.Helper()
+	known := map[string]bool{}
+	for _, command := range main.NewApp(io.Discard, io.Discard).Commands {
+		if command.Name == "serve" {
+			for _, flag := range command.Flags {
+				known[flag.Names()[0]] = true
+			}
+		}
+	}
+	words := strings.Fields(line)
+	if len(words) < 3 || words[0] != "tofu-oci" || words[1] != "serve" {
+		t.Fatalf("%s starts %q", path, line)
+	}
+	for _, word := range words[2:] {
+		name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+		if !strings.HasPrefix(word, "--") || !known[name] {
+			t.Errorf("%s: serve has no %s", path, word)
+		}
+	}
+}
+
+// TestDeployIsHeldTogether: the names by which the objects of Kubernetes refer to each
+// other are there, and the pods are allowed nothing that they do not need.
+func TestDeployIsHeldTogether(t *testing.T) {
+	t.Parallel()
+	text := readPage(t, filepath.Join(deploy, "kubernetes", "serve.yaml"))
+	kinds := map[string]bool{}
+	var d deployment
+	for _, part := range strings.Split(text, "\n---\n") {
+		var object deployment
+		if err := yaml.Unmarshal([]byte(part), &object); err != nil && object.Kind == "Deployment" {
+			t.Fatal(err)
+		}
+		if kinds[object.Kind] = true; object.Kind == "Deployment" {
+			d = object
+		}
+	}
+	for _, kind := range []string{"Deployment", "Service", "NetworkPolicy", "PodDisruptionBudget", "ServiceAccount", "ConfigMap"} {
+		if !kinds[kind] {
+			t.Errorf("there is no %s", kind)
+		}
+	}
+	pod := d.Spec.Template.Spec
+	if d.Spec.Replicas < 2 || len(pod.Containers) != 1 {
+		t.Fatalf("%d replicas of %d containers", d.Spec.Replicas, len(pod.Containers))
+	}
+	c := pod.Containers[0]
+	if s := c.SecurityContext; !pod.SecurityContext.RunAsNonRoot || !s.ReadOnlyRootFilesystem || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation || !slices.Equal(s.Capabilities.Drop, []string{"ALL"}) {
+		t.Errorf("the pods are allowed more than they need: %+v", s)
+	}
+	if c.LivenessProbe.HTTPGet.Path != "/healthz" || c.ReadinessProbe.HTTPGet.Path != "/readyz" || c.Resources.Limits["memory"] == "" {
+		t.Errorf("the probes or limits are others: %+v", c)
+	}
+	volumes := map[string]bool{}
+	for _, v := range pod.Volumes {
+		volumes[v.Name] = true
+	}
+	for _, m := range c.VolumeMounts {
+		if !volumes[m.Name] {
+			t.Errorf("there is no volume %s", m.Name)
+		}
+	}
+	grace := pkgserve.DefaultGrace
+	for _, arg := range c.Args {
+		name, value, _ := strings.Cut(arg, "=")
+		if name == "--grace" {
+			var err error
+			if grace, err = time.ParseDuration(value); err != nil {
+				t.Error(err)
+			}
+		}
+		inVolume := func(m named) bool { return strings.HasPrefix(value, m.MountPath+"/") || value == m.MountPath }
+		if strings.HasPrefix(value, "/") && !slices.ContainsFunc(c.VolumeMounts, inVolume) {
+			t.Errorf("%s is in no volume", arg)
+		}
+	}
+	if end := time.Duration(pod.TerminationGracePeriodSeconds) * time.Second; end <= grace {
+		t.Errorf("pods are killed after %s, and downloads go on for %s", end, grace)
+	}
+}
+
+// deployment is what is looked at of one.
+type deployment struct {
+	Kind string
+	Spec struct {
+		Replicas int
+		Template struct{ Spec podSpec }
+	}
+}
+
+type podSpec struct {
+	TerminationGracePeriodSeconds int `yaml:"terminationGracePeriodSeconds"`
+	SecurityContext               struct {
+		RunAsNonRoot bool `yaml:"runAsNonRoot"`
+	} `yaml:"securityContext"`
+	Containers []container
+	Volumes    []named
+}
+
+type named struct {
+	Name      string
+	MountPath string `yaml:"mountPath"`
+}
+
+type container struct {
+	Args            []string
+	LivenessProbe   probe   `yaml:"livenessProbe"`
+	ReadinessProbe  probe   `yaml:"readinessProbe"`
+	VolumeMounts    []named `yaml:"volumeMounts"`
+	Resources       struct{ Limits map[string]string }
+	SecurityContext struct {
+		ReadOnlyRootFilesystem   bool  `yaml:"readOnlyRootFilesystem"`
+		AllowPrivilegeEscalation *bool `yaml:"allowPrivilegeEscalation"`
+		Capabilities             struct{ Drop []string }
+	} `yaml:"securityContext"`
+}
+
+type probe struct {
+	HTTPGet struct{ Path string } `yaml:"httpGet"`
+}
+
+var (
+	// metricName is a metric of a query or of a scrape, labelName a label that a query
+	// compares or sums by.
+	metricName = regexp.MustCompile(`\b(?:tofu_oci|go|process)_[a-z0-9_]+`)
+	labelName  = regexp.MustCompile(`([a-z_]+)(?:=~?|!=)"`)
+	byLabels   = regexp.MustCompile(`by \(([^)]*)\)`)
+)
+
+// TestDashboard: its queries, and those of docs/serve.md, name only metrics and labels
+// that there are, and the dashboard each one of ours.
+func TestDashboard(t *testing.T) {
+	t.Parallel()
+	scraped := scrapeAll(t)
+	metricsThere, labels := map[string]bool{}, map[string]bool{"job": true, "instance": true, "le": true}
+	for line := range strings.Lines(scraped) {
+		if !strings.HasPrefix(line, "#") {
+			name := metricName.FindString(line)
+			metricsThere[name] = true
+			for _, match := range labelName.FindAllStringSubmatch(line, -1) {
+				labels[match[1]] = true
+			}
+		}
+	}
+	text := readPage(t, filepath.Join(deploy, "grafana", "serve.json"))
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &dashboard); err != nil || len(dashboard.Panels) == 0 {
+		t.Fatalf("%d panels, %v", len(dashboard.Panels), err)
+	}
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			names := metricName.FindAllString(target.Expr, -1)
+			var used []string
+			for _, match := range labelName.FindAllStringSubmatch(target.Expr, -1) {
+				used = append(used, match[1])
+			}
+			for _, match := range byLabels.FindAllStringSubmatch(target.Expr, -1) {
+				used = append(used, strings.Split(match[1], ", ")...)
+			}
+			if len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return !metricsThere[n] }) {
+				t.Errorf("%s: there are not all metrics of %s", panel.Title, target.Expr)
+			}
+			if at := slices.IndexFunc(used, func(l string) bool { return !labels[l] }); at >= 0 {
+				t.Errorf("%s: there is no label %s", panel.Title, used[at])
+			}
+		}
+	}
+	page := readPage(t, filepath.Join("..", "..", "docs", "serve.md"))
+	for _, name := range metricName.FindAllString(page, -1) {
+		if !metricsThere[name] && !metricsThere[name+"_count"] {
+			t.Errorf("docs/serve.md names %s, which is not there", name)
+		}
+	}
+	for name := range metricsThere {
+		base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count")
+		if strings.HasPrefix(base, "tofu_oci_") && (!strings.Contains(text, base) || !strings.Contains(page, base)) {
+			t.Errorf("%s is not in both the dashboard and docs/serve.md", base)
+		}
+	}
+}
+
+// scrapeAll gives metrics in which each one has a value.
+func scrapeAll(t *testing.T) string {
+	t.Helper()
+	m := metrics.New("1.2.3")
+	events := m.Watch(pkgserve.Events{})
+	events.Answered(pkgserve.Answered{Route: "archive", Status: http.StatusOK, Refused: "range", Stale: io.EOF})
+	events.LeftOut(provider.Address{}, provider.Version{}, "")
+	events.Looked("tags", true)
+	events.Failed("network", io.EOF)
+	answer := httptest.NewRecorder()
+	m.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	if !bytes.Contains(answer.Body.Bytes(), []byte("go_goroutines")) {
+		t.Fatalf("got %d %s", answer.Code, answer.Body)
+	}
+	return answer.Body.String()
+}
