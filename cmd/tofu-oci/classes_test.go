@@ -23,6 +23,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
@@ -37,6 +39,10 @@ var exported = map[string]struct {
 	err  error
 	want class
 }{
+	"access.ErrDenied":                 {access.ErrDenied, denied},
+	"access.ErrNoToken":                {access.ErrNoToken, denied},
+	"access.ErrUnavailable":            {access.ErrUnavailable, transient},
+	"access.SyntaxError":               {&access.SyntaxError{}, malformed},
 	"artifact.FormatError":             {&artifact.FormatError{}, malformed},
 	"builddir.PackageError":            {&builddir.PackageError{}, unverified},
 	"cliconfig.SyntaxError":            {&cliconfig.SyntaxError{}, malformed},
@@ -85,6 +91,7 @@ var exported = map[string]struct {
 	"repository.ResponseError":         {&repository.ResponseError{Status: 500}, transient},
 	"repository.SourceMovedError":      {&repository.SourceMovedError{}, transient},
 	"repository.TraitsError":           {&repository.TraitsError{}, refused},
+	"serve.ErrInsecure":                {serve.ErrInsecure, misuse},
 	"store.AbsentError":                {&store.AbsentError{}, missing},
 	"store.NotCacheError":              {&store.NotCacheError{}, misuse},
 	"sums.MismatchError":               {&sums.MismatchError{}, unverified},
