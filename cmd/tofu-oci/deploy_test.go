@@ -130,7 +130,7 @@ func TestDeployIsHeldTogether(t *testing.T) {
 	text := readPage(t, filepath.Join(deploy, "kubernetes", "serve.yaml"))
 	kinds := map[string]bool{}
 	var d deployment
-	for _, part := range strings.SplitSeq(text, "\n---\n") {
+	for part := range strings.SplitSeq(text, "\n---\n") {
 		var object deployment
 		if err := yaml.Unmarshal([]byte(part), &object); err != nil && object.Kind == "Deployment" {
 			t.Fatal(err)
