@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,7 +70,7 @@ const timeAddress = "registry.opentofu.org/hashicorp/time"
 
 // TestServe lets the real clients install and use a real provider by both protocols,
 // over TLS, from a registry and from an image layout.
-func TestServe(t *testing.T) {
+func TestServe(t *testing.T) { //nolint:tparallel // the log is read when they are done
 	t.Parallel()
 	m := newTimeMirror(t, string(provider.DefaultHost))
 	layout := "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{type}"
@@ -108,6 +109,7 @@ func TestServeLockFiles(t *testing.T) {
 	byRegistry := fixture.CLIConfig(url)
 	for _, c := range clients() {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			dir := c.install(t, timeAddress, byRegistry)
 			locked := readLock(t, dir)
 			for _, cli := range []string{networkMirrorAt(url), byRegistry} {
@@ -137,7 +139,7 @@ func TestServeLockFiles(t *testing.T) {
 
 // TestServeWithTokens: the clients send their token to both protocols, and fetch
 // archives and signatures without it.
-func TestServeWithTokens(t *testing.T) {
+func TestServeWithTokens(t *testing.T) { //nolint:tparallel // the log is read when they are done
 	t.Parallel()
 	m := newTimeMirror(t, string(provider.DefaultHost))
 	hash := sha256.Sum256([]byte("canary-of-ci"))
@@ -212,7 +214,7 @@ func TestServeRestarted(t *testing.T) {
 	if err != nil || resp.StatusCode != http.StatusPartialContent || resp.Header.Get("Etag") != etag {
 		t.Fatalf("got %s, %v", resp.Status, err)
 	}
-	if got := strconv.Quote(digest.FromBytes(append(start, rest...)).String()); got != etag {
+	if got := strconv.Quote(digest.FromBytes(slices.Concat(start, rest)).String()); got != etag {
 		t.Errorf("the parts together are %s, want %s", got, etag)
 	}
 }
