@@ -17,6 +17,7 @@ BIN       := $(CURDIR)/bin
 TOOLS     := $(CURDIR)/bin/tools
 E2E_TOOLS := bin/tools/tofu bin/tools/terraform bin/tools/registry bin/tools/regctl bin/tools/syft
 PEERS     := bin/tools/crane bin/tools/regsync
+LOADER    := bin/tools/vegeta
 LINTER    := bin/tools/golangci-lint
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
@@ -26,6 +27,9 @@ E2E_ENV = TOFU_OCI="$(BIN)/tofu-oci" TOFU="$(TOOLS)/tofu" TERRAFORM="$(TOOLS)/te
 
 # What make bench-peers does; PEERFLAGS='-rows unpack -n 3' prints a part of it instead.
 PEERFLAGS ?= -page "$(CURDIR)/docs/performance.md"
+
+# What make bench-serve does; LOADFLAGS='-n 3' prints the tables instead.
+LOADFLAGS ?= -page "$(CURDIR)/docs/performance.md"
 
 .PHONY: help
 help: ## list the targets
@@ -91,7 +95,7 @@ e2e: build $(E2E_TOOLS) ## test bin/tofu-oci with the real tofu, registry and pr
 	$(E2E_ENV) $(GO) test -C e2e -count=1 -timeout $(E2ETIME) ./...
 
 .PHONY: tools
-tools: $(E2E_TOOLS) $(PEERS) $(LINTER) ## build the pinned tools into bin/tools
+tools: $(E2E_TOOLS) $(PEERS) $(LOADER) $(LINTER) ## build the pinned tools into bin/tools
 
 .PHONY: demo
 demo: ## run the demonstration, e2e/demo
@@ -108,6 +112,10 @@ bench: build $(E2E_TOOLS) ## run the benchmarks
 bench-peers: build $(E2E_TOOLS) $(PEERS) ## measure beside other tools, and write the tables into docs/performance.md
 	$(E2E_ENV) CRANE="$(TOOLS)/crane" REGSYNC="$(TOOLS)/regsync" $(GO) run -C e2e ./peers -disk "$(BIN)" $(PEERFLAGS)
 
+.PHONY: bench-serve
+bench-serve: build $(LOADER) ## measure serve beside nginx and under load, and write the tables into docs/performance.md; wants Linux
+	TOFU_OCI="$(BIN)/tofu-oci" VEGETA="$(TOOLS)/vegeta" $(GO) run -C e2e ./load -disk "$(BIN)" $(LOADFLAGS)
+
 .PHONY: docs
 docs: ## write docs/cli.md again, from the commands
 	$(GO) test ./cmd/tofu-oci -run TestDocs -update
@@ -118,7 +126,7 @@ clean: ## remove what the other targets made
 
 # Each tool is a module of its own with one `tool` directive, so that no tool's dependencies reach another or the product.
 # touch: go leaves an output alone that is still right, and make would ask again each time.
-$(E2E_TOOLS) $(PEERS): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
+$(E2E_TOOLS) $(PEERS) $(LOADER): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
 	$(GO) build -C e2e/tools/$* -o "$(CURDIR)/$@" tool
 	@touch $@
 

@@ -23,6 +23,7 @@ require (
 	github.com/apparentlymart/go-versions v1.0.3 // indirect
 	github.com/cloudflare/circl v1.6.3 // indirect
 	github.com/gofrs/flock v0.13.1 // indirect
+	github.com/google/go-containerregistry v0.22.1 // indirect
 	github.com/hashicorp/hcl v1.0.1-vault-7 // indirect
 	github.com/hashicorp/hcl/v2 v2.25.0 // indirect
 	github.com/hashicorp/terraform-registry-address v0.5.1 // indirect

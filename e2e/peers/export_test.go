@@ -12,15 +12,12 @@ import (
 var (
 	ReadBlocks = readBlocks
 	WriteZip   = writeZip
-	Between    = between
 	HasDigest  = hasDigest
 )
 
 const (
 	LinkRate  = linkRate
 	LinkDelay = linkDelay
-	PageBegin = pageBegin
-	PageEnd   = pageEnd
 )
 
 // StartLink is a slow link to a server.

@@ -6,43 +6,12 @@ import (
 	"context"
 	"debug/buildinfo"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 )
-
-// machine describes what this runs on, without names: processor, cores, memory,
-// system. What the system does not tell is left out.
-func machine() string {
-	parts := []string{fmt.Sprintf("%d cores", runtime.NumCPU())}
-	if model := match("/proc/cpuinfo", `model name\s*: (.+)`); model != "" {
-		parts = append([]string{model}, parts...)
-	}
-	if kib, err := strconv.Atoi(match("/proc/meminfo", `MemTotal:\s+(\d+) kB`)); err == nil {
-		parts = append(parts, fmt.Sprintf("%.0f GiB of memory", float64(kib)/(1<<20)))
-	}
-	system := runtime.GOOS + "/" + runtime.GOARCH
-	if kernel := match("/proc/sys/kernel/osrelease", `([0-9.]+)`); kernel != "" {
-		system += ", kernel " + kernel
-	}
-	return strings.Join(append(parts, system), ", ")
-}
-
-// match gives the first group of a pattern in a file, or "".
-func match(file, pattern string) string {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return ""
-	}
-	if found := regexp.MustCompile(pattern).FindSubmatch(text); found != nil {
-		return strings.TrimSpace(string(found[1]))
-	}
-	return ""
-}
 
 // versions lists the programs.
 func (p programs) versions(ctx context.Context) (string, error) {

@@ -19,7 +19,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"syscall"
+
+	"github.com/tofu-oci/tofu-oci/e2e/page"
 )
+
+// target is what writes the page.
+const target = "bench-peers"
 
 type options struct {
 	// rows are the works that are measured.
@@ -49,7 +54,7 @@ func parseAndRun(ctx context.Context) error {
 	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
 	rows := flags.String("rows", "", "measure only works whose name matches `REGEXP`")
 	rounds := flags.Int("n", 5, "let each program do each work `N` times")
-	page := flags.String("page", "", "write the table into `FILE`, between its two marker comments")
+	into := flags.String("page", "", "write the table into `FILE`, between its two marker comments")
 	disk := flags.String("disk", os.TempDir(), "`DIRECTORY` on a disk to work in")
 	if err := flags.Parse(os.Args[1:]); err != nil {
 		return err
@@ -60,14 +65,14 @@ func parseAndRun(ctx context.Context) error {
 		return fmt.Errorf("-rows: %w", err)
 	case *rounds < 1:
 		return errors.New("-n: at least 1")
-	case *page != "" && *rows != "":
+	case *into != "" && *rows != "":
 		return errors.New("-page wants all rows: leave -rows out")
 	}
 	dir, err := filepath.Abs(*disk)
 	if err != nil {
 		return err
 	}
-	return run(ctx, options{rows: wanted, rounds: *rounds, page: *page, disk: dir})
+	return run(ctx, options{rows: wanted, rounds: *rounds, page: *into, disk: dir})
 }
 
 // run measures everything in both places.
@@ -96,7 +101,7 @@ func run(ctx context.Context, o options) error {
 		fmt.Print(text)
 		return nil
 	}
-	return writePage(o.page, text)
+	return page.Write(o.page, target, text)
 }
 
 func measureAt(ctx context.Context, w *world, p place, o options) (table, error) {

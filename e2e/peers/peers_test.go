@@ -186,24 +186,3 @@ func TestRowsCompareMediansWithTheFastest(t *testing.T) {
 		})
 	}
 }
-
-func TestOnlyWhatIsBetweenTheMarkersIsWritten(t *testing.T) {
-	t.Parallel()
-	page := "before\n" + main.PageBegin + "old\n" + main.PageEnd + "after\n"
-	got, err := main.Between(page, "new\n")
-	if want := "before\n" + main.PageBegin + "\nnew\n\n" + main.PageEnd + "after\n"; got != want || err != nil {
-		t.Errorf("%q, %v", got, err)
-	}
-	for _, page := range []string{"", main.PageBegin, main.PageEnd, main.PageEnd + main.PageBegin} {
-		if got, err := main.Between(page, "new"); err == nil {
-			t.Errorf("%q became %q", page, got)
-		}
-	}
-	ours, err := os.ReadFile(filepath.Join("..", "..", "docs", "performance.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := main.Between(string(ours), "new"); err != nil {
-		t.Errorf("docs/performance.md: %v", err)
-	}
-}

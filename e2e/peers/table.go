@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tofu-oci/tofu-oci/e2e/page"
 )
 
 // table is what was measured in a place.
@@ -17,11 +19,6 @@ type table struct {
 	// idle is the memory of a program that moves nothing, in bytes.
 	idle     int64
 	measured []measured
-}
-
-// median gives the middle value; of an even number, the greater of the two.
-func median[T cmp.Ordered](values []T) T {
-	return slices.Sorted(slices.Values(values))[len(values)/2]
 }
 
 // each reads one figure of all usages.
@@ -40,7 +37,7 @@ func network(u usage) int64      { return u.Network }
 // fastest is the one of some doers whose median is least.
 func (m measured) fastest(names []string) string {
 	return slices.MinFunc(names, func(a, b string) int {
-		return cmp.Compare(median(each(m.took[a], wall)), median(each(m.took[b], wall)))
+		return cmp.Compare(page.Median(each(m.took[a], wall)), page.Median(each(m.took[b], wall)))
 	})
 }
 
@@ -52,13 +49,13 @@ func (m measured) line(r row) string {
 	for i := range ours {
 		ratios = append(ratios, ours[i].Wall.Seconds()/theirs[i].Wall.Seconds())
 	}
-	ratio := median(each(ours, wall)).Seconds() / median(each(theirs, wall)).Seconds()
+	ratio := page.Median(each(ours, wall)).Seconds() / page.Median(each(theirs, wall)).Seconds()
 	cells := []string{
 		r.work, name,
-		fmt.Sprintf("%.2f / %.2f", median(each(ours, wall)).Seconds(), median(each(theirs, wall)).Seconds()),
+		fmt.Sprintf("%.2f / %.2f", page.Median(each(ours, wall)).Seconds(), page.Median(each(theirs, wall)).Seconds()),
 		verdict(ratio, r.wanted), fmt.Sprintf("%.2f–%.2f", slices.Min(ratios), slices.Max(ratios)), "–",
-		fmt.Sprintf("%.2f / %.2f", median(each(ours, cpu)).Seconds(), median(each(theirs, cpu)).Seconds()),
-		fmt.Sprintf("%d / %d", median(each(ours, peak))>>20, median(each(theirs, peak))>>20),
+		fmt.Sprintf("%.2f / %.2f", page.Median(each(ours, cpu)).Seconds(), page.Median(each(theirs, cpu)).Seconds()),
+		fmt.Sprintf("%d / %d", page.Median(each(ours, peak))>>20, page.Median(each(theirs, peak))>>20),
 	}
 	if r.wanted > 0 {
 		cells[5] = fmt.Sprintf("≤ %g", r.wanted)
@@ -74,7 +71,7 @@ func (m measured) traffic() string {
 	}
 	r := m.rows[0]
 	name := m.fastest(r.against)
-	ours, theirs := median(each(m.took[r.ours], network)), median(each(m.took[name], network))
+	ours, theirs := page.Median(each(m.took[r.ours], network)), page.Median(each(m.took[name], network))
 	return fmt.Sprintf("\n%s moved %.1f kB over the network, %s %.1f MB: %d times as much; wanted: ≥ %d.\n",
 		r.work, float64(ours)/1e3, name, float64(theirs)/1e6, theirs/max(ours, 1), m.fewer)
 }
@@ -133,7 +130,7 @@ func report(ctx context.Context, p programs, rounds int, tables []table) (string
 		return "", err
 	}
 	var b strings.Builder
-	_, _ = fmt.Fprintf(&b, "%s; on %s. %s.\n\n", machine(), time.Now().UTC().Format(time.DateOnly), versions)
+	_, _ = fmt.Fprintf(&b, "%s; on %s. %s.\n\n", page.Machine(), time.Now().UTC().Format(time.DateOnly), versions)
 	_, _ = fmt.Fprintf(&b, "Figures are ours / theirs, medians of %d runs that took turns. *ratio* is that of the two medians of the wall clock, bold where more was "+
 		"wanted; *of pairs* the least and the greatest of two neighbouring runs. CPU is user and system time of all processes of a command, memory that of the largest one.\n", rounds)
 	if !slices.ContainsFunc(tables, func(t table) bool { return t.place.memory }) {

@@ -1,0 +1,93 @@
+//go:build linux
+
+// Command load measures tofu-oci serve: how fast it gives an archive to a client over
+// TLS, beside nginx that has the same file and the same certificate; and how long it
+// takes for a list of versions when many clients ask. It makes all that is served, and
+// prints tables, or writes them into a page.
+//
+// make bench-serve builds the programs and runs it. nginx is installed where it is
+// missing and the user may do that.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/e2e/page"
+)
+
+// target is what writes the page.
+const target = "bench-serve"
+
+type options struct {
+	// rounds is how often each server gives the archive.
+	rounds int
+	// attack is how long clients ask for lists.
+	attack time.Duration
+	// page is where the tables go; empty is stdout.
+	page string
+	// disk is a directory on a disk.
+	disk string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := parseAndRun(ctx)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "load:", err)
+		os.Exit(1)
+	}
+}
+
+func parseAndRun(ctx context.Context) error {
+	var o options
+	flags := flag.NewFlagSet("load", flag.ContinueOnError)
+	flags.IntVar(&o.rounds, "n", 7, "let each server give the archive `N` times")
+	flags.DurationVar(&o.attack, "attack", 20*time.Second, "ask for lists for `DURATION`")
+	flags.StringVar(&o.page, "page", "", "write the tables into `FILE`, between its two marker comments")
+	flags.StringVar(&o.disk, "disk", os.TempDir(), "`DIRECTORY` on a disk to work in")
+	if err := flags.Parse(os.Args[1:]); err != nil {
+		return err
+	}
+	if o.rounds < 1 || o.attack < time.Second {
+		return errors.New("-n: at least 1, -attack: at least 1s")
+	}
+	return run(ctx, o)
+}
+
+func run(ctx context.Context, o options) error {
+	// 1. What is served, and the servers.
+	w, err := newWorld(ctx, o.disk)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	// 2. The archive, from each server in turn.
+	r := report{rounds: o.rounds}
+	if r.archives, err = w.measureArchives(ctx, o.rounds); err != nil {
+		return err
+	}
+	// 3. Lists of versions, for many clients.
+	if r.lists, err = w.measureLists(ctx, o.attack); err != nil {
+		return err
+	}
+	// 4. What came out.
+	text, err := r.text(ctx, w)
+	if err != nil {
+		return err
+	}
+	if o.page == "" {
+		fmt.Print(text)
+		return nil
+	}
+	return page.Write(o.page, target, text)
+}
+
+func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -1,0 +1,122 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+)
+
+// findNginx finds nginx, and installs it first where that is possible.
+func findNginx(ctx context.Context) (string, error) {
+	const sbin = "/usr/sbin/nginx" // not in everybody's PATH
+	if path, err := exec.LookPath("nginx"); err == nil {
+		return path, nil
+	}
+	if _, err := os.Stat(sbin); err == nil {
+		return sbin, nil
+	}
+	if os.Getuid() != 0 {
+		return "", fmt.Errorf("nginx is missing: install it, or run make %s as root on Debian", target)
+	}
+	for _, args := range [][]string{{"update"}, {"install", "--yes", "--no-install-recommends", "nginx-light"}} {
+		cmd := exec.CommandContext(ctx, "apt-get", args...)
+		// Its own server is not wanted.
+		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1")
+		if said, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("installing nginx: %w\n%s", err, said)
+		}
+	}
+	return sbin, nil
+}
+
+// nginxConfig is nginx as its package sets it up, where that matters here: as many
+// workers as cores, sendfile, a cache of open files; without a log on both sides.
+const nginxConfig = `daemon off;
+worker_processes auto;
+pid DIR/pid;
+error_log stderr;
+USER
+events { worker_connections 768; }
+http {
+  access_log DIR/access.log;
+  default_type application/zip;
+  sendfile on;
+  tcp_nopush on;
+  client_body_temp_path DIR/body;
+  proxy_temp_path DIR/proxy;
+  fastcgi_temp_path DIR/fastcgi;
+  uwsgi_temp_path DIR/uwsgi;
+  scgi_temp_path DIR/scgi;
+  server {
+    listen HOST ssl http2;
+    ssl_certificate CERT/cert.pem;
+    ssl_certificate_key CERT/key.pem;
+    ssl_protocols TLSv1.2 TLSv1.3;
+    root DIR/files;
+  }
+}
+`
+
+// fileOfNginx is the archive, as nginx has it.
+const fileOfNginx = "archive.zip"
+
+func (w *world) nginxDir() string { return filepath.Join(w.dir, "nginx") }
+
+// forNginx writes the archive to where nginx looks for it.
+func (w *world) forNginx(content []byte) error {
+	files := filepath.Join(w.nginxDir(), "files")
+	if err := os.MkdirAll(files, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(files, fileOfNginx), content, 0o644) //nolint:gosec // workers are another user
+}
+
+// startNginx starts nginx with the certificate of the server over a layout.
+func (w *world) startNginx(ctx context.Context) error {
+	host, err := fixture.FreeAddress(ctx)
+	if err != nil {
+		return err
+	}
+	user := ""
+	if os.Getuid() == 0 {
+		user = "user root;" // the files are in a directory of root's
+	}
+	config := strings.NewReplacer("DIR", w.nginxDir(), "HOST", strings.Replace(host, "localhost", "127.0.0.1", 1), "CERT", filepath.Join(w.dir, "of-layout"), "USER", user).Replace(nginxConfig)
+	file := filepath.Join(w.nginxDir(), "nginx.conf")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		return err
+	}
+	log, err := os.Create(filepath.Join(w.nginxDir(), "log"))
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, w.nginx, "-c", file, "-p", w.nginxDir())
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // its workers end with it
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait()
+	}()
+	w.stops = append(w.stops, func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		<-ended
+		_ = log.Close()
+	})
+	w.beside = "https://" + host + "/" + fileOfNginx
+	if err := fixture.Answers(ctx, w.beside, w.ca, ended); err != nil {
+		said, _ := os.ReadFile(log.Name())
+		return fmt.Errorf("starting nginx: %w\n%s", err, said)
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/e2e/page"
+)
+
+const (
+	// wantedRatio is the least that ours may give of what nginx gives.
+	wantedRatio = 0.9
+	// wantedP99 is the most that 99 of 100 lists may take.
+	wantedP99 = 50 * time.Millisecond
+	// wantedMemory is the most above the idle server, in MiB: 64, and the 32 that
+	// --memory keeps by default.
+	wantedMemory = 64 + 32
+)
+
+// report is all that was measured.
+type report struct {
+	rounds   int
+	archives []measured
+	lists    attacked
+}
+
+// text is the report in Markdown.
+func (r report) text(ctx context.Context, w *world) (string, error) {
+	versions, err := w.versions(ctx)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	_, _ = fmt.Fprintf(&b, "%s; on %s. %s.%s\n\n", page.Machine(), time.Now().UTC().Format(time.DateOnly), versions, load())
+	_, _ = fmt.Fprintf(&b, "Figures of archives are ours / those of nginx, medians of %d that took turns; *of pairs* is the least and the greatest ratio of two neighbouring ones. Bold is what misses what was wanted.\n\n", r.rounds)
+	b.WriteString("| archive of 300 MB | MB/s | ratio | of pairs | wanted |\n|---|---|---|---|---|\n")
+	for _, m := range r.archives {
+		b.WriteString(m.line() + "\n")
+	}
+	_, _ = fmt.Fprintf(&b, "\n| lists of %d versions, %.0f a second over %d open connections | measured | wanted |\n|---|---|---|\n", listed, r.lists.Rate, connections)
+	l := r.lists.Latencies
+	_, _ = fmt.Fprintf(&b, "| half of them within | %s ms | – |\n", inMilliseconds(l.Median))
+	_, _ = fmt.Fprintf(&b, "| 99 of 100 within | %s | < %d ms |\n", mark(inMilliseconds(l.P99)+" ms", l.P99 >= wantedP99), wantedP99.Milliseconds())
+	_, _ = fmt.Fprintf(&b, "| all within | %s ms | – |\n", inMilliseconds(l.Max))
+	above := (r.lists.peak - w.idle) >> 20
+	_, _ = fmt.Fprintf(&b, "| most memory of the server, above the %d MiB of an idle one | %s | ≤ %d MiB |\n", w.idle>>20, mark(fmt.Sprintf("%d MiB", above), above > wantedMemory), wantedMemory)
+	return b.String(), nil
+}
+
+func (m measured) line() string {
+	var ratios []float64
+	for i := range m.ours {
+		ratios = append(ratios, m.ours[i]/m.theirs[i])
+	}
+	return fmt.Sprintf("| %s | %.0f / %.0f | %s | %.2f–%.2f | ≥ %g |", m.name, page.Median(m.ours)/1e6, page.Median(m.theirs)/1e6,
+		mark(fmt.Sprintf("%.2f", m.ratio()), m.ratio() < wantedRatio), slices.Min(ratios), slices.Max(ratios), wantedRatio)
+}
+
+func mark(text string, missed bool) string {
+	if missed {
+		return "**" + text + "**"
+	}
+	return text
+}
+
+func inMilliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()*1e3) }
+
+var number = regexp.MustCompile(`v?[0-9]+\.[0-9][^ \n]*|[0-9a-f]{7,}[^ \n]*|dev`)
+
+// versions lists the programs.
+func (w *world) versions(ctx context.Context) (string, error) {
+	vegeta, err := buildinfo.ReadFile(w.vegeta)
+	if err != nil {
+		return "", err
+	}
+	list := []string{"vegeta " + vegeta.Main.Version}
+	for _, p := range []struct{ name, path, flag string }{{"tofu-oci", w.tofuOCI, "--version"}, {"nginx", w.nginx, "-v"}, {"curl", w.curl, "--version"}} {
+		said, err := exec.CommandContext(ctx, p.path, p.flag).CombinedOutput()
+		if err != nil {
+			return "", fmt.Errorf("%s %s: %w", p.name, p.flag, err)
+		}
+		list = append(list, p.name+" "+number.FindString(string(said)))
+	}
+	return strings.Join(append(list, runtime.Version()), ", "), nil
+}
+
+// load says how much the machine had to do in the last minutes, where the system tells.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if fields := strings.Fields(string(text)); err == nil && len(fields) > 2 {
+		return " At the end the load of the last 1, 5 and 15 minutes was " + strings.Join(fields[:3], ", ") + "."
+	}
+	return ""
+}

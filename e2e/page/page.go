@@ -1,0 +1,44 @@
+// Package page puts what was measured into pages of the documentation.
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Begin is the comment behind which a target of make writes.
+func Begin(target string) string { return "<!-- make " + target + " writes from here -->\n" }
+
+// End is the comment up to which it writes.
+const End = "<!-- to here -->\n"
+
+// Write puts a text between the comments of a target in a file.
+func Write(file, target, text string) error {
+	page, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	replaced, err := Between(string(page), target, text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return os.WriteFile(file, []byte(replaced), 0o600)
+}
+
+// Between gives a page with a text between the comments of a target.
+func Between(page, target, text string) (string, error) {
+	before, rest, hasBegin := strings.Cut(page, Begin(target))
+	_, after, hasEnd := strings.Cut(rest, End)
+	if !hasBegin || !hasEnd {
+		return "", fmt.Errorf("the markers are missing: %s%s", Begin(target), End)
+	}
+	return before + Begin(target) + "\n" + text + "\n" + End + after, nil
+}
+
+// Median gives the middle value; of an even number, the greater of the two.
+func Median[T cmp.Ordered](values []T) T {
+	return slices.Sorted(slices.Values(values))[len(values)/2]
+}
