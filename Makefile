@@ -116,6 +116,10 @@ bench-peers: build $(E2E_TOOLS) $(PEERS) ## measure beside other tools, and writ
 bench-serve: build $(LOADER) ## measure serve beside nginx and under load, and write the tables into docs/performance.md; wants Linux
 	TOFU_OCI="$(BIN)/tofu-oci" VEGETA="$(TOOLS)/vegeta" $(GO) run -C e2e ./load -disk "$(BIN)" $(LOADFLAGS)
 
+.PHONY: soak
+soak: ## ask a server for everything for ten minutes while its registry misbehaves; SOAKFLAGS='-last 2m' is less
+	$(GO) run -C e2e ./soak $(SOAKFLAGS)
+
 .PHONY: docs
 docs: ## write docs/cli.md again, from the commands
 	$(GO) test ./cmd/tofu-oci -run TestDocs -update

@@ -1,0 +1,87 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+)
+
+// held is what a process holds while nobody asks it anything.
+type held struct {
+	heap                    uint64
+	goroutines, descriptors int
+}
+
+func (h held) String() string {
+	return fmt.Sprintf("%.1f MiB on the heap, %d goroutines, %d descriptors.", float64(h.heap)/(1<<20), h.goroutines, h.descriptors)
+}
+
+// What may be more at the end: caches that have filled up, and what the runtime has of
+// its own.
+const (
+	moreHeap        = 8 << 20
+	moreGoroutines  = 4
+	moreDescriptors = 4
+)
+
+func (h held) compare(before held) error {
+	var all []error
+	if h.heap > before.heap+moreHeap {
+		all = append(all, fmt.Errorf("the heap has grown by %d bytes", h.heap-before.heap))
+	}
+	if h.goroutines > before.goroutines+moreGoroutines {
+		all = append(all, fmt.Errorf("there are %d more goroutines", h.goroutines-before.goroutines))
+	}
+	if h.descriptors > before.descriptors+moreDescriptors {
+		all = append(all, fmt.Errorf("there are %d more descriptors", h.descriptors-before.descriptors))
+	}
+	return errors.Join(all...)
+}
+
+func look() (h held, err error) {
+	runtime.GC()
+	runtime.GC() // what pools keep goes with the second one
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	open, err := os.ReadDir("/proc/self/fd")
+	return held{memory.HeapAlloc, runtime.NumGoroutine(), len(open) - 1}, err
+}
+
+// quiet ends what hangs, closes what is idle, and gives what is held when that gets no
+// less any more, or is as much as before.
+func (w *world) quiet(ctx context.Context, before held) (least held, err error) {
+	w.faults.stop()
+	defer w.faults.start()
+	const (
+		every  = time.Second
+		enough = 10 // in a row that are no less
+		most   = 150
+	)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for i, same := 0, 0; i < most && same < enough; i++ {
+		w.closeIdle()
+		select {
+		case <-ctx.Done():
+			return least, ctx.Err()
+		case <-tick.C:
+		}
+		now, err := look()
+		if err != nil {
+			return least, err
+		}
+		same++
+		if i == 0 || now.goroutines < least.goroutines || now.descriptors < least.descriptors {
+			same = 0
+		}
+		if least = now; before != (held{}) && now.compare(before) == nil && same > 1 {
+			break
+		}
+	}
+	return least, nil
+}
