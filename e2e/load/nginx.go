@@ -75,7 +75,7 @@ func (w *world) forNginx(content []byte) error {
 	if err := os.MkdirAll(files, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(files, fileOfNginx), content, 0o644) //nolint:gosec // workers are another user
+	return os.WriteFile(filepath.Join(files, fileOfNginx), content, 0o644)
 }
 
 // startNginx starts nginx with the certificate of the server over a layout.

@@ -24,7 +24,7 @@ func (w *world) ask(ctx context.Context, last time.Duration) error {
 	var clients errgroup.Group
 	for i := range w.clients {
 		clients.Go(func() error {
-			c := client{w, rand.New(rand.NewPCG(w.seed, uint64(i)+1))}
+			c := client{w, rand.New(rand.NewPCG(w.seed, i+1))}
 			tick := time.NewTicker(time.Duration(float64(time.Second) / w.rate))
 			defer tick.Stop()
 			for {

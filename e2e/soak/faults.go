@@ -18,9 +18,8 @@ type faulty struct {
 
 	mu     sync.Mutex
 	random *rand.Rand
-	// hanging ends what hangs; nil while nothing is wrong.
-	hanging context.Context //nolint:containedctx // it is a period, and no request's
-	end     context.CancelFunc
+	// hanging is closed to end what hangs; nil while nothing is wrong.
+	hanging chan struct{}
 }
 
 const oneIn = 4
@@ -46,15 +45,15 @@ func newFaulty(honest http.Handler, seed uint64) *faulty {
 func (f *faulty) start() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.hanging, f.end = context.WithCancel(context.Background())
+	f.hanging = make(chan struct{})
 }
 
 // stop behaves from now on, and ends what hangs.
 func (f *faulty) stop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.end != nil {
-		f.end()
+	if f.hanging != nil {
+		close(f.hanging)
 	}
 	f.hanging = nil
 }
@@ -70,6 +69,12 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(hanging, cancel)()
+	go func() {
+		select {
+		case <-hanging:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	faults[which](w, r.WithContext(ctx), f.honest.ServeHTTP)
 }

@@ -23,7 +23,7 @@ type options struct {
 	// last is how long clients ask, warm how much of it counts as the start.
 	last, warm time.Duration
 	// clients ask at once, each so often a second.
-	clients int
+	clients uint64
 	rate    float64
 	seed    uint64
 }
@@ -42,7 +42,7 @@ func parseAndRun(ctx context.Context) error {
 	var o options
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	flags.DurationVar(&o.last, "last", 10*time.Minute, "ask for `DURATION`")
-	flags.IntVar(&o.clients, "clients", 32, "let `N` clients ask at once")
+	flags.Uint64Var(&o.clients, "clients", 32, "let `N` clients ask at once")
 	flags.Float64Var(&o.rate, "rate", 5, "let each ask `N` times a second")
 	flags.Uint64Var(&o.seed, "seed", 1, "choose requests and faults by `N`")
 	if err := flags.Parse(os.Args[1:]); err != nil {

@@ -1,0 +1,184 @@
+package e2e_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// replicas are two servers over one repository with a large archive, which share the
+// key of links.
+type replicas struct {
+	client  *http.Client
+	servers [2]*fixture.Server
+	dirs    [2]string
+	args    []string
+	// archive is the content.
+	archive []byte
+}
+
+const replicaToken = "canary-of-replicas"
+
+// largeArchive is more than what lies in the buffers of a connection.
+const largeArchive = 64 << 20
+
+func newReplicas(t *testing.T) *replicas {
+	t.Helper()
+	dir := t.TempDir()
+	r := &replicas{client: trusting(t, world.ca), archive: make([]byte, largeArchive)}
+	_, _ = rand.Read(r.archive) // it never fails
+	address, err := provider.ParseAddress("acme/rocket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := provider.ParseVersion("1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := fixture.NewSigner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := provider.Release{Address: address, Version: v, Protocols: []string{"5.0"}}
+	packages := map[provider.Platform][]byte{world.platforms[0]: r.archive}
+	if err := fixture.PushRelease(t.Context(), repository.NewLayout(filepath.Join(dir, "rocket")), release, packages, signer); err != nil {
+		t.Fatal(err)
+	}
+	hash, key := sha256.Sum256([]byte(replicaToken)), sha256.Sum256(r.archive)
+	write(t, filepath.Join(dir, "rules.hcl"), fmt.Sprintf("token \"ci\" {\n  sha256 = %q\n  allow = [\"acme/*\"]\n}\n", hex.EncodeToString(hash[:])))
+	write(t, filepath.Join(dir, "key"), hex.EncodeToString(key[:])+"\n")
+	r.args = []string{
+		"--from", "oci-layout:" + filepath.ToSlash(dir) + "/{type}", "--base-url", "https://localhost",
+		"--serve-config", filepath.Join(dir, "rules.hcl"), "--archive-key", filepath.Join(dir, "key"),
+	}
+	for i := range r.servers {
+		r.dirs[i] = t.TempDir()
+		r.start(t, i, "127.0.0.1:0")
+	}
+	return r
+}
+
+func (r *replicas) start(t *testing.T, i int, address string) {
+	t.Helper()
+	server, err := fixture.StartServer(t.Context(), programs.tofuOCI, r.dirs[i], address, world.ca, r.args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Kill)
+	r.servers[i] = server
+}
+
+// get asks a server, and has to be answered with a status.
+func (r *replicas) get(t *testing.T, i int, path string, want int, headers ...string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.servers[i].URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; len(headers) > 1; headers = headers[2:] {
+		req.Header.Set(headers[0], headers[1])
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	if resp.StatusCode != want {
+		t.Fatalf("%s: got %s", path, resp.Status)
+	}
+	return resp
+}
+
+// document asks a server as one who may read it.
+func (r *replicas) document(t *testing.T, i int, path string) []byte {
+	t.Helper()
+	content, err := io.ReadAll(r.get(t, i, path, http.StatusOK, "Authorization", "Bearer "+replicaToken).Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// link is the path of the archive, as a server has it for the network mirror protocol.
+func (r *replicas) link(t *testing.T, i int) string {
+	t.Helper()
+	const path = "/mirror/registry.opentofu.org/acme/rocket/1.0.0.json"
+	var listed struct {
+		Archives map[string]struct{ URL string }
+	}
+	if err := json.Unmarshal(r.document(t, i, path), &listed); err != nil {
+		t.Fatal(err)
+	}
+	at, err := (&url.URL{Path: path}).Parse(listed.Archives[world.platforms[0].String()].URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at.Path
+}
+
+// TestServeReplicas: what one server answers another one does, and a link of one works
+// at the other.
+func TestServeReplicas(t *testing.T) {
+	t.Parallel()
+	r := newReplicas(t)
+	download := "/v1/providers/acme/rocket/1.0.0/download/" + world.platforms[0].OS + "/" + world.platforms[0].Arch
+	for _, path := range []string{
+		"/mirror/registry.opentofu.org/acme/rocket/index.json", "/mirror/registry.opentofu.org/acme/rocket/1.0.0.json",
+		"/v1/providers/acme/rocket/versions", download,
+	} {
+		one, two := r.document(t, 0, path), r.document(t, 1, path)
+		// Links change every few minutes, which may be in between.
+		if !bytes.Equal(one, two) && !bytes.Equal(r.document(t, 0, path), two) {
+			t.Errorf("%s: one has\n%s\nthe other\n%s", path, one, two)
+		}
+	}
+	for i := range r.servers {
+		content, err := io.ReadAll(r.get(t, 1-i, r.link(t, i), http.StatusOK).Body)
+		if err != nil || !bytes.Equal(content, r.archive) {
+			t.Errorf("the link of server %d: %d bytes came, %v", i, len(content), err)
+		}
+	}
+}
+
+// TestServeReplicaKilled: one is killed in the middle of a download, and who goes on
+// with it by the same link gets the rest, from the other one and from the one that was
+// started again.
+func TestServeReplicaKilled(t *testing.T) {
+	t.Parallel()
+	r := newReplicas(t)
+	link := r.link(t, 0)
+	resp := r.get(t, 0, link, http.StatusOK)
+	etag := resp.Header.Get("Etag")
+	start := make([]byte, 1<<20)
+	if _, err := io.ReadFull(resp.Body, start); err != nil {
+		t.Fatal(err)
+	}
+	address := strings.Replace(strings.TrimPrefix(r.servers[0].URL, "https://"), "localhost", "127.0.0.1", 1)
+	r.servers[0].Kill()
+	more, err := io.ReadAll(resp.Body)
+	if err == nil || len(start)+len(more) >= len(r.archive) {
+		t.Fatalf("all of it came: nothing was killed in the middle (%v)", err)
+	}
+	start = append(start, more...)
+	r.start(t, 0, address)
+	for i := range r.servers {
+		resp := r.get(t, i, link, http.StatusPartialContent, "Range", fmt.Sprintf("bytes=%d-", len(start)), "If-Range", etag)
+		rest, err := io.ReadAll(resp.Body)
+		if err != nil || !bytes.Equal(append(bytes.Clone(start), rest...), r.archive) {
+			t.Errorf("server %d: %d bytes and then %d are not the archive: %v", i, len(start), len(rest), err)
+		}
+	}
+}
