@@ -4,14 +4,17 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,9 +26,10 @@ const (
 	// connections are open, and requests come in a second.
 	connections = 1000
 	requests    = 2000
-	// workers ask at once, to begin with. Each opens a connection of its own, and what
-	// that takes is not what is measured here.
-	workers = 50
+	// ownConnections are those that vegeta opens beside.
+	ownConnections = 50
+	// start is the time in which it opens them, which is not measured.
+	start = 3 * time.Second
 )
 
 // attacked is what vegeta reports, its durations in nanoseconds.
@@ -44,9 +48,9 @@ type attacked struct {
 	peak int64
 }
 
-// measureLists lets vegeta ask for lists of versions. It uses what connection is free,
-// a few of them for the most time, so that as many as are wanted are opened before, and
-// have asked once.
+// measureLists lets vegeta ask for lists of versions. It uses whatever connection is
+// free, a few of them for the most time, so those that are to be open are opened before,
+// and have asked once.
 func (w *world) measureLists(ctx context.Context, last time.Duration) (a attacked, err error) {
 	list := w.layout.URL + "/mirror/registry.opentofu.org/acme/rocket/index.json"
 	closeAll, err := w.connect(ctx, list)
@@ -54,8 +58,14 @@ func (w *world) measureLists(ctx context.Context, last time.Duration) (a attacke
 	if err != nil {
 		return a, err
 	}
-	said, err := w.run(ctx, "GET "+list+"\n", "attack", "-rate", strconv.Itoa(requests), "-duration", last.String(), "-http2=false",
-		"-connections", strconv.Itoa(connections), "-max-connections", strconv.Itoa(connections), "-workers", strconv.Itoa(workers), "-root-certs", w.caFile)
+	said, err := w.run(ctx, "GET "+list+"\n", "attack", "-rate", strconv.Itoa(requests), "-duration", (start + last).String(), "-http2=false",
+		"-connections", strconv.Itoa(ownConnections), "-max-connections", strconv.Itoa(ownConnections), "-root-certs", w.caFile)
+	if err == nil {
+		said, err = w.run(ctx, said, "encode", "-to", "csv")
+	}
+	if err == nil {
+		said, err = after(start, said)
+	}
 	if err != nil {
 		return a, err
 	}
@@ -71,6 +81,35 @@ func (w *world) measureLists(ctx context.Context, last time.Duration) (a attacke
 	say("lists: p99 %s, most %s, at %.0f a second", a.Latencies.P99, a.Latencies.Max, a.Rate)
 	a.peak, err = w.layout.Peak()
 	return a, err
+}
+
+// after leaves out the requests of the first time. A line begins with when a request was
+// made, in nanoseconds; lines are in the order of answers.
+func after(start time.Duration, csv string) (string, error) {
+	type line struct {
+		at   int64
+		text string
+	}
+	var lines []line
+	for text := range strings.Lines(csv) {
+		number, _, _ := strings.Cut(text, ",")
+		at, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return "", fmt.Errorf("reading what vegeta writes: %w", err)
+		}
+		lines = append(lines, line{at, text})
+	}
+	if len(lines) == 0 {
+		return "", errors.New("vegeta has asked nothing")
+	}
+	first := slices.MinFunc(lines, func(a, b line) int { return cmp.Compare(a.at, b.at) }).at
+	var kept strings.Builder
+	for _, l := range lines {
+		if l.at-first >= int64(start) {
+			kept.WriteString(l.text)
+		}
+	}
+	return kept.String(), nil
 }
 
 // run runs vegeta.

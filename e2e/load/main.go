@@ -28,6 +28,8 @@ const target = "bench-serve"
 type options struct {
 	// rounds is how often each server gives the archive.
 	rounds int
+	// archives is whether they are measured.
+	archives bool
 	// attack is how long clients ask for lists.
 	attack time.Duration
 	// page is where the tables go; empty is stdout.
@@ -50,6 +52,7 @@ func parseAndRun(ctx context.Context) error {
 	var o options
 	flags := flag.NewFlagSet("load", flag.ContinueOnError)
 	flags.IntVar(&o.rounds, "n", 7, "let each server give the archive `N` times")
+	flags.BoolVar(&o.archives, "archives", true, "measure archives too")
 	flags.DurationVar(&o.attack, "attack", 20*time.Second, "ask for lists for `DURATION`")
 	flags.StringVar(&o.page, "page", "", "write the tables into `FILE`, between its two marker comments")
 	flags.StringVar(&o.disk, "disk", os.TempDir(), "`DIRECTORY` on a disk to work in")
@@ -58,6 +61,9 @@ func parseAndRun(ctx context.Context) error {
 	}
 	if o.rounds < 1 || o.attack < time.Second {
 		return errors.New("-n: at least 1, -attack: at least 1s")
+	}
+	if o.page != "" && !o.archives {
+		return errors.New("-page wants archives too")
 	}
 	return run(ctx, o)
 }
@@ -71,8 +77,10 @@ func run(ctx context.Context, o options) error {
 	defer w.close()
 	// 2. The archive, from each server in turn.
 	r := report{rounds: o.rounds}
-	if r.archives, err = w.measureArchives(ctx, o.rounds); err != nil {
-		return err
+	if o.archives {
+		if r.archives, err = w.measureArchives(ctx, o.rounds); err != nil {
+			return err
+		}
 	}
 	// 3. Lists of versions, for many clients.
 	if r.lists, err = w.measureLists(ctx, o.attack); err != nil {
