@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,7 +173,7 @@ func TestServeReplicaKilled(t *testing.T) {
 	if err == nil || len(start)+len(more) >= len(r.archive) {
 		t.Fatalf("all of it came: nothing was killed in the middle (%v)", err)
 	}
-	start = append(start, more...)
+	start = slices.Concat(start, more)
 	r.start(t, 0, address)
 	for i := range r.servers {
 		resp := r.get(t, i, link, http.StatusPartialContent, "Range", fmt.Sprintf("bytes=%d-", len(start)), "If-Range", etag)
