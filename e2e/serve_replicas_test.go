@@ -178,7 +178,7 @@ func TestServeReplicaKilled(t *testing.T) {
 	for i := range r.servers {
 		resp := r.get(t, i, link, http.StatusPartialContent, "Range", fmt.Sprintf("bytes=%d-", len(start)), "If-Range", etag)
 		rest, err := io.ReadAll(resp.Body)
-		if err != nil || !bytes.Equal(append(bytes.Clone(start), rest...), r.archive) {
+		if err != nil || !bytes.Equal(slices.Concat(start, rest), r.archive) {
 			t.Errorf("server %d: %d bytes and then %d are not the archive: %v", i, len(start), len(rest), err)
 		}
 	}
