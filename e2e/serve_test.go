@@ -6,16 +6,12 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
@@ -166,56 +162,6 @@ func TestServeWithTokens(t *testing.T) { //nolint:tparallel // the log is read w
 	said, err := os.ReadFile(log)
 	if err != nil || strings.Contains(string(said), "canary") || !strings.Contains(string(said), "caller=ci") {
 		t.Errorf("the log has no caller, or a secret: %v\n%s", err, said)
-	}
-}
-
-// TestServeRestarted: of two servers behind one address one is killed in the middle of
-// a download, and who goes on with it gets the rest from the other.
-func TestServeRestarted(t *testing.T) {
-	t.Parallel()
-	m := newTimeMirror(t, string(provider.DefaultHost))
-	dir := t.TempDir()
-	args := append([]string{"--from", m.repository}, "--ca-file", world.caFile)
-	first, err := fixture.StartServer(t.Context(), programs.tofuOCI, dir, "127.0.0.1:0", world.ca, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(first.Kill)
-	path := "/archive/-/" + timeAddress + "/" + fixture.TimeVersion + "/terraform-provider-time_" + fixture.TimeVersion + "_" + provider.CurrentPlatform().String() + ".zip"
-	https := trusting(t, world.ca)
-	get := func(rng string) *http.Response {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, first.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Range", rng)
-		resp, err := https.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = resp.Body.Close() })
-		return resp
-	}
-	resp := get("bytes=0-")
-	etag := resp.Header.Get("Etag")
-	start := make([]byte, 1000)
-	if _, err := io.ReadFull(resp.Body, start); err != nil {
-		t.Fatal(err)
-	}
-	first.Kill()
-	second, err := fixture.StartServer(t.Context(), programs.tofuOCI, dir, "127.0.0.1:"+first.URL[strings.LastIndex(first.URL, ":")+1:], world.ca, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(second.Kill)
-	resp = get("bytes=1000-")
-	rest, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusPartialContent || resp.Header.Get("Etag") != etag {
-		t.Fatalf("got %s, %v", resp.Status, err)
-	}
-	if got := strconv.Quote(digest.FromBytes(slices.Concat(start, rest)).String()); got != etag {
-		t.Errorf("the parts together are %s, want %s", got, etag)
 	}
 }
 
