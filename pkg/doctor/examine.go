@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
@@ -95,6 +96,10 @@ func (e *examination) resolve() bool {
 	for _, s := range e.Installation.Explain(a) {
 		e.report.Methods = append(e.report.Methods, Method{s.Method.String(), s.Matches, why(s)})
 		asked = asked || s.Matches
+		if s.Matches && s.Method.Kind == cliconfig.NetworkMirror && strings.Contains(string(a.Host), ":") {
+			e.find(Error, "host-port", fmt.Sprintf("OpenTofu can't ask the network_mirror at %s for %s, whose host has a port: it takes the address for a URL.", s.Method.Position, a),
+				fmt.Sprintf("exclude = [%q]", a.String()))
+		}
 	}
 	ref, method, err := e.Installation.Target(a)
 	var missing *installation.NoMirrorError
