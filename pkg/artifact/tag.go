@@ -20,3 +20,15 @@ func ParseTag(tag string) (provider.Version, bool) {
 	}
 	return v, true
 }
+
+// Versions gives the versions that tags name, newest first, each once. Other tags are
+// passed over, as OpenTofu does.
+func Versions(tags []string) []provider.Version {
+	var versions []provider.Version
+	for _, tag := range tags {
+		if v, ok := ParseTag(tag); ok {
+			versions = append(versions, v)
+		}
+	}
+	return provider.NewestFirst(versions)
+}

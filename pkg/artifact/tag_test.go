@@ -3,6 +3,8 @@ package artifact_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -48,5 +50,16 @@ func TestParseTagTakesAPlatformForAPrerelease(t *testing.T) {
 	v, ok := artifact.ParseTag("1.2.3-linux_amd64")
 	if !ok || v.String() != "1.2.3-linux+amd64" || !v.Prerelease() {
 		t.Errorf("got %v, %t", v, ok)
+	}
+}
+
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, v := range artifact.Versions([]string{"1.2.0", "latest", "v1.3.0", "1.10.0_meta", "1.2", "1.2.0", "2.0.0-rc1"}) {
+		got = append(got, v.String())
+	}
+	if diff := cmp.Diff([]string{"2.0.0-rc1", "1.10.0+meta", "1.2.0"}, got); diff != "" {
+		t.Error(diff)
 	}
 }

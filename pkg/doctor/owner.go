@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
@@ -36,13 +35,7 @@ func (e *examination) owner(what string, found repository.Inspection) {
 // shared finds other providers' releases in the repository, whose versions OpenTofu
 // takes for this provider's.
 func (e *examination) shared(ctx context.Context, repo repository.Reader, tags []string) error {
-	var versions []provider.Version
-	for _, tag := range tags {
-		if v, ok := artifact.ParseTag(tag); ok {
-			versions = append(versions, v)
-		}
-	}
-	versions = provider.NewestFirst(versions)
+	versions := artifact.Versions(tags)
 	var first *repository.ForeignError
 	own := false
 	for _, v := range versions[:min(len(versions), maxOthers)] {

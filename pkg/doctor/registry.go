@@ -23,12 +23,7 @@ func (e *examination) version(ctx context.Context, repo repository.Reader) error
 	if err := e.shared(ctx, repo, tags); err != nil {
 		return err
 	}
-	versions := []provider.Version{}
-	for _, tag := range tags {
-		if v, ok := artifact.ParseTag(tag); ok {
-			versions = append(versions, v)
-		}
-	}
+	versions := artifact.Versions(tags)
 	var v provider.Version
 	if e.Lock != nil && e.Wanted.Constraint.Allows(e.Lock.Version) {
 		v = e.Lock.Version

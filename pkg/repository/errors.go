@@ -129,6 +129,16 @@ func (e *ResponseError) NoProvider() bool {
 	return slices.Contains(e.Codes, errcode.ErrorCodeNameUnknown) || slices.Contains(e.Codes, errcode.ErrorCodeNameInvalid)
 }
 
+// IsUnknown tells whether a repository's error means that it does not know the
+// provider, as OpenTofu decides it: its next installation method is asked then. See
+// [ResponseError.NoProvider].
+func IsUnknown(err error) bool {
+	if answer, ok := errors.AsType[*ResponseError](err); ok {
+		return answer.NoProvider()
+	}
+	return errors.Is(err, ErrNoRepository)
+}
+
 // lacksProject knows Harbor's answer when the project, the first part of the
 // name, does not exist.
 func (e *ResponseError) lacksProject() bool {

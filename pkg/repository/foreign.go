@@ -84,16 +84,11 @@ func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ..
 	if err != nil {
 		return fmt.Errorf("looking for other releases in the repository: %w", err)
 	}
-	var versions []provider.Version
-	for _, tag := range tags {
-		if v, ok := artifact.ParseTag(tag); ok {
-			versions = append(versions, v)
-		}
-	}
+	versions := artifact.Versions(tags)
 	if len(versions) == 0 {
 		return nil
 	}
-	newest := provider.NewestFirst(versions)[0]
+	newest := versions[0]
 	i, err := Inspect(ctx, repo, artifact.Tag(newest), DepthIndex)
 	if err != nil || i.Format != nil {
 		return err

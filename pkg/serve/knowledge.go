@@ -122,36 +122,17 @@ func (k *knowledge) list(ctx context.Context, at place) (listing, state, error) 
 		}
 		for _, repo := range repos {
 			tags, err := repo.Tags(ctx)
-			if isUnknown(err) {
-				continue
+			if repository.IsUnknown(err) {
+				continue // one that refuses to say is another matter: the next must not answer for it
 			}
 			if err != nil {
 				return listing{}, err
 			}
 			k.opened.put(at.key(), repos, 8<<10)
-			return listing{repo, versionsOf(tags)}, nil
+			return listing{repo, artifact.Versions(tags)}, nil
 		}
 		return listing{}, fmt.Errorf("%w: no repository has %s", provider.ErrProviderNotFound, at.address)
 	})
-}
-
-// isUnknown tells whether a repository does not know a provider, as OpenTofu decides
-// it. One that refuses to say is another matter: the next one must not answer for it.
-func isUnknown(err error) bool {
-	if answer, ok := errors.AsType[*repository.ResponseError](err); ok {
-		return answer.NoProvider()
-	}
-	return errors.Is(err, repository.ErrNoRepository)
-}
-
-func versionsOf(tags []string) []provider.Version {
-	var versions []provider.Version
-	for _, tag := range tags {
-		if v, ok := artifact.ParseTag(tag); ok {
-			versions = append(versions, v)
-		}
-	}
-	return provider.NewestFirst(versions)
 }
 
 // index gives what a version is, if the list has it and it is the provider's.

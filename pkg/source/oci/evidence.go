@@ -167,5 +167,5 @@ func missingVersion(ctx context.Context, repo repository.Reader, a provider.Addr
 	if err != nil {
 		return fmt.Errorf("%w, and the others cannot be told: %w", provider.ErrVersionNotFound, err)
 	}
-	return fmt.Errorf("%w: %s: %w", provider.ErrVersionNotFound, provider.SomeVersions(versionsOf(tags)), cause)
+	return fmt.Errorf("%w: %s: %w", provider.ErrVersionNotFound, provider.SomeVersions(artifact.Versions(tags)), cause)
 }

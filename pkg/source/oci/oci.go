@@ -5,7 +5,6 @@ package oci
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -75,15 +74,6 @@ func (s *Source) repository(a provider.Address) (repository.Reader, error) {
 	return repo, nil
 }
 
-// isUnknown tells whether a repository's error means that it does not know the
-// provider, as OpenTofu decides it: its next installation method is asked then.
-func isUnknown(err error) bool {
-	if answer, ok := errors.AsType[*repository.ResponseError](err); ok {
-		return answer.NoProvider()
-	}
-	return errors.Is(err, repository.ErrNoRepository)
-}
-
 // Versions lists the tags that are versions. A repository that is missing is
 // [provider.ErrProviderNotFound] where OpenTofu takes it so, see
 // [repository.ResponseError] NoProvider; else the error is the repository's own.
@@ -93,24 +83,13 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 		return nil, err
 	}
 	tags, err := repo.Tags(ctx)
-	if isUnknown(err) {
+	if repository.IsUnknown(err) {
 		return nil, fmt.Errorf("%w: %s: %w", provider.ErrProviderNotFound, a, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return provider.NewestFirst(versionsOf(tags)), nil
-}
-
-// versionsOf gives the versions among tags.
-func versionsOf(tags []string) []provider.Version {
-	var versions []provider.Version
-	for _, tag := range tags {
-		if v, ok := artifact.ParseTag(tag); ok {
-			versions = append(versions, v)
-		}
-	}
-	return versions
+	return artifact.Versions(tags), nil
 }
 
 // Release reads a version's index, the manifests of the platforms, and the
