@@ -157,7 +157,7 @@ type execLock struct {
 
 func (l execLock) file(ctx context.Context, dir string, terraform bool) (*lockfile.File, error) {
 	path := filepath.Join(dir, lock.Filename)
-	found, err := configuration.Load(ctx, dir, configuration.Options{DataDir: os.Getenv("TF_DATA_DIR"), Terraform: terraform})
+	found, err := configuration.Load(ctx, dir, readingAs(terraform))
 	if errors.Is(err, configuration.ErrNoConfiguration) {
 		none := fmt.Errorf("%w in %s, nor a configuration: name lock files with --lock-file, or the directory with --dir", lock.ErrNoFile, dir)
 		if l.Dir != "" { // which is wrong then, whatever the command is
@@ -171,10 +171,7 @@ func (l execLock) file(ctx context.Context, dir string, terraform bool) (*lockfi
 	for _, call := range found.NotLookedAt {
 		l.out.warn("%s: not looked at for the lock file: %s", dir, call)
 	}
-	var wanted []lock.Wanted
-	for _, r := range found.Required {
-		wanted = append(wanted, lock.Wanted{Requirement: r.Requirement})
-	}
+	wanted := requiredBy(found)
 	o := lock.FileOptions{DryRun: l.c.Bool("no-write-lock")}
 	o.Judge = l.Judge
 	change, err := lock.File(ctx, l.Source, path, wanted, o)

@@ -227,12 +227,10 @@ func (l locking) required(ctx context.Context, dir string) ([]lock.Wanted, []con
 	if err != nil && (!errors.Is(err, configuration.ErrNoConfiguration) || len(l.named) == 0) {
 		return nil, nil, err
 	}
-	var wanted []lock.Wanted
-	for _, r := range found.Required {
-		if len(l.named) == 0 {
-			wanted = append(wanted, lock.Wanted{Requirement: r.Requirement})
-		}
+	if len(l.named) == 0 {
+		return requiredBy(found), found.NotLookedAt, nil
 	}
+	var wanted []lock.Wanted
 	for _, named := range l.named {
 		w := lock.Wanted{Requirement: named}
 		for _, r := range found.Required {
@@ -242,13 +240,21 @@ func (l locking) required(ctx context.Context, dir string) ([]lock.Wanted, []con
 		}
 		wanted = append(wanted, w)
 	}
-	if len(l.named) > 0 {
-		return wanted, nil, nil
-	}
-	return wanted, found.NotLookedAt, nil
+	return wanted, nil, nil
 }
 
-// reading is how configurations are read.
-func (l locking) reading() configuration.Options {
-	return configuration.Options{DataDir: os.Getenv("TF_DATA_DIR"), Terraform: l.c.Bool("terraform")}
+// requiredBy gives what a configuration wants to have locked.
+func requiredBy(found configuration.Configuration) []lock.Wanted {
+	wanted := make([]lock.Wanted, len(found.Required))
+	for i, r := range found.Required {
+		wanted[i] = lock.Wanted{Requirement: r.Requirement}
+	}
+	return wanted
+}
+
+func (l locking) reading() configuration.Options { return readingAs(l.c.Bool("terraform")) }
+
+// readingAs is how configurations are read, as OpenTofu or as Terraform does.
+func readingAs(terraform bool) configuration.Options {
+	return configuration.Options{DataDir: os.Getenv("TF_DATA_DIR"), Terraform: terraform}
 }

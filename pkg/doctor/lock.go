@@ -22,7 +22,7 @@ func CheckLock(l *lockfile.Selection, p provider.Platform, zip digest.Digest) []
 	switch {
 	case slices.Contains(l.Hashes, zh):
 		return nil
-	case !slices.ContainsFunc(l.Hashes, func(h lockfile.Hash) bool { return h.Scheme() == "zh" }):
+	case !slices.ContainsFunc(l.Hashes, lockfile.Hash.IsZH):
 		return []Finding{{Error, "lock-h1-only",
 			fmt.Sprintf("The lock file has only h1: hashes of %s %s, and from an OCI registry OpenTofu demands the zh: hash of the zip.", l.Address, l.Version), "add to hashes:\n" + line}}
 	}

@@ -116,7 +116,7 @@ func (s selection) accepts(zip digest.Digest, h store.Hashes) error {
 // possible refuses what no lock file can accept, whatever the zip holds.
 func (s selection) possible(p provider.Package) error {
 	for _, locked := range s.locked {
-		if !slices.Contains(locked, lockfile.Hash(sums.ZH(p.Digest))) && !slices.ContainsFunc(locked, isH1) {
+		if !slices.Contains(locked, lockfile.Hash(sums.ZH(p.Digest))) && !slices.ContainsFunc(locked, lockfile.Hash.IsH1) {
 			return s.refuse(p.Digest, store.Hashes{H1: p.H1}, locked)
 		}
 	}
@@ -137,13 +137,11 @@ func hashesOf(zip digest.Digest, h store.Hashes) []lockfile.Hash {
 	return all
 }
 
-func isH1(h lockfile.Hash) bool { return h.Scheme() == "h1" }
-
 // packed tells whether a package must be offered as a zip: a lock file that has an
 // h1, and not this one, keeps both programs from an unpacked package.
 func (s selection) packed(h store.Hashes) bool {
 	return slices.ContainsFunc(s.locked, func(locked []lockfile.Hash) bool {
-		return slices.ContainsFunc(locked, isH1) && !slices.Contains(locked, lockfile.Hash(h.Unpacked))
+		return slices.ContainsFunc(locked, lockfile.Hash.IsH1) && !slices.Contains(locked, lockfile.Hash(h.Unpacked))
 	})
 }
 

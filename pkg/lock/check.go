@@ -137,21 +137,20 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 // no package has.
 func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 	s, platform := c.Selection, p.Platform.String()
-	isZH := func(h lockfile.Hash) bool { return h.Scheme() == "zh" }
 	relock := fmt.Sprintf("tofu-oci lock '%s@%s'", s.Address, s.Version)
 	if dir := filepath.Dir(c.File); dir != "." {
 		relock += " --dir '" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
 	}
 	switch {
 	case p.Digest == "": // clients hold an unpacked directory against h1 hashes, if there are any
-		if !slices.Contains(s.Hashes, lockfile.Hash(p.H1)) && slices.ContainsFunc(s.Hashes, isH1) {
+		if !slices.Contains(s.Hashes, lockfile.Hash(p.H1)) && slices.ContainsFunc(s.Hashes, lockfile.Hash.IsH1) {
 			c.add(platform, hashMissing, fmt.Sprintf("The lock file has no hash of %s %s for %s, which is there unpacked and is %s.", s.Address, s.Version, platform, p.H1), relock)
 		}
 	case slices.Contains(s.Hashes, zh(p.Digest)):
 	case slices.Contains(s.Hashes, lockfile.Hash(p.H1)):
 		c.add(platform, h1Only, fmt.Sprintf("The lock file has the h1 hash of %s %s for %s, which exec and pull go by, but not %s, which OpenTofu demands from an OCI registry.",
 			s.Address, s.Version, platform, zh(p.Digest)), relock)
-	case slices.ContainsFunc(unknown, isZH), p.H1 != "" && slices.ContainsFunc(unknown, isH1) && !slices.ContainsFunc(s.Hashes, isZH):
+	case slices.ContainsFunc(unknown, lockfile.Hash.IsZH), p.H1 != "" && slices.ContainsFunc(unknown, lockfile.Hash.IsH1) && !slices.ContainsFunc(s.Hashes, lockfile.Hash.IsZH):
 		c.add(platform, hashDisagrees, fmt.Sprintf("The lock file does not have %s of %s %s for %s, and has hashes that no package here has: %s.",
 			zh(p.Digest), s.Address, s.Version, platform, join(unknown)),
 			"compare with the checksums of the origin before anything else: either these packages or those that were locked are not what its author released")

@@ -145,7 +145,7 @@ func (s *Source) check(ctx context.Context, p provider.Package, locked []lockfil
 	switch {
 	case p.Digest == "" && stated: // an unpacked directory, which is hashed when it is used
 		return nil
-	case p.Digest == "", !slices.ContainsFunc(locked, isH1):
+	case p.Digest == "", !slices.ContainsFunc(locked, lockfile.Hash.IsH1):
 		return refused
 	}
 	contents, err := s.contents.Get(ctx, p.Digest, func(ctx context.Context) ([]lockfile.Hash, error) { return s.zips.hashes(ctx, p) })
@@ -169,5 +169,3 @@ type packageKey struct {
 }
 
 func zh(d digest.Digest) lockfile.Hash { return lockfile.Hash(sums.ZH(d)) }
-
-func isH1(h lockfile.Hash) bool { return h.Scheme() == "h1" }

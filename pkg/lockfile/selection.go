@@ -58,3 +58,9 @@ func (h Hash) Scheme() string {
 	scheme, _, _ := strings.Cut(string(h), ":")
 	return scheme
 }
+
+// IsH1 tells a hash of contents.
+func (h Hash) IsH1() bool { return h.Scheme() == "h1" }
+
+// IsZH tells a hash of a zip.
+func (h Hash) IsZH() bool { return h.Scheme() == "zh" }
