@@ -161,6 +161,22 @@ func (conn *connection) from(c *cli.Context) (provider.Source, error) {
 	return source.NewMemo(conn.mirrored(t), 0), nil
 }
 
+// lookedAt says in which repository a provider is looked for, for results: empty
+// where not --from but the CLI configuration says so, whose methods are several.
+func (conn *connection) lookedAt(c *cli.Context) func(provider.Address) string {
+	return func(a provider.Address) string {
+		t, err := repositoryTemplate(c, "from")
+		if !c.IsSet("from") || err != nil {
+			return ""
+		}
+		ref, err := t.Repository(a)
+		if err != nil {
+			return ""
+		}
+		return ref.String()
+	}
+}
+
 // targets finds the repository of each provider: by --to, or without it by the
 // first oci_mirror of the CLI configuration that is for the provider, which is
 // said.

@@ -114,17 +114,6 @@ func (o *output) listVersions(a provider.Address, versions []provider.Version) e
 	return nil
 }
 
-type evidenceItem struct {
-	Name      string `json:"name"`
-	MediaType string `json:"media_type"`
-	Size      int64  `json:"size"`
-	// Platform is empty for evidence about the whole release.
-	Platform string `json:"platform,omitempty"`
-	// Referrer tells that the document is stored beside the release and refers
-	// to its index.
-	Referrer bool `json:"referrer,omitempty"`
-}
-
 // listRelease prints what a version holds. Refused is why its signature would not
 // do, nil when it does.
 func (o *output) listRelease(r provider.Release, referrers []provider.Document, v provider.Verdict, refused *trust.RefusedError) error {
@@ -135,27 +124,31 @@ func (o *output) listRelease(r provider.Release, referrers []provider.Document, 
 	var packages []packageItem
 	evidence := []evidenceItem{}
 	for _, d := range r.Documents {
-		evidence = append(evidence, evidenceItem{Name: d.Name, MediaType: d.MediaType, Size: d.Size})
+		evidence = append(evidence, asEvidence(d))
 	}
 	for _, p := range r.Packages {
 		packages = append(packages, describe(p, ""))
 		for _, d := range p.Documents {
-			evidence = append(evidence, evidenceItem{Name: d.Name, MediaType: d.MediaType, Size: d.Size, Platform: p.Platform.String()})
+			evidence = append(evidence, asEvidenceOf(p, d))
 		}
 	}
 	for _, d := range referrers {
-		evidence = append(evidence, evidenceItem{Name: d.Name, MediaType: d.MediaType, Size: d.Size, Referrer: true})
+		e := asEvidence(d)
+		e.Referrer = true
+		evidence = append(evidence, e)
 	}
 	if o.json {
 		return o.printJSON(struct {
-			Provider  string         `json:"provider"`
-			Version   string         `json:"version"`
-			Tag       string         `json:"tag"`
-			Protocols []string       `json:"protocols,omitempty"`
-			Packages  []packageItem  `json:"packages"`
-			Evidence  []evidenceItem `json:"evidence"`
-			Signature *signatureItem `json:"signature,omitempty"`
-		}{r.Address.String(), r.Version.String(), artifact.Tag(r.Version), r.Protocols, packages, evidence, signature})
+			Provider   string         `json:"provider"`
+			Version    string         `json:"version"`
+			Repository string         `json:"repository,omitempty"`
+			Tag        string         `json:"tag"`
+			Digest     string         `json:"digest,omitempty"`
+			Protocols  []string       `json:"protocols,omitempty"`
+			Packages   []packageItem  `json:"packages"`
+			Evidence   []evidenceItem `json:"evidence"`
+			Signature  *signatureItem `json:"signature,omitempty"`
+		}{r.Address.String(), r.Version.String(), r.Stored.Repository, artifact.Tag(r.Version), r.Stored.Digest.String(), r.Protocols, packages, evidence, signature})
 	}
 	lines := &strings.Builder{}
 	_, _ = fmt.Fprintf(lines, "%s %s\n", r.Address, r.Version)
@@ -168,7 +161,7 @@ func (o *output) listRelease(r provider.Release, referrers []provider.Document, 
 	}
 	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
 	for _, p := range packages {
-		_, _ = fmt.Fprintln(table, cells(p.Platform, p.Filename, size(p.Size), p.Digest, p.H1))
+		_, _ = fmt.Fprintln(table, cells(p.Platform, p.Filename, p.size(), p.Digest, p.H1))
 	}
 	for _, e := range evidence {
 		kind := "evidence"

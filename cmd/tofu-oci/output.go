@@ -33,6 +33,7 @@ func outputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "output", Value: outputText, Usage: "`FORMAT` of the result on stdout: text or json"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress on stderr, only errors"},
+		&cli.BoolFlag{Name: "verbose", Usage: "say all of what is otherwise one line, such as the packages of what is unchanged"},
 	}
 }
 
@@ -40,8 +41,8 @@ func outputFlags() []cli.Flag {
 type output struct {
 	stdout, stderr io.Writer
 	// format is what --output says; json tells that it is that.
-	format      string
-	json, quiet bool
+	format               string
+	json, quiet, verbose bool
 
 	mu      sync.Mutex
 	results []item
@@ -67,7 +68,7 @@ func newOutput(c *cli.Context) (*output, error) {
 	if err := checkFormat(c, format); err != nil {
 		return nil, err
 	}
-	o := &output{stdout: c.App.Writer, stderr: c.App.ErrWriter, format: format, json: format == outputJSON, quiet: c.Bool("quiet"), digestFile: c.String("digest-file")}
+	o := &output{stdout: c.App.Writer, stderr: c.App.ErrWriter, format: format, json: format == outputJSON, quiet: c.Bool("quiet"), verbose: c.Bool("verbose"), digestFile: c.String("digest-file")}
 	o.tally.began = time.Now()
 	events, err := openEvents(c.String("events"), o)
 	if err != nil {
@@ -115,6 +116,8 @@ type item struct {
 	Tag        string        `json:"tag,omitempty"`
 	Digest     string        `json:"digest,omitempty"`
 	Packages   []packageItem `json:"packages,omitempty"`
+	// Evidence are the documents that go along with what is sent.
+	Evidence []evidenceItem `json:"evidence,omitempty"`
 	// Dropped are the platforms that --force left out.
 	Dropped []string `json:"dropped,omitempty"`
 	// Slow: writing took so long that jobs at the same time may have overwritten
@@ -134,9 +137,11 @@ type item struct {
 type packageItem struct {
 	Platform string `json:"platform"`
 	Filename string `json:"filename"`
-	Digest   string `json:"digest"`
-	Size     int64  `json:"size"`
-	H1       string `json:"h1,omitempty"`
+	// Digest and Size are left out where nobody tells before the zip is read, and
+	// the size also where no more than the index was looked at.
+	Digest string `json:"digest,omitempty"`
+	Size   int64  `json:"size,omitempty"`
+	H1     string `json:"h1,omitempty"`
 	// Action is what was done: "pushed", "present", "pulled", "kept"; empty in
 	// lists.
 	Action string `json:"action,omitempty"`

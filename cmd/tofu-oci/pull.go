@@ -119,14 +119,15 @@ func pullAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
+	at := conn.lookedAt(c)
 	out.expect(len(wanted.requirements))
 	err = pull.Many(c.Context, wanted.limit(source.NewCached(src, cache, source.CacheOptions{}), out), sink, wanted.requirements, pull.ManyOptions{
 		Options: options, FailFast: c.Bool("fail-fast"),
 		Begun: func(r provider.Requirement, v provider.Version) { out.events.itemStarted(r.Address, v) },
-		Ended: func(p pull.Pulled) { out.ended(pulledItem(p)) },
+		Ended: func(p pull.Pulled) { out.ended(pulledItem(p, at(p.Requirement.Address))) },
 		Done: func(p pull.Pulled) {
 			if p.Err != nil {
-				out.failed(pulledItem(p), p.Err)
+				out.failed(pulledItem(p, at(p.Requirement.Address)), p.Err)
 				return
 			}
 			out.pulled(p)

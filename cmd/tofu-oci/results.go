@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -32,7 +33,9 @@ func (o *output) watched(dryRun bool, m mirror.Options) mirror.Options {
 // releasedItem is the result of a release that was to go to a repository.
 func (o *output) releasedItem(r mirror.Result, dryRun bool) item {
 	if r.Err != nil {
-		return failedItem(r.Item.Requirement, r.Item.Version, r.Repository, r.Err)
+		i := failedItem(r.Item.Requirement, r.Item.Version, r.Repository, r.Err)
+		i.Digest = r.Published.Digest.String()
+		return i
 	}
 	return o.mirroredItem(r.Repository, r.Published, dryRun)
 }
@@ -60,6 +63,7 @@ func (o *output) mirroredItem(repository string, r publish.Result, dryRun bool) 
 		Slow: r.Slow, Added: r.Added, Attached: r.Attached, AnnotationsKept: r.AnnotationsKept,
 		Signature: describeVerdict(r.Verdict),
 	}
+	i.Evidence = evidenceOf(r)
 	for _, p := range r.Packages {
 		var action string // a dry run does nothing, and does not ask what each zip would need
 		switch {
@@ -99,15 +103,10 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	}
 	signed := o.verdict(r.Address, i.Version, r.Verdict)
 	lines := &strings.Builder{}
-	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
-	for _, p := range i.Packages {
-		var column string
-		if p.Action != "" {
-			column = p.Action + "\t"
-		}
-		_, _ = fmt.Fprintf(table, "  %s\t%s%s\t%s\n", p.Platform, column, size(p.Size), oneLine(p.Filename))
+	if r.Status != publish.Unchanged || o.verbose {
+		lines.WriteString(signed + describeEvidence(i.Evidence))
+		writePackages(lines, i.Packages)
 	}
-	_ = table.Flush()
 	for _, platform := range i.Dropped {
 		_, _ = fmt.Fprintf(lines, "  dropped %s, by force\n", platform)
 	}
@@ -126,13 +125,27 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	if r.Digest != "" {
 		o.digests = append(o.digests, r.Digest.String())
 	}
-	o.done(i, text+"\n"+signed+lines.String())
+	o.done(i, text+"\n"+lines.String())
 }
 
-// pulledItem is the result of a requirement.
-func pulledItem(p pull.Pulled) item {
+// writePackages writes a row for each package.
+func writePackages(w io.Writer, packages []packageItem) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, p := range packages {
+		var column string
+		if p.Action != "" {
+			column = p.Action + "\t"
+		}
+		_, _ = fmt.Fprintf(table, "  %s\t%s%s\t%s\n", p.Platform, column, p.size(), oneLine(p.Filename))
+	}
+	_ = table.Flush()
+}
+
+// pulledItem is the result of a requirement; repository is where it was looked for,
+// empty where only the source knows.
+func pulledItem(p pull.Pulled, repository string) item {
 	if p.Err != nil {
-		return failedItem(p.Requirement, p.Version, "", p.Err)
+		return failedItem(p.Requirement, p.Version, repository, p.Err)
 	}
 	i := item{Provider: p.Requirement.Address.String(), Version: p.Version.String(), Status: statusPulled}
 	for _, r := range p.Packages {
@@ -144,13 +157,14 @@ func pulledItem(p pull.Pulled) item {
 		one.Path, one.Sums, one.Evidence, one.Skipped = r.Path, &r.Sums, r.Evidence, r.Skipped
 		i.Packages = append(i.Packages, one)
 		i.Signature = describeVerdict(r.Verdict)
+		i.Repository, i.Tag, i.Digest = r.Stored.Repository, r.Stored.Tag, r.Stored.Digest.String()
 	}
 	return i
 }
 
 // pulled reports the packages of a release that are in the directory.
 func (o *output) pulled(p pull.Pulled) {
-	i := pulledItem(p)
+	i := pulledItem(p, "")
 	lines := &strings.Builder{}
 	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
 	for _, one := range i.Packages {
@@ -184,15 +198,21 @@ func cells(values ...string) string {
 
 func describe(p provider.Package, action string) packageItem {
 	return packageItem{
-		Platform: p.Platform.String(), Filename: p.Filename, Digest: p.Digest.String(), Size: p.Size, H1: p.H1, Action: action,
+		Platform: p.Platform.String(), Filename: p.Filename, Digest: p.Digest.String(), Size: max(p.Size, 0), H1: p.H1, Action: action,
 	}
+}
+
+// size is for people.
+func (p packageItem) size() string {
+	if p.Size == 0 {
+		return "size unknown"
+	}
+	return size(p.Size)
 }
 
 // size writes a number of bytes for people.
 func size(n int64) string {
 	switch {
-	case n < 0:
-		return "size unknown"
 	case n < 1000:
 		return fmt.Sprintf("%d B", n)
 	case n < 1000*1000:

@@ -43,9 +43,21 @@ type Release struct {
 	Protocols []string
 	// Documents are about the release: SHA256SUMS, its signature, keys.
 	Documents []Document
+	// Stored says in which OCI repository it lies; the zero value where it comes
+	// from elsewhere, or from several.
+	Stored Stored
 	// Locator tells the Source that made this value where it lies. Only that
 	// Source reads it.
 	Locator any
+}
+
+// Stored is the place of a release in OCI repositories.
+type Stored struct {
+	// Repository is as people write it: "ghcr.io/acme/null", "oci-layout:mirror/null".
+	Repository string
+	Tag        string
+	// Digest is that of the index.
+	Digest digest.Digest
 }
 
 // Document gives the release's first document of a kind.

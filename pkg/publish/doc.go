@@ -117,8 +117,8 @@ type Result struct {
 	Address provider.Address
 	Version provider.Version
 	Status  Status
-	// Tag and Digest are the index's: empty digest in a dry run that would
-	// send something, and where [CheckTags] found the tag. Where other runs
+	// Tag and Digest are the index's, after a conflict that of what is there: empty
+	// digest in a dry run that would send something, and where [CheckTags] found the tag. Where other runs
 	// publish at the same time, the index may be one that another run made of our
 	// packages and its own.
 	Tag    string
@@ -126,6 +126,9 @@ type Result struct {
 	// Packages are the wanted ones, sorted by platform; none where [CheckTags] found
 	// the tag.
 	Packages []PackageResult
+	// Documents are those about the whole release that go along; none where nothing
+	// is sent. Those about a package are with it, and Attached names referrers.
+	Documents []provider.Document
 	// Verdict is what Judge said; none where it was not asked.
 	Verdict provider.Verdict
 	// Dropped are the platforms that the tag held and that Force left out: the

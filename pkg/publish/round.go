@@ -66,12 +66,14 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 	done.result.Status, done.result.Dropped, done.result.Added = plan.status, plan.dropped, plan.added
 	switch {
 	case plan.conflicts != nil:
+		done.result.Digest = old.Digest
 		return done, p.conflict(held.foreign, plan.conflicts...)
 	case plan.status == Unchanged:
 		return p.judgeAgain(ctx, done.unchanged(old, p.there(held.Inspection, plan.release.Platforms()), p.options), nil)
 	}
 	// 5. Its signature, and whether that does.
 	plan.release, done.result.Verdict, err = p.approve(ctx, plan.release, *done.learned.release)
+	done.result.Documents = plan.release.Documents
 	if err != nil || p.options.DryRun {
 		done.result.Packages = results(done.learned, done.learned.release.Packages)
 		return done, err

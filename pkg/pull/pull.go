@@ -65,6 +65,8 @@ type Result struct {
 	// Verdict is what Judge said of the package's release; none where it was not
 	// asked.
 	Verdict provider.Verdict
+	// Stored is where the package's release lies, if that is one OCI repository.
+	Stored provider.Stored
 	// Sums tells that a SHA256SUMS document lists the zip. Without one, the
 	// repository's word for the digest is all there is.
 	Sums bool
@@ -97,7 +99,7 @@ func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Add
 			if results[i], err = fetch(groupCtx, src, sink, p, o); err != nil {
 				return fmt.Errorf("pulling %s %s for %s: %w", a, v, p.Platform, err)
 			}
-			results[i].Sums, results[i].Verdict = hasSums(release, p), verdict
+			results[i].Sums, results[i].Verdict, results[i].Stored = hasSums(release, p), verdict, release.Stored
 			return nil
 		})
 	}

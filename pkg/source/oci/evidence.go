@@ -27,7 +27,11 @@ const maxSharedTotal = 16 << 20
 // package is held against its name and its SHA256SUMS. The documents about the
 // release are read, those about a package are left where they are.
 func FromInspection(ctx context.Context, repo repository.Reader, found repository.Inspection, a provider.Address, v provider.Version, platforms []provider.Platform) (provider.Release, error) {
-	r := provider.Release{Address: a, Version: v, Protocols: found.Index.Protocols(), Locator: ociIndex{repo, found.Digest}}
+	r := provider.Release{
+		Address: a, Version: v, Protocols: found.Index.Protocols(),
+		Stored:  provider.Stored{Repository: repo.String(), Tag: artifact.Tag(v), Digest: found.Digest},
+		Locator: ociIndex{repo, found.Digest},
+	}
 	for _, platform := range platforms {
 		f := found.Platforms[platform]
 		if errors.Is(f.Err, repository.ErrNotFound) {
