@@ -16,20 +16,19 @@ const (
 	// notable is the size, in bytes, from which a transfer has lines of its own
 	// however quick it is. Many small zips are told of by the line about all.
 	notable = 16 << 20
-	// maxLeft is what is said of a transfer that would take longer still.
-	maxLeft = 1000 * time.Hour
 )
 
 // lines tells of transfers where there is no terminal: every ten seconds of large or
-// slow ones and of the whole run, and when a large one has ended. A quick run of small
-// ones has none of it.
+// slow ones, of what takes long without bytes and of the whole run, and when a large
+// one has ended. A quick run of small ones has none of it.
 type lines struct {
 	note  func(format string, args ...any)
 	tally *tally
+	works *works
 
-	mu              sync.Mutex
-	under           map[packageKey]*underway
-	expected, ended int
+	mu             sync.Mutex
+	under          map[packageKey]*underway
+	expected, done int
 	// before is what had moved when the last line about all was written.
 	before int64
 	// stop ends the goroutine; nil where there is none.
@@ -44,14 +43,24 @@ type underway struct {
 	// at and before are the time and the bytes of the last line.
 	at     time.Time
 	before int64
+	// full is when all of its bytes had moved, zero before.
+	full time.Time
 }
 
-func newLines(note func(string, ...any), t *tally) *lines {
-	return &lines{note: note, tally: t, under: map[packageKey]*underway{}}
+func newLines(note func(string, ...any), t *tally, w *works) *lines {
+	return &lines{note: note, tally: t, works: w, under: map[packageKey]*underway{}}
 }
 
 func (l *lines) progress() provider.Progress {
 	return provider.Progress{Begin: l.begin, Advance: l.advance, End: l.end}
+}
+
+// step is one of the works: a line tells of it when it takes long.
+func (l *lines) step(string) (done func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.start()
+	return func() {}
 }
 
 // expect begins to tell, of n releases.
@@ -59,6 +68,11 @@ func (l *lines) expect(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expected = n
+	l.start()
+}
+
+// start begins to tell.
+func (l *lines) start() {
 	if l.stop != nil {
 		return
 	}
@@ -92,10 +106,10 @@ func (l *lines) close() {
 	}
 }
 
-func (l *lines) itemEnded() {
+func (l *lines) ended() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ended++
+	l.done++
 }
 
 func (l *lines) begin(p provider.Package, total int64) {
@@ -108,8 +122,12 @@ func (l *lines) begin(p provider.Package, total int64) {
 func (l *lines) advance(p provider.Package, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t := l.under[key(p)]; t != nil {
-		t.moved += int64(n)
+	t := l.under[key(p)]
+	if t == nil {
+		return
+	}
+	if t.moved += int64(n); t.moved == t.total {
+		t.full = time.Now()
 	}
 }
 
@@ -135,9 +153,10 @@ func (l *lines) tell(now time.Time) {
 		}
 	}
 	slices.Sort(said)
-	if l.expected > 1 || len(said) == 0 {
+	said = append(said, l.works.lasting(now, every)...)
+	if l.expected > 1 || l.expected == 1 && len(said) == 0 {
 		moved := l.tally.moved.Load()
-		said = append(said, fmt.Sprintf("%d of %s done, %s moved, %s", l.ended, counted(l.expected, "release"), size(moved), rate(moved-l.before, every)))
+		said = append(said, fmt.Sprintf("%d of %s done, %s moved, %s", l.done, counted(l.expected, "release"), size(moved), rate(moved-l.before, every)))
 		l.before = moved
 	}
 	l.mu.Unlock()
@@ -148,6 +167,9 @@ func (l *lines) tell(now time.Time) {
 
 // line says how far a transfer is, at the pace since its last line.
 func (t *underway) line(now time.Time) string {
+	if !t.full.IsZero() {
+		return fmt.Sprintf("finishing %s: %s moved, %s ago", t.name, size(t.moved), lasted(now.Sub(t.full)))
+	}
 	var b strings.Builder
 	since, moved := now.Sub(t.at), t.moved-t.before
 	fmt.Fprintf(&b, "transferring %s: %s", t.name, size(t.moved))
@@ -156,8 +178,7 @@ func (t *underway) line(now time.Time) string {
 	}
 	fmt.Fprintf(&b, ", %s", rate(moved, since))
 	if t.total > t.moved && moved > 0 {
-		left := float64(t.total-t.moved) / float64(moved) * since.Seconds()
-		fmt.Fprintf(&b, ", %s left", lasted(time.Duration(min(left, maxLeft.Seconds())*float64(time.Second))))
+		fmt.Fprintf(&b, ", %s left", left(t.total-t.moved, perSecond(moved, since)))
 	}
 	t.at, t.before = now, t.moved
 	return b.String()
@@ -165,5 +186,7 @@ func (t *underway) line(now time.Time) string {
 
 // rate writes bytes in a time for people.
 func rate(n int64, d time.Duration) string {
-	return size(int64(float64(n)/max(d.Seconds(), 0.001))) + "/s"
+	return size(perSecond(n, d)) + "/s"
 }
+
+func perSecond(n int64, d time.Duration) int64 { return int64(float64(n) / max(d.Seconds(), 0.001)) }

@@ -58,6 +58,17 @@ func TestLines(t *testing.T) {
 			"transferring large.zip: 2.0 MB, 210.5 kB/s",
 			"transferring large.zip: 2.0 MB, 0 B/s",
 		}},
+		"finishing": {1, func(o provider.Progress, ended func()) {
+			o.Begin(large, 20*mb)
+			pace(o, large, 10*mb, 2)
+			time.Sleep(20 * time.Second)
+			o.End(large, nil)
+			ended()
+		}, []string{
+			"finishing large.zip: 20.0 MB moved, 7.5 s ago",
+			"finishing large.zip: 20.0 MB moved, 18 s ago",
+			"transferred large.zip: 20.0 MB in 22 s, 909.1 kB/s",
+		}},
 		"many": {3, func(o provider.Progress, ended func()) {
 			for range 3 {
 				o.Begin(small, 6*mb)
@@ -74,16 +85,16 @@ func TestLines(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
 				var said []string
-				count := &tally{began: time.Now()}
+				count, under := &tally{began: time.Now()}, newWorks()
 				l := newLines(func(format string, args ...any) {
 					mu.Lock()
 					defer mu.Unlock()
 					said = append(said, fmt.Sprintf(format, args...))
-				}, count)
+				}, count, under)
 				l.expect(test.releases)
 				// Ticks are between the whole seconds, so that their order is certain.
 				time.Sleep(500 * time.Millisecond)
-				test.run(together([]provider.Progress{count.progress(), l.progress()}), l.itemEnded)
+				test.run(together([]provider.Progress{count.progress(), under.progress(), l.progress()}), l.ended)
 				l.close()
 				l.close()
 				if diff := cmp.Diff(test.want, said); diff != "" {
@@ -131,5 +142,61 @@ func TestTally(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestWorks: what takes long without bytes is told of, by its name, while nothing of
+// it moves.
+func TestWorks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var said []string
+		under := newWorks()
+		l := newLines(func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }, &tally{began: time.Now()}, under)
+		o := &output{works: under, display: l}
+		time.Sleep(500 * time.Millisecond)
+		done := o.step("checking %s", "acme/widget")
+		time.Sleep(12 * time.Second)
+		done()
+		p := lineOf(t, "hashicorp/large")
+		o.begun(p.Address, p.Version)
+		time.Sleep(19 * time.Second)
+		both := together([]provider.Progress{under.progress(), l.progress()})
+		both.Begin(p, 10)
+		time.Sleep(22 * time.Second)
+		both.End(p, nil)
+		time.Sleep(18 * time.Second)
+		o.works.end(workOn(p.Address, p.Version))
+		l.close()
+		want := []string{
+			"checking acme/widget: 10 s",
+			"working on hashicorp/large 0.0.0: 18 s",
+			"transferring large.zip: 0 B of 10 B, 0 B/s",
+			"working on hashicorp/large 0.0.0: 17 s",
+		}
+		if diff := cmp.Diff(want, said); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	})
+}
+
+// TestPace: a rate is that of the last ten seconds.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	var p pace
+	at, moved := time.Now(), int64(0)
+	var got []int64
+	for _, step := range []struct {
+		seconds int
+		rate    int64
+	}{{0, 0}, {5, 100}, {10, 10}, {5, 0}} {
+		for range step.seconds * 4 {
+			at, moved = at.Add(time.Second/4), moved+step.rate/4
+			p.rate(at, moved)
+		}
+		got = append(got, p.rate(at, moved))
+	}
+	if diff := cmp.Diff([]int64{0, 100, 8, 4}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

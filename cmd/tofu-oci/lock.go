@@ -215,7 +215,9 @@ func (l locking) directory(ctx context.Context, dir string) (lockedFile, error) 
 	for _, call := range calls {
 		file.NotLookedAt = append(file.NotLookedAt, call.String())
 	}
+	done := l.out.step("locking %s", file.Path)
 	change, err := lock.File(ctx, l.src, file.Path, wanted, l.options)
+	done()
 	file.describe(change, l.options.DryRun)
 	return file, err
 }

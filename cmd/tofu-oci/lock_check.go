@@ -60,7 +60,10 @@ func (l locking) check() error {
 			fail(lockFailure{File: path}, err)
 			continue
 		}
-		for _, c := range lock.Check(l.c.Context, l.src, path, file, o) {
+		done := l.out.step("checking %s", path)
+		checked := lock.Check(l.c.Context, l.src, path, file, o)
+		done()
+		for _, c := range checked {
 			report.Providers++
 			report.UnknownHashes += c.Unknown
 			report.Findings = append(report.Findings, c.Findings...)

@@ -48,9 +48,10 @@ type output struct {
 	results []item
 	errors  []error
 	tally   tally
-	// bars and lines are the progress display: one of them, or none with --quiet.
+	works   *works
+	display display
+	// bars are the display on a terminal, nil for any other.
 	bars   *bars
-	lines  *lines
 	events *events
 	// digests are those of the indexes so far; digestFile is where they go.
 	digests    []string
@@ -75,11 +76,16 @@ func newOutput(c *cli.Context) (*output, error) {
 		return nil, err
 	}
 	o.events = events
-	if f, ok := o.stderr.(*os.File); ok && !o.quiet && term.IsTerminal(int(f.Fd())) {
-		o.bars = newBars(f, &o.tally)
-		o.stderr = o.bars
-	} else if !o.quiet {
-		o.lines = newLines(o.note, &o.tally)
+	o.works = newWorks()
+	f, isFile := o.stderr.(*os.File)
+	switch {
+	case o.quiet:
+		o.display = nothing{}
+	case isFile && canDraw(f, os.Getenv("TERM")):
+		o.bars = newBars(f, &o.tally, o.works)
+		o.display, o.stderr = o.bars, o.bars
+	default:
+		o.display = newLines(o.note, &o.tally, o.works)
 	}
 	o.events.runStarted(c.Command.Name, c.Bool("dry-run"))
 	return o, nil

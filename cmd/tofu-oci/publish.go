@@ -220,7 +220,9 @@ func (p *publishing) check(ctx context.Context, wanted []provider.Requirement) e
 	var problems []error
 	for _, r := range wanted {
 		v, _ := r.Constraint.Exact()
+		done := p.out.step("checking %s", r)
 		warnings, err := p.src.Check(ctx, p.address, v, p.options.Platforms...)
+		done()
 		for _, w := range warnings {
 			p.out.warn("%s", w)
 		}

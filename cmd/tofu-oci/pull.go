@@ -123,8 +123,10 @@ func pullAction(c *cli.Context, out *output) error {
 	out.expect(len(wanted.requirements))
 	err = pull.Many(c.Context, wanted.limit(source.NewCached(src, cache, source.CacheOptions{}), out), sink, wanted.requirements, pull.ManyOptions{
 		Options: options, FailFast: c.Bool("fail-fast"),
-		Begun: func(r provider.Requirement, v provider.Version) { out.events.itemStarted(r.Address, v) },
-		Ended: func(p pull.Pulled) { out.ended(pulledItem(p, at(p.Requirement.Address))) },
+		Begun: func(r provider.Requirement, v provider.Version) { out.begun(r.Address, v) },
+		Ended: func(p pull.Pulled) {
+			out.ended(p.Requirement.Address, p.Version, pulledItem(p, at(p.Requirement.Address)))
+		},
 		Done: func(p pull.Pulled) {
 			if p.Err != nil {
 				out.failed(pulledItem(p, at(p.Requirement.Address)), p.Err)

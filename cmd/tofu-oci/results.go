@@ -18,8 +18,10 @@ import (
 // watched are options of a run that is told of as it goes.
 func (o *output) watched(dryRun bool, m mirror.Options) mirror.Options {
 	m.Planned = func(items []mirror.Item) { o.expect(len(items)) }
-	m.Begun = func(i mirror.Item) { o.events.itemStarted(i.Requirement.Address, i.Version) }
-	m.Ended = func(r mirror.Result) { o.ended(o.releasedItem(r, dryRun)) }
+	m.Begun = func(i mirror.Item) { o.begun(i.Requirement.Address, i.Version) }
+	m.Ended = func(r mirror.Result) {
+		o.ended(r.Item.Requirement.Address, r.Item.Version, o.releasedItem(r, dryRun))
+	}
 	m.Done = func(r mirror.Result) {
 		if r.Err != nil {
 			o.failed(o.releasedItem(r, dryRun), r.Err)

@@ -88,7 +88,9 @@ func verifyAction(c *cli.Context, out *output) error {
 		var report verify.Report
 		repo, o.Template, err = conn.audited(c, r.Address)
 		if err == nil {
+			done := out.step("verifying %s", r)
 			report, err = verify.Repository(c.Context, repo, r, o)
+			done()
 		}
 		for _, f := range report.Failed {
 			out.failed(failedItem(r, f.Version, repo.String(), f.Err), f.Err)
