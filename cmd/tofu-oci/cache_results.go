@@ -37,15 +37,7 @@ func (o *output) cacheInfo(dir string, entries []store.Entry) error {
 		oldest, newest = instant(entries[0].Used), instant(entries[len(entries)-1].Used)
 	}
 	if o.json {
-		return o.printJSON(struct {
-			Location string `json:"location"`
-			amount
-			Zips      amount `json:"zips"`
-			Unpacked  amount `json:"unpacked"`
-			Mirrors   amount `json:"mirrors"`
-			OldestUse string `json:"oldest_use,omitempty"`
-			NewestUse string `json:"newest_use,omitempty"`
-		}{dir, amountOf(entries), of(store.KindZip), of(store.KindUnpacked), of(store.KindMirror), oldest, newest})
+		return o.printDocument(documentCache, cacheDescription{dir, amountOf(entries), of(store.KindZip), of(store.KindUnpacked), of(store.KindMirror), oldest, newest})
 	}
 	lines := &strings.Builder{}
 	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
@@ -90,15 +82,29 @@ func (o *output) cachePruned(dir string, p store.Pruned, dryRun bool) error {
 	_ = table.Flush()
 	removed, kept := amountOf(p.Removed), amountOf(slices.Concat(p.InUse, p.Kept))
 	if o.json {
-		return o.printJSON(struct {
-			Location string       `json:"location"`
-			DryRun   bool         `json:"dry_run,omitempty"`
-			Entries  []cachedItem `json:"entries"`
-			Removed  amount       `json:"removed"`
-			Kept     amount       `json:"kept"`
-		}{dir, dryRun, items, removed, kept})
+		return o.printDocument(documentPruned, cachePruning{dir, dryRun, items, removed, kept})
 	}
 	_, _ = fmt.Fprintf(lines, "%s %s; kept %s\n", action, removed, kept)
 	_, err := io.WriteString(o.stdout, printable(lines.String()))
 	return err
+}
+
+// cacheDescription is what a cache holds.
+type cacheDescription struct {
+	Location string `json:"location"`
+	amount
+	Zips      amount `json:"zips"`
+	Unpacked  amount `json:"unpacked"`
+	Mirrors   amount `json:"mirrors"`
+	OldestUse string `json:"oldest_use,omitempty"`
+	NewestUse string `json:"newest_use,omitempty"`
+}
+
+// cachePruning is what was removed from a cache.
+type cachePruning struct {
+	Location string       `json:"location"`
+	DryRun   bool         `json:"dry_run,omitempty"`
+	Entries  []cachedItem `json:"entries"`
+	Removed  amount       `json:"removed"`
+	Kept     amount       `json:"kept"`
 }

@@ -147,7 +147,7 @@ func describeLogin(ctx context.Context, finder *logins.Finder, name string) doct
 // finding is one.
 func (o *output) report(r doctor.Report) error {
 	if o.json {
-		if err := o.printJSON(r); err != nil {
+		if err := o.printDocument(documentDoctor, r); err != nil {
 			return err
 		}
 	} else if _, err := io.WriteString(o.stdout, printable(reportText(r)+findingsText(r.Findings))); err != nil {

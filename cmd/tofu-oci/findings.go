@@ -40,7 +40,7 @@ func (o *output) verified(reports []verify.Report) error {
 	var err error
 	switch {
 	case o.json:
-		err = o.printJSON(all)
+		err = o.printDocument(documentVerify, all)
 	case o.format == outputSARIF:
 		err = o.printJSON(all.sarif())
 	default:

@@ -96,6 +96,12 @@ func listed(ctx context.Context, src provider.Source, r provider.Requirement) ([
 	return source.Resolve(ctx, src, r, 0)
 }
 
+// versionList are the versions that there are, newest first.
+type versionList struct {
+	Provider string   `json:"provider"`
+	Versions []string `json:"versions"`
+}
+
 // listVersions prints versions, newest first.
 func (o *output) listVersions(a provider.Address, versions []provider.Version) error {
 	names := []string{}
@@ -103,15 +109,25 @@ func (o *output) listVersions(a provider.Address, versions []provider.Version) e
 		names = append(names, v.String())
 	}
 	if o.json {
-		return o.printJSON(struct {
-			Provider string   `json:"provider"`
-			Versions []string `json:"versions"`
-		}{a.String(), names})
+		return o.printDocument(documentVersions, versionList{a.String(), names})
 	}
 	for _, name := range names {
 		_, _ = fmt.Fprintln(o.stdout, name)
 	}
 	return nil
+}
+
+// releaseDescription is what a version holds.
+type releaseDescription struct {
+	Provider   string         `json:"provider"`
+	Version    string         `json:"version"`
+	Repository string         `json:"repository,omitempty"`
+	Tag        string         `json:"tag"`
+	Digest     string         `json:"digest,omitempty"`
+	Protocols  []string       `json:"protocols,omitempty"`
+	Packages   []packageItem  `json:"packages"`
+	Evidence   []evidenceItem `json:"evidence"`
+	Signature  *signatureItem `json:"signature,omitempty"`
 }
 
 // listRelease prints what a version holds. Refused is why its signature would not
@@ -138,17 +154,7 @@ func (o *output) listRelease(r provider.Release, referrers []provider.Document, 
 		evidence = append(evidence, e)
 	}
 	if o.json {
-		return o.printJSON(struct {
-			Provider   string         `json:"provider"`
-			Version    string         `json:"version"`
-			Repository string         `json:"repository,omitempty"`
-			Tag        string         `json:"tag"`
-			Digest     string         `json:"digest,omitempty"`
-			Protocols  []string       `json:"protocols,omitempty"`
-			Packages   []packageItem  `json:"packages"`
-			Evidence   []evidenceItem `json:"evidence"`
-			Signature  *signatureItem `json:"signature,omitempty"`
-		}{r.Address.String(), r.Version.String(), r.Stored.Repository, artifact.Tag(r.Version), r.Stored.Digest.String(), r.Protocols, packages, evidence, signature})
+		return o.printDocument(documentRelease, releaseDescription{r.Address.String(), r.Version.String(), r.Stored.Repository, artifact.Tag(r.Version), r.Stored.Digest.String(), r.Protocols, packages, evidence, signature})
 	}
 	lines := &strings.Builder{}
 	_, _ = fmt.Fprintf(lines, "%s %s\n", r.Address, r.Version)

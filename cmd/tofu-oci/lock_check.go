@@ -108,7 +108,7 @@ func (o *output) lockChecked(r lockCheck, failed []error) error {
 	var err error
 	switch {
 	case o.json:
-		err = o.printJSON(r)
+		err = o.printDocument(documentLockCheck, r)
 	case o.format == outputSARIF:
 		err = o.printJSON(r.sarif())
 	case o.format == outputGitHub:

@@ -125,7 +125,7 @@ func countHashes(hashes []lockfile.Hash) string {
 func (o *output) lockedAll(r lockReport) error {
 	o.endProgress()
 	if o.json {
-		if err := o.printJSON(r); err != nil {
+		if err := o.printDocument(documentLock, r); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -110,6 +109,12 @@ func checkFormat(c *cli.Context, format string) error {
 	return usagef("--output %s: must be %s or %s", format, strings.Join(allowed[:last], ", "), allowed[last])
 }
 
+// runResults are what mirror, publish, pull, copy and trust print.
+type runResults struct {
+	Results []item `json:"results"`
+	Total   *total `json:"total,omitempty"`
+}
+
 // item is one result or error as --output json shows it; docs/cli.md documents
 // the fields.
 type item struct {
@@ -210,28 +215,13 @@ func (o *output) finish() error {
 		return err
 	}
 	if o.json {
-		if err := o.printJSON(struct {
-			Results []item `json:"results"`
-			Total   *total `json:"total,omitempty"`
-		}{append([]item{}, o.results...), o.total}); err != nil {
+		if err := o.printDocument(documentResults, runResults{append([]item{}, o.results...), o.total}); err != nil {
 			return err
 		}
 	} else if o.total != nil {
 		_, _ = fmt.Fprintln(o.stdout, o.total)
 	}
 	return itemsResult(len(o.results)-len(o.errors), o.errors)
-}
-
-func (o *output) printJSON(v any) error {
-	var document strings.Builder
-	encoder := json.NewEncoder(&document)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return err
-	}
-	_, err := io.WriteString(o.stdout, printableJSON(document.String()))
-	return err
 }
 
 // writeDigests writes --digest-file, when there is a digest to write.

@@ -8,6 +8,11 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// wholeError is what a command as a whole failed with.
+type wholeError struct {
+	Error *errorItem `json:"error"`
+}
+
 // printing gives an action its output, and ends it: what a command fails with as
 // a whole is in its JSON object too.
 func printing(do func(*cli.Context, *output) error) cli.ActionFunc {
@@ -19,9 +24,7 @@ func printing(do func(*cli.Context, *output) error) cli.ActionFunc {
 		err = do(c, out)
 		out.endProgress()
 		if err != nil && !isA[*itemsError](err) && out.json {
-			err = errors.Join(err, out.printJSON(struct {
-				Error *errorItem `json:"error"`
-			}{describeError(err)}))
+			err = errors.Join(err, out.printDocument(documentError, wholeError{describeError(err)}))
 		}
 		out.conclude(c, err)
 		return err

@@ -80,6 +80,9 @@ func runAs(ts *testscript.TestScript, program string, want int, args []string) {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
 	ts.Check(checkEvents(ts.MkAbs(eventsFile), want))
+	if asksJSON(args) {
+		ts.Check(checkDocument(ts.ReadFile("stdout")))
+	}
 }
 
 // secretIn finds what scripts have as secrets, which begin with "canary", or

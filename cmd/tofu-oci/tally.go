@@ -25,6 +25,7 @@ func (t *tally) progress() provider.Progress {
 // Statuses beside those of package publish.
 const (
 	statusPulled = "pulled"
+	statusJudged = "judged" // of trust, which moves nothing and counts nothing
 	statusFailed = "failed"
 )
 

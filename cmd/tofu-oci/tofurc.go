@@ -47,6 +47,11 @@ Examples:
 	}
 }
 
+// configurationFindings are what is wrong with a configuration.
+type configurationFindings struct {
+	Findings []doctor.Finding `json:"findings"`
+}
+
 // checkTofurc judges a configuration.
 func checkTofurc(c *cli.Context, out *output) error {
 	if c.Args().Present() || c.String("check") == "" {
@@ -61,9 +66,7 @@ func checkTofurc(c *cli.Context, out *output) error {
 		findings = doctor.CheckConfig(config, files)
 	}
 	if out.json {
-		if err := out.printJSON(struct {
-			Findings []doctor.Finding `json:"findings"`
-		}{findings}); err != nil {
+		if err := out.printDocument(documentFindings, configurationFindings{findings}); err != nil {
 			return err
 		}
 	} else if _, err := io.WriteString(out.stdout, printable(findingsText(findings))); err != nil {

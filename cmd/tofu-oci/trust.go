@@ -195,7 +195,7 @@ func (t trusting) check() error {
 
 // judged reports a verdict.
 func (o *output) judged(a provider.Address, v provider.Version, verdict provider.Verdict) {
-	i := item{Provider: a.String(), Version: v.String(), Status: "judged", Signature: describeVerdict(verdict)}
+	i := item{Provider: a.String(), Version: v.String(), Status: statusJudged, Signature: describeVerdict(verdict)}
 	o.verdict(a, i.Version, verdict) // which warns
 	o.done(i, fmt.Sprintf("%s %s %s\n", a, v, oneLine(verdict.String())))
 }
