@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"time"
+
 	"github.com/opencontainers/go-digest"
 )
 
@@ -41,6 +43,10 @@ type Release struct {
 	// Protocols are the plugin protocol versions, such as "5.0", as the origin
 	// states them; empty when unknown.
 	Protocols []string
+	// Published is when the origin says that the version was published, in UTC
+	// and whole seconds; zero when unknown. It is never from a clock of ours, and
+	// an origin can state any date: it is no proof.
+	Published time.Time
 	// Documents are about the release: SHA256SUMS, its signature, keys.
 	Documents []Document
 	// Stored says in which OCI repository it lies; the zero value where it comes
