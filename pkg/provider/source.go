@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 )
@@ -39,6 +40,9 @@ type Capabilities struct {
 	// release costs. They are not signed: they tell whether something changed,
 	// and are no evidence. A nil map means that the source cannot tell.
 	Digests func(ctx context.Context, a Address, v Version) (map[Platform]digest.Digest, error)
+	// Date gives when a version was published, as its release does, for less than
+	// that costs; zero where nobody says so. Errors are those of Release.
+	Date func(ctx context.Context, a Address, v Version) (time.Time, error)
 	// Documents gives the documents about all packages of a release that are no
 	// part of it, such as an SBOM that refers to an OCI index. The release is
 	// one that the source gave.

@@ -24,6 +24,7 @@ type Memo struct {
 	releases  memo.Memo[releaseKey, provider.Release]
 	platforms memo.Memo[versionKey, []provider.Platform]
 	digests   memo.Memo[versionKey, map[provider.Platform]digest.Digest]
+	dates     memo.Memo[versionKey, time.Time]
 }
 
 var _ provider.Capable = (*Memo)(nil)
@@ -42,7 +43,8 @@ type releaseKey struct {
 // NewMemo decorates a source; a lifetime of 0 has no end.
 func NewMemo(inner provider.Source, lifetime time.Duration) *Memo {
 	m := &Memo{inner: inner, can: provider.CapabilitiesOf(inner)}
-	m.versions.Lifetime, m.releases.Lifetime, m.platforms.Lifetime, m.digests.Lifetime = lifetime, lifetime, lifetime, lifetime
+	m.versions.Lifetime, m.releases.Lifetime = lifetime, lifetime
+	m.platforms.Lifetime, m.digests.Lifetime, m.dates.Lifetime = lifetime, lifetime, lifetime
 	return m
 }
 
@@ -84,6 +86,11 @@ func (m *Memo) Capabilities() provider.Capabilities {
 	if ask := m.can.Digests; ask != nil {
 		can.Digests = func(ctx context.Context, a provider.Address, v provider.Version) (map[provider.Platform]digest.Digest, error) {
 			return m.digests.Get(ctx, versionKey{a, v}, func(ctx context.Context) (map[provider.Platform]digest.Digest, error) { return ask(ctx, a, v) })
+		}
+	}
+	if ask := m.can.Date; ask != nil {
+		can.Date = func(ctx context.Context, a provider.Address, v provider.Version) (time.Time, error) {
+			return m.dates.Get(ctx, versionKey{a, v}, func(ctx context.Context) (time.Time, error) { return ask(ctx, a, v) })
 		}
 	}
 	return can

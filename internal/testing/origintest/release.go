@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 
@@ -23,6 +24,8 @@ type Release struct {
 	Archives  map[provider.Platform]Archive
 	// Sums is the SHA256SUMS document; made of the archives when nil.
 	Sums []byte
+	// Modified is the date of the sums by the server that has them; none when zero.
+	Modified time.Time
 	// NoSums leaves out the document and every mention of it.
 	NoSums bool
 	// Signature of the sums; none is offered when nil.

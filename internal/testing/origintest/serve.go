@@ -84,6 +84,9 @@ func (o *Origin) file(w http.ResponseWriter, r *http.Request) {
 		}
 		switch {
 		case name == rel.sumsName && !rel.NoSums:
+			if !rel.Modified.IsZero() {
+				w.Header().Set("Last-Modified", rel.Modified.UTC().Format(http.TimeFormat))
+			}
 			serveBytes(w, r, "text/plain", rel.Sums)
 			return
 		case name == rel.sumsName+".sig" && rel.Signature != nil:

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unique"
 
 	"golang.org/x/sync/errgroup"
@@ -30,10 +31,18 @@ const (
 	sumsSuffix = "SHA256SUMS"
 )
 
+// evidence is what a registry has about all packages of a release.
+type evidence struct {
+	// sums are nil when no package document names any.
+	sums      *sums.File
+	documents []provider.Document
+	// modified is the date of SHA256SUMS; zero when unknown.
+	modified time.Time
+}
+
 // fetchEvidence gets SHA256SUMS and its signature, of which a release has one
-// each however many documents point at them, and the keys. The sums are nil
-// when no package document names any.
-func (s *Source) fetchEvidence(ctx context.Context, a provider.Address, v provider.Version, ds []description) (*sums.File, []provider.Document, error) {
+// each however many documents point at them, and the keys.
+func (s *Source) fetchEvidence(ctx context.Context, a provider.Address, v provider.Version, ds []description) (evidence, error) {
 	var sumsURLs, signatureURLs []*url.URL
 	keys := map[unique.Handle[string]]bool{}
 	for _, d := range ds {
@@ -43,42 +52,41 @@ func (s *Source) fetchEvidence(ctx context.Context, a provider.Address, v provid
 			keys[key] = true
 		}
 	}
-	var documents []provider.Document
+	var e evidence
 	name := provider.SumsName(a, v)
-	text, from, err := s.common(ctx, sumsURLs, maxSums)
+	found, from, err := s.common(ctx, sumsURLs, maxSums)
 	if err != nil {
-		return nil, nil, err
+		return e, err
 	}
-	var listed *sums.File
 	if from != nil {
-		file, err := sums.Parse(text)
+		listed, err := sums.Parse(found.text)
 		if err != nil {
-			return nil, nil, fmt.Errorf("GET %s: %w", httpclient.RedactURL(from), err)
+			return e, fmt.Errorf("GET %s: %w", httpclient.RedactURL(from), err)
 		}
-		listed = &file
+		e.sums, e.modified = &listed, found.modified
 		sumsName := name
 		// Only a name that says what it is: it must not pass for a zip's.
 		if last := path.Base(from.Path); strings.HasSuffix(last, sumsSuffix) && provider.CheckFilename(last) == nil {
 			sumsName = last
 		}
-		documents = append(documents, artifact.NewDocument(sumsName, artifact.MediaTypeSums, text))
+		e.documents = append(e.documents, artifact.NewDocument(sumsName, artifact.MediaTypeSums, found.text))
 		signature, from, err := s.common(ctx, signatureURLs, maxSignature)
 		if err != nil {
-			return nil, nil, fmt.Errorf("signature: %w", err)
+			return e, fmt.Errorf("signature: %w", err)
 		}
 		if from != nil {
-			documents = append(documents, artifact.NewDocument(sumsName+".sig", artifact.MediaTypeSignature, signature))
+			e.documents = append(e.documents, artifact.NewDocument(sumsName+".sig", artifact.MediaTypeSignature, signature.text))
 		}
 	}
 	if ring := joinKeys(keys); ring != nil {
-		documents = append(documents, artifact.NewDocument(name+".keys.asc", artifact.MediaTypeKeys, ring))
+		e.documents = append(e.documents, artifact.NewDocument(name+".keys.asc", artifact.MediaTypeKeys, ring))
 	}
-	return listed, documents, nil
+	return e, nil
 }
 
 // common gets the document that all URLs which are not nil lead to, and one of
 // the URLs; nil when there is none. Another document at any of them is an error.
-func (s *Source) common(ctx context.Context, urls []*url.URL, limit int64) ([]byte, *url.URL, error) {
+func (s *Source) common(ctx context.Context, urls []*url.URL, limit int64) (file, *url.URL, error) {
 	var distinct []*url.URL
 	seen := map[string]bool{}
 	for _, u := range urls {
@@ -88,19 +96,19 @@ func (s *Source) common(ctx context.Context, urls []*url.URL, limit int64) ([]by
 		}
 	}
 	if len(distinct) == 0 {
-		return nil, nil, nil
+		return file{}, nil, nil
 	}
 	first, err := s.protocol.document(ctx, distinct[0], limit)
 	if err != nil {
-		return nil, nil, err
+		return file{}, nil, err
 	}
 	// The others are compared as they come: none of them has to be kept.
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxDocuments)
 	for _, u := range distinct[1:] {
 		group.Go(func() error {
-			text, err := s.protocol.document(ctx, u, limit)
-			if err == nil && !bytes.Equal(text, first) {
+			other, err := s.protocol.document(ctx, u, limit)
+			if err == nil && !bytes.Equal(other.text, first.text) {
 				err = fmt.Errorf("%w: %s and %s", errEvidenceDiffers, httpclient.RedactURL(distinct[0]), httpclient.RedactURL(u))
 			}
 			return err

@@ -43,12 +43,12 @@ func (l limited) describe(ctx context.Context, registry service, key packageKey,
 	return d, err
 }
 
-func (l limited) document(ctx context.Context, at *url.URL, limit int64) (text []byte, err error) {
+func (l limited) document(ctx context.Context, at *url.URL, limit int64) (f file, err error) {
 	err = l.do(ctx, at.Host, func() error {
-		text, err = l.protocol.document(ctx, at, limit)
+		f, err = l.protocol.document(ctx, at, limit)
 		return err
 	})
-	return text, err
+	return f, err
 }
 
 func (l limited) do(ctx context.Context, host string, ask func() error) error {

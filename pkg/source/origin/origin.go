@@ -78,7 +78,7 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 // Capabilities tell that releases are published, and what is known of them for
 // less than a release.
 func (s *Source) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Published: true, Platforms: s.platforms, Digests: s.digests}
+	return provider.Capabilities{Published: true, Platforms: s.platforms, Digests: s.digests, Date: s.date}
 }
 
 // versionOf gives what the registry lists of a version.

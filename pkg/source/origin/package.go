@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unique"
 
 	"github.com/opencontainers/go-digest"
@@ -48,6 +49,7 @@ type description struct {
 	// and so kept once.
 	keys      []unique.Handle[string]
 	protocols []string
+	published time.Time // zero: the document does not say
 	stated    map[provider.Platform]stated
 }
 
@@ -86,6 +88,7 @@ type packageDocument struct {
 			Armor string `json:"ascii_armor"`
 		} `json:"gpg_public_keys"`
 	} `json:"signing_keys"`
+	dates
 	// Packages is about all platforms, whichever was asked for. Since OpenTofu
 	// 1.12, and on registry.opentofu.org only.
 	Packages map[string]struct {
@@ -117,6 +120,7 @@ func (c client) describe(ctx context.Context, registry service, key packageKey, 
 	if err != nil {
 		return description{}, fmt.Errorf("package document %s: %w", httpclient.RedactURL(doc.URL), err)
 	}
+	d.published = answer.published(doc)
 	return d, nil
 }
 

@@ -138,11 +138,11 @@ func (q question) summed(ctx context.Context, d description) ([]provider.Platfor
 	if d.sums == nil {
 		return nil, nil
 	}
-	text, err := q.source.protocol.document(ctx, d.sums, maxSums)
+	found, err := q.source.protocol.document(ctx, d.sums, maxSums)
 	if err != nil {
 		return nil, q.failed(err)
 	}
-	file, err := sums.Parse(text)
+	file, err := sums.Parse(found.text)
 	if err != nil {
 		return nil, q.failed(fmt.Errorf("SHA256SUMS: %w", err))
 	}

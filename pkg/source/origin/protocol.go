@@ -25,7 +25,7 @@ type protocol interface {
 	// versions says version.
 	describe(ctx context.Context, registry service, key packageKey, version listed) (description, error)
 	// document gets a small file that a package document points at.
-	document(ctx context.Context, at *url.URL, limit int64) ([]byte, error)
+	document(ctx context.Context, at *url.URL, limit int64) (file, error)
 }
 
 // client asks, and keeps nothing.
@@ -37,9 +37,16 @@ type client struct {
 
 // document gets a small file. No token goes there, wherever it is: OpenTofu sends
 // none either.
-func (c client) document(ctx context.Context, at *url.URL, limit int64) ([]byte, error) {
+func (c client) document(ctx context.Context, at *url.URL, limit int64) (file, error) {
 	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Limit: limit})
-	return doc.Bytes, err
+	return file{doc.Bytes, lastModified(doc)}, err
+}
+
+// file is a small file that a package document points at.
+type file struct {
+	text []byte
+	// modified is its date by the server that has it; zero when unknown.
+	modified time.Time
 }
 
 // maxRemembered bounds the package documents and evidence that are kept, in
@@ -62,8 +69,14 @@ type remembered struct {
 // generation is what is kept until there is too much of it.
 type generation struct {
 	packages  memo.Memo[packageKey, description]
-	documents memo.Memo[string, unique.Handle[string]]
+	documents memo.Memo[string, keptFile]
 	size      int64
+}
+
+// keptFile is a [file] whose text is kept once for all that have the same.
+type keptFile struct {
+	text     unique.Handle[string]
+	modified time.Time
 }
 
 // remember decorates a protocol; 0 is a lifetime without end.
@@ -119,15 +132,15 @@ func (r *remembered) describe(ctx context.Context, registry service, key package
 
 // document keeps equal documents once, as registries may sign the same URL anew
 // for each platform.
-func (r *remembered) document(ctx context.Context, at *url.URL, limit int64) ([]byte, error) {
+func (r *remembered) document(ctx context.Context, at *url.URL, limit int64) (file, error) {
 	g := r.present()
-	text, err := g.documents.Get(ctx, at.String(), func(ctx context.Context) (unique.Handle[string], error) {
-		text, err := r.protocol.document(ctx, at, limit)
-		r.add(g, int64(len(text)))
-		return unique.Make(string(text)), err
+	kept, err := g.documents.Get(ctx, at.String(), func(ctx context.Context) (keptFile, error) {
+		f, err := r.protocol.document(ctx, at, limit)
+		r.add(g, int64(len(f.text)))
+		return keptFile{unique.Make(string(f.text)), f.modified}, err
 	})
 	if err != nil {
-		return nil, err
+		return file{}, err
 	}
-	return []byte(text.Value()), nil
+	return file{[]byte(kept.text.Value()), kept.modified}, nil
 }

@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,14 +26,14 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	}
 	descriptions := found.descriptions
 	// 3. The evidence about all of them.
-	listed, documents, err := s.fetchEvidence(ctx, a, v, descriptions)
+	about, err := s.fetchEvidence(ctx, a, v, descriptions)
 	if err != nil {
 		return provider.Release{}, fmt.Errorf("fetching checksums of %s %s: %w", a, v, err)
 	}
 	// 4. The packages, where nothing contradicts.
-	r := provider.Release{Address: a, Version: v, Protocols: slices.Clone(version.protocols), Documents: documents}
+	r := provider.Release{Address: a, Version: v, Protocols: slices.Clone(version.protocols), Documents: about.documents}
 	for i, platform := range found.platforms {
-		p, err := packageOf(packageKey{a, v, platform}, descriptions[i], listed)
+		p, err := packageOf(packageKey{a, v, platform}, descriptions[i], about.sums)
 		if err != nil {
 			return provider.Release{}, fmt.Errorf("checking %s %s for %s: %w", a, v, platform, err)
 		}
@@ -42,6 +43,7 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 		}
 	}
 	r.Protocols = provider.SortProtocols(r.Protocols)
+	r.Published = cmp.Or(version.published, statedBy(descriptions), about.modified)
 	return r, nil
 }
 

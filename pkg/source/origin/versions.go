@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
@@ -38,6 +39,7 @@ type listed struct {
 	// canonical form all the same, as OpenTofu does it.
 	text      string
 	protocols []string
+	published time.Time // zero: the list does not say
 	// platforms are sorted. They are only recommended by the protocol, and
 	// OpenTofu does not look at them: there may be others, and none listed.
 	platforms []provider.Platform
@@ -57,6 +59,7 @@ type versionsDocument struct {
 			OS   string `json:"os"`
 			Arch string `json:"arch"`
 		} `json:"platforms"`
+		dates
 	} `json:"versions"`
 }
 
@@ -73,20 +76,20 @@ func (c client) versions(ctx context.Context, registry service, a provider.Addre
 	if err := decode(doc, &answer, maxVersionsValues); err != nil {
 		return nil, err
 	}
-	l, err := answer.listing()
+	l, err := answer.listing(doc)
 	if err != nil {
 		return nil, fmt.Errorf("GET %s: %w", httpclient.RedactURL(doc.URL), err)
 	}
 	return l, nil
 }
 
-// listing reads the versions of the document.
-func (doc versionsDocument) listing() (listing, error) {
-	if len(doc.Versions) > maxListed {
-		return nil, fmt.Errorf("%d versions are listed, more than the %d that are read", len(doc.Versions), maxListed)
+// listing reads the versions of the document, which came as doc.
+func (answer versionsDocument) listing(doc httpclient.Document) (listing, error) {
+	if len(answer.Versions) > maxListed {
+		return nil, fmt.Errorf("%d versions are listed, more than the %d that are read", len(answer.Versions), maxListed)
 	}
 	l := listing{}
-	for _, item := range doc.Versions {
+	for _, item := range answer.Versions {
 		v, err := provider.ParseVersion(item.Version)
 		// Of two ways to write a version, the canonical one counts.
 		if err != nil || l[v].text == v.String() {
@@ -95,7 +98,7 @@ func (doc versionsDocument) listing() (listing, error) {
 		if len(item.Platforms) > maxPlatforms {
 			return nil, fmt.Errorf("version %s is listed with %d platforms, more than the %d that can be real", v, len(item.Platforms), maxPlatforms)
 		}
-		found := listed{text: item.Version, protocols: provider.SortProtocols(item.Protocols)}
+		found := listed{text: item.Version, protocols: provider.SortProtocols(item.Protocols), published: item.published(doc)}
 		for _, p := range item.Platforms {
 			if platform, err := provider.ParsePlatform(p.OS + "_" + p.Arch); err == nil {
 				found.platforms = append(found.platforms, platform)

@@ -1,0 +1,95 @@
+package origin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// dates are the names under which documents say when a version was published. The
+// protocol knows none of them: published is what OpenTofu's own documents of
+// providers have, published_at what registry.terraform.io's have.
+type dates struct {
+	Published   date `json:"published"`
+	PublishedAt date `json:"published_at"`
+}
+
+// date is one of them. What is no date is as if it were not there: it must not
+// spoil the document.
+type date struct{ time.Time }
+
+func (d *date) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		d.Time = provider.ParseDate(text)
+	}
+	return nil
+}
+
+// published gives the date that the document states, zero when it states none.
+func (d dates) published(doc httpclient.Document) time.Time {
+	return cmp.Or(notAfterAnswer(d.Published.Time, doc), notAfterAnswer(d.PublishedAt.Time, doc))
+}
+
+// lastModified gives the date of a file by the server that has it.
+func lastModified(doc httpclient.Document) time.Time {
+	modified, err := http.ParseTime(doc.Header.Get("Last-Modified"))
+	if err != nil {
+		return time.Time{}
+	}
+	return notAfterAnswer(provider.CleanDate(modified), doc)
+}
+
+// notAfterAnswer gives a date, unless it is later than the answer that has it, by the
+// answer's own Date: the clock of this machine has no part in what is stored.
+// https://www.rfc-editor.org/rfc/rfc9110#section-8.8.2.1
+func notAfterAnswer(t time.Time, doc httpclient.Document) time.Time {
+	if answered, err := http.ParseTime(doc.Header.Get("Date")); err == nil && t.After(answered) {
+		return time.Time{}
+	}
+	return t
+}
+
+// statedBy gives the date that package documents state, the latest one where they
+// disagree.
+func statedBy(ds []description) (latest time.Time) {
+	for _, d := range ds {
+		if d.published.After(latest) {
+			latest = d.published
+		}
+	}
+	return latest
+}
+
+// date tells when a version was published, for nothing where the list of versions
+// says so, else for one package document and SHA256SUMS. A release that is asked for
+// afterwards does not ask for these again.
+func (s *Source) date(ctx context.Context, a provider.Address, v provider.Version) (time.Time, error) {
+	version, err := s.versionOf(ctx, a, v)
+	if err != nil || !version.published.IsZero() {
+		return version.published, err
+	}
+	q := question{s, a, v, version}
+	found, err := q.any(ctx)
+	if _, missing := errors.AsType[*provider.PlatformError](err); missing {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	d := found.descriptions[0]
+	if !d.published.IsZero() || d.sums == nil {
+		return d.published, nil
+	}
+	sums, err := s.protocol.document(ctx, d.sums, maxSums)
+	if err != nil {
+		return time.Time{}, q.failed(err)
+	}
+	return sums.modified, nil
+}
