@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -20,6 +21,13 @@ type Options struct {
 	// Newest is how many versions that meet a requirement are mirrored, the
 	// newest first; 0 means all. A requirement that names one version means that.
 	Newest int
+	// MinAge is how old a version has to be that no requirement names exactly, by its
+	// origin's date, see [Cooldown]; 0 is no matter how old. The newest that are old
+	// enough are mirrored, and an Item each tells of those that are held back. A
+	// version that the target has is not asked about.
+	MinAge time.Duration
+	// Now is the clock for MinAge, [time.Now] when nil.
+	Now func() time.Time
 	// Target gives the repository that a provider's releases go to, and how they
 	// are published there. It is asked once for each provider, and its error is
 	// that of the provider's items. Two providers that have the same repository
@@ -49,7 +57,8 @@ type Result struct {
 	// Repository is where the release went, as people write it; empty when that
 	// is not known.
 	Repository string
-	// Published is what was found and done there, as far as it came.
+	// Published is what was found and done there, as far as it came; nothing is for an
+	// item that is held back.
 	Published publish.Result
 	// Err says why the item failed, also where that was known from the plan.
 	Err error
@@ -63,14 +72,14 @@ func Run(ctx context.Context, src provider.Source, wanted []provider.Requirement
 		return errors.New("mirroring: Options have no Target")
 	}
 	o = o.complete()
-	// 1. Which releases.
-	items := Plan(ctx, src, wanted, o.Newest)
+	// 1. Where to.
+	targets := newTargets(wanted, o)
+	// 2. Which releases.
+	items := planOf(ctx, wanted, chooser{src: src, newest: o.Newest, cooldown: Cooldown{MinAge: o.MinAge, Now: o.Now}, targets: targets})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	o.Planned(items)
-	// 2. Where to.
-	targets := newTargets(items, o)
 	if o.FailFast && reportFailed(items, targets, o) {
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
 // Item is a release to mirror, as far as it could be planned.
@@ -13,40 +12,55 @@ type Item struct {
 	Requirement provider.Requirement
 	// Version is the zero value when Err says why no version was found.
 	Version provider.Version
-	Err     error
+	// Held says why the release is not mirrored now, which is no failure; nil for all
+	// others.
+	Held *TooYoungError
+	Err  error
 }
 
 // Plan says which releases are meant, in the order of the requirements, each
 // once. A requirement that means none is an item with an error.
 func Plan(ctx context.Context, src provider.Source, wanted []provider.Requirement, newest int) []Item {
-	type resolved struct {
-		versions []provider.Version
-		err      error
-	}
-	var all []resolved
-	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (r resolved, goOn bool) {
-		r.versions, r.err = source.Resolve(ctx, src, wanted[i], newest)
-		return r, true
-	}, func(r resolved) { all = append(all, r) })
+	return planOf(ctx, wanted, chooser{src: src, newest: newest})
+}
 
+// planOf makes one list of what is chosen for each requirement.
+func planOf(ctx context.Context, wanted []provider.Requirement, c chooser) []Item {
+	var all [][]Item
+	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (chosen []Item, goOn bool) {
+		return c.choose(ctx, wanted[i]), true
+	}, func(chosen []Item) { all = append(all, chosen) })
+	for _, r := range wanted[len(all):] {
+		all = append(all, []Item{{Requirement: r, Err: ctx.Err()}})
+	}
+	return each(all)
+}
+
+// each gives the items in order, each release once. One that is taken for some
+// requirement is not held back for another.
+func each(all [][]Item) []Item {
 	type release struct {
 		address provider.Address
 		version provider.Version
 	}
+	taken, planned := map[release]bool{}, map[release]bool{}
+	for _, chosen := range all {
+		for _, item := range chosen {
+			key := release{item.Requirement.Address, item.Version}
+			taken[key] = taken[key] || item.Held == nil
+		}
+	}
 	var items []Item
-	planned := map[release]bool{}
-	for i, r := range wanted {
-		if i >= len(all) {
-			items = append(items, Item{Requirement: r, Err: ctx.Err()})
-			continue
-		}
-		if err := all[i].err; err != nil {
-			items = append(items, Item{Requirement: r, Err: err})
-		}
-		for _, v := range all[i].versions {
-			if key := (release{r.Address, v}); !planned[key] {
+	for _, chosen := range all {
+		for _, item := range chosen {
+			key := release{item.Requirement.Address, item.Version}
+			switch {
+			case item.Version == (provider.Version{}): // an error, of which each requirement has its own
+				items = append(items, item)
+			case planned[key], item.Held != nil && taken[key]:
+			default:
 				planned[key] = true
-				items = append(items, Item{Requirement: r, Version: v})
+				items = append(items, item)
 			}
 		}
 	}

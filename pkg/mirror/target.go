@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -21,12 +23,12 @@ type target struct {
 // newTargets asks where each provider goes, and refuses a repository that another
 // has already: at the same time, each would take the other's tags for its own. All
 // of them share one pool of transfers, and what is seen of a repository.
-func newTargets(items []Item, o Options) map[provider.Address]target {
+func newTargets(wanted []provider.Requirement, o Options) map[provider.Address]target {
 	pool := schedule.NewTransfers(cmp.Or(max(o.Concurrency, 0), publish.DefaultConcurrency))
 	seen := &publish.Seen{}
 	targets, taken := map[provider.Address]target{}, map[string]provider.Address{}
-	for _, item := range items {
-		a := item.Requirement.Address
+	for _, r := range wanted {
+		a := r.Address
 		if _, known := targets[a]; known {
 			continue
 		}
@@ -53,11 +55,21 @@ func newTargets(items []Item, o Options) map[provider.Address]target {
 // mirror brings one release there, and tells begun of it before.
 func (t target) mirror(ctx context.Context, src provider.Source, item Item, begun func(Item)) Result {
 	r := Result{Item: item, Err: cmp.Or(item.Err, t.err)}
-	if r.Err != nil {
+	if r.Err != nil || item.Held != nil {
 		return r
 	}
 	begun(item)
 	r.Repository = t.repo.String()
 	r.Published, r.Err = publish.Release(ctx, src, t.repo, item.Requirement.Address, item.Version, t.options)
 	return r
+}
+
+// has tells whether a version is there, as far as the list of tags tells. What can't
+// be told is not.
+func (t target) has(ctx context.Context, v provider.Version) bool {
+	if t.err != nil {
+		return false
+	}
+	tags, err := t.options.Seen.Tags(ctx, t.repo)
+	return err == nil && slices.Contains(tags, artifact.Tag(v))
 }

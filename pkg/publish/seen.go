@@ -63,6 +63,16 @@ func (s *Seen) create(ctx context.Context, repository string, create func(contex
 	return failure
 }
 
+// Tags lists all tags of a repository, sorted, as they were when they were first
+// asked for.
+func (s *Seen) Tags(ctx context.Context, repo repository.Repository) ([]string, error) {
+	return s.tags.Get(ctx, repo.String(), func(ctx context.Context) ([]string, error) {
+		tags, err := repo.Tags(ctx)
+		slices.Sort(tags)
+		return tags, err
+	})
+}
+
 // seeing is a repository of which something was seen.
 type seeing struct {
 	repository.Repository
@@ -70,13 +80,7 @@ type seeing struct {
 }
 
 // Tags lists all tags, sorted, as they were when they were asked for.
-func (s seeing) Tags(ctx context.Context) ([]string, error) {
-	return s.seen.tags.Get(ctx, s.String(), func(ctx context.Context) ([]string, error) {
-		tags, err := s.Repository.Tags(ctx)
-		slices.Sort(tags)
-		return tags, err
-	})
-}
+func (s seeing) Tags(ctx context.Context) ([]string, error) { return s.seen.Tags(ctx, s.Repository) }
 
 // Stat gives the size of a blob that is there or was.
 func (s seeing) Stat(ctx context.Context, d digest.Digest) (int64, error) {

@@ -1,0 +1,109 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+)
+
+// maxUndated is how many versions without a date, one after the other, are asked
+// about in the search for one that is old enough: an origin has dates or has none.
+const maxUndated = 5
+
+// chooser says which releases a requirement means.
+type chooser struct {
+	src      provider.Source
+	newest   int // 0: all
+	cooldown Cooldown
+	targets  map[provider.Address]target
+}
+
+// choose gives the items of a requirement, newest first.
+func (c chooser) choose(ctx context.Context, r provider.Requirement) []Item {
+	_, exact := r.Constraint.Exact()
+	waits := c.cooldown.MinAge > 0 && !exact
+	newest := c.newest
+	if waits {
+		newest = 0 // of those that are old enough
+	}
+	versions, err := source.Resolve(ctx, c.src, r, newest)
+	if err != nil {
+		return []Item{{Requirement: r, Err: err}}
+	}
+	items := make([]Item, len(versions))
+	for i, v := range versions {
+		items[i] = Item{Requirement: r, Version: v}
+	}
+	switch {
+	case !waits:
+		return items
+	case c.newest == 0:
+		items = c.allOf(ctx, items)
+	default:
+		items = c.newestOf(ctx, items)
+	}
+	return failUndated(items)
+}
+
+// allOf asks about all candidates, many at once.
+func (c chooser) allOf(ctx context.Context, candidates []Item) []Item {
+	var items []Item
+	schedule.Each(ctx, len(candidates), func(ctx context.Context, i int) (Item, bool) {
+		return c.aged(ctx, candidates[i]), true
+	}, func(item Item) { items = append(items, item) })
+	return items
+}
+
+// newestOf asks about one candidate after the other, until enough of them are old
+// enough.
+func (c chooser) newestOf(ctx context.Context, candidates []Item) (items []Item) {
+	taken, undated := 0, 0
+	for _, item := range candidates {
+		if taken == c.newest || undated == maxUndated || ctx.Err() != nil {
+			break
+		}
+		item = c.aged(ctx, item)
+		items = append(items, item)
+		switch {
+		case item.Held == nil:
+			taken, undated = taken+1, 0
+		case item.Held.Published.IsZero():
+			undated++
+		default:
+			undated = 0
+		}
+	}
+	return items
+}
+
+// aged asks how old a candidate is, unless the target has it.
+func (c chooser) aged(ctx context.Context, item Item) Item {
+	a, v := item.Requirement.Address, item.Version
+	if c.targets[a].has(ctx, v) {
+		return item
+	}
+	err := c.cooldown.Ask(ctx, c.src, a, v)
+	if held, young := errors.AsType[*TooYoungError](err); young {
+		item.Held = held
+		return item
+	}
+	item.Err = err
+	return item
+}
+
+// failUndated makes a failure of a requirement for which nothing can be taken, now or
+// later: the origin has no date of any version.
+func failUndated(items []Item) []Item {
+	for _, item := range items {
+		if item.Held == nil || !item.Held.Published.IsZero() {
+			return items
+		}
+	}
+	if len(items) > 0 {
+		items[0].Err, items[0].Held = items[0].Held, nil
+	}
+	return items
+}
