@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
@@ -25,7 +26,8 @@ type Options struct {
 	// it is not the release's: a release that is stored as another provider's
 	// stays that, see [provider.Alias].
 	Provider string
-	// Annotations are added to the index, but for those that are [Reserved].
+	// Annotations are added to the index, but for those that are [Reserved], and for
+	// the date of a release that has one.
 	Annotations map[string]string
 }
 
@@ -185,6 +187,9 @@ func indexAnnotations(r provider.Release, o Options) map[string]string {
 	annotations[AnnotationProvider] = cmp.Or(o.Provider, r.Address.ASCII())
 	if o.SourceURL != "" {
 		annotations[ocispec.AnnotationSource] = o.SourceURL
+	}
+	if published := provider.CleanDate(r.Published); !published.IsZero() {
+		annotations[ocispec.AnnotationCreated] = published.Format(time.RFC3339)
 	}
 	if len(r.Protocols) > 0 {
 		annotations[AnnotationProtocols] = strings.Join(r.Protocols, ",")

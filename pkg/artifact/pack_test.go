@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -36,7 +37,10 @@ func rocket(t *testing.T) provider.Release {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := provider.Release{Address: a, Version: v, Protocols: []string{"5.0", "6.1"}}
+	r := provider.Release{
+		Address: a, Version: v, Protocols: []string{"5.0", "6.1"},
+		Published: time.Date(2026, 3, 4, 5, 6, 7, 999, time.FixedZone("", 3600)),
+	}
 	var list strings.Builder
 	for _, p := range []provider.Platform{{OS: "linux", Arch: "riscv64"}, {OS: "plan9", Arch: "386"}} {
 		name, zip := provider.Filename(a, v, p), "zip for "+p.String()
@@ -126,7 +130,11 @@ func TestPackIsReadBack(t *testing.T) {
 	if diff := cmp.Diff(r.Protocols, index.Protocols()); diff != "" {
 		t.Errorf("protocols (-want +got):\n%s", diff)
 	}
+	if want := provider.CleanDate(r.Published); index.Published() != want {
+		t.Errorf("published on %s, not %s", index.Published(), want)
+	}
 	wantAnnotations := map[string]string{
+		"org.opencontainers.image.created": "2026-03-04T04:06:07Z",
 		"org.opencontainers.image.version": "1.2.3-beta1+build.5",
 		"org.opencontainers.image.source":  sourceURL,
 		"io.github.tofu-oci.provider":      "xn--bcher-kva.example:8443/acme/rocket",

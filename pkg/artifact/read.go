@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -93,6 +94,12 @@ func (x Index) Protocols() []string {
 		return nil
 	}
 	return strings.Split(text, ",")
+}
+
+// Published gives the version's date, as [provider.Release] has it; zero when there
+// is none that could be one. Other tools may mean by it when they wrote the index.
+func (x Index) Published() time.Time {
+	return provider.ParseDate(x.Annotations[ocispec.AnnotationCreated])
 }
 
 // document has the fields of index and manifest that tell them and others apart.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
@@ -173,7 +174,7 @@ func TestAnnotations(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{
 		"com.example.team": "rockets", ocispec.AnnotationVersion: r.Version.String(), ocispec.AnnotationSource: sourceURL,
-		artifact.AnnotationProvider: r.Address.ASCII(),
+		artifact.AnnotationProvider: r.Address.ASCII(), ocispec.AnnotationCreated: provider.CleanDate(r.Published).Format(time.RFC3339),
 	}, index.Annotations); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

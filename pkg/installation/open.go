@@ -38,6 +38,9 @@ func merged(parts []provider.Release) provider.Release {
 			r.Packages = append(r.Packages, p)
 		}
 		r.Protocols = append(r.Protocols, part.Protocols...)
+		if part.Published.After(r.Published) {
+			r.Published = part.Published
+		}
 	}
 	slices.SortFunc(r.Packages, func(p, q provider.Package) int { return p.Platform.Compare(q.Platform) })
 	slices.Sort(r.Protocols)

@@ -1,9 +1,11 @@
 package publish
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 
@@ -95,7 +97,21 @@ func newPlan(old held, r provider.Release, force bool) plan {
 			p.conflicts = conflicts
 		}
 	}
+	// 4. The date of what stays is as it was.
+	p.release.Published = dated(p.status, old.Inspection, r.Published)
 	return p
+}
+
+// dated gives the date of what a tag will name, which is the one that it has, or else
+// the source's. What is healed gets back the digest that it had, so also no date.
+func dated(s Status, old repository.Inspection, fresh time.Time) time.Time {
+	switch {
+	case s == Replaced || old.Lost:
+		return fresh
+	case s == Healed:
+		return old.Index.Published()
+	}
+	return cmp.Or(old.Index.Published(), fresh)
 }
 
 // compare holds the release against the tag. Sameness is the map from platform

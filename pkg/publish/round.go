@@ -93,7 +93,7 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 
 // write packs and pushes the release, and waits until the tag has settled.
 func (p publisher) write(ctx context.Context, old repository.Inspection, release provider.Release, done outcome) (outcome, error) {
-	packed, err := artifact.Pack(release, p.artifactOptions(old))
+	packed, err := artifact.Pack(release, p.artifactOptions(old, done.result.Status))
 	if err != nil {
 		return done, err
 	}

@@ -59,11 +59,14 @@ func ours(now repository.Inspection, result Result) error {
 }
 
 // artifactOptions keeps what is annotated already, unless it is to be different.
-func (p publisher) artifactOptions(old repository.Inspection) artifact.Options {
+func (p publisher) artifactOptions(old repository.Inspection, s Status) artifact.Options {
 	o := artifact.Options{SourceURL: p.options.SourceURL, Annotations: map[string]string{}}
 	if p.foreign(old) == nil {
 		o.Provider = old.Index.Annotations[artifact.AnnotationProvider]
 		maps.Copy(o.Annotations, old.Index.Annotations)
+		if s == Replaced {
+			delete(o.Annotations, ocispec.AnnotationCreated) // it was of other bytes
+		}
 		o.SourceURL = cmp.Or(o.SourceURL, old.Index.Annotations[ocispec.AnnotationSource])
 	}
 	maps.Copy(o.Annotations, p.options.Annotations)

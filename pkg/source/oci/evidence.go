@@ -28,7 +28,7 @@ const maxSharedTotal = 16 << 20
 // release are read, those about a package are left where they are.
 func FromInspection(ctx context.Context, repo repository.Reader, found repository.Inspection, a provider.Address, v provider.Version, platforms []provider.Platform) (provider.Release, error) {
 	r := provider.Release{
-		Address: a, Version: v, Protocols: found.Index.Protocols(),
+		Address: a, Version: v, Protocols: found.Index.Protocols(), Published: found.Index.Published(),
 		Stored:  provider.Stored{Repository: repo.String(), Tag: artifact.Tag(v), Digest: found.Digest},
 		Locator: ociIndex{repo, found.Digest},
 	}
