@@ -20,6 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/launch"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -62,6 +63,7 @@ var exported = map[string]struct {
 	"lockfile.BusyError":               {&lockfile.BusyError{}, transient},
 	"lockfile.Error":                   {&lockfile.Error{}, misuse},
 	"origin.ErrNoRegistry":             {origin.ErrNoRegistry, missing},
+	"mirror.TooYoungError":             {&mirror.TooYoungError{}, refused},
 	"provider.ArchiveError":            {&provider.ArchiveError{}, unverified},
 	"provider.DowngradeError":          {&provider.DowngradeError{}, refused},
 	"provider.ErrDenied":               {provider.ErrDenied, denied},

@@ -36,7 +36,12 @@ var documents = map[string]struct {
 }
 
 // patterns are those of texts that have a form, by the name of their field.
-var patterns = map[string]string{"digest": "^sha256:[0-9a-f]{64}$", "zip": "^sha256:[0-9a-f]{64}$", "h1": "^h1:"}
+var patterns = map[string]string{
+	"digest": "^sha256:[0-9a-f]{64}$", "zip": "^sha256:[0-9a-f]{64}$", "h1": "^h1:",
+	"published": datePattern, "eligible": datePattern,
+}
+
+const datePattern = `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`
 
 // TestDocuments holds the schemas of docs/schema to what is printed: -update writes
 // them again. That what is printed keeps to them is seen in every run of a script.

@@ -24,7 +24,7 @@ func listCommand() *cli.Command {
 		ArgsUsage: "PROVIDER [FLAG...]",
 		Description: strings.TrimSpace(`
 Lists versions, newest first; a constraint keeps the list to those that match.
-With one exact version: its platforms, digests, hashes and evidence, what its
+With one exact version: its date, platforms, digests, hashes and evidence, what its
 signature proves, and whether pull would refuse it for that. Without
 --from it looks where OpenTofu would: its CLI configuration decides, and says
 nothing else than the origin registry by default.
@@ -124,6 +124,7 @@ type releaseDescription struct {
 	Repository string         `json:"repository,omitempty"`
 	Tag        string         `json:"tag"`
 	Digest     string         `json:"digest,omitempty"`
+	Published  string         `json:"published,omitempty"`
 	Protocols  []string       `json:"protocols,omitempty"`
 	Packages   []packageItem  `json:"packages"`
 	Evidence   []evidenceItem `json:"evidence"`
@@ -154,10 +155,13 @@ func (o *output) listRelease(r provider.Release, referrers []provider.Document, 
 		evidence = append(evidence, e)
 	}
 	if o.json {
-		return o.printDocument(documentRelease, releaseDescription{r.Address.String(), r.Version.String(), r.Stored.Repository, artifact.Tag(r.Version), r.Stored.Digest.String(), r.Protocols, packages, evidence, signature})
+		return o.printDocument(documentRelease, releaseDescription{r.Address.String(), r.Version.String(), r.Stored.Repository, artifact.Tag(r.Version), r.Stored.Digest.String(), dateText(r.Published), r.Protocols, packages, evidence, signature})
 	}
 	lines := &strings.Builder{}
 	_, _ = fmt.Fprintf(lines, "%s %s\n", r.Address, r.Version)
+	if !r.Published.IsZero() {
+		_, _ = fmt.Fprintf(lines, "published %s\n", dateText(r.Published))
+	}
 	if len(r.Protocols) > 0 {
 		_, _ = fmt.Fprintf(lines, "protocols %s\n", oneLine(strings.Join(r.Protocols, ", ")))
 	}

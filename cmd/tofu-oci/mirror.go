@@ -40,6 +40,11 @@ unchanged. Each level finds what those before it find, and costs more requests:
 What is found missing is sent again. --recheck and --force need the index, so that
 tags is index with them.
 
+--min-age gives others time to find what is wrong with a release: the newest
+versions that are old enough are taken, by their origin's own date, and each that
+is younger is held back until then, which is no failure. One without a date is
+too young. Versions that are named exactly, locked, or there already pass.
+
 Examples:
    # the newest release, all platforms
    tofu-oci mirror hashicorp/null --to ghcr.io/acme/providers/{namespace}/{type}
@@ -60,6 +65,9 @@ Examples:
    tofu-oci mirror hashicorp/aws --all --to ghcr.io/acme/providers/{namespace}/{type} \
       --check tags --events events.jsonl
 
+   # nothing that was published in the last three days
+   tofu-oci mirror hashicorp/aws --min-age 3d --to ghcr.io/acme/providers/{namespace}/{type}
+
    # see what would be done
    tofu-oci mirror hashicorp/aws --to registry.example.com/{namespace}/{type} --dry-run`
 
@@ -75,6 +83,7 @@ func mirrorCommand() *cli.Command {
 			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that match"},
 			&cli.BoolFlag{Name: "all", Usage: "all versions that match"},
 			lockFileFlag("what lock `FILE` selects, and nothing that its hashes don't match; also a directory of them, or a pattern such as 'live/**/.terraform.lock.hcl' (repeatable)"),
+			minAgeFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "compare only, send nothing, and say how much there is to send"},
 			&cli.BoolFlag{Name: "no-h1", Usage: "leave out h1 hashes that the origin does not state, instead of computing them"},
 			&cli.BoolFlag{Name: "recheck", Usage: "ask the origin for checksums also where everything is there, to find versions that were republished with other bytes, and judge their signatures again"},
@@ -94,6 +103,10 @@ func mirrorAction(c *cli.Context, out *output) error {
 		return err
 	}
 	options, count, err := mirrorOptions(c)
+	if err != nil {
+		return err
+	}
+	age, err := minAge(c)
 	if err != nil {
 		return err
 	}
@@ -122,7 +135,7 @@ func mirrorAction(c *cli.Context, out *output) error {
 	// out of the cache what pulls need.
 	src := wanted.limit(source.NewCached(conn.origin(), cache, source.CacheOptions{TakeOnly: true}), out)
 	err = mirror.Run(c.Context, src, wanted.requirements, out.watched(options.DryRun, mirror.Options{
-		Newest: count, Concurrency: options.Concurrency, FailFast: c.Bool("fail-fast"),
+		Newest: count, MinAge: age, Concurrency: options.Concurrency, FailFast: c.Bool("fail-fast"),
 		Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
 			o := options
 			if err := programs(c, &o, refs[a]); err != nil {

@@ -140,6 +140,10 @@ type item struct {
 	Attached []string `json:"attached,omitempty"`
 	// AnnotationsKept: other annotations were asked for than the tag has.
 	AnnotationsKept bool `json:"annotations_kept,omitempty"`
+	// Published and Eligible are the dates of a release that is held back: when it was
+	// published, and from when on it is old enough.
+	Published string `json:"published,omitempty"`
+	Eligible  string `json:"eligible,omitempty"`
 	// Signature is what the release's signature proves, where it was judged.
 	Signature *signatureItem `json:"signature,omitempty"`
 	Error     *errorItem     `json:"error,omitempty"`
@@ -221,7 +225,7 @@ func (o *output) finish() error {
 	} else if o.total != nil {
 		_, _ = fmt.Fprintln(o.stdout, o.total)
 	}
-	return itemsResult(len(o.results)-len(o.errors), o.errors)
+	return itemsResult(len(o.results)-len(o.errors)-counts(o.results)[statusHeld], o.errors)
 }
 
 // writeDigests writes --digest-file, when there is a digest to write.

@@ -27,6 +27,10 @@ func (o *output) watched(dryRun bool, m mirror.Options) mirror.Options {
 			o.failed(o.releasedItem(r, dryRun), r.Err)
 			return
 		}
+		if r.Item.Held != nil {
+			o.held(o.releasedItem(r, dryRun), r.Item.Held)
+			return
+		}
 		o.mirrored(r.Repository, r.Published, dryRun)
 	}
 	return m
@@ -38,6 +42,9 @@ func (o *output) releasedItem(r mirror.Result, dryRun bool) item {
 		i := failedItem(r.Item.Requirement, r.Item.Version, r.Repository, r.Err)
 		i.Digest = r.Published.Digest.String()
 		return i
+	}
+	if r.Item.Held != nil {
+		return heldItem(r, dryRun)
 	}
 	return o.mirroredItem(r.Repository, r.Published, dryRun)
 }

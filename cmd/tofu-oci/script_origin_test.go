@@ -46,6 +46,7 @@ func cmdOrigin(ts *testscript.TestScript, _ bool, args []string) {
 //	filename=NAME  the file name in the package documents
 //	list=null      no platforms in the list of versions
 //	list=partial   only the first platform there
+//	published=AGE  SHA256SUMS is so old, such as 72h; or of a date, in RFC 3339
 //	signed         a signature by a throw-away key, and that key
 //	signed=NAME    a signature by a key of the command keys, and that key
 //	offers=NAME    another key in the place of that one, or none
@@ -113,6 +114,12 @@ func applyReleaseOption(ts *testscript.TestScript, r *origintest.Release, option
 			if entry["platforms"] = nil; value == "partial" {
 				entry["platforms"] = all[:1]
 			}
+		}
+	case "published":
+		age, err := time.ParseDuration(value)
+		if r.Modified = time.Now().Add(-age); err != nil {
+			r.Modified, err = time.Parse(time.RFC3339, value)
+			ts.Check(err)
 		}
 	case "signed", "offers": // when all else is known
 	default:

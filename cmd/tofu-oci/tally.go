@@ -27,12 +27,13 @@ const (
 	statusPulled = "pulled"
 	statusJudged = "judged" // of trust, which moves nothing and counts nothing
 	statusFailed = "failed"
+	statusHeld   = "held"
 )
 
 // statuses are all of them, in the order that they are counted in.
 var statuses = []string{
 	string(publish.Created), string(publish.Extended), string(publish.Healed), string(publish.Replaced), statusPulled,
-	string(publish.Unchanged), statusFailed,
+	string(publish.Unchanged), statusHeld, statusFailed,
 }
 
 // counts gives how many results there are of each status.

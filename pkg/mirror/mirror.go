@@ -54,8 +54,8 @@ type Options struct {
 // Result says what became of an item.
 type Result struct {
 	Item Item
-	// Repository is where the release went, as people write it; empty when that
-	// is not known.
+	// Repository is where the release went, or would go, as people write it; empty when
+	// that is not known.
 	Repository string
 	// Published is what was found and done there, as far as it came; nothing is for an
 	// item that is held back.

@@ -55,11 +55,14 @@ func newTargets(wanted []provider.Requirement, o Options) map[provider.Address]t
 // mirror brings one release there, and tells begun of it before.
 func (t target) mirror(ctx context.Context, src provider.Source, item Item, begun func(Item)) Result {
 	r := Result{Item: item, Err: cmp.Or(item.Err, t.err)}
-	if r.Err != nil || item.Held != nil {
+	if r.Err != nil {
+		return r
+	}
+	r.Repository = t.repo.String()
+	if item.Held != nil {
 		return r
 	}
 	begun(item)
-	r.Repository = t.repo.String()
 	r.Published, r.Err = publish.Release(ctx, src, t.repo, item.Requirement.Address, item.Version, t.options)
 	return r
 }
