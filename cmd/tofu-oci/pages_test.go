@@ -27,7 +27,7 @@ func TestPages(t *testing.T) {
 		"goreleaser.md": {"registry", 7},
 		"ghcr.md":       {"registry no-referrers=404", 4},
 		"ecr.md":        {"registry no-create immutable", 3},
-		"operations.md": {"registry", 7},
+		"operations.md": {"registry", 8},
 		"serve.md":      {"registry", 3},
 		"lock.md":       {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
 		"exec.md":       {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 18},
@@ -64,7 +64,7 @@ const pageWorld = `
 build dist widget 1.2.3 linux_amd64 darwin_arm64
 sums dist widget 1.2.3
 release hashicorp/null 3.2.4 plan9_sparc linux_amd64
-release hashicorp/time 0.14.2 plan9_sparc linux_amd64
+release hashicorp/time 0.14.2 plan9_sparc linux_amd64 published=2160h
 chmod 755 create-repository
 chmod 755 bin/syft
 chmod 755 clients/tofu

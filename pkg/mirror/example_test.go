@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
@@ -84,4 +85,26 @@ func ExamplePlan() {
 	// registry.opentofu.org/acme/rocket 2.0.0 <nil>
 	// registry.opentofu.org/acme/rocket 1.1.0 <nil>
 	// registry.opentofu.org/acme/sled is not there
+}
+
+// A version that nobody named has to be old enough, by the date that its origin states.
+func ExampleCooldown_Check() {
+	a, err := provider.ParseAddress("acme/rocket")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	v, err := provider.ParseVersion("1.2.3")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	published := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, age := range []time.Duration{71 * time.Hour, 72 * time.Hour} {
+		c := mirror.Cooldown{MinAge: 72 * time.Hour, Now: func() time.Time { return published.Add(age) }}
+		fmt.Println(age, c.Check(a, v, published))
+	}
+	// Output:
+	// 71h0m0s registry.opentofu.org/acme/rocket 1.2.3 is held back until 2026-03-04T12:00:00Z: it was published on 2026-03-01T12:00:00Z
+	// 72h0m0s <nil>
 }
