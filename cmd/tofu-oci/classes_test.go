@@ -46,6 +46,7 @@ var exported = map[string]struct {
 	"access.SyntaxError":               {&access.SyntaxError{}, malformed},
 	"artifact.FormatError":             {&artifact.FormatError{}, malformed},
 	"builddir.PackageError":            {&builddir.PackageError{}, unverified},
+	"cliconfig.MergeError":             {&cliconfig.MergeError{}, conflict},
 	"cliconfig.SyntaxError":            {&cliconfig.SyntaxError{}, malformed},
 	"configuration.ErrNoConfiguration": {configuration.ErrNoConfiguration, misuse},
 	"configuration.Error":              {&configuration.Error{}, misuse},

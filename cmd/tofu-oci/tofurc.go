@@ -17,7 +17,7 @@ func tofurcCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "tofurc",
 		Usage:     "print the provider_installation block that makes OpenTofu install from a repository",
-		ArgsUsage: "REPO [PATTERN...] | --check FILE",
+		ArgsUsage: "REPO [PATTERN...] [--write FILE] | --check FILE",
 		Description: strings.TrimSpace(`
 The block belongs into OpenTofu's CLI configuration (~/.tofurc, or the file that
 TF_CLI_CONFIG_FILE names). Providers that a PATTERN matches come from the
@@ -26,15 +26,24 @@ fails on one that the mirror lacks, so "direct" excludes the same patterns.
 A PATTERN is [HOST/]NAMESPACE/TYPE with * for trailing parts; the default is
 every provider that the template can name.
 
+With --write the block is put into FILE, and what changes is shown. All else in it
+stays as it is, comments too; a block that tofurc wrote before is replaced. Where
+FILE has a provider_installation block of somebody else's, or is in JSON syntax,
+nothing is written: the block to put there by hand is printed, and the exit code
+is 4.
+
 With --check a configuration is read and judged instead, without any network:
 the findings are those of doctor, and the exit code is 1 when one is an error.
 
 Examples:
-   tofu-oci tofurc ghcr.io/acme/providers/{namespace}/{type} >> ~/.tofurc
+   tofu-oci tofurc ghcr.io/acme/providers/{namespace}/{type}
+   tofu-oci tofurc ghcr.io/acme/providers/{namespace}/{type} --write ~/.tofurc
    tofu-oci tofurc registry.example.com/{hostname}/{namespace}/{type} '*/*/*'
    tofu-oci tofurc ghcr.io/acme/aws hashicorp/aws
    tofu-oci tofurc --check ~/.tofurc`),
 		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "write", Usage: "put the block into the CLI configuration `FILE`, which need not be there yet"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "with --write: show what would change, and write nothing"},
 			&cli.StringFlag{Name: "check", Usage: "judge the CLI configuration `FILE` instead"},
 			&cli.StringFlag{Name: "output", Value: outputText, Usage: "`FORMAT` of what --check finds: text or json"},
 		},
@@ -54,7 +63,7 @@ type configurationFindings struct {
 
 // checkTofurc judges a configuration.
 func checkTofurc(c *cli.Context, out *output) error {
-	if c.Args().Present() || c.String("check") == "" {
+	if c.Args().Present() || c.String("check") == "" || c.IsSet("write") {
 		return usagef("tofurc --check takes a FILE, and no other arguments; see tofu-oci tofurc --help")
 	}
 	files, config, err := readConfiguration(c.String("check"))
@@ -93,6 +102,12 @@ func tofurc(c *cli.Context) error {
 			return &usage{err}
 		}
 		patterns = append(patterns, p)
+	}
+	if c.IsSet("write") {
+		return writeTofurc(c, t, patterns)
+	}
+	if c.IsSet("dry-run") {
+		return usagef("--dry-run goes with --write: without it nothing is written")
 	}
 	block, err := cliconfig.MirrorBlock(t, patterns)
 	if err != nil {

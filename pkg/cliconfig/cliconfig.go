@@ -4,7 +4,7 @@
 // blocks are left alone. It reads files and contacts nobody.
 //
 // Use it to see what a configuration says, to write a provider_installation block
-// ([MirrorBlock]), or a configuration for a program that knows no OCI ([Rewrite]).
+// ([MirrorBlock]) or put it into a file ([Merge]), or a configuration for a program that knows no OCI ([Rewrite]).
 // Package installation does what the configuration says.
 //
 // https://opentofu.org/docs/cli/config/config-file/

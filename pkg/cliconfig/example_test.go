@@ -164,3 +164,37 @@ func ExampleRewrite() {
 	// }
 	// <nil>
 }
+
+// The block for a mirror goes into a file that is there; all else in it stays.
+func ExampleMerge() {
+	t, err := template.Parse("ghcr.io/acme/{namespace}/{type}")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	merged, err := cliconfig.Merge("tofurc", []byte("# mine\ndisable_checkpoint = true\n"), t, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(string(merged))
+
+	_, err = cliconfig.Merge("tofurc", []byte("provider_installation {\n  direct {}\n}\n"), t, nil)
+	if byHand, ok := errors.AsType[*cliconfig.MergeError](err); ok {
+		fmt.Println(byHand.Position, "is to be changed by hand")
+	}
+	// Output:
+	// # mine
+	// disable_checkpoint = true
+	//
+	// provider_installation {
+	//   oci_mirror {
+	//     repository_template = "ghcr.io/acme/${namespace}/${type}"
+	//     include             = ["registry.opentofu.org/*/*"]
+	//   }
+	//   direct {
+	//     exclude = ["registry.opentofu.org/*/*"]
+	//   }
+	// }
+	// tofurc:1:1 is to be changed by hand
+}

@@ -42,15 +42,20 @@ func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, erro
 	}
 	list := strings.Join(names, ", ")
 	return fmt.Sprintf(`provider_installation {
-  oci_mirror {
-    repository_template = %s
-    include             = [%s]
-  }
-  direct {
+%s  direct {
     exclude = [%s]
   }
 }
-`, quote(t.HCL()), list, list), nil
+`, mirrorMethod(t, list), list), nil
+}
+
+// mirrorMethod writes the method of a mirror; list are its patterns.
+func mirrorMethod(t template.Template, list string) string {
+	return fmt.Sprintf(`  oci_mirror {
+    repository_template = %s
+    include             = [%s]
+  }
+`, quote(t.HCL()), list)
 }
 
 // CheckTemplate refuses a template that leaves out a part of the address that
