@@ -18,8 +18,20 @@ const DefaultCopyConcurrency = 4
 
 // CopyOptions of [Copy]; the zero value copies all that belongs to a release.
 type CopyOptions struct {
-	// Force replaces another release under the tag instead of refusing it.
+	// Provider is whose release both ends are to have: what is annotated with another
+	// is a *[ForeignError], unless one of the Aliases allows it. The zero value takes
+	// the source at its word.
+	Provider provider.Address
+	Aliases  provider.Aliases
+	// Force makes the target's tag the source's where it would be refused, or stay as
+	// it is: see [Copy].
 	Force bool
+	// DryRun compares, judges, and writes nothing. What it tells is what would be.
+	DryRun bool
+	// Reread reads the blobs that the target has under the tag, and sends those again
+	// that have other bytes than their digests say. Else it is asked whether they are
+	// there.
+	Reread bool
 	// Judge says what the signature of the release proves, before anything is sent:
 	// it is given the source and what was found there. Its error ends the copy. What
 	// the target has under the tag already is not judged again. nil judges nothing;
@@ -46,22 +58,45 @@ type CopyOptions struct {
 	Progress provider.Progress
 }
 
-// Copied says what [Copy] did.
+// Copied says what [Copy] did, or in a dry run would do.
 type Copied struct {
 	Tag string
-	// Digest is that of the index, the same at both ends.
-	Digest digest.Digest
+	// Digest is what the target's tag is at: the source's index, or with Kept the
+	// one that was there. Was is what it was at before, empty when it was not there.
+	Digest, Was digest.Digest
+	// Source is the digest of the source's index.
+	Source digest.Digest
+	// Kept tells that the tag stays at another index, which has all the zips that the
+	// source has.
+	Kept bool
+	// Forced tells that the tag was moved, because Force says so.
+	Forced bool
+	// Healed tells that content was missing or damaged that the tag needs, and that it
+	// is back.
+	Healed bool
 	// Verdict is what Judge said; none where it was not asked.
 	Verdict provider.Verdict
-	// Tagged tells that the tag was written; else it was there already.
+	// Tagged tells that the tag was written; else it was there already, or a dry run
+	// writes none.
 	Tagged bool
+	// Packages are the source's, sorted by platform; none where it could not be read.
+	Packages []CopiedPackage
 	// Blobs and Bytes count what was sent, Mounted the blobs that the registry
 	// took over from the other repository.
 	Blobs, Mounted int
 	Bytes          int64
 	// Referrers counts the manifests that refer to the release and its packages,
-	// sent or there already.
+	// sent or there already; Attached names those that were not there, sorted, by
+	// their titles, and those without one by their types.
 	Referrers int
+	Attached  []string
+}
+
+// CopiedPackage says what became of a package.
+type CopiedPackage struct {
+	Package provider.Package
+	// Sent and Mounted tell how the zip came there; else the target had it.
+	Sent, Mounted bool
 }
 
 // SourceMovedError says that a tag was moved while it was copied. Nothing was
@@ -81,9 +116,15 @@ func (e *SourceMovedError) Error() string {
 // digests stay. What refers to its index and its manifests comes along, by the
 // referrers API or the referrers tag. What is there is not sent, within one
 // registry it is mounted, and the tag is written last, so that a run which failed
-// is completed by running it again. Errors are those of both repositories,
-// *[ForeignError], *[ConflictError], *[SourceMovedError] and [ErrSubject]; the
-// result says what was done until then.
+// is completed by running it again.
+//
+// A tag that is there is moved to the source's index when nothing gets lost by that:
+// the source has each of its platforms with the same zip, each document by its name,
+// and some that it lacks. When it has all the zips already, and the source no more
+// evidence or less, it stays as it is. All else is a *[ConflictError].
+//
+// Other errors are those of both repositories, *[ForeignError], *[SourceMovedError]
+// and [ErrSubject]; the result says what was done until then.
 func Copy(ctx context.Context, from Reader, to Repository, tag string, o CopyOptions) (Copied, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -105,11 +146,11 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 	if err != nil {
 		return err
 	}
-	if err := copyable(release); err != nil {
+	if err := c.copyable(release); err != nil {
 		return err
 	}
 	there, err := c.welcome(ctx, release)
-	if err != nil {
+	if err != nil || c.done.Kept {
 		return err
 	}
 	same := there.Digest == release.Digest && !there.Lost
@@ -118,21 +159,21 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 			return err
 		}
 	}
-	c.learn(release, there)
+	if c.options.DryRun && !same {
+		return nil // all that is not there would be sent
+	}
 	// 2. Manifests and what they name; then the index, without its tag.
+	c.learn(release, there)
 	index := artifact.Blob{Descriptor: release.Descriptor, Bytes: release.Bytes}
 	if err := c.manifest(ctx, index, maxCopyDepth); err != nil {
 		return err
 	}
+	c.done.Healed = c.done.Healed || same && c.lacked
 	// 3. What refers to them.
-	if err := c.referrers(ctx); err != nil {
+	if err := c.referrers(ctx); err != nil || same {
 		return err
 	}
 	// 4. The tag, if it still is what was copied.
-	c.done.Digest = release.Digest
-	if same {
-		return nil
-	}
 	if err := c.unmoved(ctx, release); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
@@ -19,31 +20,59 @@ func (c *copier) blob(ctx context.Context, d ocispec.Descriptor) error {
 
 // bring has the registry mount a blob, or sends it, unless it is there.
 func (c *copier) bring(ctx context.Context, d ocispec.Descriptor) error {
-	if there, err := has(ctx, c.to, d); there || err != nil {
-		return err
+	damaged := c.lost.Misses(d.Digest)
+	if !damaged {
+		if there, err := has(ctx, c.to, d); there || err != nil {
+			return err
+		}
 	}
-	if mounted, err := c.mount(ctx, d); mounted || err != nil {
-		return err
+	if c.lacks() {
+		return nil
 	}
-	p := provider.Package{Filename: d.Annotations[ocispec.AnnotationTitle], Digest: d.Digest, Size: d.Size}
-	if provider.CheckFilename(p.Filename) != nil {
-		p.Filename = d.Digest.String()
+	if !damaged {
+		if mounted, err := c.mount(ctx, d); mounted || err != nil {
+			return err
+		}
 	}
+	retrier := transfer.Retrier{Backoff: c.options.Backoff, Progress: c.options.Progress}
 	if c.options.Acquire != nil {
-		release, err := c.options.Acquire(ctx, d.Size)
+		slot, err := transfer.NewSlot(ctx, c.options.Acquire, d.Size)
 		if err != nil {
 			return err
 		}
-		defer release()
+		defer slot.Release()
+		retrier.Slot = slot
 	}
-	retrier := transfer.Retrier{Backoff: c.options.Backoff, Progress: c.options.Progress}
+	p := c.packageOf(d)
 	if err := retrier.Do(ctx, "copying "+p.Filename, func() error { return c.send(ctx, d, p) }); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.done.Blobs, c.done.Bytes = c.done.Blobs+1, c.done.Bytes+d.Size
+	c.arrived(d.Digest, func(p *CopiedPackage) { p.Sent = true })
 	return nil
+}
+
+// packageOf is the package that a blob is the zip of, or one that has the blob's name.
+func (c *copier) packageOf(d ocispec.Descriptor) provider.Package {
+	if p, isZip := c.packages[d.Digest]; isZip {
+		return p
+	}
+	p := provider.Package{Filename: d.Annotations[ocispec.AnnotationTitle], Digest: d.Digest, Size: d.Size}
+	if provider.CheckFilename(p.Filename) != nil {
+		p.Filename = d.Digest.String()
+	}
+	return p
+}
+
+// arrived says of the packages whose zip a blob is how it came. It needs the mutex.
+func (c *copier) arrived(zip digest.Digest, say func(*CopiedPackage)) {
+	for i, p := range c.done.Packages {
+		if p.Package.Digest == zip {
+			say(&c.done.Packages[i])
+		}
+	}
 }
 
 // mount asks the registry of both repositories to take a blob over. One that does
@@ -63,6 +92,7 @@ func (c *copier) mount(ctx context.Context, d ocispec.Descriptor) (mounted bool,
 	defer c.mu.Unlock()
 	if mounted {
 		c.done.Mounted++
+		c.arrived(d.Digest, func(p *CopiedPackage) { p.Mounted = true })
 	} else {
 		c.neighbour = ""
 	}

@@ -2,8 +2,9 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -12,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// copyable refuses what is no whole release.
-func copyable(i Inspection) error {
+// copyable refuses what is no whole release, or another provider's.
+func (c *copier) copyable(i Inspection) error {
 	switch {
 	case i.Lost:
 		return fmt.Errorf("the tag names an index that is lost: %w", ErrNotFound)
@@ -22,65 +23,136 @@ func copyable(i Inspection) error {
 	case i.Format != nil:
 		return i.Format
 	}
+	c.done.Source, c.done.Digest = i.Digest, i.Digest
+	if c.options.Provider != (provider.Address{}) {
+		if err := i.CheckProvider(c.options.Provider, c.options.Aliases...); err != nil {
+			return fmt.Errorf("the source: %w", err)
+		}
+	}
 	for _, platform := range i.Index.Platforms() {
 		if err := i.Platforms[platform].Err; err != nil {
 			return fmt.Errorf("the manifest for %s: %w", platform, err)
 		}
 	}
+	c.describe(i)
 	return nil
 }
 
-// welcome looks at what the target has under the tag. Another provider is
-// refused, and so are other zips, unless by force.
+// describe lists the packages of the source.
+func (c *copier) describe(i Inspection) {
+	a := c.options.Provider
+	if a == (provider.Address{}) {
+		a, _ = provider.ParseAddress(i.Index.Annotations[artifact.AnnotationProvider])
+	}
+	v, _ := artifact.ParseTag(i.Tag)
+	c.packages = map[digest.Digest]provider.Package{}
+	for _, platform := range i.Index.Platforms() {
+		p := i.Platforms[platform].Package(a, v)
+		c.done.Packages = append(c.done.Packages, CopiedPackage{Package: p})
+		c.packages[p.Digest] = p
+	}
+}
+
+// welcome looks at what the target has under the tag, and decides what becomes of it.
+// Another provider is refused, and so is what would get lost, unless by force.
 func (c *copier) welcome(ctx context.Context, release Inspection) (there Inspection, err error) {
 	there, err = Inspect(ctx, c.to, release.Tag, DepthManifests)
-	if err != nil || c.options.Force || there.Digest == release.Digest {
-		return there, err
-	}
-	stated := release.Index.Annotations[artifact.AnnotationProvider]
-	if there.Format != nil {
-		return there, &ForeignError{Tag: there.Tag, Format: there.Format}
-	}
-	// A release that says nothing of its provider is taken as it is.
-	if owner, invalid := provider.ParseAddress(stated); invalid == nil {
-		err = there.CheckProvider(owner)
-		if !there.Exists() {
-			err = CheckOwner(ctx, c.to, owner)
-		}
-	}
 	if err != nil {
 		return there, err
 	}
-	var reasons []string
-	for platform, was := range zips(there) {
-		if is, ok := zips(release)[platform]; !ok {
-			reasons = append(reasons, fmt.Sprintf("%s is there, and the source does not have it", platform))
-		} else if is != was {
-			reasons = append(reasons, fmt.Sprintf("%s is there with the zip %s, the source has %s", platform, was, is))
+	c.done.Was = there.Digest
+	if there.Digest == release.Digest {
+		c.done.Healed = there.Lost
+		return c.damaged(ctx, there)
+	}
+	d, err := c.admit(ctx, release, there)
+	if reasons := d.refused(); err == nil && len(reasons) > 0 {
+		err = &ConflictError{Release: c.name(release), Reasons: reasons}
+	}
+	if err == nil && there.Exists() && d.keeps() && !c.options.Force {
+		return c.keep(ctx, there, d)
+	}
+	if err == nil || isRefusal(err) && c.options.Force {
+		c.done.Forced = err != nil || there.Exists() && d.keeps()
+		c.done.Healed = d.lost && !c.done.Forced
+		return there, nil
+	}
+	return there, err
+}
+
+// admit asks whose release lies under the target's tag, and in what it differs.
+func (c *copier) admit(ctx context.Context, release, there Inspection) (difference, error) {
+	if there.Format != nil {
+		return difference{}, &ForeignError{Tag: there.Tag, Wanted: c.options.Provider, Format: there.Format}
+	}
+	// A release that says nothing of its provider is taken as it is.
+	owner := c.options.Provider
+	if owner == (provider.Address{}) {
+		owner, _ = provider.ParseAddress(release.Index.Annotations[artifact.AnnotationProvider])
+	}
+	if owner != (provider.Address{}) {
+		err := there.CheckProvider(owner, c.options.Aliases...)
+		if !there.Exists() && !c.options.Force {
+			err = CheckOwner(ctx, c.to, owner, c.options.Aliases...)
+		}
+		if err != nil {
+			return difference{}, err
 		}
 	}
-	for _, f := range there.Platforms {
-		if f.Target.Twice {
-			reasons = append(reasons, f.Err.Error())
+	return compare(release, there), nil
+}
+
+// keep leaves the tag at the index that it has, if all that it needs is there. Else
+// the source takes its place, unless something gets lost by that.
+func (c *copier) keep(ctx context.Context, there Inspection, d difference) (Inspection, error) {
+	whole, err := there.Deeper(ctx, c.to, c.depth())
+	if err != nil {
+		return there, err
+	}
+	for platform, f := range whole.Platforms {
+		if !f.Whole() {
+			if len(d.less) > 0 {
+				return there, &ConflictError{Release: c.name(whole), Reasons: append(d.less, fmt.Sprintf("what is there for %s is not whole", platform))}
+			}
+			c.done.Healed, c.lost = true, whole
+			return there, nil
 		}
 	}
-	if len(reasons) > 0 {
-		return there, &ConflictError{Release: stated + " " + release.Index.Annotations[ocispec.AnnotationVersion], Reasons: slices.Sorted(slices.Values(reasons))}
-	}
+	c.done.Kept, c.done.Digest = true, there.Digest
 	return there, nil
 }
 
-// zips gives the digests of the zips, as far as they are known.
-func zips(i Inspection) map[provider.Platform]digest.Digest {
-	known := map[provider.Platform]digest.Digest{}
-	for platform, f := range i.Platforms {
-		if d, stated := f.Target.Digest(); f.Err == nil {
-			known[platform] = f.Manifest.Zip.Digest
-		} else if stated {
-			known[platform] = d
-		}
+// damaged reads the blobs of what is there, where that is wanted.
+func (c *copier) damaged(ctx context.Context, there Inspection) (Inspection, error) {
+	if !c.options.Reread || there.Lost {
+		return there, nil
 	}
-	return known
+	read, err := there.Deeper(ctx, c.to, DepthContent)
+	c.lost = read
+	return there, err
+}
+
+func (c *copier) depth() Depth {
+	if c.options.Reread {
+		return DepthContent
+	}
+	return DepthBlobs
+}
+
+// name is that of a release, as people write it.
+func (c *copier) name(i Inspection) string {
+	a := i.Index.Annotations[artifact.AnnotationProvider]
+	if c.options.Provider != (provider.Address{}) {
+		a = c.options.Provider.String()
+	}
+	return strings.TrimSpace(a + " " + i.Index.Annotations[ocispec.AnnotationVersion])
+}
+
+// isRefusal knows what --force overrules.
+func isRefusal(err error) bool {
+	_, conflict := errors.AsType[*ConflictError](err)
+	_, foreign := errors.AsType[*ForeignError](err)
+	return conflict || foreign
 }
 
 // unmoved compares the source's tag with what was copied.

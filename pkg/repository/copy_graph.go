@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 const (
@@ -33,6 +34,10 @@ type copier struct {
 	// the target was seen to have.
 	known map[digest.Digest][]byte
 	held  map[digest.Digest]bool
+	// packages are the source's by the digests of their zips, and lost is what the
+	// target was seen to lack although it says that it has it.
+	packages map[digest.Digest]provider.Package
+	lost     Inspection
 	// Manifests share most blobs, and a list may name one manifest many times.
 	manifests, blobs once[struct{}]
 
@@ -44,7 +49,9 @@ type copier struct {
 	neighbour string
 	// subjects are the copied manifests whose referrers were not looked at yet.
 	subjects []digest.Digest
-	done     Copied
+	// lacked tells that the target lacked a manifest or a blob.
+	lacked bool
+	done   Copied
 }
 
 func newCopier(from Reader, to Repository, o CopyOptions, stop context.CancelCauseFunc) *copier {
@@ -92,10 +99,19 @@ func (c *copier) manifest(ctx context.Context, m artifact.Blob, depth int) error
 		return nil
 	}
 	there, err := holdsManifest(ctx, c.to, m.Descriptor)
-	if err != nil || there {
+	if err != nil || there || c.lacks() {
 		return err
 	}
 	return c.to.PushManifest(ctx, m)
+}
+
+// lacks notes that the target lacks something, and tells whether that is all, as in a
+// dry run.
+func (c *copier) lacks() (dry bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lacked = true
+	return c.options.DryRun
 }
 
 // child reads a manifest at the source and copies it, once in a run.

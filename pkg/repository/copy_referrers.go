@@ -58,8 +58,8 @@ func (c *copier) refer(ctx context.Context, subject digest.Digest) error {
 	if err != nil {
 		return fmt.Errorf("listing the referrers of %s: %w", subject, err)
 	}
-	entries, err := c.entries(ctx, have.entries)
-	if err != nil || known.byAPI || !slices.ContainsFunc(entries, func(d ocispec.Descriptor) bool { return !known.has(d.Digest) }) {
+	entries, err := c.entries(ctx, have.entries, known)
+	if err != nil || c.options.DryRun || known.byAPI || !slices.ContainsFunc(entries, func(d ocispec.Descriptor) bool { return !known.has(d.Digest) }) {
 		return err
 	}
 	list := referrersList{repo: c.to, subject: subject, settle: c.options.Settle}
@@ -72,8 +72,9 @@ func (c *copier) refer(ctx context.Context, subject digest.Digest) error {
 }
 
 // entries copies what a list of referrers names, and gives those that are there: a
-// clean-up job that knows no referrers may have taken a manifest away.
-func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor) (alive []ocispec.Descriptor, err error) {
+// clean-up job that knows no referrers may have taken a manifest away. known are those
+// that the target has.
+func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, known referrers) (alive []ocispec.Descriptor, err error) {
 	for _, d := range list {
 		if d.Digest.Validate() != nil {
 			continue
@@ -91,5 +92,16 @@ func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor) (alive 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.done.Referrers += len(alive)
+	for _, d := range alive {
+		if !known.has(d.Digest) {
+			c.done.Attached = append(c.done.Attached, titleOf(d))
+		}
+	}
+	slices.Sort(c.done.Attached)
 	return alive, nil
+}
+
+// titleOf names a referrer.
+func titleOf(d ocispec.Descriptor) string {
+	return cmp.Or(d.Annotations[ocispec.AnnotationTitle], d.ArtifactType, d.Digest.String())
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -16,6 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
+
+var byEquality = cmpopts.EquateComparable(provider.Version{})
 
 // TestCopy: digests stay, referrers come along, and a second run writes nothing.
 func TestCopy(t *testing.T) {
@@ -30,20 +33,35 @@ func TestCopy(t *testing.T) {
 			size += int64(len(text))
 		}
 		size += sbom(1).Size + sbom(2).Size
-		want := repository.Copied{Tag: tag, Digest: index.Digest, Tagged: true, Blobs: 10, Bytes: size, Referrers: 4}
-		if diff := cmp.Diff(want, done); diff != "" {
+		want := repository.Copied{
+			Tag: tag, Digest: index.Digest, Source: index.Digest, Tagged: true, Blobs: 10, Bytes: size, Referrers: 4,
+			Packages: copied(t, true), Attached: []string{sbom(1).Name, sbom(2).Name, sbom(3).Name, "signature.json"},
+		}
+		if diff := cmp.Diff(want, done, byEquality); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		from.wantSameList(t, to, index.Digest)
 		state := to.state(t)
-		want.Tagged, want.Blobs, want.Bytes = false, 0, 0
-		if diff := cmp.Diff(want, from.wantCopied(t, to, repository.CopyOptions{})); diff != "" {
+		want.Was, want.Tagged, want.Blobs, want.Bytes, want.Packages, want.Attached = index.Digest, false, 0, 0, copied(t, false), nil
+		if diff := cmp.Diff(want, from.wantCopied(t, to, repository.CopyOptions{}), byEquality); diff != "" {
 			t.Errorf("the second run (-want +got):\n%s", diff)
 		}
 		if to.state(t) != state {
 			t.Error("the second run wrote something")
 		}
 	})
+}
+
+// copied are both packages.
+func copied(t *testing.T, sent bool) []repository.CopiedPackage {
+	t.Helper()
+	var all []repository.CopiedPackage
+	for _, p := range []provider.Platform{haiku, plan9} {
+		pkg := packageOf(t, p, twoZips[p])
+		pkg.Documents = nil
+		all = append(all, repository.CopiedPackage{Package: pkg, Sent: sent})
+	}
+	return all
 }
 
 // wantSameList compares the bytes of the list of referrers where both ends keep it

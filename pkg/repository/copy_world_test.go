@@ -140,6 +140,12 @@ func thing(t *testing.T) (provider.Address, provider.Version) {
 // documents.
 func pack(t *testing.T, zips map[provider.Platform]string) artifact.Packed {
 	t.Helper()
+	return packEdited(t, zips, func(*provider.Release) {})
+}
+
+// packEdited packs a release that is otherwise.
+func packEdited(t *testing.T, zips map[provider.Platform]string, edit func(*provider.Release)) artifact.Packed {
+	t.Helper()
 	a, v := thing(t)
 	r := provider.Release{Address: a, Version: v, Protocols: []string{"6.0"}}
 	stem := "terraform-provider-thing_" + tag
@@ -151,6 +157,7 @@ func pack(t *testing.T, zips map[provider.Platform]string) artifact.Packed {
 		artifact.NewDocument(stem+"_SHA256SUMS.sig", artifact.MediaTypeSignature, []byte("signature")),
 		artifact.NewDocument(stem+"_keys.asc", artifact.MediaTypeKeys, []byte("keys")),
 	}
+	edit(&r)
 	packed, err := artifact.Pack(r, artifact.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +179,12 @@ func (e *end) push(t *testing.T, zips map[provider.Platform]string) ocispec.Desc
 // pushRelease stores a release whose zips are there.
 func (e *end) pushRelease(t *testing.T, zips map[provider.Platform]string) ocispec.Descriptor {
 	t.Helper()
-	repo, packed := e.open(t), pack(t, zips)
+	return e.pushPacked(t, pack(t, zips))
+}
+
+func (e *end) pushPacked(t *testing.T, packed artifact.Packed) ocispec.Descriptor {
+	t.Helper()
+	repo := e.open(t)
 	was, err := repository.Inspect(t.Context(), repo, tag, repository.DepthManifests)
 	if err != nil {
 		t.Fatal(err)

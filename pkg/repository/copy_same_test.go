@@ -1,0 +1,219 @@
+package repository_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// without takes documents about the release away whose names end in something.
+func without(suffix string) func(*provider.Release) {
+	return func(r *provider.Release) {
+		r.Documents = slices.DeleteFunc(slices.Clone(r.Documents), func(d provider.Document) bool { return strings.HasSuffix(d.Name, suffix) })
+	}
+}
+
+// resigned has another signature under the same name.
+func resigned(r *provider.Release) {
+	r.Documents = slices.Clone(r.Documents)
+	r.Documents[1] = artifact.NewDocument(r.Documents[1].Name, artifact.MediaTypeSignature, []byte("a newer signature"))
+}
+
+func asItIs(*provider.Release) {}
+
+// TestCopyOverTheSame says what becomes of a tag that is there: zips decide whether it
+// is the same release, and nothing that is there gets lost.
+func TestCopyOverTheSame(t *testing.T) {
+	t.Parallel()
+	haikuOnly := map[provider.Platform]string{haiku: twoZips[haiku]}
+	for name, test := range map[string]struct {
+		zips, there map[provider.Platform]string
+		is, was     func(*provider.Release)
+		// kept tells that the tag stays; else it is moved, or refused is why not.
+		kept    bool
+		refused []string
+	}{
+		"fewer platforms":                        {twoZips, haikuOnly, asItIs, asItIs, false, nil},
+		"fewer platforms, other signature":       {twoZips, haikuOnly, asItIs, resigned, false, nil},
+		"fewer platforms, more evidence":         {twoZips, haikuOnly, without(".sig"), asItIs, false, []string{"terraform-provider-thing_1.2.3_SHA256SUMS.sig is there for haiku_riscv64, and the source does not have it"}},
+		"more platforms":                         {haikuOnly, twoZips, asItIs, asItIs, true, nil},
+		"more platforms, less evidence":          {haikuOnly, twoZips, asItIs, without(".sig"), true, nil},
+		"less evidence":                          {twoZips, twoZips, asItIs, without(".sig"), false, nil},
+		"more evidence":                          {twoZips, twoZips, without(".sig"), asItIs, true, nil},
+		"some evidence more, some less":          {twoZips, twoZips, without(".sig"), without(".asc"), true, nil},
+		"other evidence under the same names":    {twoZips, twoZips, resigned, asItIs, true, nil},
+		"other annotations":                      {twoZips, twoZips, func(r *provider.Release) { r.Protocols = []string{"5.0"} }, asItIs, true, nil},
+		"another zip":                            {haikuOnly, map[provider.Platform]string{haiku: "built again"}, asItIs, asItIs, false, []string{"haiku_riscv64 is there with the zip "}},
+		"another zip, and one platform more":     {haikuOnly, map[provider.Platform]string{haiku: "built again", plan9: "x"}, asItIs, asItIs, false, []string{"haiku_riscv64 is there with the zip ", "plan9_mips64 is there, and the source does not have it"}},
+		"one platform each that the other lacks": {haikuOnly, map[provider.Platform]string{plan9: twoZips[plan9]}, asItIs, asItIs, false, []string{"plan9_mips64 is there, and the source does not have it"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, to := newEnd(t, nil), newEnd(t, nil)
+			for _, zips := range []map[provider.Platform]string{test.zips, test.there} {
+				for _, zip := range zips {
+					pushBlob(t, from.open(t), blob(zip))
+					pushBlob(t, to.open(t), blob(zip))
+				}
+			}
+			index := from.pushPacked(t, packEdited(t, test.zips, test.is))
+			was := to.pushPacked(t, packEdited(t, test.there, test.was))
+			from.attach(t, index, sbom(1))
+			before := to.state(t)
+			for _, dry := range []bool{true, false} {
+				done, err := from.copyTo(t, to, repository.CopyOptions{DryRun: dry})
+				if done.Was != was.Digest || done.Source != index.Digest || done.Forced || done.Healed {
+					t.Errorf("%+v", done)
+				}
+				if test.refused != nil {
+					wantConflict(t, err, test.refused)
+				} else if err != nil {
+					t.Fatal(err)
+				}
+				stays := test.kept || test.refused != nil
+				if done.Kept != test.kept || done.Tagged == (dry || stays) || test.kept != (done.Digest == was.Digest) {
+					t.Errorf("dry %t: %+v", dry, done)
+				}
+				if (dry || stays) && to.state(t) != before {
+					t.Errorf("dry %t: something was written", dry)
+				}
+			}
+			if !test.kept && test.refused == nil {
+				from.wantSame(t, to)
+				return
+			}
+			if done := from.wantCopied(t, to, repository.CopyOptions{Force: true}); !done.Forced || !done.Tagged || done.Kept || done.Digest != index.Digest {
+				t.Errorf("by force: %+v", done)
+			}
+		})
+	}
+}
+
+func wantConflict(t *testing.T, err error, reasons []string) {
+	t.Helper()
+	conflict, ok := errors.AsType[*repository.ConflictError](err)
+	if !ok || !slices.EqualFunc(conflict.Reasons, reasons, strings.HasPrefix) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestCopyOverTheSameInPart: what is kept has to be whole. If it is not, the source
+// takes its place, unless something gets lost by that.
+func TestCopyOverTheSameInPart(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, func(t *testing.T, from, to *end) {
+		index := from.push(t, twoZips)
+		to.push(t, twoZips)
+		was := to.pushPacked(t, packEdited(t, twoZips, func(r *provider.Release) { r.Protocols = []string{"5.0"} }))
+		to.lose(t, digest.FromString(twoZips[plan9]))
+		done := from.wantCopied(t, to, repository.CopyOptions{})
+		if !done.Healed || !done.Tagged || done.Blobs != 1 || done.Was != was.Digest || done.Digest != index.Digest {
+			t.Errorf("%+v", done)
+		}
+		to.pushPacked(t, packEdited(t, twoZips, func(r *provider.Release) {
+			r.Documents = append(slices.Clone(r.Documents), artifact.NewDocument("terraform-provider-thing_1.2.3.intoto.jsonl", "application/vnd.in-toto+json", []byte("keys")))
+			r.Documents[len(r.Documents)-1].Scope = provider.ScopeRelease
+		}))
+		to.lose(t, digest.FromString(twoZips[plan9]))
+		_, err := from.copyTo(t, to, repository.CopyOptions{})
+		conflict, ok := errors.AsType[*repository.ConflictError](err)
+		if !ok || conflict.Reasons[len(conflict.Reasons)-1] != "what is there for plan9_mips64 is not whole" {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestCopyHeals says that it did, and beforehand that it would.
+func TestCopyHeals(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, func(t *testing.T, from, to *end) {
+		from.fill(t)
+		from.wantCopied(t, to, repository.CopyOptions{})
+		for _, lost := range []digest.Digest{pack(t, twoZips).Manifests[1].Descriptor.Digest, digest.FromString(twoZips[haiku])} {
+			to.lose(t, lost)
+			before := to.state(t)
+			dry, err := from.copyTo(t, to, repository.CopyOptions{DryRun: true})
+			if err != nil || !dry.Healed || dry.Blobs != 0 || to.state(t) != before {
+				t.Errorf("%+v, %v", dry, err)
+			}
+			if done := from.wantCopied(t, to, repository.CopyOptions{}); !done.Healed || done.Tagged || done.Attached != nil {
+				t.Errorf("%+v", done)
+			}
+		}
+	})
+}
+
+// TestCopyRereads finds bytes that rotted under the right name and size.
+func TestCopyRereads(t *testing.T) {
+	t.Parallel()
+	from, to := newEnd(t, nil), newEnd(t, &registrytest.Options{})
+	from.fill(t)
+	from.wantCopied(t, to, repository.CopyOptions{})
+	to.damage(t, blob(twoZips[haiku]), "")
+	if done, err := from.copyTo(t, to, repository.CopyOptions{}); err != nil || done.Healed {
+		t.Errorf("%+v, %v", done, err)
+	}
+	dry, err := from.copyTo(t, to, repository.CopyOptions{Reread: true, DryRun: true})
+	if err != nil || !dry.Healed || dry.Blobs != 0 {
+		t.Errorf("%+v, %v", dry, err)
+	}
+	if done := from.wantCopied(t, to, repository.CopyOptions{Reread: true}); !done.Healed || done.Blobs != 1 || !done.Packages[0].Sent || done.Packages[1].Sent {
+		t.Errorf("%+v", done)
+	}
+}
+
+// TestCopyOfAProvider: both ends have to hold what is asked for, or what an alias
+// allows in its place.
+func TestCopyOfAProvider(t *testing.T) {
+	t.Parallel()
+	from, to := newEnd(t, nil), newEnd(t, nil)
+	from.fill(t)
+	a, v := thing(t)
+	other, err := provider.ParseAddress("registry.example.org/else/thing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = from.copyTo(t, to, repository.CopyOptions{Provider: other, Force: true})
+	if e, ok := errors.AsType[*repository.ForeignError](err); !ok || e.Wanted != other || to.at(t, tag) != "" {
+		t.Fatalf("got %v", err)
+	}
+	alias, err := provider.ParseAlias(other.String() + "=" + a.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := from.wantCopied(t, to, repository.CopyOptions{Provider: other, Aliases: provider.Aliases{alias}})
+	if p := done.Packages[0].Package; p.Address != other || p.Version != v || p.Filename != "terraform-provider-thing_1.2.3_haiku_riscv64.zip" {
+		t.Errorf("%+v", p)
+	}
+	if diff := cmp.Diff(copied(t, true)[1].Package.Digest, done.Packages[1].Package.Digest); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestCopyWouldAttach tells of referrers that came later, and writes none.
+func TestCopyWouldAttach(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, func(t *testing.T, from, to *end) {
+		index := from.push(t, twoZips)
+		from.wantCopied(t, to, repository.CopyOptions{})
+		from.attach(t, index, sbom(1))
+		before := to.state(t)
+		dry, err := from.copyTo(t, to, repository.CopyOptions{DryRun: true})
+		if err != nil || dry.Healed || !slices.Equal(dry.Attached, []string{sbom(1).Name}) || to.state(t) != before {
+			t.Errorf("%+v, %v", dry, err)
+		}
+		done := from.wantCopied(t, to, repository.CopyOptions{})
+		if done.Healed || !slices.Equal(done.Attached, dry.Attached) {
+			t.Errorf("%+v", done)
+		}
+	})
+}
