@@ -4,9 +4,10 @@
 //
 //	mirror  = origin registry → Release → plan → OCI repository
 //	publish = local zips      → Release → plan → OCI repository
+//	copy    = OCI repository  → the same bytes in another OCI repository
 //
-// Use it to bring one release of any [provider.Source] into a repository; package
-// mirror does so for many.
+// Use it to bring one release of any [provider.Source] into a repository, or a release
+// of one repository as it is into another; package mirror does so for many.
 package publish
 
 import (
@@ -123,6 +124,9 @@ type Result struct {
 	// packages and its own.
 	Tag    string
 	Digest digest.Digest
+	// Source is the digest of the index that [Copy] found at the source, where the tag
+	// stays at another one.
+	Source digest.Digest
 	// Packages are the wanted ones, sorted by platform; none where [CheckTags] found
 	// the tag.
 	Packages []PackageResult
@@ -156,4 +160,7 @@ type PackageResult struct {
 	// Sent tells whether the zip was read from the source and pushed; else the
 	// repository had it.
 	Sent bool
+	// Mounted tells that the registry took the zip over from the repository that
+	// [Copy] read.
+	Mounted bool
 }

@@ -1,0 +1,284 @@
+package publish_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// copy copies with values of its own, as a process would.
+func (w *world) copy(t *testing.T, from, to *target, o publish.Options) (publish.Result, error) {
+	t.Helper()
+	o.Backoff = func(int) time.Duration { return 0 }
+	o.Settle = max(o.Settle, time.Millisecond)
+	return publish.Copy(t.Context(), from.open(t), to.open(t), w.address, w.version, o)
+}
+
+// wantCopy copies, and wants a status and equal digests.
+func (w *world) wantCopy(t *testing.T, from, to *target, want publish.Status, o publish.Options) publish.Result {
+	t.Helper()
+	r, err := w.copy(t, from, to, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != want || r.Address != w.address || r.Version != w.version || r.Tag != "1.2.3" {
+		t.Fatalf("got %+v, want %s", r, want)
+	}
+	if r.Digest != to.digest(t) || r.Digest != from.digest(t) && r.Source != from.digest(t) {
+		t.Fatalf("the tags are at %s and %s, the result says %s", from.digest(t), to.digest(t), r.Digest)
+	}
+	return r
+}
+
+// TestCopyStatuses is the manual of what a copy comes to.
+func TestCopyStatuses(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		from := w.layout(t)
+		w.publish(t, from, publish.Created, publish.Options{Platforms: without(zos)})
+		state := to.state(t)
+		if r, err := w.copy(t, from, to, publish.Options{DryRun: true}); err != nil || r.Status != publish.Created || r.Digest != from.digest(t) || len(sent(r)) != 0 || to.state(t) != state {
+			t.Errorf("%+v, %v", r, err)
+		}
+		wantSent(t, w.wantCopy(t, from, to, publish.Created, publish.Options{}), haiku, minix, plan9)
+		state = to.state(t)
+		if r := w.wantCopy(t, from, to, publish.Unchanged, publish.Options{}); len(r.Packages) != 3 || to.state(t) != state {
+			t.Errorf("%+v", r)
+		}
+		to.lose(t, w.zipDigest(minix))
+		wantSent(t, w.wantCopy(t, from, to, publish.Healed, publish.Options{}), minix)
+		w.publish(t, from, publish.Extended, publish.Options{})
+		wantSent(t, w.wantCopy(t, from, to, publish.Extended, publish.Options{}), zos)
+		sbom := artifact.NewDocument("all.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
+		sbom.Scope = provider.ScopeRelease
+		index, _, err := from.open(t).Manifest(t.Context(), "1.2.3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := repository.Attach(t.Context(), from.open(t), []provider.Document{sbom}, index, 0); err != nil {
+			t.Fatal(err)
+		}
+		if r := w.wantCopy(t, from, to, publish.Extended, publish.Options{}); !slices.Equal(r.Attached, []string{sbom.Name}) || len(sent(r)) != 0 {
+			t.Errorf("%+v", r)
+		}
+		// What the target has beside it stays.
+		part := w.layout(t)
+		w.publish(t, part, publish.Created, publish.Options{Platforms: []provider.Platform{zos}})
+		if r := w.wantCopy(t, part, to, publish.Unchanged, publish.Options{}); r.Source != part.digest(t) {
+			t.Errorf("%+v", r)
+		}
+		// What it has otherwise is a conflict.
+		w.zips[zos] = zipOf(t, "made again")
+		w.offer(t, w.release(all...))
+		other := w.layout(t)
+		w.publish(t, other, publish.Created, publish.Options{})
+		_, err = w.copy(t, other, to, publish.Options{})
+		if conflict, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.HasPrefix(conflict.Reasons[0], "zos_s390x is there with the zip ") || to.digest(t) != from.digest(t) {
+			t.Errorf("got %v", err)
+		}
+		wantSent(t, w.wantCopy(t, other, to, publish.Replaced, publish.Options{Force: true}), zos)
+	})
+}
+
+// TestCopyMounts tells of the zips that the registry took over.
+func TestCopyMounts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	from := w.registry(t, registrytest.Options{})
+	w.publish(t, from, publish.Created, publish.Options{})
+	to, err := repository.NewRegistry(template.Reference{Registry: from.host, Name: "acme/inside"}, from.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := publish.Copy(t.Context(), from.open(t), to, w.address, w.version, publish.Options{})
+	if err != nil || r.Status != publish.Created || len(r.Packages) != len(all) {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, p := range r.Packages {
+		if p.Sent || !p.Mounted {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+// TestCopyChecks: how hard a release that is there is looked at, by the requests that
+// it costs at the target.
+func TestCopyChecks(t *testing.T) {
+	t.Parallel()
+	for check, want := range map[publish.Check]map[registrytest.Kind]int{
+		publish.CheckTags:      {registrytest.Tags: 1},
+		publish.CheckIndex:     {registrytest.ManifestGet: 1},
+		publish.CheckManifests: {registrytest.ManifestGet: 5},
+		// The config, sums, signature and keys, and four zips.
+		publish.CheckBlobs: {registrytest.ManifestGet: 5, registrytest.BlobHead: 8},
+		publish.CheckDeep:  {registrytest.ManifestGet: 5, registrytest.BlobHead: 8, registrytest.BlobGet: 8},
+	} {
+		t.Run(string(check), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			from, to := w.layout(t), w.registry(t, registrytest.Options{})
+			w.publish(t, from, publish.Created, publish.Options{})
+			if r, err := w.copy(t, from, to, publish.Options{Check: check}); err != nil || r.Status != publish.Created {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			before := to.registry.Requests()
+			r, err := w.copy(t, from, to, publish.Options{Check: check})
+			if err != nil || r.Status != publish.Unchanged || (r.Digest == from.digest(t)) == (check == publish.CheckTags) {
+				t.Errorf("%+v, %v", r, err)
+			}
+			got := to.registry.Requests()
+			for kind, n := range before {
+				if got[kind] -= n; got[kind] == 0 {
+					delete(got, kind)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestCopyOfAMovedTag copies what is there then; one that moves all the time is given
+// up.
+func TestCopyOfAMovedTag(t *testing.T) {
+	t.Parallel()
+	for name, times := range map[string]int{"once": 1, "all the time": -1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			from, to := w.registry(t, registrytest.Options{}), w.layout(t)
+			w.publish(t, from, publish.Created, publish.Options{Platforms: []provider.Platform{haiku}})
+			var mu sync.Mutex
+			tags := 0
+			moving := moved{from.open(t), func() {
+				mu.Lock()
+				defer mu.Unlock()
+				if tags++; tags%2 == 0 && (times < 0 || tags/2 <= times) { // the second look at a tag ends a copy
+					o := publish.Options{Force: true, Annotations: map[string]string{"turn": strings.Repeat("x", tags)}}
+					if times > 0 {
+						o = publish.Options{}
+					} else {
+						w.zips[haiku] = zipOf(t, strings.Repeat("x", tags))
+						w.offer(t, w.release(haiku))
+						o.Platforms = []provider.Platform{haiku}
+					}
+					if _, err := w.run(t, from, o); err != nil {
+						t.Error(err)
+					}
+				}
+			}}
+			r, err := publish.Copy(t.Context(), moving, to.open(t), w.address, w.version, publish.Options{})
+			if times < 0 {
+				if _, ok := errors.AsType[*repository.SourceMovedError](err); !ok || to.digest(t) != "" {
+					t.Errorf("got %+v, %v", r, err)
+				}
+				return
+			}
+			if err != nil || r.Moved != 1 || r.Status != publish.Created || r.Digest != from.digest(t) || len(r.Packages) != len(all) {
+				t.Errorf("got %+v, %v", r, err)
+			}
+		})
+	}
+}
+
+// moved is a repository where something happens before a look at the version's tag.
+type moved struct {
+	repository.Repository
+	before func()
+}
+
+func (m moved) Manifest(ctx context.Context, reference string) (d ocispec.Descriptor, data []byte, err error) {
+	if reference == "1.2.3" {
+		m.before()
+	}
+	return m.Repository.Manifest(ctx, reference)
+}
+
+// TestCopyOfWhatIsNotThere tells what there is instead.
+func TestCopyOfWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	from, to := w.registry(t, registrytest.Options{}), w.layout(t)
+	if _, err := w.copy(t, from, to, publish.Options{}); !errors.Is(err, provider.ErrProviderNotFound) {
+		t.Errorf("got %v", err)
+	}
+	w.publish(t, from, publish.Created, publish.Options{})
+	w.version = nouns.Version(t, "1.2.4")
+	_, err := w.copy(t, from, to, publish.Options{})
+	if !errors.Is(err, provider.ErrVersionNotFound) || !strings.Contains(err.Error(), "1.2.3") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestCopyMakesTheRepository when the registry says that there is none.
+func TestCopyMakesTheRepository(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	from, to := w.layout(t), w.registry(t, registrytest.Options{NoCreate: true})
+	w.publish(t, from, publish.Created, publish.Options{})
+	if _, err := w.copy(t, from, to, publish.Options{}); !errors.Is(err, repository.ErrNoRepository) {
+		t.Fatalf("got %v", err)
+	}
+	w.wantCopy(t, from, to, publish.Created, publish.Options{OnMissingRepository: func(context.Context) error {
+		to.registry.Create(repositoryName)
+		return nil
+	}})
+}
+
+// TestCopyHasTheSameBytes: what would make others is refused.
+func TestCopyHasTheSameBytes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	from, to := w.layout(t), w.layout(t)
+	w.publish(t, from, publish.Created, publish.Options{})
+	for _, o := range []publish.Options{{Platforms: all}, {SourceURL: "https://example.com"}, {Annotations: map[string]string{"a": "b"}}} {
+		if _, err := w.copy(t, from, to, o); !errors.Is(err, publish.ErrBytes) || to.digest(t) != "" {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestCopyIsJudged by what the source holds, and not what is there already.
+func TestCopyIsJudged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	from, to := w.layout(t), w.registry(t, registrytest.Options{NoReferrers: http.StatusNotFound})
+	w.publish(t, from, publish.Created, publish.Options{})
+	refused := errors.New("refused on purpose")
+	judged, answer := 0, refused
+	o := publish.Options{Judge: func(_ context.Context, r provider.Release) (provider.Verdict, error) {
+		judged++
+		if _, has := r.Document(provider.KindSignature); !has || len(r.Packages) != len(all) {
+			t.Errorf("asked about %+v", r)
+		}
+		return provider.Verdict{Trust: provider.TrustUnknown}, answer
+	}}
+	r, err := w.copy(t, from, to, o)
+	if !errors.Is(err, refused) || to.registry.Writes() != 0 || r.Verdict.Trust != provider.TrustUnknown {
+		t.Errorf("%+v, %v", r, err)
+	}
+	answer = nil
+	w.wantCopy(t, from, to, publish.Created, o)
+	w.wantCopy(t, from, to, publish.Unchanged, o)
+	if judged != 2 {
+		t.Errorf("asked %d times", judged)
+	}
+}
