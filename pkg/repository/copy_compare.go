@@ -36,7 +36,7 @@ func compare(release, there Inspection) difference {
 		case !both:
 			d.less = append(d.less, fmt.Sprintf("%s is there, and the source does not have it", platform))
 		default:
-			d.pair(platform, is, was)
+			d = d.pair(platform, is, was)
 		}
 	}
 	for platform := range release.Platforms {
@@ -46,19 +46,20 @@ func compare(release, there Inspection) difference {
 	return d
 }
 
-// pair compares one platform.
-func (d *difference) pair(platform provider.Platform, is, was Found) {
+// pair adds what differs in one platform.
+func (d difference) pair(platform provider.Platform, is, was Found) difference {
 	if zip, known := was.zip(); known && zip != is.Manifest.Zip.Digest {
 		d.conflicts = append(d.conflicts, fmt.Sprintf("%s is there with the zip %s, the source has %s", platform, zip, is.Manifest.Zip.Digest))
 	}
 	if was.Err != nil {
 		d.platforms, d.lost = true, true
-		return
+		return d
 	}
 	for _, name := range documentsBut(was, is) {
 		d.less = append(d.less, fmt.Sprintf("%s is there for %s, and the source does not have it", name, platform))
 	}
 	d.documents = d.documents || len(documentsBut(is, was)) > 0
+	return d
 }
 
 // documentsBut names the documents of a package that another has none of by the name.
