@@ -57,6 +57,40 @@ func ExampleRun() {
 	//   linux_amd64 sent: false
 }
 
+// All versions go as they are from one OCI repository into another, here from an image
+// layout to the next. Run again, they are found there.
+func ExampleCopy() {
+	dir, remove := exampletest.Dir()
+	defer remove()
+	layout := exampletest.Layout(dir, "1.0.0", "1.1.0")
+
+	wanted, err := provider.ParseRequirement("acme/rocket")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	from := func(provider.Address) (repository.Reader, error) { return repository.NewLayout(layout), nil }
+	for range 2 {
+		err = mirror.Copy(context.Background(), from, []provider.Requirement{wanted}, mirror.Options{
+			Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
+				return repository.NewLayout(filepath.Join(dir, "inside", a.Namespace, a.Type)), publish.Options{}, nil
+			},
+			Done: func(r mirror.Result) {
+				fmt.Println(r.Item.Requirement.Address, r.Item.Version, r.Published.Status, r.Err)
+			},
+		})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	// Output:
+	// registry.opentofu.org/acme/rocket 1.1.0 created <nil>
+	// registry.opentofu.org/acme/rocket 1.0.0 created <nil>
+	// registry.opentofu.org/acme/rocket 1.1.0 unchanged <nil>
+	// registry.opentofu.org/acme/rocket 1.0.0 unchanged <nil>
+}
+
 // What would be mirrored is known before any zip moves. A provider that is not
 // there is an item with an error, and does not stop the others.
 func ExamplePlan() {

@@ -2,6 +2,7 @@
 // plan, then the work. Use it for what package publish does with one release:
 //
 //	mirror = many (origin registry → Release → plan → OCI repository)
+//	copy   = many (OCI repository → the same bytes in another OCI repository)
 package mirror
 
 import (
@@ -16,10 +17,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// Options of [Run]. Only Target is needed.
+// Options of [Run] and [Copy]. Only Target is needed.
 type Options struct {
-	// Newest is how many versions that meet a requirement are mirrored, the
-	// newest first; 0 means all. A requirement that names one version means that.
+	// Newest is how many versions that meet a requirement are taken, the newest
+	// first; 0 means all. A requirement that names one version means that.
 	Newest int
 	// MinAge is how old a version has to be that no requirement names exactly, by its
 	// origin's date, see [Cooldown]; 0 is no matter how old. The newest that are old
@@ -71,6 +72,13 @@ func Run(ctx context.Context, src provider.Source, wanted []provider.Requirement
 	if o.Target == nil {
 		return errors.New("mirroring: Options have no Target")
 	}
+	return run(ctx, src, wanted, o, func(ctx context.Context, i Item, t target) (publish.Result, error) {
+		return publish.Release(ctx, src, t.repo, i.Requirement.Address, i.Version, t.options)
+	})
+}
+
+// run plans, and brings each release of the plan to its target by bring.
+func run(ctx context.Context, src provider.Source, wanted []provider.Requirement, o Options, bring bring) error {
 	o = o.complete()
 	// 1. Where to.
 	targets := newTargets(wanted, o)
@@ -85,7 +93,7 @@ func Run(ctx context.Context, src provider.Source, wanted []provider.Requirement
 	}
 	// 3. All of them.
 	schedule.Each(ctx, len(items), func(ctx context.Context, i int) (Result, bool) {
-		r := targets[items[i].Requirement.Address].mirror(ctx, src, items[i], o.Begun)
+		r := targets[items[i].Requirement.Address].take(ctx, items[i], o.Begun, bring)
 		o.Ended(r)
 		return r, r.Err == nil || !o.FailFast
 	}, o.Done)

@@ -7,7 +7,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Item is a release to mirror, as far as it could be planned.
+// Item is a release to mirror or to copy, as far as it could be planned.
 type Item struct {
 	Requirement provider.Requirement
 	// Version is the zero value when Err says why no version was found.

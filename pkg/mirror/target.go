@@ -52,8 +52,11 @@ func newTargets(wanted []provider.Requirement, o Options) map[provider.Address]t
 	return targets
 }
 
-// mirror brings one release there, and tells begun of it before.
-func (t target) mirror(ctx context.Context, src provider.Source, item Item, begun func(Item)) Result {
+// bring brings one release to its target.
+type bring func(ctx context.Context, item Item, t target) (publish.Result, error)
+
+// take has one release brought there, and tells begun of it before.
+func (t target) take(ctx context.Context, item Item, begun func(Item), bring bring) Result {
 	r := Result{Item: item, Err: cmp.Or(item.Err, t.err)}
 	if r.Err != nil {
 		return r
@@ -63,7 +66,7 @@ func (t target) mirror(ctx context.Context, src provider.Source, item Item, begu
 		return r
 	}
 	begun(item)
-	r.Published, r.Err = publish.Release(ctx, src, t.repo, item.Requirement.Address, item.Version, t.options)
+	r.Published, r.Err = bring(ctx, item, t)
 	return r
 }
 

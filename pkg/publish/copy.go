@@ -104,7 +104,7 @@ func (c copying) glance(ctx context.Context, result *Result) (bool, error) {
 
 func (c copying) copyOptions() repository.CopyOptions {
 	o := repository.CopyOptions{
-		Provider: c.address, Aliases: c.options.Aliases, Force: c.options.Force, DryRun: c.options.DryRun,
+		Provider: c.address, Aliases: c.options.Aliases, Force: c.options.Force, DryRun: c.options.DryRun, NoReferrers: c.options.NoReferrers,
 		Reread: c.options.Check == CheckDeep, Concurrency: c.options.concurrency(), Acquire: c.options.Acquire,
 		Settle: publisher{options: c.options}.settling(), Backoff: c.options.Backoff, Progress: c.options.Progress,
 	}

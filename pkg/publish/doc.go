@@ -72,6 +72,9 @@ type Options struct {
 	Force bool
 	// DryRun compares and sends nothing.
 	DryRun bool
+	// NoReferrers leaves out what is about all platforms and would refer to the index,
+	// for registries that hold no lists of that: [repository.ErrSubject].
+	NoReferrers bool
 	// Concurrency is how many zips move at once; 0 is [DefaultConcurrency].
 	Concurrency int
 	// Acquire is asked before a zip moves, with its size in bytes or -1, and waits

@@ -52,6 +52,36 @@ func ExampleRelease() {
 	// created 1.2.3 2
 }
 
+// A release goes as it is out of one repository into another. What the target has is
+// not sent again, and what would get lost there is a conflict.
+func ExampleCopy() {
+	dir, remove := exampletest.Dir()
+	defer remove()
+	from := repository.NewLayout(exampletest.Layout(dir, "1.0.0"))
+	to := repository.NewLayout(filepath.Join(dir, "copy"))
+	address, err := provider.ParseAddress("acme/rocket")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	version, err := provider.ParseVersion("1.0.0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 2 {
+		result, err := publish.Copy(context.Background(), from, to, address, version, publish.Options{})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(result.Status, result.Tag, "sent:", result.Packages[0].Sent)
+	}
+	// Output:
+	// created 1.0.0 sent: true
+	// unchanged 1.0.0 sent: false
+}
+
 // A version that was built again, with other bytes, is refused where it has been
 // published already: whoever locked the first one could not install it any more.
 func ExampleRelease_conflict() {

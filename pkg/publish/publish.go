@@ -68,7 +68,7 @@ func (p publisher) run(ctx context.Context) (Result, error) {
 			break
 		}
 	}
-	if err != nil || p.options.DryRun || done.index.Descriptor.Digest == "" {
+	if err != nil || p.options.DryRun || p.options.NoReferrers || done.index.Descriptor.Digest == "" {
 		return done.result, err
 	}
 	return p.attach(ctx, done)
