@@ -124,7 +124,7 @@ func init() {
 
 // importing makes the head of a file with the packages that its text names.
 func importing(text string) string {
-	paths := []string{"context", "errors", "fmt", "os", "strings"}
+	paths := []string{"context", "errors", "fmt", "os", "path/filepath", "strings"}
 	for name := range rows {
 		if strings.HasPrefix(name, "pkg/") {
 			paths = append(paths, module+name)

@@ -7,16 +7,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// requirements reads the PROVIDER arguments.
-func requirements(c *cli.Context) ([]provider.Requirement, error) {
-	if !c.Args().Present() {
+// requirements reads the PROVIDERs, of which there has to be one.
+func requirements(c *cli.Context, out *output) ([]provider.Requirement, error) {
+	if !c.Args().Present() && !c.IsSet("sources") {
 		or := ""
+		if flagNamed(c.Command, "sources") != nil {
+			or = ", or --sources FILE"
+		}
 		if flagNamed(c.Command, "lock-file") != nil {
-			or = ", or --lock-file FILE"
+			or += " or --lock-file FILE"
 		}
 		return nil, usagef("name at least one PROVIDER, such as hashicorp/null%s; see tofu-oci %s --help", or, c.Command.Name)
 	}
-	return parseRequirements(c.Args().Slice())
+	return named(c, out)
 }
 
 func parseRequirements(args []string) ([]provider.Requirement, error) {

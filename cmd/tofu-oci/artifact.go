@@ -18,9 +18,19 @@ func artifactFlags() []cli.Flag {
 		&cli.StringFlag{Name: "source-url", Usage: "`URL` for org.opencontainers.image.source, which GHCR links packages by (default: the CI's repository)"},
 		&cli.StringSliceFlag{Name: "annotation", Usage: "annotate the index with `KEY=VALUE` (repeatable)"},
 		&cli.StringFlag{Name: "sbom-program", Usage: "make each package's SBOM with `PROGRAM`, which writes it to stdout; {zip}, {dir} and {binary} stand for the package's files"},
-		&cli.StringFlag{Name: "on-missing-repository", Usage: "run `PROGRAM` when the registry has no such repository, then try again; {registry} and {repository} stand for its name"},
-		&cli.StringFlag{Name: "digest-file", Usage: "write the index digests to `FILE`, one a line"},
+		missingRepositoryFlag(),
+		digestFileFlag(),
 	}
+}
+
+// missingRepositoryFlag and digestFileFlag are those of every command that writes into
+// repositories.
+func missingRepositoryFlag() cli.Flag {
+	return &cli.StringFlag{Name: "on-missing-repository", Usage: "run `PROGRAM` when the registry has no such repository, then try again; {registry} and {repository} stand for its name"}
+}
+
+func digestFileFlag() cli.Flag {
+	return &cli.StringFlag{Name: "digest-file", Usage: "write the index digests to `FILE`, one a line"}
 }
 
 // checkFlag says how hard to look, of some levels.
@@ -28,8 +38,8 @@ func checkFlag(levels string) cli.Flag {
 	return &cli.StringFlag{Name: "check", Value: string(publish.CheckBlobs), Usage: "how hard a version that is there is looked at: `LEVEL` " + levels + ", see above"}
 }
 
-// artifactOptions reads --check and all of them but the programs.
-func artifactOptions(c *cli.Context, o *publish.Options) error {
+// checkOption reads --check, for which --digest-file counts too.
+func checkOption(c *cli.Context, o *publish.Options) error {
 	// A failed run must not leave the digests of an earlier one.
 	if file := c.String("digest-file"); file != "" {
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
@@ -44,6 +54,14 @@ func artifactOptions(c *cli.Context, o *publish.Options) error {
 	}
 	if o.Check == publish.CheckTags && c.IsSet("digest-file") {
 		return usagef("--digest-file: the list of tags that --check tags goes by has no digests: use --check index")
+	}
+	return nil
+}
+
+// artifactOptions reads --check and all of them but the programs.
+func artifactOptions(c *cli.Context, o *publish.Options) error {
+	if err := checkOption(c, o); err != nil {
+		return err
 	}
 	o.SourceURL = c.String("source-url")
 	if o.SourceURL == "" {

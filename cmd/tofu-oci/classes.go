@@ -15,6 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
@@ -60,6 +61,7 @@ var classes = []struct {
 	{misuse, []func(error) bool{
 		isA[*usage], isA[*template.ReferenceError], isA[*installation.NotSupportedError], isA[*installation.NoMirrorError],
 		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], isA[*exec.StartError], isA[*pull.PortError], isA[*lockfile.Error], errorIs(serve.ErrInsecure), errorIs(configuration.ErrNoConfiguration), isA[*configuration.Error],
+		errorIs(publish.ErrBytes),
 	}},
 	{denied, []func(error) bool{errorIs(provider.ErrDenied), errorIs(access.ErrDenied), errorIs(access.ErrNoToken)}},
 	{missing, []func(error) bool{

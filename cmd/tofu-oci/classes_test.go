@@ -22,6 +22,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
@@ -83,6 +84,7 @@ var exported = map[string]struct {
 	"repository.ConflictError":         {&repository.ConflictError{}, conflict},
 	"repository.ErrNoRepository":       {repository.ErrNoRepository, missing},
 	"repository.ErrNotFound":           {repository.ErrNotFound, refused},
+	"publish.ErrBytes":                 {publish.ErrBytes, misuse},
 	"repository.ErrSubject":            {repository.ErrSubject, refused},
 	"repository.ErrTagLost":            {repository.ErrTagLost, transient},
 	"repository.ErrTagMoved":           {repository.ErrTagMoved, transient},

@@ -47,7 +47,7 @@ Examples:
 }
 
 func diagnose(c *cli.Context, out *output) error {
-	wanted, err := requirements(c)
+	wanted, err := requirements(c, out)
 	if err != nil {
 		return err
 	}

@@ -74,6 +74,9 @@ func hint(err error) string {
 	if e, ok := errors.AsType[*exec.MissingError](err); ok {
 		return fmt.Sprintf("bring it there: tofu-oci mirror %s@%s --to REPO; all that is locked: tofu-oci mirror --lock-file FILE --to REPO", e.Address, e.Version)
 	}
+	if e, ok := errors.AsType[*layoutError](err); ok {
+		return e.hint()
+	}
 	for _, h := range hints {
 		if h.fits(err) {
 			return h.text
@@ -128,7 +131,7 @@ var hints = []struct {
 	{isA[*repository.ForeignError], "the repository holds another provider; check the repository template"},
 	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},
 	{errorIs(origin.ErrNoRegistry), "check the host in the address, or say in a host block of --config where its registry is"},
-	{errorIs(repository.ErrSubject), "the release itself is published; give documents about one package each (…_OS_ARCH.spdx.json), which become its layers"},
+	{errorIs(repository.ErrSubject), "publish has put the release there, and takes documents about one package each (…_OS_ARCH.spdx.json) as its layers; copy leaves such documents out with --no-referrers"},
 	{isCutOff, "the server ended the connection; ECR does so when the repository has to be created first, see --on-missing-repository"},
 	{isBusy, "the server is overloaded, throttles, or is out of order; try again later"},
 	{unreachable, "the server may be down or out of reach; check the host name, the proxy variables and the network"},

@@ -42,7 +42,7 @@ Examples:
 }
 
 func list(c *cli.Context, out *output) error {
-	wanted, err := requirements(c)
+	wanted, err := requirements(c, out)
 	if err != nil {
 		return err
 	}

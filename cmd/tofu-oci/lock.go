@@ -59,6 +59,7 @@ Examples:
 			&cli.BoolFlag{Name: "compute-h1", Usage: "read every zip for its h1 hash, and refuse one that is stated wrongly"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, and show what would change"},
 			&cli.BoolFlag{Name: "check", Usage: "say whether lock files can be satisfied"},
+			sourcesFlag(),
 			lockFileFlag("with --check: lock `FILE`, directory of them, or pattern such as 'live/**/.terraform.lock.hcl' (repeatable; default: those of the directories)"),
 			cacheFlag("take zips that are read for their h1 hashes from `DIR`, and keep them there"),
 			aliasFlag(),
@@ -101,7 +102,7 @@ func newLocking(c *cli.Context, out *output) (l locking, err error) {
 	if err := contradictions(c); err != nil {
 		return l, err
 	}
-	if l.named, err = parseRequirements(c.Args().Slice()); err != nil {
+	if l.named, err = named(c, out); err != nil {
 		return l, err
 	}
 	for i, r := range l.named {
@@ -143,6 +144,9 @@ func contradictions(c *cli.Context) error {
 		if c.Args().Present() {
 			return usagef("--check looks at all that lock files select: leave out %s", c.Args().First())
 		}
+		if c.IsSet("sources") {
+			return usagef("--check looks at all that lock files select: leave out --sources")
+		}
 		for _, flag := range []string{"dir", "recursive"} {
 			if c.IsSet("lock-file") && c.IsSet(flag) {
 				return usagef("--lock-file and --%s contradict each other: name the files, directories and patterns with --lock-file", flag)
@@ -152,6 +156,8 @@ func contradictions(c *cli.Context) error {
 		return usagef("--lock-file is for --check; a lock file is written into its --dir")
 	case c.Bool("recursive") && c.Args().Present():
 		return usagef("--recursive is about configurations: leave out %s", c.Args().First())
+	case c.Bool("recursive") && c.IsSet("sources"):
+		return usagef("--recursive is about configurations: leave out --sources")
 	}
 	return nil
 }

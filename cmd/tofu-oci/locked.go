@@ -15,19 +15,19 @@ type wanted struct {
 	locked lock.Selections
 }
 
-// wantedOf reads the PROVIDER arguments and --lock-file. With lock files, PROVIDERs
-// keep it to those among what is selected.
-func wantedOf(c *cli.Context) (w wanted, err error) {
+// wantedOf reads the PROVIDERs and --lock-file. With lock files, PROVIDERs keep it to
+// those among what is selected.
+func wantedOf(c *cli.Context, out *output) (w wanted, err error) {
 	names := c.StringSlice("lock-file")
 	if len(names) == 0 {
-		w.requirements, err = requirements(c)
+		w.requirements, err = requirements(c, out)
 		return w, err
 	}
-	named, err := parseRequirements(c.Args().Slice())
+	only, err := named(c, out)
 	if err != nil {
 		return w, err
 	}
-	for _, r := range named {
+	for _, r := range only {
 		if !r.Constraint.IsZero() {
 			return w, usagef("%s: the lock file says which version: leave out @%s", r, r.Constraint)
 		}
@@ -35,8 +35,8 @@ func wantedOf(c *cli.Context) (w wanted, err error) {
 	if w.locked, err = selections(c, names); err != nil {
 		return w, err
 	}
-	if len(named) > 0 {
-		if w.locked, err = w.locked.Of(addresses(named)...); err != nil {
+	if len(only) > 0 {
+		if w.locked, err = w.locked.Of(addresses(only)...); err != nil {
 			return w, err
 		}
 	}

@@ -82,6 +82,7 @@ func mirrorCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "platform", Usage: "only `OS_ARCH`, such as linux_amd64 (repeatable; default: all that the release has)"},
 			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that match"},
 			&cli.BoolFlag{Name: "all", Usage: "all versions that match"},
+			sourcesFlag(),
 			lockFileFlag("what lock `FILE` selects, and nothing that its hashes don't match; also a directory of them, or a pattern such as 'live/**/.terraform.lock.hcl' (repeatable)"),
 			minAgeFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "compare only, send nothing, and say how much there is to send"},
@@ -98,7 +99,7 @@ func mirrorCommand() *cli.Command {
 }
 
 func mirrorAction(c *cli.Context, out *output) error {
-	wanted, err := wantedOf(c)
+	wanted, err := wantedOf(c, out)
 	if err != nil {
 		return err
 	}

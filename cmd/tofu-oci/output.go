@@ -118,15 +118,17 @@ type runResults struct {
 // item is one result or error as --output json shows it; docs/cli.md documents
 // the fields.
 type item struct {
-	Provider   string        `json:"provider"`
-	Version    string        `json:"version,omitempty"`
-	Status     string        `json:"status"`
-	DryRun     bool          `json:"dry_run,omitempty"`
-	Unchecked  bool          `json:"unchecked,omitempty"`
-	Repository string        `json:"repository,omitempty"`
-	Tag        string        `json:"tag,omitempty"`
-	Digest     string        `json:"digest,omitempty"`
-	Packages   []packageItem `json:"packages,omitempty"`
+	Provider   string `json:"provider"`
+	Version    string `json:"version,omitempty"`
+	Status     string `json:"status"`
+	DryRun     bool   `json:"dry_run,omitempty"`
+	Unchecked  bool   `json:"unchecked,omitempty"`
+	Repository string `json:"repository,omitempty"`
+	Tag        string `json:"tag,omitempty"`
+	Digest     string `json:"digest,omitempty"`
+	// SourceDigest is that of the source's index, where a copy left another one.
+	SourceDigest string        `json:"source_digest,omitempty"`
+	Packages     []packageItem `json:"packages,omitempty"`
 	// Evidence are the documents that go along with what is sent.
 	Evidence []evidenceItem `json:"evidence,omitempty"`
 	// Dropped are the platforms that --force left out.
@@ -157,8 +159,8 @@ type packageItem struct {
 	Digest string `json:"digest,omitempty"`
 	Size   int64  `json:"size,omitempty"`
 	H1     string `json:"h1,omitempty"`
-	// Action is what was done: "pushed", "present", "pulled", "kept"; empty in
-	// lists.
+	// Action is what was done: "pushed", "mounted", "present", "pulled", "kept";
+	// empty in lists.
 	Action string `json:"action,omitempty"`
 	// Path is where a pulled package is.
 	Path string `json:"path,omitempty"`

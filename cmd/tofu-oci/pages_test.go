@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +31,7 @@ func TestPages(t *testing.T) {
 		"operations.md": {"registry", 8},
 		"serve.md":      {"registry", 3},
 		"lock.md":       {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
+		"airgap.md":     {airGap, 12},
 		"exec.md":       {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 18},
 	} {
 		t.Run(page, func(t *testing.T) {
@@ -45,8 +47,12 @@ func TestPages(t *testing.T) {
 			}
 			script := "[windows] skip 'the programs are shell scripts'\n" + test.registry + "\n" + pageWorld + strings.Join(commands, "\n") + "\n" + pageFiles
 			for _, b := range blocks {
-				if b.language == "script" {
+				switch name, isFile := strings.CutPrefix(b.text, "# "); {
+				case b.language == "script":
 					script += "-- create-repository --\n" + b.text
+				case b.language == "text" && isFile:
+					name, _, _ = strings.Cut(name, "\n")
+					script += "-- " + name + " --\n" + b.text
 				}
 			}
 			dir := t.TempDir()
@@ -57,6 +63,14 @@ func TestPages(t *testing.T) {
 		})
 	}
 }
+
+// airGap has releases that are signed, and a machine that is the target of some.
+const airGap = `registry
+keys
+release hashicorp/random 3.6.0 linux_amd64 $HERE signed=good
+release hashicorp/tls 4.1.0 linux_amd64 $HERE signed=good
+release hashicorp/tls 5.0.0 linux_amd64 $HERE signed=good
+env PATH=$WORK/clients${:}$PATH`
 
 // pageWorld is what the pages suppose: goreleaser's dist, releases at the origin,
 // configurations, and syft in PATH.
@@ -120,10 +134,11 @@ func codeBlocks(page string) []codeBlock {
 }
 
 // hosts are the registries of the pages.
-var hosts = regexp.MustCompile(`ghcr\.io|registry\.gitlab\.com|123456789012\.dkr\.ecr\.eu-central-1\.amazonaws\.com`)
+var hosts = regexp.MustCompile(`registry\.inside\.example|ghcr\.io|registry\.gitlab\.com|123456789012\.dkr\.ecr\.eu-central-1\.amazonaws\.com`)
 
 // commandsIn gives the tofu-oci commands, to be run in a script: lines, and what
-// containers are to run; and what is asked of a server that they start.
+// containers are to run; what is asked of a server that they start; and how files are
+// packed.
 func commandsIn(t *testing.T, blocks []codeBlock) []string {
 	t.Helper()
 	var commands []string
@@ -132,6 +147,8 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 			line = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(line), "- "), "run: ")
 			line, _, _ = strings.Cut(line, " >> ") // whatever file it goes to
 			switch path, asks := strings.CutPrefix(line, "curl -fsS http://127.0.0.1:8080"); {
+			case b.language == "sh" && slices.Contains([]string{"tar", "sha256sum"}, strings.Fields(line + " -")[0]):
+				commands = append(commands, "exec sh -c '"+line+"'")
 			case strings.HasPrefix(line, "tofu-oci serve "):
 				commands = append(commands, "server start"+strings.TrimPrefix(line, "tofu-oci serve"))
 			case strings.HasPrefix(line, "tofu-oci "):

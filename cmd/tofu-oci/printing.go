@@ -62,5 +62,5 @@ func (o *output) heading(command string, code int) string {
 	return text
 }
 
-// movesZips tells of mirror, publish and pull.
+// movesZips tells of mirror, publish, pull and copy.
 func movesZips(c *cli.Command) bool { return flagNamed(c, eventsFlag().Names()[0]) != nil }

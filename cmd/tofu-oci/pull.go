@@ -71,6 +71,7 @@ func pullCommand() *cli.Command {
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to fetch from (default: where the CLI configuration says that OpenTofu installs from)"},
 			&cli.StringSliceFlag{Name: "platform", Usage: "`OS_ARCH`, such as linux_amd64 (repeatable; default: this machine's)"},
 			&cli.StringFlag{Name: "dir", Usage: "`DIRECTORY` to write to; made when it is not there"},
+			sourcesFlag(),
 			lockFileFlag("exactly what lock `FILE` selects, and nothing that its hashes don't match; also a directory of them, or a pattern such as 'live/**/.terraform.lock.hcl' (repeatable)"),
 			&cli.StringFlag{Name: "layout", Value: string(pull.LayoutZip), Usage: "`LAYOUT` of the directory: zip, packed, unpacked or network"},
 			&cli.BoolFlag{Name: "with-evidence", Usage: "write sums, signatures, keys, SBOMs and provenance beside the zips"},
@@ -84,7 +85,7 @@ func pullCommand() *cli.Command {
 }
 
 func pullAction(c *cli.Context, out *output) error {
-	wanted, err := wantedOf(c)
+	wanted, err := wantedOf(c, out)
 	if err != nil {
 		return err
 	}

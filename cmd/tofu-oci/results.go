@@ -68,7 +68,7 @@ func failedItem(r provider.Requirement, v provider.Version, repository string, e
 func (o *output) mirroredItem(repository string, r publish.Result, dryRun bool) item {
 	i := item{
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: dryRun,
-		Repository: repository, Tag: r.Tag, Digest: r.Digest.String(), Unchecked: o.unchecked,
+		Repository: repository, Tag: r.Tag, Digest: r.Digest.String(), SourceDigest: r.Source.String(), Unchecked: o.unchecked,
 		Slow: r.Slow, Added: r.Added, Attached: r.Attached, AnnotationsKept: r.AnnotationsKept,
 		Signature: describeVerdict(r.Verdict),
 	}
@@ -79,6 +79,8 @@ func (o *output) mirroredItem(repository string, r publish.Result, dryRun bool) 
 		case dryRun:
 		case p.Sent:
 			action = "pushed"
+		case p.Mounted:
+			action = "mounted"
 		default:
 			action = "present"
 		}
@@ -127,6 +129,9 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	}
 	if r.Slow {
 		lines.WriteString("  writing the tag took long: if other jobs published this version at the same time, run all of them again\n")
+	}
+	if r.Source != "" {
+		_, _ = fmt.Fprintf(lines, "  the source has the same zips under %s: --force takes it over\n", r.Source)
 	}
 	if r.AnnotationsKept {
 		lines.WriteString("  the annotations differ, which alone does not write a tag again\n")

@@ -95,6 +95,9 @@ func tofurc(c *cli.Context) error {
 	if err != nil {
 		return &usage{err}
 	}
+	if t.IsLayout() {
+		return &usage{&layoutError{t}}
+	}
 	var patterns []provider.Pattern
 	for _, arg := range c.Args().Tail() {
 		p, err := provider.ParsePattern(arg)
@@ -115,4 +118,15 @@ func tofurc(c *cli.Context) error {
 	}
 	_, err = fmt.Fprint(c.App.Writer, block)
 	return err
+}
+
+// layoutError says that OpenTofu can't install from image layouts.
+type layoutError struct{ template template.Template }
+
+func (e *layoutError) Error() string {
+	return fmt.Sprintf("OpenTofu installs from registries only, not from %s", e.template.Redacted())
+}
+
+func (e *layoutError) hint() string {
+	return fmt.Sprintf("copy what is there into a registry: tofu-oci copy PROVIDER --all --from '%[1]s' --to REPO; or make a filesystem_mirror of it: tofu-oci pull PROVIDER --layout packed --from '%[1]s' --dir DIRECTORY", e.template.Redacted())
 }

@@ -56,7 +56,7 @@ Examples:
 }
 
 func verifyAction(c *cli.Context, out *output) error {
-	wanted, err := requirements(c)
+	wanted, err := requirements(c, out)
 	if err != nil {
 		return err
 	}
