@@ -2,7 +2,9 @@ package e2e_test
 
 import (
 	"net/http"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
@@ -36,56 +38,6 @@ func openRepository(t *testing.T, reference string, client *http.Client) reposit
 	return repo
 }
 
-// TestTofuInstallsFromACopy: what was mirrored into a layout is copied into the
-// real registry, there into another repository by mounting, and back; OpenTofu
-// installs from either copy.
-func TestTofuInstallsFromACopy(t *testing.T) {
-	t.Parallel()
-	_, config := serveOrigin(t, origintest.Options{}, world.release)
-	host := startRegistry(t)
-	client, err := httpclient.New(httpclient.Options{CAFile: world.caFile})
-	if err != nil {
-		t.Fatal(err)
-	}
-	mirrored := "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{namespace}/{type}"
-	r := parse(t, run(t, programs.tofuOCI, "mirror", "hashicorp/time", "--to", mirrored, "--config", config, "--ca-file", world.caFile, "--output", "json"))
-	layout := openRepository(t, mirrored, client)
-	found, err := repository.Inspect(t.Context(), layout, fixture.TimeVersion, repository.DepthIndex)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sbom := artifact.NewDocument("time.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
-	if _, err := repository.Attach(t.Context(), layout, []provider.Document{sbom}, found.Descriptor, 0); err != nil {
-		t.Fatal(err)
-	}
-
-	first, second := host+"/copied/{namespace}/{type}", host+"/again/{namespace}/{type}"
-	back := "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{type}"
-	from := layout
-	for _, to := range []string{first, second, back} {
-		target := openRepository(t, to, client)
-		for run := range 2 {
-			done, err := repository.Copy(t.Context(), from, target, fixture.TimeVersion, repository.CopyOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if done.Digest.String() != r.Results[0].Digest || done.Referrers != 1 || done.Tagged != (run == 0) {
-				t.Errorf("%s: %+v", to, done)
-			}
-			if mounts := to == second && run == 0; (done.Mounted > 0) != mounts || (done.Blobs > 0) != (run == 0 && !mounts) {
-				t.Errorf("%s: %d blobs were sent, %d mounted", to, done.Blobs, done.Mounted)
-			}
-		}
-		wantWholeCopy(t, target, sbom)
-		from = target
-	}
-	for _, to := range []string{first, second} {
-		dir, _ := initialize(t, run(t, programs.tofuOCI, "tofurc", to))
-		zh, _ := r.hashes(t)
-		checkLock(t, dir, zh)
-	}
-}
-
 // wantWholeCopy looks at all that the tag leads to, and at what refers to it.
 func wantWholeCopy(t *testing.T, repo repository.Repository, want provider.Document) {
 	t.Helper()
@@ -103,6 +55,89 @@ func wantWholeCopy(t *testing.T, repo repository.Repository, want provider.Docum
 		t.Fatalf("%s: the documents are %v, %v", repo, documents, err)
 	}
 	if _, err := documents[0].Read(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAirGap: what was mirrored outside is copied inside, into the real registry and
+// there into another repository by mounting, and back, judged by keys that were pinned
+// outside. regctl sees the same digests before and after, the real tofu installs, and
+// signature and SBOM are still there.
+func TestAirGap(t *testing.T) {
+	t.Parallel()
+	// 1. Outside: a directory, with pins, and an SBOM of all platforms.
+	_, config := serveOrigin(t, origintest.Options{}, world.release)
+	carried, pins := filepath.Join(t.TempDir(), "mirror"), filepath.Join(t.TempDir(), "trust.hcl")
+	from := "oci-layout:" + filepath.ToSlash(carried) + "/{type}"
+	r := parse(t, run(t, programs.tofuOCI, "mirror", "hashicorp/time", "--to", from, "--config", config, "--ca-file", world.caFile, "--output", "json"))
+	run(t, programs.tofuOCI, "trust", "init", "hashicorp/time", "--from", from, "--trust", pins)
+	sbom := attachSBOM(t, from)
+	// 2. Inside: no origin is known here.
+	host := startRegistry(t)
+	first, second := host+"/inside/{namespace}/{type}", host+"/again/{namespace}/{type}"
+	back := "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{type}"
+	want := strings.TrimSpace(run(t, programs.regctl, "image", "digest", "ocidir://"+filepath.Join(carried, "time")+":"+fixture.TimeVersion))
+	if want != r.Results[0].Digest {
+		t.Errorf("regctl finds %s in the directory, mirror put %s there", want, r.Results[0].Digest)
+	}
+	for _, to := range []string{first, second, back} {
+		for _, status := range []string{"created", "unchanged"} {
+			got := parse(t, run(t, programs.tofuOCI, "copy", "hashicorp/time", "--all", "--from", from, "--to", to, "--ca-file", world.caFile,
+				"--signatures", "require", "--trust", pins, "--output", "json")).Results[0]
+			if got.Status != status || got.Digest != want || len(got.Packages) != len(world.platforms) {
+				t.Errorf("copying to %s: %+v", to, got)
+			}
+			for _, p := range got.Packages {
+				if action := map[bool]string{true: "mounted", false: "pushed"}[to == second]; status == "created" && p.Action != action {
+					t.Errorf("%s was %s, not %s", p.Platform, p.Action, action)
+				}
+			}
+		}
+		checkInside(t, to, pins, sbom)
+		from = to
+	}
+	for _, repo := range []string{"/inside", "/again"} {
+		if got := strings.TrimSpace(run(t, programs.regctl, "image", "digest", host+repo+"/hashicorp/time:"+fixture.TimeVersion)); got != want {
+			t.Errorf("regctl finds %s in %s, and %s in the directory", got, repo, want)
+		}
+	}
+	// 3. OpenTofu installs, with the hashes of outside.
+	dir, _ := initialize(t, run(t, programs.tofuOCI, "tofurc", second))
+	zh, _ := r.hashes(t)
+	checkLock(t, dir, zh)
+}
+
+// attachSBOM lets a document refer to the release in a layout.
+func attachSBOM(t *testing.T, layout string) provider.Document {
+	t.Helper()
+	repo := openRepository(t, layout, nil)
+	found, err := repository.Inspect(t.Context(), repo, fixture.TimeVersion, repository.DepthIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sbom := artifact.NewDocument("time.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
+	if _, err := repository.Attach(t.Context(), repo, []provider.Document{sbom}, found.Descriptor, 0); err != nil {
+		t.Fatal(err)
+	}
+	return sbom
+}
+
+// checkInside reads all that is there, and judges it by the pins.
+func checkInside(t *testing.T, repo, pins string, sbom provider.Document) {
+	t.Helper()
+	client, err := httpclient.New(httpclient.Options{CAFile: world.caFile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantWholeCopy(t, openRepository(t, repo, client), sbom)
+	run(t, programs.tofuOCI, "verify", "hashicorp/time", "--all", "--deep", "--from", repo, "--ca-file", world.caFile, "--signatures", "require", "--trust", pins)
+	listed := run(t, programs.tofuOCI, "list", "hashicorp/time@"+fixture.TimeVersion, "--from", repo, "--ca-file", world.caFile, "--trust", pins)
+	if !strings.Contains(listed, "\nsigned by ") || !strings.Contains(listed, "time.spdx.json") {
+		t.Errorf("list says\n%s", listed)
+	}
+	pulled := t.TempDir()
+	run(t, programs.tofuOCI, "pull", "hashicorp/time", "--from", repo, "--ca-file", world.caFile, "--dir", pulled, "--with-evidence", "--signatures", "require", "--trust", pins)
+	if _, err := os.Stat(filepath.Join(pulled, "terraform-provider-time_"+fixture.TimeVersion+"_SHA256SUMS.sig")); err != nil {
 		t.Error(err)
 	}
 }
