@@ -119,12 +119,19 @@ func resultOf(r Result, done repository.Copied) Result {
 	r.Digest, r.Verdict, r.Packages = done.Digest, done.Verdict, nil
 	// A second copy finds there what the first has attached.
 	r.Attached = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Attached, done.Attached))))
-	for _, p := range done.Packages {
-		r.Packages = append(r.Packages, PackageResult{Package: p.Package, Sent: p.Sent, Mounted: p.Mounted})
-	}
-	r.Source = ""
+	r.Source, r.Documents = "", done.Documents
 	if done.Kept {
 		r.Source = done.Source
+	}
+	nothing := done.Was == done.Digest && !done.Healed // goes along
+	if nothing {
+		r.Documents = nil
+	}
+	for _, p := range done.Packages {
+		if nothing {
+			p.Package.Documents = nil
+		}
+		r.Packages = append(r.Packages, PackageResult{Package: p.Package, Sent: p.Sent, Mounted: p.Mounted})
 	}
 	r.Status = statusOf(done)
 	return r

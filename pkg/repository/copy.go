@@ -61,8 +61,8 @@ type CopyOptions struct {
 // Copied says what [Copy] did, or in a dry run would do.
 type Copied struct {
 	Tag string
-	// Digest is what the target's tag is at: the source's index, or with Kept the
-	// one that was there. Was is what it was at before, empty when it was not there.
+	// Digest is what the target's tag is at: the source's index, or with Kept and after
+	// a conflict the one that was there. Was is what it was at before, empty when it was not there.
 	Digest, Was digest.Digest
 	// Source is the digest of the source's index.
 	Source digest.Digest
@@ -81,6 +81,9 @@ type Copied struct {
 	Tagged bool
 	// Packages are the source's, sorted by platform; none where it could not be read.
 	Packages []CopiedPackage
+	// Documents are the source's about the release, as its packages carry them; those
+	// about a package are with it. They can't be opened.
+	Documents []provider.Document
 	// Blobs and Bytes count what was sent, Mounted the blobs that the registry
 	// took over from the other repository.
 	Blobs, Mounted int

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -38,7 +39,7 @@ func (c *copier) copyable(i Inspection) error {
 	return nil
 }
 
-// describe lists the packages of the source.
+// describe lists the packages of the source, and their documents.
 func (c *copier) describe(i Inspection) {
 	a := c.options.Provider
 	if a == (provider.Address{}) {
@@ -47,9 +48,19 @@ func (c *copier) describe(i Inspection) {
 	v, _ := artifact.ParseTag(i.Tag)
 	c.packages = map[digest.Digest]provider.Package{}
 	for _, platform := range i.Index.Platforms() {
-		p := i.Platforms[platform].Package(a, v)
-		c.done.Packages = append(c.done.Packages, CopiedPackage{Package: p})
+		f := i.Platforms[platform]
+		p := f.Package(a, v)
 		c.packages[p.Digest] = p
+		for _, layer := range f.Manifest.Documents {
+			d := artifact.DocumentOf(layer, provider.SumsName(a, v))
+			isSame := func(other provider.Document) bool { return other.Name == d.Name && other.Digest == d.Digest }
+			if d.Scope == provider.ScopePackage {
+				p.Documents = append(p.Documents, d)
+			} else if !slices.ContainsFunc(c.done.Documents, isSame) {
+				c.done.Documents = append(c.done.Documents, d)
+			}
+		}
+		c.done.Packages = append(c.done.Packages, CopiedPackage{Package: p})
 	}
 }
 
@@ -77,6 +88,7 @@ func (c *copier) welcome(ctx context.Context, release Inspection) (there Inspect
 		c.done.Healed = d.lost && !c.done.Forced
 		return there, nil
 	}
+	c.done.Digest = there.Digest
 	return there, err
 }
 

@@ -80,7 +80,7 @@ func TestCopyOverTheSame(t *testing.T) {
 					t.Fatal(err)
 				}
 				stays := test.kept || test.refused != nil
-				if done.Kept != test.kept || done.Tagged == (dry || stays) || test.kept != (done.Digest == was.Digest) {
+				if done.Kept != test.kept || done.Tagged == (dry || stays) || stays != (done.Digest == was.Digest) {
 					t.Errorf("dry %t: %+v", dry, done)
 				}
 				if (dry || stays) && to.state(t) != before {

@@ -18,7 +18,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-var byEquality = cmpopts.EquateComparable(provider.Version{})
+var byEquality = cmp.Options{
+	cmpopts.EquateComparable(provider.Version{}), cmpopts.IgnoreFields(provider.Package{}, "Documents"), cmpopts.IgnoreFields(repository.Copied{}, "Documents"),
+}
 
 // TestCopy: digests stay, referrers come along, and a second run writes nothing.
 func TestCopy(t *testing.T) {
@@ -72,6 +74,27 @@ func (e *end) wantSameList(t *testing.T, to *end, subject digest.Digest) {
 	keeps := func(e *end) bool { return e.registry == nil || len(e.registry.Tags(t, e.ref.Name)) > 1 }
 	if keeps(e) && keeps(to) && (e.at(t, listed) == "" || e.at(t, listed) != to.at(t, listed)) {
 		t.Errorf("the lists of referrers are %q and %q", e.at(t, listed), to.at(t, listed))
+	}
+}
+
+// TestCopyTellsOfDocuments: those about the release once, those about a package with it.
+func TestCopyTellsOfDocuments(t *testing.T) {
+	t.Parallel()
+	from, to := newEnd(t, nil), newEnd(t, nil)
+	from.fill(t)
+	done := from.wantCopied(t, to, repository.CopyOptions{})
+	var kinds []provider.Kind
+	for _, d := range done.Documents {
+		kinds = append(kinds, d.Kind)
+	}
+	for _, p := range done.Packages {
+		for _, d := range p.Package.Documents {
+			kinds = append(kinds, d.Kind)
+		}
+	}
+	want := []provider.Kind{provider.KindSums, provider.KindSignature, provider.KindKeys, provider.KindSBOM, provider.KindSBOM}
+	if diff := cmp.Diff(want, kinds); diff != "" {
+		t.Error(diff)
 	}
 }
 
