@@ -37,7 +37,7 @@ var documents = map[string]struct {
 
 // patterns are those of texts that have a form, by the name of their field.
 var patterns = map[string]string{
-	"digest": "^sha256:[0-9a-f]{64}$", "zip": "^sha256:[0-9a-f]{64}$", "h1": "^h1:",
+	"digest": "^sha256:[0-9a-f]{64}$", "source_digest": "^sha256:[0-9a-f]{64}$", "zip": "^sha256:[0-9a-f]{64}$", "h1": "^h1:",
 	"published": datePattern, "eligible": datePattern,
 }
 
@@ -144,7 +144,7 @@ func enums(in reflect.Type, field string) []string {
 	case "item.status":
 		return append(slices.Clone(statuses), statusJudged)
 	case "packageItem.action":
-		return []string{"pushed", "present", "pulled", "kept"}
+		return []string{"pushed", "mounted", "present", "pulled", "kept"}
 	case "Finding.severity":
 		return []string{string(doctor.Error), string(doctor.Warning), string(doctor.Note)}
 	case "lockedFile.status":
