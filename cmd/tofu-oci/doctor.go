@@ -33,11 +33,20 @@ each with what to write or to run. It changes nothing, shows no secrets, and
 asks OCI registries only, not origin registries. It ends with exit code 1 when
 a finding is an error.
 
+With --from or --to it looks at that repository, whatever the CLI configuration
+says and also without any; of --to no release need be there. --push asks whether
+this login may push there: it begins an upload and cancels it, so that nothing
+is left behind, but for a repository that some registries make at once.
+
 Examples:
+   tofu-oci doctor hashicorp/aws --to ghcr.io/acme/providers/{namespace}/{type} --push
    tofu-oci doctor hashicorp/aws
    tofu-oci doctor 'hashicorp/aws@~> 5.0' --lock-file .terraform.lock.hcl
    tofu-oci doctor hashicorp/null --platform linux_arm64 --output json`),
 		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "from", Usage: "look in the repository that the template `REPO` names, as pull --from does"},
+			&cli.StringFlag{Name: "to", Usage: "look at the repository that the template `REPO` names, as mirror --to does"},
+			&cli.BoolFlag{Name: "push", Usage: "with --from or --to: ask whether this login may push there"},
 			&cli.StringFlag{Name: "lock-file", Usage: "compare with the dependency lock `FILE`, and go by the version that it has"},
 			&cli.StringFlag{Name: "platform", Usage: "look for the package of `PLATFORM` (default: this machine's)"},
 			aliasFlag(),
@@ -62,6 +71,9 @@ func diagnose(c *cli.Context, out *output) error {
 	}
 	if file := c.String("ca-file"); os.Getenv("SSL_CERT_FILE") == "" {
 		o.CAFile = file
+	}
+	if err := examined(c, &o); err != nil {
+		return err
 	}
 	// 1. The configuration. Where it is malformed there is nothing to go by.
 	if o.Files, o.Config, err = readConfiguration(c.String("config")); err != nil {
@@ -92,6 +104,26 @@ func diagnose(c *cli.Context, out *output) error {
 		return err
 	}
 	return out.report(report)
+}
+
+// examined reads --from, --to and --push.
+func examined(c *cli.Context, o *doctor.Options) error {
+	from, to := c.IsSet("from"), c.IsSet("to")
+	o.Target, o.Push = to, c.Bool("push")
+	flag := "from"
+	switch {
+	case from && to:
+		return usagef("--from and --to name one place each: look at one after the other")
+	case o.Push && !from && !to:
+		return usagef("--push asks about the repository of --from or --to: name it")
+	case to:
+		flag = "to"
+	case !from:
+		return nil
+	}
+	t, err := repositoryTemplate(c, flag)
+	o.At = &t
+	return err
 }
 
 // surroundings gives an examination what it asks.
@@ -201,6 +233,7 @@ func reportText(r doctor.Report) string {
 	row("tag", r.Tag)
 	row("digest", r.Digest)
 	row("zip", r.Zip)
+	row("push", r.Push)
 	if r.Referrers != nil {
 		row("referrers", map[bool]string{true: "the registry has the referrers API", false: "the registry has no referrers API; a tag stands for it"}[*r.Referrers])
 	}

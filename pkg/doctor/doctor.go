@@ -59,6 +59,8 @@ type Report struct {
 	Login  *Login `json:"login,omitempty"`
 	// Answer is what the registry replied.
 	Answer string `json:"answer,omitempty"`
+	// Push says whether something may be pushed, where that was asked.
+	Push string `json:"push,omitempty"`
 	// Referrers tells whether the registry has the referrers API; nil is unknown.
 	Referrers *bool     `json:"referrers_api,omitempty"`
 	Findings  []Finding `json:"findings"`

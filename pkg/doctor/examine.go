@@ -34,6 +34,13 @@ type Options struct {
 	CAFile string
 	// Lock is what a lock file says about the provider; nil is nothing.
 	Lock *lockfile.Selection
+	// At is where the provider's repository is looked for, whatever Config says; nil is
+	// what Config says.
+	At *template.Template
+	// Target tells that At is where releases go: none of them need be there yet.
+	Target bool
+	// Push asks whether something may be pushed there.
+	Push bool
 	// Aliases are what the user has declared to stand for the provider.
 	Aliases provider.Aliases
 }
@@ -53,21 +60,26 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 	e := &examination{Options: o, report: Facts(o.Files)}
 	e.report.Source, e.report.Platform = o.Wanted.String(), o.Platform.String()
 	// 1. The configuration, and the way to the repository.
-	e.add(CheckConfig(o.Config, o.Files)...)
-	if !e.resolve() {
+	if !e.locate() {
 		return e.report, nil
 	}
 	// 2. The registry, and the login for it.
 	repo, err := e.Repository(e.ref)
 	if err != nil {
-		e.find(Error, "repository-name", err.Error()+".", "correct "+e.method.Position.String())
+		e.find(Error, "repository-name", err.Error()+".", "correct "+e.place())
 		return e.report, nil //nolint:nilerr // it is a finding
 	}
-	e.connection()
-	e.login(ctx)
+	if e.ref.Registry != "" {
+		e.connection()
+		e.login(ctx)
+	}
 	// 3. The version and its package.
 	if err := e.version(ctx, repo); err != nil && ctx.Err() == nil {
 		e.refused(err)
+	}
+	// 4. The right to write.
+	if e.Push && ctx.Err() == nil {
+		e.push(ctx, repo)
 	}
 	return e.report, ctx.Err()
 }
@@ -87,6 +99,30 @@ func (e *examination) add(findings ...Finding) {
 
 func (e *examination) find(severity Severity, code, problem, remedy string) {
 	e.add(Finding{severity, code, problem, remedy})
+}
+
+// locate finds the repository.
+func (e *examination) locate() bool {
+	if e.At == nil {
+		e.add(CheckConfig(e.Config, e.Files)...)
+		return e.resolve()
+	}
+	ref, err := e.At.Repository(e.Wanted.Address)
+	if err != nil {
+		e.find(Error, "repository-name", err.Error()+".", "correct the template")
+		return false
+	}
+	e.ref, e.report.Repository = ref, ref.String()
+	e.method.Template = *e.At
+	return true
+}
+
+// place says what names the repository.
+func (e *examination) place() string {
+	if e.At != nil {
+		return "the template"
+	}
+	return e.method.Position.String()
 }
 
 // resolve tells which methods are asked, and finds the repository.
@@ -153,6 +189,9 @@ func (e *examination) connection() {
 func (e *examination) login(ctx context.Context) {
 	l := e.Login(ctx, e.ref.Registry+"/"+e.ref.Name)
 	e.report.Login = &l
+	if e.Target && l.Err == nil {
+		return // OpenTofu writes nowhere
+	}
 	needed := false
 	if l.Found && !l.OpenTofu {
 		if repo, err := e.Anonymous(e.ref); err == nil {

@@ -33,6 +33,9 @@ func (e *examination) version(ctx context.Context, repo repository.Reader) error
 		}
 	} else {
 		chosen, err := e.Wanted.Select(versions, 1)
+		if err != nil && e.Target {
+			return nil //nolint:nilerr // it is to come
+		}
 		if err != nil {
 			e.find(Error, "version-missing", err.Error()+".", e.mirror(e.Wanted.Constraint.String()))
 			return nil //nolint:nilerr // it is a finding
@@ -126,6 +129,8 @@ func (e *examination) refused(err error) {
 	mirror := e.mirror(e.Wanted.Constraint.String())
 	loggedIn := e.report.Login != nil && e.report.Login.Found
 	switch {
+	case e.Target && errors.Is(err, repository.ErrNoRepository):
+		e.find(Note, "repository-new", fmt.Sprintf("There is no repository %s yet.", e.ref), mirror)
 	case errors.Is(err, provider.ErrDenied) && loggedIn:
 		e.find(Error, "access-denied", fmt.Sprintf("The registry refuses the login for %s: it is wrong, or may not read the repository, or there is no such repository.", e.ref), login+"\n"+mirror)
 	case errors.Is(err, provider.ErrDenied):

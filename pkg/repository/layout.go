@@ -60,7 +60,9 @@ func (l *Layout) Tags(ctx context.Context) ([]string, error) {
 }
 
 // Traits tell that tags move in one step and that blobs are files.
-func (l *Layout) Traits() Traits { return Traits{AtomicTags: true, BlobPath: l.blobPath} }
+func (l *Layout) Traits() Traits {
+	return Traits{AtomicTags: true, BlobPath: l.blobPath, Writable: l.writable}
+}
 
 // Manifest reads a manifest or index by tag or digest. Errors are also
 // *[LostError].

@@ -135,7 +135,7 @@ func (r *Registry) String() string {
 
 // Traits tell where the repository is, and what registries can do.
 func (r *Registry) Traits() Traits {
-	return Traits{Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository, Referrers: r.referrers, Mount: r.mount, Redirect: r.redirect}
+	return Traits{Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository, Referrers: r.referrers, Mount: r.mount, Redirect: r.redirect, Writable: r.writable}
 }
 
 // Tags lists all tags.

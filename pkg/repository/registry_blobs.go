@@ -104,12 +104,15 @@ func (r *Registry) smallBlob(ctx context.Context, d ocispec.Descriptor) (io.Read
 
 // blobURL is where a registry has its blobs:
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-blobs
-func (r *Registry) blobURL(d ocispec.Descriptor) *url.URL {
+func (r *Registry) blobURL(d ocispec.Descriptor) *url.URL { return r.url("blobs", d.Digest.String()) }
+
+// url gives that of something in the repository.
+func (r *Registry) url(path ...string) *url.URL {
 	at := &url.URL{Scheme: "https", Host: r.remote.Reference.Host()}
 	if r.remote.PlainHTTP {
 		at.Scheme = "http"
 	}
-	return at.JoinPath("v2", r.remote.Reference.Repository, "blobs", d.Digest.String())
+	return at.JoinPath(append([]string{"v2", r.remote.Reference.Repository}, path...)...)
 }
 
 // ask asks once for a part of a blob, on a connection of its own. It is the

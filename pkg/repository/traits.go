@@ -32,6 +32,10 @@ type Traits struct {
 	// the blob itself. Whoever has the URL can read the blob, for as long as the storage
 	// behind the registry lets it be good.
 	Redirect func(ctx context.Context, d ocispec.Descriptor) (url string, err error)
+	// Writable asks whether something may be pushed, and leaves nothing behind, but for
+	// a repository that some registries make as soon as an upload begins. The error
+	// says why not, as that of a push would.
+	Writable func(ctx context.Context) error
 }
 
 // TraitsError says that a repository's traits contradict each other.

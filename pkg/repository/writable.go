@@ -1,0 +1,67 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"oras.land/oras-go/v2/registry/remote/auth"
+)
+
+// writable is the trait of that name. It begins the upload of a blob, to which a
+// registry answers as it would to a push, and cancels it: nothing has been sent.
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-blobs
+func (r *Registry) writable(ctx context.Context) error {
+	ctx = auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull, auth.ActionPush)
+	at := r.url("blobs", "uploads").String() + "/"
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at, nil)
+	if err != nil {
+		return r.fail("beginning an upload to", "", err)
+	}
+	resp, err := r.remote.Client.Do(req)
+	if err != nil {
+		return r.fail("beginning an upload to", "", err)
+	}
+	if resp.StatusCode != http.StatusAccepted {
+		return r.fail("beginning an upload to", "", refusal(resp))
+	}
+	_ = resp.Body.Close()
+	r.cancel(ctx, resp)
+	return nil
+}
+
+// cancel ends an upload. A registry that can't do that forgets it after a while.
+func (r *Registry) cancel(ctx context.Context, begun *http.Response) {
+	at, err := begun.Location()
+	if err != nil || at.Host != begun.Request.URL.Host || at.Scheme != begun.Request.URL.Scheme {
+		return // the login goes nowhere else
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, at.String(), nil)
+	if err != nil {
+		return
+	}
+	if resp, err := r.remote.Client.Do(req); err == nil {
+		_ = resp.Body.Close()
+	}
+}
+
+// writable is the trait of that name: a file can be made in the layout, or in the
+// directory that is there of its path. It is gone again.
+func (l *Layout) writable(context.Context) error {
+	dir := l.dir
+	for {
+		_, err := os.Stat(dir)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || filepath.Dir(dir) == dir {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	f, err := os.CreateTemp(dir, ".tofu-oci-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
