@@ -79,7 +79,7 @@ func TestMerge(t *testing.T) {
 
 func TestMergeByHand(t *testing.T) {
 	t.Parallel()
-	method := strings.Split(ourBlock, "  direct")[0]
+	method, _, _ := strings.Cut(ourBlock, "  direct")
 	method = strings.TrimPrefix(method, "provider_installation {\n")
 	for name, test := range map[string]struct{ before, problem, block string }{
 		"another method":          {"\nprovider_installation {\n  direct {}\n}\n", "tofurc:2:1: there is a provider_installation block already", "provider_installation {\n" + method + "  direct {}\n}\n"},

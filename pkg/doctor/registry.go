@@ -34,7 +34,7 @@ func (e *examination) version(ctx context.Context, repo repository.Reader) error
 	} else {
 		chosen, err := e.Wanted.Select(versions, 1)
 		if err != nil && e.Target {
-			return nil //nolint:nilerr // it is to come
+			return nil // it is to come
 		}
 		if err != nil {
 			e.find(Error, "version-missing", err.Error()+".", e.mirror(e.Wanted.Constraint.String()))
