@@ -53,8 +53,9 @@ var rows = map[string][]string{
 		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filelock", "internal/packagezip", "internal/pipeline", "internal/schedule", "internal/transfer",
 	},
 	"pkg/serve/access": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/httpclient", "internal/oidc", "internal/stricthcl"},
+	"pkg/serve/api": {},
 	"pkg/serve": {
-		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/serve/access", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust",
+		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/serve/access", "pkg/serve/api", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust",
 		"internal/ctxio",
 	},
 	"pkg/launch":       {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/scratch"},
