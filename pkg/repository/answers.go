@@ -68,7 +68,7 @@ func checkStored(req *http.Request, resp *http.Response) error {
 func listValues(req *http.Request) int {
 	switch path := req.URL.Path; {
 	case req.Method != http.MethodGet:
-	case strings.HasSuffix(path, "/tags/list"):
+	case strings.HasSuffix(path, "/tags/list"), path == "/v2/_catalog":
 		return maxListValues
 	case strings.Contains(path, "/referrers/sha256:"):
 		return maxReferrerValues

@@ -93,24 +93,38 @@ func NewRegistry(ref template.Reference, o Options) (*Registry, error) {
 	if err := repo.Reference.Validate(); err != nil {
 		return nil, fmt.Errorf("repository %s: %w", ref, err)
 	}
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	repo.Client = o.client(repo.Reference, repo.PlainHTTP)
+	return &Registry{
+		remote: repo, retrier: transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress},
+		http: o.HTTP, windows: o.Windows,
+	}, nil
+}
+
+// complete fills in what is not given.
+func (o Options) complete() (Options, error) {
 	if o.HTTP == nil {
 		var err error
 		if o.HTTP, err = httpclient.New(httpclient.Options{}); err != nil {
-			return nil, err
+			return o, err
 		}
 	}
 	if o.Windows == nil {
 		o.Windows = &Windows{}
 	}
-	client := &auth.Client{Client: guarded(wireClient(o.HTTP), repo.Reference.Host(), o, repo.PlainHTTP), Cache: auth.NewCache(), ClientID: "tofu-oci"}
+	return o, nil
+}
+
+// client sends the requests about one repository, with its login.
+func (o Options) client(at registry.Reference, plain bool) remote.Client {
+	client := &auth.Client{Client: guarded(wireClient(o.HTTP), at.Host(), o, plain), Cache: auth.NewCache(), ClientID: "tofu-oci"}
 	if o.Credential != nil {
-		client.Credential = credentialFor(repo.Reference, o.Credential)
+		client.Credential = credentialFor(at, o.Credential)
 	}
-	repo.Client = &noted{&weighed{&firstAlone{next: client}}}
-	return &Registry{
-		remote: repo, retrier: transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress},
-		http: o.HTTP, windows: o.Windows,
-	}, nil
+	return &noted{&weighed{&firstAlone{next: client}}}
 }
 
 // credentialFor answers for the repository's own registry only, whatever other

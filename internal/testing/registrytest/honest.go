@@ -37,6 +37,8 @@ func (r *Registry) honest(kind Kind) http.HandlerFunc {
 			r.upload(w, req)
 		case kind == Tags:
 			r.tags(w, req)
+		case kind == Catalog:
+			r.catalog(w, req)
 		case kind == Referrers:
 			r.referrers(w, req)
 		default:

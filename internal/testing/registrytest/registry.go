@@ -33,8 +33,10 @@ const (
 	UploadGet Kind = "upload GET"
 	// Mount asks for a blob of another repository; an upload follows where the
 	// registry has none to give.
-	Mount     Kind = "mount POST"
-	Tags      Kind = "tags"
+	Mount Kind = "mount POST"
+	Tags  Kind = "tags"
+	// Catalog lists the repositories.
+	Catalog   Kind = "catalog"
 	Referrers Kind = "referrers"
 	Token     Kind = "token"
 	Other     Kind = "other"
@@ -49,7 +51,7 @@ type Options struct {
 	Bearer bool
 	// ImmutableTags refuses every second push of a tag, as ECR can.
 	ImmutableTags bool
-	// PageSize is how many tags are on a page; 0 means all.
+	// PageSize is how many tags, or repositories, are on a page; 0 means all.
 	PageSize int
 	// NoCreate refuses to push into repositories other than those that the
 	// test made by [Registry.Create].
@@ -57,6 +59,10 @@ type Options struct {
 	// NoReferrers is the status with which the referrers API is refused, as
 	// registries do that have none: 404, 405 or 400. 0 means that there is one.
 	NoReferrers int
+	// NoCatalog is the status with which the list of repositories is refused, as most
+	// registries do that serve several customers: 401, 404 or 405. 0 means that there
+	// is one.
+	NoCatalog int
 	// TagsAreDigests takes a tag "sha256-HEX" for that digest where there is such
 	// a manifest, and lets a push to the tag replace it, as GitLab does:
 	// https://github.com/oras-project/oras-go/issues/1396
@@ -188,6 +194,9 @@ func kindOf(req *http.Request) Kind {
 			return yes
 		}
 		return no
+	}
+	if req.URL.Path == catalogPath {
+		return Catalog
 	}
 	elements := strings.Split(strings.TrimSuffix(req.URL.Path, "/"), "/")
 	if len(elements) < 4 {
