@@ -53,6 +53,7 @@ var rows = map[string][]string{
 		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filelock", "internal/packagezip", "internal/pipeline", "internal/schedule", "internal/transfer",
 	},
 	"pkg/serve/access": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/httpclient", "internal/oidc", "internal/stricthcl"},
+	"pkg/catalog":   {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/template", "internal/boundedfile"},
 	"pkg/serve/api": {},
 	"pkg/serve": {
 		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/serve/access", "pkg/serve/api", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust",

@@ -1,0 +1,176 @@
+// Package catalog finds which providers lie in the repositories of a template: in image
+// layouts below a directory, in the repositories that a registry lists, or those that a
+// file names where a registry lists none.
+//
+// Use it to show what a mirror holds, or to do something with all of it. What a
+// repository's name says of its provider is checked against what it holds, since most
+// templates leave the host out.
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+const (
+	// maxOwners bounds the repositories that are asked whose they are. A listing of more
+	// goes by their names, where these say it.
+	maxOwners = 2000
+	// maxQuestions is how many are asked at once.
+	maxQuestions = 16
+)
+
+// Entry is a provider, and the repository that its releases lie in.
+type Entry struct {
+	Address   provider.Address
+	Reference template.Reference
+}
+
+// Listing is what was found of a template.
+type Listing struct {
+	// Entries are sorted by address, one each.
+	Entries []Entry
+	// Unknown are repositories of the template's form that do not say whose they are,
+	// in no name and no annotation. Most of them hold something else.
+	Unknown []template.Reference
+}
+
+// Options of [List]. The zero value lists image layouts only, by their paths.
+type Options struct {
+	// Names lists the repositories of a registry, of which it is told one, as
+	// [repository.Catalog] does. Nil is a registry that lists none.
+	Names func(ctx context.Context, at template.Reference) ([]string, error)
+	// Owner says whose releases lie in a repository, as [Owner] does of an opened one; ok
+	// is false where it does not say. Nil goes by names alone.
+	Owner func(ctx context.Context, ref template.Reference) (a provider.Address, ok bool, err error)
+	// Named are the providers of templates for registries. When it is not nil, no
+	// registry is asked for its repositories, and nothing whose they are.
+	Named []provider.Address
+}
+
+// TemplateError says that nothing can be listed of a template: the way back from a
+// repository to the address is beyond what can be found out.
+type TemplateError struct {
+	// Template is the template's text, without a password.
+	Template string
+}
+
+func (e *TemplateError) Error() string {
+	return fmt.Sprintf("which providers %q is for cannot be found out: it has more than text and variables", e.Template)
+}
+
+// List finds the providers of a template. Errors are a *[TemplateError], those of the
+// file system where a layout's directory cannot be read, those of Names, and that of a
+// context that ended. A repository that fails when it is asked whose it is goes by its
+// name.
+func List(ctx context.Context, t template.Template, o Options) (Listing, error) {
+	// 1. Which repositories have the template's form.
+	if !t.IsLayout() && o.Named != nil {
+		return named(t, o.Named), nil
+	}
+	if !t.Invertible() {
+		return Listing{}, &TemplateError{t.Redacted()}
+	}
+	refs, err := references(ctx, t, o)
+	if err != nil {
+		return Listing{}, err
+	}
+	// 2. Whose they are.
+	owners, err := owners(ctx, t, refs, o)
+	if err != nil {
+		return Listing{}, err
+	}
+	var l Listing
+	for i, ref := range refs {
+		if owners[i] == (provider.Address{}) {
+			l.Unknown = append(l.Unknown, ref)
+			continue
+		}
+		l.Entries = append(l.Entries, Entry{owners[i], ref})
+	}
+	l.sort()
+	return l, nil
+}
+
+// named gives the repositories of addresses.
+func named(t template.Template, as []provider.Address) Listing {
+	var l Listing
+	for _, a := range as {
+		if ref, err := t.Repository(a); err == nil {
+			l.Entries = append(l.Entries, Entry{a, ref})
+		}
+	}
+	l.sort()
+	return l
+}
+
+func (l *Listing) sort() {
+	slices.SortStableFunc(l.Entries, func(a, b Entry) int { return a.Address.Compare(b.Address) })
+	l.Entries = slices.CompactFunc(l.Entries, func(a, b Entry) bool { return a.Address == b.Address })
+}
+
+// references lists the repositories that have the template's form.
+func references(ctx context.Context, t template.Template, o Options) ([]template.Reference, error) {
+	if t.IsLayout() {
+		return layouts(ctx, t)
+	}
+	if o.Names == nil {
+		return nil, nil
+	}
+	probe := provider.Address{Host: provider.DefaultHost, Namespace: "tofu", Type: "oci"}
+	at, err := t.Repository(probe)
+	if err != nil {
+		return nil, err
+	}
+	names, err := o.Names(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	var refs []template.Reference
+	seen := map[template.Reference]bool{}
+	for _, name := range names {
+		// A name that is none, such as one with a line break, is nothing to show.
+		ref, err := template.ParseReference(at.Registry + "/" + name)
+		if err != nil || ref.Registry != at.Registry {
+			continue
+		}
+		if _, fits := t.Match(ref); fits && !seen[ref] {
+			seen[ref], refs = true, append(refs, ref)
+		}
+	}
+	return refs, nil
+}
+
+// owners says whose repositories are; the zero value where nothing tells.
+func owners(ctx context.Context, t template.Template, refs []template.Reference, o Options) ([]provider.Address, error) {
+	found := make([]provider.Address, len(refs))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxQuestions)
+	asked := 0
+	for i, ref := range refs {
+		candidates, _ := t.Match(ref)
+		if len(candidates) == 1 {
+			found[i] = candidates[0]
+		}
+		if hostname, _, _ := t.Uses(); o.Owner == nil || hostname && len(candidates) == 1 {
+			continue
+		}
+		if asked++; asked > maxOwners {
+			continue
+		}
+		group.Go(func() error {
+			a, ok, err := o.Owner(ctx, ref)
+			if again, unfit := t.Repository(a); ok && err == nil && unfit == nil && again == ref {
+				found[i] = a
+			}
+			return ctx.Err()
+		})
+	}
+	return found, group.Wait()
+}
