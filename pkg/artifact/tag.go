@@ -21,6 +21,23 @@ func ParseTag(tag string) (provider.Version, bool) {
 	return v, true
 }
 
+// pendingPrefix begins the tag of a release that waits for approval. No version begins
+// with a letter, so OpenTofu passes such tags over.
+const pendingPrefix = "pending-"
+
+// PendingTag is the tag under which a version waits for approval: "pending-" and its
+// [Tag].
+func PendingTag(v provider.Version) string { return pendingPrefix + Tag(v) }
+
+// ParsePending reads a tag back that [PendingTag] wrote, and no other.
+func ParsePending(tag string) (provider.Version, bool) {
+	rest, pending := strings.CutPrefix(tag, pendingPrefix)
+	if !pending {
+		return provider.Version{}, false
+	}
+	return ParseTag(rest)
+}
+
 // Versions gives the versions that tags name, newest first, each once. Other tags are
 // passed over, as OpenTofu does.
 func Versions(tags []string) []provider.Version {

@@ -63,3 +63,26 @@ func TestVersions(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestPendingTag(t *testing.T) {
+	t.Parallel()
+	v, err := provider.ParseVersion("1.2.3-rc1+build")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag := artifact.PendingTag(v)
+	if tag != "pending-1.2.3-rc1_build" {
+		t.Errorf("got %q", tag)
+	}
+	if again, ok := artifact.ParsePending(tag); !ok || again != v {
+		t.Errorf("its tag reads as %v, %t", again, ok)
+	}
+	if v, ok := artifact.ParseTag(tag); ok {
+		t.Errorf("OpenTofu would take %s for the version %s", tag, v)
+	}
+	for _, other := range []string{"", "pending-", "pending", "1.2.3", "pending-1.2", "pending-latest", "pending-pending-1.2.3", "denied-1.2.3", "Pending-1.2.3"} {
+		if v, ok := artifact.ParsePending(other); ok || v != (provider.Version{}) {
+			t.Errorf("%q: got %v, %t", other, v, ok)
+		}
+	}
+}
