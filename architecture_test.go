@@ -54,9 +54,9 @@ var rows = map[string][]string{
 	},
 	"pkg/serve/access": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/httpclient", "internal/oidc", "internal/stricthcl"},
 	"pkg/catalog":   {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/template", "internal/boundedfile"},
-	"pkg/serve/api": {},
+	"pkg/serve/api": {"internal/boundedjson"},
 	"pkg/serve": {
-		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/serve/access", "pkg/serve/api", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust",
+		"pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/serve/access", "pkg/serve/api", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/ctxio",
 	},
 	"pkg/launch":       {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/scratch"},

@@ -128,3 +128,20 @@ func quotable(s string) bool {
 	}
 	return hcl.Decode(&file, "text = "+quote(s)) == nil && file.Text == s
 }
+
+// NetworkMirrorBlock gives the provider_installation block that installs what a pattern
+// covers from a network mirror, and all else directly. OpenTofu wants an https URL with
+// a slash at its end; the block is written with whatever URL is given.
+func NetworkMirrorBlock(url string, p provider.Pattern) string {
+	list := quote(p.String())
+	return fmt.Sprintf(`provider_installation {
+  network_mirror {
+    url     = %s
+    include = [%s]
+  }
+  direct {
+    exclude = [%s]
+  }
+}
+`, quote(url), list, list)
+}

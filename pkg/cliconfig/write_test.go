@@ -186,3 +186,20 @@ func golden(t *testing.T, name, got string) {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 }
+
+func TestNetworkMirrorBlock(t *testing.T) {
+	t.Parallel()
+	p, err := provider.ParsePattern("bücher.example/acme/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range []string{"https://tofu.example.com/mirror/", `https://tofu.example.com/"a\b/mirror/`} {
+		got := attributes(t, cliconfig.NetworkMirrorBlock(url, p))
+		want := map[string]any{
+			"network_mirror.url": url, "network_mirror.include": []any{p.String()}, "direct.exclude": []any{p.String()},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+}

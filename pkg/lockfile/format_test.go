@@ -202,3 +202,17 @@ func TestNotShared(t *testing.T) {
 		t.Errorf("the scheme is %q", s.Hashes[0].Scheme())
 	}
 }
+
+// TestSelectionString: the block alone is the one of a file.
+func TestSelectionString(t *testing.T) {
+	t.Parallel()
+	s := lockfile.Selection{
+		Address: nouns.Address(t, "acme/rocket"), Version: nouns.Version(t, "1.2.3"),
+		Hashes: []lockfile.Hash{"zh:bb", "h1:aa=", "zh:bb"},
+	}
+	var f lockfile.File
+	f.Set(s)
+	if block := s.String(); !strings.HasSuffix(string(f.Bytes()), "\n\n"+block) || !strings.HasPrefix(block, "provider ") {
+		t.Errorf("%s is not the end of\n%s", block, f.Bytes())
+	}
+}

@@ -64,3 +64,6 @@ func (h Hash) IsH1() bool { return h.Scheme() == "h1" }
 
 // IsZH tells a hash of a zip.
 func (h Hash) IsZH() bool { return h.Scheme() == "zh" }
+
+// String gives the provider's block as a lock file has it, with its last line's end.
+func (s Selection) String() string { return format(s.normal(), nil, "\n") + "\n" }
