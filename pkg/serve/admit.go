@@ -14,7 +14,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
-	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // mirrorPlace gives the provider of a path of the network mirror, if the caller may
@@ -74,15 +73,27 @@ func (s *Server) viewOf(r *http.Request) (v *view, named bool) {
 	if at < 0 {
 		return s.own, false
 	}
-	// What is known goes by the view, so a host has the same one each time.
-	h := rules.Hosts[at]
-	known, _ := s.hosts.LoadOrStore(h, published([]template.Template{h.Repository}, h.As))
-	v, _ = known.(*view)
-	return v, true
+	return s.viewOfHost(rules.Hosts[at]), true
 }
 
 // admit refuses who may not have a provider, or asks too often.
 func (s *Server) admit(x *exchange, at place) error {
+	if err := s.identify(x); err != nil {
+		return err
+	}
+	caller := x.caller
+	switch {
+	case caller.May(at.address):
+		return nil
+	case caller.Name == "":
+		return &problem{http.StatusUnauthorized, fmt.Sprintf("a token is needed for %s", at.address)}
+	}
+	return &problem{http.StatusForbidden, fmt.Sprintf("the token is not one for %s", at.address)}
+}
+
+// identify finds out who asks, and refuses whose token does not count, or who asks too
+// often.
+func (s *Server) identify(x *exchange) error {
 	caller, err := s.options.Rules().Who(x.r.Context(), bearer(x.r))
 	if tooMany := s.limit(x, caller); tooMany != nil {
 		return tooMany
@@ -98,13 +109,7 @@ func (s *Server) admit(x *exchange, at place) error {
 		return err
 	}
 	x.caller = caller
-	switch {
-	case caller.May(at.address):
-		return nil
-	case caller.Name == "":
-		return &problem{http.StatusUnauthorized, fmt.Sprintf("a token is needed for %s", at.address)}
-	}
-	return &problem{http.StatusForbidden, fmt.Sprintf("the token is not one for %s", at.address)}
+	return nil
 }
 
 // because is a problem with its reason, which is for the log alone.

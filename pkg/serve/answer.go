@@ -73,6 +73,10 @@ func (x *exchange) fail(err error) {
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", `Bearer realm="tofu-oci"`)
 	}
+	if x.api {
+		x.writeProblem(status, text)
+		return
+	}
 	x.writeJSON(status, struct {
 		Errors []string `json:"errors"`
 	}{[]string{text}})

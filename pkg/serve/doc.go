@@ -15,6 +15,8 @@
 //	/v1/providers/NAMESPACE/TYPE/versions, VERSION/download/OS/ARCH
 //	/v1/documents/TOKEN/HOST/NAMESPACE/TYPE/VERSION/FILENAME/SHA256SUMS, SHA256SUMS.sig
 //	/archive/TOKEN/HOST/NAMESPACE/TYPE/VERSION/FILENAME
+//	/api/v1/providers, /api/v1/providers/HOST/NAMESPACE/TYPE, …/VERSION
+//	/api/v1/providers/HOST/NAMESPACE/TYPE/VERSION/documents/DIGEST, components/DIGEST
 //	/healthz, /readyz
 //
 // https://opentofu.org/docs/internals/provider-network-mirror-protocol/,

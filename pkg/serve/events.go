@@ -15,8 +15,9 @@ type Events struct {
 	// when that is found out.
 	LeftOut func(a provider.Address, v provider.Version, why string)
 	// Looked is told of every look into what is kept: "tags", "index", "manifest",
-	// "evidence", "versions", or "archive" where archives are kept. It was a hit when
-	// nobody had to be asked.
+	// "evidence", "versions", for the API "catalog", "owner", "summary", "report" or
+	// "components", or "archive" where archives are kept. It was a hit when nobody had to
+	// be asked.
 	Looked func(what string, hit bool)
 	// Failed is told of every question to a repository that came to nothing, and of the
 	// kind of its error; one of nine words. Clients may have got an older answer.
@@ -26,7 +27,7 @@ type Events struct {
 // Answered is a request and what became of it. Texts come from the network: whoever
 // prints them escapes them. No secret is in it.
 type Answered struct {
-	// Route is the kind of the request, such as "archive"; one of a dozen words.
+	// Route is the kind of the request, such as "archive"; one of some twenty words.
 	Route string
 	// Method and Path are the request's; a token in the path is left out.
 	Method, Path string

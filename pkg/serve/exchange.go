@@ -28,6 +28,8 @@ type exchange struct {
 	values   map[string]string
 	answered Answered
 	caller   access.Caller
+	// api tells that errors are written as the API does.
+	api bool
 }
 
 // address reads the address of a path that has a host.

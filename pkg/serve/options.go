@@ -41,6 +41,16 @@ type Options struct {
 	// a provider answers for it. Open opens one.
 	From []template.Template
 	Open func(template.Reference) (repository.Reader, error)
+	// Catalog lists the names of a registry's repositories, of which it is told one, as
+	// [repository.Catalog] does. Nil is for registries that list none.
+	Catalog func(ctx context.Context, at template.Reference) ([]string, error)
+	// Providers names what is listed of registries in place of their catalogs; nil asks
+	// those. It is called again when MaxAge has passed.
+	Providers func() ([]provider.Address, error)
+	// Judge says what the signature of a release proves, for those who look at it, as
+	// trust.Policy's method does. Nil is a policy that goes by the keys that lie with it.
+	// What it refuses is served all the same.
+	Judge func(context.Context, provider.Release) (provider.Verdict, error)
 	// Aliases let releases stand for those of other addresses in the network mirror
 	// protocol. In the registry protocol the host never counts.
 	Aliases provider.Aliases

@@ -23,6 +23,12 @@ const (
 	routeMirrorIndex   = "mirror-index"
 	routeMirrorVersion = "mirror-version"
 	routeArchive       = "archive"
+	routeProviders     = "api-providers"
+	routeProvider      = "api-provider"
+	routeVersion       = "api-version"
+	routeEvidence      = "api-document"
+	routeComponents    = "api-components"
+	routeOpenAPI       = "api-openapi"
 	routeHealth        = "health"
 	routeReady         = "ready"
 	routeUnknown       = "unknown"
@@ -45,6 +51,12 @@ var routes = []route{
 	{routeMirrorIndex, []string{"mirror", "HOST", "NAMESPACE", "TYPE", "index.json"}, (*Server).mirrorIndex},
 	{routeMirrorVersion, []string{"mirror", "HOST", "NAMESPACE", "TYPE", "VERSION.json"}, (*Server).mirrorVersion},
 	{routeArchive, []string{"archive", "TOKEN", "HOST", "NAMESPACE", "TYPE", "VERSION", "FILENAME"}, (*Server).archive},
+	{routeOpenAPI, []string{"api", "v1", "openapi.json"}, (*Server).apiDescription},
+	{routeProviders, []string{"api", "v1", "providers"}, (*Server).apiProviders},
+	{routeProvider, []string{"api", "v1", "providers", "HOST", "NAMESPACE", "TYPE"}, (*Server).apiProvider},
+	{routeVersion, []string{"api", "v1", "providers", "HOST", "NAMESPACE", "TYPE", "VERSION"}, (*Server).apiVersion},
+	{routeEvidence, []string{"api", "v1", "providers", "HOST", "NAMESPACE", "TYPE", "VERSION", "documents", "DIGEST"}, (*Server).apiDocument},
+	{routeComponents, []string{"api", "v1", "providers", "HOST", "NAMESPACE", "TYPE", "VERSION", "components", "DIGEST"}, (*Server).apiComponents},
 	{routeHealth, []string{"healthz"}, (*Server).health},
 	{routeReady, []string{"readyz"}, (*Server).ready},
 }

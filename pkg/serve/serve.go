@@ -18,6 +18,7 @@ import (
 type Server struct {
 	options Options
 	known   *knowledge
+	browse  *browsing
 	// mirrored is the view of the network mirror protocol, own that of the registry
 	// protocol, hosts those of what the rules publish beside.
 	mirrored, own *view
@@ -39,6 +40,7 @@ func New(o Options) (*Server, error) {
 		mirrored: &view{from: o.From, aliases: o.Aliases},
 		own:      published(o.From, provider.DefaultHost),
 	}
+	s.browse = newBrowsing(o, s.known)
 	return s, nil
 }
 
@@ -84,6 +86,7 @@ func (s *Server) serve(x *exchange) error {
 	}
 	way, values := find(s.belowBase(words))
 	x.values, x.answered.Route, x.answered.Path = values, way.name, shown(way, s.belowBase(words))
+	x.api = isAPI(s.belowBase(words))
 	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
 		return &problem{http.StatusMethodNotAllowed, "only GET and HEAD are answered"}

@@ -56,6 +56,8 @@ const (
 	StatusIncomplete = "incomplete"
 	// StatusBroken is a tag that names no release that can be read.
 	StatusBroken = "broken"
+	// StatusUnknown is a release whose repository did not answer in time.
+	StatusUnknown = "unknown"
 	// StatusPending is a release that waits for approval.
 	StatusPending = "pending"
 )

@@ -19,6 +19,10 @@ type Version struct {
 	Verdict *Verdict `json:"verdict,omitempty"`
 	// Findings are what `tofu-oci verify` says without reading archives.
 	Findings []Finding `json:"findings"`
+	// MoreFindings counts those that are left out of Findings.
+	MoreFindings int `json:"more_findings,omitempty"`
+	// Unverified says why there is neither verdict nor finding: it was not looked at.
+	Unverified string `json:"unverified,omitempty"`
 	// Lock is the provider's block of a dependency lock file.
 	Lock string `json:"lock,omitempty"`
 	// Requirement is the required_providers block that asks for this version.

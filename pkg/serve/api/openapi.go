@@ -1,0 +1,13 @@
+package api
+
+import (
+	_ "embed"
+	"slices"
+)
+
+//go:embed openapi.json
+var openAPI []byte
+
+// OpenAPI gives the document that describes the API, in OpenAPI 3.1:
+// https://spec.openapis.org/oas/v3.1.1.html
+func OpenAPI() []byte { return slices.Clone(openAPI) }

@@ -1,0 +1,168 @@
+package serve
+
+import (
+	"context"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/catalog"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+const (
+	// ownerAge is how long it is believed whose a repository is: that hardly ever
+	// changes, and a registry may have hundreds.
+	ownerAge = 10 * time.Minute
+	// reportAge is how long a look at all blobs of a release is believed.
+	reportAge = 5 * time.Minute
+)
+
+// browsing is what the server knows beside the knowledge of the protocols, to show
+// people and programs what there is.
+type browsing struct {
+	options Options
+	known   *knowledge
+
+	shelves   *recent[*view, shelf]
+	owners    *recent[template.Reference, owner]
+	summaries *recent[releaseKey, summary]
+	reports   *recent[releaseKey, report]
+	boms      *recent[digest.Digest, api.SBOM]
+}
+
+// releaseKey names what a tag named when it was looked at.
+type releaseKey struct {
+	versionKey
+	index digest.Digest
+}
+
+// shelf is the providers in the repositories of a view.
+type shelf struct {
+	entries []catalog.Entry
+	// warnings say what could not be listed.
+	warnings []string
+}
+
+// owner is whose a repository is, and the newest version in it.
+type owner struct {
+	address provider.Address
+	stated  bool
+	latest  string
+}
+
+func newBrowsing(o Options, known *knowledge) *browsing {
+	changing, forever := known.listings.freshness, known.manifests.freshness
+	weighShelf := func(s shelf) int64 { return int64(len(s.entries)) * 256 }
+	weighBOM := func(s api.SBOM) int64 { return int64(len(s.Components)) * 192 }
+	b := &browsing{
+		options: o, known: known,
+		shelves:   newRecent[*view](changing, o.Memory/8, weighShelf, isNever),
+		owners:    newRecent[template.Reference](changing, o.Memory/16, func(owner) int64 { return 256 }, isAbsent),
+		summaries: newRecent[releaseKey](forever, o.Memory/8, func(s summary) int64 { return s.weight }, isNever),
+		reports:   newRecent[releaseKey](changing, o.Memory/8, func(r report) int64 { return r.weight }, isNever),
+		boms:      newRecent[digest.Digest](forever, o.Memory/16, weighBOM, isNever),
+	}
+	b.tell(o.Events)
+	return b
+}
+
+func (b *browsing) tell(e Events) {
+	b.shelves.looked, b.shelves.failed = e.looks("catalog"), e.failed
+	b.owners.looked, b.owners.failed = e.looks("owner"), e.failed
+	b.summaries.looked, b.summaries.failed = e.looks("summary"), e.failed
+	b.reports.looked, b.reports.failed = e.looks("report"), e.failed
+	b.boms.looked, b.boms.failed = e.looks("components"), e.failed
+}
+
+// shelf lists the providers of a view. One that the first of its templates has is that
+// one's.
+func (b *browsing) shelf(ctx context.Context, v *view) (shelf, state, error) {
+	return b.shelves.get(ctx, v, func(ctx context.Context) (shelf, error) {
+		o := catalog.Options{Names: b.options.Catalog, Owner: b.owner}
+		if b.options.Providers != nil {
+			named, err := b.options.Providers()
+			if err != nil {
+				return shelf{}, err
+			}
+			o.Named = append([]provider.Address{}, named...)
+		}
+		var s shelf
+		seen := map[provider.Address]bool{}
+		for _, t := range v.from {
+			l, err := catalog.List(ctx, t, o)
+			if why := unlisted(t, err); why != "" {
+				s.warnings = append(s.warnings, why)
+				continue
+			}
+			if err != nil {
+				return shelf{}, err
+			}
+			for _, e := range l.Entries {
+				if v.as != "" {
+					e.Address.Host = v.as // the host does not count there
+				}
+				if !seen[e.Address] {
+					seen[e.Address] = true
+					s.entries = append(s.entries, e)
+				}
+			}
+		}
+		return s, nil
+	})
+}
+
+// owner says whose a repository is.
+func (b *browsing) owner(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
+	o, _, err := b.owners.getWithin(ctx, ref, max(ownerAge, b.options.MaxAge), func(ctx context.Context) (owner, error) {
+		repo, err := b.options.Open(ref)
+		if err != nil {
+			return owner{}, err
+		}
+		noted := &tagsNoted{Reader: repo}
+		a, ok, err := catalog.Owner(ctx, noted)
+		return owner{a, ok, newest(artifact.Versions(noted.tags))}, err
+	})
+	return o.address, o.stated, err
+}
+
+// tagsNoted is a repository whose tags are of use to two.
+type tagsNoted struct {
+	repository.Reader
+	tags []string
+}
+
+// Tags implements [repository.Reader].
+func (r *tagsNoted) Tags(ctx context.Context) (tags []string, err error) {
+	r.tags, err = r.Reader.Tags(ctx)
+	return r.tags, err
+}
+
+// newest gives the version that somebody gets who names none: the newest that is no
+// pre-release, or else the newest.
+func newest(versions []provider.Version) string {
+	for _, v := range versions {
+		if !v.Prerelease() {
+			return v.String()
+		}
+	}
+	if len(versions) == 0 {
+		return ""
+	}
+	return versions[0].String()
+}
+
+// latest gives the newest version of a provider, where that is known without asking.
+func (b *browsing) latest(at place, ref template.Reference) string {
+	if known, found := b.known.listings.kept.get(at.key()); found && known.answered && known.absent == nil {
+		return newest(known.value.versions)
+	}
+	if known, found := b.owners.kept.get(ref); found && known.answered {
+		return known.value.latest
+	}
+	return ""
+}

@@ -1,0 +1,118 @@
+package serve
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+	"github.com/tofu-oci/tofu-oci/pkg/verify"
+)
+
+// maxFindings bounds those that are shown of a release: a page of them is enough.
+const maxFindings = 50
+
+// report is what a look at all that belongs to a release found, archives unread.
+type report struct {
+	verdict   *api.Verdict
+	findings  []api.Finding
+	more      int
+	referrers []api.Document
+	weight    int64
+}
+
+// report looks at a release as `tofu-oci verify` does, by its index, manifests,
+// evidence and referrers, and by whether the blobs are there.
+func (b *browsing) report(ctx context.Context, at place, i index) (report, error) {
+	r, _, err := b.reports.getWithin(ctx, i.releaseKey(at), max(reportAge, b.options.MaxAge), func(ctx context.Context) (report, error) {
+		var r report
+		// 1. What refers to it.
+		documents, err := repository.Documents(ctx, i.repo, i.Digest)
+		if err != nil {
+			return report{}, err
+		}
+		for _, d := range documents {
+			r.referrers = append(r.referrers, describe(d))
+		}
+		// 2. What is wrong with it, and what its signature proves.
+		exact := provider.Requirement{Address: at.address, Constraint: i.version.Constraint()}
+		found, err := verify.Repository(ctx, i.repo, exact, verify.Options{
+			Aliases: at.aliases, Template: at.templateOf(i.repo),
+			Judge: func(ctx context.Context, release provider.Release) (provider.Verdict, error) {
+				verdict, err := b.judge(ctx, release)
+				r.verdict = verdictOf(verdict, err)
+				return verdict, err
+			},
+		})
+		if err != nil {
+			return report{}, err
+		}
+		for _, failed := range found.Failed {
+			return report{}, failed.Err
+		}
+		r.findings, r.more = findingsOf(found, i.version)
+		r.weight = 1024 + 512*int64(len(r.findings)+len(r.referrers))
+		return r, nil
+	})
+	return r, err
+}
+
+// judge says what the signature of a release proves.
+func (b *browsing) judge(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+	if b.options.Judge != nil {
+		return b.options.Judge(ctx, r)
+	}
+	return trust.Policy{Mode: trust.ModeOff}.Judge(ctx, r)
+}
+
+// templateOf gives the template whose repository one is, for commands that heal it.
+func (p place) templateOf(repo repository.Reader) template.Template {
+	for _, t := range p.from {
+		if ref, err := t.Repository(p.address); err == nil && ref.String() == repo.String() {
+			return t
+		}
+	}
+	return p.from[0]
+}
+
+// verdictOf puts a verdict into the words of the API; nil when nobody could judge.
+func verdictOf(v provider.Verdict, err error) *api.Verdict {
+	refused, isRefused := errors.AsType[*trust.RefusedError](err)
+	if err != nil && !isRefused {
+		return nil
+	}
+	said := &api.Verdict{State: string(v.Trust), Text: v.String()}
+	if v.Reason != "" {
+		said.Text += " (" + v.Reason + ")"
+	}
+	if v.Fingerprint != "" {
+		said.Keys = []string{v.Fingerprint}
+	}
+	if v.Warning != "" {
+		said.Warnings = []string{v.Warning}
+	}
+	if isRefused {
+		said.Refused = refused.Problem
+	}
+	return said
+}
+
+// findingsOf gives what was found of one release, and how many findings are left out.
+func findingsOf(found verify.Report, v provider.Version) (findings []api.Finding, more int) {
+	findings, more = []api.Finding{}, found.More
+	for _, f := range found.Findings {
+		switch {
+		case f.Version != v.String(): // it is about the repository
+		case len(findings) == maxFindings:
+			more++
+		default:
+			findings = append(findings, api.Finding{
+				Severity: string(f.Severity), Code: f.Code, Platform: f.Platform, Problem: f.Problem, Remedy: f.Remedy,
+			})
+		}
+	}
+	return findings, more
+}

@@ -1,0 +1,202 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// summary is what index and manifests say of a release, without URLs.
+type summary struct {
+	api.VersionRef
+	digest    string
+	protocols []string
+	packages  []api.Package
+	evidence  []api.Document
+	repo      repository.Reader
+	weight    int64
+}
+
+// broken is the summary of a tag that names no release that can be read.
+func broken(v provider.Version, problem string) summary {
+	ref := api.VersionRef{Version: v.String(), Tag: artifact.Tag(v), Platforms: []string{}, Status: api.StatusBroken, Problem: problem}
+	return summary{VersionRef: ref, packages: []api.Package{}}
+}
+
+// brokenBy says what is wrong with a tag whose index could not be used; empty where
+// that is no fault of the release.
+func brokenBy(err error) string {
+	lost, isLost := errors.AsType[*repository.LostError](err)
+	format, isFormat := errors.AsType[*artifact.FormatError](err)
+	foreign, isForeign := errors.AsType[*repository.ForeignError](err)
+	switch {
+	case isForeign:
+		return foreign.Error()
+	case isLost:
+		return fmt.Sprintf("the index %s, which the tag names, is missing or damaged", lost.Index.Digest)
+	case isFormat:
+		return "the tag names nothing that OpenTofu installs: " + format.Error()
+	}
+	return ""
+}
+
+// summary gives what index and manifests say. Manifests are read once, unless
+// something was wrong with them, which may have been put right.
+func (b *browsing) summary(ctx context.Context, at place, i index) (summary, error) {
+	ask := func(ctx context.Context) (summary, error) {
+		deeper, err := i.Deeper(ctx, i.repo, repository.DepthManifests)
+		if err != nil {
+			return summary{}, err
+		}
+		return summarize(at, i, deeper), nil
+	}
+	s, how, err := b.summaries.get(ctx, i.releaseKey(at), ask)
+	if err == nil && s.Status != api.StatusComplete && how.age >= b.options.MaxAge {
+		s, _, err = b.summaries.getWithin(ctx, i.releaseKey(at), b.options.MaxAge, ask)
+	}
+	return s, err
+}
+
+func (i index) releaseKey(at place) releaseKey {
+	return releaseKey{versionKey{at.key(), i.version}, i.Digest}
+}
+
+// summarize describes a release by what was found of it.
+func summarize(at place, i index, found repository.Inspection) summary {
+	signed := false
+	s := summary{
+		VersionRef: api.VersionRef{
+			Version: i.version.String(), Tag: found.Tag, Published: dateOf(found.Index), Platforms: []string{},
+			Status: api.StatusComplete, Signed: &signed,
+		},
+		digest: found.Digest.String(), protocols: protocols(found.Index), packages: []api.Package{}, repo: i.repo,
+	}
+	var wrong []string
+	for _, platform := range found.Index.Platforms() {
+		f := found.Platforms[platform]
+		p := s.add(at, i.version, f)
+		if s.Platforms = append(s.Platforms, p.Platform); p.Problem != "" {
+			wrong = append(wrong, p.Platform)
+		}
+	}
+	switch {
+	case len(s.packages) == 0:
+		s.Status, s.Problem = api.StatusBroken, "the index has no package for any platform"
+	case len(wrong) > 0:
+		s.Status, s.Problem = api.StatusIncomplete, "cannot be installed on "+strings.Join(wrong, ", ")
+	}
+	signed = slices.ContainsFunc(s.evidence, func(d api.Document) bool { return d.Kind == string(provider.KindSignature) })
+	s.weight = 512 + 384*int64(len(s.packages)+len(s.evidence))
+	for _, p := range s.packages {
+		s.weight += 384 * int64(len(p.Documents))
+	}
+	return s
+}
+
+// add describes the package of a platform, and the evidence that its manifest names.
+func (s *summary) add(at place, v provider.Version, f repository.Found) api.Package {
+	pkg := f.Package(at.address, v)
+	p := api.Package{Platform: pkg.Platform.String(), Filename: pkg.Filename, H1: pkg.H1}
+	stated, has := f.Target.Digest()
+	switch {
+	case f.Target.Twice:
+		p.Problem = "the index has several manifests for the platform, and OpenTofu does not choose"
+	case f.Err != nil && errors.Is(f.Err, repository.ErrNotFound):
+		p.Problem = "its manifest is missing"
+	case f.Err != nil:
+		p.Problem = "its manifest cannot be used: " + f.Err.Error()
+	case pkg.CheckIdentity() != nil:
+		p.Problem = pkg.CheckIdentity().Error()
+	case has && stated != pkg.Digest:
+		p.Problem = "index and manifest name different archives"
+	}
+	if f.Err == nil {
+		p.Digest, p.ZH, p.Size = pkg.Digest.String(), sums.ZH(pkg.Digest), pkg.Size
+		s.Size += pkg.Size
+		s.documents(&p, at, v, f.Manifest.Documents)
+	}
+	s.packages = append(s.packages, p)
+	return p
+}
+
+// documents describes the other layers of a manifest: what is about the release is
+// named by all manifests, and listed once.
+func (s *summary) documents(p *api.Package, at place, v provider.Version, layers []ocispec.Descriptor) {
+	for _, layer := range layers {
+		d := artifact.DocumentOf(layer, provider.SumsName(at.address, v))
+		described := describe(d)
+		if d.Scope == provider.ScopePackage {
+			described.Platform = p.Platform
+			p.Documents = append(p.Documents, described)
+			continue
+		}
+		same := func(o api.Document) bool { return o.Name == described.Name && o.Digest == described.Digest }
+		if !slices.ContainsFunc(s.evidence, same) {
+			s.evidence = append(s.evidence, described)
+		}
+	}
+}
+
+// describe says what a document is. Its media type is whatever somebody wrote.
+func describe(d provider.Document) api.Document {
+	return api.Document{Name: d.Name, Kind: string(d.Kind), MediaType: short(d.MediaType), Digest: d.Digest.String(), Size: d.Size}
+}
+
+// dateOf is the origin's date of a release; nil when there is none that can be read.
+func dateOf(x artifact.Index) *time.Time {
+	t, err := time.Parse(time.RFC3339, x.Annotations[ocispec.AnnotationCreated])
+	if err != nil {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Second)
+	return &t
+}
+
+const (
+	// maxProtocols is how many are shown, shortText how long a text may be that somebody
+	// wrote where a word belongs, in bytes.
+	maxProtocols = 16
+	shortText    = 100
+)
+
+func protocols(x artifact.Index) []string {
+	var all []string
+	for _, p := range x.Protocols() {
+		if len(all) < maxProtocols {
+			all = append(all, short(p))
+		}
+	}
+	return all
+}
+
+// short clips a text that is a word where somebody is honest.
+func short(s string) string {
+	if len(s) > shortText {
+		s = s[:shortText] + "…"
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// document finds one among those of a release.
+func (s summary) document(digest string, referrers []api.Document) (api.Document, bool) {
+	all := slices.Concat(s.evidence, referrers)
+	for _, p := range s.packages {
+		all = append(all, p.Documents...)
+	}
+	at := slices.IndexFunc(all, func(d api.Document) bool { return d.Digest == digest })
+	if at < 0 {
+		return api.Document{}, false
+	}
+	return all[at], true
+}
