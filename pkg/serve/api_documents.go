@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -127,7 +126,7 @@ func (s *Server) describeComponents(x *exchange) (api.SBOM, state, error) {
 		}
 		return api.ParseSBOM(data)
 	})
-	if errors.Is(err, api.ErrNoSBOM) {
+	if isNoSBOM(err) {
 		return api.SBOM{}, r.how, because(err, http.StatusUnprocessableEntity, err.Error())
 	}
 	return bom, r.how, err

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -65,11 +66,13 @@ func newBrowsing(o Options, known *knowledge) *browsing {
 		owners:    newRecent[template.Reference](changing, o.Memory/16, func(owner) int64 { return 256 }, isAbsent),
 		summaries: newRecent[releaseKey](forever, o.Memory/8, func(s summary) int64 { return s.weight }, isNever),
 		reports:   newRecent[releaseKey](changing, o.Memory/8, func(r report) int64 { return r.weight }, isNever),
-		boms:      newRecent[digest.Digest](forever, o.Memory/16, weighBOM, isNever),
+		boms:      newRecent[digest.Digest](forever, o.Memory/16, weighBOM, isNoSBOM),
 	}
 	b.tell(o.Events)
 	return b
 }
+
+func isNoSBOM(err error) bool { return errors.Is(err, api.ErrNoSBOM) }
 
 func (b *browsing) tell(e Events) {
 	b.shelves.looked, b.shelves.failed = e.looks("catalog"), e.failed

@@ -1,0 +1,407 @@
+package serve_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
+)
+
+const (
+	apiProviders = "/api/v1/providers"
+	apiRocket    = apiProviders + "/registry.opentofu.org/acme/rocket"
+)
+
+// attach lets documents refer to a version.
+func (w *world) attach(t *testing.T, version string, documents ...provider.Document) {
+	t.Helper()
+	found, err := repository.Inspect(t.Context(), w.repo, version, repository.DepthIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := repository.Attach(t.Context(), w.repo, documents, found.Descriptor, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const spdx = `{"spdxVersion":"SPDX-2.3","packages":[{"name":"<script>alert(1)</script>","versionInfo":"v1","licenseDeclared":"MIT"}]}`
+
+func TestAPIProviders(t *testing.T) {
+	t.Parallel()
+	w := newLayout(t)
+	w.push(t, rocket{version: "1.0.0"})
+	w.push(t, rocket{version: "1.1.0-rc1"})
+	got := document[api.Providers](t, w.api(t, apiProviders))
+	want := api.Providers{Total: 1, Providers: []api.ProviderRef{{
+		Address: "registry.opentofu.org/acme/rocket", Host: "registry.opentofu.org", Namespace: "acme", Type: "rocket",
+		Repository: strings.Replace(w.template, "{type}", "rocket", 1), Latest: "1.0.0", URL: "https://tofu.example.com" + apiRocket,
+	}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for search, n := range map[string]int{"rocket": 1, "ROCK+acme": 1, "rocket+nothing": 0, "%22%3E": 0} {
+		if got := document[api.Providers](t, w.api(t, apiProviders+"?search="+search)); got.Total != n || len(got.Providers) != n {
+			t.Errorf("%s: %+v", search, got)
+		}
+	}
+}
+
+// named are providers that a file would name.
+func named(t *testing.T, n int) []provider.Address {
+	t.Helper()
+	var all []provider.Address
+	for i := range n {
+		a, err := provider.ParseAddress("acme/p" + jsonText(1000+i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+func TestAPIPages(t *testing.T) {
+	t.Parallel()
+	all := named(t, 120)
+	w := newRegistry(t, func(o *serve.Options) {
+		o.Providers = func() ([]provider.Address, error) { return all, nil }
+	})
+	var seen []string
+	pages := 0
+	for next := apiProviders + "?search=p1"; next != ""; pages++ {
+		got := document[api.Providers](t, w.api(t, strings.TrimPrefix(next, "https://tofu.example.com")))
+		if got.Total != 120 {
+			t.Errorf("%d in total", got.Total)
+		}
+		for _, p := range got.Providers {
+			seen = append(seen, p.Type)
+		}
+		next = got.Next
+	}
+	if pages != 3 || len(seen) != 120 || !slices.IsSorted(seen) || len(slices.Compact(seen)) != 120 {
+		t.Errorf("%d pages, %q", pages, seen)
+	}
+	if requests := w.registry.Requests(); len(requests) != 0 {
+		t.Errorf("the registry was asked: %v", requests)
+	}
+	if got := document[api.Providers](t, w.api(t, apiProviders+"?page=4")); len(got.Providers) != 0 || got.Next != "" || got.Total != 120 {
+		t.Errorf("beyond the last page: %+v", got)
+	}
+	for _, query := range []string{"?page=0", "?page=-1", "?page=x", "?page=9999999", "?search=" + strings.Repeat("a", 201)} {
+		if got := w.api(t, apiProviders+query); got.Code != http.StatusBadRequest {
+			t.Errorf("%.20s: got %d", query, got.Code)
+		}
+	}
+}
+
+// TestAPIProvider looks at a provider with a release that lacks something, and others.
+func TestAPIProvider(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t)
+	for n := range 20 {
+		w.push(t, rocket{version: "1." + jsonText(n) + ".0"})
+	}
+	w.push(t, rocket{version: "2.0.0", key: newKey(t)})
+	w.registry.Delete(t, w.repo.Traits().Name, w.manifestOf(t, "1.18.0", plan9))
+	got := document[api.Provider](t, w.api(t, apiRocket))
+	if got.Total != 21 || len(got.Versions) != 20 || got.Latest != "2.0.0" || got.Next != "https://tofu.example.com"+apiRocket+"?page=2" || got.Repository != w.repo.String() {
+		t.Errorf("%+v", got)
+	}
+	if !strings.Contains(got.Installation, `url     = "https://tofu.example.com/mirror/"`) {
+		t.Errorf("installation: %s", got.Installation)
+	}
+	for n, want := range map[int]api.VersionRef{
+		0: {Version: "2.0.0", Status: api.StatusComplete, Platforms: []string{haiku.String(), plan9.String()}, Signed: ptr(true)},
+		1: {Version: "1.19.0", Status: api.StatusComplete, Platforms: []string{haiku.String(), plan9.String()}, Signed: ptr(false)},
+		2: {Version: "1.18.0", Status: api.StatusIncomplete, Platforms: []string{haiku.String(), plan9.String()}, Signed: ptr(false), Problem: "cannot be installed on " + plan9.String()},
+	} {
+		v := got.Versions[n]
+		want.Tag, want.URL, want.Size = want.Version, "https://tofu.example.com"+apiRocket+"/"+want.Version, v.Size
+		if diff := cmp.Diff(want, v); diff != "" || v.Size < 100 {
+			t.Errorf("%s: -want +got:\n%s", want.Version, diff)
+		}
+	}
+	second := document[api.Provider](t, w.api(t, apiRocket+"?page=2"))
+	if len(second.Versions) != 1 || second.Versions[0].Version != "1.0.0" || second.Next != "" {
+		t.Errorf("%+v", second)
+	}
+	// What is known is not asked again.
+	before := w.registry.Requests()
+	w.api(t, apiRocket)
+	w.api(t, apiRocket+"?page=2")
+	after := w.registry.Requests()
+	for kind := range after {
+		// The clock stands, so that even what is incomplete is not looked at again.
+		if n := after[kind] - before[kind]; n > 0 {
+			t.Errorf("%d requests of kind %s", n, kind)
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func (w *world) indexOf(t *testing.T, version string) string {
+	t.Helper()
+	found, err := repository.Inspect(t.Context(), w.repo, version, repository.DepthIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found.Digest.String()
+}
+
+func (w *world) manifestOf(t *testing.T, version string, p provider.Platform) string {
+	t.Helper()
+	found, err := repository.Inspect(t.Context(), w.repo, version, repository.DepthIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, _ := found.Index.Target(p)
+	return target.Descriptor.Digest.String()
+}
+
+// lose takes a blob of a layout away.
+func (w *world) lose(t *testing.T, digest string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(w.layout, "blobs", "sha256", strings.TrimPrefix(digest, "sha256:"))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAPIVersion(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t)
+	digest := w.push(t, rocket{version: "1.0.0", key: newKey(t)})
+	w.attach(t, "1.0.0", artifact.NewDocument("rocket.spdx.json", artifact.MediaTypeSPDX, []byte(spdx)))
+	got := document[api.Version](t, w.api(t, apiRocket+"/1.0.0"))
+	if got.Digest != digest.String() || got.Status != api.StatusComplete || got.Provider.Address != "registry.opentofu.org/acme/rocket" ||
+		!slices.Equal(got.Protocols, []string{"5.0", "6.0"}) || len(got.Packages) != 2 || got.Unverified != "" {
+		t.Errorf("%+v", got)
+	}
+	if got.Verdict == nil || got.Verdict.State != "unpinned" || len(got.Verdict.Keys) != 1 {
+		t.Errorf("%+v", got.Verdict)
+	}
+	kinds := map[string]int{}
+	for _, d := range slices.Concat(got.Evidence, got.Referrers) {
+		kinds[d.Kind]++
+	}
+	if diff := cmp.Diff(map[string]int{"sums": 1, "signature": 1, "keys": 1, "sbom": 1}, kinds); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for _, text := range []string{got.Packages[0].ZH, got.Packages[0].H1, `provider "registry.opentofu.org/acme/rocket" {`, `version = "1.0.0"`} {
+		if text == "" || !strings.Contains(got.Lock, text) {
+			t.Errorf("%q is not in %s", text, got.Lock)
+		}
+	}
+	if !strings.Contains(got.Requirement, `rocket = {`) || !strings.Contains(got.Requirement, `source  = "acme/rocket"`) {
+		t.Errorf("%s", got.Requirement)
+	}
+	// Everything that it names is there.
+	path := func(url string) string { return strings.TrimPrefix(url, "https://tofu.example.com") }
+	if zip := w.get(t, path(got.Packages[0].URL)); zip.Code != http.StatusOK || int64(zip.Body.Len()) != got.Packages[0].Size {
+		t.Errorf("the archive: %d, %d bytes", zip.Code, zip.Body.Len())
+	}
+	for _, d := range slices.Concat(got.Evidence, got.Referrers) {
+		answer := w.api(t, path(d.URL))
+		if answer.Code != http.StatusOK || int64(answer.Body.Len()) != d.Size || !strings.HasPrefix(answer.Header().Get("Content-Disposition"), "attachment") {
+			t.Errorf("%s: %d, %d bytes, %v", d.Name, answer.Code, answer.Body.Len(), answer.Header())
+		}
+	}
+	bom := document[api.SBOM](t, w.api(t, path(got.Referrers[0].Components)))
+	want := api.SBOM{Format: "SPDX-2.3", Components: []api.Component{{Name: "<script>alert(1)</script>", Version: "v1", License: "MIT"}}}
+	if diff := cmp.Diff(want, bom); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	// And not asked for again.
+	before := jsonText(w.registry.Requests())
+	w.api(t, apiRocket+"/1.0.0")
+	w.api(t, path(got.Referrers[0].Components))
+	if after := jsonText(w.registry.Requests()); after != before {
+		t.Errorf("the registry was asked: %s, then %s", before, after)
+	}
+}
+
+// TestAPIVersionWithFaults looks at releases that are not whole.
+func TestAPIVersionWithFaults(t *testing.T) {
+	t.Parallel()
+	w := newLayout(t)
+	for _, version := range []string{"1.0.0", "1.1.0", "1.2.0"} {
+		w.push(t, rocket{version: version, noSums: version == "1.2.0"})
+	}
+	w.lose(t, w.manifestOf(t, "1.0.0", haiku))
+	w.lose(t, w.indexOf(t, "1.1.0"))
+	list := document[api.Provider](t, w.api(t, apiRocket)).Versions
+	if list[1].Status != api.StatusBroken || list[1].Problem == "" || list[2].Status != api.StatusIncomplete {
+		t.Errorf("%+v", list)
+	}
+	lacking := document[api.Version](t, w.api(t, apiRocket+"/1.0.0"))
+	if lacking.Status != api.StatusIncomplete || lacking.Packages[0].Problem == "" || lacking.Packages[0].URL != "" || lacking.Packages[1].Problem != "" {
+		t.Errorf("%+v", lacking)
+	}
+	if !slices.ContainsFunc(lacking.Findings, func(f api.Finding) bool {
+		return f.Code == "manifest-missing" && f.Severity == "error" && f.Remedy != ""
+	}) {
+		t.Errorf("%+v", lacking.Findings)
+	}
+	broken := document[api.Version](t, w.api(t, apiRocket+"/1.1.0"))
+	if broken.Status != api.StatusBroken || broken.Problem == "" || broken.Unverified == "" {
+		t.Errorf("%+v", broken)
+	}
+	if found := document[api.Version](t, w.api(t, apiRocket+"/1.2.0")).Findings; len(found) == 0 {
+		t.Error("nothing was found of a release without checksums")
+	}
+	for path, code := range map[string]int{
+		apiRocket + "/9.9.9": 404, apiRocket + "/v1.0.0": 400, apiProviders + "/registry.opentofu.org/acme/none": 404,
+		apiRocket + "/1.0": 404, apiProviders + "/UP/acme/rocket": 404,
+		apiRocket + "/1.0.0/documents/sha256:" + strings.Repeat("0", 64): 404, apiRocket + "/1.0.0/documents/x": 404,
+		apiRocket + "/1.0.0/components/" + lacking.Evidence[0].Digest: 404,
+	} {
+		if got := w.api(t, path); got.Code != code || got.Header().Get("Content-Type") != api.ProblemType {
+			t.Errorf("%s: got %d %s", path, got.Code, got.Body)
+		}
+	}
+}
+
+// TestAPIETags: a client that has an answer gets none.
+func TestAPIETags(t *testing.T) {
+	t.Parallel()
+	w := newLayout(t)
+	w.push(t, rocket{version: "1.0.0"})
+	evidence := document[api.Version](t, w.api(t, apiRocket+"/1.0.0")).Evidence[0]
+	for _, path := range []string{apiProviders, apiRocket, apiRocket + "/1.0.0", apiRocket + "/1.0.0/documents/" + evidence.Digest} {
+		first := w.api(t, path)
+		tag := first.Header().Get("Etag")
+		for _, has := range []string{tag, "W/" + tag, `"x", ` + tag, "*"} {
+			if got := w.api(t, path, "If-None-Match", has); got.Code != http.StatusNotModified || got.Body.Len() != 0 || got.Header().Get("Etag") != tag || tag == "" {
+				t.Errorf("%s: %s: got %d %s", path, has, got.Code, got.Body)
+			}
+		}
+		if got := w.api(t, path, "If-None-Match", `"x"`); got.Code != http.StatusOK {
+			t.Errorf("%s: got %d", path, got.Code)
+		}
+		head := w.ask(t, http.MethodHead, path)
+		if head.Code != http.StatusOK || head.Body.Len() != 0 || head.Header().Get("Etag") != tag || head.Header().Get("Content-Length") != jsonText(first.Body.Len()) {
+			t.Errorf("%s: HEAD gives %d, %v", path, head.Code, head.Header())
+		}
+	}
+	// A release more is another answer.
+	tag := w.api(t, apiRocket).Header().Get("Etag")
+	w.push(t, rocket{version: "1.1.0"})
+	w.clock.Forward(time.Hour)
+	if got := w.api(t, apiRocket, "If-None-Match", tag); got.Code != http.StatusOK {
+		t.Errorf("got %d", got.Code)
+	}
+}
+
+// TestAPIWhoMayRead: nobody sees what he may not read, and is told as everywhere.
+func TestAPIWhoMayRead(t *testing.T) {
+	t.Parallel()
+	all := append(named(t, 2), provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "null"})
+	w := newRegistry(t, guarded(t), func(o *serve.Options) {
+		o.Providers = func() ([]provider.Address, error) { return all, nil }
+	})
+	w.push(t, rocket{version: "1.0.0"})
+	bad := []string{"Authorization", "Bearer canary-guessed"}
+	for _, test := range []struct {
+		path    string
+		headers []string
+		code    int
+	}{
+		{apiProviders, nil, 401}, {apiProviders, bad, 401}, {apiProviders, login, 200},
+		{apiRocket, nil, 401}, {apiRocket, bad, 401}, {apiRocket, login, 200},
+		{apiRocket + "/1.0.0", nil, 401}, {apiRocket + "/1.0.0", login, 200},
+		{apiRocket + "/1.0.0/documents/sha256:" + strings.Repeat("0", 64), nil, 401},
+		{apiRocket + "/1.0.0/components/sha256:" + strings.Repeat("0", 64), nil, 401},
+		{apiProviders + "/registry.opentofu.org/hashicorp/null", login, 403},
+		{apiProviders + "/registry.opentofu.org/acme/none", login, 404},
+		{"/api/v1/openapi.json", nil, 200},
+	} {
+		got := w.api(t, test.path, test.headers...)
+		if challenge := got.Header().Get("WWW-Authenticate"); got.Code != test.code || (challenge != "") != (test.code == 401) {
+			t.Errorf("%s: got %d %q %s", test.path, got.Code, challenge, got.Body)
+		}
+		if a := w.last(); strings.Contains(got.Body.String()+a.Path+a.Caller, "canary") || !strings.HasPrefix(a.Route, "api-") {
+			t.Errorf("%s: %+v %s", test.path, a, got.Body)
+		}
+	}
+	answer := w.api(t, apiProviders, login...)
+	if got := document[api.Providers](t, answer); got.Total != 2 || strings.Contains(answer.Body.String(), "hashicorp") {
+		t.Errorf("%s", answer.Body)
+	}
+	if h := answer.Header(); h.Get("Cache-Control") != "private, no-cache" || h.Get("Vary") != "Authorization" {
+		t.Errorf("%v", h)
+	}
+	// An archive's link carries what its download needs.
+	version := document[api.Version](t, w.api(t, apiRocket+"/1.0.0", login...))
+	if got := w.get(t, strings.TrimPrefix(version.Packages[0].URL, "https://tofu.example.com")); got.Code != http.StatusOK {
+		t.Errorf("the archive: %d", got.Code)
+	}
+}
+
+// TestAPIOfPublishedHost: what a host publishes goes by its name.
+func TestAPIOfPublishedHost(t *testing.T) {
+	t.Parallel()
+	var w *world
+	w = newLayout(t, func(o *serve.Options) {
+		o.Rules = ruled(t, `host "own.example.com" { repository = "`+o.From[0].String()+`" }`)
+	})
+	w.push(t, rocket{host: "registry.terraform.io", version: "1.0.0"})
+	got := document[api.Providers](t, w.api(t, apiProviders))
+	var addresses []string
+	for _, p := range got.Providers {
+		addresses = append(addresses, p.Address)
+	}
+	if diff := cmp.Diff([]string{"own.example.com/acme/rocket", "registry.terraform.io/acme/rocket"}, addresses); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	version := document[api.Version](t, w.api(t, apiProviders+"/own.example.com/acme/rocket/1.0.0"))
+	if !strings.Contains(version.Lock, `provider "own.example.com/acme/rocket"`) || version.Installation != "" || !strings.Contains(version.Requirement, `"own.example.com/acme/rocket"`) {
+		t.Errorf("%+v", version)
+	}
+	if got := w.get(t, strings.TrimPrefix(version.Packages[0].URL, "https://tofu.example.com"), "Host", "own.example.com"); got.Code != http.StatusOK {
+		t.Errorf("the archive: %d %s", got.Code, version.Packages[0].URL)
+	}
+}
+
+// TestAPIIsDescribed: the document has the routes that there are, and no others.
+func TestAPIIsDescribed(t *testing.T) {
+	t.Parallel()
+	w := newLayout(t)
+	d, err := description()
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes := map[string]bool{}
+	for path := range d.Paths {
+		w.get(t, strings.NewReplacer("{host}", "h.example.com", "{", "", "}", "").Replace(path))
+		routes[w.last().Route] = true
+	}
+	want := map[string]bool{
+		"api-openapi": true, "api-providers": true, "api-provider": true, "api-version": true, "api-document": true, "api-components": true,
+	}
+	if diff := cmp.Diff(want, routes); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got := document[map[string]any](t, w.api(t, "/api/v1/openapi.json")); got["openapi"] != "3.1.1" {
+		t.Errorf("%v", got["openapi"])
+	}
+	// Beside them errors have the API's form too.
+	for path, code := range map[string]int{"/api/v2/providers": 404, "/api": 404, "/api/v1/providers/x": 404} {
+		var p api.Problem
+		got := w.get(t, path)
+		if err := json.Unmarshal(got.Body.Bytes(), &p); err != nil || got.Code != code || p.Status != code || p.Title != "Not Found" || p.Detail == "" {
+			t.Errorf("%s: %d %s", path, got.Code, got.Body)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package serve_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
+)
+
+// openAPI is the document that describes the API, to hold answers against.
+type openAPI struct {
+	Paths map[string]map[string]struct {
+		Responses map[string]struct {
+			Content map[string]json.RawMessage `json:"content"`
+		} `json:"responses"`
+	} `json:"paths"`
+}
+
+const described = "https://tofu.example.com/api/v1/openapi.json"
+
+var description = sync.OnceValues(func() (openAPI, error) {
+	var d openAPI
+	err := json.Unmarshal(api.OpenAPI(), &d)
+	return d, err
+})
+
+// schemas compiles the parts of the document, once.
+var schemas = func() func(pointer string) (*jsonschema.Schema, error) {
+	var mu sync.Mutex
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(api.OpenAPI()))
+	if err == nil {
+		err = compiler.AddResource(described, document)
+	}
+	return func(pointer string) (*jsonschema.Schema, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		return compiler.Compile(described + "#" + pointer)
+	}
+}()
+
+// pathOf gives the path of the document that a request's path is one of.
+func (d openAPI) pathOf(path string) string {
+	words := strings.Split(path, "/")
+	for pattern := range d.Paths {
+		parts := strings.Split(pattern, "/")
+		fits := len(parts) == len(words)
+		for i := 0; fits && i < len(parts); i++ {
+			fits = parts[i] == words[i] || strings.HasPrefix(parts[i], "{") && words[i] != ""
+		}
+		if fits {
+			return pattern
+		}
+	}
+	return ""
+}
+
+// api asks the API, and holds the answer against the document.
+func (w *world) api(tb testing.TB, path string, headers ...string) *httptest.ResponseRecorder {
+	tb.Helper()
+	answer := w.get(tb, path, headers...)
+	checkDescribed(tb, path, answer)
+	return answer
+}
+
+func checkDescribed(tb testing.TB, path string, answer *httptest.ResponseRecorder) {
+	tb.Helper()
+	d, err := description()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	u, err := url.Parse(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	pattern, status := d.pathOf(u.EscapedPath()), json.Number(jsonText(answer.Code)).String()
+	response, has := d.Paths[pattern]["get"].Responses[status]
+	if !has {
+		tb.Fatalf("%s: the document has no answer %s of %q", path, status, pattern)
+	}
+	contentType := answer.Header().Get("Content-Type")
+	if _, isJSON := response.Content[contentType]; !isJSON || len(response.Content) == 0 {
+		if _, isBinary := response.Content["application/octet-stream"]; !isBinary && answer.Body.Len() > 0 {
+			tb.Fatalf("%s: the document has no %s in the answer %s of %s", path, contentType, status, pattern)
+		}
+		return
+	}
+	escape := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
+	schema, err := schemas("/paths/" + escape.Replace(pattern) + "/get/responses/" + status + "/content/" + escape.Replace(contentType) + "/schema")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(answer.Body.Bytes()))
+	if err != nil {
+		tb.Fatalf("%s: %v", path, err)
+	}
+	if err := schema.Validate(value); err != nil {
+		tb.Errorf("%s: %v\n%s", path, err, answer.Body)
+	}
+}
+
+func jsonText(v any) string {
+	text, _ := json.Marshal(v)
+	return string(text)
+}
