@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/catalog"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
@@ -20,6 +21,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/client"
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
@@ -59,13 +62,13 @@ var classes = []struct {
 	}},
 	{conflict, []func(error) bool{isA[*cliconfig.MergeError], isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError], isA[*lock.UpgradeError]}},
 	{misuse, []func(error) bool{
-		isA[*usage], isA[*template.ReferenceError], isA[*installation.NotSupportedError], isA[*installation.NoMirrorError],
+		isA[*usage], isA[*template.ReferenceError], isA[*catalog.TemplateError], isA[*installation.NotSupportedError], isA[*installation.NoMirrorError],
 		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], isA[*exec.StartError], isA[*pull.PortError], isA[*lockfile.Error], errorIs(serve.ErrInsecure), errorIs(configuration.ErrNoConfiguration), isA[*configuration.Error],
 		errorIs(publish.ErrBytes),
 	}},
 	{denied, []func(error) bool{errorIs(provider.ErrDenied), errorIs(access.ErrDenied), errorIs(access.ErrNoToken)}},
 	{missing, []func(error) bool{
-		errorIs(provider.ErrProviderNotFound), errorIs(provider.ErrVersionNotFound), errorIs(repository.ErrNoRepository),
+		errorIs(provider.ErrProviderNotFound), errorIs(provider.ErrVersionNotFound), errorIs(repository.ErrNoRepository), errorIs(client.ErrNoAPI),
 		errorIs(origin.ErrNoRegistry), isA[*provider.PlatformError], isA[*store.AbsentError], isA[*exec.MissingError], errorIs(lock.ErrNotLocked), errorIs(lock.ErrNoFile),
 	}},
 	{interrupted, []func(error) bool{errorIs(context.Canceled)}},
@@ -77,7 +80,7 @@ var classes = []struct {
 	{refused, []func(error) bool{
 		isA[*provider.DowngradeError], isA[*provider.TooLargeError], isA[*provider.UnreadableError], isA[*repository.TraitsError],
 		isA[*repository.LostError], errorIs(repository.ErrSubject), errorIs(provider.ErrWrongSource), errorIs(repository.ErrNotFound),
-		isA[*mirror.TooYoungError], isA[*repository.RealmError], isA[*repository.Error], isA[*installation.UnresolvedError],
+		isA[*mirror.TooYoungError], isA[*repository.RealmError], isA[*repository.Error], isA[*repository.CatalogError], errorIs(api.ErrNoSBOM), isA[*installation.UnresolvedError],
 	}},
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/catalog"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
@@ -27,6 +28,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/client"
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
@@ -48,6 +51,10 @@ var exported = map[string]struct {
 	"artifact.FormatError":             {&artifact.FormatError{}, malformed},
 	"builddir.PackageError":            {&builddir.PackageError{}, unverified},
 	"cliconfig.MergeError":             {&cliconfig.MergeError{}, conflict},
+	"api.ErrNoSBOM":                    {api.ErrNoSBOM, refused},
+	"catalog.TemplateError":            {&catalog.TemplateError{}, misuse},
+	"client.ErrNoAPI":                  {client.ErrNoAPI, missing},
+	"repository.CatalogError":          {&repository.CatalogError{}, refused},
 	"cliconfig.SyntaxError":            {&cliconfig.SyntaxError{}, malformed},
 	"configuration.ErrNoConfiguration": {configuration.ErrNoConfiguration, misuse},
 	"configuration.Error":              {&configuration.Error{}, misuse},

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/catalog"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
@@ -25,6 +26,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/client"
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
@@ -63,6 +65,9 @@ func placeOf(p cliconfig.Position) string {
 // hint says what to do about an error: by the tables of registries' answers, of
 // TLS, and of all else. The first that fits counts.
 func hint(err error) string {
+	if isA[*repository.CatalogError](err) || isA[*catalog.TemplateError](err) {
+		return "name the providers in a file, one address a line: --providers FILE; or log in with an account that may list the registry's repositories"
+	}
 	if text := cmp.Or(registryHint(err), tlsHint(err)); text != "" {
 		return text
 	}
@@ -107,6 +112,7 @@ var hints = []struct {
 	{isOtherPackage, "compare with the checksums of the origin; if the lock file only lacks other platforms' hashes, tofu-oci lock adds them, and --platform leaves those platforms out"},
 	{isA[*lock.HashError], "compare with the checksums of the origin before anything else; if what is locked is the wrong one, take its block out of the lock file"},
 	{isA[*lock.UpgradeError], "change the constraint, or choose a newer version with tofu-oci lock --upgrade"},
+	{errorIs(client.ErrNoAPI), "check the URL: it is that of the server, with the path of its --base-url, and without /api; servers before this version have no API"},
 	{errorIs(lock.ErrNotLocked), "tofu-oci lock adds what a configuration requires"},
 	{errorIs(lock.ErrNoFile), "name a lock file, a directory that has one, or a pattern in quotes: 'live/**/.terraform.lock.hcl'"},
 	{isA[*lockfile.Error], "OpenTofu refuses the file too; mend the line, or bring the file back from version control"},

@@ -20,8 +20,8 @@ import (
 func listCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "list",
-		Usage:     "show which versions of a provider there are, or what one version holds",
-		ArgsUsage: "PROVIDER [FLAG...]",
+		Usage:     "show which providers or versions there are, or what one version holds",
+		ArgsUsage: "[PROVIDER] [FLAG...]",
 		Description: strings.TrimSpace(`
 Lists versions, newest first; a constraint keeps the list to those that match.
 With one exact version: its date, platforms, digests, hashes and evidence, what its
@@ -29,12 +29,25 @@ signature proves, and whether pull would refuse it for that. Without
 --from it looks where OpenTofu would: its CLI configuration decides, and says
 nothing else than the origin registry by default.
 
+Without PROVIDER: the providers that lie in the repositories of --from, one a line.
+Image layouts are found by their directories. A registry is asked for the list of
+its repositories, which not all have, and few show to everybody; --providers names
+them where it has none. Each repository is asked whose it is, unless its name says
+it with {hostname}: most templates leave the host out.
+
+With --server it asks a server of tofu-oci serve for the same, with the token that
+TF_TOKEN_… or the CLI configuration has for its host.
+
 Examples:
    tofu-oci list hashicorp/aws
    tofu-oci list 'hashicorp/aws@~> 5.0' --from ghcr.io/acme/providers/{namespace}/{type}
-   tofu-oci list hashicorp/null@3.2.4 --from oci-layout:mirror/{namespace}/{type} --output json`),
+   tofu-oci list hashicorp/null@3.2.4 --from oci-layout:mirror/{namespace}/{type} --output json
+   tofu-oci list --from oci-layout:mirror/{namespace}/{type}
+   tofu-oci list hashicorp/aws --server https://tofu.example.com`),
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: where the CLI configuration says that OpenTofu installs from)"},
+			&cli.StringFlag{Name: "server", Usage: "`URL` of a server of tofu-oci serve to ask instead"},
+			providersFlag(),
 			aliasFlag(),
 		}, trustFlags(), networkFlags(), outputFlags()),
 		Action: printing(list),
@@ -42,6 +55,14 @@ Examples:
 }
 
 func list(c *cli.Context, out *output) error {
+	switch {
+	case c.IsSet("server"):
+		return listServer(c, out)
+	case !c.Args().Present():
+		return listProviders(c, out)
+	case c.IsSet("providers"):
+		return usagef("--providers is for a list of providers; leave the PROVIDER out")
+	}
 	wanted, err := requirements(c, out)
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ var listeningAt = regexp.MustCompile(`url"?[=:]"?(https?://[0-9.:]+)`)
 var metricsAt = regexp.MustCompile(`answering /metrics.*address"?[=:]"?([0-9.:]+)`)
 
 // server start ARG... starts tofu-oci serve on a free port and waits until it says
-// where it is; server stop presses Ctrl-C, wants exit code 0, and leaves what it
+// where it is, which is $SERVER then; server stop presses Ctrl-C, wants exit code 0, and leaves what it
 // printed in server.stdout and server.stderr.
 func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	w := worldOf(ts)
@@ -49,6 +49,7 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: server start ARG... | server stop")
 	case args[0] == "start":
 		w.serving = startServer(ts, args[1:])
+		ts.Setenv("SERVER", w.serving.url)
 	case args[0] == "stop":
 		s := w.serving
 		ts.Check(s.cmd.Process.Signal(os.Interrupt))

@@ -29,6 +29,10 @@ func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
 			code, err := strconv.Atoi(value)
 			ts.Check(err)
 			o.NoReferrers = code
+		case "no-catalog":
+			code, err := strconv.Atoi(value)
+			ts.Check(err)
+			o.NoCatalog = code
 		case "tags-are-digests":
 			o.TagsAreDigests = true
 		default:

@@ -41,6 +41,10 @@ server, not of its author. The host that a release was mirrored from does not
 count here: it is as if --alias allowed all of them. A template that has
 {hostname} is asked for registry.opentofu.org.
 
+What there is, /api/v1/ says as JSON: providers, versions, what they hold, and what
+verify says of them. The providers of a registry are those of the repositories that
+it lists, or of --providers FILE, which is read again when it changes.
+
 Several --from are asked in their order, and the first that has a provider answers
 for it. One that cannot be asked is no reason to ask the next.
 
@@ -74,6 +78,7 @@ Examples:
 func servedFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "from", Usage: "repository template `REPO` to serve (repeatable: the first that has a provider answers)"},
+		providersFlag(),
 		&cli.StringFlag{Name: "serve-config", Usage: "`FILE` that says who may read what, and what other hosts publish"},
 		&cli.StringFlag{Name: "archive-key", Usage: "`FILE` with the key that signs links to archives (default: a new one at each start)"},
 		&cli.StringFlag{Name: "sign-key", Usage: "sign what nobody signed, for the registry protocol, with the secret OpenPGP key in `FILE`"},
@@ -143,6 +148,10 @@ func serveOptions(c *cli.Context, out *output, lines *serveLog) (o serve.Options
 		return o, err
 	}
 	o.Open = func(ref template.Reference) (repository.Reader, error) { return repository.Open(ref, conn.repos) }
+	o.Catalog = conn.catalog
+	if o.Providers, err = servedProviders(c); err != nil {
+		return o, err
+	}
 	o.Ready = func(ctx context.Context) error { return reachable(ctx, o.From, conn.repos) }
 	o.Aliases, o.Events, o.Redirect = conn.aliases, lines.events(), c.Bool("redirect")
 	o.MaxAge, o.StaleIfError = c.Duration("max-age"), c.Duration("stale-if-error")
@@ -174,6 +183,15 @@ func serveOptions(c *cli.Context, out *output, lines *serveLog) (o serve.Options
 	}
 	err = accessOptions(c, conn, lines, &o)
 	return o, err
+}
+
+// servedProviders reads --providers: now, to find what is wrong with it, and whenever
+// the server asks again.
+func servedProviders(c *cli.Context) (func() ([]provider.Address, error), error) {
+	if named, err := providersOf(c); named == nil || err != nil {
+		return nil, err
+	}
+	return func() ([]provider.Address, error) { return providersOf(c) }, nil
 }
 
 // accessOptions reads the flags about who may read what.

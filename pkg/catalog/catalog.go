@@ -66,7 +66,8 @@ func (e *TemplateError) Error() string {
 }
 
 // List finds the providers of a template. Errors are a *[TemplateError], those of the
-// file system where a layout's directory cannot be read, those of Names, and that of a
+// file system where the directory of layouts cannot be read, [repository.ErrNoRepository]
+// beside where there is none, those of Names, and that of a
 // context that ended. A repository that fails when it is asked whose it is goes by its
 // name.
 func List(ctx context.Context, t template.Template, o Options) (Listing, error) {

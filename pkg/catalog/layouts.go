@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -26,7 +28,11 @@ const (
 func layouts(ctx context.Context, t template.Template) ([]template.Reference, error) {
 	_, path, _ := strings.Cut(t.String(), ":")
 	w := &walk{ctx: ctx, template: t}
-	if err := w.down("", elements(path)); err != nil {
+	err := w.down("", elements(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w", repository.ErrNoRepository, err)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("looking for image layouts of %s: %w", t.Redacted(), err)
 	}
 	return w.found, nil
