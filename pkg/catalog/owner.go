@@ -25,5 +25,5 @@ func Owner(ctx context.Context, repo repository.Reader) (a provider.Address, ok 
 		return provider.Address{}, false, err
 	}
 	a, err = provider.ParseAddress(i.Index.Annotations[artifact.AnnotationProvider])
-	return a, err == nil, nil //nolint:nilerr // what is no address says nothing
+	return a, err == nil, nil
 }

@@ -123,9 +123,9 @@ func TestAPIProvider(t *testing.T) {
 		t.Errorf("installation: %s", got.Installation)
 	}
 	for n, want := range map[int]api.VersionRef{
-		0: {Version: "2.0.0", Status: api.StatusComplete, Platforms: []string{haiku.String(), plan9.String()}, Signed: ptr(true)},
-		1: {Version: "1.19.0", Status: api.StatusComplete, Platforms: []string{haiku.String(), plan9.String()}, Signed: ptr(false)},
-		2: {Version: "1.18.0", Status: api.StatusIncomplete, Platforms: []string{haiku.String(), plan9.String()}, Signed: ptr(false), Problem: "cannot be installed on " + plan9.String()},
+		0: {Version: "2.0.0", Status: api.StatusComplete, Platforms: []string{haiku.String(), plan9.String()}, Signed: new(true)},
+		1: {Version: "1.19.0", Status: api.StatusComplete, Platforms: []string{haiku.String(), plan9.String()}, Signed: new(false)},
+		2: {Version: "1.18.0", Status: api.StatusIncomplete, Platforms: []string{haiku.String(), plan9.String()}, Signed: new(false), Problem: "cannot be installed on " + plan9.String()},
 	} {
 		v := got.Versions[n]
 		want.Tag, want.URL, want.Size = want.Version, "https://tofu.example.com"+apiRocket+"/"+want.Version, v.Size
@@ -149,8 +149,6 @@ func TestAPIProvider(t *testing.T) {
 		}
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 func (w *world) indexOf(t *testing.T, version string) string {
 	t.Helper()
@@ -352,8 +350,7 @@ func TestAPIWhoMayRead(t *testing.T) {
 // TestAPIOfPublishedHost: what a host publishes goes by its name.
 func TestAPIOfPublishedHost(t *testing.T) {
 	t.Parallel()
-	var w *world
-	w = newLayout(t, func(o *serve.Options) {
+	w := newLayout(t, func(o *serve.Options) {
 		o.Rules = ruled(t, `host "own.example.com" { repository = "`+o.From[0].String()+`" }`)
 	})
 	w.push(t, rocket{host: "registry.terraform.io", version: "1.0.0"})

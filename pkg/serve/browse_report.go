@@ -15,6 +15,9 @@ import (
 // maxFindings bounds those that are shown of a release: a page of them is enough.
 const maxFindings = 50
 
+// longText is how long a sentence may be, in bytes. Some quote what somebody wrote.
+const longText = 1000
+
 // report is what a look at all that belongs to a release found, archives unread.
 type report struct {
 	verdict   *api.Verdict
@@ -110,7 +113,7 @@ func findingsOf(found verify.Report, v provider.Version) (findings []api.Finding
 			more++
 		default:
 			findings = append(findings, api.Finding{
-				Severity: string(f.Severity), Code: f.Code, Platform: f.Platform, Problem: f.Problem, Remedy: f.Remedy,
+				Severity: string(f.Severity), Code: f.Code, Platform: f.Platform, Problem: clip(f.Problem, longText), Remedy: clip(f.Remedy, longText),
 			})
 		}
 	}

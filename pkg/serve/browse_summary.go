@@ -115,7 +115,7 @@ func (s *summary) add(at place, v provider.Version, f repository.Found) api.Pack
 	case f.Err != nil && errors.Is(f.Err, repository.ErrNotFound):
 		p.Problem = "its manifest is missing"
 	case f.Err != nil:
-		p.Problem = "its manifest cannot be used: " + f.Err.Error()
+		p.Problem = clip("its manifest cannot be used: "+f.Err.Error(), longText)
 	case pkg.CheckIdentity() != nil:
 		p.Problem = pkg.CheckIdentity().Error()
 	case has && stated != pkg.Digest:
@@ -181,15 +181,18 @@ func protocols(x artifact.Index) []string {
 }
 
 // short clips a text that is a word where somebody is honest.
-func short(s string) string {
-	if len(s) > shortText {
-		s = s[:shortText] + "…"
+func short(s string) string { return clip(s, shortText) }
+
+// clip keeps a text to some bytes.
+func clip(s string, most int) string {
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
 // document finds one among those of a release.
-func (s summary) document(digest string, referrers []api.Document) (api.Document, bool) {
+func (s *summary) document(digest string, referrers []api.Document) (api.Document, bool) {
 	all := slices.Concat(s.evidence, referrers)
 	for _, p := range s.packages {
 		all = append(all, p.Documents...)

@@ -90,10 +90,10 @@ func TestInvertible(t *testing.T) {
 		invertible bool
 		literal    string
 	}{
-		"ghcr.io/acme/{namespace}/{type}":       {true, "ghcr.io/acme/"},
-		"ghcr.io/acme/p-${type}":                {true, "ghcr.io/acme/p-"},
-		"${type}":                               {true, ""},
-		"oci-layout:mirror":                     {true, "mirror"},
+		"ghcr.io/acme/{namespace}/{type}":        {true, "ghcr.io/acme/"},
+		"ghcr.io/acme/p-${type}":                 {true, "ghcr.io/acme/p-"},
+		"${type}":                                {true, ""},
+		"oci-layout:mirror":                      {true, "mirror"},
 		`ghcr.io/${type == "x" ? "a" : "b"}/%%{`: {false, `ghcr.io/${type == "x" ? "a" : "b"}/%%{`},
 	} {
 		parsed, err := template.Parse(text)

@@ -109,17 +109,16 @@ func (c *Client) Provider(ctx context.Context, a provider.Address) (api.Provider
 	all := api.Provider{Versions: []api.VersionRef{}}
 	err := c.pages(ctx, path(a.Host.ForDisplay(), a.Namespace, a.Type), "", func(at string) (int, bool, error) {
 		var page api.Provider
+		known := len(all.Versions)
 		err := c.get(ctx, at, &page)
-		versions := append(all.Versions, page.Versions...)
-		if all.Address == "" {
-			all = page
-		}
-		all.Versions, all.Next = versions, ""
-		return len(page.Versions), page.Next != "", err
+		page.Versions = slices.Concat(all.Versions, page.Versions)
+		all = page
+		return len(page.Versions) - known, page.Next != "", err
 	})
 	if isStatus(err, http.StatusNotFound) {
 		err = fmt.Errorf("%w: %s: %w", provider.ErrProviderNotFound, a, err)
 	}
+	all.Next = ""
 	return all, err
 }
 

@@ -59,6 +59,22 @@ func TestProviders(t *testing.T) {
 	}
 }
 
+func TestProvider(t *testing.T) {
+	t.Parallel()
+	c := clientOf(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		page, next := r.URL.Query().Get("page"), "x"
+		if page == "3" {
+			next = ""
+		}
+		_, _ = fmt.Fprintf(w, `{"address":"h/acme/a","total":3,"versions":[{"version":"%s.0.0"}],"next":%q}`, page, next)
+	})
+	got, err := c.Provider(t.Context(), nouns.Address(t, "h.example.com/acme/a"))
+	if err != nil || got.Address != "h/acme/a" || len(got.Versions) != 3 || got.Versions[2].Version != "3.0.0" || got.Next != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // TestHostileServers: no answer is without end, and what is no answer is an error.
 func TestHostileServers(t *testing.T) {
 	t.Parallel()
