@@ -59,28 +59,36 @@ func (s *Server) describeProvider(x *exchange) (api.Provider, state, error) {
 	for i := range found.Versions {
 		found.Versions[i].URL = at.url(base, found.Versions[i].Version)
 	}
+	s.addPending(x, &found, at, known)
 	if more {
 		found.Next = at.url(base) + "?page=" + strconv.Itoa(page+1)
 	}
 	return found, how, nil
 }
 
-// versionRefs looks at versions together, as long as a caller can wait. What is not
-// known by then is there for the next one.
+// versionRefs looks at versions together.
 func (s *Server) versionRefs(ctx context.Context, at shownPlace, known listing, versions []provider.Version) []api.VersionRef {
+	refs := make([]api.VersionRef, len(versions))
+	s.together(ctx, len(versions), func(ctx context.Context, n int) {
+		refs[n] = s.versionRef(ctx, at, known, versions[n])
+	})
+	return refs
+}
+
+// together looks at several things at once, as long as a caller can wait. What is not
+// known by then is there for the next one.
+func (s *Server) together(ctx context.Context, n int, look func(ctx context.Context, n int)) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
-	refs := make([]api.VersionRef, len(versions))
 	group := errgroup.Group{}
 	group.SetLimit(maxLooks)
-	for n, v := range versions {
+	for i := range n {
 		group.Go(func() error {
-			refs[n] = s.versionRef(ctx, at, known, v)
+			look(ctx, i)
 			return nil
 		})
 	}
-	_ = group.Wait() // each version says itself what is wrong with it
-	return refs
+	_ = group.Wait() // each says itself what is wrong with it
 }
 
 func (s *Server) versionRef(ctx context.Context, at shownPlace, known listing, v provider.Version) api.VersionRef {

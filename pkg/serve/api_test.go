@@ -271,6 +271,49 @@ func TestAPIVersionWithFaults(t *testing.T) {
 	}
 }
 
+// TestAPIPending: releases that wait for approval are shown to those who may read, and
+// to no client of the protocols.
+func TestAPIPending(t *testing.T) {
+	t.Parallel()
+	for _, open := range []bool{true, false} {
+		var options []func(*serve.Options)
+		if !open {
+			options = append(options, guarded(t))
+		}
+		w := newLayout(t, options...)
+		w.push(t, rocket{version: "1.0.0"})
+		w.push(t, rocket{version: "1.1.0"})
+		d, data, err := w.repo.Manifest(t.Context(), "1.1.0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.repo.PushTag(t.Context(), artifact.Blob{Descriptor: d, Bytes: data}, "pending-1.2.0", ""); err != nil {
+			t.Fatal(err)
+		}
+		got := document[api.Provider](t, w.api(t, apiRocket, login...))
+		if got.Total != 2 || len(got.Pending) != 1 || got.Pending[0].Version != "1.2.0" || got.Pending[0].Tag != "pending-1.2.0" ||
+			got.Pending[0].Status != api.StatusPending || len(got.Pending[0].Platforms) != 2 || got.Latest != "1.1.0" {
+			t.Errorf("%+v", got)
+		}
+		if got := w.get(t, mirrored+"index.json", login...); strings.Contains(got.Body.String(), "1.2.0") {
+			t.Errorf("%s", got.Body)
+		}
+	}
+	// Those who read without a token don't see them.
+	w := newLayout(t, func(o *serve.Options) { o.Rules = ruled(t, `anonymous { allow = ["*/*/*"] }`) })
+	w.push(t, rocket{version: "1.0.0"})
+	d, data, err := w.repo.Manifest(t.Context(), "1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.repo.PushTag(t.Context(), artifact.Blob{Descriptor: d, Bytes: data}, "pending-1.2.0", ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := document[api.Provider](t, w.api(t, apiRocket)); len(got.Pending) != 0 || got.Total != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestAPIETags: a client that has an answer gets none.
 func TestAPIETags(t *testing.T) {
 	t.Parallel()

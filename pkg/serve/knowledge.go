@@ -59,6 +59,8 @@ func (p place) key() placeKey { return placeKey{p.view, p.address} }
 type listing struct {
 	repo     repository.Reader
 	versions []provider.Version
+	// pending are those that wait for approval; no client sees them.
+	pending []provider.Version
 }
 
 // index is what the tag of a version names.
@@ -84,7 +86,7 @@ func newKnowledge(o Options) *knowledge {
 	k := &knowledge{
 		openOne:   o.Open,
 		opened:    newMemory[placeKey, []repository.Reader](o.Memory / 8),
-		listings:  newRecent[placeKey](changing, o.Memory/8, func(l listing) int64 { return int64(len(l.versions)) * 96 }, isAbsent),
+		listings:  newRecent[placeKey](changing, o.Memory/8, func(l listing) int64 { return int64(len(l.versions)+len(l.pending)) * 96 }, isAbsent),
 		indexes:   newRecent[versionKey](changing, o.Memory*3/8, func(i index) int64 { return i.weight }, isAbsent),
 		manifests: newRecent[targetKey](forever, o.Memory/8, func(target) int64 { return 1 << 10 }, isNever),
 		evidence:  newRecent[targetKey](forever, o.Memory/4, evidence.weight, isLeftOut),
@@ -129,7 +131,7 @@ func (k *knowledge) list(ctx context.Context, at place) (listing, state, error) 
 				return listing{}, err
 			}
 			k.opened.put(at.key(), repos, 8<<10)
-			return listing{repo, artifact.Versions(tags)}, nil
+			return listing{repo, artifact.Versions(tags), pendingOf(tags)}, nil
 		}
 		return listing{}, fmt.Errorf("%w: no repository has %s", provider.ErrProviderNotFound, at.address)
 	})

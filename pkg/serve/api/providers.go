@@ -39,6 +39,8 @@ type Provider struct {
 	Total int `json:"total"`
 	// Pending are releases that wait for approval, for callers who may see them.
 	Pending []VersionRef `json:"pending,omitempty"`
+	// MorePending counts those that are left out of Pending.
+	MorePending int `json:"more_pending,omitempty"`
 	// Next is the URL of the next page; empty for the last one.
 	Next string `json:"next,omitempty"`
 	// Installation is the provider_installation block of a CLI configuration that

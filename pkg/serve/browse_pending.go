@@ -1,0 +1,64 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
+)
+
+// maxPending is how many releases that wait for approval are shown of a provider.
+const maxPending = 20
+
+// pendingOf gives the versions that wait for approval, newest first.
+func pendingOf(tags []string) []provider.Version {
+	var versions []provider.Version
+	for _, tag := range tags {
+		if v, ok := artifact.ParsePending(tag); ok {
+			versions = append(versions, v)
+		}
+	}
+	return provider.NewestFirst(versions)
+}
+
+// addPending adds the releases that wait for approval, for callers who may see them:
+// those with a token, where one is needed to read.
+func (s *Server) addPending(x *exchange, found *api.Provider, at shownPlace, known listing) {
+	if !s.options.Rules().Open() && x.caller.Name == "" {
+		return
+	}
+	shown, _ := pageOf(known.pending, 1, maxPending)
+	found.MorePending = len(known.pending) - len(shown)
+	refs := make([]api.VersionRef, len(shown))
+	s.together(x.r.Context(), len(shown), func(ctx context.Context, n int) {
+		refs[n] = s.browse.pendingRef(ctx, at.place, known.repo, shown[n])
+	})
+	found.Pending = refs
+}
+
+// pendingRef says what lies under the tag of a release that waits for approval.
+func (b *browsing) pendingRef(ctx context.Context, at place, repo repository.Reader, v provider.Version) api.VersionRef {
+	s, _, err := b.pending.get(ctx, versionKey{at.key(), v}, func(ctx context.Context) (summary, error) {
+		found, err := repository.Inspect(ctx, repo, artifact.PendingTag(v), repository.DepthManifests)
+		switch {
+		case err != nil:
+			return summary{}, err
+		case !found.Exists():
+			return summary{}, fmt.Errorf("%w: %s %s does not wait any more", provider.ErrVersionNotFound, at.address, v)
+		case found.Lost:
+			return broken(v, "its index is missing or damaged"), nil
+		case found.Format != nil:
+			return broken(v, clip(found.Format.Error(), longText)), nil
+		}
+		return summarize(at, index{Inspection: found, repo: repo, version: v}, found), nil
+	})
+	if err != nil {
+		_, text := statusOf(err)
+		s = broken(v, text)
+	}
+	s.Tag, s.Status = artifact.PendingTag(v), api.StatusPending
+	return s.VersionRef
+}
