@@ -3,6 +3,7 @@ package catalog_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -92,6 +93,20 @@ func TestListOfRegistry(t *testing.T) {
 		if diff := cmp.Diff(test.want, sorted, sortUnknown()); diff != "" || err != nil || asked.Load() != test.asked {
 			t.Errorf("%s: asked %d, %v, -want +got:\n%s", test.template, asked.Load(), err, diff)
 		}
+	}
+}
+
+// TestOwnersAreBounded has more repositories than are asked.
+func TestOwnersAreBounded(t *testing.T) {
+	t.Parallel()
+	owners := map[string]string{}
+	for n := range 2100 {
+		owners[fmt.Sprintf("m/acme/p%d", n)] = "acme/other"
+	}
+	var asked atomic.Int32
+	l, err := catalog.List(t.Context(), parse(t, "ghcr.io/m/{namespace}/{type}"), asking(t, owners, &asked))
+	if err != nil || asked.Load() != 2000 || len(l.Entries) != 2100 {
+		t.Errorf("asked %d, %d entries, %v", asked.Load(), len(l.Entries), err)
 	}
 }
 
