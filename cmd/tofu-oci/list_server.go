@@ -70,7 +70,7 @@ func listServer(c *cli.Context, out *output) error {
 		}
 		return out.printProviders(items, nil)
 	}
-	wanted, err := requirements(c)
+	wanted, err := requirements(c, out)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func TestPages(t *testing.T) {
 		"ghcr.md":       {"registry no-referrers=404", 4},
 		"ecr.md":        {"registry no-create immutable", 3},
 		"operations.md": {"registry", 8},
-		"serve.md":      {"registry", 3},
+		"serve.md":      {"registry", 6},
 		"lock.md":       {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
 		"airgap.md":     {airGap, 12},
 		"exec.md":       {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 18},
@@ -133,6 +133,9 @@ func codeBlocks(page string) []codeBlock {
 	return blocks
 }
 
+// pageServer is where pages have a server answer.
+const pageServer = "http://127.0.0.1:8080"
+
 // hosts are the registries of the pages.
 var hosts = regexp.MustCompile(`registry\.inside\.example|ghcr\.io|registry\.gitlab\.com|123456789012\.dkr\.ecr\.eu-central-1\.amazonaws\.com`)
 
@@ -146,13 +149,14 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 		for line := range strings.Lines(b.text) {
 			line = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(line), "- "), "run: ")
 			line, _, _ = strings.Cut(line, " >> ") // whatever file it goes to
-			switch path, asks := strings.CutPrefix(line, "curl -fsS http://127.0.0.1:8080"); {
+			asked := strings.ReplaceAll(line, "'", "")
+			switch path, asks := strings.CutPrefix(asked, "curl -fsS "+pageServer); {
 			case b.language == "sh" && slices.Contains([]string{"tar", "sha256sum"}, strings.Fields(line + " -")[0]):
 				commands = append(commands, "exec sh -c '"+line+"'")
 			case strings.HasPrefix(line, "tofu-oci serve "):
 				commands = append(commands, "server start"+strings.TrimPrefix(line, "tofu-oci serve"))
 			case strings.HasPrefix(line, "tofu-oci "):
-				commands = append(commands, line)
+				commands = append(commands, strings.ReplaceAll(line, pageServer, "$SERVER"))
 			case asks:
 				commands = append(commands, "get 200 "+path)
 			}

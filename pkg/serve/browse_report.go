@@ -68,7 +68,7 @@ func (b *browsing) judge(ctx context.Context, r provider.Release) (provider.Verd
 	if b.options.Judge != nil {
 		return b.options.Judge(ctx, r)
 	}
-	return trust.Policy{Mode: trust.ModeOff}.Judge(ctx, r)
+	return trust.Policy{}.Judge(ctx, r)
 }
 
 // templateOf gives the template whose repository one is, for commands that heal it.

@@ -48,7 +48,7 @@ type Options struct {
 	// those. It is called again when MaxAge has passed.
 	Providers func() ([]provider.Address, error)
 	// Judge says what the signature of a release proves, for those who look at it, as
-	// trust.Policy's method does. Nil is a policy that goes by the keys that lie with it.
+	// trust.Policy's method does. Nil is a trust.Policy that warns, and goes by the keys that lie with it.
 	// What it refuses is served all the same.
 	Judge func(context.Context, provider.Release) (provider.Verdict, error)
 	// Aliases let releases stand for those of other addresses in the network mirror
