@@ -14,6 +14,7 @@ const (
 	documentError     = "error"
 	documentVersions  = "versions"
 	documentRelease   = "release"
+	documentProviders = "providers"
 	documentVerify    = "verify"
 	documentLock      = "lock"
 	documentLockCheck = "lock-check"
@@ -21,6 +22,9 @@ const (
 	documentFindings  = "findings"
 	documentCache     = "cache"
 	documentPruned    = "cache-prune"
+	// What list --server says.
+	documentServedVersions = "server-versions"
+	documentServedRelease  = "server-release"
 )
 
 const (

@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
 )
 
 // documents has what is in each, and who prints it.
@@ -26,6 +28,7 @@ var documents = map[string]struct {
 	documentError:     {wholeError{}, "every command that failed as a whole"},
 	documentVersions:  {versionList{}, "list"},
 	documentRelease:   {releaseDescription{}, "list of one version"},
+	documentProviders: {providerList{}, "list without PROVIDER"},
 	documentVerify:    {verification{}, "verify"},
 	documentLock:      {lockReport{}, "lock"},
 	documentLockCheck: {lockCheck{}, "lock --check"},
@@ -33,6 +36,9 @@ var documents = map[string]struct {
 	documentFindings:  {configurationFindings{}, "tofurc --check"},
 	documentCache:     {cacheDescription{}, "cache info"},
 	documentPruned:    {cachePruning{}, "cache prune"},
+
+	documentServedVersions: {servedVersions{}, "list --server"},
+	documentServedRelease:  {api.Version{}, "list --server of one version"},
 }
 
 // patterns are those of texts that have a form, by the name of their field.
@@ -117,6 +123,9 @@ func valueSchema(in reflect.Type, name string, of reflect.Type, parts map[string
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": valueSchema(in, "", of.Elem(), parts)}
 	case reflect.Struct:
+		if of == reflect.TypeFor[time.Time]() {
+			return map[string]any{"type": "string", "format": "date-time"}
+		}
 		part := strings.ToLower(of.Name()[:1]) + of.Name()[1:]
 		if _, known := parts[part]; !known {
 			parts[part] = nil // it may be in itself

@@ -107,13 +107,16 @@ func someOf(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// providerList are the providers that there are.
+type providerList struct {
+	Providers []providerItem `json:"providers"`
+	// Unknown are repositories that do not say whose they are.
+	Unknown []string `json:"unknown,omitempty"`
+}
+
 func (o *output) printProviders(items []providerItem, unknown []string) error {
 	if o.json {
-		return o.printJSON(struct {
-			Providers []providerItem `json:"providers"`
-			// Unknown are repositories that do not say whose they are.
-			Unknown []string `json:"unknown,omitempty"`
-		}{items, unknown})
+		return o.printDocument(documentProviders, providerList{items, unknown})
 	}
 	for _, p := range items {
 		if _, err := fmt.Fprintln(o.stdout, printable(p.Provider)); err != nil {

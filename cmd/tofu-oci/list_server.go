@@ -117,6 +117,13 @@ func meeting(wanted provider.Requirement, found api.Provider) ([]api.VersionRef,
 	return refs, nil
 }
 
+// servedVersions are the versions that a server has, newest first.
+type servedVersions struct {
+	Provider string           `json:"provider"`
+	Versions []string         `json:"versions"`
+	Details  []api.VersionRef `json:"details"`
+}
+
 // listServedVersions prints versions as a server tells them.
 func (o *output) listServedVersions(a provider.Address, versions []api.VersionRef) error {
 	names := []string{}
@@ -124,11 +131,7 @@ func (o *output) listServedVersions(a provider.Address, versions []api.VersionRe
 		names = append(names, v.Version)
 	}
 	if o.json {
-		return o.printJSON(struct {
-			Provider string           `json:"provider"`
-			Versions []string         `json:"versions"`
-			Details  []api.VersionRef `json:"details"`
-		}{a.String(), names, versions})
+		return o.printDocument(documentServedVersions, servedVersions{a.String(), names, versions})
 	}
 	lines := &strings.Builder{}
 	for _, v := range versions {
@@ -145,7 +148,7 @@ func (o *output) listServedVersions(a provider.Address, versions []api.VersionRe
 // listServed prints what a version holds as a server tells it.
 func (o *output) listServed(r api.Version) error {
 	if o.json {
-		return o.printJSON(r)
+		return o.printDocument(documentServedRelease, r)
 	}
 	lines := &strings.Builder{}
 	_, _ = fmt.Fprintf(lines, "%s %s\n", oneLine(r.Provider.Address), oneLine(r.Version))
