@@ -59,9 +59,10 @@ func (l *Layout) Tags(ctx context.Context) ([]string, error) {
 	return tags, nil
 }
 
-// Traits tell that tags move in one step and that blobs are files.
+// Traits tell that tags move in one step, that they can be removed, and that blobs are
+// files.
 func (l *Layout) Traits() Traits {
-	return Traits{AtomicTags: true, BlobPath: l.blobPath, Writable: l.writable}
+	return Traits{AtomicTags: true, Untag: l.untag, BlobPath: l.blobPath, Writable: l.writable}
 }
 
 // Manifest reads a manifest or index by tag or digest. Errors are also

@@ -67,6 +67,32 @@ func (l *Layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was d
 	return nil
 }
 
+// untag is the trait of that name. The files stay: other tags may need them.
+func (l *Layout) untag(ctx context.Context, tag string, was digest.Digest) error {
+	if _, err := os.Stat(l.dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	err := l.locked(ctx, func() error {
+		index, err := l.readIndex(ctx)
+		if err != nil {
+			return err
+		}
+		at := find(index, tag)
+		switch {
+		case at < 0:
+			return nil
+		case index.Manifests[at].Digest != was:
+			return ErrTagMoved
+		}
+		index.Manifests = slices.DeleteFunc(index.Manifests, isTag(tag))
+		return l.writeIndex(index)
+	})
+	if err != nil {
+		return fmt.Errorf("removing the tag %s of %s: %w", tag, l, err)
+	}
+	return nil
+}
+
 // locked runs do while no other process writes the index.
 func (l *Layout) locked(ctx context.Context, do func() error) error {
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {

@@ -149,7 +149,10 @@ func (r *Registry) String() string {
 
 // Traits tell where the repository is, and what registries can do.
 func (r *Registry) Traits() Traits {
-	return Traits{Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository, Referrers: r.referrers, Mount: r.mount, Redirect: r.redirect, Writable: r.writable}
+	return Traits{
+		Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
+		Referrers: r.referrers, Mount: r.mount, Redirect: r.redirect, Untag: r.untag, Writable: r.writable,
+	}
 }
 
 // Tags lists all tags.

@@ -17,6 +17,11 @@ type Traits struct {
 	// AtomicTags tells that PushTag looks and writes in one step. Registries have
 	// no such operation: two runs at once may overwrite each other's tag.
 	AtomicTags bool
+	// Untag removes a tag that still is at was, else the error is [ErrTagMoved]; what
+	// it names stays, for the registry's garbage collection to take. A tag that is
+	// gone already is no error. The error is [ErrTagStays] where the registry does not
+	// do that, which only trying tells.
+	Untag func(ctx context.Context, tag string, was digest.Digest) error
 	// BlobPath gives the file of a blob, whether it is there or not, where blobs
 	// are local files.
 	BlobPath func(d digest.Digest) (string, error)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opencontainers/go-digest"
+
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
@@ -30,6 +32,10 @@ func (r *Registry) honest(kind Kind) http.HandlerFunc {
 		case kind == ManifestPut && r.refusesTag(req):
 			answer(w, http.StatusBadRequest, "ImageTagAlreadyExistsException",
 				"The image tag already exists in the repository and cannot be overwritten because the tag is immutable.")
+		case kind == ManifestDelete && r.options.NoDelete != 0:
+			answer(w, r.options.NoDelete, "UNSUPPORTED", "The operation is unsupported.")
+		case kind == ManifestDelete && r.options.DeletesManifests:
+			r.deleteManifest(w, req)
 		case kind == ManifestPut && !r.options.Lax && !r.accepted(w, req):
 		case kind == Mount:
 			r.mount(w, req)
@@ -167,6 +173,23 @@ func (r *Registry) refusesTag(req *http.Request) bool {
 		return false
 	}
 	return r.ask(req, http.MethodHead, req.URL.Path).Code == http.StatusOK
+}
+
+// deleteManifest deletes what a tag names, and every tag of it.
+func (r *Registry) deleteManifest(w http.ResponseWriter, req *http.Request) {
+	repository, _, _ := strings.Cut(req.URL.Path, "/manifests/")
+	var list struct {
+		Tags []string `json:"tags"`
+	}
+	_ = json.Unmarshal(r.ask(req, http.MethodGet, repository+"/tags/list").Body.Bytes(), &list)
+	content := r.ask(req, http.MethodGet, req.URL.Path).Body.Bytes()
+	for _, tag := range append(list.Tags, digest.FromBytes(content).String()) {
+		at := repository + "/manifests/" + tag
+		if bytes.Equal(r.ask(req, http.MethodGet, at).Body.Bytes(), content) {
+			r.ask(req, http.MethodDelete, at)
+		}
+	}
+	w.WriteHeader(http.StatusAccepted)
 }
 
 // ask asks the registry within.

@@ -25,10 +25,12 @@ const (
 	ManifestGet  Kind = "manifest GET"
 	ManifestHead Kind = "manifest HEAD"
 	ManifestPut  Kind = "manifest PUT"
-	BlobGet      Kind = "blob GET"
-	BlobHead     Kind = "blob HEAD"
-	UploadPost   Kind = "upload POST"
-	UploadPut    Kind = "upload PUT"
+	// ManifestDelete asks for a tag to be removed, or for a manifest with all its tags.
+	ManifestDelete Kind = "manifest DELETE"
+	BlobGet        Kind = "blob GET"
+	BlobHead       Kind = "blob HEAD"
+	UploadPost     Kind = "upload POST"
+	UploadPut      Kind = "upload PUT"
 	// UploadGet asks how much of an upload has arrived.
 	UploadGet Kind = "upload GET"
 	// Mount asks for a blob of another repository; an upload follows where the
@@ -69,6 +71,12 @@ type Options struct {
 	TagsAreDigests bool
 	// Lax takes manifests that name what it lacks, as some registries do.
 	Lax bool
+	// NoDelete is the status with which deletions are refused, as registries do that
+	// have none: 405 or 400. 0 means that tags and manifests can be deleted.
+	NoDelete int
+	// DeletesManifests lets the manifest go with the first of its tags that is
+	// deleted, and all its other tags with it.
+	DeletesManifests bool
 	// NoMount lets every blob be uploaded, as registries do that do not take them
 	// over from their other repositories.
 	NoMount bool
@@ -135,7 +143,7 @@ func (r *Registry) Requests() map[Kind]int {
 // Writes counts the requests that could have changed something.
 func (r *Registry) Writes() int {
 	n := r.Requests()
-	return n[ManifestPut] + n[UploadPost] + n[UploadPut] + n[Mount]
+	return n[ManifestPut] + n[ManifestDelete] + n[UploadPost] + n[UploadPut] + n[Mount]
 }
 
 // Authorized tells how many requests of each kind bore an Authorization header.
@@ -205,6 +213,8 @@ func kindOf(req *http.Request) Kind {
 	parent, last := elements[len(elements)-2], elements[len(elements)-1]
 	head := req.Method == http.MethodHead
 	switch {
+	case parent == "manifests" && req.Method == http.MethodDelete:
+		return ManifestDelete
 	case parent == "manifests" && head:
 		return ManifestHead
 	case parent == "manifests":

@@ -1,0 +1,95 @@
+package repository_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// TestUntag: a tag goes, what it names and its other tags stay.
+func TestUntag(t *testing.T) {
+	t.Parallel()
+	eachRepository(t, func(t *testing.T, open func() repository.Repository) {
+		x, y := index(t, "a"), index(t, "b")
+		untag := func(tag string, was string) error {
+			return open().Traits().Untag(t.Context(), tag, map[string]digest.Digest{"x": x.Descriptor.Digest, "y": y.Descriptor.Digest}[was])
+		}
+		if err := untag("1.2.3", "x"); err != nil {
+			t.Errorf("of nothing: %v", err)
+		}
+		pushTag(t, open(), x, "1.2.3", "")
+		pushTag(t, open(), x, "pending-1.2.3", "")
+		if err := untag("pending-1.2.3", "y"); !errors.Is(err, repository.ErrTagMoved) || !strings.Contains(err.Error(), "pending-1.2.3") {
+			t.Errorf("at another index: %v", err)
+		}
+		for range 2 { // gone already is as good
+			if err := untag("pending-1.2.3", "x"); err != nil {
+				t.Error(err)
+			}
+		}
+		tags, err := open().Tags(t.Context())
+		if diff := cmp.Diff([]string{"1.2.3"}, tags); diff != "" || err != nil {
+			t.Errorf("%v %s", err, diff)
+		}
+		for _, reference := range []string{"1.2.3", x.Descriptor.Digest.String()} {
+			if _, _, err := open().Manifest(t.Context(), reference); err != nil {
+				t.Errorf("%s went along: %v", reference, err)
+			}
+		}
+	})
+}
+
+// errTrouble stands for an answer that says neither yes nor no.
+var errTrouble = errors.New("500")
+
+// TestUntagRefused: whatever a registry says to it, the tag that stays is told from
+// the one that goes.
+func TestUntagRefused(t *testing.T) {
+	t.Parallel()
+	swallow := func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) { w.WriteHeader(http.StatusAccepted) }
+	for name, test := range map[string]struct {
+		fault origintest.Fault
+		times int
+		want  error
+	}{
+		"405":                 {registrytest.Refuse(http.StatusMethodNotAllowed, "UNSUPPORTED", "no"), -1, repository.ErrTagStays},
+		"400":                 {origintest.Status(http.StatusBadRequest), -1, repository.ErrTagStays},
+		"404 of everything":   {origintest.Status(http.StatusNotFound), -1, repository.ErrTagStays},
+		"501":                 {origintest.Status(http.StatusNotImplemented), -1, repository.ErrTagStays},
+		"a login without":     {origintest.Status(http.StatusForbidden), -1, repository.ErrTagStays},
+		"and says so":         {origintest.Status(http.StatusForbidden), -1, provider.ErrDenied},
+		"yes, and does not":   {swallow, -1, repository.ErrTagStays},
+		"503 once":            {origintest.Status(http.StatusServiceUnavailable), 1, nil},
+		"reset once":          {origintest.Reset(0), 1, nil},
+		"500 again and again": {origintest.Status(http.StatusInternalServerError), -1, errTrouble},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, registrytest.Options{})
+			x := index(t, "a")
+			pushTag(t, s.open(t), x, "pending-1.2.3", "")
+			s.Misbehave(registrytest.ManifestDelete, test.fault, test.times)
+			err := s.open(t).Traits().Untag(t.Context(), "pending-1.2.3", x.Descriptor.Digest)
+			if test.want == errTrouble {
+				if answer, ok := errors.AsType[*repository.ResponseError](err); !ok || answer.Status != http.StatusInternalServerError || errors.Is(err, repository.ErrTagStays) {
+					t.Errorf("got %v", err)
+				}
+			} else if !errors.Is(err, test.want) {
+				t.Errorf("got %v", err)
+			}
+			if there := slices.Contains(s.Tags(t, repositoryName), "pending-1.2.3"); there != (test.want != nil) {
+				t.Errorf("there: %t", there)
+			}
+		})
+	}
+}
