@@ -30,9 +30,11 @@ const pendingPrefix = "pending-"
 func PendingTag(v provider.Version) string { return pendingPrefix + Tag(v) }
 
 // ParsePending reads a tag back that [PendingTag] wrote, and no other.
-func ParsePending(tag string) (provider.Version, bool) {
-	rest, pending := strings.CutPrefix(tag, pendingPrefix)
-	if !pending {
+func ParsePending(tag string) (provider.Version, bool) { return parsePrefixed(tag, pendingPrefix) }
+
+func parsePrefixed(tag, prefix string) (provider.Version, bool) {
+	rest, prefixed := strings.CutPrefix(tag, prefix)
+	if !prefixed {
 		return provider.Version{}, false
 	}
 	return ParseTag(rest)
@@ -40,10 +42,15 @@ func ParsePending(tag string) (provider.Version, bool) {
 
 // Versions gives the versions that tags name, newest first, each once. Other tags are
 // passed over, as OpenTofu does.
-func Versions(tags []string) []provider.Version {
+func Versions(tags []string) []provider.Version { return versionsOf(tags, ParseTag) }
+
+// PendingVersions gives the versions that wait for approval, newest first.
+func PendingVersions(tags []string) []provider.Version { return versionsOf(tags, ParsePending) }
+
+func versionsOf(tags []string, parse func(string) (provider.Version, bool)) []provider.Version {
 	var versions []provider.Version
 	for _, tag := range tags {
-		if v, ok := ParseTag(tag); ok {
+		if v, ok := parse(tag); ok {
 			versions = append(versions, v)
 		}
 	}

@@ -20,9 +20,9 @@ const maxDocuments = 100
 
 // Documents reads what is attached to a manifest: SBOMs, provenance and the
 // like, sorted by name: registries list them in any order. Referrers that are
-// something else, such as signatures of the artifact itself, are left out, and
-// so are those that a clean-up job took away, and a repository's inability to
-// list any: none of them makes the manifest itself less than it is.
+// something else, such as signatures of the artifact itself and denials, are left
+// out, and so are those that a clean-up job took away, and a repository's inability
+// to list any: none of them makes the manifest itself less than it is.
 func Documents(ctx context.Context, repo Reader, subject digest.Digest) ([]provider.Document, error) {
 	documents, _, err := readDocuments(ctx, repo, subject)
 	if err != nil {
@@ -68,7 +68,7 @@ func readDocuments(ctx context.Context, repo Reader, subject digest.Digest) (doc
 	}
 	for _, d := range known.entries {
 		name := d.Annotations[ocispec.AnnotationTitle]
-		if provider.CheckFilename(name) != nil || d.Digest.Validate() != nil {
+		if provider.CheckFilename(name) != nil || d.Digest.Validate() != nil || d.ArtifactType == artifact.TypeDenial {
 			continue // something else, such as a signature of the artifact itself
 		}
 		document, err := referred(ctx, repo, d)

@@ -74,8 +74,9 @@ func (i Inspection) CheckProvider(a provider.Address, aliases ...provider.Alias)
 // CheckOwner refuses a repository whose newest release is of another provider:
 // two in one repository would overwrite each other's versions, and each is
 // installed for the other. It goes by the annotation, without one by the name of a
-// package. Errors are *[ForeignError], and those of the repository. One that does
-// not list its tags is taken at the word of whoever names it.
+// package. Where there is no release, one that waits for approval tells it. Errors are
+// *[ForeignError], and those of the repository. One that does not list its tags is
+// taken at the word of whoever names it.
 func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ...provider.Alias) error {
 	tags, err := repo.Tags(ctx)
 	if errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNoRepository) || errors.Is(err, ErrNotFound) {
@@ -84,12 +85,11 @@ func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ..
 	if err != nil {
 		return fmt.Errorf("looking for other releases in the repository: %w", err)
 	}
-	versions := artifact.Versions(tags)
-	if len(versions) == 0 {
+	newest, tag := newestOf(tags)
+	if tag == "" {
 		return nil
 	}
-	newest := versions[0]
-	i, err := Inspect(ctx, repo, artifact.Tag(newest), DepthIndex)
+	i, err := Inspect(ctx, repo, tag, DepthIndex)
 	if err != nil || i.Format != nil {
 		return err
 	}
@@ -108,4 +108,16 @@ func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ..
 		return &ForeignError{Tag: i.Tag, Wanted: a, Title: named.Name}
 	}
 	return nil
+}
+
+// newestOf gives the newest release, else the newest that waits for approval, and its
+// tag; the tag is empty where there is neither.
+func newestOf(tags []string) (newest provider.Version, tag string) {
+	if versions := artifact.Versions(tags); len(versions) > 0 {
+		return versions[0], artifact.Tag(versions[0])
+	}
+	if versions := artifact.PendingVersions(tags); len(versions) > 0 {
+		return versions[0], artifact.PendingTag(versions[0])
+	}
+	return provider.Version{}, ""
 }

@@ -153,6 +153,31 @@ func TestOwnerOfUnlisted(t *testing.T) {
 	}
 }
 
+// TestOwnerOfPending: where there is no release, one that waits tells whose the
+// repository is.
+func TestOwnerOfPending(t *testing.T) {
+	t.Parallel()
+	eachRepository(t, func(t *testing.T, open func() repository.Repository) {
+		put(t, open(), "1.0.0", "registry.opentofu.org/acme/other", "")
+		d, data, err := open().Manifest(t.Context(), "1.0.0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		pushTag(t, open(), artifact.Blob{Descriptor: d, Bytes: data}, "pending-1.0.0", "")
+		if err := open().Traits().Untag(t.Context(), "1.0.0", d.Digest); err != nil {
+			t.Fatal(err)
+		}
+		err = repository.CheckOwner(t.Context(), open(), nouns.Address(t, "acme/thing"))
+		if foreign, ok := errors.AsType[*repository.ForeignError](err); !ok || foreign.Tag != "pending-1.0.0" {
+			t.Errorf("got %v", err)
+		}
+		put(t, open(), "0.9.0", "registry.opentofu.org/acme/thing", "")
+		if err := repository.CheckOwner(t.Context(), open(), nouns.Address(t, "acme/thing")); err != nil {
+			t.Errorf("a release counts before what waits: %v", err)
+		}
+	})
+}
+
 func editIndex(t *testing.T, b artifact.Blob, edit func(map[string]string)) artifact.Blob {
 	t.Helper()
 	var x ocispec.Index

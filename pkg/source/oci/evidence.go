@@ -160,7 +160,7 @@ func sameDocument(a, b provider.Document) bool {
 }
 
 // missingVersion says which versions there are instead.
-func missingVersion(ctx context.Context, repo repository.Reader, a provider.Address, cause error) error {
+func (s *Source) missingVersion(ctx context.Context, repo repository.Reader, a provider.Address, cause error) error {
 	if errors.Is(cause, repository.ErrNoRepository) {
 		return fmt.Errorf("%w: %s: %w", provider.ErrProviderNotFound, a, cause)
 	}
@@ -171,5 +171,5 @@ func missingVersion(ctx context.Context, repo repository.Reader, a provider.Addr
 	if err != nil {
 		return fmt.Errorf("%w, and the others cannot be told: %w", provider.ErrVersionNotFound, err)
 	}
-	return fmt.Errorf("%w: %s: %w", provider.ErrVersionNotFound, provider.SomeVersions(artifact.Versions(tags)), cause)
+	return fmt.Errorf("%w: %s: %w", provider.ErrVersionNotFound, provider.SomeVersions(s.tags.versions(tags)), cause)
 }

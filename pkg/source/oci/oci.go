@@ -27,6 +27,7 @@ const maxDocuments = 8
 type Source struct {
 	open    func(provider.Address) (repository.Reader, error)
 	aliases provider.Aliases
+	tags    tags
 
 	mu sync.Mutex
 	// repos are the opened repositories, which keep their connections and tokens.
@@ -39,8 +40,28 @@ var _ provider.Capable = (*Source)(nil)
 // that is annotated with another address is a *[repository.ForeignError], unless
 // one of the aliases allows it.
 func New(open func(provider.Address) (repository.Reader, error), aliases ...provider.Alias) *Source {
-	return &Source{open: open, aliases: slices.Clone(aliases), repos: map[provider.Address]repository.Reader{}}
+	return &Source{open: open, aliases: slices.Clone(aliases), tags: released, repos: map[provider.Address]repository.Reader{}}
 }
+
+// NewPending makes a source of the releases that wait for approval in those
+// repositories, which are under tags that no installation sees. Use it to look at
+// them, and never to install.
+func NewPending(open func(provider.Address) (repository.Reader, error), aliases ...provider.Alias) *Source {
+	s := New(open, aliases...)
+	s.tags = pending
+	return s
+}
+
+// tags say under which tag a version is, and which versions tags are of.
+type tags struct {
+	of       func(provider.Version) string
+	versions func([]string) []provider.Version
+}
+
+var (
+	released = tags{artifact.Tag, artifact.Versions}
+	pending  = tags{artifact.PendingTag, artifact.PendingVersions}
+)
 
 // ociBlob is where a zip of an OCI source lies.
 type ociBlob struct {
@@ -89,7 +110,7 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 	if err != nil {
 		return nil, err
 	}
-	return artifact.Versions(tags), nil
+	return s.tags.versions(tags), nil
 }
 
 // Release reads a version's index, the manifests of the platforms, and the
@@ -109,12 +130,11 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 		return provider.Release{}, err
 	}
 	// 1. The index under the version's tag.
-	tag := artifact.Tag(v)
-	found, err := repository.Inspect(ctx, repo, tag, repository.DepthIndex)
+	found, err := repository.Inspect(ctx, repo, s.tags.of(v), repository.DepthIndex)
 	if err != nil {
 		return provider.Release{}, err
 	}
-	if err := usable(ctx, repo, a, found); err != nil {
+	if err := s.usable(ctx, repo, a, found); err != nil {
 		return provider.Release{}, err
 	}
 	if err := found.CheckProvider(a, s.aliases...); err != nil {
@@ -163,14 +183,14 @@ func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.
 
 // usable refuses what can't be read as a release, and tells the ways apart in
 // which a version may be missing.
-func usable(ctx context.Context, repo repository.Reader, a provider.Address, found repository.Inspection) error {
+func (s *Source) usable(ctx context.Context, repo repository.Reader, a provider.Address, found repository.Inspection) error {
 	switch {
 	case found.Lost:
 		return fmt.Errorf("the artifact is not whole: %w", &repository.LostError{
 			Tag: found.Tag, Index: ocispec.Descriptor{Digest: found.Digest}, Err: repository.ErrNotFound,
 		})
 	case !found.Exists():
-		return missingVersion(ctx, repo, a, found.Absent)
+		return s.missingVersion(ctx, repo, a, found.Absent)
 	}
 	return found.Format
 }

@@ -1,0 +1,145 @@
+package artifact
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// TypeDenial marks the manifest that says why a release was not approved, and is
+// the media type of its document.
+const TypeDenial = "application/vnd.io.github.tofu-oci.denial.v1+json"
+
+const (
+	// MaxDenialSize bounds the document of a denial, in bytes.
+	MaxDenialSize = 64 << 10
+	// maxReason bounds a reason, and a name, in bytes.
+	maxReason = 4 << 10
+	// deniedPrefix begins the tag of a denial, which is no version either.
+	deniedPrefix = "denied-"
+)
+
+// DeniedTag is the tag under which the denial of a version lies: "denied-" and its
+// [Tag].
+func DeniedTag(v provider.Version) string { return deniedPrefix + Tag(v) }
+
+// ParseDenied reads a tag back that [DeniedTag] wrote, and no other.
+func ParseDenied(tag string) (provider.Version, bool) { return parsePrefixed(tag, deniedPrefix) }
+
+// Denial says that a release is not to be used. Packages are those that were denied,
+// by the digests of their zips: they outlast the release itself, which a registry
+// may collect as garbage. There is no time in it, so that equal denials are equal
+// bytes.
+type Denial struct {
+	// Reason is for people, any text.
+	Reason string
+	// By names who decided; empty where nobody said.
+	By       string
+	Packages map[provider.Platform]digest.Digest
+}
+
+// denialDocument is a denial as it is written.
+type denialDocument struct {
+	Reason   string                   `json:"reason"`
+	By       string                   `json:"by,omitempty"`
+	Packages map[string]digest.Digest `json:"packages"`
+}
+
+// Check says what is wrong with a denial that is to be recorded.
+func (d Denial) Check() error {
+	switch {
+	case strings.TrimSpace(d.Reason) == "":
+		return errors.New("a denial needs a reason")
+	case len(d.Reason) > maxReason:
+		return fmt.Errorf("the reason has more than %d bytes", maxReason)
+	case len(d.By) > maxReason:
+		return fmt.Errorf("the name has more than %d bytes", maxReason)
+	case !utf8.ValidString(d.Reason) || !utf8.ValidString(d.By):
+		return errors.New("the reason is no text in UTF-8")
+	}
+	return nil
+}
+
+// PackDenial builds the manifest of a denial, which refers to the index of what is
+// denied.
+func PackDenial(d Denial, index ocispec.Descriptor) (Referrer, error) {
+	if err := d.Check(); err != nil {
+		return Referrer{}, err
+	}
+	written := denialDocument{Reason: d.Reason, By: d.By, Packages: map[string]digest.Digest{}}
+	for platform, zip := range d.Packages {
+		written.Packages[platform.String()] = zip
+	}
+	data, err := json.Marshal(written)
+	if err != nil {
+		return Referrer{}, err
+	}
+	// Another denial of the same index is another document.
+	name := "denial-" + digest.FromBytes(data).Encoded()[:12] + ".json"
+	return PackReferrer(NewDocument(name, TypeDenial, data), index)
+}
+
+// ParseDenialManifest reads the manifest of a denial: which index it is about, and
+// the document to read. Something else is a *[FormatError].
+func ParseDenialManifest(data []byte) (index, document ocispec.Descriptor, err error) {
+	var manifest ocispec.Manifest
+	if err := decode(data, &manifest); err != nil {
+		return index, document, err
+	}
+	if manifest.MediaType != ocispec.MediaTypeImageManifest || manifest.ArtifactType != TypeDenial {
+		return index, document, formatError("is no denial")
+	}
+	if manifest.Subject == nil || manifest.Subject.Digest.Validate() != nil {
+		return index, document, formatError("is a denial of nothing")
+	}
+	document, err = ParseReferrer(data)
+	if err == nil && document.Size > MaxDenialSize {
+		err = formatError("is a denial of more than %d bytes", MaxDenialSize)
+	}
+	return *manifest.Subject, document, err
+}
+
+// ParseDenial reads the document of a denial. What is no platform or digest in it is
+// left out: a reason alone is one too.
+func ParseDenial(data []byte) (Denial, error) {
+	var written denialDocument
+	if len(data) > MaxDenialSize {
+		return Denial{}, formatError("is a denial of more than %d bytes", MaxDenialSize)
+	}
+	if err := boundedjson.Unmarshal(data, &written, maxValues); err != nil {
+		return Denial{}, formatError("is a denial that can't be read: %v", err)
+	}
+	d := Denial{Reason: written.Reason, By: written.By, Packages: map[provider.Platform]digest.Digest{}}
+	for text, zip := range written.Packages {
+		if platform, err := provider.ParsePlatform(text); err == nil && zip.Validate() == nil {
+			d.Packages[platform] = zip
+		}
+	}
+	return d, nil
+}
+
+// Covers tells whether a release is what was denied: one of its packages is. For
+// whom one package is not good enough, the others of that release are not either.
+func (d Denial) Covers(packages []provider.Package) bool {
+	return slices.ContainsFunc(packages, func(p provider.Package) bool {
+		zip, known := d.Packages[p.Platform]
+		return known && zip == p.Digest
+	})
+}
+
+// String gives the reason, and who decided.
+func (d Denial) String() string {
+	if d.By == "" {
+		return d.Reason
+	}
+	return d.Reason + " (" + d.By + ")"
+}
