@@ -44,6 +44,7 @@ var rows = map[string][]string{
 		"internal/atomicfile", "internal/packagezip", "internal/schedule",
 	},
 	"pkg/mirror": {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "internal/schedule"},
+	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source/oci"},
 	"pkg/publish": {
 		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/ctxio", "internal/disk", "internal/extprog", "internal/memo", "internal/packagezip", "internal/schedule", "internal/scratch", "internal/transfer",

@@ -1,0 +1,197 @@
+package approval_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+var because = approval.DenyOptions{Reason: "it phones home", By: "jane", Settle: time.Millisecond}
+
+func (w *world) deny(t *testing.T, o approval.DenyOptions) approval.Result {
+	t.Helper()
+	r, err := approval.Deny(t.Context(), w.repo, w.address, w.version, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestDeny: nothing waits any more, and the reason is there for who asks.
+func TestDeny(t *testing.T) {
+	t.Parallel()
+	eachWorld(t, func(t *testing.T, w *world) {
+		index := w.put(t, waiting, both)
+		try := because
+		try.DryRun = true
+		if r := w.deny(t, try); r.Status != approval.Denied || w.at(t, waiting) != index || w.at(t, denied) != "" {
+			t.Errorf("a dry run: %+v", r)
+		}
+		r := w.deny(t, because)
+		if r.Status != approval.Denied || r.Tag != denied || r.Digest != w.at(t, denied) || r.Stays != nil || w.at(t, waiting) != "" {
+			t.Errorf("got %+v", r)
+		}
+		record, err := approval.Recorded(t.Context(), w.repo, w.version)
+		if err != nil || record == nil || record.Reason != because.Reason || record.By != "jane" || record.Index != index || len(record.Packages) != 2 {
+			t.Fatalf("got %+v, %v", record, err)
+		}
+		// Another reason, later, changes nothing.
+		again := w.deny(t, approval.DenyOptions{Reason: "another"})
+		if again.Status != approval.Unchanged || again.Digest != r.Digest || again.Record.Reason != because.Reason {
+			t.Errorf("again: %+v", again)
+		}
+		_, err = approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{Force: true})
+		if refused, ok := errors.AsType[*approval.DeniedError](err); !ok || refused.Record.Reason != because.Reason {
+			t.Errorf("promoting it: %v", err)
+		}
+	})
+}
+
+// TestDenialIsReferrer of the index, and no evidence about it.
+func TestDenialIsReferrer(t *testing.T) {
+	t.Parallel()
+	for _, o := range []registrytest.Options{{}, {NoReferrers: http.StatusNotFound}} {
+		w := newRegistry(t, o)
+		w.put(t, waiting, one)
+		index := w.inspect(t, waiting).Descriptor
+		sbom := artifact.NewDocument("all.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
+		if _, err := repository.Attach(t.Context(), w.repo, []provider.Document{sbom}, index, time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		r := w.deny(t, because)
+		list, _, err := w.repo.Traits().Referrers(t.Context(), index.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.NoReferrers != 0 {
+			if list, err = artifact.ParseReferrers(w.registry.Manifest(t, repositoryName, artifact.ReferrersTag(index.Digest))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		types := map[string]bool{}
+		for _, d := range list {
+			types[d.ArtifactType] = true
+			if d.ArtifactType == artifact.TypeDenial && d.Digest != r.Digest {
+				t.Errorf("another denial: %s", d.Digest)
+			}
+		}
+		if diff := cmp.Diff(map[string]bool{artifact.TypeDenial: true, artifact.MediaTypeSPDX: true}, types); diff != "" {
+			t.Error(diff)
+		}
+		documents, err := repository.Documents(t.Context(), w.repo, index.Digest)
+		if err != nil || len(documents) != 1 || documents[0].Name != "all.spdx.json" {
+			t.Errorf("documents %v, %v", documents, err)
+		}
+	}
+}
+
+// TestDenialOutlastsRelease: a registry collects what no tag names, and the reason is
+// there all the same.
+func TestDenialOutlastsRelease(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t, registrytest.Options{})
+	index := w.put(t, waiting, one)
+	w.deny(t, because)
+	w.registry.Delete(t, repositoryName, index.String())
+	record, err := approval.Recorded(t.Context(), w.repo, w.version)
+	if err != nil || record == nil || record.Reason != because.Reason || !record.Covers([]provider.Package{{
+		Platform: nouns.Plan9, Digest: record.Packages[nouns.Plan9],
+	}}) {
+		t.Errorf("got %+v, %v", record, err)
+	}
+	// What lost its document is a denial still.
+	document, err := artifact.ParseReferrer(w.registry.Manifest(t, repositoryName, denied))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.registry.Delete(t, repositoryName, document.Digest.String())
+	record, err = approval.Recorded(t.Context(), w.repo, w.version)
+	if err != nil || record == nil || record.Reason != "the reason is lost" || record.Index != index {
+		t.Errorf("got %+v, %v", record, err)
+	}
+}
+
+// TestDenyRefused: what nobody can deny.
+func TestDenyRefused(t *testing.T) {
+	t.Parallel()
+	eachWorld(t, func(t *testing.T, w *world) {
+		deny := func(o approval.DenyOptions) error {
+			_, err := approval.Deny(t.Context(), w.repo, w.address, w.version, o)
+			return err
+		}
+		if err := deny(because); !errors.Is(err, approval.ErrNotPending) {
+			t.Errorf("nothing: %v", err)
+		}
+		w.put(t, waiting, one)
+		if err := deny(approval.DenyOptions{}); err == nil || w.at(t, denied) != "" {
+			t.Errorf("without a reason: %v", err)
+		}
+		w.put(t, version, one)
+		if err := deny(because); !errors.Is(err, approval.ErrNotPending) || w.at(t, denied) != "" || w.at(t, waiting) == "" {
+			t.Errorf("promoted: %v", err)
+		}
+		w.address = nouns.Address(t, "acme/other")
+		if err := deny(because); !isForeign(err) {
+			t.Errorf("another provider's: %v", err)
+		}
+	})
+}
+
+// TestList: what waits, what was denied, and what is only left over.
+func TestList(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t, registrytest.Options{NoDelete: http.StatusMethodNotAllowed})
+	at := func(text string) *world {
+		other := *w
+		other.version = nouns.Version(t, text)
+		return &other
+	}
+	at("1.0.0").put(t, "pending-1.0.0", both)
+	at("1.1.0").put(t, "pending-1.1.0", one)
+	at("1.1.0").promote(t, approval.PromoteOptions{})
+	at("1.2.0").put(t, "pending-1.2.0", one)
+	at("1.2.0").deny(t, because)
+	at("2.0.0-rc1").put(t, "pending-2.0.0-rc1", one)
+	at("0.9.0").put(t, "0.9.0", one)
+	entries, err := approval.List(t.Context(), w.repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type line struct {
+		version, state, tag, reason string
+		platforms                   int
+	}
+	var got []line
+	for _, e := range entries {
+		l := line{version: e.Version.String(), state: string(e.State), tag: e.Tag, platforms: len(e.Platforms)}
+		if e.Record != nil {
+			l.reason = e.Record.String()
+		}
+		if e.Digest != w.at(t, e.Tag) {
+			t.Errorf("%s is not at %s", e.Tag, e.Digest)
+		}
+		got = append(got, l)
+	}
+	want := []line{
+		{"2.0.0-rc1", "pending", "pending-2.0.0-rc1", "", 1},
+		{"1.2.0", "denied", "denied-1.2.0", "it phones home (jane)", 1},
+		{"1.1.0", "promoted", "pending-1.1.0", "", 1},
+		{"1.0.0", "pending", "pending-1.0.0", "", 2},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(line{})); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := approval.List(t.Context(), newRegistry(t, registrytest.Options{}).repo); !errors.Is(err, repository.ErrNoRepository) {
+		t.Errorf("of nothing: %v", err)
+	}
+}

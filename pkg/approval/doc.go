@@ -1,0 +1,134 @@
+// Package approval decides about releases that were staged: publish puts them under
+// a pending tag, which OpenTofu does not see, and here they are promoted to their
+// version, or denied. No server is needed for it: who may write to the repository's
+// tags may decide.
+//
+//	stage   = source → Release → plan → OCI repository, under pending-VERSION     publish.Release
+//	promote = pending-VERSION → the same index under VERSION                      Promote
+//	deny    = pending-VERSION → a denial that refers to the index                 Deny
+//
+// A pending release is as whole as any other: index, manifests and blobs are there,
+// and a tag keeps them from a registry's garbage collection.
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// Status is what became of a release that was decided about.
+type Status string
+
+// The outcomes. A version that holds something else is a
+// *[repository.ConflictError].
+const (
+	// Promoted: the version was not there, and is what waited.
+	Promoted Status = "promoted"
+	// Extended: the version was there, and has more platforms or documents now.
+	Extended Status = "extended"
+	// Replaced: the version held something else, and was overwritten, as Force says.
+	Replaced Status = "replaced"
+	// Unchanged: it was decided before.
+	Unchanged Status = "unchanged"
+	// Denied: the denial is recorded, and nothing waits any more.
+	Denied Status = "denied"
+)
+
+// Result says what was decided about a release.
+type Result struct {
+	Address provider.Address
+	Version provider.Version
+	Status  Status
+	// Tag and Digest are the version's and its index's, or those of the denial.
+	Tag    string
+	Digest digest.Digest
+	// Packages are those of the release.
+	Packages []provider.Package
+	// Verdict is what Judge said; none where it was not asked.
+	Verdict provider.Verdict
+	// Record is the denial, where there is one.
+	Record *Record
+	// Stays says why the pending tag is still there; nil when it is not. It wraps
+	// [repository.ErrTagStays] where the registry removes no tags, and
+	// [repository.ErrTagMoved] where another run has staged more meanwhile.
+	Stays error
+}
+
+// ErrNotPending says that no such release waits for approval.
+var ErrNotPending = errors.New("no such release waits for approval")
+
+// ErrIncomplete says that something of a pending release is missing or damaged:
+// staging it again mends it.
+var ErrIncomplete = errors.New("the pending release is not whole")
+
+// DeniedError says that a release was denied.
+type DeniedError struct{ Record Record }
+
+func (e *DeniedError) Error() string {
+	return fmt.Sprintf("it was denied: %s", e.Record)
+}
+
+// decision is what a flow works on.
+type decision struct {
+	repo    repository.Repository
+	address provider.Address
+	version provider.Version
+}
+
+// nothing is the error when nothing waits.
+func (d decision) nothing() error {
+	return fmt.Errorf("%w under the tag %s", ErrNotPending, artifact.PendingTag(d.version))
+}
+
+// conflict says why what waits, or what is there, can't be what the version is to be.
+func (d decision) conflict(reasons ...string) *repository.ConflictError {
+	return &repository.ConflictError{Release: d.address.String() + " " + d.version.String(), Reasons: reasons}
+}
+
+// own refuses what is no release of the provider.
+func (d decision) own(i repository.Inspection, aliases provider.Aliases) error {
+	foreign, ok := errors.AsType[*repository.ForeignError](i.CheckProvider(d.address, aliases...))
+	if !ok {
+		return nil
+	}
+	err := d.conflict(foreign.Error())
+	err.Foreign = foreign
+	return err
+}
+
+// packages describes what an inspection has found.
+func packages(i repository.Inspection, a provider.Address, v provider.Version) []provider.Package {
+	var all []provider.Package
+	for _, platform := range i.Index.Platforms() {
+		all = append(all, i.At(platform).Package(a, v))
+	}
+	return all
+}
+
+func (d decision) packages(i repository.Inspection) []provider.Package {
+	return packages(i, d.address, d.version)
+}
+
+// untag removes a tag that is at was, where the registry lets it go; stays says why it
+// is still there.
+func (d decision) untag(ctx context.Context, tag string, was digest.Digest) (stays, err error) {
+	untag := d.repo.Traits().Untag
+	switch {
+	case was == "":
+		return nil, nil
+	case untag == nil:
+		return repository.ErrTagStays, nil
+	}
+	err = untag(ctx, tag, was)
+	if errors.Is(err, repository.ErrTagStays) || errors.Is(err, repository.ErrTagMoved) {
+		return err, nil
+	}
+	return nil, err
+}

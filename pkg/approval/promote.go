@@ -1,0 +1,200 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+)
+
+// PromoteOptions of [Promote]; the zero value judges nothing.
+type PromoteOptions struct {
+	// Judge says what the signature of the release proves, by the evidence that lies
+	// beside it, before its tag is written: what was right when it was staged may not
+	// be any more. Its error ends the run. nil judges nothing; trust.Policy has such a
+	// method.
+	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
+	// Aliases are the providers whose releases the repository may have instead.
+	Aliases provider.Aliases
+	// Force replaces a version that holds something else, and promotes what was
+	// denied.
+	Force bool
+	// DryRun compares and judges, and writes nothing.
+	DryRun bool
+}
+
+// Promote lets the version's tag name the index that waits for it, and then removes
+// the pending tag: no blob and no manifest moves, and the digest stays. A run that was
+// cut off between the two is completed by the next one. What is promoted already is
+// [Unchanged]. Errors are [ErrNotPending], [ErrIncomplete], *[DeniedError],
+// *[repository.ConflictError], those of Judge, and the repository's.
+func Promote(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o PromoteOptions) (Result, error) {
+	p := promotion{decision{repo, a, v}, o}
+	r, err := p.run(ctx)
+	if err != nil {
+		return r, fmt.Errorf("promoting %s %s: %w", a, v, err)
+	}
+	return r, nil
+}
+
+type promotion struct {
+	decision
+	options PromoteOptions
+}
+
+func (p promotion) run(ctx context.Context) (Result, error) {
+	r := Result{Address: p.address, Version: p.version, Tag: artifact.Tag(p.version)}
+	// 1. What waits, and what the version is.
+	standing, err := repository.Inspect(ctx, p.repo, r.Tag, repository.DepthManifests)
+	if err != nil {
+		return r, err
+	}
+	waiting, err := p.waiting(ctx)
+	if errors.Is(err, ErrNotPending) && standing.Exists() && p.own(standing, p.options.Aliases) == nil {
+		r.Status, r.Digest, r.Packages = Unchanged, standing.Digest, p.packages(standing)
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	// 2. Whether the version may become that.
+	r.Packages, r.Digest = p.packages(waiting), waiting.Digest
+	if r.Status, r.Record, err = p.decide(ctx, waiting, standing); err != nil {
+		return r, err
+	}
+	if r.Status == Unchanged {
+		r.Digest = standing.Digest
+		return p.tidy(ctx, r, waiting, standing)
+	}
+	// 3. Its signature, and whether that does.
+	release, err := oci.FromInspection(ctx, p.repo, waiting, p.address, p.version, waiting.Index.Platforms())
+	if err != nil {
+		return r, err
+	}
+	if p.options.Judge != nil {
+		if r.Verdict, err = p.options.Judge(ctx, release); err != nil {
+			return r, err
+		}
+	}
+	if p.options.DryRun {
+		return r, nil
+	}
+	// 4. The version's tag, and only then the pending one.
+	if err := p.tag(ctx, waiting, standing); err != nil {
+		return r, err
+	}
+	return p.tidy(ctx, r, waiting, waiting)
+}
+
+// waiting looks at what waits for approval, and refuses what is not whole.
+func (p promotion) waiting(ctx context.Context) (repository.Inspection, error) {
+	i, err := repository.Inspect(ctx, p.repo, artifact.PendingTag(p.version), repository.DepthBlobs)
+	if err != nil {
+		return i, err
+	}
+	if !i.Exists() || isFormat(i.Format) {
+		record, err := Recorded(ctx, p.repo, p.version)
+		switch {
+		case err != nil:
+			return i, err
+		case record != nil:
+			return i, &DeniedError{*record}
+		case !i.Exists():
+			return i, p.nothing()
+		}
+	}
+	if i.Lost {
+		return i, fmt.Errorf("%w: its index %s is lost", ErrIncomplete, i.Digest)
+	}
+	if err := p.own(i, p.options.Aliases); err != nil {
+		return i, err
+	}
+	for _, platform := range i.Index.Platforms() {
+		if f := i.At(platform); f.Err != nil {
+			return i, fmt.Errorf("%w: the manifest for %s: %w", ErrIncomplete, platform, f.Err)
+		} else if !f.Whole() {
+			return i, fmt.Errorf("%w: %s lacks %s", ErrIncomplete, platform, f.Missing[0])
+		}
+	}
+	return i, nil
+}
+
+// decide says what promoting means for the version, or why it is refused. The record
+// is of a denial that is overruled.
+func (p promotion) decide(ctx context.Context, waiting, standing repository.Inspection) (Status, *Record, error) {
+	status, conflicts := compare(waiting, standing)
+	if status == Unchanged {
+		return status, nil, nil
+	}
+	record, err := Recorded(ctx, p.repo, p.version)
+	if err != nil {
+		return status, nil, err
+	}
+	if !record.covers(waiting.Digest, p.packages(waiting)) {
+		record = nil
+	}
+	if p.options.Force {
+		return status, record, nil
+	}
+	if record != nil {
+		return status, record, &DeniedError{*record}
+	}
+	if standing.Exists() && standing.Format == nil {
+		if err := p.own(standing, p.options.Aliases); err != nil {
+			return status, nil, err
+		}
+	} else if err := repository.CheckOwner(ctx, p.repo, p.address, p.options.Aliases...); err != nil {
+		return status, nil, err
+	}
+	if len(conflicts) > 0 {
+		return status, nil, p.conflict(conflicts...)
+	}
+	return status, nil, nil
+}
+
+// tag writes the version's tag, and reads it back.
+func (p promotion) tag(ctx context.Context, waiting, standing repository.Inspection) error {
+	if err := p.repo.PushTag(ctx, indexOf(waiting), artifact.Tag(p.version), standing.Digest); err != nil {
+		return err
+	}
+	now, err := repository.ReadBack(ctx, p.repo, artifact.Tag(p.version))
+	if err == nil && now.Digest != waiting.Digest {
+		err = fmt.Errorf("reading the tag back: %w", repository.ErrTagMoved)
+	}
+	return err
+}
+
+// tidy removes the pending tag, and that of a denial which was overruled; version is
+// what the version's tag names.
+func (p promotion) tidy(ctx context.Context, r Result, waiting, version repository.Inspection) (Result, error) {
+	if p.options.DryRun {
+		return r, nil
+	}
+	var err error
+	if r.Stays, err = p.untag(ctx, waiting.Tag, waiting.Digest); err != nil {
+		return r, err
+	}
+	if r.Record != nil && r.Record.Tag != waiting.Tag {
+		if _, err := p.untag(ctx, r.Record.Tag, r.Record.Digest); err != nil {
+			return r, err
+		}
+	}
+	if p.repo.Traits().AtomicTags {
+		return r, nil
+	}
+	// There are registries that delete a manifest, with all its tags, when one of them
+	// is deleted.
+	now, err := repository.Inspect(ctx, p.repo, r.Tag, repository.DepthIndex)
+	if err == nil && (now.Lost || !now.Exists()) {
+		err = p.repo.PushTag(ctx, indexOf(version), r.Tag, now.Digest)
+	}
+	return r, err
+}
+
+func indexOf(i repository.Inspection) artifact.Blob {
+	return artifact.Blob{Descriptor: i.Descriptor, Bytes: i.Bytes}
+}

@@ -1,0 +1,246 @@
+package approval_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// promote promotes, and fails where that fails.
+func (w *world) promote(t *testing.T, o approval.PromoteOptions) approval.Result {
+	t.Helper()
+	r, err := approval.Promote(t.Context(), w.repo, w.address, w.version, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestPromote: the tag moves, the digest stays, and nothing else is sent.
+func TestPromote(t *testing.T) {
+	t.Parallel()
+	eachWorld(t, func(t *testing.T, w *world) {
+		index := w.put(t, waiting, both)
+		judged := 0
+		o := approval.PromoteOptions{Judge: func(_ context.Context, r provider.Release) (provider.Verdict, error) {
+			judged++
+			if r.Address != w.address || r.Version != w.version || len(r.Packages) != 2 {
+				t.Errorf("judged %+v", r)
+			}
+			return provider.Verdict{Trust: provider.TrustSigned}, nil
+		}}
+		o.DryRun = true
+		if r := w.promote(t, o); r.Status != approval.Promoted || w.at(t, version) != "" || w.at(t, waiting) != index {
+			t.Errorf("a dry run: %+v", r)
+		}
+		o.DryRun = false
+		var before map[registrytest.Kind]int
+		if w.registry != nil {
+			before = w.registry.Requests()
+		}
+		r := w.promote(t, o)
+		if r.Status != approval.Promoted || r.Tag != version || r.Digest != index || r.Verdict.Trust != provider.TrustSigned || len(r.Packages) != 2 || r.Stays != nil {
+			t.Errorf("got %+v", r)
+		}
+		if w.registry != nil {
+			now := w.registry.Requests()
+			for kind, want := range map[registrytest.Kind]int{registrytest.UploadPost: 0, registrytest.Mount: 0, registrytest.ManifestPut: 1, registrytest.ManifestDelete: 1} {
+				if got := now[kind] - before[kind]; got != want {
+					t.Errorf("%d requests of %s, not %d", got, kind, want)
+				}
+			}
+		}
+		if w.at(t, version) != index || w.at(t, waiting) != "" {
+			t.Error("the tags are not as promised")
+		}
+		// Again, there is nothing to do and nothing to judge.
+		if r := w.promote(t, o); r.Status != approval.Unchanged || r.Digest != index || len(r.Packages) != 2 || judged != 2 {
+			t.Errorf("again: %+v, judged %d times", r, judged)
+		}
+	})
+}
+
+// TestPromoteBeside: what a version that is there makes of what waits.
+func TestPromoteBeside(t *testing.T) {
+	t.Parallel()
+	sbom := map[provider.Platform]pkg{nouns.Plan9: {content: "plan9", documents: []string{"plan9.spdx.json"}}}
+	other := map[provider.Platform]pkg{nouns.Plan9: {content: "rebuilt"}}
+	haiku := map[provider.Platform]pkg{nouns.Haiku: {content: "haiku"}}
+	for name, test := range map[string]struct {
+		waits, stands map[provider.Platform]pkg
+		want          approval.Status
+		conflict      string
+	}{
+		"the same":              {both, both, approval.Unchanged, ""},
+		"more platforms":        {both, one, approval.Extended, ""},
+		"fewer platforms":       {one, both, approval.Unchanged, ""},
+		"others":                {haiku, one, approval.Replaced, "plan9_mips is there, and the pending release does not have it"},
+		"other bytes":           {other, one, approval.Replaced, "plan9_mips is there with the zip sha256:"},
+		"more documents":        {sbom, one, approval.Extended, ""},
+		"fewer documents":       {one, sbom, approval.Unchanged, ""},
+		"more, fewer documents": {both, sbom, approval.Replaced, `plan9_mips has "plan9.spdx.json", which the pending release lacks`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachWorld(t, func(t *testing.T, w *world) {
+				stood, waits := w.put(t, version, test.stands), w.put(t, waiting, test.waits)
+				if test.conflict != "" {
+					_, err := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{})
+					conflict, ok := errors.AsType[*repository.ConflictError](err)
+					if !ok || !strings.Contains(conflict.Error(), test.conflict) {
+						t.Fatalf("got %v", err)
+					}
+					if w.at(t, version) != stood || w.at(t, waiting) != waits {
+						t.Error("something was written all the same")
+					}
+				}
+				r := w.promote(t, approval.PromoteOptions{Force: test.conflict != ""})
+				want := waits
+				if test.want == approval.Unchanged {
+					want = stood
+				}
+				if r.Status != test.want || r.Digest != want || w.at(t, version) != want || w.at(t, waiting) != "" {
+					t.Errorf("got %+v, the version is %s", r, w.at(t, version))
+				}
+			})
+		})
+	}
+}
+
+// TestPromoteCutOff: between the two tags the version is there already, and the next
+// run completes it; before, nothing is gone.
+func TestPromoteCutOff(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[registrytest.Kind]struct{ version, waits bool }{
+		registrytest.ManifestPut: {false, true}, registrytest.ManifestDelete: {true, true},
+	} {
+		w := newRegistry(t, registrytest.Options{})
+		index := w.put(t, waiting, both)
+		w.registry.Misbehave(kind, origintest.Status(http.StatusInternalServerError), -1)
+		if _, err := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{}); err == nil {
+			t.Errorf("%s: no error", kind)
+		}
+		if got := w.at(t, version) == index; got != want.version {
+			t.Errorf("%s: the version is there: %t", kind, got)
+		}
+		if got := w.at(t, waiting) == index; got != want.waits {
+			t.Errorf("%s: the pending tag is there: %t", kind, got)
+		}
+		w.registry.Behave()
+		w.promote(t, approval.PromoteOptions{})
+		if w.at(t, version) != index || w.at(t, waiting) != "" {
+			t.Errorf("%s: not completed", kind)
+		}
+	}
+}
+
+// TestPromoteMoved: what is staged while a release is promoted is not lost.
+func TestPromoteMoved(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t, registrytest.Options{})
+	index := w.put(t, waiting, one)
+	w.registry.Misbehave(registrytest.ManifestPut, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		honest(rw, r)
+		w.put(t, waiting, both)
+	}, 1)
+	r := w.promote(t, approval.PromoteOptions{})
+	if r.Status != approval.Promoted || r.Digest != index || !errors.Is(r.Stays, repository.ErrTagMoved) || w.at(t, version) != index {
+		t.Errorf("got %+v", r)
+	}
+	if r := w.promote(t, approval.PromoteOptions{}); r.Status != approval.Extended || r.Stays != nil || w.at(t, waiting) != "" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// TestPromoteRefused: nothing is written where something is wrong.
+func TestPromoteRefused(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused on purpose")
+	for name, test := range map[string]struct {
+		before  func(t *testing.T, w *world)
+		options approval.PromoteOptions
+		want    func(error) bool
+	}{
+		"nothing waits": {func(*testing.T, *world) {}, approval.PromoteOptions{}, is(approval.ErrNotPending)},
+		"by its signature": {
+			func(t *testing.T, w *world) { w.put(t, waiting, one) },
+			approval.PromoteOptions{Force: true, Judge: func(context.Context, provider.Release) (provider.Verdict, error) { return provider.Verdict{}, refused }},
+			is(refused),
+		},
+		"a zip is lost": {func(t *testing.T, w *world) {
+			w.put(t, waiting, one)
+			i := w.inspect(t, waiting)
+			w.registry.Delete(t, repositoryName, i.Platforms[nouns.Plan9].Manifest.Zip.Digest.String())
+		}, approval.PromoteOptions{Force: true}, is(approval.ErrIncomplete)},
+		"a manifest is lost": {func(t *testing.T, w *world) {
+			w.put(t, waiting, one)
+			w.registry.Delete(t, repositoryName, w.inspect(t, waiting).Index.Targets[0].Descriptor.Digest.String())
+		}, approval.PromoteOptions{Force: true}, is(approval.ErrIncomplete)},
+		"another provider's": {func(t *testing.T, w *world) {
+			w.put(t, waiting, one)
+			w.address = nouns.Address(t, "acme/other")
+		}, approval.PromoteOptions{Force: true}, isForeign},
+		"in another provider's repository": {func(t *testing.T, w *world) {
+			mine, next := w.address, w.version
+			w.address, w.version = nouns.Address(t, "acme/other"), nouns.Version(t, "2.0.0")
+			w.put(t, "2.0.0", one)
+			w.address, w.version = mine, next
+			w.put(t, waiting, one)
+		}, approval.PromoteOptions{}, isForeign},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newRegistry(t, registrytest.Options{})
+			test.before(t, w)
+			writes := w.registry.Writes()
+			_, err := approval.Promote(t.Context(), w.repo, w.address, w.version, test.options)
+			if !test.want(err) {
+				t.Errorf("got %v", err)
+			}
+			if n := w.registry.Writes() - writes; n != 0 {
+				t.Errorf("%d requests that write", n)
+			}
+		})
+	}
+}
+
+func is(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+
+func isForeign(err error) bool {
+	_, ok := errors.AsType[*repository.ForeignError](err)
+	return ok
+}
+
+func (w *world) inspect(t *testing.T, tag string) repository.Inspection {
+	t.Helper()
+	i, err := repository.Inspect(t.Context(), w.repo, tag, repository.DepthManifests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// TestPromoteKeepsVersion: a registry that deletes the manifest with the first of its
+// tags gets the version's tag again.
+func TestPromoteKeepsVersion(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t, registrytest.Options{DeletesManifests: true})
+	index := w.put(t, waiting, both)
+	if r := w.promote(t, approval.PromoteOptions{}); r.Status != approval.Promoted || r.Stays != nil {
+		t.Errorf("got %+v", r)
+	}
+	if diff := cmp.Diff([]string{version}, w.registry.Tags(t, repositoryName)); diff != "" || w.at(t, version) != index {
+		t.Error(diff)
+	}
+}
