@@ -43,10 +43,10 @@ var rows = map[string][]string{
 		"pkg/cliconfig", "pkg/lock", "pkg/lockfile", "pkg/provider", "pkg/pull", "pkg/source", "pkg/store", "pkg/sums",
 		"internal/atomicfile", "internal/packagezip", "internal/schedule",
 	},
-	"pkg/mirror": {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "internal/schedule"},
+	"pkg/mirror":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "internal/schedule"},
 	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source/oci"},
 	"pkg/publish": {
-		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/sums", "pkg/template",
+		"pkg/approval", "pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/ctxio", "internal/disk", "internal/extprog", "internal/memo", "internal/packagezip", "internal/schedule", "internal/scratch", "internal/transfer",
 	},
 	"pkg/pull": {

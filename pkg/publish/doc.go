@@ -16,6 +16,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -68,8 +69,12 @@ type Options struct {
 	Recheck bool
 	// Check is how hard a release that is there is looked at.
 	Check Check
-	// Force replaces what conflicts instead of refusing it.
+	// Force replaces what conflicts instead of refusing it, and stages what was denied.
 	Force bool
+	// Stage puts the release under its pending tag, which OpenTofu does not see, until
+	// approval.Promote moves it to its version. What the version holds already is taken
+	// along, so that a tag is all that has to move.
+	Stage bool
 	// DryRun compares and sends nothing.
 	DryRun bool
 	// NoReferrers leaves out what is about all platforms and would refer to the index,
@@ -114,6 +119,8 @@ const (
 	Healed Status = "healed"
 	// Replaced: what conflicted was overwritten, as Force says.
 	Replaced Status = "replaced"
+	// Denied: the release was staged before and denied, so nothing was sent.
+	Denied Status = "denied"
 )
 
 // Result says what became of a release.
@@ -121,8 +128,10 @@ type Result struct {
 	Address provider.Address
 	Version provider.Version
 	Status  Status
-	// Tag and Digest are the index's, after a conflict that of what is there: empty
-	// digest in a dry run that would send something, and where [CheckTags] found the tag. Where other runs
+	// Tag and Digest are the index's, after a conflict that of what is there: the tag is
+	// the pending one of what was staged, and the version's own where that is promoted
+	// already; empty digest in a dry run that would send something, and where
+	// [CheckTags] found the tag. Where other runs
 	// publish at the same time, the index may be one that another run made of our
 	// packages and its own.
 	Tag    string
@@ -138,6 +147,11 @@ type Result struct {
 	Documents []provider.Document
 	// Verdict is what Judge said; none where it was not asked.
 	Verdict provider.Verdict
+	// Promoted tells, where a release was to be staged, that its version holds it
+	// already.
+	Promoted bool
+	// Denial is why the release was denied; nil when it was not.
+	Denial *approval.Record
 	// Dropped are the platforms that the tag held and that Force left out: the
 	// new evidence does not list them, or they were damaged.
 	Dropped []provider.Platform

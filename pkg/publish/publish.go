@@ -54,12 +54,12 @@ type publisher struct {
 // about all platforms.
 func (p publisher) run(ctx context.Context) (Result, error) {
 	var done outcome
-	tagged, err := p.tagged(ctx)
+	tag, err := p.tagged(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	if tagged {
-		return Result{Address: p.address, Version: p.version, Tag: artifact.Tag(p.version), Status: Unchanged}, nil
+	if tag != "" {
+		return Result{Address: p.address, Version: p.version, Tag: tag, Status: Unchanged, Promoted: tag != p.tag()}, nil
 	}
 	for moves := 0; ; moves++ {
 		done, err = p.round(ctx, done.learned)
@@ -68,23 +68,36 @@ func (p publisher) run(ctx context.Context) (Result, error) {
 			break
 		}
 	}
-	if err != nil || p.options.DryRun || p.options.NoReferrers || done.index.Descriptor.Digest == "" {
+	if err != nil || p.options.DryRun || p.options.NoReferrers || done.index.Descriptor.Digest == "" || done.result.Tag != p.tag() {
 		return done.result, err
 	}
 	return p.attach(ctx, done)
 }
 
-// tagged tells whether the tag is there, where that is all that is looked at.
-func (p publisher) tagged(ctx context.Context) (bool, error) {
+// tag is the one that is written.
+func (p publisher) tag() string {
+	if p.options.Stage {
+		return artifact.PendingTag(p.version)
+	}
+	return artifact.Tag(p.version)
+}
+
+// tagged gives the tag that is there, where that is all that is looked at: the version's,
+// or the one that is to be written.
+func (p publisher) tagged(ctx context.Context) (string, error) {
 	if p.options.Check != CheckTags || !p.can.Published || p.options.Recheck || p.options.Force {
-		return false, nil
+		return "", nil
 	}
 	tags, err := p.repo.Tags(ctx)
 	if errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
-		return false, nil
+		return "", nil
 	}
-	_, there := slices.BinarySearch(tags, artifact.Tag(p.version)) // they are sorted by Seen
-	return there, err
+	for _, tag := range []string{artifact.Tag(p.version), p.tag()} {
+		if _, there := slices.BinarySearch(tags, tag); there { // they are sorted by Seen
+			return tag, err
+		}
+	}
+	return "", err
 }
 
 func (o Options) concurrency() int { return cmp.Or(max(o.Concurrency, 0), DefaultConcurrency) }

@@ -19,6 +19,8 @@ type outcome struct {
 	result Result
 	// index is what the tag leads to now.
 	index repository.Inspection
+	// was is the state that the tag is moved from.
+	was digest.Digest
 	// learned is for the next round.
 	learned learned
 }
@@ -38,9 +40,12 @@ type learned struct {
 
 // round publishes once.
 func (p publisher) round(ctx context.Context, known learned) (done outcome, err error) {
-	done = outcome{learned: known, result: Result{Address: p.address, Version: p.version, Tag: artifact.Tag(p.version)}}
+	done = outcome{learned: known, result: Result{Address: p.address, Version: p.version, Tag: p.tag()}}
 	// 1. What lies under the tag.
 	old, err := repository.Inspect(ctx, p.repo, done.result.Tag, repository.DepthIndex)
+	if done.was = old.Digest; err == nil && p.options.Stage {
+		old, err = p.base(ctx, old)
+	}
 	if err != nil {
 		return done, err
 	}
@@ -56,6 +61,9 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 	// 3. What the source has, and what the tag holds beside it.
 	if done.learned, err = p.ask(ctx, known); err != nil {
 		return done, err
+	}
+	if done.result.Denial, err = p.denied(ctx, old, *done.learned.release); done.result.Denial != nil || err != nil {
+		return done.denied(), err
 	}
 	held, err := p.readHeld(ctx, old, *done.learned.release)
 	if err != nil {
@@ -98,6 +106,7 @@ func (p publisher) write(ctx context.Context, old repository.Inspection, release
 		return done, err
 	}
 	began := time.Now()
+	old.Tag, old.Digest = done.result.Tag, done.was
 	now, err := repository.Push(ctx, p.repo, packed, old, repository.PushOptions{Backoff: p.options.Backoff, Progress: p.options.Progress})
 	if err != nil {
 		return done, err
@@ -112,7 +121,8 @@ func (p publisher) write(ctx context.Context, old repository.Inspection, release
 
 // unchanged is the outcome of a round that found everything there.
 func (done outcome) unchanged(old repository.Inspection, packages []provider.Package, o Options) outcome {
-	done.result.Status, done.result.Digest = Unchanged, old.Digest
+	done.result.Promoted = old.Tag != done.result.Tag
+	done.result.Status, done.result.Tag, done.result.Digest = Unchanged, old.Tag, old.Digest
 	done.result.Packages = results(done.learned, packages)
 	for key, value := range o.Annotations {
 		done.result.AnnotationsKept = done.result.AnnotationsKept || old.Index.Annotations[key] != value

@@ -1,0 +1,210 @@
+package publish_test
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+const pendingTag = "pending-1.2.3"
+
+// stage stages, and wants a status and a tag.
+func (w *world) stage(t *testing.T, to *target, want publish.Status, tag string, o publish.Options) publish.Result {
+	t.Helper()
+	o.Stage = true
+	result, err := w.run(t, to, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Status != want || result.Tag != tag || result.Digest != to.at(t, tag) || result.Promoted != (tag == "1.2.3") {
+		t.Fatalf("%s under %s at %s (promoted: %t), not %s under %s at %s", result.Status, result.Tag, result.Digest, result.Promoted, want, tag, to.at(t, tag))
+	}
+	return result
+}
+
+// at gives what a tag is at, empty when it is not there.
+func (to *target) at(t *testing.T, tag string) digest.Digest {
+	t.Helper()
+	i, err := repository.Inspect(t.Context(), to.open(t), tag, repository.DepthIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i.Digest
+}
+
+func (w *world) promote(t *testing.T, to *target, want approval.Status) {
+	t.Helper()
+	r, err := approval.Promote(t.Context(), to.open(t), w.address, w.version, approval.PromoteOptions{})
+	if err != nil || r.Status != want || to.at(t, pendingTag) != "" {
+		t.Fatalf("promoting: %+v, %v", r, err)
+	}
+}
+
+// TestStage: what waits is what would have been published, byte for byte.
+func TestStage(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		if r, err := w.run(t, to, publish.Options{Stage: true, DryRun: true}); err != nil || r.Status != publish.Created || r.Tag != pendingTag || to.at(t, pendingTag) != "" {
+			t.Errorf("a dry run: %+v, %v", r, err)
+		}
+		if r := w.stage(t, to, publish.Created, pendingTag, publish.Options{}); r.Digest != golden {
+			t.Errorf("the index is %s", r.Digest)
+		}
+		if to.digest(t) != "" {
+			t.Error("the version is there already")
+		}
+		state := to.state(t)
+		for _, check := range []publish.Check{"", publish.CheckDeep} {
+			w.stage(t, to, publish.Unchanged, pendingTag, publish.Options{Check: check})
+		}
+		if to.state(t) != state {
+			t.Error("something was written")
+		}
+		w.promote(t, to, approval.Promoted)
+		state = to.state(t)
+		w.wantStored(t, to, all...)
+		w.stage(t, to, publish.Unchanged, "1.2.3", publish.Options{})
+		w.stage(t, to, publish.Unchanged, "1.2.3", publish.Options{Platforms: []provider.Platform{zos}})
+		w.publish(t, to, publish.Unchanged, publish.Options{})
+		if to.state(t) != state {
+			t.Error("something was written")
+		}
+	})
+}
+
+// TestStageBesideVersion: what waits has all that the version has, so that its tag
+// is all that has to move.
+func TestStageBesideVersion(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		first := w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{haiku}})
+		r := w.stage(t, to, publish.Extended, pendingTag, publish.Options{Platforms: []provider.Platform{zos}})
+		wantSent(t, r, zos)
+		if to.digest(t) != first.Digest {
+			t.Error("the version was moved")
+		}
+		wantSent(t, w.stage(t, to, publish.Extended, pendingTag, publish.Options{}), minix, plan9)
+		w.promote(t, to, approval.Extended)
+		w.wantStored(t, to, all...)
+		if to.digest(t) != golden {
+			t.Errorf("the index is %s", to.digest(t))
+		}
+	})
+}
+
+// TestStageStale: the version grew while something waited.
+func TestStageStale(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		some := publish.Options{Platforms: []provider.Platform{haiku}}
+		w.stage(t, to, publish.Created, pendingTag, some)
+		w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{zos}})
+		_, err := approval.Promote(t.Context(), to.open(t), w.address, w.version, approval.PromoteOptions{})
+		if _, conflict := errors.AsType[*repository.ConflictError](err); !conflict {
+			t.Errorf("got %v", err)
+		}
+		wantSent(t, w.stage(t, to, publish.Extended, pendingTag, some))
+		w.promote(t, to, approval.Extended)
+		w.wantStored(t, to, haiku, zos)
+	})
+}
+
+// TestStageConflict: what the version has is not replaced by staging either.
+func TestStageConflict(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		first := w.publish(t, to, publish.Created, publish.Options{})
+		w.zips[plan9] = zipOf(t, "republished")
+		w.offer(t, w.release(all...))
+		_, err := w.run(t, to, publish.Options{Stage: true, Recheck: true})
+		if _, conflict := errors.AsType[*repository.ConflictError](err); !conflict || to.at(t, pendingTag) != "" {
+			t.Errorf("got %v", err)
+		}
+		w.stage(t, to, publish.Replaced, pendingTag, publish.Options{Force: true})
+		if to.digest(t) != first.Digest {
+			t.Error("the version was moved")
+		}
+	})
+}
+
+// TestStageHealed: what waits is healed as a version is.
+func TestStageHealed(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		w.stage(t, to, publish.Created, pendingTag, publish.Options{})
+		to.lose(t, w.zipDigest(minix))
+		_, err := approval.Promote(t.Context(), to.open(t), w.address, w.version, approval.PromoteOptions{})
+		if !errors.Is(err, approval.ErrIncomplete) {
+			t.Errorf("promoting: %v", err)
+		}
+		w.stage(t, to, publish.Healed, pendingTag, publish.Options{})
+		w.promote(t, to, approval.Promoted)
+		if to.digest(t) != golden {
+			t.Errorf("the index is %s", to.digest(t))
+		}
+	})
+}
+
+// TestStageDenied: what was denied is not sent again, in registries too that remove
+// no tags.
+func TestStageDenied(t *testing.T) {
+	t.Parallel()
+	denied := func(t *testing.T, w *world, to *target) {
+		t.Helper()
+		w.stage(t, to, publish.Created, pendingTag, publish.Options{})
+		o := approval.DenyOptions{Reason: "it phones home", Settle: time.Millisecond}
+		if _, err := approval.Deny(t.Context(), to.open(t), w.address, w.version, o); err != nil {
+			t.Fatal(err)
+		}
+		state, before := to.state(t), w.origin.Requests()
+		r := w.stage(t, to, publish.Denied, "denied-1.2.3", publish.Options{})
+		if r.Denial == nil || r.Denial.Reason != "it phones home" || len(r.Packages) != 0 {
+			t.Errorf("got %+v", r)
+		}
+		if n := w.asked(before)[origintest.Zip]; n != 0 || to.state(t) != state {
+			t.Errorf("%d zips were fetched, or something was written", n)
+		}
+		if r := w.stage(t, to, publish.Created, pendingTag, publish.Options{Force: true}); r.Digest != golden {
+			t.Errorf("the index is %s", r.Digest)
+		}
+		w.stage(t, to, publish.Unchanged, pendingTag, publish.Options{})
+	}
+	eachTarget(t, origintest.Options{}, denied)
+	t.Run("tags stay", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, origintest.Options{})
+		denied(t, w, w.registry(t, registrytest.Options{NoDelete: http.StatusMethodNotAllowed}))
+	})
+}
+
+// TestStageAtOnce: jobs that stage one platform each lose nothing of each other.
+func TestStageAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.layout(t)
+	var group sync.WaitGroup
+	for _, platform := range all {
+		group.Go(func() {
+			if _, err := w.run(t, to, publish.Options{Stage: true, Platforms: []provider.Platform{platform}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	i, err := repository.Inspect(t.Context(), to.open(t), pendingTag, repository.DepthIndex)
+	if diff := cmp.Diff(all, i.Index.Platforms()); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
+	}
+}
