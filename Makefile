@@ -121,8 +121,8 @@ soak: ## ask a server for everything for ten minutes while its registry misbehav
 	$(GO) run -C e2e ./soak $(SOAKFLAGS)
 
 .PHONY: docs
-docs: ## write docs/cli.md again, from the commands
-	$(GO) test ./cmd/tofu-oci -run TestDocs -update
+docs: ## write docs/cli.md and the schemas of the output again, from the commands
+	$(GO) test ./cmd/tofu-oci -run 'TestDocs|TestDocuments' -update
 
 .PHONY: clean
 clean: ## remove what the other targets made

@@ -28,7 +28,7 @@ type listed struct {
 // row may not exist: a new package comes with its row. Dependencies point down.
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
-		"pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/configuration", "pkg/doctor", "pkg/exec", "pkg/installation", "pkg/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
+		"pkg/approval", "pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/configuration", "pkg/doctor", "pkg/exec", "pkg/installation", "pkg/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
 		"pkg/repository", "pkg/serve", "pkg/serve/access", "pkg/serve/api", "pkg/serve/client", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/atomicfile", "internal/boundedfile", "internal/httpclient", "internal/logins", "internal/metrics", "internal/textdiff",
 	},

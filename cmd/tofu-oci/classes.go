@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/catalog"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
@@ -60,7 +61,7 @@ var classes = []struct {
 		isA[*provider.IdentityError], isA[*builddir.PackageError], isA[*provider.ArchiveError],
 		isA[*trust.RefusedError], isA[*launch.Error], isA[*lock.HashError],
 	}},
-	{conflict, []func(error) bool{isA[*cliconfig.MergeError], isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError], isA[*lock.UpgradeError]}},
+	{conflict, []func(error) bool{isA[*cliconfig.MergeError], isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError], isA[*lock.UpgradeError], isA[*approval.DeniedError]}},
 	{misuse, []func(error) bool{
 		isA[*usage], isA[*template.ReferenceError], isA[*catalog.TemplateError], isA[*installation.NotSupportedError], isA[*installation.NoMirrorError],
 		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], isA[*exec.StartError], isA[*pull.PortError], isA[*lockfile.Error], errorIs(serve.ErrInsecure), errorIs(configuration.ErrNoConfiguration), isA[*configuration.Error],
@@ -69,7 +70,7 @@ var classes = []struct {
 	{denied, []func(error) bool{errorIs(provider.ErrDenied), errorIs(access.ErrDenied), errorIs(access.ErrNoToken)}},
 	{missing, []func(error) bool{
 		errorIs(provider.ErrProviderNotFound), errorIs(provider.ErrVersionNotFound), errorIs(repository.ErrNoRepository), errorIs(client.ErrNoAPI),
-		errorIs(origin.ErrNoRegistry), isA[*provider.PlatformError], isA[*store.AbsentError], isA[*exec.MissingError], errorIs(lock.ErrNotLocked), errorIs(lock.ErrNoFile),
+		errorIs(origin.ErrNoRegistry), isA[*provider.PlatformError], isA[*store.AbsentError], isA[*exec.MissingError], errorIs(lock.ErrNotLocked), errorIs(lock.ErrNoFile), errorIs(approval.ErrNotPending),
 	}},
 	{interrupted, []func(error) bool{errorIs(context.Canceled)}},
 	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError], isA[*trust.SyntaxError], isA[*trust.KeyError], isA[*access.SyntaxError]}},
@@ -80,7 +81,7 @@ var classes = []struct {
 	{refused, []func(error) bool{
 		isA[*provider.DowngradeError], isA[*provider.TooLargeError], isA[*provider.UnreadableError], isA[*repository.TraitsError],
 		isA[*repository.LostError], errorIs(repository.ErrSubject), errorIs(provider.ErrWrongSource), errorIs(repository.ErrNotFound),
-		isA[*mirror.TooYoungError], isA[*repository.RealmError], isA[*repository.Error], isA[*repository.CatalogError], errorIs(api.ErrNoSBOM), isA[*installation.UnresolvedError],
+		isA[*mirror.TooYoungError], isA[*repository.RealmError], isA[*repository.Error], isA[*repository.CatalogError], errorIs(api.ErrNoSBOM), isA[*installation.UnresolvedError], errorIs(approval.ErrIncomplete), errorIs(repository.ErrTagStays),
 	}},
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/catalog"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
@@ -48,6 +49,9 @@ var exported = map[string]struct {
 	"access.ErrNoToken":                {access.ErrNoToken, denied},
 	"access.ErrUnavailable":            {access.ErrUnavailable, transient},
 	"access.SyntaxError":               {&access.SyntaxError{}, malformed},
+	"approval.DeniedError":             {&approval.DeniedError{}, conflict},
+	"approval.ErrIncomplete":           {approval.ErrIncomplete, refused},
+	"approval.ErrNotPending":           {approval.ErrNotPending, missing},
 	"artifact.FormatError":             {&artifact.FormatError{}, malformed},
 	"builddir.PackageError":            {&builddir.PackageError{}, unverified},
 	"cliconfig.MergeError":             {&cliconfig.MergeError{}, conflict},
@@ -94,6 +98,7 @@ var exported = map[string]struct {
 	"publish.ErrBytes":                 {publish.ErrBytes, misuse},
 	"repository.ErrSubject":            {repository.ErrSubject, refused},
 	"repository.ErrTagLost":            {repository.ErrTagLost, transient},
+	"repository.ErrTagStays":           {repository.ErrTagStays, refused},
 	"repository.ErrTagMoved":           {repository.ErrTagMoved, transient},
 	"repository.ForeignError":          {&repository.ForeignError{}, conflict},
 	"repository.LostError":             {&repository.LostError{Err: repository.ErrNotFound}, refused},

@@ -15,6 +15,7 @@ const (
 	documentVersions  = "versions"
 	documentRelease   = "release"
 	documentProviders = "providers"
+	documentPending   = "pending"
 	documentVerify    = "verify"
 	documentLock      = "lock"
 	documentLockCheck = "lock-check"

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
@@ -24,11 +25,12 @@ var documents = map[string]struct {
 	form any
 	of   string
 }{
-	documentResults:   {runResults{}, "mirror, publish, pull, copy and trust"},
+	documentResults:   {runResults{}, "mirror, publish, pull, copy, promote, deny and trust"},
 	documentError:     {wholeError{}, "every command that failed as a whole"},
 	documentVersions:  {versionList{}, "list"},
 	documentRelease:   {releaseDescription{}, "list of one version"},
 	documentProviders: {providerList{}, "list without PROVIDER"},
+	documentPending:   {pendingList{}, "list --pending"},
 	documentVerify:    {verification{}, "verify"},
 	documentLock:      {lockReport{}, "lock"},
 	documentLockCheck: {lockCheck{}, "lock --check"},
@@ -152,6 +154,10 @@ func enums(in reflect.Type, field string) []string {
 	switch in.Name() + "." + field {
 	case "item.status":
 		return append(slices.Clone(statuses), statusJudged)
+	case "item.staged":
+		return []string{stagedPending, stagedPromoted}
+	case "pendingItem.state":
+		return []string{string(approval.StatePending), string(approval.StateDenied), string(approval.StatePromoted)}
 	case "packageItem.action":
 		return []string{"pushed", "mounted", "present", "pulled", "kept"}
 	case "Finding.severity":

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/catalog"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
@@ -94,6 +95,9 @@ var hints = []struct {
 	fits func(error) bool
 	text string
 }{
+	{isA[*approval.DeniedError], "if the reason does not hold any more, tofu-oci mirror --stage --force puts the release where it waits, and tofu-oci promote --force promotes it"},
+	{errorIs(approval.ErrNotPending), "tofu-oci list PROVIDER --pending shows what waits; tofu-oci mirror --stage puts releases there"},
+	{errorIs(approval.ErrIncomplete), "run tofu-oci mirror --stage for it again, which sends what is missing"},
 	{isA[*repository.ConflictError], "a published version should never change; compare both sides with tofu-oci list, and use --force only if the repository's content is the wrong one"},
 	{isRefused(provider.TrustBad, provider.TrustRevoked), "do not use the release, and tell whoever publishes it"},
 	{isRefused(provider.TrustUntrusted), "if the author has a new key, learn its fingerprint from the author, and add it to the trust file or the keyring; else do not use the release"},

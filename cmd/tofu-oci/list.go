@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,14 +39,20 @@ it with {hostname}: most templates leave the host out.
 With --server it asks a server of tofu-oci serve for the same, with the token that
 TF_TOKEN_… or the CLI configuration has for its host.
 
+--pending lists what mirror --stage has put aside, which nobody installs: each
+version with its state, pending or denied, and why. With one exact version, it is
+what that holds, for whoever is to promote it.
+
 Examples:
    tofu-oci list hashicorp/aws
    tofu-oci list 'hashicorp/aws@~> 5.0' --from ghcr.io/acme/providers/{namespace}/{type}
    tofu-oci list hashicorp/null@3.2.4 --from oci-layout:mirror/{namespace}/{type} --output json
    tofu-oci list --from oci-layout:mirror/{namespace}/{type}
-   tofu-oci list hashicorp/aws --server https://tofu.example.com`),
+   tofu-oci list hashicorp/aws --server https://tofu.example.com
+   tofu-oci list hashicorp/null --pending --from ghcr.io/acme/providers/{namespace}/{type}`),
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: where the CLI configuration says that OpenTofu installs from)"},
+			&cli.BoolFlag{Name: "pending", Usage: "what waits for approval since mirror --stage, and what was denied"},
 			&cli.StringFlag{Name: "server", Usage: "`URL` of a server of tofu-oci serve to ask instead"},
 			providersFlag(),
 			aliasFlag(),
@@ -56,6 +63,8 @@ Examples:
 
 func list(c *cli.Context, out *output) error {
 	switch {
+	case c.Bool("pending") && (c.IsSet("server") || !c.Args().Present()):
+		return usagef("--pending is about one PROVIDER, in the repository of --from")
 	case c.IsSet("server"):
 		return listServer(c, out)
 	case !c.Args().Present():
@@ -78,34 +87,42 @@ func list(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
+	r := wanted[0]
+	if c.Bool("pending") {
+		return listPending(c, out, conn, r, judging)
+	}
 	src, err := conn.from(c)
 	if err != nil {
 		return err
 	}
-	r := wanted[0]
 	if v, exact := r.Constraint.Exact(); exact {
-		release, err := src.Release(c.Context, r.Address, v)
-		if err != nil {
-			return err
-		}
-		verdict, err := judging.Judge(c.Context, release)
-		refused, isRefused := errors.AsType[*trust.RefusedError](err)
-		if err != nil && !isRefused {
-			return err
-		}
-		var referrers []provider.Document
-		if about := provider.CapabilitiesOf(src).Documents; about != nil {
-			if referrers, err = about(c.Context, release); err != nil {
-				return err
-			}
-		}
-		return out.listRelease(release, referrers, verdict, refused)
+		return out.listOne(c.Context, src, judging, r.Address, v)
 	}
 	versions, err := listed(c.Context, src, r)
 	if err != nil {
 		return err
 	}
 	return out.listVersions(r.Address, versions)
+}
+
+// listOne prints what one version holds.
+func (o *output) listOne(ctx context.Context, src provider.Source, judging trust.Policy, a provider.Address, v provider.Version) error {
+	release, err := src.Release(ctx, a, v)
+	if err != nil {
+		return err
+	}
+	verdict, err := judging.Judge(ctx, release)
+	refused, isRefused := errors.AsType[*trust.RefusedError](err)
+	if err != nil && !isRefused {
+		return err
+	}
+	var referrers []provider.Document
+	if about := provider.CapabilitiesOf(src).Documents; about != nil {
+		if referrers, err = about(ctx, release); err != nil {
+			return err
+		}
+	}
+	return o.listRelease(release, referrers, verdict, refused)
 }
 
 // listed gives the versions that meet a constraint, and without one all of them,
@@ -155,6 +172,7 @@ type releaseDescription struct {
 // listRelease prints what a version holds. Refused is why its signature would not
 // do, nil when it does.
 func (o *output) listRelease(r provider.Release, referrers []provider.Document, v provider.Verdict, refused *trust.RefusedError) error {
+	tag := cmp.Or(r.Stored.Tag, artifact.Tag(r.Version))
 	signature := describeVerdict(v)
 	if refused != nil && signature != nil {
 		signature.Refused = refused.Problem
@@ -176,12 +194,15 @@ func (o *output) listRelease(r provider.Release, referrers []provider.Document, 
 		evidence = append(evidence, e)
 	}
 	if o.json {
-		return o.printDocument(documentRelease, releaseDescription{r.Address.String(), r.Version.String(), r.Stored.Repository, artifact.Tag(r.Version), r.Stored.Digest.String(), dateText(r.Published), r.Protocols, packages, evidence, signature})
+		return o.printDocument(documentRelease, releaseDescription{r.Address.String(), r.Version.String(), r.Stored.Repository, tag, r.Stored.Digest.String(), dateText(r.Published), r.Protocols, packages, evidence, signature})
 	}
 	lines := &strings.Builder{}
 	_, _ = fmt.Fprintf(lines, "%s %s\n", r.Address, r.Version)
 	if !r.Published.IsZero() {
 		_, _ = fmt.Fprintf(lines, "published %s\n", dateText(r.Published))
+	}
+	if _, waits := artifact.ParsePending(tag); waits {
+		_, _ = fmt.Fprintf(lines, "waits for approval under the tag %s\n", tag)
 	}
 	if len(r.Protocols) > 0 {
 		_, _ = fmt.Fprintf(lines, "protocols %s\n", oneLine(strings.Join(r.Protocols, ", ")))

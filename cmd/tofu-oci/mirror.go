@@ -28,6 +28,10 @@ offers, by --keyring, or by those that the trust file pins. One that is bad, by
 a revoked key, or by another key than those, is refused with exit code 4;
 docs/trust.md says what else is, and what is only warned of.
 
+--stage puts releases under pending-VERSION, where OpenTofu does not see them, until
+tofu-oci promote moves them to their version by the tag alone, or tofu-oci deny
+says why not. What is promoted already is unchanged, and what was denied stays so.
+
 --check says how hard a version that is there is looked at before it is called
 unchanged. Each level finds what those before it find, and costs more requests:
    tags       the list of tags has it. Misses platforms that came to the version
@@ -68,6 +72,10 @@ Examples:
    # nothing that was published in the last three days
    tofu-oci mirror hashicorp/aws --min-age 3d --to ghcr.io/acme/providers/{namespace}/{type}
 
+   # the same, for somebody to approve in the morning
+   tofu-oci mirror hashicorp/aws --latest 3 --stage \
+      --to ghcr.io/acme/providers/{namespace}/{type}
+
    # see what would be done
    tofu-oci mirror hashicorp/aws --to registry.example.com/{namespace}/{type} --dry-run`
 
@@ -88,7 +96,8 @@ func mirrorCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "compare only, send nothing, and say how much there is to send"},
 			&cli.BoolFlag{Name: "no-h1", Usage: "leave out h1 hashes that the origin does not state, instead of computing them"},
 			&cli.BoolFlag{Name: "recheck", Usage: "ask the origin for checksums also where everything is there, to find versions that were republished with other bytes, and judge their signatures again"},
-			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts"},
+			&cli.BoolFlag{Name: "stage", Usage: "put releases where they wait for approval, and OpenTofu does not see them"},
+			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts, and stage what was denied"},
 			checkFlag("tags, index, manifests, blobs or deep"),
 			cacheFlag("take zips that pull kept in `DIR` from there; nothing is added"),
 			aliasFlag(),
@@ -166,6 +175,7 @@ func mirrorOptions(c *cli.Context) (o publish.Options, count int, err error) {
 	if err := artifactOptions(c, &o); err != nil {
 		return o, 0, err
 	}
+	o.Stage = c.Bool("stage")
 	o.NoH1, o.Recheck, o.Force, o.DryRun = c.Bool("no-h1"), c.Bool("recheck"), c.Bool("force"), c.Bool("dry-run")
 	o.Concurrency, err = concurrency(c)
 	return o, count, err

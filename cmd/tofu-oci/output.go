@@ -109,7 +109,7 @@ func checkFormat(c *cli.Context, format string) error {
 	return usagef("--output %s: must be %s or %s", format, strings.Join(allowed[:last], ", "), allowed[last])
 }
 
-// runResults are what mirror, publish, pull, copy and trust print.
+// runResults are what mirror, publish, pull, copy, promote, deny and trust print.
 type runResults struct {
 	Results []item `json:"results"`
 	Total   *total `json:"total,omitempty"`
@@ -146,6 +146,13 @@ type item struct {
 	// published, and from when on it is old enough.
 	Published string `json:"published,omitempty"`
 	Eligible  string `json:"eligible,omitempty"`
+	// Staged tells where a release is that was to be staged: "pending", or "promoted"
+	// already.
+	Staged string `json:"staged,omitempty"`
+	// Denial is why it is not to be used.
+	Denial *denialItem `json:"denial,omitempty"`
+	// Stays is why the tag of a release that was decided about is still there.
+	Stays string `json:"stays,omitempty"`
 	// Signature is what the release's signature proves, where it was judged.
 	Signature *signatureItem `json:"signature,omitempty"`
 	Error     *errorItem     `json:"error,omitempty"`

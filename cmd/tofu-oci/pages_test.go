@@ -28,6 +28,7 @@ func TestPages(t *testing.T) {
 		"goreleaser.md": {"registry", 7},
 		"ghcr.md":       {"registry no-referrers=404", 4},
 		"ecr.md":        {"registry no-create immutable", 3},
+		"approval.md":   {"registry\nenv RELEASE=hashicorp/null@3.2.4", 10},
 		"operations.md": {"registry", 8},
 		"serve.md":      {"registry", 6},
 		"lock.md":       {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +41,7 @@ func (o *output) watched(dryRun bool, m mirror.Options) mirror.Options {
 func (o *output) releasedItem(r mirror.Result, dryRun bool) item {
 	if r.Err != nil {
 		i := failedItem(r.Item.Requirement, r.Item.Version, r.Repository, r.Err)
-		i.Digest = r.Published.Digest.String()
+		i.Tag, i.Digest = cmp.Or(r.Published.Tag, i.Tag), r.Published.Digest.String()
 		return i
 	}
 	if r.Item.Held != nil {
@@ -70,7 +71,12 @@ func (o *output) mirroredItem(repository string, r publish.Result, dryRun bool) 
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: dryRun,
 		Repository: repository, Tag: r.Tag, Digest: r.Digest.String(), SourceDigest: r.Source.String(), Unchecked: o.unchecked,
 		Slow: r.Slow, Added: r.Added, Attached: r.Attached, AnnotationsKept: r.AnnotationsKept,
-		Signature: describeVerdict(r.Verdict),
+		Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Denial),
+	}
+	if _, waits := artifact.ParsePending(r.Tag); waits && r.Denial == nil {
+		i.Staged = stagedPending
+	} else if r.Promoted {
+		i.Staged = stagedPromoted
 	}
 	i.Evidence = evidenceOf(r)
 	for _, p := range r.Packages {
@@ -102,7 +108,7 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 		o.total.add(r)
 	}
 	status := i.Status
-	if dryRun && r.Status != publish.Unchanged {
+	if dryRun && r.Status != publish.Unchanged && r.Status != publish.Denied {
 		status = "would be " + status
 	}
 	text := fmt.Sprintf("%s %s %s %s:%s", r.Address, r.Version, status, repository, r.Tag)
@@ -126,6 +132,16 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	}
 	for _, name := range r.Attached {
 		_, _ = fmt.Fprintf(lines, "  attached %s\n", oneLine(name))
+	}
+	switch {
+	case i.Staged == stagedPending && status != i.Status:
+		lines.WriteString("  would wait for approval\n")
+	case i.Staged == stagedPending:
+		lines.WriteString("  waits for approval\n")
+	case i.Staged == stagedPromoted:
+		lines.WriteString("  promoted already\n")
+	case r.Denial != nil:
+		_, _ = fmt.Fprintf(lines, "  denied: %s\n", oneLine(r.Denial.String()))
 	}
 	if r.Slow {
 		lines.WriteString("  writing the tag took long: if other jobs published this version at the same time, run all of them again\n")

@@ -12,7 +12,7 @@ import (
 )
 
 // registry [login=USER:PASSWORD] [bearer] [immutable] [no-create]
-// [no-referrers=STATUS] [tags-are-digests] puts an empty OCI registry in the place of the present one.
+// [no-referrers=STATUS] [no-delete=STATUS] [deletes-manifests] [tags-are-digests] puts an empty OCI registry in the place of the present one.
 func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
 	var o registrytest.Options
 	for _, arg := range args {
@@ -33,6 +33,12 @@ func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
 			code, err := strconv.Atoi(value)
 			ts.Check(err)
 			o.NoCatalog = code
+		case "no-delete":
+			code, err := strconv.Atoi(value)
+			ts.Check(err)
+			o.NoDelete = code
+		case "deletes-manifests":
+			o.DeletesManifests = true
 		case "tags-are-digests":
 			o.TagsAreDigests = true
 		default:

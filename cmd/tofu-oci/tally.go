@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
@@ -32,8 +33,8 @@ const (
 
 // statuses are all of them, in the order that they are counted in.
 var statuses = []string{
-	string(publish.Created), string(publish.Extended), string(publish.Healed), string(publish.Replaced), statusPulled,
-	string(publish.Unchanged), statusHeld, statusFailed,
+	string(publish.Created), string(publish.Extended), string(publish.Healed), string(publish.Replaced), string(approval.Promoted), statusPulled,
+	string(publish.Denied), string(publish.Unchanged), statusHeld, statusFailed,
 }
 
 // counts gives how many results there are of each status.

@@ -74,7 +74,7 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 	done.result.Status, done.result.Dropped, done.result.Added = plan.status, plan.dropped, plan.added
 	switch {
 	case plan.conflicts != nil:
-		done.result.Digest = old.Digest
+		done.result.Tag, done.result.Digest = old.Tag, old.Digest
 		return done, p.conflict(held.foreign, plan.conflicts...)
 	case plan.status == Unchanged:
 		return p.judgeAgain(ctx, done.unchanged(old, p.there(held.Inspection, plan.release.Platforms()), p.options), nil)

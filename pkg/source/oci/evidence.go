@@ -29,7 +29,7 @@ const maxSharedTotal = 16 << 20
 func FromInspection(ctx context.Context, repo repository.Reader, found repository.Inspection, a provider.Address, v provider.Version, platforms []provider.Platform) (provider.Release, error) {
 	r := provider.Release{
 		Address: a, Version: v, Protocols: found.Index.Protocols(), Published: found.Index.Published(),
-		Stored:  provider.Stored{Repository: repo.String(), Tag: artifact.Tag(v), Digest: found.Digest},
+		Stored:  provider.Stored{Repository: repo.String(), Tag: found.Tag, Digest: found.Digest},
 		Locator: ociIndex{repo, found.Digest},
 	}
 	for _, platform := range platforms {

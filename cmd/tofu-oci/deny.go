@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+func denyCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "deny",
+		Usage:     "say why a release that mirror --stage has put aside is not to be used",
+		ArgsUsage: "PROVIDER@VERSION --reason TEXT [--to REPO] [FLAG...]",
+		Description: strings.TrimSpace(`
+Records the reason in the repository, under the tag denied-VERSION and as a referrer
+of the release, and removes the tag pending-VERSION. What no tag names any more, the
+registry's garbage collection may take; the record stays, and mirror --stage stages
+the same release no more, unless by --force, and says why.
+
+Where a registry removes no tags, the pending one names the denial from then on.
+
+Examples:
+   tofu-oci deny hashicorp/null@3.2.4 --to ghcr.io/acme/providers/{namespace}/{type} \
+      --reason 'crashes on arm64, see OPS-4711' --by jane`),
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` where it waits (default: what the first oci_mirror of the CLI configuration names for it)"},
+			&cli.StringFlag{Name: "reason", Usage: "why: `TEXT` that everybody may read who reads the repository"},
+			&cli.StringFlag{Name: "by", Usage: "`WHO` decided (default: nobody is named)"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "look only, write nothing"},
+			aliasFlag(),
+		}, networkFlags(), outputFlags()),
+		Action: printing(denyAction),
+	}
+}
+
+func denyAction(c *cli.Context, out *output) error {
+	wanted, err := requirements(c, out)
+	if err != nil {
+		return err
+	}
+	r := wanted[0]
+	v, exact := r.Constraint.Exact()
+	switch {
+	case len(wanted) > 1:
+		return usagef("deny takes one PROVIDER@VERSION, not %d: each denial has its own reason", len(wanted))
+	case !exact:
+		return usagef("%s: name the version to deny: %s@VERSION", c.Args().First(), r.Address)
+	case strings.TrimSpace(c.String("reason")) == "":
+		return usagef("--reason is missing: say why, for those who ask later")
+	}
+	conn, err := connect(c, out)
+	if err != nil {
+		return err
+	}
+	refs, err := conn.targets(c, out, addresses(wanted))
+	if err != nil {
+		return err
+	}
+	repo, err := repository.Open(refs[r.Address], conn.repos)
+	if err != nil {
+		return err
+	}
+	o := approval.DenyOptions{Reason: c.String("reason"), By: c.String("by"), Aliases: conn.aliases, DryRun: c.Bool("dry-run")}
+	done, err := approval.Deny(c.Context, repo, r.Address, v, o)
+	if err != nil {
+		out.failed(failedItem(r, v, repo.String(), err), err)
+	} else {
+		out.decided(repo.String(), done, o.DryRun)
+	}
+	return errors.Join(out.finish(), c.Context.Err())
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+func promoteCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "promote",
+		Usage:     "let OpenTofu see releases that mirror --stage has put aside",
+		ArgsUsage: "PROVIDER... [--to REPO] [FLAG...]",
+		Description: strings.TrimSpace(`
+Lets the version's tag name what waits under pending-VERSION, and then removes the
+pending tag: the digest stays, and no zip and no manifest moves. A constraint means
+the newest version that waits and matches. The signature is judged again, by the
+evidence that lies beside the zips, as pull does.
+
+A version that is there already gets more platforms, if what waits holds all that
+the version holds; other bytes are a conflict, exit code 4. What was denied is not
+promoted. --force does both. What is promoted already is unchanged.
+
+Where a registry removes no tags, the pending one stays: nobody installs from it.
+
+Examples:
+   tofu-oci promote hashicorp/null@3.2.4 --to ghcr.io/acme/providers/{namespace}/{type}
+
+   # all that waits, of two providers
+   tofu-oci promote hashicorp/null hashicorp/aws --all \
+      --to ghcr.io/acme/providers/{namespace}/{type}`),
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` where they wait (default: what the first oci_mirror of the CLI configuration names for it)"},
+			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that wait and match"},
+			&cli.BoolFlag{Name: "all", Usage: "all versions that wait and match"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "compare and judge only, write nothing"},
+			&cli.BoolFlag{Name: "force", Usage: "replace a version that holds something else, and promote what was denied"},
+			aliasFlag(),
+		}, trustFlags(), networkFlags(), outputFlags()),
+		Action: printing(promoteAction),
+	}
+}
+
+func promoteAction(c *cli.Context, out *output) error {
+	wanted, err := requirements(c, out)
+	if err != nil {
+		return err
+	}
+	newest, err := newestOf(c, 1)
+	if err != nil {
+		return err
+	}
+	judging, err := policy(c)
+	if err != nil {
+		return err
+	}
+	conn, err := connect(c, out)
+	if err != nil {
+		return err
+	}
+	refs, err := conn.targets(c, out, addresses(wanted))
+	if err != nil {
+		return err
+	}
+	open := func(a provider.Address) (repository.Reader, error) { return repository.Open(refs[a], conn.repos) }
+	judging.Earlier = trust.NewEarlier(oci.New(open, conn.aliases...))
+	waiting := source.NewMemo(oci.NewPending(open, conn.aliases...), 0)
+	o := approval.PromoteOptions{Judge: judging.Judge, Aliases: conn.aliases, Force: c.Bool("force"), DryRun: c.Bool("dry-run")}
+	for _, r := range wanted {
+		repo, err := repository.Open(refs[r.Address], conn.repos)
+		if err != nil {
+			return err
+		}
+		versions, err := source.Resolve(c.Context, waiting, r, newest)
+		if errors.Is(err, provider.ErrVersionNotFound) {
+			err = nothingWaits(c, waiting, r, repo)
+		}
+		if err != nil {
+			out.failed(failedItem(r, provider.Version{}, repo.String(), err), err)
+		}
+		for _, v := range versions {
+			done, err := approval.Promote(c.Context, repo, r.Address, v, o)
+			if err != nil {
+				out.failed(failedItem(r, v, repo.String(), err), err)
+				continue
+			}
+			out.decided(repo.String(), done, o.DryRun)
+		}
+	}
+	return errors.Join(out.finish(), c.Context.Err())
+}
+
+// nothingWaits says that no version that meets a requirement waits, and which ones do.
+func nothingWaits(c *cli.Context, waiting provider.Source, r provider.Requirement, repo repository.Repository) error {
+	versions, err := waiting.Versions(c.Context, r.Address)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w in %s: %s", approval.ErrNotPending, repo, provider.SomeVersions(versions))
+}
