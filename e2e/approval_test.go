@@ -1,0 +1,197 @@
+package e2e_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// badVersion is the version that nobody approves.
+const badVersion = "0.14.1"
+
+// badRelease is one of hashicorp/time for this machine.
+func badRelease(t *testing.T) origintest.Release {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, err := z.Create("terraform-provider-time_v" + badVersion)
+	if err == nil {
+		_, err = w.Write([]byte("not good enough"))
+	}
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r := world.release
+	r.Version, r.Sums, r.Signature = badVersion, nil, nil
+	r.Archives = map[provider.Platform]origintest.Archive{provider.CurrentPlatform(): {Bytes: b.Bytes()}}
+	return r
+}
+
+// TestTofuSeesWhatIsPromoted: what waits is not there for OpenTofu, and installed when
+// it is promoted.
+func TestTofuSeesWhatIsPromoted(t *testing.T) {
+	t.Parallel()
+	_, config := serveOrigin(t, origintest.Options{}, world.release, badRelease(t))
+	to := startRegistry(t) + "/mirror/{namespace}/{type}"
+	flags := []string{"--to", to, "--config", config, "--ca-file", world.caFile, "--output", "json"}
+	staged := parse(t, run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time", "--stage"}, flags...)...))
+	installation := run(t, programs.tofuOCI, "tofurc", to)
+	if said := initializeInVain(t, installation); !strings.Contains(said, "registry.opentofu.org/hashicorp/time was not found") {
+		t.Errorf("OpenTofu says:\n%s", said)
+	}
+	promoted := parse(t, run(t, programs.tofuOCI, append([]string{"promote", "hashicorp/time"}, flags...)...))
+	if got := promoted.Results[0]; got.Status != "promoted" || got.Digest != staged.Results[0].Digest {
+		t.Errorf("got %+v, %s was staged", got, staged.Results[0].Digest)
+	}
+	dir, cli := initialize(t, installation)
+	zh, h1 := promoted.hashes(t)
+	checkLock(t, dir, zh)
+	checkLock(t, dir, h1)
+	tofu(t, dir, cli, "apply", "-input=false", "-no-color", "-auto-approve")
+	if tags := tagsOf(t, to); strings.Join(tags, " ") != fixture.TimeVersion {
+		t.Errorf("the registry has the tags %q", tags)
+	}
+
+	// What is denied is never there.
+	run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@" + badVersion, "--stage"}, flags...)...)
+	run(t, programs.tofuOCI, append([]string{"deny", "hashicorp/time@" + badVersion, "--reason", "not good enough"}, flags...)...)
+	again := parse(t, run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@" + badVersion, "--stage"}, flags...)...))
+	if got := again.Results[0].Status; got != "denied" {
+		t.Errorf("staged again: %s", got)
+	}
+	initialize(t, installation)
+}
+
+// TestTofuInstallsFromPromotedLayout: the same by an image layout.
+func TestTofuInstallsFromPromotedLayout(t *testing.T) {
+	t.Parallel()
+	_, config := serveOrigin(t, origintest.Options{}, world.release)
+	layout := "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{namespace}/{type}"
+	mirror := filepath.ToSlash(filepath.Join(t.TempDir(), "mirror"))
+	pull := []string{"pull", "hashicorp/time", "--from", layout, "--dir", mirror, "--layout", "packed", "--output", "json"}
+	run(t, programs.tofuOCI, "mirror", "hashicorp/time", "--stage", "--to", layout, "--config", config, "--ca-file", world.caFile)
+	if err := command(t, programs.tofuOCI, pull...).Run(); exitCode(err) != 5 {
+		t.Errorf("pulling what waits: %v", err)
+	}
+	run(t, programs.tofuOCI, "promote", "hashicorp/time", "--to", layout)
+	r := parse(t, run(t, programs.tofuOCI, pull...))
+	dir, _ := initialize(t, fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror))
+	_, h1 := r.hashes(t)
+	checkLock(t, dir, h1)
+}
+
+// TestGarbageCollectionKeepsWhatWaits: the real registry's collection takes what was
+// denied, and neither what waits nor the reason.
+func TestGarbageCollectionKeepsWhatWaits(t *testing.T) {
+	t.Parallel()
+	_, config := serveOrigin(t, origintest.Options{}, world.release, badRelease(t))
+	storage := t.TempDir()
+	host, stop, err := fixture.StartRegistry(t.Context(), programs.registry, storage, "", world.ca)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := func() []string {
+		return []string{"--to", host + "/mirror/{namespace}/{type}", "--config", config, "--ca-file", world.caFile, "--output", "json"}
+	}
+	for _, v := range []string{fixture.TimeVersion, badVersion} {
+		run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@" + v, "--stage"}, flags()...)...)
+	}
+	run(t, programs.tofuOCI, append([]string{"deny", "hashicorp/time@" + badVersion, "--reason", "not good enough"}, flags()...)...)
+	stop()
+	collect := command(t, programs.registry, "garbage-collect", "--delete-untagged=true", filepath.Join(storage, "config.yml"))
+	collect.Env = append(collect.Env, "OTEL_TRACES_EXPORTER=none")
+	output(t, collect)
+	if host, stop, err = fixture.StartRegistry(t.Context(), programs.registry, storage, "", world.ca); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+
+	repo := openRegistry(t, host+"/mirror/{namespace}/{type}")
+	i, err := repository.Inspect(t.Context(), repo, "pending-"+fixture.TimeVersion, repository.DepthContent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range world.platforms {
+		if f := i.At(p); !f.Whole() || f.Manifest.Zip.Size == 0 {
+			t.Errorf("%s: %v, missing %v", p, f.Err, f.Missing)
+		}
+	}
+	bad := badRelease(t).Archives[provider.CurrentPlatform()].Bytes
+	zip := artifact.NewDocument("zip", artifact.MediaTypeZip, bad).Digest
+	if _, err := repo.Stat(t.Context(), zip); !errors.Is(err, repository.ErrNotFound) {
+		t.Errorf("the zip that was denied: %v", err)
+	}
+	again := parse(t, run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@" + badVersion, "--stage"}, flags()...)...))
+	if got := again.Results[0].Status; got != "denied" {
+		t.Errorf("staged again: %s", got)
+	}
+	promoted := parse(t, run(t, programs.tofuOCI, append([]string{"promote", "hashicorp/time"}, flags()...)...))
+	if got := promoted.Results[0].Status; got != "promoted" {
+		t.Errorf("promoting: %s", got)
+	}
+	dir, _ := initialize(t, run(t, programs.tofuOCI, "tofurc", host+"/mirror/{namespace}/{type}"))
+	zh, _ := promoted.hashes(t)
+	checkLock(t, dir, zh)
+}
+
+// initializeInVain runs a tofu init that has to fail, and gives what it says.
+func initializeInVain(t *testing.T, installation string) string {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "main.tf"), mainTF)
+	cli := filepath.Join(t.TempDir(), "tofurc")
+	write(t, cli, installation)
+	cmd := command(t, programs.tofu, "init", "-input=false", "-no-color")
+	cmd.Dir = dir
+	cmd.Env = append(cmd.Env, "TF_CLI_CONFIG_FILE="+cli)
+	said, err := cmd.CombinedOutput()
+	if exitCode(err) != 1 {
+		t.Errorf("tofu init: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".terraform.lock.hcl")); err == nil {
+		t.Error("something was locked")
+	}
+	return strings.Join(strings.Fields(string(said)), " ")
+}
+
+func openRegistry(t *testing.T, reference string) repository.Repository {
+	t.Helper()
+	client, err := httpclient.New(httpclient.Options{CAFile: world.caFile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openRepository(t, reference, client)
+}
+
+func tagsOf(t *testing.T, reference string) []string {
+	t.Helper()
+	tags, err := openRegistry(t, reference).Tags(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tags
+}
+
+// exitCode is that of a program that ran, -1 of one that did not.
+func exitCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode()
+	}
+	return -1
+}
