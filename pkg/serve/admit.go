@@ -94,7 +94,7 @@ func (s *Server) admit(x *exchange, at place) error {
 // identify finds out who asks, and refuses whose token does not count, or who asks too
 // often.
 func (s *Server) identify(x *exchange) error {
-	caller, err := s.options.Rules().Who(x.r.Context(), bearer(x.r))
+	caller, err := s.options.Rules().Who(x.r.Context(), x.token())
 	if tooMany := s.limit(x, caller); tooMany != nil {
 		return tooMany
 	}
@@ -127,6 +127,28 @@ func (s *Server) limit(x *exchange, caller access.Caller) error {
 	}
 	x.w.Header().Set("Retry-After", fmt.Sprint(int(after/time.Second)))
 	return &problem{http.StatusTooManyRequests, "there are too many requests of this client"}
+}
+
+// token gives the token of a request, empty when it has none. Browsers can't send it as
+// clients do: for what people look at it may be the password of a login, whatever the
+// user's name is.
+func (x *exchange) token() string {
+	if _, password, is := x.r.BasicAuth(); is && x.forPeople() {
+		return password
+	}
+	return bearer(x.r)
+}
+
+// forPeople tells whether it is a browser that asks, or may be.
+func (x *exchange) forPeople() bool { return x.api || x.show != nil }
+
+// challenge says how to send a token.
+func (x *exchange) challenge() {
+	h := x.w.Header()
+	h.Set("WWW-Authenticate", `Bearer realm="tofu-oci"`)
+	if x.forPeople() {
+		h.Add("WWW-Authenticate", `Basic realm="tofu-oci", charset="UTF-8"`)
+	}
 }
 
 // bearer gives the token of a request, empty when it has none.

@@ -71,9 +71,13 @@ func (x *exchange) fail(err error) {
 	case http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusBadGateway:
 		h.Set("Retry-After", retryLater)
 	case http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", `Bearer realm="tofu-oci"`)
+		x.challenge()
 	}
-	if x.api {
+	switch {
+	case x.show != nil:
+		x.show(status, text)
+		return
+	case x.api:
 		x.writeProblem(status, text)
 		return
 	}

@@ -36,13 +36,17 @@ func (s *Server) answerTagged(x *exchange, document any, how state) error {
 	}
 	x.know(how)
 	s.personal(x)
-	sum := sha256.Sum256(data)
-	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
-	if x.unchanged(tag) {
+	if x.unchanged(tagOf(data)) {
 		return nil
 	}
 	x.writeBytes(http.StatusOK, "application/json", append(data, '\n'))
 	return nil
+}
+
+// tagOf makes an ETag of the bytes of an answer.
+func tagOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
 }
 
 // personal keeps what not everybody may see out of the caches of others.

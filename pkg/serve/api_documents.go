@@ -102,17 +102,23 @@ func (s *Server) apiComponents(x *exchange) error {
 	return s.answerTagged(x, bom, how)
 }
 
-// describeComponents reads an SBOM, once.
+// describeComponents reads the SBOM that a path names.
 func (s *Server) describeComponents(x *exchange) (api.SBOM, state, error) {
 	r, d, err := s.documentAt(x)
 	if err != nil {
 		return api.SBOM{}, r.how, err
 	}
+	bom, err := s.componentsOf(x, r, d)
+	return bom, r.how, err
+}
+
+// componentsOf reads an SBOM, once.
+func (s *Server) componentsOf(x *exchange, r release, d namedDocument) (api.SBOM, error) {
 	if d.Kind != string(provider.KindSBOM) {
-		return api.SBOM{}, r.how, &problem{http.StatusNotFound, "the document is no software bill of materials"}
+		return api.SBOM{}, &problem{http.StatusNotFound, "the document is no software bill of materials"}
 	}
 	if d.Size > api.MaxSBOM {
-		return api.SBOM{}, r.how, &problem{http.StatusUnprocessableEntity, "the document is too large to be shown; download it"}
+		return api.SBOM{}, &problem{http.StatusUnprocessableEntity, "the document is too large to be shown; download it"}
 	}
 	bom, _, err := s.browse.boms.get(x.r.Context(), digest.Digest(d.Digest), func(ctx context.Context) (api.SBOM, error) {
 		body, err := repository.Verified(ctx, r.summary.repo, d.descriptor(), d.Name)
@@ -127,7 +133,7 @@ func (s *Server) describeComponents(x *exchange) (api.SBOM, state, error) {
 		return api.ParseSBOM(data)
 	})
 	if isNoSBOM(err) {
-		return api.SBOM{}, r.how, because(err, http.StatusUnprocessableEntity, err.Error())
+		return api.SBOM{}, because(err, http.StatusUnprocessableEntity, err.Error())
 	}
-	return bom, r.how, err
+	return bom, err
 }

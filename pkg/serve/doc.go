@@ -17,6 +17,8 @@
 //	/archive/TOKEN/HOST/NAMESPACE/TYPE/VERSION/FILENAME
 //	/api/v1/providers, /api/v1/providers/HOST/NAMESPACE/TYPE, …/VERSION
 //	/api/v1/providers/HOST/NAMESPACE/TYPE/VERSION/documents/DIGEST, components/DIGEST
+//	/, /providers/HOST/NAMESPACE/TYPE, …/VERSION, …/VERSION/components/DIGEST
+//	/static/HASH/FILE, /login
 //	/healthz, /readyz
 //
 // https://opentofu.org/docs/internals/provider-network-mirror-protocol/,

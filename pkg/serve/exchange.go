@@ -30,6 +30,8 @@ type exchange struct {
 	caller   access.Caller
 	// api tells that errors are written as the API does.
 	api bool
+	// show writes errors as the pages for people do; nil where nobody reads those.
+	show func(status int, text string)
 }
 
 // address reads the address of a path that has a host.

@@ -19,7 +19,7 @@ func TestBadInput(t *testing.T) {
 		name, path string
 		code       int
 	}{
-		{"nothing", "/", 404},
+		{"nothing", "/nothing", 404},
 		{"another path", "/v2/acme/rocket/tags/list", 404},
 		{"dots", "/mirror/../mirror/registry.opentofu.org/acme/rocket/index.json", 400},
 		{"dots, escaped", "/mirror/%2e%2e/acme/rocket/index.json", 400},

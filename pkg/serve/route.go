@@ -29,6 +29,12 @@ const (
 	routeEvidence      = "api-document"
 	routeComponents    = "api-components"
 	routeOpenAPI       = "api-openapi"
+	routePageProviders = "page-providers"
+	routePageProvider  = "page-provider"
+	routePageVersion   = "page-version"
+	routePageBOM       = "page-components"
+	routeStatic        = "static"
+	routeLogin         = "login"
 	routeHealth        = "health"
 	routeReady         = "ready"
 	routeUnknown       = "unknown"
@@ -57,6 +63,12 @@ var routes = []route{
 	{routeVersion, []string{"api", "v1", "providers", "HOST", "NAMESPACE", "TYPE", "VERSION"}, (*Server).apiVersion},
 	{routeEvidence, []string{"api", "v1", "providers", "HOST", "NAMESPACE", "TYPE", "VERSION", "documents", "DIGEST"}, (*Server).apiDocument},
 	{routeComponents, []string{"api", "v1", "providers", "HOST", "NAMESPACE", "TYPE", "VERSION", "components", "DIGEST"}, (*Server).apiComponents},
+	{routePageProviders, []string{""}, (*Server).pageProviders},
+	{routePageProvider, []string{"providers", "HOST", "NAMESPACE", "TYPE"}, (*Server).pageProvider},
+	{routePageVersion, []string{"providers", "HOST", "NAMESPACE", "TYPE", "VERSION"}, (*Server).pageVersion},
+	{routePageBOM, []string{"providers", "HOST", "NAMESPACE", "TYPE", "VERSION", "components", "DIGEST"}, (*Server).pageComponents},
+	{routeStatic, []string{"static", "HASH", "FILE"}, (*Server).static},
+	{routeLogin, []string{"login"}, (*Server).login},
 	{routeHealth, []string{"healthz"}, (*Server).health},
 	{routeReady, []string{"readyz"}, (*Server).ready},
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,13 +82,20 @@ func (s *Server) serve(x *exchange) error {
 		h.Set("Connection", "close")
 		_ = x.w.control.SetReadDeadline(time.Now().Add(time.Second))
 	}
-	words, err := split(x.r.URL)
+	showPage := func(status int, text string) { s.writePage(x, status, text) }
+	words, err := s.words(x.r.URL)
 	if err != nil {
+		if asksForPage(x.r) {
+			x.show = showPage
+		}
 		return err
 	}
-	way, values := find(s.belowBase(words))
-	x.values, x.answered.Route, x.answered.Path = values, way.name, shown(way, s.belowBase(words))
-	x.api = isAPI(s.belowBase(words))
+	way, values := find(words)
+	x.values, x.answered.Route, x.answered.Path = values, way.name, shown(way, words)
+	x.api = isAPI(words)
+	if isPage(words) || way.name == routeUnknown && !x.api && asksForPage(x.r) {
+		x.show = showPage
+	}
 	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
 		return &problem{http.StatusMethodNotAllowed, "only GET and HEAD are answered"}
@@ -94,11 +103,18 @@ func (s *Server) serve(x *exchange) error {
 	return way.serve(s, x)
 }
 
-func (s *Server) belowBase(words []string) []string {
-	if s.options.BaseURL == nil {
-		return words
+// words takes the path of a URL apart, below the base path. The first page alone may
+// end in a slash.
+func (s *Server) words(u *url.URL) ([]string, error) {
+	base := s.options.BaseURL
+	if base != nil && strings.TrimSuffix(u.Path, "/") == strings.TrimRight(base.Path, "/") {
+		return []string{""}, nil
 	}
-	return below(s.options.BaseURL.Path, words)
+	words, err := split(u)
+	if err != nil || base == nil {
+		return words, err
+	}
+	return below(base.Path, words), nil
 }
 
 func (s *Server) unknown(*exchange) error {

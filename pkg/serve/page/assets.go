@@ -1,0 +1,55 @@
+package page
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"sync"
+)
+
+//go:embed static templates
+var files embed.FS
+
+// Asset is a file that pages link to.
+type Asset struct {
+	MediaType string
+	Content   []byte
+}
+
+// mediaTypes are those of the assets, by name.
+var mediaTypes = map[string]string{
+	"style.css": "text/css; charset=utf-8",
+	"page.js":   "text/javascript; charset=utf-8",
+	"icon.svg":  "image/svg+xml",
+}
+
+// OpenAsset gives an asset: "style.css", "page.js" or "icon.svg". False means that
+// there is none of that name.
+func OpenAsset(name string) (Asset, bool) {
+	mediaType, known := mediaTypes[name]
+	if !known {
+		return Asset{}, false
+	}
+	content, err := files.ReadFile("static/" + name)
+	return Asset{mediaType, content}, err == nil
+}
+
+// Hash stands in the paths of assets, and is another one when one of them is: what
+// lies below /static/HASH/ can be kept for ever.
+func Hash() string { return hashed() }
+
+var hashed = sync.OnceValue(func() string {
+	const digits = 16
+	sum := sha256.New()
+	entries, err := fs.ReadDir(files, "static") // sorted
+	if err != nil {
+		return "-" // what is embedded can be read
+	}
+	for _, e := range entries {
+		content, _ := files.ReadFile("static/" + e.Name())
+		sum.Write([]byte(e.Name()))
+		sum.Write(content)
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:digits]
+})
