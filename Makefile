@@ -68,7 +68,7 @@ race: ## run all unit tests with the race detector and in random order, which ta
 .PHONY: lint
 lint: gofmt tidy $(LINTER) ## run gofmt, tidy and golangci-lint on both modules
 	"$(CURDIR)/$(LINTER)" run ./...
-	cd e2e && "$(CURDIR)/$(LINTER)" run --config ../.golangci.yml ./...
+	cd e2e && "$(CURDIR)/$(LINTER)" run --config ../.golangci.yml --build-tags browser ./...
 
 .PHONY: cross
 cross: ## build and vet, tests included, for linux, darwin and windows on amd64 and arm64
@@ -93,6 +93,16 @@ fuzz: ## run every fuzz target for FUZZTIME (default 2000x: so many inputs)
 .PHONY: e2e
 e2e: build $(E2E_TOOLS) ## test bin/tofu-oci with the real tofu, registry and provider
 	$(E2E_ENV) $(GO) test -C e2e -count=1 -timeout $(E2ETIME) ./...
+
+# Wants Chromium, Node and npm. BROWSERFLAGS='-run TestFinding' runs a part, and BROWSERFLAGS=-update takes the screenshots of docs/serve.md again.
+.PHONY: browser
+browser: build e2e/browser/node_modules ## look at the pages of serve with Chromium, and at whether everybody can use them with axe-core
+	TOFU_OCI="$(BIN)/tofu-oci" $(GO) test -C e2e -tags browser -count=1 -timeout $(E2ETIME) ./browser $(BROWSERFLAGS)
+
+# package-lock.json pins the package by its hash; it has no address, so that npm asks the registry of its configuration.
+e2e/browser/node_modules: e2e/browser/package-lock.json
+	npm ci --prefix e2e/browser --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 .PHONY: tools
 tools: $(E2E_TOOLS) $(PEERS) $(LOADER) $(LINTER) ## build the pinned tools into bin/tools
@@ -126,7 +136,7 @@ docs: ## write docs/cli.md and the schemas of the output again, from the command
 
 .PHONY: clean
 clean: ## remove what the other targets made
-	rm -rf bin demo
+	rm -rf bin demo e2e/browser/node_modules
 
 # Each tool is a module of its own with one `tool` directive, so that no tool's dependencies reach another or the product.
 # touch: go leaves an output alone that is still right, and make would ask again each time.

@@ -1,0 +1,168 @@
+//go:build browser
+
+package browser_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// shown is how many providers the list says that it has found.
+const shown = `document.getElementById("count").textContent.replace(/\s+/g, " ").trim()`
+
+// TestFinding is the way of a person from the first page to the SBOM, with a script and
+// a keyboard.
+func TestFinding(t *testing.T) {
+	t.Parallel()
+	for _, l := range []look{phone, phone.in("dark"), desk, desk.in("dark")} {
+		t.Run(l.String(), func(t *testing.T) {
+			t.Parallel()
+			b := open(t, world.site, l)
+			// 1. Find it by typing.
+			b.visit("/")
+			b.good()
+			b.do(chromedp.SendKeys(chromedp.CSS("#q"), "rock"))
+			b.until(shown + ` === "1 provider for rock"`)
+			if at := b.location(); at != "/?search=rock" {
+				t.Errorf("the search is at %s", at)
+			}
+			b.good()
+			b.do(chromedp.SendKeys(chromedp.CSS("#q"), "x"))
+			b.until(shown + ` === "0 providers for rockx"`)
+			b.do(chromedp.SendKeys(chromedp.CSS("#q"), kb.Backspace))
+			b.until(shown + ` === "1 provider for rock"`)
+			// 2. Its versions, and those on the next page.
+			b.follow("#results li a")
+			b.good()
+			b.follow(`a[rel="next"]`)
+			b.good()
+			b.follow(`a[rel="prev"]`)
+			// 3. A version: what it says, and what can be copied.
+			b.follow(`a[href$="/` + newest + `"]`)
+			b.good()
+			b.copies()
+			// 4. Its SBOM, as a list and as a file.
+			b.follow(`a[href*="/components/"]`)
+			b.good()
+			b.downloadsSBOM(`a[download]`)
+		})
+	}
+}
+
+// good holds a page to what all pages keep.
+func (b *tab) good() {
+	b.Helper()
+	b.fits()
+	b.accessible()
+}
+
+// copies presses the buttons of the blocks and of a hash, and looks at the clipboard.
+func (b *tab) copies() {
+	b.Helper()
+	for selector, want := range map[string]string{
+		`[data-copy="the lock file entry"]`:   `(?s)^provider "registry.opentofu.org/acme/rocket" \{\n  version = "2.24.0"\n.*    "zh:[0-9a-f]{64}",\n  \]\n\}\n$`,
+		`[data-copy="the CLI configuration"]`: `(?s)^provider_installation \{\n.*` + regexp.QuoteMeta(published+"/mirror/") + `.*\}\n$`,
+		`[data-copy="the requirement"]`:       `(?s)^terraform \{\n.*source  = "acme/rocket"\n      version = "2.24.0"\n.*\}\n$`,
+		`[data-copy="zh of linux_amd64"]`:     `^zh:[0-9a-f]{64}$`,
+	} {
+		b.do(chromedp.Click(chromedp.CSS(selector + " + button")))
+		b.until(`document.querySelector('` + selector + ` + button').textContent === "Copied"`)
+		if got := eval[string](b, `navigator.clipboard.readText()`); !regexp.MustCompile(want).MatchString(got) {
+			b.Errorf("%s gives %q", selector, got)
+		}
+		if said := eval[string](b, `document.getElementById("said").textContent`); !strings.HasPrefix(said, "Copied ") {
+			b.Errorf("a screen reader says %q", said)
+		}
+	}
+}
+
+// downloadsSBOM follows a link to a file, which has to be the SBOM.
+func (b *tab) downloadsSBOM(selector string) {
+	b.Helper()
+	done := make(chan browser.EventDownloadProgress, 16)
+	err := chromedp.ListenBrowser(b.ctx, func(event any) {
+		if e, is := event.(*browser.EventDownloadProgress); is && e.State != browser.DownloadProgressStateInProgress {
+			done <- *e
+		}
+	})
+	b.check("listening to downloads", err)
+	b.do(chromedp.Click(chromedp.CSS(selector)))
+	select {
+	case <-done:
+	case <-time.After(patience):
+		b.Fatal("nothing was downloaded")
+	}
+	files, err := filepath.Glob(filepath.Join(b.downloads, "*"))
+	if err != nil || len(files) != 1 {
+		b.Fatalf("downloaded %q: %v", files, err)
+	}
+	got, err := os.ReadFile(files[0])
+	b.check("reading what was downloaded", err)
+	want, err := sbom()
+	b.check("making an SBOM", err)
+	if string(got) != string(want) || !strings.HasSuffix(files[0], ".spdx.json") {
+		b.Errorf("downloaded %s with %d bytes, want %d", files[0], len(got), len(want))
+	}
+}
+
+// TestWithoutScript: all of it but the convenience.
+func TestWithoutScript(t *testing.T) {
+	t.Parallel()
+	for _, l := range []look{phone.withoutScript(), desk.in("dark").withoutScript()} {
+		t.Run(l.String(), func(t *testing.T) {
+			t.Parallel()
+			b := open(t, world.site, l)
+			b.visit("/")
+			b.fits()
+			b.do(chromedp.SendKeys(chromedp.CSS("#q"), "rocket"))
+			b.follow("form.search button")
+			if at := b.location(); at != "/?search=rocket" {
+				t.Errorf("the form leads to %s", at)
+			}
+			b.follow("#results li a")
+			b.fits()
+			b.follow(`a[href$="/` + newest + `"]`)
+			b.fits()
+			if n := eval[int](b, `document.querySelectorAll("button.copy").length`); n != 0 {
+				t.Errorf("there are %d buttons that do nothing", n)
+			}
+			if style := eval[string](b, `getComputedStyle(document.querySelector("pre")).userSelect`); style == "none" {
+				t.Error("what is to be copied cannot be selected")
+			}
+			b.follow(`a[href*="/components/"]`)
+			b.fits()
+			b.follow(`a[rel="next"]`)
+			b.fits()
+			b.downloadsSBOM(`a[download]`)
+		})
+	}
+}
+
+// TestKeyboard: the first key leads past the head of the page, and one sees where one is.
+func TestKeyboard(t *testing.T) {
+	t.Parallel()
+	b := open(t, world.site, desk)
+	b.visit(rocketPage)
+	b.do(chromedp.KeyEvent(kb.Tab))
+	const focused = `(e => e.textContent + " " + e.getBoundingClientRect().left)(document.activeElement)`
+	if got := eval[string](b, focused); got != "Skip to the content 0" {
+		t.Errorf("the first key leads to %q", got)
+	}
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.until(`document.activeElement.id === "main"`)
+	b.do(chromedp.KeyEvent(kb.Tab))
+	if got := eval[string](b, `document.activeElement.textContent`); got != "Providers" {
+		t.Errorf("the next key leads to %q", got)
+	}
+	if got := eval[string](b, `getComputedStyle(document.activeElement).outlineStyle`); got != "solid" {
+		t.Errorf("nobody sees where the focus is: %s", got)
+	}
+}

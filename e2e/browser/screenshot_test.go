@@ -1,0 +1,53 @@
+//go:build browser
+
+package browser_test
+
+import (
+	"bytes"
+	"flag"
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+var update = flag.Bool("update", false, "take the screenshots of docs/serve.md again")
+
+// maxScreenshot is what one may have, in bytes.
+const maxScreenshot = 150_000
+
+// TestScreenshots are those of docs/serve.md: as it looks now with -update, else those
+// that are there can be shown.
+func TestScreenshots(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		look look
+		path string
+	}{
+		"serve-providers.png": {look{width: 960, height: 620, theme: "light", script: true}, "/"},
+		"serve-version.png":   {look{width: 960, height: 900, theme: "light", script: true}, rocketPage + "/" + newest},
+		"serve-phone.png":     {look{width: 390, height: 844, theme: "dark", script: true}, rocketPage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(world.home, "..", "..", "docs", "images", name)
+			b := open(t, world.site, test.look)
+			b.visit(test.path)
+			b.good()
+			picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+			b.check("taking a picture", err)
+			if *update {
+				b.check("making the directory", os.MkdirAll(filepath.Dir(file), 0o755))
+				b.check("writing the picture", os.WriteFile(file, picture, 0o644))
+			}
+			kept, err := os.ReadFile(file)
+			b.check("reading the picture, which -update makes", err)
+			drawn, err := png.DecodeConfig(bytes.NewReader(kept))
+			if err != nil || int64(drawn.Width) != test.look.width || len(kept) > maxScreenshot {
+				t.Errorf("%s has %d bytes and is %d pixels wide: %v", file, len(kept), drawn.Width, err)
+			}
+		})
+	}
+}

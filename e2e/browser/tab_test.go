@@ -1,0 +1,240 @@
+//go:build browser
+
+package browser_test
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long a browser may take for a step. Most take milliseconds.
+const patience = 2 * time.Minute
+
+// look is how a page is seen.
+type look struct {
+	width, height int64
+	// scale is how many pixels of the screen a pixel of the page has; 1 when zero.
+	scale  float64
+	theme  string
+	script bool
+}
+
+func (l look) String() string {
+	if !l.script {
+		return fmt.Sprintf("%d %s without scripts", l.width, l.theme)
+	}
+	return fmt.Sprintf("%d %s", l.width, l.theme)
+}
+
+// The looks of phones and of desks.
+var (
+	phone = look{width: 390, height: 844, theme: "light", script: true}
+	desk  = look{width: 1440, height: 900, theme: "light", script: true}
+)
+
+func (l look) in(theme string) look {
+	l.theme = theme
+	return l
+}
+
+func (l look) withoutScript() look {
+	l.script = false
+	return l
+}
+
+// tab is a browser of its own with one page, which has to stay at one site and has
+// nothing to complain of: the test fails at its end where it does.
+type tab struct {
+	testing.TB
+	ctx  context.Context //nolint:containedctx // it is the browser, as chromedp has it
+	site string
+	// downloads is where files go.
+	downloads string
+
+	mu       sync.Mutex
+	troubles []string
+}
+
+// open starts a browser. Nobody has used it before, and it can't reach other hosts.
+func open(tb testing.TB, site string, l look) *tab {
+	tb.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.IgnoreCertErrors, chromedp.UserDataDir(tb.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"),
+	)
+	allocated, stop := chromedp.NewExecAllocator(tb.Context(), options...)
+	tb.Cleanup(stop)
+	ctx, cancel := chromedp.NewContext(allocated)
+	tb.Cleanup(cancel)
+	b := &tab{TB: tb, ctx: ctx, site: site, downloads: tb.TempDir()}
+	if err := chromedp.Listen(ctx, b.told); err != nil {
+		tb.Fatal(err)
+	}
+	b.see(l)
+	allow(b, "clipboard-read", "clipboard-write")
+	yes := true
+	_, err := chromedp.CallBrowser(ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+		Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: b.downloads, EventsEnabled: &yes,
+	})
+	b.check("allowing downloads", err)
+	tb.Cleanup(b.complain)
+	return b
+}
+
+// allow lets the page have what a person would be asked for.
+func allow(b *tab, permissions ...string) {
+	b.Helper()
+	for _, name := range permissions {
+		_, err := chromedp.CallBrowser(b.ctx, browser.SetPermission, browser.SetPermissionParams{
+			Permission: &browser.PermissionDescriptor{Name: name}, Setting: browser.PermissionSettingGranted, Origin: b.site,
+		})
+		b.check("allowing "+name, err)
+	}
+}
+
+// see makes the tab look so from now on.
+func (b *tab) see(l look) {
+	b.Helper()
+	var options []chromedp.EmulateViewportOption
+	if l.width == phone.width {
+		options = append(options, chromedp.EmulateMobile, chromedp.EmulatePortrait)
+	}
+	if l.scale != 0 {
+		options = append(options, chromedp.EmulateScale(l.scale))
+	}
+	b.do(chromedp.EmulateViewport(l.width, l.height, options...))
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.theme}},
+	})
+	b.check("choosing a theme", err)
+	_, err = chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !l.script})
+	b.check("choosing scripts", err)
+	_, err = chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	b.check("focusing the tab", err)
+}
+
+// told keeps what the test fails of: requests to other places, and all complaints.
+func (b *tab) told(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, b.site+"/") {
+			b.troubles = append(b.troubles, "it asks for "+e.Request.URL)
+		}
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
+			b.troubles = append(b.troubles, fmt.Sprintf("the console has %s %v", e.Type, e.Args))
+		}
+	case *runtime.EventExceptionThrown:
+		b.troubles = append(b.troubles, fmt.Sprintf("an exception: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception))
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+			b.troubles = append(b.troubles, fmt.Sprintf("the log has %s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL))
+		}
+	}
+}
+
+// forget drops complaints, and gives them: some are to be expected.
+func (b *tab) forget() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	troubles := b.troubles
+	b.troubles = nil
+	return troubles
+}
+
+func (b *tab) complain() {
+	for _, trouble := range b.forget() {
+		b.Error(trouble)
+	}
+}
+
+func (b *tab) check(doing string, err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatalf("%s: %v", doing, err)
+	}
+}
+
+// do takes steps that have to work, each in its time.
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	if _, err := chromedp.Run(b.ctx, chromedp.Steps()); err != nil { // starts the browser, which has no time limit
+		b.Fatal(err)
+	}
+	for i, step := range steps {
+		ctx, cancel := context.WithTimeout(b.ctx, patience)
+		err := chromedp.Do(ctx, step)
+		cancel()
+		if err != nil {
+			b.Fatalf("step %d at %s: %v", i+1, b.location(), err)
+		}
+	}
+}
+
+// visit opens a page of the site.
+func (b *tab) visit(path string) {
+	b.Helper()
+	b.do(chromedp.Navigate(b.site + path))
+}
+
+// follow clicks on something that leads to another page, and waits for that.
+func (b *tab) follow(selector string) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if _, err := chromedp.RunResponse(ctx, chromedp.Click(chromedp.CSS(selector))); err != nil {
+		b.Fatalf("following %s at %s: %v", selector, b.location(), err)
+	}
+}
+
+// location is the path that is shown.
+func (b *tab) location() string {
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	at, err := chromedp.Run(ctx, chromedp.Location())
+	if err != nil {
+		return "?"
+	}
+	u, err := url.Parse(at)
+	if err != nil {
+		return at
+	}
+	return u.RequestURI()
+}
+
+// eval gives the value of an expression in the page.
+func eval[T any](b *tab, expression string) T {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.Fatalf("%s at %s: %v", strings.TrimSpace(expression), b.location(), err)
+	}
+	return value
+}
+
+// until waits for an expression to be true.
+func (b *tab) until(expression string) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression)); err != nil {
+		b.Fatalf("waiting for %s at %s: %v", expression, b.location(), err)
+	}
+}

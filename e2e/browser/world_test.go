@@ -1,0 +1,246 @@
+//go:build browser
+
+package browser_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// world is what all tests look at: image layouts that the real program has filled, and
+// the real program that serves them.
+var world struct {
+	program, dir string
+	// home is where the files of this package are.
+	home string
+	ca   *testca.CA
+	// site is a server from which everybody may read.
+	site string
+}
+
+func TestMain(m *testing.M) {
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) int {
+	if world.program = os.Getenv("TOFU_OCI"); world.program == "" {
+		fmt.Fprintln(os.Stderr, "TOFU_OCI is not set: run make browser")
+		return 1
+	}
+	dir, err := os.MkdirTemp("", "tofu-oci-browser-*")
+	if err == nil {
+		defer func() { _ = os.RemoveAll(dir) }()
+		world.dir = dir
+		world.home, err = os.Getwd()
+	}
+	if err == nil {
+		err = os.Chdir(dir) // so that pages name repositories by short paths
+	}
+	if err == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		err = makeWorld(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// The provider that tests look for, and its newest version.
+const (
+	rocket       = "acme/rocket"
+	newest       = "2.24.0"
+	rocketPage   = "/providers/registry.opentofu.org/" + rocket
+	componentsOf = 120
+	// repositories are the layouts, as --from has them.
+	repositories = "oci-layout:mirror/{namespace}/{type}"
+	// published is what clients call the server. Browsers are at another host, and have
+	// to stay there.
+	published = "https://tofu.example.com"
+)
+
+func makeWorld(ctx context.Context) (err error) {
+	if world.ca, err = testca.New(); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(world.dir, "ca.pem"), world.ca.PEM(), 0o600); err != nil {
+		return err
+	}
+	// 1. An origin with a provider of many versions, and with many providers.
+	origin := origintest.New(origintest.Options{})
+	signer, err := fixture.NewSigner()
+	if err != nil {
+		return err
+	}
+	var providers []string
+	for minor := range 25 {
+		if err := offer(ctx, origin, signer, rocket, fmt.Sprintf("2.%d.0", minor)); err != nil {
+			return err
+		}
+	}
+	for name := range strings.FieldsSeq("hashicorp/aws hashicorp/azurerm hashicorp/google hashicorp/null hashicorp/random integrations/github cloudflare/cloudflare grafana/grafana") {
+		if err := offer(ctx, origin, signer, name, "1.5.0"); err != nil {
+			return err
+		}
+		providers = append(providers, name)
+	}
+	for i := range 52 {
+		name := fmt.Sprintf("parts/part%02d", i)
+		if err := offer(ctx, origin, signer, name, "0.1.0"); err != nil {
+			return err
+		}
+		providers = append(providers, name)
+	}
+	// 2. The program mirrors them, the newest one with SBOMs.
+	url, stop, err := fixture.Serve(ctx, world.ca, origin)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if err := os.WriteFile(filepath.Join(world.dir, "origin.tofurc"), []byte(fixture.CLIConfig(url)), 0o600); err != nil {
+		return err
+	}
+	program, err := sbomProgram()
+	if err != nil {
+		return err
+	}
+	err = errors.Join(
+		mirror(ctx, rocket+"@"+newest, "--sbom-program", program), mirror(ctx, rocket, "--all"), mirror(ctx, providers...),
+	)
+	if err != nil {
+		return err
+	}
+	// 3. It serves them.
+	world.site, err = serve(ctx, "open", "--base-url", published)
+	return err
+}
+
+// mirror runs tofu-oci mirror.
+func mirror(ctx context.Context, args ...string) error {
+	args = append([]string{"mirror", "--to", repositories, "--quiet"}, args...)
+	cmd := exec.CommandContext(ctx, world.program, append(args, "--config", filepath.Join(world.dir, "origin.tofurc"), "--ca-file", filepath.Join(world.dir, "ca.pem"))...)
+	cmd.Env = append(os.Environ(), "HOME="+world.dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%v: %w\n%s", args, err, out)
+	}
+	return nil
+}
+
+// serve starts tofu-oci serve, and gives its URL. It ends with the context.
+func serve(ctx context.Context, name string, args ...string) (string, error) {
+	dir := filepath.Join(world.dir, name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	server, err := fixture.StartServer(ctx, world.program, dir, "127.0.0.1:0", world.ca, append([]string{"--from", repositories}, args...)...)
+	if err != nil {
+		return "", err
+	}
+	return server.URL, nil
+}
+
+// guarded are the arguments for a server whose readers need a token.
+func guarded(tb testing.TB, token string) []string {
+	tb.Helper()
+	hash := sha256.Sum256([]byte(token))
+	rules := filepath.Join(tb.TempDir(), "rules.hcl")
+	text := fmt.Sprintf("token \"desk\" {\n  sha256 = %q\n  allow  = [\"acme/*\"]\n}\n", hex.EncodeToString(hash[:]))
+	if err := os.WriteFile(rules, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return []string{"--serve-config", rules}
+}
+
+// offer adds a release for the usual platforms to the origin.
+func offer(ctx context.Context, origin *origintest.Origin, signer *fixture.Signer, name, version string) error {
+	namespace, kind, _ := strings.Cut(name, "/")
+	r := origintest.Release{
+		Namespace: namespace, Type: kind, Version: version, Protocols: []string{"5.0", "6.0"}, Keys: []string{signer.PublicKey},
+		Archives: map[provider.Platform]origintest.Archive{},
+	}
+	listed := map[string]digest.Digest{}
+	for _, p := range []provider.Platform{{OS: "darwin", Arch: "arm64"}, {OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"}, {OS: "windows", Arch: "amd64"}} {
+		content, err := archive(kind, version, p)
+		if err != nil {
+			return err
+		}
+		r.Archives[p] = origintest.Archive{Bytes: content}
+		listed[fmt.Sprintf("terraform-provider-%s_%s_%s.zip", kind, version, p)] = digest.FromBytes(content)
+	}
+	var err error
+	r.Sums = sums.New(listed).Bytes()
+	if r.Signature, err = signer.Sign(r.Sums); err != nil {
+		return err
+	}
+	return origin.Add(ctx, r)
+}
+
+// archive is a zip with something that looks like a provider.
+func archive(kind, version string, p provider.Platform) ([]byte, error) {
+	name := "terraform-provider-" + kind + "_v" + version
+	if p.OS == "windows" {
+		name += ".exe"
+	}
+	header := &zip.FileHeader{Name: name, Method: zip.Store}
+	header.SetMode(0o755)
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	entry, err := w.CreateHeader(header)
+	if err != nil {
+		return nil, err
+	}
+	content := fmt.Sprintf("%s %s for %s\n", kind, version, p)
+	if _, err := io.WriteString(entry, strings.Repeat(content, 2000)); err != nil {
+		return nil, err
+	}
+	err = w.Close()
+	return out.Bytes(), err
+}
+
+// sbom is what sbomProgram prints.
+func sbom() ([]byte, error) {
+	var packages []map[string]any
+	for i := range componentsOf {
+		name := fmt.Sprintf("github.com/example/part%03d", i)
+		packages = append(packages, map[string]any{
+			"name": name, "versionInfo": fmt.Sprintf("v1.%d.0", i), "licenseDeclared": []string{"MIT", "MPL-2.0", "Apache-2.0", "BSD-3-Clause"}[i%4],
+			"externalRefs": []any{map[string]any{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": fmt.Sprintf("pkg:golang/%s@v1.%d.0", name, i)}},
+		})
+	}
+	return json.MarshalIndent(map[string]any{"spdxVersion": "SPDX-2.3", "name": "rocket", "packages": packages}, "", "  ")
+}
+
+// sbomProgram makes a program for --sbom-program.
+func sbomProgram() (string, error) {
+	document, err := sbom()
+	if err != nil {
+		return "", err
+	}
+	program, data := filepath.Join(world.dir, "make-sbom"), filepath.Join(world.dir, "sbom.json")
+	if err := os.WriteFile(data, document, 0o600); err != nil {
+		return "", err
+	}
+	return program, os.WriteFile(program, []byte("#!/bin/sh\nexec cat '"+data+"'\n"), 0o700)
+}
