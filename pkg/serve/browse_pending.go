@@ -51,7 +51,7 @@ func (b *browsing) pendingRef(ctx context.Context, at place, repo repository.Rea
 		case found.Lost:
 			return broken(v, "its index is missing or damaged"), nil
 		case found.Format != nil:
-			return broken(v, clip(found.Format.Error(), longText)), nil
+			return broken(v, clip(found.Format.Error(), longText)), nil //nolint:nilerr // it is what is wrong with the release
 		}
 		return summarize(at, index{Inspection: found, repo: repo, version: v}, found), nil
 	})
