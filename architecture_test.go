@@ -29,7 +29,7 @@ type listed struct {
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/approval", "pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/configuration", "pkg/doctor", "pkg/exec", "pkg/installation", "pkg/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
-		"pkg/repository", "pkg/serve", "pkg/serve/access", "pkg/serve/api", "pkg/serve/client", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
+		"pkg/repository", "pkg/serve", "pkg/serve/access", "pkg/serve/api", "pkg/serve/client", "pkg/serve/pullthrough", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/atomicfile", "internal/boundedfile", "internal/httpclient", "internal/logins", "internal/metrics", "internal/textdiff",
 	},
 	"pkg/doctor": {
@@ -58,8 +58,12 @@ var rows = map[string][]string{
 	"pkg/catalog":      {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/template", "internal/boundedfile"},
 	"pkg/serve/api":    {"internal/boundedjson"},
 	"pkg/serve/client": {"pkg/provider", "pkg/serve/api", "internal/boundedjson", "internal/httpclient"},
+	"pkg/serve/pullthrough": {
+		"pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/sums", "pkg/template", "pkg/trust",
+		"internal/ctxio", "internal/schedule", "internal/scratch", "internal/transfer",
+	},
 	"pkg/serve": {
-		"pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/serve/access", "pkg/serve/api", "pkg/serve/page", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
+		"pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/serve/access", "pkg/serve/api", "pkg/serve/pullthrough", "pkg/serve/page", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/ctxio",
 	},
 	"pkg/launch":       {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/scratch"},
@@ -101,7 +105,7 @@ var rows = map[string][]string{
 	"internal/nesting":      {},
 	"internal/stricthcl":    {"internal/nesting"},
 	"internal/oidc":         {"internal/boundedjson", "internal/httpclient"},
-	"internal/metrics":      {"pkg/provider", "pkg/serve"},
+	"internal/metrics":      {"pkg/provider", "pkg/serve", "pkg/serve/pullthrough"},
 	"internal/redact":       {},
 	"internal/textdiff":     {},
 	"internal/boundedfile":  {},

@@ -31,6 +31,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/client"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
@@ -90,6 +91,10 @@ var exported = map[string]struct {
 	"provider.TooLargeError":           {&provider.TooLargeError{}, refused},
 	"provider.TransientError":          {&provider.TransientError{Err: io.EOF}, transient},
 	"provider.UnreadableError":         {&provider.UnreadableError{}, refused},
+	"pullthrough.ErrBusy":              {pullthrough.ErrBusy, transient},
+	"pullthrough.ErrStored":            {pullthrough.ErrStored, refused},
+	"pullthrough.FailedError":          {&pullthrough.FailedError{Err: io.EOF}, transient},
+	"pullthrough.RefusedError":         {&pullthrough.RefusedError{Err: io.EOF}, refused},
 	"pull.ExistsError":                 {&pull.ExistsError{}, conflict},
 	"pull.PortError":                   {&pull.PortError{}, misuse},
 	"repository.ConflictError":         {&repository.ConflictError{}, conflict},

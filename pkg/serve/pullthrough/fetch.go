@@ -1,0 +1,106 @@
+package pullthrough
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// maxQueue is how long somebody waits until the first byte can come: for a turn, the
+// repository, and the origin. Connections of HTTP/2 end after a minute of silence.
+const maxQueue = 45 * time.Second
+
+// Zip is the zip of a platform, while its release is mirrored. Whoever has one closes it.
+type Zip struct {
+	// Package describes it; its size is known.
+	Package provider.Package
+	// File has its bytes, and waits for those that are still to come. The last ones do
+	// not come when they would make it another zip. It is nil where the zip is read from
+	// the repository instead.
+	File io.ReaderAt
+	// Repository is where the release goes.
+	Repository repository.Repository
+
+	close func()
+}
+
+// Close lets go of the zip. The mirror goes on.
+func (z *Zip) Close() {
+	if z.close != nil {
+		z.close()
+	}
+}
+
+// Fetch gives a platform's zip of a release that [Puller] Release described, and mirrors
+// all of the release, which goes on when the caller leaves. Several who want the same
+// cause it once. ctx is also that of reading the zip. The error is [ErrStored] when the
+// release is in the repository by now, a *[RefusedError] or *[FailedError] when it will
+// not be, and [ErrBusy] when too much is under way.
+func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Release, platform provider.Platform) (*Zip, error) {
+	// 1. Is there anything to bring?
+	if _, err := packageOf(r, platform); err != nil {
+		return nil, err
+	}
+	// 2. The mirror, and its leave to begin.
+	key := jobKey{to, r.Address, r.Version}
+	j, err := p.join(key, r)
+	if err != nil {
+		return nil, err
+	}
+	waiting, cancel := context.WithTimeoutCause(ctx, maxQueue, ErrBusy)
+	defer cancel()
+	select {
+	case <-j.approved:
+	case <-j.done:
+	case <-waiting.Done():
+		return nil, context.Cause(waiting)
+	}
+	// 3. The download, or what has become of it.
+	pkg, err := packageOf(j.release, platform)
+	if err != nil {
+		return nil, err
+	}
+	s := j.follow(pkg, true)
+	if s == nil {
+		return j.ended(key, pkg)
+	}
+	if pkg.Size, err = s.size(waiting); err != nil {
+		s.release()
+		if waiting.Err() != nil {
+			return nil, context.Cause(waiting)
+		}
+		return nil, p.failedNow(key, err)
+	}
+	f := &follower{ctx: ctx, spool: s, free: sync.OnceFunc(s.release)}
+	return &Zip{Package: pkg, File: f, Repository: j.repo, close: f.free}, nil
+}
+
+// ended gives a zip that is not on its way any more.
+func (j *job) ended(key jobKey, pkg provider.Package) (*Zip, error) {
+	select {
+	case <-j.done:
+		if j.err != nil {
+			return nil, j.puller.failedNow(key, j.err)
+		}
+		return nil, ErrStored
+	default:
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	pkg.Size = j.pushed[pkg.Digest]
+	return &Zip{Package: pkg, Repository: j.repo}, nil
+}
+
+func packageOf(r provider.Release, platform provider.Platform) (provider.Package, error) {
+	for _, pkg := range r.Packages {
+		if pkg.Platform == platform {
+			return pkg, nil
+		}
+	}
+	return provider.Package{}, &provider.PlatformError{Address: r.Address, Version: r.Version, Wanted: platform, Have: r.Platforms()}
+}

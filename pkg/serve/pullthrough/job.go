@@ -1,0 +1,267 @@
+package pullthrough
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+// job is a release that is being mirrored.
+type job struct {
+	puller  *Puller
+	repo    repository.Repository
+	release provider.Release
+	began   time.Time
+	// approved is closed when the policy has let the release pass, and the repository
+	// has no other one; done when the mirror has ended, with err set.
+	approved, done chan struct{}
+	approve        func()
+	err            error
+
+	mu sync.Mutex
+	// spools are the zips that are on their way, by digest: platforms may share one.
+	spools map[digest.Digest]*spool
+	// pushed has the sizes of those that the repository has by now.
+	pushed map[digest.Digest]int64
+	// wanted counts the downloads that a client waits for; idle is closed when there
+	// are none.
+	wanted int
+	idle   chan struct{}
+}
+
+func newJob(p *Puller, repo repository.Repository, r provider.Release) *job {
+	j := &job{
+		puller: p, repo: repo, release: r, began: p.options.Now(),
+		approved: make(chan struct{}), done: make(chan struct{}), idle: make(chan struct{}),
+		spools: map[digest.Digest]*spool{}, pushed: map[digest.Digest]int64{},
+	}
+	j.approve = sync.OnceFunc(func() { close(j.approved) })
+	close(j.idle)
+	return j
+}
+
+// run mirrors the release when it is its turn.
+func (j *job) run(ctx context.Context) (result publish.Result, err error) {
+	select {
+	case j.puller.turns <- struct{}{}:
+		defer func() { <-j.puller.turns }()
+	case <-ctx.Done():
+		return result, ctx.Err()
+	}
+	defer func() {
+		if broken := recover(); broken != nil { // it would end the program
+			err = fmt.Errorf("the program broke: %v", broken)
+		}
+	}()
+	j.puller.options.Told(j.event(StageStarted))
+	ctx, cancel := context.WithTimeout(ctx, maxMirror)
+	defer cancel()
+	if err := j.puller.permit(j.release); err != nil {
+		return result, err
+	}
+	o := j.puller.options.Publish
+	o.Judge = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+		verdict, err := j.puller.judge(ctx, r)
+		if err == nil {
+			j.approve() // publish has looked at the tag before, and sends zips from now on
+		}
+		return verdict, err
+	}
+	result, err = publish.Release(ctx, source{j}, pushing{j.repo, j}, j.release.Address, j.release.Version, o)
+	return result, asRefusal(j.release, err)
+}
+
+// end tells of the end, and lets go of what clients do not read.
+func (j *job) end(result publish.Result, err error) {
+	e := j.event(StageDone)
+	e.Status, e.Verdict, e.Duration = result.Status, result.Verdict, j.puller.options.Now().Sub(j.began)
+	for _, p := range result.Packages {
+		if p.Sent {
+			e.Bytes += p.Package.Size
+		}
+	}
+	if e.Err = err; err != nil {
+		e.Stage = StageFailed
+	}
+	if _, refused := errors.AsType[*RefusedError](err); refused {
+		e.Stage = StageRefused
+	}
+	j.puller.options.Told(e)
+	j.mu.Lock()
+	spools := j.spools
+	j.spools, j.err = map[digest.Digest]*spool{}, err
+	j.mu.Unlock()
+	close(j.done)
+	for _, s := range spools {
+		s.release()
+	}
+}
+
+func (j *job) event(stage string) Event {
+	return Event{Stage: stage, Address: j.release.Address, Version: j.release.Version, Repository: j.repo.String()}
+}
+
+// asRefusal tells refusals from failures.
+func asRefusal(r provider.Release, err error) error {
+	if _, already := errors.AsType[*RefusedError](err); already {
+		return err
+	}
+	if refused, ok := errors.AsType[*trust.RefusedError](err); ok {
+		return &RefusedError{r.Address, r.Version, refused}
+	}
+	return err
+}
+
+// follow gives the download of a zip to read from, which is begun if it is not. Nil
+// says that the repository has the zip, or that the mirror has ended. The caller
+// releases it.
+func (j *job) follow(pkg provider.Package, wanted bool) *spool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if s := j.spools[pkg.Digest]; s != nil {
+		s.retain()
+		return s
+	}
+	if _, there := j.pushed[pkg.Digest]; there || j.isDone() {
+		return nil
+	}
+	ended := func() {}
+	if wanted {
+		ended = j.want()
+	}
+	s := newSpool(j.puller, pkg)
+	j.spools[pkg.Digest] = s
+	s.retain() // one for the job, one for the caller
+	j.puller.running.Go(func() {
+		defer ended()
+		s.fill(j.puller.life)
+	})
+	return s
+}
+
+// want counts a download that a client waits for, until ended is called.
+func (j *job) want() (ended func()) {
+	if j.wanted == 0 {
+		j.idle = make(chan struct{})
+	}
+	j.wanted++
+	return func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		if j.wanted--; j.wanted == 0 {
+			close(j.idle)
+		}
+	}
+}
+
+func (j *job) isDone() bool {
+	select {
+	case <-j.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// source is the release as a source has it: what was judged, and zips that clients may
+// read at the same time.
+type source struct{ *job }
+
+var _ provider.Capable = source{}
+
+// Capabilities tell that the release is whole.
+func (s source) Capabilities() provider.Capabilities {
+	return provider.Capabilities{
+		Published: true,
+		Platforms: func(context.Context, provider.Address, provider.Version) ([]provider.Platform, error) {
+			return provider.SortPlatforms(s.job.release.Platforms()), nil
+		},
+	}
+}
+
+// Versions has the one version.
+func (s source) Versions(context.Context, provider.Address) ([]provider.Version, error) {
+	return []provider.Version{s.job.release.Version}, nil
+}
+
+// Release is the release.
+func (s source) Release(context.Context, provider.Address, provider.Version, ...provider.Platform) (provider.Release, error) {
+	return s.job.release, nil
+}
+
+// Open reads a zip while it comes. One that no client waits for begins when none is
+// waited for any more, and one that the disk has no room for is not kept on its way.
+func (s source) Open(ctx context.Context, pkg provider.Package) (io.ReadCloser, int64, error) {
+	if err := s.first(ctx, pkg); err != nil {
+		return nil, 0, err
+	}
+	sp := s.follow(pkg, false)
+	if sp == nil {
+		return s.puller.options.Source.Open(ctx, pkg)
+	}
+	size, err := sp.size(ctx)
+	if err == nil {
+		return sp.reader(ctx, pkg), size, nil
+	}
+	sp.release()
+	if errors.Is(err, errNoRoom) {
+		return s.puller.options.Source.Open(ctx, pkg)
+	}
+	return nil, 0, err
+}
+
+// first lets the zips go first that clients wait for.
+func (s source) first(ctx context.Context, pkg provider.Package) error {
+	for {
+		s.mu.Lock()
+		idle, begun := s.idle, s.spools[pkg.Digest] != nil
+		s.mu.Unlock()
+		if begun {
+			return nil
+		}
+		select {
+		case <-idle:
+			s.mu.Lock()
+			again := s.wanted > 0
+			s.mu.Unlock()
+			if !again {
+				return nil
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// pushing is the repository that the release goes to. It knows which zips it has.
+type pushing struct {
+	repository.Repository
+	job *job
+}
+
+// PushBlob stores a blob, and lets go of its download.
+func (p pushing) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+	if err := p.Repository.PushBlob(ctx, d, content); err != nil {
+		return err
+	}
+	p.job.mu.Lock()
+	s := p.job.spools[d.Digest]
+	delete(p.job.spools, d.Digest)
+	p.job.pushed[d.Digest] = d.Size
+	p.job.mu.Unlock()
+	if s != nil {
+		s.release()
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package pullthrough
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/scratch"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// spool is a zip on its way: a temporary file that grows, and that any number of readers
+// follow. The source gives the last bytes of a zip when it is what its digest says, and
+// not before: nobody has the whole of a wrong one. The file goes when nobody holds the
+// spool any more, and so does a download of which nobody waits for the end.
+type spool struct {
+	puller *Puller
+	pkg    provider.Package
+
+	mu sync.Mutex
+	// changed is closed, and another one made, whenever one of the following changes.
+	changed chan struct{}
+	holders int
+	cancel  context.CancelFunc
+	file    *scratch.File
+	// total is the size in bytes; -1 is not known yet.
+	total int64
+	// written is how much of it there is.
+	written int64
+	ended   bool
+	err     error
+	// reserved is what it has of the disk.
+	reserved int64
+}
+
+func newSpool(p *Puller, pkg provider.Package) *spool {
+	return &spool{puller: p, pkg: pkg, changed: make(chan struct{}), holders: 1, cancel: func() {}, total: -1}
+}
+
+func (s *spool) retain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holders++
+}
+
+// release lets go of the spool; the last one to do so removes the file.
+func (s *spool) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holders--
+	s.cleanUp()
+}
+
+// cleanUp removes what nobody needs any more.
+func (s *spool) cleanUp() {
+	if s.holders > 0 {
+		return
+	}
+	s.cancel()
+	if !s.ended {
+		return // fill does it when it has ended
+	}
+	if s.file != nil {
+		_ = s.file.Close()
+		s.file = nil
+	}
+	s.puller.disk.Release(s.reserved)
+	s.reserved = 0
+}
+
+// change changes the spool, and wakes up who waits for that.
+func (s *spool) change(how func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	how()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// fill downloads the zip, until it is there or fails.
+func (s *spool) fill(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.mu.Lock()
+	s.cancel = cancel
+	if s.holders == 0 {
+		cancel()
+	}
+	s.mu.Unlock()
+	err := s.fetch(ctx)
+	s.change(func() {
+		if s.ended, s.err = true, err; err == nil {
+			s.total = s.written
+		}
+		s.cleanUp()
+	})
+}
+
+// fetch downloads the zip when it is its turn, and again where it breaks.
+func (s *spool) fetch(ctx context.Context) error {
+	select {
+	case s.puller.downloads <- struct{}{}:
+		defer func() { <-s.puller.downloads }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	retrier := transfer.Retrier{Backoff: s.puller.options.Publish.Backoff, Progress: s.puller.options.Publish.Progress}
+	return retrier.Do(ctx, "fetching "+s.pkg.Filename, func() error { return s.download(ctx) })
+}
+
+// download is one try, from the start.
+func (s *spool) download(ctx context.Context) error {
+	body, size, err := s.puller.options.Source.Open(ctx, s.pkg)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = body.Close() }()
+	if err := s.prepare(size); err != nil {
+		return err
+	}
+	_, err = io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{ctxio.Reader(ctx, body)}, make([]byte, 128<<10))
+	return err
+}
+
+// prepare makes the file, if the disk has room for it. Nobody waits for room: who has it
+// may be waiting for us.
+func (s *spool) prepare(size int64) error {
+	if s.file == nil {
+		room := size
+		if room < 0 {
+			room = artifact.MaxZipSize
+		}
+		if !s.puller.disk.TryAcquire(room) {
+			return errNoRoom
+		}
+		file, err := scratch.NewFile(s.puller.options.Dir, size)
+		if err != nil {
+			s.puller.disk.Release(room)
+			if errors.Is(err, syscall.ENOSPC) {
+				return errNoRoom
+			}
+			return err
+		}
+		s.change(func() { s.file, s.reserved = file, room })
+	}
+	s.change(func() { s.total, s.written = size, 0 })
+	return nil
+}
+
+// Write implements [io.Writer]: the download's bytes, one after the other.
+func (s *spool) Write(p []byte) (int, error) {
+	n, err := s.file.WriteAt(p, s.written)
+	if err != nil {
+		return n, fmt.Errorf("keeping %s on its way: %w", s.pkg.Filename, err)
+	}
+	s.change(func() { s.written += int64(n) })
+	return n, nil
+}
+
+// size gives the size in bytes, as soon as it is known.
+func (s *spool) size(ctx context.Context) (int64, error) {
+	for {
+		s.mu.Lock()
+		total, ended, err, changed := s.total, s.ended, s.err, s.changed
+		s.mu.Unlock()
+		switch {
+		case ended && err != nil:
+			return 0, err
+		case total >= 0:
+			return total, nil
+		}
+		if err := wait(ctx, changed); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// readAt reads what is there, and waits for what is not.
+func (s *spool) readAt(ctx context.Context, p []byte, at int64) (int, error) {
+	for {
+		s.mu.Lock()
+		file, written, ended, err, changed := s.file, s.written, s.ended, s.err, s.changed
+		s.mu.Unlock()
+		switch {
+		case at < written:
+			n, err := file.ReadAt(p[:min(int64(len(p)), written-at)], at)
+			if errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
+				err = fmt.Errorf("reading %s on its way: %w", s.pkg.Filename, io.ErrUnexpectedEOF)
+			}
+			return n, err
+		case ended && err != nil:
+			return 0, err
+		case ended:
+			return 0, io.EOF
+		}
+		if err := wait(ctx, changed); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func wait(ctx context.Context, changed <-chan struct{}) error {
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// reader reads the zip from its start, verified, and releases the spool when it is
+// closed.
+func (s *spool) reader(ctx context.Context, pkg provider.Package) io.ReadCloser {
+	f := &follower{ctx: ctx, spool: s, free: sync.OnceFunc(s.release)}
+	return sums.NewReadCloser(f, pkg.Filename, pkg.Size, pkg.Digest)
+}
+
+// follower reads a spool, of which it is a holder.
+type follower struct {
+	ctx   context.Context //nolint:containedctx // it is that of the one who reads
+	spool *spool
+	free  func()
+	at    int64
+}
+
+// Read implements [io.Reader].
+func (f *follower) Read(p []byte) (int, error) {
+	n, err := f.spool.readAt(f.ctx, p, f.at)
+	f.at += int64(n)
+	return n, err
+}
+
+// ReadAt implements [io.ReaderAt]. It waits for bytes that are still to come.
+func (f *follower) ReadAt(p []byte, at int64) (n int, err error) {
+	for n < len(p) && err == nil {
+		var k int
+		k, err = f.spool.readAt(f.ctx, p[n:], at+int64(n))
+		n += k
+	}
+	return n, err
+}
+
+// Close implements [io.Closer].
+func (f *follower) Close() error {
+	f.free()
+	return nil
+}
