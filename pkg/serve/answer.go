@@ -11,6 +11,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 )
 
 // problem is an answer other than what was asked for, with the words for the client.
@@ -32,15 +33,27 @@ func statusOf(err error) (status int, text string) {
 	_, syntax := errors.AsType[*provider.SyntaxError](err)
 	_, late := errors.AsType[*lateError](err)
 	answer, refused := errors.AsType[*repository.ResponseError](err)
+	behind, isBehind := errors.AsType[*originError](err)
+	_, isRefused := errors.AsType[*pullthrough.RefusedError](err)
+	failed, hasFailed := errors.AsType[*pullthrough.FailedError](err)
 	switch {
+	case isRefused:
+		return http.StatusForbidden, err.Error()
+	case hasFailed:
+		return http.StatusBadGateway, fmt.Sprintf("bringing %s %s from its origin failed (%s), and is tried again after %s; the log of the server says more",
+			failed.Address, failed.Version, failureOf(failed.Err), failed.Again.UTC().Format(time.RFC3339))
 	case isAbsent(err) || platform || isLeftOut(err):
 		return http.StatusNotFound, err.Error()
 	case syntax:
 		return http.StatusBadRequest, err.Error()
 	case errors.Is(err, context.Canceled):
 		return statusGone, "the client has left"
-	case errors.Is(err, errBusy), refused && answer.Status == http.StatusTooManyRequests:
+	case errors.Is(err, errBusy), errors.Is(err, pullthrough.ErrBusy), refused && answer.Status == http.StatusTooManyRequests:
 		return http.StatusServiceUnavailable, "there is too much to do, try again later"
+	case isBehind && (late || errors.Is(err, context.DeadlineExceeded)):
+		return http.StatusGatewayTimeout, fmt.Sprintf("the origin %s does not answer in time, try again later", behind.host.ForDisplay())
+	case isBehind:
+		return http.StatusBadGateway, fmt.Sprintf("the origin %s cannot be asked (%s); the log of the server says more", behind.host.ForDisplay(), failureOf(behind.err))
 	case late || errors.Is(err, context.DeadlineExceeded):
 		return http.StatusGatewayTimeout, "the repository does not answer in time, try again later"
 	case errors.Is(err, provider.ErrDenied):
@@ -102,8 +115,16 @@ func (x *exchange) know(s state) {
 		h.Set("Age", strconv.Itoa(int(s.age/time.Second)))
 	}
 	if s.stale != nil {
-		h.Set("Warning", `110 - "the repository cannot be asked, this is what it said before"`)
+		h.Set("Warning", staleWarning(s.stale))
 	}
+}
+
+// staleWarning says what could not be asked.
+func staleWarning(stale error) string {
+	if _, behind := errors.AsType[*originError](stale); behind {
+		return `110 - "the origin cannot be asked, this is what is known without it"`
+	}
+	return `110 - "the repository cannot be asked, this is what it said before"`
 }
 
 // writeJSON writes a document in one piece, with its length.

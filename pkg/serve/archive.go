@@ -2,12 +2,14 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 )
 
 // archive answers with a package's zip: whole or a part of it, verified.
@@ -17,6 +19,12 @@ func (s *Server) archive(x *exchange) error {
 		return err
 	}
 	found, how, err := s.known.index(x.r.Context(), at, v)
+	if s.lacks(at, err) {
+		if err := s.pull(x, at, v, p); !errors.Is(err, pullthrough.ErrStored) {
+			return err
+		}
+		found, how, err = s.known.index(x.r.Context(), at, v)
+	}
 	if err != nil {
 		return err
 	}
@@ -25,15 +33,20 @@ func (s *Server) archive(x *exchange) error {
 	if err != nil {
 		return err
 	}
+	s.describe(x, t.pkg, how)
+	return s.send(x, t)
+}
+
+// describe writes the headers of an archive.
+func (s *Server) describe(x *exchange, p provider.Package, how state) {
 	x.know(how)
 	h := x.w.Header()
-	h.Set("Etag", `"`+t.zip.Digest.String()+`"`)
+	h.Set("Etag", `"`+p.Digest.String()+`"`)
 	if s.options.Rules().Open() {
 		h.Set("Cache-Control", "public, no-cache")
 	}
 	h.Set("Content-Type", "application/zip")
-	h.Set("Content-Disposition", `attachment; filename="`+t.pkg.Filename+`"`)
-	return s.send(x, t)
+	h.Set("Content-Disposition", `attachment; filename="`+p.Filename+`"`)
 }
 
 // named reads what the path of an archive or of a document names, if the token in it
@@ -75,6 +88,11 @@ func (s *Server) send(x *exchange, t target) error {
 		s.options.Events.failed(err)
 		return err
 	}
+	return s.sendContent(x, content)
+}
+
+// sendContent answers with a zip, or with the part that is asked for.
+func (s *Server) sendContent(x *exchange, content *content) error {
 	defer content.Close()
 	if !content.random && !toTheEnd(x.r.Header.Get("Range")) {
 		x.r.Header.Del("Range") // a server may answer with all of it
@@ -84,7 +102,7 @@ func (s *Server) send(x *exchange, t target) error {
 	s.options.Events.failed(content.err)
 	switch {
 	case w.outside:
-		return &problem{http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the archive has %d bytes, and none of those that were asked for", t.zip.Size)}
+		return &problem{http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the archive has %d bytes, and none of those that were asked for", content.size)}
 	case content.err != nil && x.w.sent:
 		x.answered.Err = content.err
 		panic(http.ErrAbortHandler) // what was sent must not look whole

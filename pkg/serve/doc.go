@@ -14,12 +14,16 @@
 //	/.well-known/terraform.json
 //	/v1/providers/NAMESPACE/TYPE/versions, VERSION/download/OS/ARCH
 //	/v1/documents/TOKEN/HOST/NAMESPACE/TYPE/VERSION/FILENAME/SHA256SUMS, SHA256SUMS.sig
-//	/archive/TOKEN/HOST/NAMESPACE/TYPE/VERSION/FILENAME
+//	/archive/TOKEN/HOST/NAMESPACE/TYPE/VERSION/FILENAME, WHY/FILENAME
 //	/api/v1/providers, /api/v1/providers/HOST/NAMESPACE/TYPE, …/VERSION
 //	/api/v1/providers/HOST/NAMESPACE/TYPE/VERSION/documents/DIGEST, components/DIGEST
 //	/, /providers/HOST/NAMESPACE/TYPE, …/VERSION, …/VERSION/components/DIGEST
 //	/static/HASH/FILE, /login
 //	/healthz, /readyz
+//
+// What the repositories lack may come from its origin, see [Options] PullThrough: lists
+// and descriptions from its documents, archives by mirroring the release. WHY in the
+// link of an archive says that it cannot be had, and why: it is all that clients print.
 //
 // https://opentofu.org/docs/internals/provider-network-mirror-protocol/,
 // https://opentofu.org/docs/internals/provider-registry-protocol/

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 )
 
 // Events are told what happens. Each function may be nil, and is called by several
@@ -22,6 +23,8 @@ type Events struct {
 	// Failed is told of every question to a repository that came to nothing, and of the
 	// kind of its error; one of nine words. Clients may have got an older answer.
 	Failed func(kind string, err error)
+	// Pulled is told what becomes of releases that are brought from their origins.
+	Pulled func(pullthrough.Event)
 }
 
 // Answered is a request and what became of it. Texts come from the network: whoever
@@ -60,6 +63,12 @@ func (e Events) answered(a Answered) {
 func (e Events) leftOut(a provider.Address, v provider.Version, why string) {
 	if e.LeftOut != nil {
 		e.LeftOut(a, v, why)
+	}
+}
+
+func (e Events) pulled(what pullthrough.Event) {
+	if e.Pulled != nil {
+		e.Pulled(what)
 	}
 }
 

@@ -71,9 +71,6 @@ func (s *Server) evidenceFor(ctx context.Context, at place, i index, p provider.
 
 // readEvidence reads what an artifact carries of a package, and holds it together.
 func (k *knowledge) readEvidence(ctx context.Context, at place, i index, p provider.Platform) (evidence, error) {
-	leftOut := func(format string, args ...any) (evidence, error) {
-		return evidence{}, &leftOutError{at.address, i.version, fmt.Sprintf(format, args...)}
-	}
 	// 1. The package and its documents. What is wrong with them does not pass.
 	deeper, err := i.Deeper(ctx, i.repo, repository.DepthManifests, p)
 	if err != nil {
@@ -81,12 +78,21 @@ func (k *knowledge) readEvidence(ctx context.Context, at place, i index, p provi
 	}
 	r, err := oci.FromInspection(ctx, i.repo, deeper, at.address, i.version, []provider.Platform{p})
 	if isWrong(err) {
-		return leftOut("the artifact contradicts itself: %v", err)
+		return evidence{}, &leftOutError{at.address, i.version, fmt.Sprintf("the artifact contradicts itself: %v", err)}
 	}
 	if err != nil {
 		return evidence{}, err
 	}
-	// 2. What its signature proves by the keys that lie with it: clients know no other.
+	// 2. What is signed of it.
+	return k.evidenceOf(ctx, r)
+}
+
+// evidenceOf gives what is signed of the first package of a release.
+func (k *knowledge) evidenceOf(ctx context.Context, r provider.Release) (evidence, error) {
+	leftOut := func(format string, args ...any) (evidence, error) {
+		return evidence{}, &leftOutError{r.Address, r.Version, fmt.Sprintf(format, args...)}
+	}
+	// What its signature proves by the keys that come with it: clients know no other.
 	verdict, err := trust.Policy{Mode: trust.ModeOff}.Judge(ctx, r)
 	if _, refused := errors.AsType[*trust.RefusedError](err); err != nil && !refused {
 		return evidence{}, err

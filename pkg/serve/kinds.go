@@ -9,23 +9,24 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // kindOf gives a word for what went wrong with a repository: metrics have no room for
 // texts. It is empty when nothing did, such as when the client left.
 func kindOf(err error) string {
-	answer, answered := errors.AsType[*repository.ResponseError](err)
+	status, answered := answeredWith(err)
 	_, size := errors.AsType[*sums.SizeError](err)
 	network, isNetwork := errors.AsType[net.Error](err)
 	switch {
 	case err == nil || errors.Is(err, context.Canceled):
 		return ""
-	case errors.Is(err, errBusy):
+	case errors.Is(err, errBusy), errors.Is(err, pullthrough.ErrBusy):
 		return "busy"
-	case answered && answer.Status == http.StatusTooManyRequests:
+	case answered && status == http.StatusTooManyRequests:
 		return "limited"
-	case answered && answer.Status >= http.StatusInternalServerError:
+	case answered && status >= http.StatusInternalServerError:
 		return "server"
 	case errors.Is(err, provider.ErrDenied):
 		return "denied"
@@ -41,10 +42,44 @@ func kindOf(err error) string {
 	return "other"
 }
 
+// answeredWith gives the status of an answer that is the reason of an error.
+func answeredWith(err error) (status int, answered bool) {
+	if answer, ok := errors.AsType[*repository.ResponseError](err); ok {
+		return answer.Status, true
+	}
+	if answer, ok := errors.AsType[*provider.StatusError](err); ok {
+		return answer.Status, true
+	}
+	return 0, false
+}
+
+// failures say to clients what the kinds of errors are. What others wrote is for the log.
+var failures = map[string]string{
+	"network": "the connection failed",
+	"timeout": "nothing came in time",
+	"denied":  "a login is refused",
+	"limited": "too many requests were made",
+	"server":  "it is out of order",
+	"answer":  "the answer is not what was asked for",
+	"content": "the content is not what its checksums say",
+	"busy":    "too much is under way",
+}
+
+// failureOf says to a client what went wrong.
+func failureOf(err error) string {
+	if text := failures[kindOf(err)]; text != "" {
+		return text
+	}
+	return "for another reason"
+}
+
 // refusalOf gives a word for why a client may not have what it asks for.
 func refusalOf(err error) string {
 	p, is := errors.AsType[*problem](err)
+	_, policy := errors.AsType[*pullthrough.RefusedError](err)
 	switch {
+	case policy:
+		return "policy"
 	case !is:
 		return ""
 	case errors.Is(err, access.ErrUnavailable):

@@ -57,7 +57,9 @@ func (p place) key() placeKey { return placeKey{p.view, p.address} }
 
 // listing is the versions of a provider, and where they lie.
 type listing struct {
-	repo     repository.Reader
+	repo repository.Reader
+	// choice counts the repositories that could have had it and came before.
+	choice   int
 	versions []provider.Version
 	// pending are those that wait for approval; no client sees them.
 	pending []provider.Version
@@ -122,7 +124,7 @@ func (k *knowledge) list(ctx context.Context, at place) (listing, state, error) 
 		if err != nil {
 			return listing{}, err
 		}
-		for _, repo := range repos {
+		for choice, repo := range repos {
 			tags, err := repo.Tags(ctx)
 			if repository.IsUnknown(err) {
 				continue // one that refuses to say is another matter: the next must not answer for it
@@ -131,7 +133,7 @@ func (k *knowledge) list(ctx context.Context, at place) (listing, state, error) 
 				return listing{}, err
 			}
 			k.opened.put(at.key(), repos, 8<<10)
-			return listing{repo, artifact.Versions(tags), pendingOf(tags)}, nil
+			return listing{repo, choice, artifact.Versions(tags), pendingOf(tags)}, nil
 		}
 		return listing{}, fmt.Errorf("%w: no repository has %s", provider.ErrProviderNotFound, at.address)
 	})

@@ -103,6 +103,7 @@ func (s *Server) end(ctx context.Context, server *http.Server, grace time.Durati
 	s.draining.Store(true)
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
+	defer s.Close() // downloads may follow releases that are brought here until then
 	err := server.Shutdown(ending)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close()

@@ -57,6 +57,20 @@ func (m *memory[K, V]) put(key K, value V, size int64) {
 	m.size += size
 }
 
+// keys gives the keys of what is kept.
+func (m *memory[K, V]) keys() []K {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.kept.Keys()
+}
+
+// forget lets something go.
+func (m *memory[K, V]) forget(key K) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.kept.Remove(key)
+}
+
 // bytes tells how much is kept.
 func (m *memory[K, V]) bytes() int64 {
 	m.mu.Lock()

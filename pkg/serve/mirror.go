@@ -2,6 +2,7 @@ package serve
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -15,16 +16,20 @@ func (s *Server) mirrorIndex(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	known, how, err := s.known.list(x.r.Context(), at)
+	known, behind, how, err := s.list(x.r.Context(), at)
 	if err != nil {
 		return err
 	}
-	x.answered.Repository = known.repo.String()
-	if err := s.checkOwner(x, at, known); err != nil {
-		return err
+	if known.repo == nil {
+		x.answered.Repository = originOf(at.address)
+	} else {
+		x.answered.Repository = known.repo.String()
+		if err := s.checkOwner(x, at, known); err != nil {
+			return err
+		}
 	}
-	versions := make(map[string]struct{}, len(known.versions))
-	for _, v := range known.versions {
+	versions := make(map[string]struct{}, len(known.versions)+len(behind))
+	for _, v := range slices.Concat(known.versions, behind) {
 		versions[v.String()] = struct{}{}
 	}
 	return x.answer(struct {
@@ -63,6 +68,9 @@ func (s *Server) mirrorVersion(x *exchange) error {
 		return err
 	}
 	found, how, err := s.known.index(x.r.Context(), at, v)
+	if s.lacks(at, err) {
+		return s.mirrorVersionBehind(x, at, v, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -74,13 +82,19 @@ func (s *Server) mirrorVersion(x *exchange) error {
 			return err
 		}
 		path := s.tokenPath(x, at, v, provider.Filename(at.address, v, p))
-		// It is relative to /mirror/HOST/NAMESPACE/TYPE/.
-		archives[p.String()] = mirrorArchive{URL: "../../../../archive" + path, Hashes: hashes}
+		archives[p.String()] = mirrorArchive{URL: mirrorLink(path), Hashes: hashes}
 	}
-	return x.answer(struct {
-		Archives map[string]mirrorArchive `json:"archives"`
-	}{archives}, how)
+	return x.answer(mirrorArchives{archives}, how)
 }
+
+// mirrorArchives is what VERSION.json has.
+type mirrorArchives struct {
+	Archives map[string]mirrorArchive `json:"archives"`
+}
+
+// mirrorLink is an archive's path below /archive as VERSION.json has it, which lies in
+// /mirror/HOST/NAMESPACE/TYPE/.
+func mirrorLink(path string) string { return "../../../../archive" + path }
 
 // hashes gives both hashes of a package, from the annotations of the index where they
 // are there, else from its manifest, which does not know h1.

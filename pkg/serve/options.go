@@ -11,6 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -73,6 +74,10 @@ type Options struct {
 	// Redirect sends clients to the storage behind a registry, where that has URLs which
 	// need no login. The bytes do not pass the server then; clients verify them.
 	Redirect bool
+	// PullThrough brings releases that the repositories lack from their origins, when
+	// somebody asks for them; nil brings none. A provider that lies nowhere goes to the
+	// last of From. Its Told is called beside Events.
+	PullThrough *pullthrough.Options
 	// Ready says whether what the server depends on can be reached; nil is always.
 	Ready func(context.Context) error
 	// MaxAge is how long tags are believed, StaleIfError how long after that they are

@@ -40,7 +40,10 @@ type freshness struct {
 	maxAge time.Duration
 	// staleIfError is how long, from when it was learned, when asking fails.
 	staleIfError time.Duration
-	now          func() time.Time
+	// failing is how long nothing is asked again after a failure where nothing else is
+	// there; 0 is [failureAge].
+	failing time.Duration
+	now     func() time.Time
 	// asking has room for a token of each question under way.
 	asking chan struct{}
 }
@@ -109,7 +112,7 @@ func (r *recent[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duratio
 	case failing && r.usable(known, now) && now.Sub(known.tried) < retryAfter:
 		r.look(true)
 		return known.answer(now, known.failed)
-	case failing && now.Sub(known.tried) < failureAge:
+	case failing && now.Sub(known.tried) < max(r.failing, failureAge):
 		r.look(true)
 		return known.value, state{}, known.failed
 	}
@@ -127,6 +130,8 @@ func (r *recent[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duratio
 	case found && r.usable(known, now):
 		r.note(key, value, err) // an answer that is late yet, too
 		return known.answer(now, err)
+	case r.failing > 0:
+		r.note(key, value, err) // the next one need not wait as long
 	}
 	return value, state{}, err
 }

@@ -35,7 +35,7 @@ func (s *Server) versions(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	offered, how, err := s.offer(x.r.Context(), at)
+	offered, how, err := s.offers(x.r.Context(), at)
 	if err != nil {
 		return err
 	}
@@ -82,15 +82,11 @@ func (s *Server) pkg(x *exchange) error {
 	if err != nil {
 		return &problem{http.StatusNotFound, err.Error()}
 	}
-	found, how, err := s.known.index(x.r.Context(), at, v)
+	found, err := s.proof(x, at, v, p)
 	if err != nil {
 		return err
 	}
-	x.answered.Repository = found.repo.String()
-	e, err := s.evidenceFor(x.r.Context(), at, found, p)
-	if err != nil {
-		return err
-	}
+	e := found.evidence
 	base, err := s.base(x.r)
 	if err != nil {
 		return err
@@ -99,12 +95,34 @@ func (s *Server) pkg(x *exchange) error {
 	// Absolute, since not all clients take relative ones (terragrunt#3304).
 	document := packageDocument{
 		Protocols: e.protocols, OS: p.OS, Arch: p.Arch, Filename: e.filename, Sum: e.zip.Encoded(),
-		DownloadURL:  base.String() + "/archive" + path,
+		DownloadURL:  base.String() + "/archive" + withWhy(path, found.why),
 		SumsURL:      base.String() + "/v1/documents" + path + "/" + documentSums,
 		SignatureURL: base.String() + "/v1/documents" + path + "/" + documentSignature,
 	}
 	document.SigningKeys.Keys = e.keys
-	return x.answer(document, how)
+	return x.answer(document, found.how)
+}
+
+// proven is what is signed of a package, and how that is known.
+type proven struct {
+	evidence
+	how state
+	// why is why its archive cannot be had; empty when it can.
+	why string
+}
+
+// proof gives what is signed of a package, from the repository or from its origin.
+func (s *Server) proof(x *exchange, at place, v provider.Version, p provider.Platform) (proven, error) {
+	found, how, err := s.known.index(x.r.Context(), at, v)
+	if s.lacks(at, err) {
+		return s.proofBehind(x, at, v, p)
+	}
+	if err != nil {
+		return proven{}, err
+	}
+	x.answered.Repository = found.repo.String()
+	e, err := s.evidenceFor(x.r.Context(), at, found, p)
+	return proven{e, how, ""}, err
 }
 
 // The documents about a package that have URLs of their own.
@@ -123,20 +141,15 @@ func (s *Server) document(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	found, how, err := s.known.index(x.r.Context(), at, v)
+	found, err := s.proof(x, at, v, p)
 	if err != nil {
 		return err
 	}
-	x.answered.Repository = found.repo.String()
-	e, err := s.evidenceFor(x.r.Context(), at, found, p)
-	if err != nil {
-		return err
-	}
-	x.know(how)
+	x.know(found.how)
 	if name == documentSignature {
-		x.writeBytes(http.StatusOK, "application/pgp-signature", e.signature)
+		x.writeBytes(http.StatusOK, "application/pgp-signature", found.signature)
 		return nil
 	}
-	x.writeBytes(http.StatusOK, "text/plain; charset=utf-8", e.sums)
+	x.writeBytes(http.StatusOK, "text/plain; charset=utf-8", found.sums)
 	return nil
 }

@@ -69,6 +69,7 @@ var routes = []route{
 	{routePageBOM, []string{"providers", "HOST", "NAMESPACE", "TYPE", "VERSION", "components", "DIGEST"}, (*Server).pageComponents},
 	{routeStatic, []string{"static", "HASH", "FILE"}, (*Server).static},
 	{routeLogin, []string{"login"}, (*Server).login},
+	{routeArchive, []string{"archive", "TOKEN", "HOST", "NAMESPACE", "TYPE", "VERSION", "WHY", "FILENAME"}, (*Server).archive},
 	{routeHealth, []string{"healthz"}, (*Server).health},
 	{routeReady, []string{"readyz"}, (*Server).ready},
 }

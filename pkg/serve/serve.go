@@ -21,6 +21,8 @@ type Server struct {
 	options Options
 	known   *knowledge
 	browse  *browsing
+	// origins is nil where nothing is brought from them.
+	origins *origins
 	// mirrored is the view of the network mirror protocol, own that of the registry
 	// protocol, hosts those of what the rules publish beside.
 	mirrored, own *view
@@ -43,7 +45,18 @@ func New(o Options) (*Server, error) {
 		own:      published(o.From, provider.DefaultHost),
 	}
 	s.browse = newBrowsing(o, s.known)
+	if s.origins, err = newOrigins(o, s.known); err != nil {
+		return nil, fmt.Errorf("options of the server: %w", err)
+	}
 	return s, nil
+}
+
+// Close ends what goes on without a request: releases that are brought from their
+// origins. [Server.Run] closes the server at its end.
+func (s *Server) Close() {
+	if s.origins != nil {
+		s.origins.puller.Close()
+	}
 }
 
 // ServeHTTP answers a request, and tells of it.

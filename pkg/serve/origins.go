@@ -1,0 +1,190 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
+)
+
+// originFailing is how long an origin that did not answer is not asked the same thing
+// again: clients would wait for it each time.
+const originFailing = 10 * time.Second
+
+// origins is what the server knows of origin registries, for as long as it believes what
+// it knows of repositories.
+type origins struct {
+	puller   *pullthrough.Puller
+	lists    *recent[provider.Address, []provider.Version]
+	releases *recent[originKey, described]
+	dates    *recent[originKey, time.Time]
+}
+
+type originKey struct {
+	address provider.Address
+	version provider.Version
+}
+
+// described is a release as its origin's documents have it, and why it may not be had;
+// nil where it may.
+type described struct {
+	provider.Release
+	refused error
+}
+
+// newOrigins is nil where nothing is brought from origins.
+func newOrigins(o Options, known *knowledge) (*origins, error) {
+	if o.PullThrough == nil {
+		return nil, nil
+	}
+	options := *o.PullThrough
+	others := options.Told
+	options.Told = func(e pullthrough.Event) {
+		if e.Stage == pullthrough.StageDone {
+			known.stored(e)
+		}
+		o.Events.pulled(e)
+		if others != nil {
+			others(e)
+		}
+	}
+	if options.Now == nil {
+		options.Now = o.Now
+	}
+	puller, err := pullthrough.New(options)
+	if err != nil {
+		return nil, err
+	}
+	f := freshness{maxAge: o.MaxAge, staleIfError: o.StaleIfError, failing: originFailing, now: o.Now, asking: make(chan struct{}, maxQuestions)}
+	own := &origins{
+		puller:   puller,
+		lists:    newRecent[provider.Address](f, o.Memory/8, func(l []provider.Version) int64 { return int64(len(l)) * 96 }, isAbsent),
+		releases: newRecent[originKey](f, o.Memory/4, described.weight, isAbsent),
+	}
+	f.maxAge = dateAge
+	own.dates = newRecent[originKey](f, o.Memory/16, func(time.Time) int64 { return 64 }, isNever)
+	own.dates.failed = o.Events.failed
+	own.lists.looked, own.lists.failed = o.Events.looks("origin-versions"), o.Events.failed
+	own.releases.looked, own.releases.failed = o.Events.looks("origin-release"), o.Events.failed
+	return own, nil
+}
+
+func (d described) weight() int64 {
+	weight := int64(len(d.Packages)) * 2048
+	for _, document := range d.Documents {
+		weight += int64(len(document.Bytes))
+	}
+	return weight
+}
+
+// originError says that an origin could not be asked.
+type originError struct {
+	host svchost.Hostname
+	err  error
+}
+
+func (e *originError) Error() string {
+	return fmt.Sprintf("asking the origin %s: %v", e.host.ForDisplay(), e.err)
+}
+
+func (e *originError) Unwrap() error { return e.err }
+
+// versions lists what an origin has.
+func (o *origins) versions(ctx context.Context, a provider.Address) ([]provider.Version, state, error) {
+	versions, how, err := o.lists.get(ctx, a, func(ctx context.Context) ([]provider.Version, error) {
+		return o.puller.Versions(ctx, a)
+	})
+	if err != nil {
+		err = &originError{a.Host, err}
+	}
+	return versions, how, err
+}
+
+// release describes a release that an origin has.
+func (o *origins) release(ctx context.Context, a provider.Address, v provider.Version) (described, state, error) {
+	d, how, err := o.releases.get(ctx, originKey{a, v}, func(ctx context.Context) (described, error) {
+		r, err := o.puller.Release(ctx, a, v)
+		if refused, ok := errors.AsType[*pullthrough.RefusedError](err); ok {
+			return described{r, refused}, nil
+		}
+		return described{Release: r}, err
+	})
+	if err != nil {
+		err = &originError{a.Host, err}
+	}
+	return d, how, err
+}
+
+// isThrough tells whether what the repositories lack of a provider comes from its origin.
+func (s *Server) isThrough(at place) bool {
+	return s.origins != nil && s.origins.puller.Covers(at.address)
+}
+
+// lacks tells whether an error of the repositories is that they have not got what its
+// origin may have.
+func (s *Server) lacks(at place, err error) bool {
+	_, foreign := errors.AsType[*repository.ForeignError](err)
+	absent := errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
+	return absent && !foreign && s.isThrough(at)
+}
+
+// beside asks a provider's origin for its versions while stored asks the repositories:
+// clients have time for one of both.
+func (s *Server) beside(ctx context.Context, at place, stored func()) (versions []provider.Version, how state, err error) {
+	var group sync.WaitGroup
+	group.Go(func() { versions, how, err = s.origins.versions(ctx, at.address) })
+	stored()
+	group.Wait()
+	return versions, how, err
+}
+
+// join makes one answer of what the repositories and the origin say. The repositories'
+// word is needed; of an origin that cannot be asked, they have what there is.
+func (s *Server) join(at place, stored, behind state, storedErr, behindErr error) (state, error) {
+	switch {
+	case storedErr != nil && !s.lacks(at, storedErr):
+		return stored, storedErr
+	case behindErr == nil:
+		return stored.merge(behind), nil
+	case storedErr == nil && isAbsent(behindErr):
+		return stored, nil
+	case storedErr == nil:
+		return stored.merge(state{stale: behindErr}), nil
+	case isAbsent(behindErr):
+		return stored, storedErr
+	}
+	return stored, behindErr
+}
+
+// stored puts a release that has come into what is known of its repository: nobody has
+// to wait until the list of tags is asked for again.
+func (k *knowledge) stored(e pullthrough.Event) {
+	for _, key := range k.listings.kept.keys() {
+		if key.address != e.Address {
+			continue
+		}
+		known, found := k.listings.kept.get(key)
+		if !found || known.value.repo == nil || known.value.repo.String() != e.Repository {
+			k.listings.kept.forget(key)
+			continue
+		}
+		if slices.Contains(known.value.versions, e.Version) {
+			continue
+		}
+		known.value.versions = provider.NewestFirst(append(slices.Clip(known.value.versions), e.Version))
+		k.listings.kept.put(key, known, k.listings.weigh(known.value))
+	}
+	for _, key := range k.offers.kept.keys() {
+		if key.address == e.Address {
+			k.offers.kept.forget(key)
+		}
+	}
+}

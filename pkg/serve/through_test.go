@@ -1,0 +1,524 @@
+package serve_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+var makers = map[string]func(testing.TB, ...func(*serve.Options)) *world{"layout": newLayout, "registry": newRegistry}
+
+// TestThrough: a release that only the origin has is listed, described, and installed;
+// and then it is in the repository, whole.
+func TestThrough(t *testing.T) {
+	t.Parallel()
+	for name, over := range makers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newThrough(t, over)
+			zips := w.offer(t, "1.2.0", 100_000)
+			w.push(t, rocket{version: "1.0.0"})
+			versions := document[map[string]map[string]struct{}](t, w.get(t, mirrored+"index.json"))
+			if diff := cmp.Diff(map[string]map[string]struct{}{"versions": {"1.0.0": {}, "1.2.0": {}}}, versions); diff != "" {
+				t.Errorf("versions (-want +got):\n%s", diff)
+			}
+			found := document[archives](t, w.get(t, mirrored+"1.2.0.json")).Archives[plan9.String()]
+			if diff := cmp.Diff([]string{sums.ZH(digest.FromBytes(zips[plan9]))}, found.Hashes); diff != "" {
+				t.Errorf("hashes (-want +got):\n%s", diff)
+			}
+			at, err := (&url.URL{Path: mirrored + "1.2.0.json"}).Parse(found.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := w.get(t, at.RequestURI())
+			ok(t, got.Code, got.Body.String())
+			if !bytes.Equal(got.Body.Bytes(), zips[plan9]) {
+				t.Errorf("got %d bytes, want %d", got.Body.Len(), len(zips[plan9]))
+			}
+			if e := w.end(t); e.Err != nil || e.Status != "created" || e.Verdict.Trust != provider.TrustSigned || e.Repository != w.repo.String() || e.Bytes == 0 {
+				t.Errorf("told %+v", e)
+			}
+			w.whole(t, "1.2.0")
+			if diff := cmp.Diff(2, w.origin.Requests()[origintest.Zip]); diff != "" {
+				t.Errorf("zips that were fetched (-want +got):\n%s", diff)
+			}
+			// From here on the origin is not needed.
+			hashes := document[archives](t, w.get(t, mirrored+"1.2.0.json")).Archives[plan9.String()].Hashes
+			if len(hashes) != 2 || w.last().Repository != w.repo.String() {
+				t.Errorf("the repository does not answer: %v, %+v", hashes, w.last())
+			}
+			got = w.get(t, archiveOf("1.2.0", haiku))
+			ok(t, got.Code, got.Body.String())
+			if diff := cmp.Diff([]string{"started", "done"}, w.stages()); diff != "" {
+				t.Errorf("told (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestThroughEmpty: no repository has the provider, and the last one gets it.
+func TestThroughEmpty(t *testing.T) {
+	t.Parallel()
+	for name, over := range makers {
+		w := newThrough(t, over)
+		w.offer(t, "1.2.0", 1000)
+		if versions := document[map[string]map[string]any](t, w.get(t, mirrored+"index.json")); len(versions["versions"]) != 1 {
+			t.Errorf("%s: got %v", name, versions)
+		}
+		if got := w.last().Repository; got != "origin registry.opentofu.org" {
+			t.Errorf("%s: the answer is from %q", name, got)
+		}
+		got := w.get(t, archiveOf("1.2.0", plan9))
+		ok(t, got.Code, got.Body.String())
+		w.end(t)
+		w.whole(t, "1.2.0")
+	}
+}
+
+// TestThroughOnce: many clients cause one mirror, and each zip is fetched once.
+func TestThroughOnce(t *testing.T) {
+	t.Parallel()
+	for name, over := range makers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newThrough(t, over)
+			zips := w.offer(t, "1.2.0", 3<<20)
+			released := hold(w)
+			var group sync.WaitGroup
+			for n := range 50 {
+				p := []provider.Platform{plan9, plan9, plan9, haiku}[n%4]
+				group.Go(func() {
+					got := w.get(t, archiveOf("1.2.0", p))
+					if got.Code != http.StatusOK || !bytes.Equal(got.Body.Bytes(), zips[p]) {
+						t.Errorf("client %d: got %d, %d bytes", n, got.Code, got.Body.Len())
+					}
+				})
+			}
+			released()
+			group.Wait()
+			w.end(t)
+			w.whole(t, "1.2.0")
+			if n := w.origin.Requests()[origintest.Zip]; n != 2 {
+				t.Errorf("%d zips were fetched", n)
+			}
+			if diff := cmp.Diff([]string{"started", "done"}, w.stages()); diff != "" {
+				t.Errorf("told (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// hold holds zips back until released is called.
+func hold(w *through) (released func()) {
+	held := make(chan struct{})
+	w.origin.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		<-held
+		honest(rw, r)
+	}, -1)
+	return sync.OnceFunc(func() { close(held) })
+}
+
+// TestThroughLeaves: the mirror goes on when its client leaves, and a later client goes
+// on with the same file.
+func TestThroughLeaves(t *testing.T) {
+	t.Parallel()
+	w := newThrough(t, newRegistry)
+	zips := w.offer(t, "1.2.0", 1<<20)
+	begun, held := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	w.origin.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		once.Do(func() { close(begun) })
+		<-held
+		honest(rw, r)
+	}, -1)
+	ctx, leave := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	group.Go(func() {
+		w.server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, archiveOf("1.2.0", plan9), nil))
+	})
+	<-begun
+	leave()
+	group.Wait()
+	group.Go(func() {
+		got := w.get(t, archiveOf("1.2.0", plan9), "Range", "bytes=1000-")
+		if got.Code != http.StatusPartialContent || !bytes.Equal(got.Body.Bytes(), zips[plan9][1000:]) {
+			t.Errorf("got %d, %d bytes", got.Code, got.Body.Len())
+		}
+	})
+	close(held)
+	if e := w.end(t); e.Err != nil {
+		t.Error(e.Err)
+	}
+	group.Wait()
+	w.whole(t, "1.2.0")
+	if n := w.origin.Requests()[origintest.Zip]; n != 2 {
+		t.Errorf("%d zips were fetched", n)
+	}
+}
+
+// TestThroughRefused: what the policy refuses is not mirrored, and the client is told
+// why, where clients print it: in the link of the archive.
+func TestThroughRefused(t *testing.T) {
+	t.Parallel()
+	w := newThrough(t, newLayout, func(o *serve.Options) {
+		o.PullThrough.Publish.Judge = trust.Policy{Mode: trust.ModeRequire}.JudgeOffered
+	})
+	w.offer(t, "1.2.0", 1000, func(r *origintest.Release) { r.Signature = nil })
+	found := document[archives](t, w.get(t, mirrored+"1.2.0.json")).Archives[plan9.String()]
+	if !strings.Contains(found.URL, "1.2.0_is_refused:_unsigned") || !strings.HasSuffix(found.URL, "/terraform-provider-rocket_1.2.0_plan9_mips.zip") {
+		t.Errorf("got %s", found.URL)
+	}
+	for _, path := range []string{strings.TrimPrefix(found.URL, "../../../.."), archiveOf("1.2.0", plan9)} {
+		got := w.get(t, path)
+		if got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), "is refused: unsigned") || w.last().Refused != "policy" {
+			t.Errorf("%s: got %d %s, %+v", path, got.Code, got.Body, w.last())
+		}
+	}
+	w.absent(t, "1.2.0")
+	if w.origin.Requests()[origintest.Zip] != 0 || !slices.Equal(w.stages(), []string{"refused"}) {
+		t.Errorf("%v, %v", w.origin.Requests(), w.stages())
+	}
+}
+
+// TestThroughLies: a zip that is not what its sums say reaches neither the client nor
+// the repository; that is remembered for a minute, and not longer.
+func TestThroughLies(t *testing.T) {
+	t.Parallel()
+	w := newThrough(t, newRegistry)
+	zips := w.offer(t, "1.2.0", 1<<20)
+	server := httptest.NewServer(w.server)
+	t.Cleanup(server.Close)
+	w.origin.Misbehave(origintest.Zip, origintest.FlipBit(500_000), -1)
+	resp, err := fetch(t, server.Client(), server.URL+archiveOf("1.2.0", plan9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Either it is known before the first byte, or the answer breaks off.
+	content, err := io.ReadAll(resp.Body)
+	if broken := resp.StatusCode == http.StatusOK && err != nil && len(content) < len(zips[plan9]); !broken && resp.StatusCode != http.StatusBadGateway {
+		t.Errorf("got %s, %d bytes, %v", resp.Status, len(content), err)
+	}
+	var wrong *sums.MismatchError
+	if e := w.end(t); e.Stage != pullthrough.StageFailed || !errors.As(e.Err, &wrong) {
+		t.Errorf("told %+v", e)
+	}
+	w.absent(t, "1.2.0")
+	w.origin.Behave()
+	w.clock.Forward(59 * time.Second)
+	got := w.get(t, archiveOf("1.2.0", plan9))
+	if got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "the content is not what its checksums say") {
+		t.Errorf("got %d %s", got.Code, got.Body)
+	}
+	link := document[archives](t, w.get(t, mirrored+"1.2.0.json")).Archives[plan9.String()].URL
+	if !strings.Contains(link, "bringing_registry.opentofu.org_acme_rocket_1.2.0_from_its_origin_failed") {
+		t.Errorf("got %s", link)
+	}
+	if diff := cmp.Diff([]string{"started", "failed"}, w.stages()); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+	w.clock.Forward(time.Second)
+	got = w.get(t, archiveOf("1.2.0", plan9))
+	ok(t, got.Code, got.Body.String())
+	w.end(t)
+	w.whole(t, "1.2.0")
+}
+
+// TestThroughWrongSums: documents that contradict each other are told at once.
+func TestThroughWrongSums(t *testing.T) {
+	t.Parallel()
+	w := newThrough(t, newLayout)
+	w.offer(t, "1.2.0", 1000, func(r *origintest.Release) {
+		r.Edit = func(_ provider.Platform, document map[string]any) { document["shasum"] = strings.Repeat("0", 64) }
+	})
+	got := w.get(t, mirrored+"1.2.0.json")
+	if got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "the content is not what its checksums say") {
+		t.Errorf("got %d %s", got.Code, got.Body)
+	}
+}
+
+// TestThroughDown: without its origin, a provider is what the repository has of it, and
+// the answer says so.
+func TestThroughDown(t *testing.T) {
+	t.Parallel()
+	w := newThrough(t, newLayout)
+	w.push(t, rocket{version: "1.0.0"})
+	for _, kind := range []origintest.Kind{origintest.Versions, origintest.Package} {
+		w.origin.Misbehave(kind, status(http.StatusInternalServerError), -1)
+	}
+	got := w.get(t, mirrored+"index.json")
+	if versions := document[map[string]map[string]any](t, got)["versions"]; len(versions) != 1 {
+		t.Errorf("got %v", versions)
+	}
+	if !strings.Contains(got.Header().Get("Warning"), "the origin cannot be asked") || w.last().Stale == nil {
+		t.Errorf("it does not say that it is stale: %v", got.Header())
+	}
+	document[any](t, w.get(t, mirrored+"1.0.0.json"))
+	before := w.origin.Requests()[origintest.Versions]
+	for _, path := range []string{mirrored + "1.2.0.json", archiveOf("1.2.0", plan9)} {
+		if got := w.get(t, path); got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "the origin registry.opentofu.org cannot be asked (it is out of order)") {
+			t.Errorf("%s: got %d %s", path, got.Code, got.Body)
+		}
+	}
+	if other := w.get(t, "/mirror/registry.opentofu.org/acme/other/index.json"); other.Code != http.StatusBadGateway {
+		t.Errorf("a provider that nobody has: got %d %s", other.Code, other.Body)
+	}
+	w.get(t, mirrored+"index.json")
+	if n := w.origin.Requests()[origintest.Versions] - before; n > 9 {
+		t.Errorf("%d more lists were asked for", n)
+	}
+}
+
+// TestThroughAbsent: what the origin has not got either is not there.
+func TestThroughAbsent(t *testing.T) {
+	t.Parallel()
+	w := newThrough(t, newLayout)
+	w.offer(t, "1.2.0", 1000)
+	for _, path := range []string{
+		"/mirror/registry.opentofu.org/acme/other/index.json", mirrored + "9.9.9.json", archiveOf("9.9.9", plan9),
+		strings.ReplaceAll(archiveOf("1.2.0", plan9), "plan9_mips", "beos_mips"),
+	} {
+		if got := w.get(t, path); got.Code != http.StatusNotFound {
+			t.Errorf("%s: got %d %s", path, got.Code, got.Body)
+		}
+	}
+	if len(w.stages()) != 0 {
+		t.Errorf("told %v", w.stages())
+	}
+}
+
+// TestThroughPatterns: what the patterns do not have causes nothing, nor does what the
+// caller may not read, nor a HEAD.
+func TestThroughPatterns(t *testing.T) {
+	t.Parallel()
+	w := newThrough(t, newLayout, guarded(t))
+	w.offer(t, "1.2.0", 1000)
+	for path, code := range map[string]int{
+		"/mirror/registry.opentofu.org/other/rocket/index.json": http.StatusUnauthorized,
+		mirrored + "index.json":                                 http.StatusUnauthorized,
+		mirrored + "1.2.0.json":                                 http.StatusUnauthorized,
+		archiveOf("1.2.0", plan9):                               http.StatusUnauthorized,
+	} {
+		if got := w.get(t, path); got.Code != code {
+			t.Errorf("%s: got %d %s", path, got.Code, got.Body)
+		}
+	}
+	if n := w.origin.Requests(); len(n) != 0 {
+		t.Errorf("the origin was asked: %v", n)
+	}
+	open := newThrough(t, newLayout)
+	open.offer(t, "1.2.0", 1000)
+	for _, path := range []string{"/mirror/registry.opentofu.org/other/rocket/index.json", "/mirror/example.com/acme/rocket/index.json"} {
+		if got := open.get(t, path); got.Code != http.StatusNotFound {
+			t.Errorf("%s: got %d %s", path, got.Code, got.Body)
+		}
+	}
+	if n := open.origin.Requests(); len(n) != 0 {
+		t.Errorf("the origin was asked: %v", n)
+	}
+	if got := open.ask(t, http.MethodHead, archiveOf("1.2.0", plan9)); got.Code != http.StatusOK || got.Header().Get("Content-Length") == "" {
+		t.Errorf("HEAD: got %d %v", got.Code, got.Header())
+	}
+	if len(open.stages()) != 0 {
+		t.Errorf("told %v", open.stages())
+	}
+}
+
+// TestThroughRegistry: the registry protocol has the author's own signature before the
+// release is in the repository, and the same afterwards.
+func TestThroughRegistry(t *testing.T) {
+	t.Parallel()
+	w := newThrough(t, newRegistry)
+	zips := w.offer(t, "1.2.0", 1000)
+	type packages struct {
+		DownloadURL  string `json:"download_url"`
+		SumsURL      string `json:"shasums_url"`
+		SignatureURL string `json:"shasums_signature_url"`
+		Sum          string `json:"shasum"`
+		SigningKeys  any    `json:"signing_keys"`
+	}
+	versions := document[struct{ Versions []struct{ Version string } }](t, w.get(t, "/v1/providers/acme/rocket/versions"))
+	if len(versions.Versions) != 1 || versions.Versions[0].Version != "1.2.0" {
+		t.Fatalf("got %+v", versions)
+	}
+	const path = "/v1/providers/acme/rocket/1.2.0/download/plan9/mips"
+	before := document[packages](t, w.get(t, path))
+	if before.Sum != digest.FromBytes(zips[plan9]).Encoded() {
+		t.Errorf("got %+v", before)
+	}
+	documents := map[string]string{}
+	for _, at := range []string{before.SumsURL, before.SignatureURL} {
+		documents[at] = w.get(t, strings.TrimPrefix(at, "https://tofu.example.com")).Body.String()
+	}
+	got := w.get(t, strings.TrimPrefix(before.DownloadURL, "https://tofu.example.com"))
+	ok(t, got.Code, "")
+	w.end(t)
+	w.whole(t, "1.2.0")
+	if diff := cmp.Diff(before, document[packages](t, w.get(t, path))); diff != "" {
+		t.Errorf("the package afterwards (-before +after):\n%s", diff)
+	}
+	for at, text := range documents {
+		if now := w.get(t, strings.TrimPrefix(at, "https://tofu.example.com")).Body.String(); now != text || text == "" {
+			t.Errorf("%s differs", at)
+		}
+	}
+	if versions := document[struct{ Versions []struct{ Platforms []any } }](t, w.get(t, "/v1/providers/acme/rocket/versions")).Versions; len(versions) != 1 || len(versions[0].Platforms) != 2 {
+		t.Errorf("got %+v", versions)
+	}
+}
+
+// TestThroughThere: a version that the repository has by now is had from there, whatever
+// the origin has for it.
+func TestThroughThere(t *testing.T) {
+	t.Parallel()
+	w := newThrough(t, newRegistry)
+	w.offer(t, "1.2.0", 1000)
+	document[any](t, w.get(t, mirrored+"index.json"))
+	r := rocket{version: "1.2.0"}
+	w.push(t, r) // by somebody else, with other bytes
+	got := w.get(t, archiveOf("1.2.0", plan9))
+	if e := w.end(t); e.Status != "unchanged" || got.Code != http.StatusOK || !bytes.Equal(got.Body.Bytes(), r.zipOf(plan9)) {
+		t.Errorf("got %d %s, told %+v", got.Code, got.Body, e)
+	}
+	if w.origin.Requests()[origintest.Zip] != 0 {
+		t.Error("a zip was fetched")
+	}
+}
+
+// TestThroughReplicas: two servers mirror the same release, and none of them fails.
+func TestThroughReplicas(t *testing.T) {
+	t.Parallel()
+	w := newThrough(t, newRegistry)
+	zips := w.offer(t, "1.2.0", 1000)
+	document[any](t, w.get(t, mirrored+"index.json"))
+	other := w.replica(t)
+	got := httptest.NewRecorder()
+	other.ServeHTTP(got, httptest.NewRequestWithContext(t.Context(), http.MethodGet, archiveOf("1.2.0", plan9), nil))
+	ok(t, got.Code, got.Body.String())
+	w.end(t)
+	// This one has not seen it yet: it finds it there.
+	again := w.get(t, archiveOf("1.2.0", plan9))
+	ok(t, again.Code, again.Body.String())
+	if e := w.end(t); e.Status != "unchanged" || !bytes.Equal(again.Body.Bytes(), zips[plan9]) {
+		t.Errorf("told %+v", e)
+	}
+	if n := w.origin.Requests()[origintest.Zip]; n != 2 {
+		t.Errorf("%d zips were fetched", n)
+	}
+}
+
+// TestThroughRegistryTrouble: when the repository does not take the release, the client
+// has its zip all the same, and nothing can be seen there.
+func TestThroughRegistryTrouble(t *testing.T) {
+	t.Parallel()
+	w := newThrough(t, newRegistry)
+	zips := w.offer(t, "1.2.0", 1000)
+	w.registry.Misbehave(registrytest.ManifestPut, status(http.StatusForbidden), -1)
+	got := w.get(t, archiveOf("1.2.0", plan9))
+	if got.Code != http.StatusOK || !bytes.Equal(got.Body.Bytes(), zips[plan9]) {
+		t.Errorf("got %d", got.Code)
+	}
+	if e := w.end(t); e.Stage != pullthrough.StageFailed {
+		t.Errorf("told %+v", e)
+	}
+	w.absent(t, "1.2.0")
+}
+
+// TestThroughAge: what is too young is not listed, so that clients choose what is older;
+// who asks for it all the same is told until when it is held back.
+func TestThroughAge(t *testing.T) {
+	t.Parallel()
+	w := newThrough(t, newLayout, func(o *serve.Options) { o.PullThrough.Cooldown.MinAge = 72 * time.Hour })
+	w.clock.Forward(time.Since(w.clock.Now()).Truncate(time.Second)) // an origin has no dates of the future
+	began := w.clock.Now().UTC().Truncate(time.Second)
+	at := func(age time.Duration) func(*origintest.Release) {
+		return func(r *origintest.Release) { r.Modified = began.Add(-age) }
+	}
+	w.offer(t, "1.0.0", 1000, at(72*time.Hour))
+	w.offer(t, "1.0.1", 1000, at(71*time.Hour))
+	w.offer(t, "1.1.0", 1000, at(time.Hour))
+	w.offer(t, "1.1.1", 1000, at(time.Minute))
+	listed := func() []string {
+		t.Helper()
+		return slices.Sorted(maps.Keys(document[map[string]map[string]any](t, w.get(t, mirrored+"index.json"))["versions"]))
+	}
+	if diff := cmp.Diff([]string{"1.0.0"}, listed()); diff != "" {
+		t.Errorf("versions (-want +got):\n%s", diff)
+	}
+	link := document[archives](t, w.get(t, mirrored+"1.0.1.json")).Archives[plan9.String()].URL
+	if !strings.Contains(link, "acme_rocket_1.0.1_is_held_back_until_"+began.Add(time.Hour).Format(time.RFC3339)+":_it_was_published_on_"+began.Add(-71*time.Hour).Format(time.RFC3339)+"/") {
+		t.Errorf("got %s", link)
+	}
+	if got := w.get(t, archiveOf("1.0.1", plan9)); got.Code != http.StatusForbidden {
+		t.Errorf("got %d %s", got.Code, got.Body)
+	}
+	w.clock.Forward(time.Hour)
+	if diff := cmp.Diff([]string{"1.0.0", "1.0.1"}, listed()); diff != "" {
+		t.Errorf("versions (-want +got):\n%s", diff)
+	}
+	got := w.get(t, archiveOf("1.0.1", plan9))
+	ok(t, got.Code, got.Body.String())
+	w.end(t)
+}
+
+// TestThroughNoDate: where nothing can be chosen, clients are told why.
+func TestThroughNoDate(t *testing.T) {
+	t.Parallel()
+	w := newThrough(t, newLayout, func(o *serve.Options) { o.PullThrough.Cooldown.MinAge = time.Hour })
+	w.offer(t, "1.0.0", 1000)
+	if versions := document[map[string]map[string]any](t, w.get(t, mirrored+"index.json"))["versions"]; len(versions) != 1 {
+		t.Errorf("got %v", versions)
+	}
+	link := document[archives](t, w.get(t, mirrored+"1.0.0.json")).Archives[plan9.String()].URL
+	if !strings.Contains(link, "1.0.0_is_held_back:_its_origin_does_not_say_when_it_was_published") {
+		t.Errorf("got %s", link)
+	}
+}
+
+// TestThroughPending: what waits for approval in the repository is not had past it.
+func TestThroughPending(t *testing.T) {
+	t.Parallel()
+	w := newThrough(t, newLayout)
+	w.offer(t, "1.2.0", 1000)
+	w.push(t, rocket{version: "1.0.0"})
+	found, err := repository.Inspect(t.Context(), w.repo, "1.0.0", repository.DepthIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, index, err := w.repo.Manifest(t.Context(), "1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.repo.PushTag(t.Context(), artifact.Blob{Descriptor: found.Descriptor, Bytes: index}, "pending-1.2.0", ""); err != nil {
+		t.Fatal(err)
+	}
+	if versions := document[map[string]map[string]any](t, w.get(t, mirrored+"index.json"))["versions"]; len(versions) != 1 {
+		t.Errorf("got %v", versions)
+	}
+	if got := w.get(t, archiveOf("1.2.0", plan9)); got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), "1.2.0 waits for approval") {
+		t.Errorf("got %d %s", got.Code, got.Body)
+	}
+	w.absent(t, "1.2.0")
+}

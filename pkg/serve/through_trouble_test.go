@@ -1,0 +1,161 @@
+package serve_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// silentOrigin is a source that does not answer.
+type silentOrigin struct{}
+
+func (silentOrigin) Versions(ctx context.Context, _ provider.Address) ([]provider.Version, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (silentOrigin) Release(ctx context.Context, _ provider.Address, _ provider.Version, _ ...provider.Platform) (provider.Release, error) {
+	<-ctx.Done()
+	return provider.Release{}, ctx.Err()
+}
+
+func (silentOrigin) Open(ctx context.Context, _ provider.Package) (io.ReadCloser, int64, error) {
+	<-ctx.Done()
+	return nil, 0, ctx.Err()
+}
+
+// TestThroughHang: an origin that hangs holds nobody up for longer than clients wait, and
+// then for some seconds nobody at all.
+func TestThroughHang(t *testing.T) {
+	t.Parallel()
+	stored := newLayout(t)
+	stored.push(t, rocket{version: "1.0.0"})
+	pattern, err := provider.ParsePattern("acme/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newLayout(t, func(o *serve.Options) {
+			o.Now = time.Now
+			o.Open = func(template.Reference) (repository.Reader, error) { return stored.repo, nil }
+			o.PullThrough = &pullthrough.Options{
+				Patterns: []provider.Pattern{pattern}, Source: silentOrigin{},
+				Open: func(template.Reference) (repository.Repository, error) { return stored.repo, nil },
+			}
+		})
+		for _, waited := range []time.Duration{8 * time.Second, 0} {
+			began := time.Now()
+			got := w.get(t, mirrored+"index.json")
+			if versions := document[map[string]map[string]any](t, got)["versions"]; len(versions) != 1 || got.Header().Get("Warning") == "" || time.Since(began) != waited {
+				t.Errorf("got %v after %s, %v", versions, time.Since(began), got.Header())
+			}
+		}
+		began := time.Now()
+		got := w.get(t, mirrored+"1.2.0.json")
+		if got.Code != http.StatusGatewayTimeout || !strings.Contains(got.Body.String(), "the origin registry.opentofu.org does not answer in time") || time.Since(began) != 8*time.Second {
+			t.Errorf("got %d %s after %s", got.Code, got.Body, time.Since(began))
+		}
+		time.Sleep(3 * time.Minute) // of the bubble: until the questions are given up
+		w.server.Close()
+	})
+}
+
+// TestThroughClose: a server that ends leaves nothing of what was under way, neither in
+// the repository nor on the disk.
+func TestThroughClose(t *testing.T) {
+	t.Parallel()
+	for name, over := range makers {
+		w := newThrough(t, over)
+		w.offer(t, "1.2.0", 1<<20)
+		begun := make(chan struct{})
+		var once sync.Once
+		w.origin.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+			once.Do(func() { close(begun) })
+			origintest.Stall(500_000)(rw, r, honest)
+		}, -1)
+		server := httptest.NewServer(w.server)
+		var group sync.WaitGroup
+		group.Go(func() {
+			resp, err := fetch(t, server.Client(), server.URL+archiveOf("1.2.0", plan9))
+			if err != nil {
+				return
+			}
+			if content, err := io.ReadAll(resp.Body); err == nil && resp.StatusCode == http.StatusOK {
+				t.Errorf("%s: got all of %d bytes", name, len(content))
+			}
+		})
+		<-begun
+		w.server.Close()
+		group.Wait()
+		server.Close()
+		if e := w.end(t); e.Err == nil {
+			t.Errorf("%s: told %+v", name, e)
+		}
+		w.absent(t, "1.2.0")
+		left, err := os.ReadDir(w.pulls.Dir)
+		if err != nil || len(left) != 0 {
+			t.Errorf("%s: %v is left on the disk, %v", name, left, err)
+		}
+		if got := w.get(t, archiveOf("1.2.0", plan9)); got.Code != http.StatusServiceUnavailable {
+			t.Errorf("%s: after the end: %d %s", name, got.Code, got.Body)
+		}
+	}
+}
+
+// TestThroughFullDisk: what the disk has no room for goes to the repository all the
+// same, and clients get it from there.
+func TestThroughFullDisk(t *testing.T) {
+	t.Parallel()
+	w := newThrough(t, newRegistry, func(o *serve.Options) { o.PullThrough.MaxDisk = 10 })
+	zips := w.offer(t, "1.2.0", 1000)
+	if got := w.get(t, archiveOf("1.2.0", plan9)); got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {
+		t.Errorf("got %d %s", got.Code, got.Body)
+	}
+	if e := w.end(t); e.Err != nil {
+		t.Fatal(e.Err)
+	}
+	w.whole(t, "1.2.0")
+	got := w.get(t, archiveOf("1.2.0", plan9))
+	ok(t, got.Code, got.Body.String())
+	if !bytes.Equal(got.Body.Bytes(), zips[plan9]) {
+		t.Errorf("got %d bytes", got.Body.Len())
+	}
+}
+
+// TestThroughResumes: a download that breaks off is begun again, and clients who follow
+// it have every byte once.
+func TestThroughResumes(t *testing.T) {
+	t.Parallel()
+	w := newThrough(t, newRegistry)
+	zips := w.offer(t, "1.2.0", 1<<20)
+	w.origin.Misbehave(origintest.Zip, origintest.Short(700_000), 1)
+	w.registry.Misbehave(registrytest.UploadPost, status(http.StatusServiceUnavailable), 1)
+	got := w.get(t, archiveOf("1.2.0", plan9))
+	ok(t, got.Code, got.Body.String())
+	if !bytes.Equal(got.Body.Bytes(), zips[plan9]) {
+		t.Errorf("got %d bytes", got.Body.Len())
+	}
+	if e := w.end(t); e.Err != nil {
+		t.Error(e.Err)
+	}
+	w.whole(t, "1.2.0")
+	if n := w.origin.Requests()[origintest.Zip]; n != 3 {
+		t.Errorf("%d zips were fetched", n)
+	}
+}

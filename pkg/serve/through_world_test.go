@@ -1,0 +1,191 @@
+package serve_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+// through is a world whose repositories lack what an origin has.
+type through struct {
+	*world
+	origin *origintest.Origin
+	key    *key
+	pulls  pullthrough.Options
+	// options are those of the server.
+	options serve.Options
+
+	told  sync.Mutex
+	tells []pullthrough.Event
+	ended chan pullthrough.Event
+}
+
+// newThrough is a world over a registry or image layouts, with an origin behind.
+func newThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)) *world, options ...func(*serve.Options)) *through {
+	tb.Helper()
+	ca, err := testca.New()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	t := &through{origin: origintest.New(origintest.Options{}), key: newKey(tb), ended: make(chan pullthrough.Event, 100)}
+	host := registrytest.Serve(tb, ca, t.origin)
+	pattern, err := provider.ParsePattern("acme/*")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	t.pulls = pullthrough.Options{
+		Patterns: []provider.Pattern{pattern},
+		Source: origin.New(origin.Options{
+			HTTP: registrytest.Client(tb, ca), Lifetime: time.Millisecond,
+			Services: map[svchost.Hostname]string{provider.DefaultHost: "https://" + host + "/v1/providers/"},
+		}),
+		Open:    func(ref template.Reference) (repository.Repository, error) { return t.open(ref) },
+		Publish: publish.Options{Judge: trust.Policy{}.JudgeOffered, Backoff: func(int) time.Duration { return 0 }},
+		Dir:     tb.TempDir(),
+		Told: func(e pullthrough.Event) {
+			t.told.Lock()
+			t.tells = append(t.tells, e)
+			t.told.Unlock()
+			if e.Stage == pullthrough.StageDone || e.Stage == pullthrough.StageFailed {
+				t.ended <- e
+			}
+		},
+	}
+	options = slices.Concat([]func(*serve.Options){func(o *serve.Options) { o.PullThrough = &t.pulls }}, options,
+		[]func(*serve.Options){func(o *serve.Options) { t.options = *o }})
+	t.world = over(tb, options...)
+	tb.Cleanup(t.server.Close)
+	return t
+}
+
+// replica is another server over the same repositories and origin.
+func (t *through) replica(tb testing.TB) *serve.Server {
+	tb.Helper()
+	s, err := serve.New(t.options)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Close)
+	return s
+}
+
+// end waits until a mirror has ended.
+func (t *through) end(tb testing.TB) pullthrough.Event {
+	tb.Helper()
+	select {
+	case e := <-t.ended:
+		return e
+	case <-tb.Context().Done():
+		tb.Fatal("no mirror ended")
+		return pullthrough.Event{}
+	}
+}
+
+// stages are what was told so far.
+func (t *through) stages() (stages []string) {
+	t.told.Lock()
+	defer t.told.Unlock()
+	for _, e := range t.tells {
+		stages = append(stages, e.Stage)
+	}
+	return stages
+}
+
+// zipOf is a provider's zip with some filling.
+func zipOf(tb testing.TB, version string, p provider.Platform, size int) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	header := &zip.FileHeader{Name: "terraform-provider-rocket_v" + version, Method: zip.Store}
+	header.SetMode(0o755)
+	entry, err := w.CreateHeader(header)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := entry.Write(append([]byte(version+" "+p.String()), bytes.Repeat([]byte("x"), size)...)); err != nil {
+		tb.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// offer lets the origin have a release of acme/rocket, signed by the world's key.
+func (t *through) offer(tb testing.TB, version string, size int, edit ...func(*origintest.Release)) map[provider.Platform][]byte {
+	tb.Helper()
+	zips := map[provider.Platform][]byte{}
+	r := origintest.Release{Namespace: "acme", Type: "rocket", Version: version, Protocols: []string{"5.0"}, Archives: map[provider.Platform]origintest.Archive{}}
+	listed := map[string]digest.Digest{}
+	for _, p := range []provider.Platform{haiku, plan9} {
+		zips[p] = zipOf(tb, version, p, size)
+		r.Archives[p] = origintest.Archive{Bytes: zips[p]}
+		listed[provider.Filename(nouns.Address(tb, "acme/rocket"), nouns.Version(tb, version), p)] = digest.FromBytes(zips[p])
+	}
+	r.Sums = sums.New(listed).Bytes()
+	r.Signature, r.Keys = t.key.sign(tb, r.Sums), []string{string(t.key.public(tb))}
+	for _, change := range edit {
+		change(&r)
+	}
+	if err := t.origin.Add(tb.Context(), r); err != nil {
+		tb.Fatal(err)
+	}
+	return zips
+}
+
+// archiveOf is the path of an archive of acme/rocket.
+func archiveOf(version string, p provider.Platform) string {
+	return "/archive/-/registry.opentofu.org/acme/rocket/" + version + "/terraform-provider-rocket_" + version + "_" + p.String() + ".zip"
+}
+
+// whole looks at what the repository has of a version, down to its bytes.
+func (t *through) whole(tb testing.TB, version string) {
+	tb.Helper()
+	found, err := repository.Inspect(tb.Context(), t.repo, version, repository.DepthContent)
+	if err != nil || !found.Exists() {
+		tb.Fatalf("%s is not there: %v %v", version, found.Absent, err)
+	}
+	for _, p := range []provider.Platform{haiku, plan9} {
+		if !found.At(p).Whole() {
+			tb.Errorf("%s for %s is not whole: %+v", version, p, found.At(p))
+		}
+	}
+}
+
+// absent makes sure that nothing is there.
+func (t *through) absent(tb testing.TB, version string) {
+	tb.Helper()
+	found, err := repository.Inspect(tb.Context(), t.repo, version, repository.DepthIndex)
+	if err != nil || found.Exists() {
+		tb.Errorf("%s is there, or %v", version, err)
+	}
+}
+
+func ok(tb testing.TB, code int, body string) {
+	tb.Helper()
+	if code != http.StatusOK {
+		tb.Fatalf("got %d %s", code, body)
+	}
+}
