@@ -106,15 +106,19 @@ func tokenRealms(c *cli.Context) ([]string, error) {
 	return hosts, nil
 }
 
-// origin is the source of releases at their origin registries.
-func (conn *connection) origin() *origin.Source {
+// origin is the source of releases at their origin registries, which keeps their answers
+// for the run.
+func (conn *connection) origin() *origin.Source { return conn.originFor(0) }
+
+// originFor is one that keeps them for a time.
+func (conn *connection) originFor(lifetime time.Duration) *origin.Source {
 	services := map[svchost.Hostname]string{}
 	for host, offered := range conn.config.Services {
 		if url := offered["providers.v1"]; url != "" {
 			services[host] = url
 		}
 	}
-	return origin.New(origin.Options{HTTP: conn.http, Services: services, Token: conn.token})
+	return origin.New(origin.Options{HTTP: conn.http, Services: services, Token: conn.token, Lifetime: lifetime})
 }
 
 // installed is the source of releases as the CLI configuration says.

@@ -30,7 +30,7 @@ func TestPages(t *testing.T) {
 		"ecr.md":        {"registry no-create immutable", 3},
 		"approval.md":   {"registry\nenv RELEASE=hashicorp/null@3.2.4", 10},
 		"operations.md": {"registry", 8},
-		"serve.md":      {"registry", 6},
+		"serve.md":      {"registry", 7},
 		"lock.md":       {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
 		"airgap.md":     {airGap, 12},
 		"exec.md":       {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 18},

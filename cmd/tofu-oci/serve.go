@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,13 +18,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-func serveCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "serve",
-		Usage:     "serve providers from OCI repositories to clients that know no OCI",
-		ArgsUsage: "--from REPO... [--listen ADDRESS] [--tls-cert FILE --tls-key FILE] [FLAG...]",
-		Description: strings.TrimSpace(`
-Speaks the protocols that Terraform, older OpenTofu, IDEs and Terragrunt speak,
+// serveText is what the help of serve begins with.
+const serveText = `Speaks the protocols that Terraform, older OpenTofu, IDEs and Terragrunt speak,
 over the repositories that mirror and publish fill. It keeps nothing of its own:
 any number of servers may stand beside each other, and be restarted at any time.
 
@@ -55,6 +49,14 @@ Everybody may read everything, unless --serve-config FILE says who may read what
 by tokens or the OIDC tokens of jobs. Clients send no login with archives, so their
 links carry a signature that is good for an hour: replicas share --archive-key.
 
+--pull-through PATTERN brings what the repositories lack from origin registries, when
+somebody asks for it: versions are listed and described by the origin's documents, and
+the first request for an archive mirrors the whole release while its bytes go to the
+client. What mirror checks is checked, what --signatures, --keyring and --trust refuse
+is refused, and --min-age holds back what is young. The server's own login has to be
+one that may write. A pattern names its host. A provider that lies nowhere goes to the
+last --from.
+
 Each answer is a line on stdout. On Ctrl-C, or SIGTERM, downloads come to their end
 first. The certificate is read again when its files change.
 
@@ -66,11 +68,23 @@ Examples:
    tofu-oci serve --listen :443 --tls-cert tls.crt --tls-key tls.key \
       --from ghcr.io/acme/own/{namespace}/{type} --from ghcr.io/acme/mirror/{namespace}/{type}
 
+   # what hashicorp and acme release, from three days on, as soon as somebody wants it
+   tofu-oci serve --listen :443 --tls-cert tls.crt --tls-key tls.key --min-age 72h \
+      --from ghcr.io/acme/mirror/{namespace}/{type} \
+      --pull-through 'hashicorp/*' --pull-through 'acme/*'
+
    # behind a proxy that speaks TLS, below a path
    tofu-oci serve --from ghcr.io/acme/mirror/{namespace}/{type} --listen 127.0.0.1:8080 \
-      --base-url https://tools.example.com/tofu --trusted-proxy 127.0.0.1/32`),
-		Flags:  slices.Concat(servedFlags(), listenFlags(), networkFlags(), outputFlags()),
-		Action: printing(serveAction),
+      --base-url https://tools.example.com/tofu --trusted-proxy 127.0.0.1/32`
+
+func serveCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "serve",
+		Usage:       "serve providers from OCI repositories to clients that know no OCI",
+		ArgsUsage:   "--from REPO... [--listen ADDRESS] [--tls-cert FILE --tls-key FILE] [FLAG...]",
+		Description: serveText,
+		Flags:       slices.Concat(servedFlags(), pullThroughFlags(), listenFlags(), networkFlags(), outputFlags()),
+		Action:      printing(serveAction),
 	}
 }
 
@@ -179,6 +193,9 @@ func serveOptions(c *cli.Context, out *output, lines *serveLog) (o serve.Options
 		o.Signer = signer
 	}
 	if o.Store, err = openCache(c, out, false); err != nil {
+		return o, err
+	}
+	if o.PullThrough, err = pullThrough(c, conn, o); err != nil {
 		return o, err
 	}
 	err = accessOptions(c, conn, lines, &o)

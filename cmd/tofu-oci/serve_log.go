@@ -9,6 +9,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 )
 
 // serveLog writes what a server does: a line for each answer on stdout, and what else
@@ -46,7 +47,7 @@ func (e escaped) Write(p []byte) (int, error) {
 
 func (l *serveLog) events() serve.Events {
 	return serve.Events{
-		Answered: l.answered,
+		Answered: l.answered, Pulled: l.pulled,
 		LeftOut: func(a provider.Address, v provider.Version, why string) {
 			l.rest.Warn("left out of the registry protocol", "provider", a.String(), "version", v.String(), "why", why)
 		},
@@ -74,6 +75,30 @@ func (l *serveLog) answered(a serve.Answered) {
 		line = append(line, "error", a.Err.Error())
 	}
 	l.answers.Info("answered", line...)
+}
+
+// pulled writes what became of a release that was to be brought from its origin.
+func (l *serveLog) pulled(e pullthrough.Event) {
+	line := []any{"provider", e.Address.String(), "version", e.Version.String()}
+	if e.Repository != "" {
+		line = append(line, "repository", e.Repository)
+	}
+	if e.Verdict.Trust != "" {
+		line = append(line, "signature", e.Verdict.String())
+	}
+	if e.Verdict.Warning != "" {
+		line = append(line, "warning", e.Verdict.Warning)
+	}
+	switch e.Stage {
+	case pullthrough.StageStarted:
+		l.rest.Info("bringing a release from its origin", line...)
+	case pullthrough.StageDone:
+		l.rest.Info("brought a release from its origin", append(line, "status", string(e.Status), "bytes", e.Bytes, "ms", e.Duration.Milliseconds())...)
+	case pullthrough.StageRefused:
+		l.rest.Warn("a release of an origin is refused", append(line, "why", e.Err.Error())...)
+	default:
+		l.rest.Error("a release could not be brought from its origin", append(line, "error", e.Err.Error(), "ms", e.Duration.Milliseconds())...)
+	}
 }
 
 func (l *serveLog) listening(at net.Addr, secure bool) {

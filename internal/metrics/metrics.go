@@ -16,6 +16,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 )
 
 const (
@@ -30,9 +31,9 @@ const (
 type Server struct {
 	registry *prometheus.Registry
 
-	requests, refusals, stale, lookups, failures *prometheus.CounterVec
-	archiveBytes, leftOut                        prometheus.Counter
-	durations                                    *prometheus.HistogramVec
+	requests, refusals, stale, lookups, failures, pulls *prometheus.CounterVec
+	archiveBytes, leftOut, pulledBytes                  prometheus.Counter
+	durations                                           *prometheus.HistogramVec
 }
 
 // New makes the counters of a server of a version of the program, all of them zero.
@@ -45,6 +46,10 @@ func New(version string) *Server {
 		stale:    counters("stale_answers_total", "Answers that are older than they should be, since a repository could not be asked.", "route"),
 		lookups:  counters("lookups_total", "Looks into what is kept, by what was looked for and whether it was there.", "cache", "result"),
 		failures: counters("upstream_errors_total", "Questions to repositories that came to nothing, by kind.", "kind"),
+		pulls:    counters("pulls_total", "Releases that were to be brought from their origins, by what became of them.", "stage"),
+		pulledBytes: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: prefix + "pulled_bytes_total", Help: "Bytes of archives that were brought from origins into repositories.",
+		}),
 		archiveBytes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: prefix + "archive_bytes_total", Help: "Bytes of archives that were sent.",
 		}),
@@ -62,7 +67,7 @@ func New(version string) *Server {
 	})
 	build.Set(1)
 	s.registry.MustRegister(
-		s.requests, s.refusals, s.stale, s.lookups, s.failures, s.archiveBytes, s.leftOut, s.durations, build,
+		s.requests, s.refusals, s.stale, s.lookups, s.failures, s.pulls, s.pulledBytes, s.archiveBytes, s.leftOut, s.durations, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return s
@@ -101,6 +106,13 @@ func (s *Server) Watch(others serve.Events) serve.Events {
 		s.failures.WithLabelValues(kind).Inc()
 		if others.Failed != nil {
 			others.Failed(kind, err)
+		}
+	}
+	watched.Pulled = func(e pullthrough.Event) {
+		s.pulls.WithLabelValues(e.Stage).Inc()
+		s.pulledBytes.Add(float64(e.Bytes))
+		if others.Pulled != nil {
+			others.Pulled(e)
 		}
 	}
 	return watched

@@ -19,6 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -45,7 +46,7 @@ func TestCounts(t *testing.T) {
 	m, told := metrics.New("1.2.3"), 0
 	events := m.Watch(serve.Events{
 		Answered: func(serve.Answered) { told++ }, LeftOut: func(provider.Address, provider.Version, string) { told++ },
-		Looked: func(string, bool) { told++ }, Failed: func(string, error) { told++ },
+		Looked: func(string, bool) { told++ }, Failed: func(string, error) { told++ }, Pulled: func(pullthrough.Event) { told++ },
 	})
 	events.Answered(serve.Answered{Route: "archive", Status: 206, Bytes: 7, Duration: 2 * time.Second})
 	events.Answered(serve.Answered{Route: "archive", Status: 403, Bytes: 5, Refused: "link", Duration: 2 * time.Second})
@@ -54,7 +55,9 @@ func TestCounts(t *testing.T) {
 	events.Looked("tags", true)
 	events.Looked("tags", false)
 	events.Failed("timeout", context.DeadlineExceeded)
-	if told != 7 {
+	events.Pulled(pullthrough.Event{Stage: pullthrough.StageStarted})
+	events.Pulled(pullthrough.Event{Stage: pullthrough.StageDone, Bytes: 11})
+	if told != 9 {
 		t.Errorf("the others were told %d times", told)
 	}
 	got := slices.DeleteFunc(scrape(t, m), func(line string) bool { return strings.Contains(line, "_bucket{") })
@@ -64,6 +67,9 @@ func TestCounts(t *testing.T) {
 		`tofu_oci_serve_left_out_total 1`,
 		`tofu_oci_serve_lookups_total{cache="tags",result="hit"} 1`,
 		`tofu_oci_serve_lookups_total{cache="tags",result="miss"} 1`,
+		`tofu_oci_serve_pulled_bytes_total 11`,
+		`tofu_oci_serve_pulls_total{stage="done"} 1`,
+		`tofu_oci_serve_pulls_total{stage="started"} 1`,
 		`tofu_oci_serve_refusals_total{reason="link"} 1`,
 		`tofu_oci_serve_request_duration_seconds_sum{route="archive"} 4`,
 		`tofu_oci_serve_request_duration_seconds_count{route="archive"} 2`,

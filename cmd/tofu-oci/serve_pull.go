@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"os"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+// pullThroughFlags are about what comes from origins when it is asked for.
+func pullThroughFlags() []cli.Flag {
+	return slices.Concat([]cli.Flag{
+		&cli.StringSliceFlag{Name: "pull-through", Usage: "bring releases of providers that `PATTERN` matches from their origins when somebody asks for them, such as 'hashicorp/*' or registry.example.com/*/* (repeatable; default: none)"},
+		&cli.StringFlag{Name: "min-age", EnvVars: []string{minAgeVariable}, Usage: "bring nothing that was published less than `DURATION` ago, such as 72h or 3d, by its origin's date, or without one"},
+	}, trustFlags())
+}
+
+// pullThrough reads them; nil is what brings nothing.
+func pullThrough(c *cli.Context, conn *connection, served serve.Options) (*pullthrough.Options, error) {
+	judging, err := policy(c)
+	if err != nil {
+		return nil, err
+	}
+	if !c.IsSet("pull-through") {
+		for _, name := range []string{"min-age", "signatures", "keyring", "trust"} {
+			if c.IsSet(name) && (name != "min-age" || os.Getenv(minAgeVariable) == "") {
+				return nil, usagef("--%s is of no use without --pull-through: what lies in the repositories is served as it is", name)
+			}
+		}
+		return nil, nil
+	}
+	age, err := minAge(c)
+	if err != nil {
+		return nil, err
+	}
+	o := &pullthrough.Options{
+		// What it keeps beside what the server keeps must not make answers much older.
+		Source:   conn.originFor(served.MaxAge / 2),
+		Open:     func(ref template.Reference) (repository.Repository, error) { return repository.Open(ref, conn.repos) },
+		Cooldown: mirror.Cooldown{MinAge: age},
+		Publish:  publish.Options{Aliases: conn.aliases, Judge: judgeOffered(conn, judging, served.From)},
+	}
+	for _, text := range c.StringSlice("pull-through") {
+		pattern, err := provider.ParsePattern(text)
+		if err != nil {
+			return nil, usagef("--pull-through: %w", err)
+		}
+		o.Patterns = append(o.Patterns, pattern)
+	}
+	if _, err := pullthrough.New(*o); err != nil {
+		return nil, &usage{err}
+	}
+	return o, nil
+}
+
+// judgeOffered judges what origins offer. The releases that were let pass before lie
+// where those go that lie nowhere.
+func judgeOffered(conn *connection, judging trust.Policy, from []template.Template) func(context.Context, provider.Release) (provider.Verdict, error) {
+	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+		p := judging
+		p.Earlier = trust.NewEarlier(conn.mirrored(from[len(from)-1])) // each time, since there are more and more of them
+		return p.JudgeOffered(ctx, r)
+	}
+}
