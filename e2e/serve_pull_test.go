@@ -1,0 +1,134 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+)
+
+// emptyRepositories are those of a layout and of a registry, without a release.
+func emptyRepositories(t *testing.T) map[string]string {
+	t.Helper()
+	return map[string]string{
+		"layout":   "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{type}",
+		"registry": startRegistry(t) + "/mirror/{namespace}/{type}",
+	}
+}
+
+// TestPullThrough: the real clients install through empty repositories, which have a
+// whole release then: clients of OCI install it without the origin.
+func TestPullThrough(t *testing.T) {
+	t.Parallel()
+	for name, repository := range emptyRepositories(t) {
+		origin, config := serveOrigin(t, origintest.Options{}, world.release)
+		url, log := startServe(t, "--from", repository, "--pull-through", "hashicorp/*", "--config", config)
+		var group sync.WaitGroup
+		for _, c := range clients() {
+			group.Go(func() {
+				dir := t.TempDir()
+				write(t, filepath.Join(dir, "main.tf"), strings.ReplaceAll(mainTF, `"hashicorp/time"`, `"`+timeAddress+`"`))
+				c.run(t, dir, networkMirrorAt(url), "init")
+			})
+		}
+		group.Wait()
+		waitFor(t, log, "brought a release")
+		if n := origin.Requests()[origintest.Zip]; n != len(world.release.Archives) {
+			t.Errorf("%s: %d zips were fetched, want %d", name, n, len(world.release.Archives))
+		}
+		origin.Misbehave(origintest.Versions, origintest.Status(500), -1)
+		run(t, programs.tofuOCI, "verify", "hashicorp/time", "--from", repository, "--deep", "--ca-file", world.caFile)
+		clients()[0].install(t, timeAddress, networkMirrorAt(url))
+		if name == "layout" {
+			continue // which OpenTofu does not read
+		}
+		run(t, programs.tofuOCI, "doctor", "hashicorp/time", "--config", tofurc(t, repository), "--ca-file", world.caFile)
+		clients()[0].install(t, timeAddress, run(t, programs.tofuOCI, "tofurc", repository))
+	}
+}
+
+// TestPullThroughRegistry: the registry protocol brings a release too, and the client
+// checks its author's signature.
+func TestPullThroughRegistry(t *testing.T) {
+	t.Parallel()
+	repository := emptyRepositories(t)["registry"]
+	_, config := serveOrigin(t, origintest.Options{}, world.release)
+	url, log := startServe(t, "--from", repository, "--pull-through", "hashicorp/time", "--config", config)
+	for _, c := range clients() {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "main.tf"), strings.ReplaceAll(mainTF, `"hashicorp/time"`, `"`+strings.TrimPrefix(url, "https://")+`/hashicorp/time"`))
+		said := c.run(t, dir, "", "init")
+		if !strings.Contains(said, "self-signed") && !strings.Contains(said, "signed, key ID") {
+			t.Errorf("it does not say that the signature was checked:\n%s", said)
+		}
+	}
+	waitFor(t, log, "brought a release")
+	run(t, programs.tofuOCI, "verify", "hashicorp/time", "--from", repository, "--deep", "--ca-file", world.caFile)
+}
+
+// TestPullThroughRefused: what the policy refuses, clients say why.
+func TestPullThroughRefused(t *testing.T) {
+	t.Parallel()
+	unsigned, young := world.release, world.release
+	unsigned.Signature, unsigned.Keys = nil, nil
+	young.Modified = time.Now().Add(-time.Hour)
+	for _, test := range []struct {
+		name    string
+		release origintest.Release
+		flags   []string
+		want    string
+	}{
+		{"unsigned", unsigned, []string{"--signatures", "require"}, "time_" + fixture.TimeVersion + "_is_refused:_unsigned"},
+		{"young", young, []string{"--min-age", "72h"}, "time_" + fixture.TimeVersion + "_is_held_back_until_"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, config := serveOrigin(t, origintest.Options{}, test.release)
+			repository := emptyRepositories(t)["layout"]
+			url, _ := startServe(t, append([]string{"--from", repository, "--pull-through", "hashicorp/*", "--config", config}, test.flags...)...)
+			for _, c := range clients() {
+				dir := t.TempDir()
+				write(t, filepath.Join(dir, "main.tf"), strings.ReplaceAll(mainTF, `"hashicorp/time"`, `"`+timeAddress+`"`))
+				cli := filepath.Join(dir, "cli.tofurc")
+				write(t, cli, networkMirrorAt(url))
+				cmd := command(t, c.program, "init", "-input=false", "-no-color")
+				cmd.Dir, cmd.Env = dir, append(cmd.Env, "TF_CLI_CONFIG_FILE="+cli)
+				said, err := cmd.CombinedOutput()
+				t.Logf("%s says:\n%s", c.name, said)
+				joined := strings.NewReplacer("\n", "", "│ ", "", " ", "").Replace(string(said))
+				if err == nil || !strings.Contains(joined, test.want) {
+					t.Errorf("%s does not say why (%v)", c.name, err)
+				}
+			}
+		})
+	}
+}
+
+// waitFor waits until a log has a text.
+func waitFor(t *testing.T, log, text string) {
+	t.Helper()
+	for {
+		said, err := os.ReadFile(log)
+		if err == nil && strings.Contains(string(said), text) {
+			return
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatalf("the log does not say %q", text)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// tofurc is a configuration file with the block for a repository.
+func tofurc(t *testing.T, repository string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "cli.tofurc")
+	write(t, path, run(t, programs.tofuOCI, "tofurc", repository))
+	return path
+}
