@@ -30,7 +30,7 @@ var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/approval", "pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/configuration", "pkg/doctor", "pkg/exec", "pkg/installation", "pkg/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
 		"pkg/repository", "pkg/serve", "pkg/serve/access", "pkg/serve/api", "pkg/serve/client", "pkg/serve/pullthrough", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/boundedfile", "internal/httpclient", "internal/logins", "internal/metrics", "internal/textdiff",
+		"internal/atomicfile", "internal/boundedfile", "internal/httpclient", "internal/logins", "internal/metrics", "internal/spelling", "internal/textdiff",
 	},
 	"pkg/doctor": {
 		"pkg/artifact", "pkg/cliconfig", "pkg/installation", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
@@ -96,7 +96,8 @@ var rows = map[string][]string{
 	"internal/zipfile":      {"pkg/artifact", "internal/ctxio"},
 	"internal/httpclient":   {"pkg/provider", "internal/ctxio", "internal/schedule"},
 	"internal/logins":       {"pkg/provider", "internal/boundedfile", "internal/extprog"},
-	"internal/extprog":      {"pkg/provider"},
+	"internal/extprog":      {"pkg/provider", "internal/spelling"},
+	"internal/spelling":     {"pkg/provider"},
 	"internal/memo":         {},
 	"internal/pipeline":     {},
 	"internal/schedule":     {},

@@ -43,7 +43,7 @@ address: ghcr.io/acme/providers/{namespace}/{type}, the same with ${namespace}
 as OpenTofu writes it, or oci-layout:DIR/{namespace}/{type} for an OCI image
 layout on disk. It may use {hostname}, {namespace} and {type}.
 
-Flags stand after the command, before or after its arguments.
+Flags stand anywhere: before the command, after it, or after its arguments.
 
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 some items failed and
 some were done, 4 verification failed or conflict, 5 not found,
@@ -55,12 +55,7 @@ some were done, 4 verification failed or conflict, 5 not found,
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {},
 		OnUsageError:              usageError,
-		Action: func(c *cli.Context) error {
-			if name := c.Args().First(); name != "" {
-				return usagef("there is no command %q; see tofu-oci --help", name)
-			}
-			return cli.ShowAppHelp(c)
-		},
+		Action:                    cli.ShowAppHelp,
 	}
 	app.CustomAppHelpTemplate = asTemplate(appHelp(app))
 	prepare("", app.Commands)

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/spelling"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -51,13 +54,27 @@ func repositoryTemplate(c *cli.Context, flag string) (template.Template, error) 
 func platforms(c *cli.Context) ([]provider.Platform, error) {
 	var ps []provider.Platform
 	for _, text := range c.StringSlice("platform") {
-		p, err := provider.ParsePlatform(text)
-		if err != nil {
-			return nil, usagef("--platform: %w", err)
+		for one := range strings.SplitSeq(text, ",") {
+			p, err := parsePlatform(strings.TrimSpace(one))
+			if err != nil {
+				return nil, err
+			}
+			ps = append(ps, p)
 		}
-		ps = append(ps, p)
 	}
 	return provider.SortPlatforms(ps), nil
+}
+
+// parsePlatform reads OS_ARCH, and OS/ARCH as container tools write it.
+func parsePlatform(text string) (provider.Platform, error) {
+	p, err := provider.ParsePlatform(strings.Replace(text, "/", "_", 1))
+	if meant, ok := spelling.Platform(text); ok && (err != nil || meant.OS != p.OS || strings.Contains(p.Arch, "_")) {
+		return p, usagef("--platform %s: must be OS_ARCH as OpenTofu names it; did you mean %s?", text, meant)
+	}
+	if err != nil {
+		return p, usagef("--platform: %w", err)
+	}
+	return p, nil
 }
 
 // newestOf reads --all and --latest: how many versions a PROVIDER means, 0 for all.

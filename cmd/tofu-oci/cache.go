@@ -89,9 +89,6 @@ The programs that exec starts link to the cache from .terraform; its mirrors are
 directories of such links. Without --cache or TOFU_OCI_CACHE only exec has a
 cache, tofu-oci in the user's directory for caches, which this is about then.`),
 		Subcommands: []*cli.Command{cacheInfoCommand(), cachePruneCommand()},
-		Action: func(c *cli.Context) error {
-			return usagef("cache has no command %q; see tofu-oci cache --help", c.Args().First())
-		},
 	}
 }
 

@@ -205,7 +205,7 @@ func (conn *connection) targets(c *cli.Context, out *output, as []provider.Addre
 	}
 	refs, err := publish.Targets(as, find)
 	if err != nil {
-		return nil, usagef("finding the repository: %w", err)
+		return nil, &usage{err}
 	}
 	return refs, nil
 }

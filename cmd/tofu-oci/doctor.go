@@ -65,8 +65,8 @@ func diagnose(c *cli.Context, out *output) error {
 	}
 	o := doctor.Options{Wanted: wanted[0], Platform: provider.CurrentPlatform(), PlainHTTP: c.StringSlice("plain-http")}
 	if text := c.String("platform"); text != "" {
-		if o.Platform, err = provider.ParsePlatform(text); err != nil {
-			return usagef("--platform: %w", err)
+		if o.Platform, err = parsePlatform(text); err != nil {
+			return err
 		}
 	}
 	if file := c.String("ca-file"); os.Getenv("SSL_CERT_FILE") == "" {

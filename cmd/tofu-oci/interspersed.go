@@ -9,62 +9,154 @@ import (
 
 // interspersed moves flags in front of positional arguments: the library stops
 // to look for flags at the first positional one, and our users write
-// "tofu-oci mirror hashicorp/null --to X". Whoever asks for help gets it,
-// whatever else stands there, and "help COMMAND" is "COMMAND --help".
+// "tofu-oci mirror hashicorp/null --to X", or "tofu-oci --output json list …".
+// Whoever asks for help gets it, whatever else stands there, and "help COMMAND"
+// is "COMMAND --help". What is mistyped is an error here, which names what may
+// have been meant.
 func interspersed(app *cli.App, args []string) ([]string, error) {
-	if len(args) < 2 {
-		return args, nil
-	}
-	if slices.Contains([]string{"help", "--help", "-h"}, args[1]) {
-		return append(slices.Clone(args[:1]), append(slices.Clone(args[2:]), "--help")...), nil
-	}
-	command := app.Command(args[1])
-	if command == nil {
-		return args, nil
-	}
-	named := 2 // so many arguments are the program and its command
-	if len(args) > named && command.Command(args[named]) != nil {
-		command = command.Command(args[named])
-		named++
-	}
-	if len(command.Subcommands) > 0 && len(args) == named {
-		return append(slices.Clone(args), "--help"), nil
-	}
-	name := strings.Join(args[1:named], " ")
-	flags, rest := []string{}, []string{}
-	for i := named; i < len(args); i++ {
+	call := call{commands: app.Commands}
+	for i := 1; i < len(args); i++ {
 		arg := args[i]
-		if arg == "--" {
-			rest = append(rest, args[i+1:]...)
+		var err error
+		switch {
+		case !isFlag(arg) && !call.isNamed():
+			err = call.name(arg)
+		case arg == "--":
+			call.rest = append(call.rest, args[i+1:]...)
+			i = len(args)
+		case !isFlag(arg) && call.command.Name == execName: // what follows a command is its own
+			call.rest = args[i:]
+			i = len(args)
+		case !isFlag(arg):
+			call.rest = append(call.rest, arg)
+		default:
+			i, err = call.flag(args, i)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if call.help && call.isNamed() || call.version {
 			break
 		}
-		if len(arg) < 2 || arg[0] != '-' {
-			if command.Name == execName { // what follows a command is its own
-				rest = args[i:]
-				break
-			}
-			rest = append(rest, arg)
-			continue
-		}
-		flagName, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		if flagName == "help" || flagName == "h" {
-			return append(slices.Clone(args[:named]), "--help"), nil
-		}
-		flag := flagNamed(command, flagName)
-		if flag == nil {
-			return nil, usagef("%s has no flag %s; see tofu-oci %s --help", name, arg, name)
-		}
-		flags = append(flags, arg)
-		if _, isSwitch := flag.(*cli.BoolFlag); isSwitch || hasValue {
-			continue
-		}
-		if i++; i == len(args) {
-			return nil, usagef("%s is missing its value; see tofu-oci %s --help", arg, name)
-		}
-		flags = append(flags, args[i])
 	}
-	return slices.Concat(args[:named], flags, []string{"--"}, rest), nil
+	return call.ordered(args[:min(len(args), 1)])
 }
+
+// isFlag tells whether an argument is a flag, or ends them.
+func isFlag(arg string) bool { return len(arg) > 1 && arg[0] == '-' }
+
+// call is what was read of a command line.
+type call struct {
+	// commands are those that the next name may be of, and names those so far.
+	commands []*cli.Command
+	names    []string
+	// command is the last that was named, nil before the first.
+	command *cli.Command
+	flags   []written
+	rest    []string
+	// help and version were asked for.
+	help, version bool
+}
+
+// written is a flag as it stands in the command line.
+type written struct {
+	name string
+	args []string
+}
+
+// isNamed tells whether nothing is missing of the command's name.
+func (c *call) isNamed() bool { return c.command != nil && len(c.commands) == 0 }
+
+// name reads a command's name, or that of one of its commands.
+func (c *call) name(arg string) error {
+	if arg == "help" && len(c.names) == 0 {
+		c.help = true
+		return nil
+	}
+	for _, command := range c.commands {
+		if command.HasName(arg) {
+			c.command, c.commands, c.names = command, command.Subcommands, append(c.names, arg)
+			return nil
+		}
+	}
+	return unknownCommand(c.names, arg, c.commands)
+}
+
+// flag reads the flag at args[i], and gives the index of the last argument that
+// belongs to it.
+func (c *call) flag(args []string, i int) (int, error) {
+	name, value, hasValue := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+	switch name {
+	case "help", "h":
+		c.help = true
+		return i, nil
+	case "version", "v":
+		if c.command == nil {
+			c.version = true
+			return i, nil
+		}
+	}
+	flags := c.find(name)
+	if len(flags) == 0 {
+		return i, c.unknownFlag(args[i], name)
+	}
+	flag := flags[0]
+	if slices.ContainsFunc(flags, func(f cli.Flag) bool { return isSwitch(f) != isSwitch(flag) }) {
+		return i, usagef("%s is not the same for all commands: write it behind the command", args[i])
+	}
+	w := written{name: name, args: []string{args[i]}}
+	if !isSwitch(flag) && !hasValue {
+		if i++; i == len(args) {
+			return i, usagef("%s is missing its value; see %s --help", args[i-1], c.program())
+		}
+		value, hasValue = args[i], true
+		w.args = append(w.args, value)
+	}
+	c.flags = append(c.flags, w)
+	if hasValue {
+		return i, checkValue(flag, value)
+	}
+	return i, nil
+}
+
+// find looks for a flag: of the command, or where that is not named yet, of all
+// that it may become.
+func (c *call) find(name string) []cli.Flag {
+	if c.isNamed() {
+		return flagsNamed([]*cli.Command{c.command}, name)
+	}
+	return flagsNamed(c.commands, name)
+}
+
+func isSwitch(flag cli.Flag) bool {
+	_, is := flag.(*cli.BoolFlag)
+	return is
+}
+
+// ordered gives the command line as the library reads it.
+func (c *call) ordered(program []string) ([]string, error) {
+	named := slices.Concat(program, c.names)
+	switch {
+	case c.version:
+		return append(named, "--version"), nil
+	case c.help, c.command != nil && !c.isNamed():
+		return append(named, "--help"), nil
+	case c.command == nil && len(c.flags) > 0:
+		return nil, usagef("name a command beside %s; see tofu-oci --help", c.flags[0].args[0])
+	case c.command == nil:
+		return named, nil
+	}
+	for _, w := range c.flags {
+		if flagNamed(c.command, w.name) == nil {
+			return nil, c.unknownFlag(w.args[0], w.name)
+		}
+		named = append(named, w.args...)
+	}
+	return slices.Concat(named, []string{"--"}, c.rest), nil
+}
+
+// program is the command as far as it is named.
+func (c *call) program() string { return strings.Join(append([]string{"tofu-oci"}, c.names...), " ") }
 
 // flagNamed finds a command's flag, nil when there is none of that name.
 func flagNamed(command *cli.Command, name string) cli.Flag {
@@ -74,4 +166,16 @@ func flagNamed(command *cli.Command, name string) cli.Flag {
 		}
 	}
 	return nil
+}
+
+// flagsNamed finds the flags of a name that the commands have, and theirs.
+func flagsNamed(commands []*cli.Command, name string) []cli.Flag {
+	var found []cli.Flag
+	for _, command := range commands {
+		if flag := flagNamed(command, name); flag != nil {
+			found = append(found, flag)
+		}
+		found = append(found, flagsNamed(command.Subcommands, name)...)
+	}
+	return found
 }

@@ -15,7 +15,12 @@ func TestInterspersed(t *testing.T) {
 	for _, test := range []struct{ name, args, want string }{
 		{"nothing", "", ""},
 		{"no command", "--version", "--version"},
-		{"unknown command", "mirorr a/b --to X", "mirorr a/b --to X"},
+		{"flags before the command", "--quiet --config F list a/b", "list --quiet --config F -- a/b"},
+		{"flags on both sides", "--output=json pull a/b --dir D", "pull --output=json --dir D -- a/b"},
+		{"flags before a command of a command", "--cache D cache --output json info", "cache info --cache D --output json --"},
+		{"flags before a command to run", "-q exec tofu init -q", "exec -q -- tofu init -q"},
+		{"a command's name as a value", "--config list list a/b", "list --config list -- a/b"},
+		{"version before all", "--version mirror a/b", "--version"},
 		{"flags first", "mirror --to X a/b", "mirror --to X -- a/b"},
 		{"flags last", "mirror a/b c/d --to X", "mirror --to X -- a/b c/d"},
 		{"flags between", "mirror a/b --to X c/d --all", "mirror --to X --all -- a/b c/d"},
@@ -43,7 +48,6 @@ func TestInterspersed(t *testing.T) {
 		{"a command to run", "exec --from X -- tofu init --help -- x", "exec --from X -- tofu init --help -- x"},
 		{"a command to run without --", "exec --from X tofu -chdir=a init --help -- x", "exec --from X -- tofu -chdir=a init --help -- x"},
 		{"help for it before", "exec --help -- tofu", "exec --help"},
-		{"no such command of a command", "cache clear x", "cache -- clear x"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -58,12 +62,33 @@ func TestInterspersed(t *testing.T) {
 func TestInterspersedRefuses(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ args, want string }{
+		{"mirorr a/b --to X", `there is no command "mirorr"; did you mean tofu-oci mirror?`},
+		{"push a/b --to X", `there is no command "push"; did you mean tofu-oci publish?`},
+		{"nonsense", `there is no command "nonsense"; see tofu-oci --help`},
+		{"help mirorr", `there is no command "mirorr"; did you mean tofu-oci mirror?`},
+		{"cache prun", `there is no command "cache prun"; did you mean tofu-oci cache prune?`},
+		{"cache clear x", `cache has no command "clear"; there are info, prune; see tofu-oci cache --help`},
 		{"mirror a/b --nonsense X", "mirror has no flag --nonsense; see tofu-oci mirror --help"},
-		{"mirror a/b --nonsense=X", "mirror has no flag --nonsense=X; see tofu-oci mirror --help"},
+		{"mirror a/b --nonsense=X", "mirror has no flag --nonsense; see tofu-oci mirror --help"},
+		{"mirror a/b --platfrom X", "mirror has no flag --platfrom; did you mean --platform?"},
+		{"pull a/b --output-dir X", "pull has no flag --output-dir; did you mean --dir?"},
+		{"list a/b --repo X", "list has no flag --repo; did you mean --from?"},
+		{"list a/b --json", "list has no flag --json; did you mean --output json?"},
+		{"--nonsense", "there is no flag --nonsense; see tofu-oci --help"},
+		{"--quite list a/b", "there is no flag --quite; did you mean --quiet?"},
+		{"--to X list a/b", "list has no flag --to; see tofu-oci list --help"},
+		{"--check lock", "--check is not the same for all commands: write it behind the command"},
+		{"--quiet", "name a command beside --quiet; see tofu-oci --help"},
 		{"list a/b --concurrency 2", "list has no flag --concurrency; see tofu-oci list --help"},
 		{"cache info --layout x", "cache info has no flag --layout; see tofu-oci cache info --help"},
 		{"cache prune --max-size", "--max-size is missing its value; see tofu-oci cache prune --help"},
 		{"mirror a/b --to", "--to is missing its value; see tofu-oci mirror --help"},
+		{"mirror a/b --concurrency many", "--concurrency many: must be a whole number, such as 4"},
+		{"mirror a/b --dry-run=maybe", "--dry-run=maybe: must be true or false; --dry-run alone is true"},
+		{"list a/b --timeout 5", "--timeout 5: a duration needs its unit; did you mean 5s?"},
+		{"list a/b --timeout 1.5min", "--timeout 1.5min: the units of a duration are ms, s, m and h; did you mean 1.5m?"},
+		{"list a/b --timeout 3days", "--timeout 3days: the units of a duration are ms, s, m and h, as in 30s or 2m"},
+		{"list a/b --timeout long", "--timeout long: must be a duration, such as 30s or 2m"},
 	} {
 		_, err := main.Interspersed(main.NewApp(io.Discard, io.Discard), fields("tofu-oci "+test.args))
 		if err == nil || err.Error() != test.want {

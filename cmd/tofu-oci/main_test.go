@@ -67,6 +67,7 @@ func scripts(dir string) testscript.Params {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"tofu-oci":    cmdTofuOCI,
 			"code":        cmdCode,
+			"answers":     cmdAnswers,
 			"interrupt":   cmdInterrupt,
 			"full":        cmdFull,
 			"origin":      cmdOrigin,

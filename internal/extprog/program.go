@@ -6,7 +6,14 @@
 package extprog
 
 import (
+	"fmt"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/spelling"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // Program is a command line that [Parse] accepted. The zero value runs nothing.
@@ -26,6 +33,30 @@ func Parse(commandLine string) (Program, error) {
 		return Program{}, err
 	}
 	return Program{line: commandLine}, nil
+}
+
+// placeholder is a word in braces, which stands for something or is mistyped.
+var placeholder = regexp.MustCompile(`\{([a-zA-Z_-]+)\}`)
+
+// ParseWith reads a command line as [Parse] does, and refuses a {word} in it that
+// is none of the names. Braces around anything else stand for themselves.
+func ParseWith(commandLine string, names ...string) (Program, error) {
+	p, err := Parse(commandLine)
+	if err != nil {
+		return Program{}, err
+	}
+	for _, at := range placeholder.FindAllStringSubmatchIndex(commandLine, -1) {
+		name := commandLine[at[2]:at[3]]
+		if slices.Contains(names, name) {
+			continue
+		}
+		problem := fmt.Sprintf("nothing is called {%s}; there are {%s}", name, strings.Join(names, "}, {"))
+		if meant, found := spelling.Nearest(name, names); found {
+			problem = fmt.Sprintf("nothing is called {%s}; did you mean {%s}?", name, meant)
+		}
+		return Program{}, &provider.SyntaxError{What: "command line", Input: commandLine, Offset: at[0], Problem: problem}
+	}
+	return p, nil
 }
 
 // String gives the command line as it was parsed. It may hold secrets, so errors

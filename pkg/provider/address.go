@@ -33,6 +33,9 @@ func ParseAddress(s string) (Address, error) {
 	fail := func(offset int, problem string) (Address, error) {
 		return Address{}, &SyntaxError{What: "provider address", Input: s, Offset: offset, Problem: problem}
 	}
+	if offset, problem := mistaken(s); problem != "" {
+		return fail(offset, problem)
+	}
 	parts := strings.Split(s, "/")
 	if len(parts) != 2 && len(parts) != 3 {
 		return fail(0, "must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE")

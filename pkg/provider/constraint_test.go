@@ -122,14 +122,14 @@ func TestParseConstraintPointsAtThePartAtFault(t *testing.T) {
 		{"nothing", "", 0, "a constraint is empty"},
 		{"a comma at the end", "> 1.0,", 6, "a constraint is empty"},
 		{"two commas", "> 1.0, , < 2", 6, "a constraint is empty"},
-		{"a v in front", ">= 1.0, < v2.0", 8, `a "v" prefix should not be used`},
+		{"a v in front", ">= 1.0, < v2.0", 8, "a version has no v in front: 2.0"},
 		{"an operator that is none", "~> 5.0,   => 5.1", 10, `did you mean ">="?`},
 		{"npm's operator", "^1.0", 0, `invalid constraint operator "^"`},
-		{"a wildcard", "> 1.0, 1.x", 7, "can't use wildcard for minor number"},
+		{"a wildcard", "> 1.0, 1.x", 7, "constraints have no wildcards; all of 1 is ~> 1.0"},
 		{"no comma between", "> 1.0 < 2.0", 0, `missing comma after "> 1.0"`},
 		{"four numbers", "!= 1.2.3.4", 0, "too many numbered portions"},
 		{"an operator alone", "> 1.0, !=", 7, `after the operator "!="`},
-		{"a word", "~> 5.0, bad", 8, "missing comma"},
+		{"a word", "~> 5.0, bad", 8, "must be a version or compare with one"},
 		{"a number of more than 64 bits", ">= 1.0, < 99999999999999999999", 10, "the number is too large"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

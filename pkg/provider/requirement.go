@@ -13,8 +13,11 @@ type Requirement struct {
 	Constraint Constraint
 }
 
-// ParseRequirement reads "[HOST/]NAMESPACE/TYPE[@CONSTRAINT]". Errors are
-// *[SyntaxError] that point into s.
+// latest is what other programs call the newest version, which no constraint means.
+const latest = "latest"
+
+// ParseRequirement reads "[HOST/]NAMESPACE/TYPE[@CONSTRAINT]". "@latest" is no
+// constraint. Errors are *[SyntaxError] that point into s.
 func ParseRequirement(s string) (Requirement, error) {
 	address, constraint, constrained := strings.Cut(s, "@")
 	a, err := ParseAddress(address)
@@ -22,7 +25,7 @@ func ParseRequirement(s string) (Requirement, error) {
 		return Requirement{}, within(s, 0, err)
 	}
 	r := Requirement{Address: a}
-	if constrained {
+	if constrained && !strings.EqualFold(strings.TrimSpace(constraint), latest) {
 		if r.Constraint, err = ParseConstraint(constraint); err != nil {
 			return Requirement{}, within(s, len(address)+1, err)
 		}

@@ -40,7 +40,7 @@ func TestParseRequirementPointsIntoTheWholeText(t *testing.T) {
 		problem     string
 	}{
 		{"the address", "hashicorp/a_ws@5.0", "provider address", 10, "the type is not valid"},
-		{"the constraint", "bücher.example/a/b@~> 5.0, bad", "version constraint", len("bücher.example/a/b@~> 5.0, "), "missing comma"},
+		{"the constraint", "bücher.example/a/b@~> 5.0, bad", "version constraint", len("bücher.example/a/b@~> 5.0, "), "must be a version or compare with one"},
 		{"a constraint that is not there", "hashicorp/aws@", "version constraint", 14, "a constraint is empty"},
 		{"an address that is not there", "@5.0", "provider address", 0, "must be NAMESPACE/TYPE"},
 		{"a second constraint", "hashicorp/aws@5.0@6.0", "version constraint", 14, "missing comma"},

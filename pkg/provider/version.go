@@ -114,7 +114,7 @@ func ParseConstraint(s string) (Constraint, error) {
 			return fail(start+at, "the number is too large")
 		}
 		if _, err := versions.MeetingConstraintsStringRuby(text); err != nil {
-			return fail(start, err.Error())
+			return fail(start, constraintProblem(text, err))
 		}
 		texts = append(texts, text)
 	}

@@ -20,11 +20,12 @@ import (
 //	syft scan file:{binary} -o spdx-json
 //
 // It is run without a shell, once a package: {zip}, {dir} and {binary} stand for
-// the package's archive, the directory it is unpacked in, and the executable.
+// the package's archive, the directory it is unpacked in, and the executable. Any
+// other word in braces is refused.
 // On stdin it has a JSON object with provider, version, os, arch, zip, dir and
 // binary; on stdout it writes an SPDX or CycloneDX document.
 func SBOMProgram(commandLine string) (func(ctx context.Context, p provider.Package, zip string) (provider.Document, error), error) {
-	program, err := extprog.Parse(commandLine)
+	program, err := extprog.ParseWith(commandLine, "zip", "dir", "binary")
 	if err != nil {
 		return nil, err
 	}
@@ -88,10 +89,10 @@ func unpack(ctx context.Context, zip, dir, typ string) (binary string, err error
 
 // RepositoryProgram makes an [Options.OnMissingRepository] of a command line. It
 // is run without a shell; on stdin it has a JSON object with registry and
-// repository, and {registry} and {repository} stand for them in its words. What
+// repository, and {registry} and {repository} stand for them in its words, and no other word may stand in braces. What
 // it writes to stdout is not used; exit status 0 says that all went well.
 func RepositoryProgram(commandLine, registry, repository string) (func(ctx context.Context) error, error) {
-	program, err := extprog.Parse(commandLine)
+	program, err := extprog.ParseWith(commandLine, "registry", "repository")
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func TestSBOMProgram(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
-				o, dir := sbomOption(t, "spdx", "zip={zip}", "{dir}", "{binary}", "{other}")
+				o, dir := sbomOption(t, "spdx", "zip={zip}", "{dir}", "{binary}", "{0}")
 				o.Platforms = []provider.Platform{haiku, zos}
 				run(t, w, to, publish.Created, o)
 				checkCalls(t, w, calls(t, dir), haiku, zos)
@@ -82,7 +82,7 @@ func checkCalls(t *testing.T, w *world, all []call, want ...provider.Platform) {
 			q["binary"] != filepath.Join(q["dir"], "terraform-provider-thing_v1.2.3") || c.Binary != p.String() {
 			t.Errorf("the query is %v, the binary %q", q, c.Binary)
 		}
-		if diff := cmp.Diff([]string{"zip=" + q["zip"], q["dir"], q["binary"], "{other}"}, c.Args); diff != "" {
+		if diff := cmp.Diff([]string{"zip=" + q["zip"], q["dir"], q["binary"], "{0}"}, c.Args); diff != "" {
 			t.Errorf("arguments (-want +got):\n%s", diff)
 		}
 		if _, err := os.Stat(q["dir"]); !os.IsNotExist(err) {

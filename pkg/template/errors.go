@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -28,10 +29,10 @@ type ReferenceError struct {
 func (e *ReferenceError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "repository template %q for %s: ", redact.Userinfo(e.Template), e.Address)
-	if e.Result != "" {
+	if e.Result != "" && e.Result != e.Template {
 		fmt.Fprintf(&b, "%q: ", redact.Userinfo(e.Result))
 	}
-	if e.Component != "" && e.Component != e.Result {
+	if e.Component != "" && e.Component != cmp.Or(e.Result, e.Template) {
 		fmt.Fprintf(&b, "%q: ", e.Component)
 	}
 	b.WriteString(e.Problem)

@@ -29,6 +29,30 @@ var (
 	schemeRule = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 )
 
+// otherLayout is how other programs mark the path of an image layout. What a
+// number follows is a registry's host with its port.
+var otherLayout = regexp.MustCompile(`(?i)^(?:ocidir|oci-dir|oci-archive|oci|dir|file|layout|oci-layout):(?:[^0-9]|$)`)
+
+// foreignForm knows how other programs write repositories and image layouts. Body
+// is what stands behind [layoutPrefix].
+func foreignForm(body string, isLayout bool) *fault {
+	const example = "as in " + layoutPrefix + "mirror/{type}, or " + layoutPrefix + "/srv/mirror/{type} from the root"
+	found := schemeRule.FindString(body)
+	switch isOther := otherLayout.MatchString(body) && !strings.EqualFold(found, "oci://"); {
+	case isLayout && strings.HasPrefix(body, "//"):
+		return &fault{problem: layoutPrefix + " is followed by a path at once, without //, " + example}
+	case isLayout && (isOther || found != ""):
+		return &fault{problem: layoutPrefix + " is followed by a path, " + example}
+	case isLayout:
+		return nil
+	case isOther:
+		return &fault{problem: "an image layout is written " + layoutPrefix + "PATH, " + example}
+	case found != "":
+		return &fault{problem: "a repository has no scheme; leave " + found + " out"}
+	}
+	return nil
+}
+
 // parseRepository reads "host/name" by the rules of the OCI distribution
 // specification. The first component is always the registry, dot or not, as
 // OpenTofu has it. The address, when it is one, helps to say where a bad

@@ -62,8 +62,9 @@ func Parse(text string) (Template, error) {
 	}
 	body, isLayout := strings.CutPrefix(text, layoutPrefix)
 	t := Template{text: text}
-	var f *fault
+	f := foreignForm(body, isLayout)
 	switch {
+	case f != nil:
 	case body == "" && isLayout:
 		f = &fault{problem: "no path after " + layoutPrefix}
 	case body == "":

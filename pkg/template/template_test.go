@@ -98,6 +98,13 @@ func TestParseErrors(t *testing.T) {
 	}{
 		"empty":                {"", 0, "is empty"},
 		"no path":              {"oci-layout:", 11, "no path"},
+		"scheme":               {"https://r.example/{type}", 0, "leave https:// out"},
+		"oci scheme":           {"oci://r.example/{type}", 0, "leave oci:// out"},
+		"layout as a URL":      {"oci-layout://m/{type}", 11, "without //"},
+		"layout with a scheme": {"oci-layout:file:///m/{type}", 11, "followed by a path"},
+		"regclient's layout":   {"ocidir://m/{type}", 0, "an image layout is written oci-layout:PATH"},
+		"skopeo's layout":      {"oci:m/{type}", 0, "an image layout is written oci-layout:PATH"},
+		"upper-case layout":    {"OCI-Layout:m/{type}", 0, "an image layout is written oci-layout:PATH"},
 		"unknown, HCL":         {"r.example/${namespace}/${HOME}", 25, `"HOME"; ` + names},
 		"unknown, braces":      {"r.example/{namespace}/{name}", 22, `"name"; ` + names},
 		"unknown in layout":    {"oci-layout:m/{name}", 13, `"name"; ` + names},
@@ -148,8 +155,7 @@ func TestRepositoryErrors(t *testing.T) {
 	t.Parallel()
 	const plain, port, letters = "example.com/acme/widget", "localhost:8080/acme/widget", "example.com/bücher/größe"
 	tests := map[string]struct{ template, address, component, problem string }{
-		"scheme":            {"https://r.example/{type}", plain, "https://", "leave https:// out"},
-		"oci scheme":        {"oci://r.example/{type}", plain, "oci://", "leave oci:// out"},
+		"scheme":            {`${"https"}://r.example/${type}`, plain, "https://", "leave https:// out"},
 		"no name":           {"r.example", plain, "r.example", "a slash"},
 		"empty name":        {"r.example/", plain, "", "empty"},
 		"empty component":   {"r.example//{type}", plain, "", "two slashes"},

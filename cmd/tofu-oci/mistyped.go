@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/spelling"
+)
+
+// Words that other programs have for what is meant here.
+var (
+	otherCommands = map[string]string{
+		"ls": "list", "tags": "list", "versions": "list", "push": "publish", "upload": "publish", "sync": "mirror", "download": "pull", "fetch": "pull",
+		"get": "pull", "install": "pull", "check": "verify", "run": "exec", "server": "serve", "config": "tofurc", "clean": "cache prune",
+	}
+	otherFlags = map[string][]string{
+		"source": {"from"}, "src": {"from"}, "destination": {"to", "dir"}, "dest": {"to", "dir"}, "target": {"to", "dir"}, "repo": {"to", "from"},
+		"repository": {"to", "from"}, "registry": {"to", "from"}, "out": {"dir"}, "output-dir": {"dir"}, "directory": {"dir"}, "d": {"dir"}, "chdir": {"dir"},
+		"o": {"output"}, "format": {"output"}, "json": {"output json"}, "os": {"platform"}, "arch": {"platform"}, "p": {"platform"}, "insecure": {"plain-http"},
+		"jobs": {"concurrency"}, "j": {"concurrency"}, "parallel": {"concurrency"}, "n": {"dry-run"}, "check-only": {"dry-run"}, "f": {"force"},
+		"cert": {"ca-file"}, "cacert": {"ca-file"}, "name": {"provider"}, "silent": {"quiet"}, "port": {"listen"}, "addr": {"listen"}, "key": {"sign-key", "keyring"},
+	}
+)
+
+// unknownCommand is the error of a name that is no command's, or none of the
+// command's commands.
+func unknownCommand(parents []string, name string, commands []*cli.Command) error {
+	var names []string
+	for _, command := range commands {
+		names = append(names, command.Name)
+	}
+	program := strings.Join(append([]string{"tofu-oci"}, parents...), " ")
+	meant, found := spelling.Nearest(name, names)
+	if other := otherCommands[strings.ToLower(name)]; other != "" && len(parents) == 0 {
+		meant, found = other, true
+	}
+	switch {
+	case found:
+		return usagef("there is no command %q; did you mean %s %s?", strings.Join(append(parents, name), " "), program, meant)
+	case len(parents) == 0:
+		return usagef("there is no command %q; see tofu-oci --help", name)
+	}
+	return usagef("%s has no command %q; there are %s; see %s --help", strings.Join(parents, " "), name, strings.Join(names, ", "), program)
+}
+
+// unknownFlag is the error of a flag that the command does not have.
+func (c *call) unknownFlag(arg, name string) error {
+	commands := c.commands
+	subject := "there is no flag"
+	if c.command != nil {
+		commands = []*cli.Command{c.command}
+		subject = strings.Join(c.names, " ") + " has no flag"
+	}
+	arg, _, _ = strings.Cut(arg, "=")
+	if meant, found := nearestFlag(name, commands); found {
+		return usagef("%s %s; did you mean --%s?", subject, arg, meant)
+	}
+	return usagef("%s %s; see %s --help", subject, arg, c.program())
+}
+
+// nearestFlag finds the flag that was meant, by its long name.
+func nearestFlag(name string, commands []*cli.Command) (string, bool) {
+	for _, other := range otherFlags[strings.ToLower(name)] {
+		if word, _, _ := strings.Cut(other, " "); len(flagsNamed(commands, word)) > 0 {
+			return other, true
+		}
+	}
+	return spelling.Nearest(name, flagNames(commands))
+}
+
+func flagNames(commands []*cli.Command) []string {
+	var names []string
+	for _, command := range commands {
+		for _, flag := range command.Flags {
+			names = append(names, flag.Names()[0])
+		}
+		names = append(names, flagNames(command.Subcommands)...)
+	}
+	return names
+}
+
+// checkValue reads a flag's value as the library will, whose own errors speak of
+// its parser.
+func checkValue(flag cli.Flag, value string) error {
+	name := flag.Names()[0]
+	switch flag.(type) {
+	case *cli.IntFlag:
+		if _, err := strconv.ParseInt(value, 0, 0); err != nil {
+			return usagef("--%s %s: must be a whole number, such as 4", name, value)
+		}
+	case *cli.Float64Flag:
+		if _, err := strconv.ParseFloat(value, 64); err != nil {
+			return usagef("--%s %s: must be a number, such as 2.5", name, value)
+		}
+	case *cli.BoolFlag:
+		if _, err := strconv.ParseBool(value); err != nil {
+			return usagef("--%s=%s: must be true or false; --%s alone is true", name, value, name)
+		}
+	case *cli.DurationFlag:
+		if _, err := time.ParseDuration(value); err != nil {
+			return usagef("--%s %s: %s", name, value, durationProblem(value))
+		}
+	}
+	return nil
+}
+
+// durationProblem says what is wrong with a duration, and what was meant.
+func durationProblem(value string) string {
+	number := strings.TrimRight(strings.TrimSpace(value), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
+	unit := strings.ToLower(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(value), number)))
+	if _, err := strconv.ParseFloat(number, 64); err != nil {
+		return "must be a duration, such as 30s or 2m"
+	}
+	switch {
+	case unit == "":
+		return fmt.Sprintf("a duration needs its unit; did you mean %ss?", number)
+	case strings.HasPrefix("seconds", unit):
+		return fmt.Sprintf("the units of a duration are ms, s, m and h; did you mean %ss?", number)
+	case strings.HasPrefix("minutes", unit) || unit == "mins":
+		return fmt.Sprintf("the units of a duration are ms, s, m and h; did you mean %sm?", number)
+	}
+	return "the units of a duration are ms, s, m and h, as in 30s or 2m"
+}

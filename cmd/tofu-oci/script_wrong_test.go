@@ -1,0 +1,52 @@
+package main_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// answers FILE runs the calls of a transcript, which are its lines "$ tofu-oci …",
+// and leaves what came in the file answered, for cmp. Words are split as a shell
+// does it, with single quotes and variables; where the script works, and where its
+// servers are, stands as variables too.
+func cmdAnswers(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: answers FILE")
+	}
+	var answered bytes.Buffer
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		call, isCall := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "$ tofu-oci")
+		if !isCall {
+			continue
+		}
+		if answered.Len() > 0 {
+			answered.WriteString("\n")
+		}
+		code := runAny(ts, program, words(ts, call))
+		fmt.Fprintf(&answered, "$ tofu-oci%s\n%s%s[%d]\n", call, ts.ReadFile("stdout"), ts.ReadFile("stderr"), code)
+	}
+	text := answered.String()
+	for _, name := range []string{"REGISTRY", "ORIGIN", "WORK"} {
+		text = strings.ReplaceAll(text, ts.Getenv(name), "$"+name)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("answered"), []byte(text), 0o600))
+}
+
+// words splits a call into its arguments.
+func words(ts *testscript.TestScript, call string) []string {
+	var all []string
+	for i, part := range strings.Split(call, "'") {
+		if i%2 == 1 { // quoted
+			all = append(all, part)
+			continue
+		}
+		for word := range strings.FieldsSeq(part) {
+			all = append(all, os.Expand(word, ts.Getenv))
+		}
+	}
+	return all
+}

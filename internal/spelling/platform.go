@@ -1,0 +1,34 @@
+package spelling
+
+import (
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Words of others for operating systems and architectures, beside Go's own.
+var (
+	systems = map[string]string{
+		"linux": "linux", "darwin": "darwin", "macos": "darwin", "mac": "darwin", "osx": "darwin", "windows": "windows", "win": "windows", "win64": "windows",
+		"freebsd": "freebsd", "netbsd": "netbsd", "openbsd": "openbsd", "solaris": "solaris",
+	}
+	architectures = map[string]string{
+		"amd64": "amd64", "x86_64": "amd64", "x86-64": "amd64", "x64": "amd64", "64bit": "amd64", "arm64": "arm64", "aarch64": "arm64", "armv8": "arm64",
+		"386": "386", "i386": "386", "i686": "386", "x86": "386", "32bit": "386", "arm": "arm", "armv6": "arm", "armv7": "arm", "armhf": "arm",
+		"s390x": "s390x", "ppc64le": "ppc64le", "riscv64": "riscv64",
+	}
+)
+
+// Platform gives the platform that was meant by a text of an operating system and
+// an architecture in other words, or with another character between them:
+// "Linux-x86_64", "macos/aarch64", "linux/arm/v7".
+func Platform(text string) (p provider.Platform, ok bool) {
+	text = strings.ToLower(text)
+	at := strings.IndexAny(text, "_-/. ")
+	if at < 0 {
+		return p, false
+	}
+	os, arch := text[:at], strings.ReplaceAll(text[at+1:], "/v", "v")
+	p = provider.Platform{OS: systems[os], Arch: architectures[arch]}
+	return p, p.OS != "" && p.Arch != ""
+}

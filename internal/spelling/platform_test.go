@@ -1,0 +1,21 @@
+package spelling_test
+
+import (
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/spelling"
+)
+
+func TestPlatform(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"linux_amd64": "linux_amd64", "Linux_x86_64": "linux_amd64", "linux-amd64": "linux_amd64", "macOS/aarch64": "darwin_arm64",
+		"linux/arm/v7": "linux_arm", "windows x64": "windows_amd64", "linux_armv6": "linux_arm",
+		"linux": "", "": "", "beos_amd64": "", "linux_z80": "", "_": "", "amd64_linux": "",
+	} {
+		got, ok := spelling.Platform(text)
+		if ok != (want != "") || ok && got.String() != want {
+			t.Errorf("%q: %s, %v, want %q", text, got, ok, want)
+		}
+	}
+}
