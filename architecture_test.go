@@ -72,7 +72,7 @@ var rows = map[string][]string{
 
 	"pkg/source/origin":     {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/boundedjson", "internal/httpclient", "internal/memo", "internal/ranges", "internal/schedule"},
 	"pkg/source/oci":        {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums"},
-	"pkg/source/builddir":   {"pkg/artifact", "pkg/provider", "pkg/source", "pkg/sums", "internal/boundedfile", "internal/memo", "internal/packagecheck", "internal/zipfile"},
+	"pkg/source/builddir":   {"pkg/artifact", "pkg/provider", "pkg/source", "pkg/sums", "internal/boundedfile", "internal/memo", "internal/packagecheck", "internal/spelling", "internal/zipfile"},
 	"pkg/source/filesystem": {"pkg/provider", "pkg/sums", "internal/ctxio", "internal/memo", "internal/zipfile"},
 	"pkg/source":            {"pkg/artifact", "pkg/provider", "pkg/store", "pkg/sums", "internal/httpclient", "internal/memo"},
 	"pkg/store":             {"pkg/sums", "internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/clone", "internal/ctxio", "internal/disk", "internal/filerecord"},

@@ -76,7 +76,7 @@ var classes = []struct {
 	{interrupted, []func(error) bool{errorIs(context.Canceled)}},
 	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError], isA[*trust.SyntaxError], isA[*trust.KeyError], isA[*access.SyntaxError]}},
 	{transient, []func(error) bool{
-		isA[*provider.TransientError], isA[*provider.StatusError], isA[*repository.ResponseError], isA[*repository.PageError], isA[*repository.SourceMovedError],
+		isA[*provider.TransientError], isA[*provider.ProxyError], isA[*provider.StatusError], isA[*repository.ResponseError], isA[*repository.PageError], isA[*repository.SourceMovedError],
 		errorIs(repository.ErrTagMoved), errorIs(repository.ErrTagLost), isA[*lockfile.BusyError], errorIs(access.ErrUnavailable),
 		isA[*pullthrough.FailedError], errorIs(pullthrough.ErrBusy),
 	}},

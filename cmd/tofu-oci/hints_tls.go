@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // tlsHint is the hint about a certificate that is not trusted. The error's own
@@ -37,8 +36,5 @@ func authority(err error) string {
 	return fmt.Sprintf("%q, ", last.Issuer.String())
 }
 
-// plainHTTP knows Go's complaint about an http server that was asked for https;
-// it has no type of its own.
-func plainHTTP(err error) bool {
-	return isA[tls.RecordHeaderError](err) || strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")
-}
+// plainHTTP knows an http server that was asked for https.
+func plainHTTP(err error) bool { return isA[tls.RecordHeaderError](err) }

@@ -173,6 +173,10 @@ type publishing struct {
 // all checks every release before it sends the first.
 func (p *publishing) all(ctx context.Context, unchecked, failFast bool) error {
 	for _, path := range p.src.Ignored() {
+		if name, ok := p.src.Meant(path); ok {
+			p.out.note("ignored %s: as a package it would be named %s", path, name)
+			continue
+		}
 		p.out.note("ignored %s", path)
 	}
 	wanted, err := p.releases(ctx)

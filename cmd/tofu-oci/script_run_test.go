@@ -73,8 +73,8 @@ func runAny(ts *testscript.TestScript, program string, args []string) int {
 	w.before = w.requests()
 	ts.Check(os.RemoveAll(ts.MkAbs(eventsFile)))
 	err := ts.Exec(program, networked(ts, args)...)
-	if strings.Contains(ts.ReadFile("stderr"), "goroutine ") {
-		ts.Fatalf("the program panicked")
+	if word := internalWords.FindString(ts.ReadFile("stderr")); word != "" {
+		ts.Fatalf("the program speaks of its insides: %s", word)
 	}
 	told := ts.ReadFile("stdout") + ts.ReadFile("stderr")
 	for _, name := range []string{eventsFile, summaryFile} {

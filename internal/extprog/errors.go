@@ -82,11 +82,22 @@ func object(out []byte, call Call) ([]byte, error) {
 // notStarted leaves out the package name of os/exec, which is no program.
 func notStarted(err error) error {
 	var lookup *exec.Error
-	if errors.As(err, &lookup) {
-		return fmt.Errorf("%q: %w", lookup.Name, lookup.Err)
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return &NotFoundError{err}
+	case errors.As(err, &lookup):
+		return lookup.Err
 	}
 	return err
 }
+
+// NotFoundError says that a program is not in PATH, or not where it is named to be.
+type NotFoundError struct{ err error }
+
+func (e *NotFoundError) Error() string { return "there is no such program in PATH" }
+
+// Unwrap gives [exec.ErrNotFound].
+func (e *NotFoundError) Unwrap() error { return e.err }
 
 func said(stderr string) string {
 	if stderr == "" {

@@ -110,12 +110,12 @@ func TestRunFillsPlaceholders(t *testing.T) {
 func TestParseWith(t *testing.T) {
 	t.Parallel()
 	for line, problem := range map[string]string{
-		"scan {zip} -o x":          "",
+		"scan {zip} -o x":            "",
 		"scan '{0}' {} {\"a\":1} {}": "",
-		"scan {zap}":               "did you mean {zip}?",
-		"scan file:{bin}":          "did you mean {binary}?",
-		"scan {sbom}":              "nothing is called {sbom}; there are {zip}, {binary}",
-		"scan '":                   "not closed",
+		"scan {zap}":                 "did you mean {zip}?",
+		"scan file:{bin}":            "did you mean {binary}?",
+		"scan {sbom}":                "nothing is called {sbom}; there are {zip}, {binary}",
+		"scan '":                     "not closed",
 	} {
 		_, err := extprog.ParseWith(line, "zip", "binary")
 		if problem == "" && err != nil || problem != "" && (err == nil || !strings.Contains(err.Error(), problem)) {

@@ -124,8 +124,9 @@ func (c *connections) CloseIdleConnections() {
 
 func newTransport(o Options, roots *x509.CertPool) *http.Transport {
 	return &http.Transport{
-		Proxy:       http.ProxyFromEnvironment,
-		DialContext: idleDialer(o.Dial, o.Timeout),
+		Proxy:                  http.ProxyFromEnvironment,
+		OnProxyConnectResponse: checkProxy,
+		DialContext:            idleDialer(o.Dial, o.Timeout),
 		// A custom dialer or TLS configuration alone would turn HTTP/2 off.
 		// HTTP/2 pings stay off: their answers would keep a connection alive
 		// whose transfer hangs.

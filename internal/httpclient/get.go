@@ -87,7 +87,10 @@ type brokenBodyError struct {
 }
 
 func (e *brokenBodyError) Error() string {
-	return fmt.Sprintf("GET %s: the answer broke off: %v", e.url, e.err)
+	if errors.Is(e.err, io.ErrUnexpectedEOF) {
+		return fmt.Sprintf("GET %s: the answer broke off", e.url)
+	}
+	return fmt.Sprintf("GET %s: the answer broke off: %v", e.url, plain(e.err))
 }
 
 func (e *brokenBodyError) Unwrap() error { return e.err }

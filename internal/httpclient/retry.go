@@ -2,7 +2,6 @@ package httpclient
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -91,12 +90,7 @@ func (t *retrier) try(req *http.Request, body io.ReadCloser, alone bool) (*http.
 	}
 	resp, sent, err := t.send(once)
 	if err != nil {
-		// net/http wraps our own plain words in its inner workings.
-		var idle *idleError
-		if errors.As(err, &idle) {
-			err = idle
-		}
-		return nil, sent, err
+		return nil, sent, worded(req, err)
 	}
 	if err := req.Context().Err(); err != nil {
 		// The other side saw the client leave, and ended its answer: it is none.

@@ -14,7 +14,8 @@ import (
 func parserProblem(message string) string {
 	for _, known := range parserProblems {
 		if found := known.pattern.FindStringSubmatch(message); found != nil {
-			return strings.ReplaceAll(known.problem, "$1", found[len(found)-1])
+			token := strings.Replace(found[len(found)-1], "EOF", "the end of the file", 1)
+			return strings.ReplaceAll(known.problem, "$1", token)
 		}
 	}
 	return "this is no HCL"

@@ -79,7 +79,12 @@ type StartError struct {
 	Err  error
 }
 
-func (e *StartError) Error() string { return fmt.Sprintf("running %s: %v", e.Command, e.Err) }
+func (e *StartError) Error() string {
+	if errors.Is(e.Err, exec.ErrNotFound) {
+		return fmt.Sprintf("running %s: there is no such program in PATH", e.Command)
+	}
+	return fmt.Sprintf("running %s: %v", e.Command, e.Err)
+}
 
 func (e *StartError) Unwrap() error { return e.Err }
 

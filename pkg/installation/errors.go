@@ -48,18 +48,53 @@ func (e *UnresolvedError) Error() string {
 	if e.Version != (provider.Version{}) {
 		what += " " + e.Version.String()
 	}
+	if e.missing != nil {
+		return e.text(what, e.missing.Error())
+	}
+	return e.text(what, "")
+}
+
+// Within gives the text for a message that has named the release.
+func (e *UnresolvedError) Within(a provider.Address, v provider.Version) string {
+	switch {
+	case e.Address != a || e.Version != v:
+		return e.Error()
+	case e.missing != nil:
+		return e.text("it", e.missing.Within(a, v))
+	}
+	return e.text("it", "")
+}
+
+// text names what was looked for as it is given, and what is missing of it.
+func (e *UnresolvedError) text(what, missing string) string {
 	if len(e.Attempts) == 0 {
 		return fmt.Sprintf("%v: no installation method of the CLI configuration is for %s", provider.ErrProviderNotFound, what)
 	}
 	var answers []string
 	for _, a := range e.Attempts {
-		answers = append(answers, fmt.Sprintf("%s: %v", a.Method, a.Err))
+		answers = append(answers, fmt.Sprintf("%s: %s", a.Method, provider.ErrorWithin(a.Err, e.Address, e.Version)))
 	}
-	if e.missing != nil {
-		return fmt.Sprintf("%v (%s)", e.missing, strings.Join(answers, "; "))
+	if missing != "" {
+		return fmt.Sprintf("%s (%s)", missing, strings.Join(answers, "; "))
 	}
 	return fmt.Sprintf("no installation method has %s: %s", what, strings.Join(answers, "; "))
 }
+
+// methodError says which method ended the search.
+type methodError struct {
+	method cliconfig.Method
+	err    error
+}
+
+func (e *methodError) Error() string {
+	return fmt.Sprintf("installation method %s: %v", e.method, e.err)
+}
+
+func (e *methodError) Within(a provider.Address, v provider.Version) string {
+	return fmt.Sprintf("installation method %s: %s", e.method, provider.ErrorWithin(e.err, a, v))
+}
+
+func (e *methodError) Unwrap() error { return e.err }
 
 // Unwrap gives the errors of the methods, in an order that puts what says most
 // first.

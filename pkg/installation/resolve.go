@@ -3,7 +3,6 @@ package installation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
@@ -147,7 +146,7 @@ func (m *method) failed(err error) error {
 	if errors.As(err, &unsupported) {
 		return err
 	}
-	return fmt.Errorf("installation method %s: %w", m.Method, err)
+	return &methodError{m.Method, err}
 }
 
 // about adds which platform is missing, where some method knows the version.

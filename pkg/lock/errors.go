@@ -26,10 +26,25 @@ func (e *HashError) Error() string {
 	if e.Platform != (provider.Platform{}) {
 		what += " for " + e.Platform.String()
 	}
-	if len(e.Locked) == 0 {
-		return what + " can't be held against the lock file, which has no hashes of it"
+	return what + " " + e.problem()
+}
+
+// Within gives the text for a message that has named the release.
+func (e *HashError) Within(a provider.Address, v provider.Version) string {
+	if e.Address != a || e.Version != v {
+		return e.Error()
 	}
-	return fmt.Sprintf("%s is not what the lock file has: it is %s, locked are %s", what, join(e.Got), join(e.Locked))
+	if e.Platform != (provider.Platform{}) {
+		return "the package for " + e.Platform.String() + " " + e.problem()
+	}
+	return "the release " + e.problem()
+}
+
+func (e *HashError) problem() string {
+	if len(e.Locked) == 0 {
+		return "can't be held against the lock file, which has no hashes of it"
+	}
+	return fmt.Sprintf("is not what the lock file has: it is %s, locked are %s", join(e.Got), join(e.Locked))
 }
 
 // maxHashes is how many hashes an error shows.

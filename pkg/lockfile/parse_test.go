@@ -29,7 +29,7 @@ func TestParseRefuses(t *testing.T) {
 		"address in capitals":    {"provider \"registry.opentofu.org/Corp/thing\" {\n  " + ok + "\n}\n", `lock file f:1:10: the provider's address must be written in full and normal form, "registry.opentofu.org/corp/thing"`},
 		"host in Punycode":       {"provider \"xn--bcher-kva.example/corp/thing\" {\n  " + ok + "\n}\n", `lock file f:1:10: provider address "xn--bcher-kva.example/corp/thing": the host is not a valid host name: hostname label "xn--bcher-kva" specified in punycode format; service hostnames must be given in unicode (at character 1)`},
 		"built in":               {"provider \"terraform.io/builtin/terraform\" {\n  " + ok + "\n}\n", `lock file f:1:10: provider address "terraform.io/builtin/terraform": built-in providers are part of OpenTofu and not installed from anywhere (at character 1)`},
-		"one part":               {"provider \"aws\" {\n  " + ok + "\n}\n", `lock file f:1:10: provider address "aws": must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE (at character 1)`},
+		"one part":               {"provider \"aws\" {\n  " + ok + "\n}\n", `lock file f:1:10: provider address "aws": must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE, as hashicorp/aws is (at character 1)`},
 		"twice":                  {address + "{\n " + ok + "\n}\n" + address + "{\n " + ok + "\n}\n", `lock file f:4:1: provider registry.opentofu.org/corp/thing is locked already, in line 1`},
 		"unknown argument":       {address + "{\n  " + ok + "\n  pinned = true\n}\n", `lock file f:3:3: an argument named "pinned" is not expected in a provider block`},
 		"block within":           {address + "{\n  " + ok + "\n  pinned {}\n}\n", `lock file f:3:3: blocks of type "pinned" are not expected in a provider block`},

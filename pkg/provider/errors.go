@@ -30,16 +30,38 @@ type PlatformError struct {
 	Wanted Platform
 	// Have lists the platforms that the release does have, sorted.
 	Have []Platform
+	// Listed is what was answered where the platform is listed all the same, else
+	// nil.
+	Listed error
 }
 
+// Unwrap gives Listed.
+func (e *PlatformError) Unwrap() error { return e.Listed }
+
 func (e *PlatformError) Error() string {
-	if len(e.Have) == 0 && e.Wanted != (Platform{}) {
-		return fmt.Sprintf("%s %s has no package for %s, and lists no platforms at all", e.Address, e.Version, e.Wanted)
+	return fmt.Sprintf("%s %s has %s", e.Address, e.Version, e.problem())
+}
+
+// Within gives the text for a message that has named the release.
+func (e *PlatformError) Within(a Address, v Version) string {
+	if e.Address != a || e.Version != v {
+		return e.Error()
 	}
-	if len(e.Have) == 0 {
-		return fmt.Sprintf("%s %s lists no platforms at all", e.Address, e.Version)
+	return "it has " + e.problem()
+}
+
+func (e *PlatformError) problem() string {
+	listed := ""
+	if e.Listed != nil {
+		listed = fmt.Sprintf(", though it is listed: %v", e.Listed)
 	}
-	return fmt.Sprintf("%s %s has no package for %s, only for %s", e.Address, e.Version, e.Wanted, join(e.Have))
+	switch {
+	case len(e.Have) == 0 && e.Wanted != (Platform{}):
+		return fmt.Sprintf("no package for %s, and lists no platforms at all", e.Wanted)
+	case len(e.Have) == 0:
+		return "no platforms listed at all"
+	}
+	return fmt.Sprintf("no package for %s, only for %s%s", e.Wanted, join(e.Have), listed)
 }
 
 // SyntaxError says what is wrong with a text and where.

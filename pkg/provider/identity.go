@@ -19,8 +19,7 @@ type IdentityError struct {
 func (e *IdentityError) Error() string {
 	p := e.Package
 	if e.Type == "" {
-		return fmt.Sprintf("%q is not the name of a package; that of %s %s for %s is %s",
-			e.Name, p.Address, p.Version, p.Platform, Filename(p.Address, p.Version, p.Platform))
+		return fmt.Sprintf("%q is not the name of a package; that for %s is %s", e.Name, p.Platform, Filename(p.Address, p.Version, p.Platform))
 	}
 	return fmt.Sprintf("%q is the name of %s %s for %s, not of %s %s for %s",
 		e.Name, e.Type, e.Version, e.Platform, p.Address.Type, p.Version, p.Platform)

@@ -55,6 +55,20 @@ func (e *TransientError) Error() string { return fmt.Sprintf("after %d tries: %v
 // Unwrap gives the last try's error.
 func (e *TransientError) Unwrap() error { return e.Err }
 
+// ProxyError says that a proxy of the environment does not connect.
+type ProxyError struct {
+	// Proxy is its URL without a password.
+	Proxy string
+	// Status is the HTTP status that it answered, 0 when it did not answer.
+	Status int
+	Err    error
+}
+
+func (e *ProxyError) Error() string { return fmt.Sprintf("the proxy %s: %v", e.Proxy, e.Err) }
+
+// Unwrap gives what went wrong.
+func (e *ProxyError) Unwrap() error { return e.Err }
+
 // TooLargeError says that a document is longer than what is read of its kind.
 type TooLargeError struct {
 	// URL has neither query nor user information.

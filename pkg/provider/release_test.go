@@ -180,7 +180,7 @@ func TestCheckConventional(t *testing.T) {
 	for name, want := range map[string]string{
 		"terraform-provider-x_2.0.0_linux_amd64.zip":  "",
 		"terraform-provider-x_2.0_linux_amd64.zip":    "",
-		"terraform-provider-x_v2.0.0_linux_amd64.zip": "is not the name of a package; that of registry.opentofu.org/a/x 2.0.0 for linux_amd64 is terraform-provider-x_2.0.0_linux_amd64.zip",
+		"terraform-provider-x_v2.0.0_linux_amd64.zip": "is not the name of a package; that for linux_amd64 is terraform-provider-x_2.0.0_linux_amd64.zip",
 		"terraform-provider-x_2.0.0_Linux_amd64.zip":  "is not the name of a package",
 		"Terraform-provider-x_2.0.0_linux_amd64.zip":  "is not the name of a package",
 		"terraform-provider-x_2.0.0_linux_amd64.ZIP":  "is not the name of a package",

@@ -50,7 +50,7 @@ func (r Requirement) String() string {
 }
 
 // Select gives the newest n versions that meet the requirement, newest first;
-// n = 0 means all. None is an error, [ErrVersionNotFound], that says what there is.
+// n = 0 means all. None is a *[VersionError].
 func (r Requirement) Select(versions []Version, n int) ([]Version, error) {
 	var met []Version
 	for _, v := range NewestFirst(versions) {
@@ -58,13 +58,10 @@ func (r Requirement) Select(versions []Version, n int) ([]Version, error) {
 			met = append(met, v)
 		}
 	}
-	switch {
-	case len(met) > 0:
-		return met, nil
-	case r.Constraint.IsZero():
-		return nil, fmt.Errorf("%w: %s has no release (a pre-release has to be named exactly); %s", ErrVersionNotFound, r.Address, SomeVersions(versions))
+	if len(met) == 0 {
+		return nil, &VersionError{Address: r.Address, Wanted: r.Constraint, Have: versions}
 	}
-	return nil, fmt.Errorf("%w: no version of %s meets %q; %s", ErrVersionNotFound, r.Address, r.Constraint, SomeVersions(versions))
+	return met, nil
 }
 
 // SomeVersions says which versions there are, the newest few, for error texts.

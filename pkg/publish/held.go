@@ -37,7 +37,7 @@ func (p publisher) readHeld(ctx context.Context, old repository.Inspection, r pr
 	}
 	h.kept, err = oci.FromInspection(ctx, p.repo, h.Inspection, p.address, p.version, whole)
 	if err != nil {
-		err = fmt.Errorf("reading %s %s: %w", p.address, p.version, err)
+		err = &provider.Error{Doing: "reading", Address: p.address, Version: p.version, Err: err}
 	}
 	h.resigned = p.signedByUs(h.kept)
 	return h, err

@@ -197,7 +197,7 @@ func TestProgramsAreParsed(t *testing.T) {
 	}
 	w := newWorld(t, origintest.Options{})
 	_, err = w.runLocal(t, w.layout(t), w.dist(t, nil, haiku), publish.Options{SBOM: missing})
-	wantText(t, err, `running no-such-program-anywhere: "no-such-program-anywhere": executable file not found`)
+	wantText(t, err, `running no-such-program-anywhere: there is no such program in PATH`)
 }
 
 // TestSBOMProgramNeedsAnExecutable in the package.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
@@ -32,7 +31,7 @@ func Release(ctx context.Context, src provider.Source, repo repository.Repositor
 	p := publisher{src: src, can: provider.CapabilitiesOf(src), repo: repo, address: a, version: v, options: o}
 	result, err := p.run(ctx)
 	if err != nil {
-		return result, fmt.Errorf("publishing %s %s: %w", a, v, err)
+		return result, &provider.Error{Doing: "publishing", Address: a, Version: v, Err: err}
 	}
 	return result, nil
 }

@@ -50,3 +50,11 @@ type PortError struct {
 func (e *PortError) Error() string {
 	return fmt.Sprintf("%s can't be in a network mirror: its host has a port, and no client can ask for that", e.Address)
 }
+
+// Within gives the text for a message that has named the release.
+func (e *PortError) Within(a provider.Address, _ provider.Version) string {
+	if e.Address != a {
+		return e.Error()
+	}
+	return "it can't be in a network mirror: its host has a port, and no client can ask for that"
+}

@@ -245,6 +245,14 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("conflict with what %s already is in the repository: %s", e.Release, strings.Join(e.Reasons, "; "))
 }
 
+// Within gives the text for a message that has named the release.
+func (e *ConflictError) Within(a provider.Address, v provider.Version) string {
+	if e.Release != a.String()+" "+v.String() {
+		return e.Error()
+	}
+	return "conflict with what already is in the repository: " + strings.Join(e.Reasons, "; ")
+}
+
 // Unwrap gives the *[ForeignError], if there is one.
 func (e *ConflictError) Unwrap() error {
 	if e.Foreign == nil {

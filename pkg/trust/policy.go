@@ -74,6 +74,14 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s %s is refused: %s: %s", e.Address, e.Version, e.Verdict, e.Problem)
 }
 
+// Within gives the text for a message that has named the release.
+func (e *RefusedError) Within(a provider.Address, v provider.Version) string {
+	if e.Address != a || e.Version != v {
+		return e.Error()
+	}
+	return fmt.Sprintf("it is refused: %s: %s", e.Verdict, e.Problem)
+}
+
 // Judge says what the signature of a release proves, and refuses what the policy
 // does not let pass: *[RefusedError], beside the verdict. Keys that came with the
 // release prove that it agrees with itself, and no more. Other errors are those of

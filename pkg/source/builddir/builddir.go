@@ -132,7 +132,7 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 	}
 	r, found := s.releases[v]
 	if !found {
-		return nil, fmt.Errorf("%w: %s %s; %s", provider.ErrVersionNotFound, a, v, provider.SomeVersions(versions))
+		return nil, &provider.VersionError{Address: a, Version: v, Have: versions}
 	}
 	return r, nil
 }

@@ -56,13 +56,13 @@ func New(a provider.Address, paths ...string) (*Source, error) {
 		case err != nil:
 			problems = append(problems, err)
 		case !belongs && f.named:
-			problems = append(problems, fmt.Errorf("%s is not named like a package: %s", f.path, packageNames(a)))
+			problems = append(problems, s.notNamed(f.path))
 		case !belongs:
 			rest = append(rest, f)
 		}
 	}
 	if len(s.releases) == 0 && len(problems) == 0 {
-		problems = append(problems, fmt.Errorf("found no package in %s; looked for files named %s", strings.Join(paths, ", "), packageNames(a)))
+		problems = append(problems, s.foundNone(paths, rest))
 	}
 	// 2. Everything else is evidence of one of them, or does not belong.
 	for _, f := range rest {
@@ -123,11 +123,19 @@ func listFiles(paths []string) ([]candidate, error) {
 	return all, nil
 }
 
+func isPlatform(text string) bool {
+	_, err := provider.ParsePlatform(text)
+	return err == nil
+}
+
 // addZip takes a file that is named like a package; belongs tells whether it is.
 func (s *Source) addZip(f dirFile) (belongs bool, err error) {
 	name, ok := provider.ParseFilename(f.name)
 	if !ok {
 		return false, nil
+	}
+	if meant, near := s.Meant(f.path); near && (name.Type != s.address.Type || !isPlatform(name.Platform)) {
+		return false, fmt.Errorf("%s is not named as OpenTofu names it; did you mean %s?", f.path, meant)
 	}
 	if name.Type != s.address.Type {
 		return false, fmt.Errorf("%s is a package of the provider type %q, not of %s", f.path, name.Type, s.address)

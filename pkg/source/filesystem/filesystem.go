@@ -80,7 +80,7 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	found, ok := releases[v]
 	if !ok {
 		versions, _ := s.Versions(ctx, a)
-		return provider.Release{}, fmt.Errorf("%w: %s %s in %s; %s", provider.ErrVersionNotFound, a, v, s.dir, provider.SomeVersions(versions))
+		return provider.Release{}, &provider.VersionError{Address: a, Version: v, Where: s.dir, Have: versions}
 	}
 	platforms, err := provider.ChoosePlatforms(a, v, found.platforms(), only)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 			p.Digest, p.Size, err = s.measure(ctx, found[platform].path)
 		}
 		if err != nil {
-			return provider.Release{}, fmt.Errorf("reading %s %s for %s: %w", a, v, platform, err)
+			return provider.Release{}, &provider.Error{Doing: "reading", Address: a, Version: v, Platform: platform, Err: err}
 		}
 		r.Packages = append(r.Packages, p)
 	}

@@ -160,16 +160,20 @@ func sameDocument(a, b provider.Document) bool {
 }
 
 // missingVersion says which versions there are instead.
-func (s *Source) missingVersion(ctx context.Context, repo repository.Reader, a provider.Address, cause error) error {
+func (s *Source) missingVersion(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version, cause error) error {
 	if errors.Is(cause, repository.ErrNoRepository) {
-		return fmt.Errorf("%w: %s: %w", provider.ErrProviderNotFound, a, cause)
+		return unknownProvider(a, cause)
 	}
 	tags, err := repo.Tags(ctx)
 	if errors.Is(err, repository.ErrNoRepository) {
-		return fmt.Errorf("%w: %s: %w", provider.ErrProviderNotFound, a, err)
+		return unknownProvider(a, err)
 	}
 	if err != nil {
 		return fmt.Errorf("%w, and the others cannot be told: %w", provider.ErrVersionNotFound, err)
 	}
-	return fmt.Errorf("%w: %s: %w", provider.ErrVersionNotFound, provider.SomeVersions(s.tags.versions(tags)), cause)
+	return &provider.VersionError{Address: a, Version: v, Where: repo.String(), Have: s.tags.versions(tags), Err: cause}
+}
+
+func unknownProvider(a provider.Address, err error) error {
+	return &provider.Error{Doing: "looking for", Address: a, Err: fmt.Errorf("%w: %w", provider.ErrProviderNotFound, err)}
 }

@@ -105,7 +105,7 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 	}
 	tags, err := repo.Tags(ctx)
 	if repository.IsUnknown(err) {
-		return nil, fmt.Errorf("%w: %s: %w", provider.ErrProviderNotFound, a, err)
+		return nil, unknownProvider(a, err)
 	}
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	r, err := s.release(ctx, a, v, only)
 	if err != nil {
-		return provider.Release{}, fmt.Errorf("reading %s %s: %w", a, v, err)
+		return provider.Release{}, &provider.Error{Doing: "reading", Address: a, Version: v, Err: err}
 	}
 	return r, nil
 }
@@ -134,7 +134,7 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 	if err != nil {
 		return provider.Release{}, err
 	}
-	if err := s.usable(ctx, repo, a, found); err != nil {
+	if err := s.usable(ctx, repo, a, v, found); err != nil {
 		return provider.Release{}, err
 	}
 	if err := found.CheckProvider(a, s.aliases...); err != nil {
@@ -183,14 +183,14 @@ func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.
 
 // usable refuses what can't be read as a release, and tells the ways apart in
 // which a version may be missing.
-func (s *Source) usable(ctx context.Context, repo repository.Reader, a provider.Address, found repository.Inspection) error {
+func (s *Source) usable(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version, found repository.Inspection) error {
 	switch {
 	case found.Lost:
 		return fmt.Errorf("the artifact is not whole: %w", &repository.LostError{
 			Tag: found.Tag, Index: ocispec.Descriptor{Digest: found.Digest}, Err: repository.ErrNotFound,
 		})
 	case !found.Exists():
-		return s.missingVersion(ctx, repo, a, found.Absent)
+		return s.missingVersion(ctx, repo, a, v, found.Absent)
 	}
 	return found.Format
 }

@@ -7,7 +7,6 @@ package origin
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -89,7 +88,7 @@ func (s *Source) versionOf(ctx context.Context, a provider.Address, v provider.V
 	}
 	found, ok := l[v]
 	if !ok {
-		return listed{}, fmt.Errorf("%w: %s %s; %s", provider.ErrVersionNotFound, a, v, provider.SomeVersions(l.newestFirst()))
+		return listed{}, &provider.VersionError{Address: a, Version: v, Have: l.newestFirst()}
 	}
 	return found, nil
 }
@@ -103,5 +102,5 @@ func (s *Source) listing(ctx context.Context, a provider.Address) (listing, erro
 			return l, nil
 		}
 	}
-	return nil, fmt.Errorf("listing versions of %s: %w", a, err)
+	return nil, &provider.Error{Doing: "listing versions of", Address: a, Err: err}
 }

@@ -105,7 +105,7 @@ func (c client) describe(ctx context.Context, registry service, key packageKey, 
 		others := slices.DeleteFunc(slices.Clone(version.platforms), func(p provider.Platform) bool { return p == key.platform })
 		missing := &provider.PlatformError{Address: key.address, Version: key.version, Wanted: key.platform, Have: others}
 		if len(others) < len(version.platforms) {
-			return description{}, fmt.Errorf("%w, though it is listed: %w", missing, err)
+			missing.Listed = err
 		}
 		return description{}, missing
 	}

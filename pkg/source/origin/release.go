@@ -28,14 +28,14 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	// 3. The evidence about all of them.
 	about, err := s.fetchEvidence(ctx, a, v, descriptions)
 	if err != nil {
-		return provider.Release{}, fmt.Errorf("fetching checksums of %s %s: %w", a, v, err)
+		return provider.Release{}, &provider.Error{Doing: "fetching checksums of", Address: a, Version: v, Err: err}
 	}
 	// 4. The packages, where nothing contradicts.
 	r := provider.Release{Address: a, Version: v, Protocols: slices.Clone(version.protocols), Documents: about.documents}
 	for i, platform := range found.platforms {
 		p, err := packageOf(packageKey{a, v, platform}, descriptions[i], about.sums)
 		if err != nil {
-			return provider.Release{}, fmt.Errorf("checking %s %s for %s: %w", a, v, platform, err)
+			return provider.Release{}, &provider.Error{Doing: "checking", Address: a, Version: v, Platform: platform, Err: err}
 		}
 		r.Packages = append(r.Packages, p)
 		if len(version.protocols) == 0 {

@@ -1,0 +1,152 @@
+package httpclient
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// wordedError is an error of the connection in words for people. Those of the
+// standard library name its functions, and addresses that nobody chose.
+type wordedError struct {
+	text string
+	err  error
+}
+
+func (e *wordedError) Error() string { return e.text }
+
+func (e *wordedError) Unwrap() error { return e.err }
+
+// worded puts what went wrong with a request into words. What the error is stays.
+func worded(req *http.Request, err error) error {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "proxyconnect" {
+		return &provider.ProxyError{Proxy: proxyOf(req), Err: plain(op.Err)}
+	}
+	if proxy, ok := errors.AsType[*provider.ProxyError](err); ok {
+		proxy.Proxy = proxyOf(req)
+		return proxy
+	}
+	return plain(err)
+}
+
+// plain puts an error of a connection into words.
+func plain(err error) error {
+	// net/http wraps our own plain words in its inner workings.
+	if idle, ok := errors.AsType[*idleError](err); ok {
+		return idle
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if text := wordsFor(err); text != "" {
+		return &wordedError{text, err}
+	}
+	return err
+}
+
+// wordsFor gives the words, "" where an error's own will do.
+func wordsFor(err error) string {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return dnsWords(dns)
+	}
+	if text := certificateWords(err); text != "" {
+		return text
+	}
+	op, isOp := errors.AsType[*net.OpError](err)
+	at := ""
+	if isOp && op.Addr != nil {
+		at = " to " + op.Addr.String()
+	}
+	timeout, isNet := errors.AsType[net.Error](err)
+	switch {
+	case isNet && timeout.Timeout() && isOp && op.Op == "dial":
+		return "no connection" + at + " in time"
+	case isNet && timeout.Timeout():
+		return "no answer in time"
+	case isOp && op.Op == "dial":
+		return "no connection" + at + ": " + reason(op)
+	case isOp && (op.Op == "read" || op.Op == "write"):
+		return "the connection" + at + " broke: " + reason(op)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "the server ended the connection in its answer"
+	case errors.Is(err, io.EOF):
+		return "the server ended the connection without an answer"
+	}
+	return ""
+}
+
+func dnsWords(e *net.DNSError) string {
+	switch {
+	case e.IsNotFound:
+		return "there is no host named " + e.Name
+	case e.IsTimeout:
+		return "looking up the host " + e.Name + ": the name server did not answer in time"
+	}
+	return "looking up the host " + e.Name + " did not work"
+}
+
+// reason gives the system's word for what is wrong with a connection.
+func reason(op *net.OpError) string {
+	if errno, ok := errors.AsType[syscall.Errno](op.Err); ok {
+		return errno.Error()
+	}
+	if inner, ok := errors.AsType[*net.OpError](op.Err); ok {
+		return reason(inner)
+	}
+	return op.Err.Error()
+}
+
+// certificateWords are those for what is wrong with TLS.
+func certificateWords(err error) string {
+	if isHTTP, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		if string(isHTTP.RecordHeader[:]) == "HTTP/" {
+			return "the server speaks http, and https was asked for"
+		}
+		return "the server does not speak TLS, and https was asked for"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok {
+		return ""
+	}
+	const untrusted = "the server's certificate is not trusted: "
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return untrusted + "an unknown authority signed it"
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+		return untrusted + "it has expired, or is not valid yet"
+	}
+	if host, ok := errors.AsType[x509.HostnameError](err); ok {
+		names := host.Certificate.DNSNames
+		for _, ip := range host.Certificate.IPAddresses {
+			names = append(names[:len(names):len(names)], ip.String())
+		}
+		return fmt.Sprintf("%sit is for %s, not for %s", untrusted, strings.Join(names, ", "), host.Host)
+	}
+	return ""
+}
+
+// proxyOf names the proxy that a request goes by, without a password.
+func proxyOf(req *http.Request) string {
+	if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
+		return RedactURL(proxy)
+	}
+	return ""
+}
+
+// checkProxy makes an error of a proxy's refusal to connect, for which net/http has
+// no type.
+func checkProxy(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+	if resp.StatusCode == http.StatusOK {
+		return nil
+	}
+	return &provider.ProxyError{Status: resp.StatusCode, Err: fmt.Errorf("it answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))}
+}
