@@ -59,7 +59,7 @@ var classes = []struct {
 }{
 	{unverified, []func(error) bool{
 		isA[*sums.MismatchError], isA[*sums.MissingError], isA[*sums.SyntaxError], isA[*sums.SizeError], isA[*sums.ZipError],
-		isA[*provider.IdentityError], isA[*builddir.PackageError], isA[*provider.ArchiveError],
+		isA[*provider.IdentityError], isA[*builddir.PackageError], isA[*builddir.SumsError], isA[*provider.ArchiveError],
 		isA[*trust.RefusedError], isA[*launch.Error], isA[*lock.HashError],
 	}},
 	{conflict, []func(error) bool{isA[*cliconfig.MergeError], isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError], isA[*lock.UpgradeError], isA[*approval.DeniedError]}},
@@ -68,7 +68,7 @@ var classes = []struct {
 		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], isA[*exec.StartError], isA[*pull.PortError], isA[*lockfile.Error], errorIs(serve.ErrInsecure), errorIs(configuration.ErrNoConfiguration), isA[*configuration.Error],
 		errorIs(publish.ErrBytes),
 	}},
-	{denied, []func(error) bool{errorIs(provider.ErrDenied), errorIs(access.ErrDenied), errorIs(access.ErrNoToken)}},
+	{denied, []func(error) bool{errorIs(provider.ErrDenied), errorIs(access.ErrDenied), errorIs(access.ErrNoToken), noHelper}},
 	{missing, []func(error) bool{
 		errorIs(provider.ErrProviderNotFound), errorIs(provider.ErrVersionNotFound), errorIs(repository.ErrNoRepository), errorIs(client.ErrNoAPI),
 		errorIs(origin.ErrNoRegistry), isA[*provider.PlatformError], isA[*store.AbsentError], isA[*exec.MissingError], errorIs(lock.ErrNotLocked), errorIs(lock.ErrNoFile), errorIs(approval.ErrNotPending),
@@ -76,7 +76,7 @@ var classes = []struct {
 	{interrupted, []func(error) bool{errorIs(context.Canceled)}},
 	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError], isA[*trust.SyntaxError], isA[*trust.KeyError], isA[*access.SyntaxError]}},
 	{transient, []func(error) bool{
-		isA[*provider.TransientError], isA[*provider.ProxyError], isA[*provider.StatusError], isA[*repository.ResponseError], isA[*repository.PageError], isA[*repository.SourceMovedError],
+		isA[*provider.TransientError], isA[*provider.ProxyError], isA[*provider.StatusError], isA[*repository.ResponseError], isA[*repository.PageError], isA[*origin.PageError], isA[*repository.SourceMovedError],
 		errorIs(repository.ErrTagMoved), errorIs(repository.ErrTagLost), isA[*lockfile.BusyError], errorIs(access.ErrUnavailable),
 		isA[*pullthrough.FailedError], errorIs(pullthrough.ErrBusy),
 	}},

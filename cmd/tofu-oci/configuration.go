@@ -46,8 +46,9 @@ func loginsOf(config cliconfig.Config) (func(ctx context.Context, repository str
 		return nil, &usage{err}
 	}
 	return func(ctx context.Context, name string) (repository.Credential, error) {
-		l, err := finder.Login(ctx, name)
+		l, origin, err := finder.LoginFrom(ctx, name)
 		return repository.Credential{
+			From:     origin.String(),
 			Username: l.Username, Password: l.Password.Reveal(),
 			RefreshToken: l.IdentityToken.Reveal(), AccessToken: l.RegistryToken.Reveal(),
 		}, err

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/catalog"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/configuration"
-	"github.com/tofu-oci/tofu-oci/pkg/exec"
+	providerexec "github.com/tofu-oci/tofu-oci/pkg/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/launch"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
@@ -77,7 +78,7 @@ func hint(err error) string {
 			return fmt.Sprintf("give each provider a repository of its own; if the one is meant to stand for the other, declare it: --alias %s", alias)
 		}
 	}
-	if e, ok := errors.AsType[*exec.MissingError](err); ok {
+	if e, ok := errors.AsType[*providerexec.MissingError](err); ok {
 		return fmt.Sprintf("bring it there: tofu-oci mirror %s@%s --to REPO; all that is locked: tofu-oci mirror --lock-file FILE --to REPO", e.Address, e.Version)
 	}
 	if e, ok := errors.AsType[*layoutError](err); ok {
@@ -107,7 +108,7 @@ var hints = []struct {
 	{isA[*builddir.PackageError], "build the packages so that OpenTofu can install and start them; --skip-checks publishes them as they are"},
 	{isA[*filesystem.UnpackedError], "pull it with --layout unpacked"},
 	{isA[*installation.NotSupportedError], "name another place with --from"},
-	{isA[*exec.StartError], "name the command, with its path where it is not in PATH, behind --: tofu-oci exec -- tofu init"},
+	{isA[*providerexec.StartError], "name the command, with its path where it is not in PATH, behind --: tofu-oci exec -- tofu init"},
 	{isA[*store.AbsentError], "another process removes what this one brings; run the same command again"},
 	{errorIs(serve.ErrInsecure), "use --tls-cert and --tls-key; or listen on 127.0.0.1, behind a proxy that speaks TLS; or say --insecure-http"},
 	{isA[*store.NotCacheError], "name a directory that is not there yet, or an empty one"},
@@ -125,24 +126,38 @@ var hints = []struct {
 	{otherSpelling, "make SHA256SUMS again in the directory of the zips, with sha256sum --text and names without ./, and sign it again"},
 	{isA[*launch.Error], "OpenTofu is likely to meet the same; run the executable by hand to see what it says, with an environment as clean as that of --launch: env -i PATH=\"$PATH\""},
 	{isA[*provider.IdentityError], "the name is not that of the package; do not use it, and tell whoever publishes it"},
+	{noHelper, "install the program that is named, or take it out of the file that names it; docker login, podman login and oras login write a login without it"},
+	{loginIs(http.StatusUnauthorized), "the registry does not take this login: log in again, or correct it where it is kept; some registries also answer so for a repository that does not exist"},
+	{loginIs(http.StatusForbidden), "this login may not do that: give it the right to the repository, or use another one; some registries also answer so for a repository that does not exist"},
+	{isA[*repository.LoginError], "log in with a user name and a password: docker login, podman login or oras login write where tofu-oci reads"},
+	{isDeniedBy[*repository.Error], "log in to the registry (docker login, podman login or oras login write where tofu-oci reads); some registries also answer so for a repository that does not exist"},
+	{isClass(denied), "give a token for the host, in TF_TOKEN_… or a credentials block of the CLI configuration"},
+	{isA[*builddir.SumsError], "the zips are not those that SHA256SUMS was made for: make it again from them, and sign it again; or take it and its signature away, and publish makes it"},
 	{isClass(unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
-	{isClass(denied), "log in to the registry (docker login, podman login or oras login write where tofu-oci reads), or set TF_TOKEN_… for an origin registry; some registries also answer so for a repository that does not exist"},
 	{isA[*cliconfig.MergeError], "put what is printed in its place by hand; tofu-oci tofurc --check FILE says whether it is right"},
 	{isA[*mirror.TooYoungError], "waiting does not help where an origin states no dates: name versions exactly, such as hashicorp/null@3.2.4, take what is locked with --lock-file, or leave out --min-age"},
 	{isA[*provider.PlatformError], "choose platforms with --platform OS_ARCH"},
-	{errorIs(provider.ErrVersionNotFound), "tofu-oci list shows which versions there are"},
-	{errorIs(repository.ErrNoRepository), "check the repository template; some registries want a repository (ECR) or project (Harbor) to be created first, see --on-missing-repository"},
+	{moreVersions, "tofu-oci list shows all versions that there are"},
+	{isA[*repository.NoLayoutError], "check the path, which begins where the command runs, and what the template makes of the provider; mirror and publish make a layout where there is none"},
+	{noRepositoryToWrite, "check the repository template; some registries want a repository or a project to be created first, see --on-missing-repository"},
+	{errorIs(repository.ErrNoRepository), "check the repository template, and that the provider was brought there; some registries also answer so when a login is missing"},
 	{errorIs(provider.ErrProviderNotFound), "check the address; its default host is " + string(provider.DefaultHost)},
 	{errorIs(syscall.ENOSPC), "free some space, or choose another directory (TMPDIR is where zips are kept on the way)"},
 	{errorIs(syscall.ENOTDIR), "a file is where a directory has to be; move it away, or choose another directory"},
-	{errorIs(fs.ErrPermission), "check the permissions of the directory"},
+	{errorIs(syscall.EROFS), "nothing can be written there: choose another directory, or mount the disk for writing"},
+	{errorIs(fs.ErrPermission), "check the permissions of the file and its directory, or choose another directory"},
+	{proxyIs(http.StatusProxyAuthRequired), "write the login into the proxy's URL: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"},
+	{proxyIs(0), "check HTTPS_PROXY and HTTP_PROXY in the environment; NO_PROXY names hosts that need no proxy"},
+	{isA[*provider.ProxyError], "the proxy does not let this host through: allow it there, or name it in NO_PROXY if it is reached without the proxy"},
+	{errorIs(exec.ErrNotFound), "install the program, or name it with its path"},
+	{isA[*origin.PageError], "a proxy, a portal or a login page stands between you and the provider registry: open the URL in a browser, and check the host and HTTPS_PROXY"},
 	{isA[*repository.PageError], "a proxy, a portal or a login page stands between you and the registry: open the URL in a browser, log in there or take the proxy out of HTTPS_PROXY, and check the registry's host name"},
 	{isA[*artifact.FormatError], "the tag was not written by a provider publisher; docs/format.md describes what is expected"},
 	{isA[*repository.ForeignError], "the repository holds another provider; check the repository template"},
 	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},
 	{errorIs(origin.ErrNoRegistry), "check the host in the address, or say in a host block of --config where its registry is"},
 	{errorIs(repository.ErrSubject), "publish has put the release there, and takes documents about one package each (…_OS_ARCH.spdx.json) as its layers; copy leaves such documents out with --no-referrers"},
-	{isCutOff, "the server ended the connection; ECR does so when the repository has to be created first, see --on-missing-repository"},
+	{isCutOff, "the server, or a proxy on the way, ends connections; try again later"},
 	{isBusy, "the server is overloaded, throttles, or is out of order; try again later"},
 	{unreachable, "the server may be down or out of reach; check the host name, the proxy variables and the network"},
 }

@@ -48,6 +48,8 @@ type refusal struct {
 	// name is the repository's, without the registry.
 	name   string
 	status int
+	// writing tells that something was to be stored, plain that it was by http.
+	writing, plain bool
 	// text is the registry's code and explanation in lower case.
 	text string
 }
@@ -57,9 +59,10 @@ func refusalOf(err error) (refusal, bool) {
 	if !ok {
 		return refusal{}, false
 	}
-	r := refusal{err: err, from: productAt(about.Registry), name: about.Name}
+	r := refusal{err: err, from: productAt(about.Registry), name: about.Name, writing: about.Writing}
 	if e, ok := errors.AsType[*repository.ResponseError](err); ok {
 		r.status, r.text = e.Status, strings.ToLower(e.Code+" "+e.Message)
+		r.plain = strings.HasPrefix(e.URL, "http://")
 	}
 	return r, true
 }
@@ -115,6 +118,10 @@ var registryHints = []struct {
 		"the registry takes itself for an http server, as behind a proxy that ends TLS: let the proxy set X-Forwarded-Proto: https, or tell the registry its own https address (distribution: http.host, Harbor: external_url)",
 	},
 	{
+		func(r refusal) bool { return r.plain && r.status == http.StatusBadRequest },
+		"leave --plain-http away: REGISTRY seems to speak TLS",
+	},
+	{
 		refusal.privateRealm,
 		"if REALM is the registry's own token service, as with a GitLab or Harbor of one's own, say so with --token-realm REALM; if not, the registry or somebody on the way wants the login for another service",
 	},
@@ -127,7 +134,7 @@ var registryHints = []struct {
 		"the registry does not let tags change; publish all platforms of a version in one run, or allow tags of this repository to change",
 	},
 	{
-		func(r refusal) bool { return r.from == ecr && (r.cutOff() || r.missing()) },
+		func(r refusal) bool { return r.from == ecr && r.writing && (r.cutOff() || r.missing()) },
 		"ECR makes no repository by a push: run aws ecr create-repository --repository-name REPOSITORY, or let --on-missing-repository do it; if it is there, check account and region in the host name, and that the login may ecr:InitiateLayerUpload",
 	},
 	{

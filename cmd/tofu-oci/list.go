@@ -57,9 +57,21 @@ Examples:
 			providersFlag(),
 			aliasFlag(),
 		}, trustFlags(), networkFlags(), outputFlags()),
-		Action: printing(list),
+		Action: printing(func(c *cli.Context, out *output) error {
+			if err := list(c, out); err != nil {
+				return &listError{err}
+			}
+			return nil
+		}),
 	}
 }
+
+// listError is an error of list, which needs no advice to list.
+type listError struct{ err error }
+
+func (e *listError) Error() string { return e.err.Error() }
+
+func (e *listError) Unwrap() error { return e.err }
 
 func list(c *cli.Context, out *output) error {
 	switch {

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/urfave/cli/v2"
 
@@ -144,12 +146,28 @@ func serveAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return &usage{err}
 	}
-	l, err := (&net.ListenConfig{}).Listen(c.Context, "tcp", c.String("listen"))
+	l, err := listen(c.Context, c.String("listen"))
 	if err != nil {
-		return fmt.Errorf("--listen %s: %w", c.String("listen"), err)
+		return err
 	}
 	lines.listening(l.Addr(), life.TLS != nil)
 	return server.Run(c.Context, l, life)
+}
+
+// listen reads --listen, and begins to answer there.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		meant := ""
+		if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+			meant = fmt.Sprintf("; did you mean :%s?", address)
+		}
+		return nil, usagef("--listen %s: must be HOST:PORT or :PORT%s", address, meant)
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return nil, fmt.Errorf("--listen %s: %w", address, op.Err)
+	}
+	return l, err
 }
 
 // serveOptions reads the flags about what is served.

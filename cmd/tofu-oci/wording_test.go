@@ -1,14 +1,107 @@
 package main_test
 
 import (
+	"io"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/urfave/cli/v2"
+
+	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 )
 
 // internalWords are those of the Go libraries and of their functions: no message
 // has them, whatever goes wrong.
 var internalWords = regexp.MustCompile(`parse error|flag provided but not defined|strconv\.|invalid syntax|\bEOF\b|dial tcp|proxyconnect|lookup \S+ on |` +
 	`context deadline exceeded|context canceled|i/o timeout|net/http|\bhttp: |\btls: |x509: |runtime error|%!|<nil>|missing port in address|executable file not found|goroutine `)
+
+// TestWrongCalls looks at all recorded answers to wrong calls: there are sixty or
+// more, none has a word of Go's libraries, says a thing twice, or gives a hint that
+// does not apply to its call.
+func TestWrongCalls(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("testdata", "script", "wrong_*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	app, found := main.NewApp(io.Discard, io.Discard), 0
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range archive.Files {
+			for _, answer := range strings.Split("\n"+string(part.Data), "\n$ tofu-oci ")[1:] {
+				found++
+				call, message, _ := strings.Cut(answer, "\n")
+				if strings.HasSuffix(strings.TrimSpace(message), "[0]") {
+					t.Errorf("%s: it is no wrong call", call)
+				}
+				if word := internalWords.FindString(message); word != "" {
+					t.Errorf("%s: %q is a word of Go", call, word)
+				}
+				if twice := saidTwice(message); twice != "" {
+					t.Errorf("%s: says %q twice", call, twice)
+				}
+				if problem := unfit(app, call, message); problem != "" {
+					t.Errorf("%s: %s", call, problem)
+				}
+			}
+		}
+	}
+	if found < 60 {
+		t.Errorf("%d answers are recorded", found)
+	}
+}
+
+var (
+	hintLine    = regexp.MustCompile(`(?m)^hint: (.*)$`)
+	hintFlag    = regexp.MustCompile(`--[a-z][a-z-]+`)
+	hintCommand = regexp.MustCompile(`tofu-oci ([a-z]+)`)
+)
+
+// unfit says why a hint is none for a call: it names a flag that neither the
+// command of the call has nor one that it names itself, advises list to who lists,
+// or speaks of a product of whom nothing is known.
+func unfit(app *cli.App, call, message string) string {
+	found := hintLine.FindStringSubmatch(message)
+	if found == nil {
+		return ""
+	}
+	hint := found[1]
+	var commands []*cli.Command
+	for word := range strings.FieldsSeq(call) {
+		if command := app.Command(word); command != nil {
+			commands = append(commands, command)
+			break
+		}
+	}
+	for _, named := range hintCommand.FindAllStringSubmatch(hint, -1) {
+		if command := app.Command(named[1]); command != nil {
+			commands = append(commands, command)
+		}
+		if named[1] == "list" && len(commands) > 0 && commands[0].Name == "list" {
+			return "list advises list"
+		}
+	}
+	for _, flag := range hintFlag.FindAllString(hint, -1) {
+		if !slices.ContainsFunc(commands, func(c *cli.Command) bool {
+			return slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), flag[2:]) })
+		}) {
+			return "no command that is meant has the hint's flag " + flag
+		}
+	}
+	for _, product := range []string{"ECR", "GHCR", "GitLab", "Harbor", "Quay", "Docker Hub"} {
+		if strings.Contains(hint, product) {
+			return "the hint speaks of " + product
+		}
+	}
+	return ""
+}
 
 // saidTwice finds what a message says twice in one line: three words in a row, or
 // a name with slashes, unless it is told from another by "not". It is empty for a

@@ -63,6 +63,10 @@ func isTransientError(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
+	var proxy *provider.ProxyError
+	if errors.As(err, &proxy) {
+		return false
+	}
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
 		return !dns.IsNotFound

@@ -64,9 +64,12 @@ func (r Requirement) Select(versions []Version, n int) ([]Version, error) {
 	return met, nil
 }
 
+// MaxSomeVersions is how many versions [SomeVersions] names.
+const MaxSomeVersions = 5
+
 // SomeVersions says which versions there are, the newest few, for error texts.
 func SomeVersions(versions []Version) string {
-	const most = 5
+	const most = MaxSomeVersions
 	newest := NewestFirst(versions)
 	if len(newest) == 0 {
 		return "there are no versions at all"

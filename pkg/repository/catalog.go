@@ -55,7 +55,7 @@ func Catalog(ctx context.Context, at template.Reference, o Options) (names []str
 	plain := slices.Contains(o.PlainHTTP, at.Registry)
 	from := &remote.Registry{
 		RepositoryOptions: remote.RepositoryOptions{
-			Reference: registry.Reference{Registry: at.Registry}, Client: o.client(named, plain), PlainHTTP: plain,
+			Reference: registry.Reference{Registry: at.Registry}, Client: o.client(named, &loginState{}), PlainHTTP: plain,
 			MaxMetadataBytes: artifact.MaxManifestSize,
 		},
 		RepositoryListPageSize: namesOnPage,

@@ -32,6 +32,15 @@ var (
 	ErrTagMoved = errors.New("the tag was moved by another run")
 )
 
+// NoLayoutError says that a directory is no image layout, or is not there. It is an
+// [ErrNoRepository].
+type NoLayoutError struct{ Dir string }
+
+func (e *NoLayoutError) Error() string { return "there is no image layout" }
+
+// Unwrap gives [ErrNoRepository].
+func (e *NoLayoutError) Unwrap() error { return ErrNoRepository }
+
 // LostError says that a tag is there, and that what it names is missing or
 // damaged: it wraps [ErrNotFound] or a *[sums.MismatchError].
 type LostError struct {
@@ -72,7 +81,9 @@ type Error struct {
 	Registry, Name string
 	// Reference is a tag or digest, or empty.
 	Reference string
-	Err       error
+	// Writing tells that something was to be stored.
+	Writing bool
+	Err     error
 }
 
 func (e *Error) Error() string {
@@ -189,6 +200,12 @@ func translated(err error) error {
 	// The registry's 401 does not arrive here when there is nothing to answer it with.
 	if errors.Is(err, auth.ErrBasicCredentialNotFound) {
 		return fmt.Errorf("%w: the registry wants a login, and there is none for it", provider.ErrDenied)
+	}
+	if login, ok := errors.AsType[*LoginError](err); ok {
+		return login
+	}
+	if lookup, ok := errors.AsType[*LookupError](err); ok {
+		return lookup
 	}
 	if realm, ok := realmError(err); ok {
 		return realm

@@ -140,7 +140,7 @@ func (l *Layout) readJSON(name string, into any) error {
 	path := filepath.Join(l.dir, name)
 	data, err := boundedfile.Read(path, maxLayoutIndex)
 	if errors.Is(err, fs.ErrNotExist) {
-		return ErrNoRepository
+		return &NoLayoutError{Dir: l.dir}
 	}
 	if err != nil {
 		return err

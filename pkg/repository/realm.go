@@ -7,7 +7,10 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
+
+	"oras.land/oras-go/v2/registry"
 )
 
 // RealmError says that no login is sent to the token service that a registry
@@ -42,15 +45,17 @@ type realms struct {
 	// registry is the host of requests to the registry, with the port if any.
 	registry string
 	plain    bool
+	login    *loginState
 	allowed  []string
 	// mark begins the fragment of stand-ins.
 	mark string
 }
 
 // guarded puts the guard over a client's transport.
-func guarded(client *http.Client, registry string, o Options, plain bool) *http.Client {
+func guarded(client *http.Client, at registry.Reference, o Options, login *loginState) *http.Client {
+	plain := slices.Contains(o.PlainHTTP, at.Registry)
 	c := *client
-	c.Transport = &realms{next: client.Transport, registry: registry, plain: plain, allowed: o.TokenRealms, mark: rand.Text() + "="}
+	c.Transport = &realms{next: client.Transport, registry: at.Host(), plain: plain, login: login, allowed: o.TokenRealms, mark: rand.Text() + "="}
 	return &c
 }
 
@@ -77,6 +82,7 @@ func (r *realms) RoundTrip(req *http.Request) (*http.Response, error) {
 		r.keepRedirect(resp, req.URL)
 	case resp.StatusCode == http.StatusUnauthorized && req.URL.Host == r.registry:
 		challenges := resp.Header["Www-Authenticate"]
+		r.login.challenged(challenges)
 		for i, challenge := range challenges {
 			challenges[i] = realmOf.ReplaceAllStringFunc(challenge, r.standIn)
 		}

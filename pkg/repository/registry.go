@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -59,6 +60,8 @@ type Credential struct {
 	Username, Password string
 	// RefreshToken is an OAuth2 identity token, AccessToken a bearer token.
 	RefreshToken, AccessToken string
+	// From says where the login comes from, for messages; it may be empty.
+	From string
 }
 
 // Registry is a repository of an OCI registry. It has an auth client of its
@@ -66,6 +69,7 @@ type Credential struct {
 type Registry struct {
 	remote  *remote.Repository
 	retrier transfer.Retrier
+	login   *loginState
 	// http sends all requests, below what knows of logins.
 	http    *http.Client
 	windows *Windows
@@ -97,10 +101,11 @@ func NewRegistry(ref template.Reference, o Options) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	repo.Client = o.client(repo.Reference, repo.PlainHTTP)
+	login := &loginState{}
+	repo.Client = o.client(repo.Reference, login)
 	return &Registry{
 		remote: repo, retrier: transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress},
-		http: o.HTTP, windows: o.Windows,
+		http: o.HTTP, windows: o.Windows, login: login,
 	}, nil
 }
 
@@ -119,27 +124,12 @@ func (o Options) complete() (Options, error) {
 }
 
 // client sends the requests about one repository, with its login.
-func (o Options) client(at registry.Reference, plain bool) remote.Client {
-	client := &auth.Client{Client: guarded(wireClient(o.HTTP), at.Host(), o, plain), Cache: auth.NewCache(), ClientID: "tofu-oci"}
+func (o Options) client(at registry.Reference, login *loginState) remote.Client {
+	client := &auth.Client{Client: guarded(wireClient(o.HTTP), at, o, login), Cache: auth.NewCache(), ClientID: "tofu-oci"}
 	if o.Credential != nil {
-		client.Credential = credentialFor(at, o.Credential)
+		client.Credential = login.credentialFor(at, o.Credential)
 	}
 	return &noted{&weighed{&firstAlone{next: client}}}
-}
-
-// credentialFor answers for the repository's own registry only, whatever other
-// host a request is redirected to.
-func credentialFor(ref registry.Reference, find func(context.Context, string) (Credential, error)) auth.CredentialFunc {
-	return func(ctx context.Context, hostport string) (auth.Credential, error) {
-		if hostport != ref.Host() {
-			return auth.EmptyCredential, nil
-		}
-		c, err := find(ctx, ref.Registry+"/"+ref.Repository)
-		if err != nil {
-			return auth.EmptyCredential, fmt.Errorf("looking up the login for %s: %w", ref.Registry, err)
-		}
-		return auth.Credential{Username: c.Username, Password: c.Password, RefreshToken: c.RefreshToken, AccessToken: c.AccessToken}, nil
-	}
 }
 
 // String gives "host/name".
@@ -271,6 +261,6 @@ func (r *Registry) lookAndTag(ctx context.Context, m artifact.Blob, tag string, 
 func (r *Registry) fail(doing, what string, err error) error {
 	return &Error{
 		Doing: doing, Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
-		Reference: what, Err: translate(err),
+		Reference: what, Writing: strings.HasPrefix(doing, "pushing") || doing == "tagging", Err: r.login.refused(translate(err)),
 	}
 }

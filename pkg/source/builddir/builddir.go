@@ -81,10 +81,21 @@ func (s *Source) addShared(r *provider.Release, found *dirRelease) (err error) {
 		return err
 	}
 	if listed, has := r.Document(provider.KindSums); has {
-		return source.VerifySums(listed, r.Packages...)
+		if err := source.VerifySums(listed, r.Packages...); err != nil {
+			return &SumsError{err}
+		}
 	}
 	return nil
 }
+
+// SumsError says that the SHA256SUMS beside the zips do not fit them, which whoever
+// built them can mend. It wraps what is wrong.
+type SumsError struct{ Err error }
+
+func (e *SumsError) Error() string { return e.Err.Error() }
+
+// Unwrap gives what is wrong.
+func (e *SumsError) Unwrap() error { return e.Err }
 
 // Capabilities tell that zips are files, and that documents lie beside them that
 // cover all platforms. Nothing is published: other jobs of a build may have other

@@ -117,6 +117,9 @@ func decode(doc httpclient.Document, into any, values int) error {
 	if limit, ok := errors.AsType[*boundedjson.LimitError](err); ok {
 		return fmt.Errorf("GET %s: the answer is not read: %w", httpclient.RedactURL(doc.URL), limit)
 	}
+	if err != nil && isPage(doc) {
+		return &PageError{URL: httpclient.RedactURL(doc.URL), Page: httpclient.Excerpt("text/html", doc.Bytes)}
+	}
 	if err != nil {
 		return fmt.Errorf("GET %s: the answer is not the JSON that was expected (%w)%s",
 			httpclient.RedactURL(doc.URL), err, colonExcerpt(doc))

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"os/exec"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// noHelper knows a credential helper that is named and not there.
+func noHelper(err error) bool {
+	return isA[*repository.LookupError](err) && errors.Is(err, exec.ErrNotFound)
+}
+
+// loginIs knows a login that a registry refuses with a status.
+func loginIs(status int) func(error) bool {
+	return func(err error) bool {
+		answer, ok := errors.AsType[*repository.ResponseError](err)
+		return ok && answer.Status == status && isA[*repository.LoginError](err)
+	}
+}
+
+// isDeniedBy knows a refusal by whom errors of a type are about.
+func isDeniedBy[E error](err error) bool { return isA[E](err) && errors.Is(err, provider.ErrDenied) }
+
+// proxyIs knows a proxy that answers a status, or does not answer, which is 0.
+func proxyIs(status int) func(error) bool {
+	return func(err error) bool {
+		proxy, ok := errors.AsType[*provider.ProxyError](err)
+		return ok && proxy.Status == status
+	}
+}
+
+// noRepositoryToWrite knows a registry that wants a repository to be there first.
+func noRepositoryToWrite(err error) bool {
+	about, ok := errors.AsType[*repository.Error](err)
+	return ok && about.Writing && errors.Is(err, repository.ErrNoRepository)
+}
+
+// moreVersions knows a version that is not there, where the message could not name
+// all that are. It is no news to who lists them already.
+func moreVersions(err error) bool {
+	if isA[*listError](err) {
+		return false
+	}
+	missing, ok := errors.AsType[*provider.VersionError](err)
+	return ok && len(missing.Have) > provider.MaxSomeVersions || !ok && errors.Is(err, provider.ErrVersionNotFound)
+}

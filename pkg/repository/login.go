@@ -1,0 +1,109 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"oras.land/oras-go/v2/registry"
+	"oras.land/oras-go/v2/registry/remote/auth"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// LoginError says that a registry refuses the login that it was given, or can't
+// take it. Without a login there is none of these.
+type LoginError struct {
+	// Username is whose it is, empty for a token.
+	Username string
+	// From is where it comes from, as [Credential] has it.
+	From string
+	Err  error
+}
+
+func (e *LoginError) Error() string {
+	whose := "a token"
+	if e.Username != "" {
+		whose = "that of " + e.Username
+	}
+	text := fmt.Sprintf("%v; the login was %s", e.Err, whose)
+	if e.From != "" {
+		text += ", from " + e.From
+	}
+	return text
+}
+
+// Unwrap gives the registry's answer, or [provider.ErrDenied].
+func (e *LoginError) Unwrap() error { return e.Err }
+
+// LookupError says that nobody knows whether there is a login for a registry: the
+// file or the helper that may have it can't be asked.
+type LookupError struct {
+	// Registry is "host" or "host:port".
+	Registry string
+	Err      error
+}
+
+func (e *LookupError) Error() string {
+	return fmt.Sprintf("looking up the login for %s: %v", e.Registry, e.Err)
+}
+
+// Unwrap gives what went wrong.
+func (e *LookupError) Unwrap() error { return e.Err }
+
+// loginState is what is known of a repository's login.
+type loginState struct {
+	// last is the login that was given last, nil before the first.
+	last atomic.Pointer[Credential]
+	// basic tells that the registry asked for a name and a password.
+	basic atomic.Bool
+}
+
+// errNoName is what registries with basic authentication make of a token.
+var errNoName = fmt.Errorf("%w: the registry takes a user name and a password only, and no token", provider.ErrDenied)
+
+// credentialFor answers for the repository's own registry only, whatever other
+// host a request is redirected to.
+func (s *loginState) credentialFor(ref registry.Reference, find func(context.Context, string) (Credential, error)) auth.CredentialFunc {
+	return func(ctx context.Context, hostport string) (auth.Credential, error) {
+		if hostport != ref.Host() {
+			return auth.EmptyCredential, nil
+		}
+		c, err := find(ctx, ref.Registry+"/"+ref.Repository)
+		if err != nil {
+			return auth.EmptyCredential, &LookupError{Registry: ref.Registry, Err: err}
+		}
+		if c.isLogin() {
+			s.last.Store(&c)
+		}
+		if s.basic.Load() && c.isLogin() && (c.Username == "" || c.Password == "") {
+			return auth.EmptyCredential, &LoginError{From: c.From, Err: errNoName}
+		}
+		return auth.Credential{Username: c.Username, Password: c.Password, RefreshToken: c.RefreshToken, AccessToken: c.AccessToken}, nil
+	}
+}
+
+// isLogin tells whether there is anything to log in with.
+func (c Credential) isLogin() bool { return c.Password+c.RefreshToken+c.AccessToken != "" }
+
+// challenged notes what a registry asks for.
+func (s *loginState) challenged(challenges []string) {
+	for _, challenge := range challenges {
+		if scheme, _, _ := strings.Cut(challenge, " "); strings.EqualFold(scheme, "basic") {
+			s.basic.Store(true)
+		}
+	}
+}
+
+// refused names the login that an answer refuses.
+func (s *loginState) refused(err error) error {
+	answer, ok := errors.AsType[*ResponseError](err)
+	login := s.last.Load()
+	if !ok || login == nil || answer.Status != http.StatusUnauthorized && answer.Status != http.StatusForbidden {
+		return err
+	}
+	return &LoginError{Username: login.Username, From: login.From, Err: err}
+}
