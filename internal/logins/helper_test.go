@@ -137,7 +137,7 @@ func TestFailingHelpers(t *testing.T) {
 		{"cut", "something else than one JSON object", is[*extprog.OutputError]},
 		{"flood", "more than 262144 bytes", is[*extprog.LimitError]},
 		{"number", "a Username or Secret that is no string", nil},
-		{"not-installed", "executable file not found", nil},
+		{"not-installed", "there is no such program in PATH", nil},
 		{"../evil", `no credential helper`, is[*logins.FileError]},
 		{`a\b`, `no credential helper`, is[*logins.FileError]},
 	}

@@ -56,6 +56,8 @@ func (e *PlatformError) problem() string {
 		listed = fmt.Sprintf(", though it is listed: %v", e.Listed)
 	}
 	switch {
+	case len(e.Have) == 0 && listed != "":
+		return fmt.Sprintf("no package for %s%s", e.Wanted, listed)
 	case len(e.Have) == 0 && e.Wanted != (Platform{}):
 		return fmt.Sprintf("no package for %s, and lists no platforms at all", e.Wanted)
 	case len(e.Have) == 0:

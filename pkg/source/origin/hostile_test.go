@@ -20,7 +20,7 @@ func TestRegistryHostilePackageDocuments(t *testing.T) {
 	t.Parallel()
 	const document = "describing HOST/acme/thing 1.2.3: package document https://HOST/v1/providers/acme/thing/1.2.3/download/haiku/riscv64: "
 	const name = "terraform-provider-thing_1.2.3_haiku_riscv64.zip"
-	const conventional = "that of HOST/acme/thing 1.2.3 for haiku_riscv64 is " + name
+	const conventional = "that for haiku_riscv64 is " + name
 	const checking = "checking HOST/acme/thing 1.2.3 for haiku_riscv64: "
 	set := func(field string, value any) func(map[string]any) {
 		return func(doc map[string]any) { doc[field] = value }
