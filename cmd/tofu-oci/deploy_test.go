@@ -23,6 +23,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/metrics"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	pkgserve "github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 )
 
 var deploy = filepath.Join("..", "..", "deploy")
@@ -300,6 +301,7 @@ func scrapeAll(t *testing.T) string {
 	events.LeftOut(provider.Address{}, provider.Version{}, "")
 	events.Looked("tags", true)
 	events.Failed("network", io.EOF)
+	events.Pulled(pullthrough.Event{Stage: pullthrough.StageDone})
 	answer := httptest.NewRecorder()
 	m.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
 	if !bytes.Contains(answer.Body.Bytes(), []byte("go_goroutines")) {
