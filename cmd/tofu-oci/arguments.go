@@ -14,11 +14,11 @@ import (
 func requirements(c *cli.Context, out *output) ([]provider.Requirement, error) {
 	if !c.Args().Present() && !c.IsSet("sources") {
 		or := ""
-		if flagNamed(c.Command, "sources") != nil {
+		switch listed := flagNamed(c.Command, "sources") != nil; {
+		case listed && flagNamed(c.Command, "lock-file") != nil:
+			or = ", --sources FILE or --lock-file FILE"
+		case listed:
 			or = ", or --sources FILE"
-		}
-		if flagNamed(c.Command, "lock-file") != nil {
-			or += " or --lock-file FILE"
 		}
 		return nil, usagef("name at least one PROVIDER, such as hashicorp/null%s; see tofu-oci %s --help", or, c.Command.Name)
 	}

@@ -19,7 +19,7 @@ func TestInterspersed(t *testing.T) {
 		{"flags on both sides", "--output=json pull a/b --dir D", "pull --output=json --dir D -- a/b"},
 		{"flags before a command of a command", "--cache D cache --output json info", "cache info --cache D --output json --"},
 		{"flags before a command to run", "-q exec tofu init -q", "exec -q -- tofu init -q"},
-		{"a command's name as a value", "--config list list a/b", "list --config list -- a/b"},
+		{"a command's name as a value", "--config list list a/b", "list --config list -- a/b"}, //nolint:dupword // that is the case
 		{"version before all", "--version mirror a/b", "--version"},
 		{"flags first", "mirror --to X a/b", "mirror --to X -- a/b"},
 		{"flags last", "mirror a/b c/d --to X", "mirror --to X -- a/b c/d"},
@@ -70,7 +70,7 @@ func TestInterspersedRefuses(t *testing.T) {
 		{"cache clear x", `cache has no command "clear"; there are info, prune; see tofu-oci cache --help`},
 		{"mirror a/b --nonsense X", "mirror has no flag --nonsense; see tofu-oci mirror --help"},
 		{"mirror a/b --nonsense=X", "mirror has no flag --nonsense; see tofu-oci mirror --help"},
-		{"mirror a/b --platfrom X", "mirror has no flag --platfrom; did you mean --platform?"},
+		{"mirror a/b --platfrom X", "mirror has no flag --platfrom; did you mean --platform?"}, //nolint:misspell // that is the case
 		{"pull a/b --output-dir X", "pull has no flag --output-dir; did you mean --dir?"},
 		{"list a/b --repo X", "list has no flag --repo; did you mean --from?"},
 		{"list a/b --json", "list has no flag --json; did you mean --output json?"},

@@ -115,12 +115,13 @@ func durationProblem(value string) string {
 	if _, err := strconv.ParseFloat(number, 64); err != nil {
 		return "must be a duration, such as 30s or 2m"
 	}
+	begins := func(name string) bool { return strings.HasPrefix(name, unit) }
 	switch {
 	case unit == "":
 		return fmt.Sprintf("a duration needs its unit; did you mean %ss?", number)
-	case strings.HasPrefix("seconds", unit):
+	case begins("seconds"):
 		return fmt.Sprintf("the units of a duration are ms, s, m and h; did you mean %ss?", number)
-	case strings.HasPrefix("minutes", unit) || unit == "mins":
+	case begins("minutes") || unit == "mins":
 		return fmt.Sprintf("the units of a duration are ms, s, m and h; did you mean %sm?", number)
 	}
 	return "the units of a duration are ms, s, m and h, as in 30s or 2m"

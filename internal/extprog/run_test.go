@@ -206,7 +206,7 @@ func TestRunReportsFailure(t *testing.T) {
 
 func TestRunFindsTheProgram(t *testing.T) {
 	t.Parallel()
-	if _, err := parse(t, "no-such-program-anywhere").Run(t.Context(), extprog.Call{}); !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), `"no-such-program-anywhere"`) {
+	if _, err := parse(t, "no-such-program-anywhere").Run(t.Context(), extprog.Call{}); !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "no-such-program-anywhere") {
 		t.Errorf("error %v, want exec.ErrNotFound and the name", err)
 	}
 	missing := filepath.Join(t.TempDir(), "missing")

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -125,9 +126,9 @@ func certificateWords(err error) string {
 		return untrusted + "it has expired, or is not valid yet"
 	}
 	if host, ok := errors.AsType[x509.HostnameError](err); ok {
-		names := host.Certificate.DNSNames
+		names := slices.Clip(host.Certificate.DNSNames)
 		for _, ip := range host.Certificate.IPAddresses {
-			names = append(names[:len(names):len(names)], ip.String())
+			names = append(names, ip.String())
 		}
 		return fmt.Sprintf("%sit is for %s, not for %s", untrusted, strings.Join(names, ", "), host.Host)
 	}

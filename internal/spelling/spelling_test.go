@@ -17,7 +17,7 @@ func TestNearest(t *testing.T) {
 		"merror":                          "mirror", // another
 		"MIRROR":                          "mirror",
 		"publsh":                          "publish",
-		"platfrom":                        "platform",
+		"platfrom":                        "platform",   //nolint:misspell // that is the case
 		"plain":                           "plain-http", // unfinished
 		"lis":                             "list",
 		"ot":                              "to",

@@ -80,7 +80,7 @@ func TestUntagRefused(t *testing.T) {
 			pushTag(t, s.open(t), x, "pending-1.2.3", "")
 			s.Misbehave(registrytest.ManifestDelete, test.fault, test.times)
 			err := s.open(t).Traits().Untag(t.Context(), "pending-1.2.3", x.Descriptor.Digest)
-			if test.want == errTrouble {
+			if errors.Is(test.want, errTrouble) {
 				if answer, ok := errors.AsType[*repository.ResponseError](err); !ok || answer.Status != http.StatusInternalServerError || errors.Is(err, repository.ErrTagStays) {
 					t.Errorf("got %v", err)
 				}
