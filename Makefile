@@ -33,7 +33,7 @@ LOADFLAGS ?= -page "$(CURDIR)/docs/performance.md"
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
 build: ## build bin/tofu-oci, one static binary
@@ -46,6 +46,13 @@ test: gofmt tidy unit lint cross e2e ## run what every change has to pass: gofmt
 .PHONY: thorough
 thorough: race fuzz ## run what takes longer, as CI does after test: race, fuzz
 	@echo "make thorough: all passed (race, fuzz)"
+
+# What a release has to pass, one target a line: RELEASE_TESTS += name.
+RELEASE_TESTS :=
+
+.PHONY: release-test
+release-test: $(RELEASE_TESTS) ## run what a release has to pass, as CI does after thorough
+	@echo "make release-test: all passed ($(strip $(RELEASE_TESTS)))"
 
 .PHONY: gofmt
 gofmt: ## check that every Go file is gofmt'ed
