@@ -48,7 +48,7 @@ Flags stand anywhere: before the command, after it, or after its arguments.
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 some items failed and
 some were done, 4 verification failed or conflict, 5 not found,
 6 not authorized, 130 interrupted.`),
-		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), copyCommand(), listCommand(), promoteCommand(), denyCommand(), lockCommand(), execCommand(), verifyCommand(), serveCommand(), trustCommand(), tofurcCommand(), doctorCommand(), cacheCommand()},
+		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), copyCommand(), listCommand(), promoteCommand(), denyCommand(), lockCommand(), execCommand(), verifyCommand(), serveCommand(), trustCommand(), tofurcCommand(), doctorCommand(), cacheCommand(), completionCommand(), manCommand()},
 		Writer:                    stdout,
 		ErrWriter:                 stderr,
 		HideHelpCommand:           true,

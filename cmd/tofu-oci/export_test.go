@@ -4,6 +4,7 @@ package main
 var (
 	Main         = main
 	NewApp       = newApp
+	Described    = described
 	Interspersed = interspersed
 	ExitCode     = exitCode
 	ParseSize    = parseSize

@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// version is set by the linker.
-var version = "dev"
+// version is set by the linker; so is date, in releases: when their commit was made, as
+// in RFC 3339.
+var version, date = "dev", ""
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+)
+
+func manCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "man",
+		Usage:     "print a page of the manual, or write all of them into a directory",
+		ArgsUsage: "[COMMAND...] | --dir DIRECTORY",
+		Description: strings.TrimSpace(`
+The pages are what the commands say with --help, in the form that man shows
+(mdoc). Packages of tofu-oci bring them along.
+
+Examples:
+   # read the page of a command
+   tofu-oci man cache prune | man -l -
+
+   # all pages, for man tofu-oci-mirror
+   tofu-oci man --dir ~/.local/share/man/man1`),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "dir", Usage: "write all pages into `DIRECTORY`; made when it is not there"},
+		},
+		Action: man,
+	}
+}
+
+func man(c *cli.Context) error {
+	program := described(c.App)
+	if c.IsSet("dir") {
+		if c.Args().Present() || c.String("dir") == "" {
+			return usagef("man --dir takes a DIRECTORY, and no other arguments: it writes all pages; see tofu-oci man --help")
+		}
+		return writePages(c.String("dir"), program.Manual())
+	}
+	page, found := program.Page(c.Args().Slice()...)
+	if !found {
+		return usagef("there is no command %q; see tofu-oci --help", strings.Join(c.Args().Slice(), " "))
+	}
+	_, err := io.WriteString(c.App.Writer, page)
+	return err
+}
+
+// writePages writes each page as a file.
+func writePages(dir string, pages map[string]string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(pages)) {
+		err := atomicfile.Write(filepath.Join(dir, name), 0o644, func(w io.Writer) error {
+			_, err := io.WriteString(w, pages[name])
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

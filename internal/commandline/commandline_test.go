@@ -1,0 +1,89 @@
+package commandline_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
+)
+
+var update = flag.Bool("update", false, "write the golden files again")
+
+// sample has one of everything, and texts that would mean something to a shell or to a
+// formatter of manuals.
+func sample() commandline.Program {
+	help := commandline.Flag{Names: []string{"help", "h"}, About: "show this help"}
+	return commandline.Program{
+		Name: "carry-it", About: "carry things", Text: "First it's said.\n.then said\n   as  `it` \"is\"\n\nLast.", Date: time.Date(2026, 8, 1, 23, 0, 0, 0, time.UTC),
+		Flags: []commandline.Flag{help},
+		Commands: []commandline.Command{
+			{
+				Words: []string{"lift"}, About: "lift what's [heavy]: \\ or $HOME", Usage: "PATH... [FLAG...]", Text: "It lifts. Then it stops.\n\nExamples:\n   carry-it lift 'a b'\n\n   carry-it lift ~/c",
+				Arguments: commandline.Values{Kind: commandline.Files},
+				Flags: []commandline.Flag{
+					{Names: []string{"how", "w"}, Word: "WAY:X", About: "WAY; whatever", Values: commandline.Values{Kind: commandline.OneOf, Words: []string{"up", "down"}}, Repeatable: true, Environment: []string{"CARRY_HOW"}},
+					{Names: []string{"into"}, Word: "DIR", About: "into DIR", Values: commandline.Values{Kind: commandline.Directories}},
+					{Names: []string{"list"}, Word: "FILE", About: "from FILE", Values: commandline.Values{Kind: commandline.Files}},
+					{Names: []string{"name"}, Word: "NAME", About: "NAME"},
+					{Names: []string{"quiet", "q"}, About: "don't tell"},
+					help,
+				},
+			},
+			{Words: []string{"run"}, About: "run something", Usage: "-- COMMAND...", Arguments: commandline.Values{Kind: commandline.Programs}, Flags: []commandline.Flag{help}},
+			{Words: []string{"put"}, About: "put it", Usage: "down [FLAG...]", Flags: []commandline.Flag{help}},
+			{Words: []string{"put", "down"}, About: "put it down", Arguments: commandline.Values{Kind: commandline.Nothing}, Flags: []commandline.Flag{help}},
+		},
+	}
+}
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	p := sample()
+	written := p.Manual()
+	written["carry-it.bash"], written["carry-it.zsh"], written["carry-it.fish"], written["carry-it.ps1"] = p.Bash(), p.Zsh(), p.Fish(), p.PowerShell()
+	files, err := os.ReadDir("testdata")
+	if err != nil || len(files) != len(written) && !*update {
+		t.Errorf("%d golden files for %d texts, %v", len(files), len(written), err)
+	}
+	for name, got := range written {
+		path := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s: -update writes it again (-want +got)\n%s", name, diff)
+		}
+	}
+}
+
+func TestPage(t *testing.T) {
+	t.Parallel()
+	for words, found := range map[string]bool{"": true, "lift": true, "put": true, "put down": true, "down": false, "lift x": false} {
+		page, ok := sample().Page(strings.Fields(words)...)
+		if ok != found || ok != strings.Contains(page, "\n.Sh NAME\n") {
+			t.Errorf("%q: %v, want %v:\n%s", words, ok, found, page)
+		}
+	}
+}
+
+// TestPageOfAnUnknownDate: the day of a build is no day of the manual's.
+func TestPageOfAnUnknownDate(t *testing.T) {
+	t.Parallel()
+	p := sample()
+	p.Date = time.Time{}
+	if page, _ := p.Page(); !strings.Contains(page, "\n.Dd\n") {
+		t.Errorf("got\n%s", page)
+	}
+}
