@@ -11,7 +11,8 @@ E2ETIME  ?= 20m
 
 # Lazily expanded: only the targets that use it ask git.
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null)
-LDFLAGS = $(if $(VERSION),-X main.version=$(VERSION))
+DATE    = $(shell git log -1 --format=%cI 2>/dev/null)
+LDFLAGS = $(if $(VERSION),-X main.version=$(VERSION)) $(if $(DATE),-X main.date=$(DATE))
 
 BIN       := $(CURDIR)/bin
 TOOLS     := $(CURDIR)/bin/tools
@@ -19,6 +20,7 @@ E2E_TOOLS := bin/tools/tofu bin/tools/terraform bin/tools/registry bin/tools/reg
 PEERS     := bin/tools/crane bin/tools/regsync
 LOADER    := bin/tools/vegeta
 LINTER    := bin/tools/golangci-lint
+RELEASERS := bin/tools/goreleaser bin/tools/actionlint
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 # Where the end-to-end tests and benchmarks find the programs: absolute paths.
@@ -49,10 +51,17 @@ thorough: race fuzz ## run what takes longer, as CI does after test: race, fuzz
 
 # What a release has to pass, one target a line: RELEASE_TESTS += name.
 RELEASE_TESTS :=
+RELEASE_TESTS += distribution
 
 .PHONY: release-test
 release-test: $(RELEASE_TESTS) ## run what a release has to pass, as CI does after thorough
 	@echo "make release-test: all passed ($(strip $(RELEASE_TESTS)))"
+
+# Wants zsh, fish and mandoc, and dpkg for a package; git, since a release is one of a commit.
+.PHONY: distribution
+distribution: build $(RELEASERS) bin/tools/syft ## test completions, manual, packages and workflows with real shells, goreleaser and actionlint
+	ROOT="$(CURDIR)" TOFU_OCI="$(BIN)/tofu-oci" GORELEASER="$(TOOLS)/goreleaser" ACTIONLINT="$(TOOLS)/actionlint" SYFT="$(TOOLS)/syft" \
+		$(GO) test -C e2e -tags release -count=1 -timeout $(E2ETIME) ./release
 
 .PHONY: gofmt
 gofmt: ## check that every Go file is gofmt'ed
@@ -75,7 +84,7 @@ race: ## run all unit tests with the race detector and in random order, which ta
 .PHONY: lint
 lint: gofmt tidy $(LINTER) ## run gofmt, tidy and golangci-lint on both modules
 	"$(CURDIR)/$(LINTER)" run ./...
-	cd e2e && "$(CURDIR)/$(LINTER)" run --config ../.golangci.yml --build-tags browser ./...
+	cd e2e && "$(CURDIR)/$(LINTER)" run --config ../.golangci.yml --build-tags browser,release ./...
 
 .PHONY: cross
 cross: ## build and vet, tests included, for linux, darwin and windows on amd64 and arm64
@@ -112,7 +121,7 @@ e2e/browser/node_modules: e2e/browser/package-lock.json
 	@touch $@
 
 .PHONY: tools
-tools: $(E2E_TOOLS) $(PEERS) $(LOADER) $(LINTER) ## build the pinned tools into bin/tools
+tools: $(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS) $(LINTER) ## build the pinned tools into bin/tools
 
 .PHONY: demo
 demo: ## run the demonstration, e2e/demo
@@ -147,7 +156,7 @@ clean: ## remove what the other targets made
 
 # Each tool is a module of its own with one `tool` directive, so that no tool's dependencies reach another or the product.
 # touch: go leaves an output alone that is still right, and make would ask again each time.
-$(E2E_TOOLS) $(PEERS) $(LOADER): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
+$(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
 	$(GO) build -C e2e/tools/$* -o "$(CURDIR)/$@" tool
 	@touch $@
 

@@ -38,12 +38,12 @@ func (p Program) zshParent(b *strings.Builder, words []string) {
 		}
 	}
 	specs := zshSpecs(flags, zshQuoted("1:command:->command"), zshQuoted("*::argument:->argument"))
-	fmt.Fprintf(b, "\n%s() {\n\tlocal curcontext=$curcontext state line ret=1\n\tlocal -a commands\n\ttypeset -A opt_args\n\t_arguments -C -S%s && ret=0\n", p.zshFunction(words), specs)
-	b.WriteString("\tcase $state in\n\tcommand)\n\t\tcommands=(\n")
+	fmt.Fprintf(b, "\n%s() {\n\tlocal curcontext=$curcontext state line ret=1\n\tlocal -a names\n\ttypeset -A opt_args\n\t_arguments -C -S%s && ret=0\n", p.zshFunction(words), specs)
+	b.WriteString("\tcase $state in\n\tcommand)\n\t\tnames=(\n")
 	for _, c := range p.below(words) {
 		fmt.Fprintf(b, "\t\t\t%s\n", zshQuoted(c.Words[len(c.Words)-1]+":"+strings.ReplaceAll(briefly(c.About), ":", `\:`)))
 	}
-	b.WriteString("\t\t)\n\t\t_describe -t commands command commands && ret=0\n\t\t;;\n\targument)\n\t\tcase $line[1] in\n")
+	b.WriteString("\t\t)\n\t\t_describe -t commands command names && ret=0\n\t\t;;\n\targument)\n\t\tcase $line[1] in\n")
 	for _, c := range p.below(words) {
 		fmt.Fprintf(b, "\t\t%s) %s && ret=0 ;;\n", c.Words[len(c.Words)-1], p.zshFunction(c.Words))
 	}
@@ -122,7 +122,7 @@ func zshArguments(c Command) []string {
 	case Nothing:
 		return nil
 	case Programs:
-		return []string{zshQuoted("(-)1:program:_command_names -e"), zshQuoted("*::argument:_normal")}
+		return []string{zshQuoted("*:::program:_normal")} // as its own line, without what is in front
 	}
 	return []string{zshQuoted("*" + zshValue(word, c.Arguments))}
 }

@@ -3,7 +3,7 @@
 
 _carry-it() {
 	local curcontext=$curcontext state line ret=1
-	local -a commands
+	local -a names
 	typeset -A opt_args
 	_arguments -C -S \
 		'(- *)'{--help,-h}'[show this help]' \
@@ -11,12 +11,12 @@ _carry-it() {
 		'*::argument:->argument' && ret=0
 	case $state in
 	command)
-		commands=(
+		names=(
 			'lift:lift what'\''s [heavy]'
 			'run:run something'
 			'put:put it'
 		)
-		_describe -t commands command commands && ret=0
+		_describe -t commands command names && ret=0
 		;;
 	argument)
 		case $line[1] in
@@ -31,7 +31,7 @@ _carry-it() {
 
 __carry-it-put() {
 	local curcontext=$curcontext state line ret=1
-	local -a commands
+	local -a names
 	typeset -A opt_args
 	_arguments -C -S \
 		'(- *)'{--help,-h}'[show this help]' \
@@ -39,10 +39,10 @@ __carry-it-put() {
 		'*::argument:->argument' && ret=0
 	case $state in
 	command)
-		commands=(
+		names=(
 			'down:put it down'
 		)
-		_describe -t commands command commands && ret=0
+		_describe -t commands command names && ret=0
 		;;
 	argument)
 		case $line[1] in
@@ -67,8 +67,7 @@ __carry-it-lift() {
 __carry-it-run() {
 	_arguments -S \
 		'(- *)'{--help,-h}'[show this help]' \
-		'(-)1:program:_command_names -e' \
-		'*::argument:_normal'
+		'*:::program:_normal'
 }
 
 __carry-it-put-down() {

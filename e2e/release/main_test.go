@@ -1,0 +1,58 @@
+//go:build release
+
+// Package release_test holds what a release consists of: completions in real shells,
+// pages of the manual, packages, the workflows that build them, and the script that
+// installs them. make release-test runs it.
+package release_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// programs are where the environment says the programs are; the root is that of the
+// checkout.
+var programs struct{ root, tofuOCI, goreleaser, actionlint, syft string }
+
+func TestMain(m *testing.M) {
+	for name, into := range map[string]*string{
+		"ROOT": &programs.root, "TOFU_OCI": &programs.tofuOCI, "GORELEASER": &programs.goreleaser, "ACTIONLINT": &programs.actionlint, "SYFT": &programs.syft,
+	} {
+		if *into = os.Getenv(name); *into == "" {
+			fmt.Fprintf(os.Stderr, "%s is not set: run make release-test\n", name)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// output runs a program that has to succeed, and gives its stdout.
+func output(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	stdout, stderr, err := run(cmd)
+	if err != nil {
+		t.Fatalf("%v: %v\n%s%s", cmd.Args, err, stdout, stderr)
+	}
+	return stdout
+}
+
+func run(cmd *exec.Cmd) (stdout, stderr string, err error) {
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	return out.String(), errs.String(), err
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
