@@ -1,0 +1,212 @@
+//go:build release
+
+package release_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// offer is a release as a server offers it.
+type offer struct{ files map[string][]byte }
+
+// smallProgram is one that starts, and does no more.
+const smallProgram = "#!/bin/sh\necho started\n"
+
+// newOffer has a program for this machine's platform in version 1.2.3.
+func newOffer(t *testing.T, program []byte) (o offer, archive string) {
+	t.Helper()
+	var packed bytes.Buffer
+	zipped, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := tar.NewWriter(zipped)
+	if err := files.WriteHeader(&tar.Header{Name: "tofu-oci", Mode: 0o755, Size: int64(len(program))}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := files.Write(program); err != nil {
+		t.Fatal(err)
+	}
+	if err := files.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := zipped.Close(); err != nil {
+		t.Fatal(err)
+	}
+	archive = fmt.Sprintf("/download/v1.2.3/tofu-oci_1.2.3_%s_%s.tar.gz", runtime.GOOS, runtime.GOARCH)
+	sums := fmt.Sprintf("%064x  other.tar.gz\n%x  %s\n", 7, sha256.Sum256(packed.Bytes()), filepath.Base(archive))
+	return offer{map[string][]byte{archive: packed.Bytes(), sumsPath: []byte(sums), "/tag/v1.2.3": []byte("the page")}}, archive
+}
+
+const sumsPath = "/download/v1.2.3/tofu-oci_1.2.3_SHA256SUMS"
+
+func (o offer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/latest" {
+		http.Redirect(w, r, "/tag/v1.2.3", http.StatusFound)
+		return
+	}
+	content, found := o.files[r.URL.Path]
+	if !found {
+		http.NotFound(w, r)
+		return
+	}
+	_, _ = w.Write(content)
+}
+
+// installation is a run of install.sh against a server, in a place of its own.
+type installation struct {
+	dir, path string
+	env       []string
+}
+
+func newInstallation(t *testing.T, handler http.Handler) *installation {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	i := &installation{dir: filepath.Join(t.TempDir(), "bin"), path: filepath.Join(t.TempDir(), "programs")}
+	i.env = append(os.Environ(), "TOFU_OCI_BASE_URL="+server.URL, "PATH="+i.path+":/usr/bin:/bin", "HOME="+t.TempDir(), "TMPDIR="+t.TempDir(), "GH_TOKEN=")
+	return i
+}
+
+// program puts a program in front of those of the machine.
+func (i *installation) program(t *testing.T, name, script string) {
+	t.Helper()
+	write(t, filepath.Join(i.path, name), "#!/bin/sh\n"+script+"\n")
+}
+
+func (i *installation) run(t *testing.T, shell string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), shell, append([]string{filepath.Join(programs.root, "install.sh"), "--dir", i.dir}, args...)...)
+	cmd.Env = i.env
+	return run(cmd)
+}
+
+// TestInstall: the newest release and a named one, by the shells that are sh somewhere.
+func TestInstall(t *testing.T) {
+	t.Parallel()
+	program, err := os.ReadFile(programs.tofuOCI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, _ := newOffer(t, program)
+	version := strings.TrimSpace(output(t, exec.CommandContext(t.Context(), programs.tofuOCI, "--version")))
+	for shell, args := range map[string][]string{"sh": nil, "bash": {"--version", "v1.2.3", "--attestation", "skip"}} {
+		i := newInstallation(t, o)
+		stdout, stderr, err := i.run(t, shell, args...)
+		if want := fmt.Sprintf("installed %s/tofu-oci: %s\n", i.dir, version); err != nil || stdout != want {
+			t.Fatalf("%s %v: %v, got %q, want %q\n%s", shell, args, err, stdout, want, stderr)
+		}
+		if said := strings.Contains(stderr, "the attestation is not verified"); said != (args == nil) {
+			t.Errorf("%s %v: %s", shell, args, stderr)
+		}
+		if got := strings.TrimSpace(output(t, exec.CommandContext(t.Context(), filepath.Join(i.dir, "tofu-oci"), "--version"))); got != version {
+			t.Errorf("got %q, want %q", got, version)
+		}
+	}
+}
+
+// TestInstallFailsClosed: what is not verified is not installed, and what was there stays.
+func TestInstallFailsClosed(t *testing.T) {
+	t.Parallel()
+	const attestationRefused = `[ "$1 $2" = "auth status" ] || exit 1`
+	tests := map[string]struct {
+		// program is what the archive has, if not one that starts.
+		program  string
+		change   func(o offer, archive string)
+		programs map[string]string
+		env      string
+		args     []string
+		want     string
+	}{
+		"another archive": {change: func(o offer, archive string) { o.files[archive][50] ^= 1 }, want: "has the SHA-256"},
+		"half of it":      {change: func(o offer, archive string) { o.files[archive] = o.files[archive][:len(o.files[archive])/2] }, want: "has the SHA-256"},
+		"no archive":      {change: func(o offer, archive string) { delete(o.files, archive) }, want: "could not fetch"},
+		"no checksums":    {change: func(o offer, _ string) { delete(o.files, sumsPath) }, want: "could not fetch"},
+		"empty checksums": {change: func(o offer, _ string) { o.files[sumsPath] = nil }, want: "has no line for"},
+		"checksums of others": {
+			change: func(o offer, _ string) {
+				o.files[sumsPath] = []byte(strings.ReplaceAll(string(o.files[sumsPath]), "tofu-oci_", "tofu_oci_"))
+			}, want: "has no line for",
+		},
+		"two checksums": {
+			change: func(o offer, _ string) { o.files[sumsPath] = bytes.Repeat(o.files[sumsPath], 2) }, want: "has no line for",
+		},
+		"no releases":                   {change: func(o offer, _ string) { delete(o.files, "/tag/v1.2.3") }, want: "could not find the newest release"},
+		"a version that is none":        {args: []string{"--version", "1.2.3/../../x"}, want: "is no version"},
+		"another version":               {args: []string{"--version", "1.2.4"}, want: "could not fetch"},
+		"plain HTTP":                    {env: "TOFU_OCI_BASE_URL=http://example.com/releases", want: "is no https URL"},
+		"plain HTTP, by a name":         {env: "TOFU_OCI_BASE_URL=http://127.0.0.1.example.com/releases", want: "is no https URL"},
+		"attestation not fitting":       {programs: map[string]string{"gh": attestationRefused}, want: "could not be verified: nothing was installed"},
+		"no gh, and required":           {args: []string{"--attestation", "require"}, want: "--attestation require needs it"},
+		"gh without login":              {programs: map[string]string{"gh": "exit 1"}, args: []string{"--attestation", "require"}, want: "not logged in"},
+		"a program that does not start": {program: "#!/bin/sh\nexit 1\n", want: "does not start here"},
+		"another mode":                  {args: []string{"--attestation", "maybe"}, want: "must be auto, require or skip"},
+		"another flag":                  {args: []string{"--force", "x"}, want: "there is no flag --force"},
+		"no value":                      {args: []string{"--version"}, want: "--version is missing its value"},
+		"another system":                {programs: map[string]string{"uname": "echo Plan9"}, want: "there is no release for Plan9"},
+		"another machine":               {programs: map[string]string{"uname": `[ "$1" = -s ] && echo Linux || echo mips`}, want: "there is no release for mips"},
+	}
+	for name, test := range tests {
+		for _, shell := range []string{"sh", "bash"} {
+			t.Run(name+" "+shell, func(t *testing.T) {
+				t.Parallel()
+				o, archive := newOffer(t, []byte(cmp.Or(test.program, smallProgram)))
+				if test.change != nil {
+					test.change(o, archive)
+				}
+				i := newInstallation(t, o)
+				for program, script := range test.programs {
+					i.program(t, program, script)
+				}
+				if test.env != "" {
+					i.env = append(i.env, test.env)
+				}
+				write(t, filepath.Join(i.dir, "tofu-oci"), "what was there")
+				stdout, stderr, err := i.run(t, shell, test.args...)
+				if err == nil || stdout != "" || !strings.Contains(stderr, test.want) {
+					t.Errorf("%v: got %q and %q, want %q", err, stdout, stderr, test.want)
+				}
+				entries, err := os.ReadDir(i.dir)
+				kept, readErr := os.ReadFile(filepath.Join(i.dir, "tofu-oci"))
+				if err != nil || readErr != nil || len(entries) != 1 || string(kept) != "what was there" {
+					t.Errorf("%v, %v: %d entries", err, readErr, len(entries))
+				}
+			})
+		}
+	}
+}
+
+// TestInstallVerifiesTheAttestation: of the checksums, of this repository, workflow and tag.
+func TestInstallVerifiesTheAttestation(t *testing.T) {
+	t.Parallel()
+	o, _ := newOffer(t, []byte(smallProgram))
+	i := newInstallation(t, o)
+	asked := filepath.Join(t.TempDir(), "asked")
+	i.program(t, "gh", `echo "$@" >>`+asked)
+	if _, stderr, err := i.run(t, "sh", "--attestation", "require"); err != nil || strings.Contains(stderr, "not verified") {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	got, err := os.ReadFile(asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"auth status", "attestation verify ", "/tofu-oci_1.2.3_SHA256SUMS --repo tofu-oci/tofu-oci --signer-workflow tofu-oci/tofu-oci/.github/workflows/release.yml --source-ref refs/tags/v1.2.3"}
+	for _, part := range want {
+		if !strings.Contains(string(got), part) {
+			t.Errorf("gh was not asked for %q:\n%s", part, got)
+		}
+	}
+}
