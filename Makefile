@@ -57,7 +57,7 @@ RELEASE_TESTS += distribution
 release-test: $(RELEASE_TESTS) ## run what a release has to pass, as CI does after thorough
 	@echo "make release-test: all passed ($(strip $(RELEASE_TESTS)))"
 
-# Wants zsh, fish and mandoc, and dpkg for a package; git, since a release is one of a commit.
+# Wants zsh, fish, mandoc, shellcheck, curl, dpkg, rpm and nix-hash; and git, since a release is one of a commit.
 .PHONY: distribution
 distribution: build $(RELEASERS) bin/tools/syft ## test completions, manual, packages and workflows with real shells, goreleaser and actionlint
 	ROOT="$(CURDIR)" TOFU_OCI="$(BIN)/tofu-oci" GORELEASER="$(TOOLS)/goreleaser" ACTIONLINT="$(TOOLS)/actionlint" SYFT="$(TOOLS)/syft" \

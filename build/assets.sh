@@ -1,0 +1,16 @@
+#!/bin/sh
+# Writes completions and pages of the manual into bin/release, from the program itself; goreleaser packs them. The
+# argument is the date of the commit, which the pages carry, so that equal commits give equal bytes.
+set -eu
+cd "$(dirname "$0")/.."
+
+dir=bin/release
+rm -rf "$dir"
+mkdir -p "$dir/completions"
+GOOS='' GOARCH='' CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-X main.date=$1" -o "$dir/" ./cmd/tofu-oci
+"$dir/tofu-oci" completion bash >"$dir/completions/tofu-oci.bash"
+"$dir/tofu-oci" completion zsh >"$dir/completions/_tofu-oci"
+"$dir/tofu-oci" completion fish >"$dir/completions/tofu-oci.fish"
+"$dir/tofu-oci" completion powershell >"$dir/completions/tofu-oci.ps1"
+"$dir/tofu-oci" man --dir "$dir/man"
+gzip -9n "$dir"/man/*.1

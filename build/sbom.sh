@@ -1,0 +1,13 @@
+#!/bin/sh
+# Writes the SBOM of an archive: build/sbom.sh ARCHIVE DOCUMENT DATE. What syft makes up anew each time, the time of its
+# run and a random name, becomes the date of the commit and the archive's digest, so that equal archives have equal SBOMs.
+set -eu
+
+archive=$1 document=$2 date=$3
+digest=$(sha256sum "$archive")
+SYFT_CHECK_FOR_APP_UPDATE=false syft scan "file:$archive" --quiet --output "spdx-json=$document.new"
+sed -E \
+	-e "s|(\"documentNamespace\":\"[^\"]*)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\"|\1-${digest%% *}\"|" \
+	-e "s|(\"created\":\")[^\"]*\"|\1$date\"|" \
+	"$document.new" >"$document"
+rm "$document.new"

@@ -1,0 +1,185 @@
+//go:build release
+
+package release_test
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/gzip"
+	"debug/buildinfo"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// testArchives: each has the program for its platform, and what goes with it; the program
+// tells nothing of the machine that built it.
+func testArchives(t *testing.T, dist string) {
+	t.Helper()
+	for _, platform := range []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64"} {
+		path := filepath.Join(dist, "tofu-oci_"+snapshotVersion+"_"+platform+".tar.gz")
+		programOf(t, platform, "tofu-oci", tarFiles(t, path))
+	}
+	for _, platform := range []string{"windows_amd64", "windows_arm64"} {
+		files := map[string][]byte{}
+		archive, err := zip.OpenReader(filepath.Join(dist, "tofu-oci_"+snapshotVersion+"_"+platform+".zip"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.File {
+			content, err := f.Open()
+			if err == nil {
+				files[f.Name], err = io.ReadAll(content)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = archive.Close()
+		programOf(t, platform, "tofu-oci.exe", files)
+	}
+}
+
+func programOf(t *testing.T, platform, name string, files map[string][]byte) {
+	t.Helper()
+	for _, wanted := range []string{"LICENSE", "README.md", "CHANGELOG.md", "completions/tofu-oci.bash", "completions/_tofu-oci", "completions/tofu-oci.fish", "completions/tofu-oci.ps1", "man/tofu-oci.1.gz", "man/tofu-oci-mirror.1.gz"} {
+		if len(files[wanted]) == 0 {
+			t.Errorf("%s has no %s", platform, wanted)
+		}
+	}
+	program := filepath.Join(t.TempDir(), name)
+	write(t, program, string(files[name]))
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]string{}
+	for _, setting := range info.Settings {
+		settings[setting.Key] = setting.Value
+	}
+	if got := settings["GOOS"] + "_" + settings["GOARCH"]; got != platform || settings["CGO_ENABLED"] != "0" || settings["-trimpath"] != "true" || settings["vcs"] != "" {
+		t.Errorf("%s: built as %v", platform, settings)
+	}
+	for _, place := range []string{programs.root, "/TestRelease"} {
+		if strings.Contains(string(files[name]), place) {
+			t.Errorf("the program for %s has the path %s in it", platform, place)
+		}
+	}
+	if platform == runtime.GOOS+"_"+runtime.GOARCH {
+		if got := output(t, exec.CommandContext(t.Context(), program, "--version")); got != "tofu-oci version "+snapshotVersion+"\n" {
+			t.Errorf("got %q", got)
+		}
+	}
+}
+
+// tarFiles are the files of a compressed archive; an apk is several in a row.
+func tarFiles(t *testing.T, path string) map[string][]byte {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	unzipped, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	for archive := tar.NewReader(unzipped); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if header.Uid != 0 || header.Gid != 0 || header.ModTime.UTC().Format("2006-01-02") != "2026-08-01" && header.Name != ".PKGINFO" {
+			t.Errorf("%s: %s is of user %d, group %d, %s", filepath.Base(path), header.Name, header.Uid, header.Gid, header.ModTime)
+		}
+		if files[header.Name], err = io.ReadAll(archive); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// installed are the places of files in packages, but for completions for zsh.
+var installed = []string{
+	"usr/bin/tofu-oci", "usr/share/bash-completion/completions/tofu-oci", "usr/share/doc/tofu-oci/copyright",
+	"usr/share/fish/vendor_completions.d/tofu-oci.fish", "usr/share/man/man1/tofu-oci.1.gz", "usr/share/man/man1/tofu-oci-mirror.1.gz",
+}
+
+// testDeb installs the package with the real dpkg, on this system where that is allowed,
+// else below a directory; uses it; and removes it without a trace.
+func testDeb(t *testing.T, dist string) {
+	t.Helper()
+	root, dpkg := "/", []string{"dpkg"}
+	if os.Geteuid() != 0 {
+		root = t.TempDir()
+		admin := filepath.Join(root, "var", "lib", "dpkg")
+		if err := os.MkdirAll(filepath.Join(admin, "updates"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{filepath.Join("info", "format"): "1\n", "status": "", "available": ""} {
+			write(t, filepath.Join(admin, name), text)
+		}
+		dpkg = append(dpkg, "--root="+root, "--force-not-root", "--force-bad-path", "--log=/dev/null")
+	} else if _, err := os.Stat("/usr/bin/tofu-oci"); err == nil {
+		t.Fatal("a package of tofu-oci is installed: remove it first")
+	}
+	do := func(args ...string) {
+		t.Helper()
+		cmd := slices.Concat(dpkg, args)
+		output(t, exec.CommandContext(t.Context(), cmd[0], cmd[1:]...))
+	}
+	do("-i", filepath.Join(dist, fileName("tofu-oci_X_"+runtime.GOARCH+".deb")))
+	places := append(slices.Clone(installed), "usr/share/zsh/vendor-completions/_tofu-oci")
+	for _, place := range places {
+		if _, err := os.Stat(filepath.Join(root, place)); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := output(t, exec.CommandContext(t.Context(), filepath.Join(root, installed[0]), "--version")); got != "tofu-oci version "+snapshotVersion+"\n" {
+		t.Errorf("got %q", got)
+	}
+	if got := strings.TrimSpace(output(t, manual(t, filepath.Join(root, "usr", "share", "man"), "-w", "tofu-oci-mirror"))); !strings.HasSuffix(got, "/man1/tofu-oci-mirror.1.gz") {
+		t.Errorf("man finds %q", got)
+	}
+	bash := exec.CommandContext(t.Context(), "bash", "--norc", "-c", `source "$1" && complete -p tofu-oci`, "bash", filepath.Join(root, places[1]))
+	if got := output(t, bash); got != "complete -F _tofu_oci tofu-oci\n" {
+		t.Errorf("got %q", got)
+	}
+	do("-r", "tofu-oci")
+	for _, place := range places {
+		if _, err := os.Stat(filepath.Join(root, place)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", place, err)
+		}
+	}
+}
+
+// testOtherPackages reads what rpm and apk would install.
+func testOtherPackages(t *testing.T, dist string) {
+	t.Helper()
+	places := append(slices.Clone(installed), "usr/share/zsh/site-functions/_tofu-oci")
+	for arch, machine := range map[string]string{"amd64": "x86_64", "arm64": "aarch64"} {
+		files := tarFiles(t, filepath.Join(dist, fileName("tofu-oci_X_"+machine+".apk")))
+		if info := string(files[".PKGINFO"]); !strings.Contains(info, "\narch = "+machine+"\n") || !strings.Contains(info, "\nlicense = Apache-2.0\n") {
+			t.Errorf("apk of %s:\n%s", arch, info)
+		}
+		rpm := filepath.Join(dist, fileName("tofu-oci-X-1."+machine+".rpm"))
+		listed := strings.Fields(output(t, exec.CommandContext(t.Context(), "rpm", "-qlp", rpm)))
+		if got := output(t, exec.CommandContext(t.Context(), "rpm", "-qp", "--queryformat", "%{NAME} %{ARCH} %{LICENSE} %{BUILDHOST}", rpm)); got != "tofu-oci "+machine+" Apache-2.0 localhost" {
+			t.Errorf("rpm of %s: %s", arch, got)
+		}
+		for _, place := range places {
+			if len(files[place]) == 0 || !slices.Contains(listed, "/"+place) {
+				t.Errorf("%s: apk has %d bytes of %s, rpm lists %v", arch, len(files[place]), place, listed)
+			}
+		}
+	}
+}
