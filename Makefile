@@ -54,7 +54,7 @@ RELEASE_TESTS :=
 RELEASE_TESTS += distribution
 
 .PHONY: release-test
-release-test: $(RELEASE_TESTS) ## run what a release has to pass, as CI does after thorough
+release-test: $(RELEASE_TESTS) ## run what a release has to pass
 	@echo "make release-test: all passed ($(strip $(RELEASE_TESTS)))"
 
 # Wants zsh, fish, mandoc, shellcheck, curl, dpkg, rpm and nix-hash; and git, since a release is one of a commit.
