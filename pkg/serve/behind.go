@@ -35,7 +35,7 @@ func (s *Server) list(ctx context.Context, at place) (known listing, behind []pr
 	if how, err = s.join(at, how, behindHow, err, behindErr); err != nil {
 		return listing{}, nil, how, err
 	}
-	behind = without(behind, slices.Concat(known.versions, known.pending))
+	behind = without(behind, known.settled())
 	return known, s.aged(dating, at, behind, len(known.versions) > 0), how, nil
 }
 
@@ -69,7 +69,7 @@ func (s *Server) offers(ctx context.Context, at place) (offered offer, how state
 		offered.repository = originOf(at.address)
 	}
 	offered.versions = slices.Clip(offered.versions)
-	behind = without(behind, slices.Concat(known.versions, known.pending))
+	behind = without(behind, known.settled())
 	for _, v := range s.aged(dating, at, behind, len(known.versions) > 0) {
 		offered.versions = append(offered.versions, offeredVersion{Version: v.String(), Platforms: []offeredPlatform{}})
 	}
@@ -105,12 +105,29 @@ func (s *Server) behind(x *exchange, at place, v provider.Version) (described, s
 	if err != nil {
 		return d, how, err
 	}
-	if known, _, err := s.known.list(x.r.Context(), at); err == nil && slices.Contains(known.pending, v) {
-		d.refused = &pullthrough.RefusedError{Address: at.address, Version: v, Err: fmt.Errorf("%s %s waits for approval", at.address, v)}
-		return d, how, nil
+	d.refused = s.unapproved(x.r.Context(), at, v)
+	if d.refused == nil {
+		d.refused = s.origins.puller.Failed(to, at.address, v)
 	}
-	d.refused = s.origins.puller.Failed(to, at.address, v)
 	return d, how, nil
+}
+
+// unapproved tells that a release waits for approval in the repositories, or was denied
+// it; nil when it does not, or there is none of them.
+func (s *Server) unapproved(ctx context.Context, at place, v provider.Version) error {
+	known, _, err := s.known.list(ctx, at)
+	var why string
+	switch {
+	case err != nil:
+		return nil //nolint:nilerr // who cannot be asked has said nothing
+	case slices.Contains(known.pending, v):
+		why = "waits for approval"
+	case slices.Contains(known.denied, v):
+		why = "was denied"
+	default:
+		return nil
+	}
+	return &pullthrough.RefusedError{Address: at.address, Version: v, Err: fmt.Errorf("%s %s %s", at.address, v, why)}
 }
 
 // mirrorVersionBehind is mirrorVersion for a release that only the origin has. Clients

@@ -13,17 +13,6 @@ import (
 // maxPending is how many releases that wait for approval are shown of a provider.
 const maxPending = 20
 
-// pendingOf gives the versions that wait for approval, newest first.
-func pendingOf(tags []string) []provider.Version {
-	var versions []provider.Version
-	for _, tag := range tags {
-		if v, ok := artifact.ParsePending(tag); ok {
-			versions = append(versions, v)
-		}
-	}
-	return provider.NewestFirst(versions)
-}
-
 // addPending adds the releases that wait for approval, for callers who may see them:
 // those with a token, where one is needed to read.
 func (s *Server) addPending(x *exchange, found *api.Provider, at shownPlace, known listing) {

@@ -63,6 +63,23 @@ type listing struct {
 	versions []provider.Version
 	// pending are those that wait for approval; no client sees them.
 	pending []provider.Version
+	// denied are those of which somebody said so; they do not come from their origin
+	// unasked.
+	denied []provider.Version
+}
+
+// settled are the versions that no origin is asked for.
+func (l listing) settled() []provider.Version { return slices.Concat(l.versions, l.pending, l.denied) }
+
+// versionsUnder gives the versions that tags of a form are about, newest first.
+func versionsUnder(tags []string, parse func(tag string) (provider.Version, bool)) []provider.Version {
+	var versions []provider.Version
+	for _, tag := range tags {
+		if v, ok := parse(tag); ok {
+			versions = append(versions, v)
+		}
+	}
+	return provider.NewestFirst(versions)
 }
 
 // index is what the tag of a version names.
@@ -88,7 +105,7 @@ func newKnowledge(o Options) *knowledge {
 	k := &knowledge{
 		openOne:   o.Open,
 		opened:    newMemory[placeKey, []repository.Reader](o.Memory / 8),
-		listings:  newRecent[placeKey](changing, o.Memory/8, func(l listing) int64 { return int64(len(l.versions)+len(l.pending)) * 96 }, isAbsent),
+		listings:  newRecent[placeKey](changing, o.Memory/8, func(l listing) int64 { return int64(len(l.settled())) * 96 }, isAbsent),
 		indexes:   newRecent[versionKey](changing, o.Memory*3/8, func(i index) int64 { return i.weight }, isAbsent),
 		manifests: newRecent[targetKey](forever, o.Memory/8, func(target) int64 { return 1 << 10 }, isNever),
 		evidence:  newRecent[targetKey](forever, o.Memory/4, evidence.weight, isLeftOut),
@@ -133,7 +150,9 @@ func (k *knowledge) list(ctx context.Context, at place) (listing, state, error) 
 				return listing{}, err
 			}
 			k.opened.put(at.key(), repos, 8<<10)
-			return listing{repo, choice, artifact.Versions(tags), pendingOf(tags)}, nil
+			return listing{
+				repo, choice, artifact.Versions(tags), versionsUnder(tags, artifact.ParsePending), versionsUnder(tags, artifact.ParseDenied),
+			}, nil
 		}
 		return listing{}, fmt.Errorf("%w: no repository has %s", provider.ErrProviderNotFound, at.address)
 	})

@@ -497,9 +497,21 @@ func TestThroughNoDate(t *testing.T) {
 	}
 }
 
-// TestThroughPending: what waits for approval in the repository is not had past it.
+// TestThroughPending: what waits for approval in the repository, or was denied it, is not
+// had past it.
 func TestThroughPending(t *testing.T) {
 	t.Parallel()
+	for tag, why := range map[string]string{"pending-1.2.0": "1.2.0 waits for approval", "denied-1.2.0": "1.2.0 was denied"} {
+		t.Run(tag, func(t *testing.T) {
+			t.Parallel()
+			throughSettled(t, tag, why)
+		})
+	}
+}
+
+// throughSettled asks for what a tag speaks of.
+func throughSettled(t *testing.T, tag, why string) {
+	t.Helper()
 	w := newThrough(t, newLayout)
 	w.offer(t, "1.2.0", 1000)
 	w.push(t, rocket{version: "1.0.0"})
@@ -511,13 +523,13 @@ func TestThroughPending(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.repo.PushTag(t.Context(), artifact.Blob{Descriptor: found.Descriptor, Bytes: index}, "pending-1.2.0", ""); err != nil {
+	if err := w.repo.PushTag(t.Context(), artifact.Blob{Descriptor: found.Descriptor, Bytes: index}, tag, ""); err != nil {
 		t.Fatal(err)
 	}
 	if versions := document[map[string]map[string]any](t, w.get(t, mirrored+"index.json"))["versions"]; len(versions) != 1 {
 		t.Errorf("got %v", versions)
 	}
-	if got := w.get(t, archiveOf("1.2.0", plan9)); got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), "1.2.0 waits for approval") {
+	if got := w.get(t, archiveOf("1.2.0", plan9)); got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), why) {
 		t.Errorf("got %d %s", got.Code, got.Body)
 	}
 	w.absent(t, "1.2.0")
