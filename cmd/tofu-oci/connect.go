@@ -165,6 +165,19 @@ func (conn *connection) from(c *cli.Context) (provider.Source, error) {
 	return source.NewMemo(conn.mirrored(t), 0), nil
 }
 
+// into opens the repositories that releases go to, each with the programs that are
+// about it.
+func (conn *connection) into(c *cli.Context, refs map[provider.Address]template.Reference, o publish.Options) func(provider.Address) (repository.Repository, publish.Options, error) {
+	return func(a provider.Address) (repository.Repository, publish.Options, error) {
+		own := o
+		if err := programs(c, &own, refs[a]); err != nil {
+			return nil, own, err
+		}
+		repo, err := repository.Open(refs[a], conn.repos)
+		return repo, own, err
+	}
+}
+
 // lookedAt says in which repository a provider is looked for, for results: empty
 // where not --from but the CLI configuration says so, whose methods are several.
 func (conn *connection) lookedAt(c *cli.Context) func(provider.Address) string {

@@ -110,14 +110,7 @@ func copyAction(c *cli.Context, out *output) error {
 		return conn.repository(from, a)
 	}, wanted, out.watched(options.DryRun, mirror.Options{
 		Newest: count, Concurrency: options.Concurrency, FailFast: c.Bool("fail-fast"),
-		Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
-			o := options
-			if err := programs(c, &o, refs[a]); err != nil {
-				return nil, o, err
-			}
-			repo, err := repository.Open(refs[a], conn.repos)
-			return repo, o, err
-		},
+		Target: conn.into(c, refs, options),
 	}))
 	if err == nil {
 		out.notBegun()

@@ -146,14 +146,7 @@ func mirrorAction(c *cli.Context, out *output) error {
 	src := wanted.limit(source.NewCached(conn.origin(), cache, source.CacheOptions{TakeOnly: true}), out)
 	err = mirror.Run(c.Context, src, wanted.requirements, out.watched(options.DryRun, mirror.Options{
 		Newest: count, MinAge: age, Concurrency: options.Concurrency, FailFast: c.Bool("fail-fast"),
-		Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
-			o := options
-			if err := programs(c, &o, refs[a]); err != nil {
-				return nil, o, err
-			}
-			repo, err := repository.Open(refs[a], conn.repos)
-			return repo, o, err
-		},
+		Target: conn.into(c, refs, options),
 	}))
 	if err == nil {
 		out.notBegun()
