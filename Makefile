@@ -27,6 +27,9 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 E2E_ENV = TOFU_OCI="$(BIN)/tofu-oci" TOFU="$(TOOLS)/tofu" TERRAFORM="$(TOOLS)/terraform" REGISTRY="$(TOOLS)/registry" \
           REGCTL="$(TOOLS)/regctl" SYFT="$(TOOLS)/syft" TIME_MODULE="$(CURDIR)/e2e/tools/time"
 
+# The end-to-end tests that take longest: make thorough runs them, and make e2e the others.
+E2ELATER = ^Test(PullThrough|GarbageCollection|Cooldown|TofuInstallsFromPromotedLayout|ServeReplica)
+
 # What make bench-peers does; PEERFLAGS='-rows unpack -n 3' prints a part of it instead.
 PEERFLAGS ?= -page "$(CURDIR)/docs/performance.md"
 
@@ -46,8 +49,8 @@ test: gofmt tidy unit lint cross e2e ## run what every change has to pass: gofmt
 	@echo "make test: all passed (gofmt, tidy, unit, lint, cross, e2e)"
 
 .PHONY: thorough
-thorough: race fuzz ## run what takes longer, as CI does after test: race, fuzz
-	@echo "make thorough: all passed (race, fuzz)"
+thorough: race e2e-later fuzz ## run what takes longer, as CI does after test: race, e2e-later, fuzz
+	@echo "make thorough: all passed (race, e2e-later, fuzz)"
 
 # What a release has to pass, one target a line: RELEASE_TESTS += name.
 RELEASE_TESTS :=
@@ -108,7 +111,11 @@ fuzz: ## run every fuzz target for FUZZTIME (default 2000x: so many inputs)
 
 .PHONY: e2e
 e2e: build $(E2E_TOOLS) ## test bin/tofu-oci with the real tofu, registry and provider
-	$(E2E_ENV) $(GO) test -C e2e -count=1 -timeout $(E2ETIME) ./...
+	$(E2E_ENV) $(GO) test -C e2e -count=1 -timeout $(E2ETIME) -skip '$(E2ELATER)' ./...
+
+.PHONY: e2e-later
+e2e-later: build $(E2E_TOOLS) ## run the end-to-end tests that take longest
+	$(E2E_ENV) $(GO) test -C e2e -count=1 -timeout $(E2ETIME) -run '$(E2ELATER)' .
 
 # Wants Chromium, Node and npm. BROWSERFLAGS='-run TestFinding' runs a part, and BROWSERFLAGS=-update takes the screenshots of docs/serve.md again.
 .PHONY: browser
