@@ -78,11 +78,13 @@ tidy: ## check that go.mod and go.sum say what the code imports
 
 .PHONY: unit
 unit: ## run the unit tests of what has changed
-	$(GO) test ./...
+	$(GO) test -timeout 20m ./...
 
+# Scripts start the program hundreds of times, which takes a quarter of an hour with the race detector: those in which much goes on at once do.
 .PHONY: race
-race: ## run all unit tests with the race detector and in random order, which takes four times as long
-	$(GO) test -race -shuffle=on ./...
+race: ## run the unit tests with the race detector and in random order, which takes four times as long
+	$(GO) test -race -shuffle=on -timeout 30m -skip '^Test(Scripts|Pages)$$' ./...
+	$(GO) test -race -timeout 30m -run '^TestScripts$$/^(mirror_many|mirror_several|publish_at_once|pull|copy|exec|serve|interrupt|events)$$' ./cmd/tofu-oci
 
 .PHONY: lint
 lint: gofmt tidy $(LINTER) ## run gofmt, tidy and golangci-lint on both modules
