@@ -181,9 +181,12 @@ func (conn *connection) into(c *cli.Context, refs map[provider.Address]template.
 // lookedAt says in which repository a provider is looked for, for results: empty
 // where not --from but the CLI configuration says so, whose methods are several.
 func (conn *connection) lookedAt(c *cli.Context) func(provider.Address) string {
+	if !c.IsSet("from") {
+		return func(provider.Address) string { return "" }
+	}
+	t, err := repositoryTemplate(c, "from")
 	return func(a provider.Address) string {
-		t, err := repositoryTemplate(c, "from")
-		if !c.IsSet("from") || err != nil {
+		if err != nil {
 			return ""
 		}
 		ref, err := t.Repository(a)

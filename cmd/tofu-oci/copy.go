@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -112,10 +111,7 @@ func copyAction(c *cli.Context, out *output) error {
 		Newest: count, Concurrency: options.Concurrency, FailFast: c.Bool("fail-fast"),
 		Target: conn.into(c, refs, options),
 	}))
-	if err == nil {
-		out.notBegun()
-	}
-	return errors.Join(out.finish(), err)
+	return out.finishRun(err)
 }
 
 // copyOptions reads the flags; count is how many versions a PROVIDER means.

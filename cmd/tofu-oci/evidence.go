@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -90,7 +89,7 @@ func describeEvidence(all []evidenceItem) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "  with " + strings.Join(slices.Compact(parts), ", ") + "\n"
+	return "  with " + strings.Join(parts, ", ") + "\n"
 }
 
 // several writes how many there are, where that is more than one.

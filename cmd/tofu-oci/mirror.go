@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -148,10 +147,7 @@ func mirrorAction(c *cli.Context, out *output) error {
 		Newest: count, MinAge: age, Concurrency: options.Concurrency, FailFast: c.Bool("fail-fast"),
 		Target: conn.into(c, refs, options),
 	}))
-	if err == nil {
-		out.notBegun()
-	}
-	return errors.Join(out.finish(), err)
+	return out.finishRun(err)
 }
 
 // mirrorOptions reads the flags; count is how many versions a PROVIDER means.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -73,11 +74,13 @@ func (o *output) begun(a provider.Address, v provider.Version) {
 	o.events.itemStarted(a, v)
 }
 
-// notBegun tells how many of the expected releases --fail-fast left out.
-func (o *output) notBegun() {
-	if n := o.expected - len(o.results); n > 0 {
+// finishRun ends a run over several releases, and tells how many of them --fail-fast
+// left out; err is that of a context which ended.
+func (o *output) finishRun(err error) error {
+	if n := o.expected - len(o.results); err == nil && n > 0 {
 		o.note("%d of %d were not begun, as --fail-fast says", n, o.expected)
 	}
+	return errors.Join(o.finish(), err)
 }
 
 // ended tells that work on a release has ended, in any order; results are told in

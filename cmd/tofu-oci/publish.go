@@ -197,10 +197,7 @@ func (p *publishing) all(ctx context.Context, unchecked, failFast bool) error {
 		Concurrency: p.options.Concurrency, FailFast: failFast,
 		Target: func(provider.Address) (repository.Repository, publish.Options, error) { return p.repo, p.options, nil },
 	}))
-	if err == nil {
-		p.out.notBegun()
-	}
-	return errors.Join(p.out.finish(), err)
+	return p.out.finishRun(err)
 }
 
 // releases are all that were built, each named exactly: pre-releases are meant too.

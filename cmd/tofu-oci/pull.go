@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -136,10 +135,7 @@ func pullAction(c *cli.Context, out *output) error {
 			out.pulled(p)
 		},
 	})
-	if err == nil {
-		out.notBegun()
-	}
-	return errors.Join(out.finish(), err)
+	return out.finishRun(err)
 }
 
 // pullOptions reads the flags.

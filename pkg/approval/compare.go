@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -51,7 +49,7 @@ func compareOne(waiting, standing repository.Inspection, platform provider.Platf
 	if was.Manifest.Zip.Digest != is.Manifest.Zip.Digest {
 		return []string{fmt.Sprintf("%s is there with the zip %s, the pending release has %s", platform, was.Manifest.Zip.Digest, is.Manifest.Zip.Digest)}, nil
 	}
-	for _, name := range more(was, is) {
+	for _, name := range was.DocumentsMissingIn(is) {
 		lacking = append(lacking, fmt.Sprintf("%s has %q, which the pending release lacks", platform, name))
 	}
 	return nil, lacking
@@ -62,18 +60,6 @@ func compareOne(waiting, standing repository.Inspection, platform provider.Platf
 func brings(waiting, standing repository.Inspection) bool {
 	return slices.ContainsFunc(waiting.Index.Platforms(), func(platform provider.Platform) bool {
 		is, was := waiting.At(platform), standing.At(platform)
-		return standing.Lacks(platform) || was.Err != nil || len(more(is, was)) > 0
+		return standing.Lacks(platform) || was.Err != nil || len(is.DocumentsMissingIn(was)) > 0
 	})
-}
-
-// more names the documents that one package has and another lacks.
-func more(one, other repository.Found) []string {
-	var names []string
-	for _, d := range one.Manifest.Documents {
-		name := d.Annotations[ocispec.AnnotationTitle]
-		if !slices.ContainsFunc(other.Manifest.Documents, func(o ocispec.Descriptor) bool { return o.Annotations[ocispec.AnnotationTitle] == name }) {
-			names = append(names, name)
-		}
-	}
-	return names
 }

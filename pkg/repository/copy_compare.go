@@ -55,15 +55,16 @@ func (d difference) pair(platform provider.Platform, is, was Found) difference {
 		d.platforms, d.lost = true, true
 		return d
 	}
-	for _, name := range documentsBut(was, is) {
+	for _, name := range was.DocumentsMissingIn(is) {
 		d.less = append(d.less, fmt.Sprintf("%s is there for %s, and the source does not have it", name, platform))
 	}
-	d.documents = d.documents || len(documentsBut(is, was)) > 0
+	d.documents = d.documents || len(is.DocumentsMissingIn(was)) > 0
 	return d
 }
 
-// documentsBut names the documents of a package that another has none of by the name.
-func documentsBut(f, other Found) []string {
+// DocumentsMissingIn names the documents of the package that another has none of by the
+// name, in the order of its manifest.
+func (f Found) DocumentsMissingIn(other Found) []string {
 	var names []string
 	for _, d := range f.Manifest.Documents {
 		name := d.Annotations[ocispec.AnnotationTitle]
