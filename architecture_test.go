@@ -127,6 +127,7 @@ var rows = map[string][]string{
 	"internal/testing/origintest":   {"pkg/provider", "pkg/sums"},
 	"internal/testing/testca":       {},
 	"internal/testing/memnet":       {},
+	"internal/testing/patience":     {},
 	"internal/testing/faults":       {},
 	"internal/testing/gpgtest":      {},
 	"internal/testing/issuertest":   {},

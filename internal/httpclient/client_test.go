@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
@@ -73,12 +74,13 @@ func TestSilenceEndsInATimeout(t *testing.T) {
 		w.(http.Flusher).Flush()
 		hang(w, r)
 	}
+	limit := patience.Of(250 * time.Millisecond)
 	for name, step := range map[string]http.HandlerFunc{"before the answer": hang, "in the body": half} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScript(t, step)
-			_, err := get(t, newClient(t, httpclient.Options{Timeout: 250 * time.Millisecond}), s.url(t))
-			if err == nil || !strings.HasSuffix(err.Error(), "no data for 0.25s") {
+			_, err := get(t, newClient(t, httpclient.Options{Timeout: limit}), s.url(t))
+			if err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("no data for %gs", limit.Seconds())) {
 				t.Errorf("got %v", err)
 			}
 			if !errors.Is(err, os.ErrDeadlineExceeded) || s.requests() != 3 {
@@ -139,7 +141,7 @@ func TestAPooledConnectionIsGivenUpInTime(t *testing.T) {
 	s.Start()
 	t.Cleanup(s.Close)
 	notes := &retried{}
-	client := newClient(t, httpclient.Options{Timeout: 200 * time.Millisecond, Retried: notes.note})
+	client := newClient(t, httpclient.Options{Timeout: patience.Of(200 * time.Millisecond), Retried: notes.note})
 	for range 3 {
 		if got, err := get(t, client, parse(t, s.URL)); got != "fine" || err != nil {
 			t.Fatalf("got %q, %v", got, err)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -230,14 +231,14 @@ func etags() origintest.Fault {
 	}
 }
 
-// impatient is a client that waits for two seconds.
+// impatient is a client that waits for two seconds, where it can.
 func (s *server) impatient(t *testing.T) *http.Client {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(file, s.ca.PEM(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	client, err := httpclient.New(httpclient.Options{Timeout: 2 * time.Second, FirstWait: time.Microsecond, CAFile: file})
+	client, err := httpclient.New(httpclient.Options{Timeout: patience.Of(2 * time.Second), FirstWait: time.Microsecond, CAFile: file})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -97,9 +99,22 @@ func (t *through) end(tb testing.TB) pullthrough.Event {
 	select {
 	case e := <-t.ended:
 		return e
-	case <-tb.Context().Done():
+	case <-time.After(patience.Of(time.Minute)):
 		tb.Fatal("no mirror ended")
 		return pullthrough.Event{}
+	}
+}
+
+// get asks as clients do: again, when the server had no time for an answer yet. On a busy
+// machine eight seconds may be too few.
+func (t *through) get(tb testing.TB, path string, headers ...string) *httptest.ResponseRecorder {
+	tb.Helper()
+	for {
+		got := t.world.get(tb, path, headers...)
+		if got.Code != http.StatusGatewayTimeout || tb.Context().Err() != nil {
+			return got
+		}
+		<-time.After(50 * time.Millisecond)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -100,7 +101,7 @@ func TestZipGoesOnWhereItBrokeOff(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, test.options)
-			w.useClient(t, httpclient.Options{Timeout: 2 * time.Second})
+			w.useClient(t, httpclient.Options{Timeout: patience.Of(2 * time.Second)})
 			w.add(t, origintest.Release{Version: "2.0.0", Archives: map[provider.Platform]origintest.Archive{haiku: {Bytes: zip}}})
 			for _, fault := range test.faults {
 				w.origin.Misbehave(origintest.Zip, fault, 1)

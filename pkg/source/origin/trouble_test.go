@@ -15,6 +15,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -149,14 +150,15 @@ func TestRegistryIsDown(t *testing.T) {
 
 func TestRegistryHangs(t *testing.T) {
 	t.Parallel()
+	limit := patience.Of(500 * time.Millisecond)
 	for _, kind := range []origintest.Kind{origintest.Discovery, origintest.Package, origintest.Zip} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, origintest.Options{})
-			w.useClient(t, httpclient.Options{Timeout: 500 * time.Millisecond})
+			w.useClient(t, httpclient.Options{Timeout: limit})
 			w.origin.Misbehave(kind, origintest.Hang(), -1)
 			_, err := w.read(t)
-			if !errors.Is(err, os.ErrDeadlineExceeded) || !strings.HasSuffix(err.Error(), "after 3 tries: no data for 0.5s") {
+			if !errors.Is(err, os.ErrDeadlineExceeded) || !strings.HasSuffix(err.Error(), fmt.Sprintf("after 3 tries: no data for %gs", limit.Seconds())) {
 				t.Errorf("got %v", err)
 			}
 		})

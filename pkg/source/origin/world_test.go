@@ -16,6 +16,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
@@ -47,7 +48,7 @@ func newWorld(t *testing.T, o origintest.Options) *world {
 	}
 	w := &world{ca: ca, origin: origintest.New(o)}
 	w.server = serve(t, ca, w.origin)
-	w.useClient(t, httpclient.Options{Timeout: 5 * time.Second})
+	w.useClient(t, httpclient.Options{Timeout: patience.Of(5 * time.Second)})
 	w.address = address(t, w.host()+"/acme/thing")
 	w.zips = map[provider.Platform][]byte{haiku: zipOf(t, "haiku"), plan9: zipOf(t, "plan9")}
 	for _, version := range []string{"1.0.0", "1.10.0-beta1", "latest", "0.1.0", "1.2.0"} {
