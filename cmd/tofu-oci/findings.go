@@ -21,12 +21,14 @@ type verification struct {
 	More int `json:"more,omitempty"`
 	// Failed are releases and providers that could not be looked at.
 	Failed []item `json:"failed,omitempty"`
+	// LeftOut are the pre-releases that --all does not mean.
+	LeftOut []leftOutItem `json:"left_out,omitempty"`
 }
 
 // verified prints what was found. An error is exit code 4, whatever else failed.
 func (o *output) verified(reports []verify.Report) error {
 	o.endProgress()
-	all := verification{Findings: []verify.Finding{}, Failed: o.results}
+	all := verification{Findings: []verify.Finding{}, Failed: o.results, LeftOut: o.leftOut}
 	done := 0
 	for _, r := range reports {
 		done += r.Releases - len(r.Failed)
@@ -55,7 +57,8 @@ func (o *output) verified(reports []verify.Report) error {
 	return itemsResult(done, o.errors)
 }
 
-// text is for people: a line for each finding, its remedy below, and the sum.
+// text is for people: a line for each finding, its remedy below, and the sum, unless
+// errors say already that nothing could be looked at.
 func (v verification) text() string {
 	var b strings.Builder
 	for _, f := range v.Findings {
@@ -65,6 +68,9 @@ func (v verification) text() string {
 	}
 	if v.More > 0 {
 		fmt.Fprintf(&b, "%d more findings\n", v.More)
+	}
+	if v.Releases == 0 && len(v.Failed) > 0 {
+		return b.String()
 	}
 	fmt.Fprintf(&b, "%s: %s, %s, %s\n", counted(v.Releases, "release"), counted(v.Errors, "error"), counted(v.Warnings, "warning"), counted(v.Notes, "note"))
 	return b.String()

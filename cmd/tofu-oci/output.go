@@ -59,6 +59,8 @@ type output struct {
 	expected int
 	// total is that of a dry run, nil for any other.
 	total *total
+	// leftOut are the versions that --all does not mean.
+	leftOut []leftOutItem
 	// unchecked marks what is published without a look into the zips.
 	unchecked bool
 }
@@ -113,6 +115,8 @@ func checkFormat(c *cli.Context, format string) error {
 type runResults struct {
 	Results []item `json:"results"`
 	Total   *total `json:"total,omitempty"`
+	// LeftOut are the pre-releases that --all does not mean.
+	LeftOut []leftOutItem `json:"left_out,omitempty"`
 }
 
 // item is one result or error as --output json shows it; docs/cli.md documents
@@ -228,7 +232,7 @@ func (o *output) finish() error {
 		return err
 	}
 	if o.json {
-		if err := o.printDocument(documentResults, runResults{append([]item{}, o.results...), o.total}); err != nil {
+		if err := o.printDocument(documentResults, runResults{append([]item{}, o.results...), o.total, o.leftOut}); err != nil {
 			return err
 		}
 	} else if o.total != nil {

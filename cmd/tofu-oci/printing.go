@@ -38,6 +38,7 @@ func (o *output) conclude(c *cli.Context, err error) {
 	if o.total == nil && len(o.results) > 1 && code != exitInterrupted {
 		o.note("%s", o.tally.line(o.results))
 	}
+	o.sayLeftOut()
 	var whole *errorItem
 	if err != nil && !isA[*itemsError](err) && code != exitInterrupted {
 		whole = describeError(err)

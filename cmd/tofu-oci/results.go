@@ -19,6 +19,7 @@ import (
 // watched are options of a run that is told of as it goes.
 func (o *output) watched(dryRun bool, m mirror.Options) mirror.Options {
 	m.Planned = func(items []mirror.Item) { o.expect(len(items)) }
+	m.LeftOut = o.leaveAllOut
 	m.Begun = func(i mirror.Item) { o.begun(i.Requirement.Address, i.Version) }
 	m.Ended = func(r mirror.Result) {
 		o.ended(r.Item.Requirement.Address, r.Item.Version, o.releasedItem(r, dryRun))

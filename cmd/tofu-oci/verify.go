@@ -98,6 +98,7 @@ func verifyAction(c *cli.Context, out *output) error {
 		if err != nil {
 			out.failed(failedItem(r, provider.Version{}, "", err), err)
 		}
+		out.leaveOut(r.Address, report.LeftOut)
 		found = append(found, report)
 	}
 	return out.verified(found)

@@ -21,17 +21,26 @@ type chooser struct {
 	targets  map[provider.Address]target
 }
 
-// choose gives the items of a requirement, newest first.
-func (c chooser) choose(ctx context.Context, r provider.Requirement) []Item {
+// choice is what a requirement means.
+type choice struct {
+	// items are newest first.
+	items []Item
+	// leftOut are the pre-releases among all versions, which no requirement means that
+	// does not name them.
+	leftOut []provider.Version
+}
+
+// choose says what a requirement means.
+func (c chooser) choose(ctx context.Context, r provider.Requirement) choice {
 	_, exact := r.Constraint.Exact()
 	waits := c.cooldown.MinAge > 0 && !exact
 	newest := c.newest
 	if waits {
 		newest = 0 // of those that are old enough
 	}
-	versions, err := source.Resolve(ctx, c.src, r, newest)
+	versions, leftOut, err := c.resolve(ctx, r, newest)
 	if err != nil {
-		return []Item{{Requirement: r, Err: err}}
+		return choice{items: []Item{{Requirement: r, Err: err}}}
 	}
 	items := make([]Item, len(versions))
 	for i, v := range versions {
@@ -39,13 +48,28 @@ func (c chooser) choose(ctx context.Context, r provider.Requirement) []Item {
 	}
 	switch {
 	case !waits:
-		return items
+		return choice{items, leftOut}
 	case c.newest == 0:
 		items = c.allOf(ctx, items)
 	default:
 		items = c.newestOf(ctx, items)
 	}
-	return failUndated(items)
+	return choice{failUndated(items), leftOut}
+}
+
+// resolve asks for the newest versions that meet a requirement, and, where all are
+// wanted, which pre-releases are left out.
+func (c chooser) resolve(ctx context.Context, r provider.Requirement, newest int) (met, leftOut []provider.Version, err error) {
+	if _, exact := r.Constraint.Exact(); exact || c.newest > 0 {
+		met, err = source.Resolve(ctx, c.src, r, newest)
+		return met, nil, err
+	}
+	versions, err := c.src.Versions(ctx, r.Address)
+	if err != nil {
+		return nil, nil, err
+	}
+	met, err = r.Select(versions, newest)
+	return met, r.PreReleases(versions), err
 }
 
 // allOf asks about all candidates, many at once.

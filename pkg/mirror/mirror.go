@@ -42,6 +42,10 @@ type Options struct {
 	FailFast bool
 	// Planned is told of the items before the first is begun. May be nil.
 	Planned func(items []Item)
+	// LeftOut is told before the first item is begun of the pre-releases that were left
+	// out because Newest is 0 and no requirement names them; not called when there are
+	// none. May be nil.
+	LeftOut func([]LeftOut)
 	// Begun and Ended are told of an item when it begins and when it ends, of
 	// several at the same time and in any order. What the plan shows to fail only
 	// ends. Both may be nil.
@@ -83,11 +87,14 @@ func run(ctx context.Context, src provider.Source, wanted []provider.Requirement
 	// 1. Where to.
 	targets := newTargets(wanted, o)
 	// 2. Which releases.
-	items := planOf(ctx, wanted, chooser{src: src, newest: o.Newest, cooldown: Cooldown{MinAge: o.MinAge, Now: o.Now}, targets: targets})
+	items, leftOut := planOf(ctx, wanted, chooser{src: src, newest: o.Newest, cooldown: Cooldown{MinAge: o.MinAge, Now: o.Now}, targets: targets})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	o.Planned(items)
+	if len(leftOut) > 0 {
+		o.LeftOut(leftOut)
+	}
 	if o.FailFast && reportFailed(items, targets, o) {
 		return nil
 	}
@@ -104,6 +111,9 @@ func run(ctx context.Context, src provider.Source, wanted []provider.Requirement
 func (o Options) complete() Options {
 	if o.Planned == nil {
 		o.Planned = func([]Item) {}
+	}
+	if o.LeftOut == nil {
+		o.LeftOut = func([]LeftOut) {}
 	}
 	if o.Begun == nil {
 		o.Begun = func(Item) {}

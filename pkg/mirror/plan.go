@@ -18,42 +18,56 @@ type Item struct {
 	Err  error
 }
 
+// LeftOut says which pre-releases of a provider were left out where all versions were
+// asked for: each has to be named exactly.
+type LeftOut struct {
+	Address     provider.Address
+	PreReleases []provider.Version
+}
+
 // Plan says which releases are meant, in the order of the requirements, each
 // once. A requirement that means none is an item with an error.
 func Plan(ctx context.Context, src provider.Source, wanted []provider.Requirement, newest int) []Item {
-	return planOf(ctx, wanted, chooser{src: src, newest: newest})
+	items, _ := planOf(ctx, wanted, chooser{src: src, newest: newest})
+	return items
 }
 
-// planOf makes one list of what is chosen for each requirement.
-func planOf(ctx context.Context, wanted []provider.Requirement, c chooser) []Item {
-	var all [][]Item
-	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (chosen []Item, goOn bool) {
+// planOf makes one list of what is chosen for each requirement, and one of the
+// pre-releases that none of them means.
+func planOf(ctx context.Context, wanted []provider.Requirement, c chooser) (items []Item, leftOut []LeftOut) {
+	var all []choice
+	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (chosen choice, goOn bool) {
 		return c.choose(ctx, wanted[i]), true
-	}, func(chosen []Item) { all = append(all, chosen) })
+	}, func(chosen choice) { all = append(all, chosen) })
 	for _, r := range wanted[len(all):] {
-		all = append(all, []Item{{Requirement: r, Err: ctx.Err()}})
+		all = append(all, choice{items: []Item{{Requirement: r, Err: ctx.Err()}}})
 	}
-	return each(all)
+	items = each(all)
+	return items, leftOutOf(wanted, all, items)
 }
+
+// release is one version of one provider.
+type release struct {
+	address provider.Address
+	version provider.Version
+}
+
+func (i Item) release() release { return release{i.Requirement.Address, i.Version} }
 
 // each gives the items in order, each release once. One that is taken for some
 // requirement is not held back for another.
-func each(all [][]Item) []Item {
-	type release struct {
-		address provider.Address
-		version provider.Version
-	}
+func each(all []choice) []Item {
 	taken, planned := map[release]bool{}, map[release]bool{}
 	for _, chosen := range all {
-		for _, item := range chosen {
-			key := release{item.Requirement.Address, item.Version}
+		for _, item := range chosen.items {
+			key := item.release()
 			taken[key] = taken[key] || item.Held == nil
 		}
 	}
 	var items []Item
 	for _, chosen := range all {
-		for _, item := range chosen {
-			key := release{item.Requirement.Address, item.Version}
+		for _, item := range chosen.items {
+			key := item.release()
 			switch {
 			case item.Version == (provider.Version{}): // an error, of which each requirement has its own
 				items = append(items, item)
@@ -65,4 +79,26 @@ func each(all [][]Item) []Item {
 		}
 	}
 	return items
+}
+
+// leftOutOf gives, for each provider, the pre-releases that are no item.
+func leftOutOf(wanted []provider.Requirement, all []choice, items []Item) []LeftOut {
+	planned := map[release]bool{}
+	for _, item := range items {
+		planned[item.release()] = true
+	}
+	var left []LeftOut
+	for i, chosen := range all {
+		one := LeftOut{Address: wanted[i].Address}
+		for _, v := range chosen.leftOut {
+			if key := (release{one.Address, v}); !planned[key] {
+				planned[key] = true
+				one.PreReleases = append(one.PreReleases, v)
+			}
+		}
+		if len(one.PreReleases) > 0 {
+			left = append(left, one)
+		}
+	}
+	return left
 }

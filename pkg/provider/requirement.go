@@ -64,6 +64,18 @@ func (r Requirement) Select(versions []Version, n int) ([]Version, error) {
 	return met, nil
 }
 
+// PreReleases gives the pre-releases that do not meet the requirement, and whose
+// releases do, newest first: 4.0.0-beta1 for ">= 3.0.0".
+func (r Requirement) PreReleases(versions []Version) []Version {
+	var left []Version
+	for _, v := range NewestFirst(versions) {
+		if v.Prerelease() && !r.Constraint.Allows(v) && r.Constraint.Allows(v.released()) {
+			left = append(left, v)
+		}
+	}
+	return left
+}
+
 // MaxSomeVersions is how many versions [SomeVersions] names.
 const MaxSomeVersions = 5
 

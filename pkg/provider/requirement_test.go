@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -80,6 +81,24 @@ func TestRequirementSelect(t *testing.T) {
 				t.Errorf("wrong versions (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestRequirementPreReleases: a pre-release is left out where its release would be meant.
+func TestRequirementPreReleases(t *testing.T) {
+	t.Parallel()
+	have := versions(t, "1.0.0-rc1", "1.0.0", "2.0.0-alpha", "2.0.0-beta.2+m", "2.0.0", "0.0.0-dev", "3.0.0-rc1")
+	for requirement, want := range map[string][]string{
+		"a/b":                   {"3.0.0-rc1", "2.0.0-beta.2+m", "2.0.0-alpha", "1.0.0-rc1"},
+		"a/b@~> 2.0":            {"2.0.0-beta.2+m", "2.0.0-alpha"},
+		"a/b@= 2.0.0-alpha":     nil,
+		"a/b@!= 2.0.0":          {"3.0.0-rc1", "1.0.0-rc1"},
+		"a/b@>= 1.0.0, < 1.5.0": {"1.0.0-rc1"},
+	} {
+		r := parse(t, provider.ParseRequirement, []string{requirement})[0]
+		if diff := cmp.Diff(versions(t, want...), r.PreReleases(have), byEquality, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: wrong pre-releases (-want +got):\n%s", requirement, diff)
+		}
 	}
 }
 

@@ -63,6 +63,12 @@ func (v Version) String() string { return v.v.String() }
 // Prerelease tells whether the version is a pre-release.
 func (v Version) Prerelease() bool { return v.v.Prerelease != "" }
 
+// released is the version that a pre-release comes before.
+func (v Version) released() Version {
+	v.v.Prerelease, v.v.Metadata = "", ""
+	return v
+}
+
 // Constraint gives the one that only this version meets.
 func (v Version) Constraint() Constraint {
 	c, _ := ParseConstraint(v.String()) // every version is one

@@ -86,6 +86,9 @@ type Report struct {
 	// Counts has how many findings of a severity there are, those in More too.
 	Counts map[doctor.Severity]int
 	Failed []Failure
+	// LeftOut are the pre-releases that were not looked at where all releases were to
+	// be, newest first: each has to be named exactly.
+	LeftOut []provider.Version
 }
 
 // Unsound tells whether a finding is an error.
@@ -102,10 +105,11 @@ func Repository(ctx context.Context, repo repository.Reader, wanted provider.Req
 	if err != nil {
 		return report, err
 	}
-	versions, err := meant(tags, wanted, o.Newest)
+	versions, leftOut, err := meant(tags, wanted, o.Newest)
 	if err != nil {
 		return report, err
 	}
+	report.LeftOut = leftOut
 	for _, f := range doctor.CheckTags(tags, wanted, o.Template) {
 		report.add(Finding{Provider: wanted.Address.String(), Finding: f})
 	}
@@ -119,19 +123,24 @@ func Repository(ctx context.Context, repo repository.Reader, wanted provider.Req
 	return report, ctx.Err()
 }
 
-// meant gives the versions among the tags that a requirement means.
-func meant(tags []string, wanted provider.Requirement, newest int) ([]provider.Version, error) {
+// meant gives the versions among the tags that a requirement means, and the
+// pre-releases that it leaves out where all are meant.
+func meant(tags []string, wanted provider.Requirement, newest int) (versions, leftOut []provider.Version, err error) {
 	var there []provider.Version
 	for _, tag := range tags {
 		v, isVersion := artifact.ParseTag(tag)
 		if exact, isExact := wanted.Constraint.Exact(); isVersion && isExact && exact == v {
-			return []provider.Version{v}, nil // a pre-release too
+			return []provider.Version{v}, nil, nil // a pre-release too
 		}
 		if isVersion {
 			there = append(there, v)
 		}
 	}
-	return wanted.Select(there, newest)
+	if newest == 0 {
+		leftOut = wanted.PreReleases(there)
+	}
+	versions, err = wanted.Select(there, newest)
+	return versions, leftOut, err
 }
 
 // add keeps a finding, as long as there is room.

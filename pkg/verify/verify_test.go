@@ -308,6 +308,9 @@ func TestNoVersion(t *testing.T) {
 		if report.Releases != want || (want == 0) != errors.Is(err, provider.ErrVersionNotFound) {
 			t.Errorf("%s: %d releases, %v", text, report.Releases, err)
 		}
+		if left := len(report.LeftOut); (left == 1) != (text == "acme/thing") {
+			t.Errorf("%s: %d pre-releases left out", text, left)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
