@@ -255,7 +255,14 @@ func findingsText(findings []doctor.Finding) string {
 func findingText(f doctor.Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s [%s]\n", f.Severity, continued(f.Problem), f.Code)
-	for line := range strings.Lines(strings.TrimSuffix(f.Remedy, "\n") + "\n") {
+	b.WriteString(indented(f.Remedy))
+	return b.String()
+}
+
+// indented sets the lines of a remedy apart.
+func indented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
 		b.WriteString("  " + line)
 	}
 	return b.String()

@@ -18,6 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
+	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
 // documents has what is in each, and who prints it.
@@ -158,6 +159,8 @@ func enums(in reflect.Type, field string) []string {
 		return []string{stagedPending, stagedPromoted}
 	case "pendingItem.state":
 		return []string{string(approval.StatePending), string(approval.StateDenied), string(approval.StatePromoted)}
+	case "checkedVersion.status":
+		return []string{string(verify.Complete), string(verify.Incomplete), string(verify.Broken), string(verify.Unknown)}
 	case "packageItem.action":
 		return []string{"pushed", "mounted", "present", "pulled", "kept"}
 	case "Finding.severity":

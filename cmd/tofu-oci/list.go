@@ -39,6 +39,16 @@ it with {hostname}: most templates leave the host out.
 With --server it asks a server of tofu-oci serve for the same, with the token that
 TF_TOKEN_… or the CLI configuration has for its host.
 
+--check LEVEL looks at each version, and marks those that are not complete, with why and
+the command that heals them; exit code 4 tells that there are some. Levels are those
+of tofu-oci mirror:
+   index      the tag names an index of this provider
+   manifests  the manifests of its platforms are there
+   blobs      so are zips, sums and signatures, in their size
+   deep       they are read, and have their digests
+An incomplete version lacks something that some platform needs; a broken one can't be
+installed at all. What evidence is worth, tofu-oci verify says.
+
 --pending lists what mirror --stage has put aside, which nobody installs: each
 version with its state, pending or denied, and why. With one exact version, it is
 what that holds, for whoever is to promote it.
@@ -46,12 +56,14 @@ what that holds, for whoever is to promote it.
 Examples:
    tofu-oci list hashicorp/aws
    tofu-oci list 'hashicorp/aws@~> 5.0' --from ghcr.io/acme/providers/{namespace}/{type}
+   tofu-oci list hashicorp/aws --check blobs --from ghcr.io/acme/providers/{namespace}/{type}
    tofu-oci list hashicorp/null@3.2.4 --from oci-layout:mirror/{namespace}/{type} --output json
    tofu-oci list --from oci-layout:mirror/{namespace}/{type}
    tofu-oci list hashicorp/aws --server https://tofu.example.com
    tofu-oci list hashicorp/null --pending --from ghcr.io/acme/providers/{namespace}/{type}`),
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: where the CLI configuration says that OpenTofu installs from)"},
+			&cli.StringFlag{Name: "check", Usage: "mark versions that are incomplete or broken, looking as hard as `LEVEL` index, manifests, blobs or deep, see above"},
 			&cli.BoolFlag{Name: "pending", Usage: "what waits for approval since mirror --stage, and what was denied"},
 			&cli.StringFlag{Name: "server", Usage: "`URL` of a server of tofu-oci serve to ask instead"},
 			providersFlag(),
@@ -75,6 +87,8 @@ func (e *listError) Unwrap() error { return e.err }
 
 func list(c *cli.Context, out *output) error {
 	switch {
+	case c.IsSet("check") && (c.IsSet("server") || c.Bool("pending") || !c.Args().Present()):
+		return usagef("--check is about the versions of one PROVIDER, in the repository of --from")
 	case c.Bool("pending") && (c.IsSet("server") || !c.Args().Present()):
 		return usagef("--pending is about one PROVIDER, in the repository of --from")
 	case c.IsSet("server"):
@@ -102,6 +116,9 @@ func list(c *cli.Context, out *output) error {
 	r := wanted[0]
 	if c.Bool("pending") {
 		return listPending(c, out, conn, r, judging)
+	}
+	if c.IsSet("check") {
+		return listChecked(c, out, conn, r)
 	}
 	src, err := conn.from(c)
 	if err != nil {
@@ -150,6 +167,8 @@ func listed(ctx context.Context, src provider.Source, r provider.Requirement) ([
 type versionList struct {
 	Provider string   `json:"provider"`
 	Versions []string `json:"versions"`
+	// Checked says of each how much of it is there, with --check.
+	Checked []checkedVersion `json:"checked,omitempty"`
 }
 
 // listVersions prints versions, newest first.
@@ -159,7 +178,7 @@ func (o *output) listVersions(a provider.Address, versions []provider.Version) e
 		names = append(names, v.String())
 	}
 	if o.json {
-		return o.printDocument(documentVersions, versionList{a.String(), names})
+		return o.printDocument(documentVersions, versionList{Provider: a.String(), Versions: names})
 	}
 	for _, name := range names {
 		_, _ = fmt.Fprintln(o.stdout, name)

@@ -51,8 +51,8 @@ func ParseCheck(s string) (Check, error) {
 	return Check(s), nil
 }
 
-// depth is how deep a level looks.
-func (c Check) depth() repository.Depth {
+// Depth is how deep a level looks.
+func (c Check) Depth() repository.Depth {
 	for _, known := range checks {
 		if known.check == c {
 			return known.depth

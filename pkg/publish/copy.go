@@ -77,7 +77,7 @@ func (c copying) run(ctx context.Context) (Result, error) {
 // glance tells whether the release is there, as far as Check looks, where that is less
 // than a copy looks at. A list of tags that can't be had is left for the copy to tell of.
 func (c copying) glance(ctx context.Context, result *Result) (bool, error) {
-	depth := c.options.Check.depth()
+	depth := c.options.Check.Depth()
 	if depth > repository.DepthManifests {
 		return false, nil
 	}

@@ -22,13 +22,13 @@ func (p publisher) readHeld(ctx context.Context, old repository.Inspection, r pr
 		return h, nil
 	}
 	var err error
-	if h.Inspection, err = old.Deeper(ctx, p.repo, max(p.options.Check.depth(), repository.DepthBlobs), r.Platforms()...); err != nil {
+	if h.Inspection, err = old.Deeper(ctx, p.repo, max(p.options.Check.Depth(), repository.DepthBlobs), r.Platforms()...); err != nil {
 		return h, err
 	}
 	if status, conflicts := compare(h, r); status == Unchanged || conflicts != nil && !p.options.Force {
 		return h, nil
 	}
-	if h.Inspection, err = h.Deeper(ctx, p.repo, max(p.options.Check.depth(), repository.DepthBlobs)); err != nil {
+	if h.Inspection, err = h.Deeper(ctx, p.repo, max(p.options.Check.Depth(), repository.DepthBlobs)); err != nil {
 		return h, err
 	}
 	whole, damaged := h.sort(r, p.repo)

@@ -163,7 +163,7 @@ func (p publisher) unchanged(ctx context.Context, old repository.Inspection) (re
 	if err != nil || len(wanted) == 0 || slices.ContainsFunc(wanted, old.Lacks) {
 		return old, nil, err
 	}
-	if old, err = old.Deeper(ctx, p.repo, p.options.Check.depth(), wanted...); err != nil {
+	if old, err = old.Deeper(ctx, p.repo, p.options.Check.Depth(), wanted...); err != nil {
 		return old, nil, err
 	}
 	for _, platform := range wanted {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -55,4 +56,47 @@ func ExampleRepository() {
 	// error manifest-missing 1.0.0 darwin_arm64
 	// tofu-oci mirror 'registry.opentofu.org/acme/rocket@1.0.0' --to 'ghcr.io/acme/providers/{type}'
 	// true
+}
+
+// A release whose index is lost does not keep the others from being listed.
+func ExampleStandings() {
+	dir, remove := exampletest.Dir()
+	defer remove()
+	path := exampletest.Layout(dir, "1.0.0", "1.1.0")
+	ctx := context.Background()
+	repo := repository.NewLayout(path)
+	index, err := repository.Inspect(ctx, repo, "1.0.0", repository.DepthIndex)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := os.Remove(filepath.Join(path, "blobs", "sha256", index.Digest.Encoded())); err != nil {
+		fmt.Println(err)
+		return
+	}
+	rocket, err := provider.ParseAddress("acme/rocket")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tags, err := repo.Tags(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	found, err := verify.Standings(ctx, repo, rocket, artifact.Versions(tags), verify.StandingOptions{Depth: repository.DepthBlobs})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, s := range found {
+		fmt.Println(s.Version, s.Status)
+		for _, f := range s.Findings {
+			fmt.Println(" ", f.Problem)
+		}
+	}
+	// Output:
+	// 1.1.0 complete
+	// 1.0.0 broken
+	//   The index that the tag 1.0.0 names is missing or damaged.
 }

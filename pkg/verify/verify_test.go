@@ -176,6 +176,9 @@ func TestDefects(t *testing.T) {
 				if diff := cmp.Diff(d.want, found(report)); diff != "" {
 					t.Fatalf("found (-want +got):\n%s%v", diff, report.Findings)
 				}
+				if got, want := w.standing(t), standingOf(d.want); got != want {
+					t.Errorf("it is %s and not %s", got, want)
+				}
 				if d.stays {
 					return
 				}
@@ -186,6 +189,31 @@ func TestDefects(t *testing.T) {
 			})
 		})
 	}
+}
+
+// standing is the status of the release.
+func (w *world) standing(t *testing.T) verify.Status {
+	t.Helper()
+	all, err := verify.Standings(t.Context(), w.repo, w.address, []provider.Version{w.version}, verify.StandingOptions{Depth: repository.DepthContent})
+	if err != nil || len(all) != 1 || all[0].Err != nil {
+		t.Fatal(all, err)
+	}
+	return all[0].Status
+}
+
+// standingOf says what a release is in which something was found: evidence and
+// annotations keep nobody from installing it.
+func standingOf(found []string) verify.Status {
+	status := verify.Complete
+	for _, f := range found {
+		switch code := strings.Fields(f)[1]; {
+		case strings.HasPrefix(code, "index-"), code == "provider-differs":
+			return verify.Broken
+		case strings.HasPrefix(code, "manifest-"), strings.HasPrefix(code, "blob-"), code == "platform-twice":
+			status = verify.Incomplete
+		}
+	}
+	return status
 }
 
 // heal does what the remedies say.
