@@ -12,10 +12,11 @@ import (
 // run is the whole program but for the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := newApp(stdout, stderr)
-	args, err := interspersed(app, args)
+	ordered, err := interspersed(app, args)
 	if err == nil {
-		err = app.RunContext(ctx, args)
+		err = app.RunContext(ctx, ordered)
 	}
+	err = tellEarly(app, args, stdout, err)
 	code := outcome(ctx, err)
 	switch {
 	case code == exitDone, isA[*childError](err):

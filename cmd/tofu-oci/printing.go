@@ -24,7 +24,7 @@ func printing(do func(*cli.Context, *output) error) cli.ActionFunc {
 		err = do(c, out)
 		out.endProgress()
 		if err != nil && !isA[*itemsError](err) && out.json {
-			err = errors.Join(err, out.printDocument(documentError, wholeError{describeError(err)}))
+			err = &toldError{errors.Join(err, out.printDocument(documentError, wholeError{describeError(err)}))}
 		}
 		out.conclude(c, err)
 		return err

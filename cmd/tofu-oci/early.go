@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// toldError is an error that the JSON object on stdout has already.
+type toldError struct{ err error }
+
+func (e *toldError) Error() string { return e.err.Error() }
+
+func (e *toldError) Unwrap() error { return e.err }
+
+// tellEarly puts an error into the JSON object that was asked for, where the command
+// line was refused before a command began, which prints its own.
+func tellEarly(app *cli.App, args []string, stdout io.Writer, err error) error {
+	if err == nil || isA[*toldError](err) || isA[*itemsError](err) || isA[*childError](err) || !asksJSON(app, args) {
+		return err
+	}
+	out := &output{stdout: stdout}
+	return errors.Join(err, out.printDocument(documentError, wholeError{describeError(err)}))
+}
+
+// asksJSON tells whether a command line asks for JSON, however wrong the rest of it is:
+// the last --output counts, or else its variable.
+func asksJSON(app *cli.App, args []string) bool {
+	format, command := "", (*cli.Command)(nil)
+	for i := 1; i < len(args) && args[i] != "--"; i++ {
+		name, value, hasValue := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		switch {
+		case !isFlag(args[i]) && command == nil:
+			command = app.Command(args[i])
+		case !isFlag(args[i]) || name != "output":
+		case hasValue:
+			format = value
+		case i+1 < len(args):
+			format = args[i+1]
+		}
+	}
+	if command == nil {
+		return format == outputJSON
+	}
+	flags := flagsNamed([]*cli.Command{command}, "output")
+	return len(flags) > 0 && (format == outputJSON || format == "" && variableSays(flags[0], outputJSON))
+}
+
+// variableSays tells whether a flag's variable has a value.
+func variableSays(flag cli.Flag, value string) bool {
+	documented, ok := flag.(cli.DocGenerationFlag)
+	return ok && slices.ContainsFunc(documented.GetEnvVars(), func(name string) bool { return os.Getenv(name) == value })
+}
