@@ -138,6 +138,10 @@ demo: ## run the demonstration, e2e/demo
 	@$(MAKE) --no-print-directory build
 	CGO_ENABLED=0 TOFU_OCI="$(BIN)/tofu-oci" $(GO) run -C e2e -trimpath ./demo
 
+.PHONY: recording
+recording: build ## run the demonstration, and draw it anew as docs/images/demo.svg
+	CGO_ENABLED=0 TOFU_OCI="$(BIN)/tofu-oci" $(GO) run -C e2e -trimpath ./demo -svg docs/images/demo.svg
+
 .PHONY: bench
 bench: build $(E2E_TOOLS) ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -4,13 +4,16 @@
 // again.
 //
 // It says what it waits for, and prints every tofu-oci command that it runs, with
-// its real output.
+// its real output. With -svg FILE it makes the moving picture of the README of that.
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -20,6 +23,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+	"github.com/tofu-oci/tofu-oci/e2e/recording"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -27,15 +31,17 @@ import (
 
 const (
 	// dir is where everything goes, below the project's root.
-	dir = "demo"
+	dir = recording.Dir
 	// configuration names the file that says where the origin registry is. Your
 	// own configuration has no part in this.
 	configuration = "TF_CLI_CONFIG_FILE=" + dir + "/tofurc"
 )
 
 func main() {
+	picture := flag.String("svg", "", "draw what happens into this `FILE` too, relative to the project's root")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := demo(ctx)
+	err := demo(ctx, *picture)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
@@ -43,7 +49,7 @@ func main() {
 	}
 }
 
-func demo(ctx context.Context) error {
+func demo(ctx context.Context, picture string) error {
 	began := time.Now()
 	// 1. The project's root is where paths are relative to, as a user would have it.
 	root, err := filepath.Abs("..")
@@ -65,21 +71,16 @@ func demo(ctx context.Context) error {
 	defer stop()
 	fmt.Printf("$ export %s\n\n", configuration)
 	// 3. The road.
-	const (
-		layout = "oci-layout:./demo/mirror/{namespace}/{type}"
-		trust  = " --ca-file demo/ca.pem"
-	)
-	for _, step := range []struct{ why, command string }{
-		{"Mirror the newest release, all platforms, into an OCI image layout", "mirror hashicorp/time --to " + layout + trust},
-		{"Again: nothing is downloaded or written", "mirror hashicorp/time --to " + layout + trust},
-		{"Which versions are there", "list hashicorp/time --from " + layout},
-		{"What the version holds", "list hashicorp/time@" + fixture.TimeVersion + " --from " + layout},
-		{"Pull this machine's zip, checked against the mirrored SHA256SUMS", "pull hashicorp/time --from " + layout + " --dir demo/zip"},
-		{"A filesystem_mirror of zips for all platforms", "pull hashicorp/time --from " + layout + " --dir demo/packed --layout packed" + flags(platforms)},
-		{"A filesystem_mirror of directories", "pull hashicorp/time --from " + layout + " --dir demo/unpacked --layout unpacked"},
-		{"What OpenTofu needs to install from a registry that was filled like this", "tofurc ghcr.io/acme/providers/{namespace}/{type}"},
-	} {
-		if err := run(ctx, step.why, step.command); err != nil {
+	var scenes []recording.Scene
+	for _, step := range recording.Road(platforms...) {
+		scene, err := run(ctx, step)
+		if err != nil {
+			return err
+		}
+		scenes = append(scenes, scene)
+	}
+	if picture != "" {
+		if err := draw(picture, scenes); err != nil {
 			return err
 		}
 	}
@@ -95,14 +96,6 @@ func otherPlatform(p provider.Platform) provider.Platform {
 		other = provider.Platform{OS: "darwin", Arch: "arm64"}
 	}
 	return other
-}
-
-func flags(platforms []provider.Platform) string {
-	var b strings.Builder
-	for _, p := range platforms {
-		b.WriteString(" --platform " + p.String())
-	}
-	return b.String()
 }
 
 // build makes the provider's zips. Compiling is nearly all of the time that a
@@ -161,18 +154,29 @@ func origin(ctx context.Context, platforms []provider.Platform) (stop func(), er
 }
 
 // run prints and runs one command.
-func run(ctx context.Context, why, command string) error {
-	fmt.Printf("# %s\n$ tofu-oci %s\n", why, command)
+func run(ctx context.Context, step recording.Step) (recording.Scene, error) {
+	fmt.Printf("# %s\n$ tofu-oci %s\n", step.Why, step.Command)
 	binary := os.Getenv("TOFU_OCI")
 	if binary == "" {
 		binary = filepath.Join("bin", "tofu-oci")
 	}
-	cmd := exec.CommandContext(ctx, binary, strings.Fields(command)...)
+	var printed bytes.Buffer
+	cmd := exec.CommandContext(ctx, binary, strings.Fields(step.Command)...)
 	cmd.Env = append(os.Environ(), configuration)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stdout
+	out := io.MultiWriter(os.Stdout, &printed)
+	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("tofu-oci %s: %w", command, err)
+		return recording.Scene{}, fmt.Errorf("tofu-oci %s: %w", step.Command, err)
 	}
 	fmt.Println()
-	return nil
+	return recording.Scene{Step: step, Output: printed.String()}, nil
+}
+
+// draw makes the picture of the README.
+func draw(file string, scenes []recording.Scene) error {
+	var picture bytes.Buffer
+	if err := recording.Draw(&picture, scenes); err != nil {
+		return err
+	}
+	return os.WriteFile(file, picture.Bytes(), 0o600)
 }

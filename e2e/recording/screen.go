@@ -1,0 +1,109 @@
+package recording
+
+import (
+	"regexp"
+	"strings"
+)
+
+const (
+	// columns and rows are the size of the terminal: as wide as GitHub shows a
+	// README, in letters that one can read there.
+	columns, rows = 102, 25
+	prompt        = "$ tofu-oci "
+)
+
+// Times of the picture, in seconds. What was printed is real, and how fast is not:
+// nobody reads in the milliseconds that it takes.
+const (
+	perLetter = 0.022 // typing
+	perLine   = 0.05  // printing
+	reading   = 0.35  // a line
+	breath    = 0.6   // between what is said and what is done
+	rest      = 5.0   // at the end, before it begins again
+)
+
+// span is text of one colour.
+type span struct{ class, text string }
+
+// row is a line of the terminal.
+type row struct {
+	spans []span
+	// wrapped says that the row continues the one before.
+	wrapped bool
+	// from is when it is there; typed is how long it takes to type it, of a command.
+	from, typed float64
+}
+
+// Classes of spans.
+const (
+	classPlain   = ""
+	classRemark  = "r"
+	classPrompt  = "p"
+	classCommand = "c"
+	classGood    = "g"
+	classHash    = "h"
+)
+
+// notable is what has a colour of its own in what tofu-oci prints.
+var notable = regexp.MustCompile(`(\b(?:created|unchanged|pushed|pulled|sums ok)\b)|(sha256:[0-9a-f]{64}|h1:[A-Za-z0-9+/=]{44}|\b[0-9A-F]{40}\b)`)
+
+// screen gives all rows, each with the time at which it comes, and how long all of
+// it takes.
+func screen(scenes []Scene) (all []row, seconds float64) {
+	seconds = breath
+	for _, s := range scenes {
+		all = append(all, wrap([]span{{classRemark, "# " + s.Why}}, seconds)...)
+		seconds += breath
+		for _, r := range wrap([]span{{classPrompt, prompt[:2]}, {classCommand, prompt[2:] + s.Command}}, seconds) {
+			r.from, r.typed = seconds, perLetter*float64(r.width())
+			seconds += r.typed
+			all = append(all, r)
+		}
+		seconds += breath
+		lines := strings.Split(strings.TrimRight(s.Output, "\n"), "\n")
+		for _, line := range lines {
+			all = append(all, wrap(colour(line), seconds)...)
+			seconds += perLine
+		}
+		all = append(all, row{from: seconds})
+		seconds += reading*float64(min(len(lines), 6)) + breath
+	}
+	return all, seconds + rest
+}
+
+// colour divides a line by what is notable in it.
+func colour(line string) (spans []span) {
+	at := 0
+	for _, found := range notable.FindAllStringSubmatchIndex(line, -1) {
+		class := classGood
+		if found[2] < 0 {
+			class = classHash
+		}
+		spans = append(spans, span{classPlain, line[at:found[0]]}, span{class, line[found[0]:found[1]]})
+		at = found[1]
+	}
+	return append(spans, span{classPlain, line[at:]})
+}
+
+// wrap divides a line as a terminal does.
+func wrap(line []span, from float64) (all []row) {
+	r, left := row{from: from}, columns
+	for _, s := range line {
+		text := []rune(s.text)
+		for len(text) > left {
+			r.spans = append(r.spans, span{s.class, string(text[:left])})
+			all = append(all, r)
+			text, r, left = text[left:], row{from: from, wrapped: true}, columns
+		}
+		r.spans = append(r.spans, span{s.class, string(text)})
+		left -= len(text)
+	}
+	return append(all, r)
+}
+
+func (r row) width() (n int) {
+	for _, s := range r.spans {
+		n += len([]rune(s.text))
+	}
+	return n
+}
