@@ -37,7 +37,8 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Description: strings.TrimSpace(`
 A PROVIDER is [HOST/]NAMESPACE/TYPE[@CONSTRAINT], as in hashicorp/aws,
 hashicorp/aws@5.64.0 or 'hashicorp/aws@~> 5.0, != 5.10.0'. The default host is
-registry.opentofu.org. Without a constraint it means the newest release.
+registry.opentofu.org. It means the newest release that meets the constraint.
+Pre-releases count only where they are named exactly: hashicorp/aws@6.0.0-beta1.
 
 A REPO is a repository template that makes an OCI repository's name of an
 address: ghcr.io/acme/providers/{namespace}/{type}, the same with ${namespace}

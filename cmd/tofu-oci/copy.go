@@ -66,7 +66,7 @@ func copyCommand() *cli.Command {
 			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` to copy to (default: what the first oci_mirror of the CLI configuration names for it)"},
 			sourcesFlag(),
 			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that match"},
-			&cli.BoolFlag{Name: "all", Usage: "all versions that match"},
+			&cli.BoolFlag{Name: "all", Usage: "all versions that match, pre-releases aside"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "compare only, send nothing, and say how much there is to send"},
 			&cli.BoolFlag{Name: "force", Usage: "make the target's tag that of the source, where it would be refused or stay"},
 			&cli.BoolFlag{Name: "no-referrers", Usage: "leave out what refers to releases, for registries that hold no lists of it"},

@@ -75,7 +75,7 @@ Examples:
 			aliasFlag(),
 			&cli.IntFlag{Name: "concurrency", Value: exec.DefaultConcurrency, Usage: "transfer `N` zips at once"},
 		}, trustFlags(), networkFlags(), []cli.Flag{
-			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress on stderr, only errors"},
+			quietFlag(),
 		}),
 		Action: printing(execAction),
 	}

@@ -65,7 +65,7 @@ Examples:
 			aliasFlag(),
 		}, trustFlags(), networkFlags(), []cli.Flag{
 			&cli.StringFlag{Name: "output", Value: outputText, Usage: "`FORMAT` of the result on stdout: text or json; with --check also sarif, or github for annotations"},
-			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress on stderr, only errors"},
+			quietFlag(),
 		}),
 		Action: printing(lockAction),
 	}

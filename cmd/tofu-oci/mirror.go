@@ -88,7 +88,7 @@ func mirrorCommand() *cli.Command {
 			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` to put the releases in (default: what the first oci_mirror of the CLI configuration names for it)"},
 			&cli.StringSliceFlag{Name: "platform", Usage: "only `OS_ARCH`, such as linux_amd64 (repeatable; default: all that the release has)"},
 			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that match"},
-			&cli.BoolFlag{Name: "all", Usage: "all versions that match"},
+			&cli.BoolFlag{Name: "all", Usage: "all versions that match, pre-releases aside"},
 			sourcesFlag(),
 			lockFileFlag("what lock `FILE` selects, and nothing that its hashes don't match; also a directory of them, or a pattern such as 'live/**/.terraform.lock.hcl' (repeatable)"),
 			minAgeFlag(),

@@ -31,9 +31,13 @@ const (
 func outputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "output", Value: outputText, Usage: "`FORMAT` of the result on stdout: text or json"},
-		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress on stderr, only errors"},
+		quietFlag(),
 		&cli.BoolFlag{Name: "verbose", Usage: "say all of what is otherwise one line, such as the packages of what is unchanged"},
 	}
+}
+
+func quietFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "nothing on stderr but warnings and errors; the result stays on stdout"}
 }
 
 // output prints: results on stdout, everything else on stderr.

@@ -25,7 +25,7 @@ func TestPages(t *testing.T) {
 		// commands are how many the page has, so that none gets lost.
 		commands int
 	}{
-		"goreleaser.md": {"registry", 7},
+		"goreleaser.md": {"registry", 8},
 		"ghcr.md":       {"registry no-referrers=404", 4},
 		"ecr.md":        {"registry no-create immutable", 3},
 		"approval.md":   {"registry\nenv RELEASE=hashicorp/null@3.2.4", 10},
@@ -120,7 +120,7 @@ func codeBlocks(page string) []codeBlock {
 	var blocks []codeBlock
 	inside := false
 	for line := range strings.Lines(page) {
-		language, isFence := strings.CutPrefix(line, "```")
+		language, isFence := strings.CutPrefix(strings.TrimLeft(line, " "), "```")
 		switch {
 		case isFence && !inside:
 			blocks = append(blocks, codeBlock{language: strings.TrimSpace(language)})

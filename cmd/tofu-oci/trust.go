@@ -48,7 +48,7 @@ Examples:
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: where the CLI configuration says that OpenTofu installs from)"},
 			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that match"},
-			&cli.BoolFlag{Name: "all", Usage: "all versions that match"},
+			&cli.BoolFlag{Name: "all", Usage: "all versions that match, pre-releases aside"},
 			aliasFlag(),
 		}, trustFlags(), networkFlags(), outputFlags()),
 		Action: printing(trustAction),

@@ -42,14 +42,14 @@ Examples:
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: what the first oci_mirror of the CLI configuration names for it)"},
 			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that match"},
-			&cli.BoolFlag{Name: "all", Usage: "all versions that match"},
+			&cli.BoolFlag{Name: "all", Usage: "all versions that match, pre-releases aside"},
 			&cli.BoolFlag{Name: "deep", Usage: "read every blob, not only ask whether it is there in its size"},
 			&cli.BoolFlag{Name: "against-origin", Usage: "compare with what the origin registry offers"},
 			launchFlag(),
 			aliasFlag(),
 		}, trustFlags(), networkFlags(), []cli.Flag{
 			&cli.StringFlag{Name: "output", Value: outputText, Usage: "`FORMAT` of the result on stdout: text, json or sarif"},
-			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress on stderr, only errors"},
+			quietFlag(),
 		}),
 		Action: printing(verifyAction),
 	}
