@@ -25,6 +25,9 @@ func TestPages(t *testing.T) {
 		// commands are how many the page has, so that none gets lost.
 		commands int
 	}{
+		"../README.md":  {"registry\nrelease hashicorp/random 3.6.0 $HERE darwin_arm64 signed=good", 6},
+		"concepts.md":   {"registry", 3},
+		"install.md":    {"registry", 2},
 		"goreleaser.md": {"registry", 8},
 		"ghcr.md":       {"registry no-referrers=404", 4},
 		"ecr.md":        {"registry no-create immutable", 3},
@@ -35,7 +38,7 @@ func TestPages(t *testing.T) {
 		"airgap.md":     {airGap, 12},
 		"exec.md":       {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 18},
 	} {
-		t.Run(page, func(t *testing.T) {
+		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 			if err != nil {
@@ -57,7 +60,7 @@ func TestPages(t *testing.T) {
 				}
 			}
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, strings.TrimSuffix(page, ".md")+".txtar"), []byte(script), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, strings.TrimSuffix(filepath.Base(page), ".md")+".txtar"), []byte(script), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			testscript.Run(t, scripts(dir))
@@ -150,6 +153,9 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 		for line := range strings.Lines(b.text) {
 			line = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(line), "- "), "run: ")
 			line, _, _ = strings.Cut(line, " >> ") // whatever file it goes to
+			if strings.HasPrefix(line, "tofu-oci ") {
+				line, _, _ = strings.Cut(strings.ReplaceAll(line, "~/", "$HOME/"), " > ")
+			}
 			asked := strings.ReplaceAll(line, "'", "")
 			switch path, asks := strings.CutPrefix(asked, "curl -fsS "+pageServer); {
 			case b.language == "sh" && slices.Contains([]string{"tar", "sha256sum"}, strings.Fields(line + " -")[0]):
