@@ -129,6 +129,7 @@ func TestTally(t *testing.T) {
 		},
 		"nothing moved": {[]item{{Status: "unchanged"}}, 0, 61 * time.Minute, "1 unchanged · 1 h 1 min"},
 		"pull":          {[]item{{Status: "pulled"}}, 7_500_000_000, 100 * time.Second, "1 pulled · 7.5 GB fetched · 1 min 40 s"},
+		"trust":         {[]item{{Status: "judged"}, {Status: "judged"}}, 0, 0, "2 judged · 0.0 s"},
 		"dry run":       {[]item{{Status: "healed", DryRun: true}}, 0, 0, "dry run: 1 healed · 0.0 s"},
 	} {
 		t.Run(name, func(t *testing.T) {

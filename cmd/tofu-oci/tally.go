@@ -26,7 +26,7 @@ func (t *tally) progress() provider.Progress {
 // Statuses beside those of package publish.
 const (
 	statusPulled = "pulled"
-	statusJudged = "judged" // of trust, which moves nothing and counts nothing
+	statusJudged = "judged" // of trust, which moves nothing
 	statusFailed = "failed"
 	statusHeld   = "held"
 )
@@ -49,7 +49,7 @@ func counts(results []item) map[string]int {
 // line says what a run came to: 5 created, 12 unchanged, 1 failed · 212.0 MB sent · 41 s.
 func (t *tally) line(results []item) string {
 	of, parts := counts(results), []string{}
-	for _, status := range statuses {
+	for _, status := range append(slices.Clone(statuses), statusJudged) {
 		if of[status] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", of[status], status))
 		}
