@@ -11,8 +11,9 @@ E2ETIME  ?= 20m
 
 # Lazily expanded: only the targets that use it ask git.
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null)
+COMMIT  = $(shell git rev-parse --verify -q HEAD 2>/dev/null)
 DATE    = $(shell git log -1 --format=%cI 2>/dev/null)
-LDFLAGS = $(if $(VERSION),-X main.version=$(VERSION)) $(if $(DATE),-X main.date=$(DATE))
+LDFLAGS = $(if $(VERSION),-X main.version=$(VERSION)) $(if $(COMMIT),-X main.commit=$(COMMIT)) $(if $(DATE),-X main.date=$(DATE))
 
 BIN       := $(CURDIR)/bin
 TOOLS     := $(CURDIR)/bin/tools

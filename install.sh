@@ -150,7 +150,7 @@ place() {
 	fi
 	"$new" --version >/dev/null || fail "what was unpacked does not start here: nothing was installed"
 	mv -f "$new" "$2/tofu-oci" || fail "could not write $2/tofu-oci"
-	echo "installed $2/tofu-oci: $("$2/tofu-oci" --version)"
+	echo "installed $2/tofu-oci: $("$2/tofu-oci" --version | sed -n 1p)"
 	case :$PATH: in
 	*:"$2":*) ;;
 	*) echo "$2 is not in PATH; add it, or name another directory with --dir" >&2 ;;

@@ -31,9 +31,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func newApp(stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
-		Name:    "tofu-oci",
-		Usage:   "bring OpenTofu providers into OCI registries, and out again, verified",
-		Version: version,
+		Name:  "tofu-oci",
+		Usage: "bring OpenTofu providers into OCI registries, and out again, verified",
 		Description: strings.TrimSpace(`
 A PROVIDER is [HOST/]NAMESPACE/TYPE[@CONSTRAINT], as in hashicorp/aws,
 hashicorp/aws@5.64.0 or 'hashicorp/aws@~> 5.0, != 5.10.0'. The default host is
@@ -50,10 +49,11 @@ Flags stand anywhere: before the command, after it, or after its arguments.
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 some items failed and
 some were done, 4 verification failed or conflict, 5 not found,
 6 not authorized, 130 interrupted.`),
-		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), copyCommand(), listCommand(), promoteCommand(), denyCommand(), lockCommand(), execCommand(), verifyCommand(), serveCommand(), trustCommand(), tofurcCommand(), doctorCommand(), cacheCommand(), completionCommand(), manCommand()},
+		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), copyCommand(), listCommand(), promoteCommand(), denyCommand(), lockCommand(), execCommand(), verifyCommand(), serveCommand(), trustCommand(), tofurcCommand(), doctorCommand(), cacheCommand(), completionCommand(), manCommand(), versionCommand()},
 		Writer:                    stdout,
 		ErrWriter:                 stderr,
 		HideHelpCommand:           true,
+		HideVersion:               true, // --version is the version command
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {},
 		OnUsageError:              usageError,

@@ -78,7 +78,7 @@ func connectAs(c *cli.Context, out *output, config cliconfig.Config) (*connectio
 		return nil, err
 	}
 	conn.http, err = httpclient.New(httpclient.Options{
-		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + version, Retried: out.retried,
+		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + thisBuild().Version, Retried: out.retried,
 	})
 	if err != nil {
 		return nil, usagef("--ca-file: %w", err)

@@ -35,7 +35,7 @@ func described(app *cli.App) commandline.Program {
 	helpOf := commandline.Flag{Names: help.Names, About: "show this help; after a command, that command's"}
 	p := commandline.Program{
 		Name: app.Name, About: app.Usage, Text: app.Description, Date: buildDate(),
-		Flags: []commandline.Flag{helpOf, {Names: []string{"version", "v"}, About: "print the version"}},
+		Flags: []commandline.Flag{helpOf, {Names: []string{"version", "v"}, About: "print the version; the same as the command"}},
 	}
 	var add func(parent []string, commands []*cli.Command)
 	add = func(parent []string, commands []*cli.Command) {

@@ -64,7 +64,7 @@ func TestArgumentsOfCommands(t *testing.T) {
 	want := map[commandline.Kind][]string{
 		commandline.Files:    {"publish"},
 		commandline.OneOf:    {"trust", "completion"},
-		commandline.Nothing:  {"serve", "cache info", "cache prune"},
+		commandline.Nothing:  {"serve", "cache info", "cache prune", "version"},
 		commandline.Programs: {"exec"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

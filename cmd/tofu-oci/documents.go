@@ -23,14 +23,15 @@ const (
 	documentFindings  = "findings"
 	documentCache     = "cache"
 	documentPruned    = "cache-prune"
+	documentVersion   = "version"
 	// What list --server says.
 	documentServedVersions = "server-versions"
 	documentServedRelease  = "server-release"
 )
 
 const (
-	// documentVersion changes when the meaning of a field does; fields may be added.
-	documentVersion = 1
+	// documentForm changes when the meaning of a field does; fields may be added.
+	documentForm = 1
 	// schemas is where the schemas are, for who reads a document without this program.
 	schemas = "https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/docs/schema/"
 )
@@ -42,7 +43,7 @@ func (o *output) printDocument(name string, v any) error {
 	if err != nil {
 		return err
 	}
-	header := fmt.Sprintf("{\n  \"$schema\": \"%s%s.schema.json\",\n  \"schema\": %d,", schemas, name, documentVersion)
+	header := fmt.Sprintf("{\n  \"$schema\": \"%s%s.schema.json\",\n  \"schema\": %d,", schemas, name, documentForm)
 	_, err = io.WriteString(o.stdout, header+printableJSON(strings.TrimPrefix(text, "{")))
 	return err
 }

@@ -39,6 +39,7 @@ var documents = map[string]struct {
 	documentFindings:  {configurationFindings{}, "tofurc --check"},
 	documentCache:     {cacheDescription{}, "cache info"},
 	documentPruned:    {cachePruning{}, "cache prune"},
+	documentVersion:   {build{}, "version"},
 
 	documentServedVersions: {servedVersions{}, "list --server"},
 	documentServedRelease:  {api.Version{}, "list --server of one version"},
@@ -47,7 +48,7 @@ var documents = map[string]struct {
 // patterns are those of texts that have a form, by the name of their field.
 var patterns = map[string]string{
 	"digest": "^sha256:[0-9a-f]{64}$", "source_digest": "^sha256:[0-9a-f]{64}$", "zip": "^sha256:[0-9a-f]{64}$", "h1": "^h1:",
-	"published": datePattern, "eligible": datePattern,
+	"published": datePattern, "eligible": datePattern, "date": datePattern,
 }
 
 const datePattern = `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`
@@ -88,7 +89,7 @@ func schemaFor(name string, form any, of string) map[string]any {
 	whole := objectSchema(reflect.TypeOf(form), parts)
 	properties := whole["properties"].(map[string]any)
 	properties["$schema"] = map[string]any{"const": schemas + name + ".schema.json"}
-	properties["schema"] = map[string]any{"const": documentVersion}
+	properties["schema"] = map[string]any{"const": documentForm}
 	whole["required"] = append([]string{"$schema", "schema"}, whole["required"].([]string)...)
 	whole["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	whole["$id"] = schemas + name + ".schema.json"

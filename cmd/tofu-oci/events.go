@@ -102,7 +102,7 @@ func (e *events) write(v interface{ happened(at time.Time) }) {
 
 func (e *events) runStarted(command string, dryRun bool) {
 	if e != nil {
-		e.write(&runStarted{event: event{Event: "run_started"}, Schema: eventsSchema, Program: "tofu-oci", ProgramVersion: version, Command: command, DryRun: dryRun})
+		e.write(&runStarted{event: event{Event: "run_started"}, Schema: eventsSchema, Program: "tofu-oci", ProgramVersion: thisBuild().Version, Command: command, DryRun: dryRun})
 	}
 }
 

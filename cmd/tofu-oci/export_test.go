@@ -1,5 +1,7 @@
 package main
 
+import "runtime/debug"
+
 // What the external tests see of the program.
 var (
 	Main         = main
@@ -9,4 +11,7 @@ var (
 	ExitCode     = exitCode
 	ParseSize    = parseSize
 	ParseAge     = parseAge
+	BuildOf      = func(info *debug.BuildInfo, version, commit, date string) build {
+		return buildOf(info, stamps{version, commit, date})
+	}
 )

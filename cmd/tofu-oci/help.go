@@ -27,7 +27,7 @@ func appHelp(app *cli.App) string {
 	}
 	b.WriteString("\nFlags:\n")
 	helpEntry(&b, flagColumn, "--help, -h", "show this help; after a command, that command's")
-	helpEntry(&b, flagColumn, "--version, -v", "print the version")
+	helpEntry(&b, flagColumn, "--version, -v", "print the version; the same as the command")
 	return b.String()
 }
 

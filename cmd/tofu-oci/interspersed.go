@@ -11,14 +11,15 @@ import (
 // to look for flags at the first positional one, and our users write
 // "tofu-oci mirror hashicorp/null --to X", or "tofu-oci --output json list …".
 // Whoever asks for help gets it, whatever else stands there, and "help COMMAND"
-// is "COMMAND --help". What is mistyped is an error here, which names what may
-// have been meant.
+// is "COMMAND --help"; so does who asks for the version before a command. What is
+// mistyped is an error here, which names what may have been meant.
 func interspersed(app *cli.App, args []string) ([]string, error) {
 	call := call{commands: app.Commands}
 	for i := 1; i < len(args); i++ {
 		arg := args[i]
 		var err error
 		switch {
+		case call.version && !call.knows(arg):
 		case !isFlag(arg) && !call.isNamed():
 			err = call.name(arg)
 		case arg == "--":
@@ -35,7 +36,7 @@ func interspersed(app *cli.App, args []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if call.help && call.isNamed() || call.version {
+		if call.help && call.isNamed() {
 			break
 		}
 	}
@@ -93,7 +94,7 @@ func (c *call) flag(args []string, i int) (int, error) {
 	case "version", "v":
 		if c.command == nil {
 			c.version = true
-			return i, nil
+			return i, c.name(versionName)
 		}
 	}
 	flags := c.find(name)
@@ -119,6 +120,12 @@ func (c *call) flag(args []string, i int) (int, error) {
 	return i, nil
 }
 
+// knows tells whether an argument is a flag of the command, or asks for help.
+func (c *call) knows(arg string) bool {
+	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	return isFlag(arg) && (slices.Contains([]string{"help", "h"}, name) || flagNamed(c.command, name) != nil)
+}
+
 // find looks for a flag: of the command, or where that is not named yet, of all
 // that it may become.
 func (c *call) find(name string) []cli.Flag {
@@ -137,8 +144,6 @@ func isSwitch(flag cli.Flag) bool {
 func (c *call) ordered(program []string) ([]string, error) {
 	named := slices.Concat(program, c.names)
 	switch {
-	case c.version:
-		return append(named, "--version"), nil
 	case c.help, c.command != nil && !c.isNamed():
 		return append(named, "--help"), nil
 	case c.command == nil && len(c.flags) > 0:
@@ -147,6 +152,9 @@ func (c *call) ordered(program []string) ([]string, error) {
 		return named, nil
 	}
 	for _, w := range c.flags {
+		if c.version && !c.knows(w.args[0]) {
+			continue
+		}
 		if flagNamed(c.command, w.name) == nil {
 			return nil, c.unknownFlag(w.args[0], w.name)
 		}

@@ -14,13 +14,17 @@ func TestInterspersed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, args, want string }{
 		{"nothing", "", ""},
-		{"no command", "--version", "--version"},
+		{"no command", "--version", "version --"},
+		{"version for programs", "--output json --version", "version --output json --"},
+		{"version for programs, the other way", "-v --output=json", "version --output=json --"},
+		{"version after a flag that it does not have", "--quiet --version", "version --"},
 		{"flags before the command", "--quiet --config F list a/b", "list --quiet --config F -- a/b"},
 		{"flags on both sides", "--output=json pull a/b --dir D", "pull --output=json --dir D -- a/b"},
 		{"flags before a command of a command", "--cache D cache --output json info", "cache info --cache D --output json --"},
 		{"flags before a command to run", "-q exec tofu init -q", "exec -q -- tofu init -q"},
 		{"a command's name as a value", "--config list list a/b", "list --config list -- a/b"}, //nolint:dupword // that is the case
-		{"version before all", "--version mirror a/b", "--version"},
+		{"version before all", "--version mirror a/b --to X", "version --"},
+		{"help of version", "--version --help", "version --help"},
 		{"flags first", "mirror --to X a/b", "mirror --to X -- a/b"},
 		{"flags last", "mirror a/b c/d --to X", "mirror --to X -- a/b c/d"},
 		{"flags between", "mirror a/b --to X c/d --all", "mirror --to X --all -- a/b c/d"},

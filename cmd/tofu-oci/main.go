@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// version is set by the linker; so is date, in releases: when their commit was made, as
-// in RFC 3339.
-var version, date = "dev", ""
+// What the linker is told by make build and in releases: Go itself knows a checkout's
+// commit only where git and -buildvcs let it. The date is the commit's, as in RFC 3339.
+var version, commit, date = devVersion, "", ""
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

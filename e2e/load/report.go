@@ -89,7 +89,8 @@ func (w *world) versions(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("%s %s: %w", p.name, p.flag, err)
 		}
-		list = append(list, p.name+" "+number.FindString(string(said)))
+		first, _, _ := strings.Cut(string(said), "\n")
+		list = append(list, p.name+" "+number.FindString(first))
 	}
 	return strings.Join(append(list, runtime.Version()), ", "), nil
 }

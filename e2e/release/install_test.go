@@ -102,7 +102,8 @@ func TestInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, _ := newOffer(t, program)
-	version := strings.TrimSpace(output(t, exec.CommandContext(t.Context(), programs.tofuOCI, "--version")))
+	said := output(t, exec.CommandContext(t.Context(), programs.tofuOCI, "--version"))
+	version, _, _ := strings.Cut(said, "\n")
 	for shell, args := range map[string][]string{"sh": nil, "bash": {"--version", "v1.2.3", "--attestation", "skip"}} {
 		i := newInstallation(t, o)
 		stdout, stderr, err := i.run(t, shell, args...)
@@ -112,8 +113,8 @@ func TestInstall(t *testing.T) {
 		if said := strings.Contains(stderr, "the attestation is not verified"); said != (args == nil) {
 			t.Errorf("%s %v: %s", shell, args, stderr)
 		}
-		if got := strings.TrimSpace(output(t, exec.CommandContext(t.Context(), filepath.Join(i.dir, "tofu-oci"), "--version"))); got != version {
-			t.Errorf("got %q, want %q", got, version)
+		if got := output(t, exec.CommandContext(t.Context(), filepath.Join(i.dir, "tofu-oci"), "--version")); got != said {
+			t.Errorf("got %q, want %q", got, said)
 		}
 	}
 }

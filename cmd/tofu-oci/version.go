@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/mod/module"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// versionName is what the version command is called.
+const versionName = "version"
+
+// devVersion is that of a build that nobody named.
+const devVersion = "dev"
+
+func versionCommand() *cli.Command {
+	return &cli.Command{
+		Name:      versionName,
+		Usage:     "print the version, and what this program was built of",
+		ArgsUsage: "[FLAG...]",
+		Description: strings.TrimSpace(`
+The first line is that of tofu-oci --version, which prints the same and takes the
+same flags. commit and date are those of the sources, where the build tells them;
+"modified" says that they were changed after that commit.
+
+Examples:
+   tofu-oci version
+   tofu-oci version --output json`),
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Value: outputText, Usage: "`FORMAT` of the result on stdout: text or json"}},
+		Action: printing(showVersion),
+	}
+}
+
+// build is what a program was built of. What the build does not tell is left out.
+type build struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	// Modified tells that the sources were not those of the commit.
+	Modified bool `json:"modified,omitempty"`
+	// Date is when the commit was made.
+	Date     string `json:"date,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func showVersion(c *cli.Context, out *output) error {
+	if c.Args().Present() {
+		return usagef("version takes no arguments; see tofu-oci version --help")
+	}
+	b := thisBuild()
+	if out.json {
+		return out.printDocument(documentVersion, b)
+	}
+	_, err := io.WriteString(out.stdout, printable(b.String()))
+	return err
+}
+
+// thisBuild is that of the running program.
+func thisBuild() build {
+	info, _ := debug.ReadBuildInfo()
+	return buildOf(info, stamps{version: version, commit: commit, date: date})
+}
+
+// stamps are what the linker was told.
+type stamps struct{ version, commit, date string }
+
+// buildOf puts together what the linker was told with what Go knows: of a checkout its
+// commit, unless -buildvcs=false, and of go install MODULE@VERSION the module's version.
+func buildOf(info *debug.BuildInfo, linked stamps) build {
+	b := build{Version: linked.version, Commit: linked.commit, Date: linked.date, Go: runtime.Version(), Platform: provider.CurrentPlatform().String()}
+	if info == nil {
+		info = &debug.BuildInfo{}
+	}
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	of := info.Main.Version
+	if b.Version == devVersion && of != "" && of != "(devel)" {
+		b.Version = strings.TrimPrefix(of, "v")
+	}
+	if b.Commit == "" {
+		b.Commit = settings["vcs.revision"]
+	}
+	b.Modified = b.Commit == settings["vcs.revision"] && settings["vcs.modified"] == "true"
+	if rev, err := module.PseudoVersionRev(of); b.Commit == "" && err == nil {
+		b.Commit = rev // its first twelve characters
+	}
+	if b.Date == "" {
+		b.Date = settings["vcs.time"]
+	}
+	if at, err := module.PseudoVersionTime(of); b.Date == "" && err == nil {
+		b.Date = at.Format(time.RFC3339)
+	}
+	at, err := time.Parse(time.RFC3339, b.Date)
+	if b.Date = at.UTC().Format(time.RFC3339); err != nil {
+		b.Date = ""
+	}
+	return b
+}
+
+// String is the build for people.
+func (b build) String() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "tofu-oci version %s\n", b.Version)
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&s, "%-9s %s\n", name, value)
+		}
+	}
+	revision := b.Commit
+	if b.Modified {
+		revision += ", modified"
+	}
+	line("commit", revision)
+	line("date", b.Date)
+	line("go", b.Go)
+	line("platform", b.Platform)
+	return s.String()
+}
