@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -12,9 +13,9 @@ import (
 // run is the whole program but for the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := newApp(stdout, stderr)
-	ordered, err := interspersed(app, args)
+	ordered, err := interspersed(app, args, os.Getenv)
 	if err == nil {
-		err = app.RunContext(ctx, ordered)
+		err = namingVariables(app, app.RunContext(ctx, ordered))
 	}
 	err = tellEarly(app, args, stdout, err)
 	code := outcome(ctx, err)
@@ -44,7 +45,10 @@ address: ghcr.io/acme/providers/{namespace}/{type}, the same with ${namespace}
 as OpenTofu writes it, or oci-layout:DIR/{namespace}/{type} for an OCI image
 layout on disk. It may use {hostname}, {namespace} and {type}.
 
-Flags stand anywhere: before the command, after it, or after its arguments.
+Flags stand anywhere: before the command, after it, or after its arguments. Where
+the command line has not got a flag, the variable counts that the flag's help names,
+such as TOFU_OCI_FROM for --from, unless it is empty. A switch is true or false
+there; several values stand one a line, or in one line between commas.
 
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 some items failed and
 some were done, 4 verification failed or conflict, 5 not found,

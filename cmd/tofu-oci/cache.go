@@ -15,7 +15,7 @@ import (
 
 // cacheFlag names the cache; usage says what a command does with it.
 func cacheFlag(usage string) cli.Flag {
-	return &cli.StringFlag{Name: "cache", EnvVars: []string{"TOFU_OCI_CACHE"}, Usage: usage}
+	return &cli.StringFlag{Name: "cache", Usage: usage}
 }
 
 // openCache opens the cache of a run; nil is none.

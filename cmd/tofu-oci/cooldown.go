@@ -9,13 +9,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 )
 
-// minAgeVariable has the age where --min-age does not.
-const minAgeVariable = "TOFU_OCI_MIN_AGE"
-
 // minAgeFlag is that of every command that chooses versions to bring somewhere.
 func minAgeFlag() cli.Flag {
 	return &cli.StringFlag{
-		Name: "min-age", EnvVars: []string{minAgeVariable},
+		Name:  "min-age",
 		Usage: "hold back versions that were published less than `DURATION` ago, such as 72h or 3d, by their origin's date; what is named exactly or locked passes",
 	}
 }

@@ -47,7 +47,7 @@ func described(app *cli.App) commandline.Program {
 			}
 			for _, flag := range c.Flags {
 				if f, ok := flag.(cli.DocGenerationFlag); ok {
-					d.Flags = append(d.Flags, describedFlag(f))
+					d.Flags = append(d.Flags, describedFlag(c, f))
 				}
 			}
 			d.Flags = append(d.Flags, help)
@@ -59,8 +59,11 @@ func described(app *cli.App) commandline.Program {
 	return p
 }
 
-func describedFlag(f cli.DocGenerationFlag) commandline.Flag {
-	d := commandline.Flag{Names: f.Names(), About: flagUsage(f), Environment: f.GetEnvVars()}
+func describedFlag(c *cli.Command, f cli.DocGenerationFlag) commandline.Flag {
+	d := commandline.Flag{Names: f.Names(), About: flagUsage(f)}
+	if name := variableOf(c, f); name != "" {
+		d.Environment = []string{name}
+	}
 	_, d.Repeatable = f.(*cli.StringSliceFlag)
 	if parts := strings.Split(f.GetUsage(), "`"); len(parts) == 3 {
 		d.Word = parts[1]

@@ -19,7 +19,7 @@ import (
 // eventsFlag is that of every command that moves zips.
 func eventsFlag() cli.Flag {
 	return &cli.StringFlag{
-		Name: "events", EnvVars: []string{"TOFU_OCI_EVENTS"},
+		Name:  "events",
 		Usage: "write what happens to `FILE` as it happens, one JSON object a line, in place of what the file held; /dev/stderr is possible",
 	}
 }

@@ -48,7 +48,7 @@ func commandHelp(c *cli.Command) string {
 	b.WriteString("Flags:\n")
 	for _, flag := range c.Flags {
 		if f, ok := flag.(cli.DocGenerationFlag); ok {
-			helpEntry(&b, flagColumn, flagForm(f), flagUsage(f))
+			helpEntry(&b, flagColumn, flagForm(f), flagUsage(f)+variableText(c, flag))
 		}
 	}
 	helpEntry(&b, flagColumn, "--help, -h", "show this help")
@@ -92,10 +92,15 @@ func flagUsage(f cli.DocGenerationFlag) string {
 	default:
 		text += " (default: " + strings.Replace(value, "m0s", "m", 1) + ")"
 	}
-	if names := f.GetEnvVars(); len(names) > 0 {
-		text += " (or $" + strings.Join(names, ", $") + ")"
-	}
 	return text
+}
+
+// variableText names the variable that stands for a flag.
+func variableText(c *cli.Command, flag cli.Flag) string {
+	if name := variableOf(c, flag); name != "" {
+		return " [$" + name + "]"
+	}
+	return ""
 }
 
 // helpEntry writes a word and its explanation, in two columns.

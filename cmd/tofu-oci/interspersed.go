@@ -12,8 +12,9 @@ import (
 // "tofu-oci mirror hashicorp/null --to X", or "tofu-oci --output json list …".
 // Whoever asks for help gets it, whatever else stands there, and "help COMMAND"
 // is "COMMAND --help"; so does who asks for the version before a command. What is
-// mistyped is an error here, which names what may have been meant.
-func interspersed(app *cli.App, args []string) ([]string, error) {
+// mistyped is an error here, which names what may have been meant. Flags that are not
+// there may come from variables of the environment.
+func interspersed(app *cli.App, args []string, getenv func(string) string) ([]string, error) {
 	call := call{commands: app.Commands}
 	for i := 1; i < len(args); i++ {
 		arg := args[i]
@@ -40,6 +41,12 @@ func interspersed(app *cli.App, args []string) ([]string, error) {
 			break
 		}
 	}
+	if call.isNamed() && !call.help {
+		if err := call.fromVariables(getenv); err != nil {
+			return nil, err
+		}
+	}
+	app.Metadata = map[string]any{variablePrefix: call.variables()}
 	return call.ordered(args[:min(len(args), 1)])
 }
 
@@ -59,10 +66,24 @@ type call struct {
 	help, version bool
 }
 
-// written is a flag as it stands in the command line.
+// written is a flag as it stands in the command line, or as a variable has it.
 type written struct {
 	name string
 	args []string
+	// variable is the one that it comes from, with its values.
+	variable string
+	values   []string
+}
+
+// variables are the flags that come from variables.
+func (c *call) variables() map[string]written {
+	set := map[string]written{}
+	for _, w := range c.flags {
+		if w.variable != "" {
+			set[w.name] = w
+		}
+	}
+	return set
 }
 
 // isNamed tells whether nothing is missing of the command's name.
@@ -105,7 +126,7 @@ func (c *call) flag(args []string, i int) (int, error) {
 	if slices.ContainsFunc(flags, func(f cli.Flag) bool { return isSwitch(f) != isSwitch(flag) }) {
 		return i, usagef("%s is not the same for all commands: write it behind the command", args[i])
 	}
-	w := written{name: name, args: []string{args[i]}}
+	w := written{name: flag.Names()[0], args: []string{args[i]}}
 	if !isSwitch(flag) && !hasValue {
 		if i++; i == len(args) {
 			return i, usagef("%s is missing its value; see %s --help", args[i-1], c.program())
@@ -114,8 +135,11 @@ func (c *call) flag(args []string, i int) (int, error) {
 		w.args = append(w.args, value)
 	}
 	c.flags = append(c.flags, w)
-	if hasValue {
-		return i, checkValue(flag, value)
+	if problem := valueProblem(flag, value); hasValue && problem != "" {
+		if isSwitch(flag) {
+			return i, usagef("--%s=%s: %s; --%s alone is true", w.name, value, problem, w.name)
+		}
+		return i, usagef("--%s %s: %s", w.name, value, problem)
 	}
 	return i, nil
 }

@@ -37,9 +37,12 @@ func TestMain(m *testing.M) {
 type tests struct{ *testing.M }
 
 func (t tests) Run() int {
-	for _, name := range []string{"GITHUB_STEP_SUMMARY", "TOFU_OCI_EVENTS"} {
-		if err := os.Unsetenv(name); err != nil {
-			log.Fatal(err)
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if name == "GITHUB_STEP_SUMMARY" || strings.HasPrefix(name, "TOFU_OCI_") {
+			if err := os.Unsetenv(name); err != nil {
+				log.Fatal(err)
+			}
 		}
 	}
 	code := t.M.Run()

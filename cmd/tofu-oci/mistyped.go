@@ -83,29 +83,28 @@ func flagNames(commands []*cli.Command) []string {
 	return names
 }
 
-// checkValue reads a flag's value as the library will, whose own errors speak of
-// its parser.
-func checkValue(flag cli.Flag, value string) error {
-	name := flag.Names()[0]
+// valueProblem reads a flag's value as the library will, whose own errors speak of
+// its parser. It is empty where the value can be read.
+func valueProblem(flag cli.Flag, value string) string {
 	switch flag.(type) {
 	case *cli.IntFlag:
 		if _, err := strconv.ParseInt(value, 0, 0); err != nil {
-			return usagef("--%s %s: must be a whole number, such as 4", name, value)
+			return "must be a whole number, such as 4"
 		}
 	case *cli.Float64Flag:
 		if _, err := strconv.ParseFloat(value, 64); err != nil {
-			return usagef("--%s %s: must be a number, such as 2.5", name, value)
+			return "must be a number, such as 2.5"
 		}
 	case *cli.BoolFlag:
 		if _, err := strconv.ParseBool(value); err != nil {
-			return usagef("--%s=%s: must be true or false; --%s alone is true", name, value, name)
+			return "must be true or false"
 		}
 	case *cli.DurationFlag:
 		if _, err := time.ParseDuration(value); err != nil {
-			return usagef("--%s %s: %s", name, value, durationProblem(value))
+			return durationProblem(value)
 		}
 	}
-	return nil
+	return ""
 }
 
 // durationProblem says what is wrong with a duration, and what was meant.

@@ -21,7 +21,7 @@ func printing(do func(*cli.Context, *output) error) cli.ActionFunc {
 		if err != nil {
 			return err
 		}
-		err = do(c, out)
+		err = namingVariables(c.App, do(c, out))
 		out.endProgress()
 		if err != nil && !isA[*itemsError](err) && out.json {
 			err = &toldError{errors.Join(err, out.printDocument(documentError, wholeError{describeError(err)}))}

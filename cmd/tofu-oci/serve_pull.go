@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -21,7 +20,7 @@ import (
 func pullThroughFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{
 		&cli.StringSliceFlag{Name: "pull-through", Usage: "bring releases of providers that `PATTERN` matches from their origins when somebody asks for them, such as 'hashicorp/*' or registry.example.com/*/* (repeatable; default: none)"},
-		&cli.StringFlag{Name: "min-age", EnvVars: []string{minAgeVariable}, Usage: "bring nothing that was published less than `DURATION` ago, such as 72h or 3d, by its origin's date, or without one"},
+		&cli.StringFlag{Name: "min-age", Usage: "bring nothing that was published less than `DURATION` ago, such as 72h or 3d, by its origin's date, or without one"},
 	}, trustFlags())
 }
 
@@ -33,7 +32,7 @@ func pullThrough(c *cli.Context, conn *connection, served serve.Options) (*pullt
 	}
 	if !c.IsSet("pull-through") {
 		for _, name := range []string{"min-age", "signatures", "keyring", "trust"} {
-			if c.IsSet(name) && (name != "min-age" || os.Getenv(minAgeVariable) == "") {
+			if c.IsSet(name) {
 				return nil, usagef("--%s is of no use without --pull-through: what lies in the repositories is served as it is", name)
 			}
 		}

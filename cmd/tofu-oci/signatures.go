@@ -9,15 +9,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// trustVariable names the trust file where --trust does not.
-const trustVariable = "TOFU_OCI_TRUST"
-
 // trustFlags are those of every command that judges signatures.
 func trustFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "signatures", Value: string(trust.ModeWarn), Usage: "what is demanded of signatures: `MODE` require, warn or off; a bad one is refused in any case"},
 		&cli.StringFlag{Name: "keyring", Usage: "`FILE` or directory of OpenPGP keys that count, in place of those that come with a release"},
-		&cli.StringFlag{Name: "trust", Usage: "trust `FILE` that pins providers to keys (default: $" + trustVariable + ")"},
+		&cli.StringFlag{Name: "trust", Usage: "trust `FILE` that pins providers to keys"},
 	}
 }
 
@@ -29,7 +26,7 @@ func policy(c *cli.Context) (p trust.Policy, err error) {
 	if p.Mode, err = trust.ParseMode(c.String("signatures")); err != nil {
 		return p, usagef("--signatures: %w", err)
 	}
-	if path := trustFile(c); path != "" {
+	if path := c.String("trust"); path != "" {
 		if p.Rules, err = trust.ReadRules(path); err != nil {
 			return p, usagef("reading the trust file: %w", err)
 		}
@@ -45,14 +42,6 @@ func keyringOnly(c *cli.Context) (p trust.Policy, err error) {
 		}
 	}
 	return p, nil
-}
-
-// trustFile is what --trust or the environment names, empty when neither does.
-func trustFile(c *cli.Context) string {
-	if path := c.String("trust"); path != "" {
-		return path
-	}
-	return os.Getenv(trustVariable)
 }
 
 // signatureItem is a verdict as --output json shows it.

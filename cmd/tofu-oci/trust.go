@@ -96,7 +96,7 @@ type trusting struct {
 
 // init pins providers to what their releases are signed by.
 func (t trusting) init() error {
-	path := trustFile(t.c)
+	path := t.c.String("trust")
 	if path == "" {
 		return usagef("--trust is missing: name the FILE to write")
 	}

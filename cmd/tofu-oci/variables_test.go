@@ -1,0 +1,160 @@
+package main_test
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/urfave/cli/v2"
+
+	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
+)
+
+// commandsOf are all commands, those of commands included, that do something.
+func commandsOf(commands []*cli.Command) []*cli.Command {
+	var all []*cli.Command
+	for _, c := range commands {
+		if len(c.Subcommands) == 0 {
+			all = append(all, c)
+		}
+		all = append(all, commandsOf(c.Subcommands)...)
+	}
+	return all
+}
+
+// TestVariables: a variable stands for each flag, its help names it, and where several
+// commands have it, it means the same.
+func TestVariables(t *testing.T) {
+	t.Parallel()
+	without := maps.Clone(main.NoVariable)
+	delete(without, "help") // the library's
+	delete(without, "version")
+	kinds, flags := map[string]string{}, map[string]bool{}
+	for _, c := range commandsOf(main.NewApp(io.Discard, io.Discard).Commands) {
+		for _, flag := range c.Flags {
+			name := flag.Names()[0]
+			flags[c.HelpName+" "+name], flags[name] = true, true
+			variable := main.VariableOf(c, flag)
+			if variable == "" {
+				if main.NoVariable[name]+main.NoVariable[c.HelpName+" "+name] == "" {
+					t.Errorf("%s --%s has no variable", c.HelpName, name)
+				}
+				delete(without, name)
+				delete(without, c.HelpName+" "+name)
+				continue
+			}
+			if !strings.HasSuffix(variable, "_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))) || !strings.HasPrefix(variable, "TOFU_OCI_") {
+				t.Errorf("%s --%s: %s", c.HelpName, name, variable)
+			}
+			if !strings.Contains(c.CustomHelpTemplate, "[$"+variable+"]") {
+				t.Errorf("the help of %s does not name %s", c.HelpName, variable)
+			}
+			kind := strings.TrimSuffix(fmt.Sprintf("%T", flag), "SliceFlag") // one of many is not another kind
+			kind = strings.TrimSuffix(kind, "Flag")
+			if before, known := kinds[variable]; known && before != kind {
+				t.Errorf("%s is a %s and, in %s, a %s", variable, before, c.HelpName, kind)
+			}
+			kinds[variable] = kind
+		}
+	}
+	if len(kinds) < 60 {
+		t.Errorf("only %d variables", len(kinds))
+	}
+	for flag, why := range without {
+		t.Errorf("%s, which has no variable since %q, is no flag", flag, why)
+	}
+	for _, flag := range main.OwnVariables {
+		if !flags[flag] {
+			t.Errorf("%s is no flag", flag)
+		}
+	}
+	for _, flag := range main.FlagsOfConditions() {
+		if !flags[flag] {
+			t.Errorf("there is no flag %s", flag)
+		}
+	}
+	// Variables that are there for something else.
+	installer, err := os.ReadFile(filepath.Join("..", "..", "install.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(regexp.MustCompile(`TOFU_OCI_[A-Z_]+`).FindAllString(string(installer), -1), "TOFU_OCI_SIGN_PASSPHRASE") {
+		if kinds[name] != "" {
+			t.Errorf("%s stands for a flag, and is there for something else", name)
+		}
+	}
+}
+
+// TestFlagsOfVariables: what the command line becomes with variables beside it.
+func TestFlagsOfVariables(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, variables, args, want string }{
+		{"a flag", "FROM=X", "list a/b", "list --from=X -- a/b"},
+		{"the command line comes first", "FROM=X", "list a/b --from Y", "list --from Y -- a/b"},
+		{"also by a short name", "QUIET=false", "list -q a/b", "list -q -- a/b"},
+		{"an empty one", "FROM=", "list a/b", "list -- a/b"},
+		{"of another command", "LAYOUT=packed", "list a/b", "list -- a/b"},
+		{"switches", "DRY_RUN=1 STAGE=false", "mirror a/b", "mirror --dry-run=1 --stage=false -- a/b"},
+		{"numbers", "CONCURRENCY=2 TIMEOUT=5s", "mirror a/b", "mirror --concurrency=2 --timeout=5s -- a/b"},
+		{"several values", "PLATFORM=a_b,,c_d", "mirror a/b", "mirror --platform=a_b --platform=c_d -- a/b"},
+		{"one value that has a comma", "ANNOTATION=k=a,b;", "mirror a/b", "mirror --annotation=k=a,b -- a/b"},
+		{"a value a line", "ANNOTATION=k=a,b;l=c", "mirror a/b", "mirror --annotation=k=a,b --annotation=l=c -- a/b"},
+		{"a value that looks like a flag", "FROM=--to", "list a/b", "list --from=--to -- a/b"},
+		{"a command of a command", "CACHE=D CACHE_PRUNE_MAX_AGE=3d MAX_AGE=1h", "cache prune", "cache prune --cache=D --max-age=3d --"},
+		{"each its own", "DIR=W PULL_DIR=X LOCK_DIR=Y", "pull a/b", "pull --dir=X -- a/b"},
+		{"help", "FROM=X", "list --help", "list --help"},
+		{"none for what is dangerous", "FORCE=1", "mirror a/b", "mirror -- a/b"},
+		{"none for another command", "CHECK=index", "lock", "lock --"},
+		{"beside what contradicts", "LATEST=3", "mirror a/b --all", "mirror --all -- a/b"},
+		{"with what it says more about", "TRUST=T PULL_THROUGH=*/*", "serve --from X", "serve --from X --pull-through=*/* --trust=T --"},
+		{"without what it says more about", "TRUST=T MIN_AGE=3d", "serve --from X", "serve --from X --"},
+		{"a place for all", "FROM=X PROVIDERS=P", "list --server S", "list --server S --"},
+		{"not of an argument", "PROVIDERS=P", "list a/b", "list -- a/b"},
+		{"of a run", "QUIET=1", "exec tofu init", "exec --quiet=1 -- tofu init"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := main.Interspersed(main.NewApp(io.Discard, io.Discard), fields("tofu-oci "+test.args), variables(test.variables))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := fields("tofu-oci " + test.want)
+			slices.Sort(got) // the order of flags is that of the help
+			slices.Sort(want)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestVariablesThatAreWrong(t *testing.T) {
+	t.Parallel()
+	for set, want := range map[string]string{
+		"DRY_RUN=maybe":    "TOFU_OCI_DRY_RUN=maybe: must be true or false",
+		"CONCURRENCY=many": "TOFU_OCI_CONCURRENCY=many: must be a whole number, such as 4",
+		"TIMEOUT=5":        "TOFU_OCI_TIMEOUT=5: a duration needs its unit; did you mean 5s?",
+	} {
+		_, err := main.Interspersed(main.NewApp(io.Discard, io.Discard), fields("tofu-oci mirror a/b"), variables(set))
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: error %v, want %s", set, err, want)
+		}
+	}
+}
+
+// variables gives those of a text, whose names are short: a ";" is the end of a line.
+func variables(text string) func(string) string {
+	set := map[string]string{}
+	for _, variable := range fields(text) {
+		name, value, _ := strings.Cut(variable, "=")
+		set["TOFU_OCI_"+name] = strings.ReplaceAll(value, ";", "\n")
+	}
+	return func(name string) string { return set[name] }
+}
