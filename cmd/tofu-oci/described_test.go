@@ -30,7 +30,7 @@ func TestWordsOfFlags(t *testing.T) {
 	for flag, words := range got {
 		want := "text json"
 		switch name := strings.Fields(flag); {
-		case flag == "publish --check":
+		case flag == "publish --check", flag == "list --check":
 			want = "index manifests blobs deep"
 		case flag == "copy --check":
 			want = "tags index blobs deep"
