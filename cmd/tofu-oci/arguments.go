@@ -22,7 +22,7 @@ func requirements(c *cli.Context, out *output) ([]provider.Requirement, error) {
 		}
 		return nil, usagef("name at least one PROVIDER, such as hashicorp/null%s; see tofu-oci %s --help", or, c.Command.Name)
 	}
-	return named(c, out)
+	return named(c, c.Args().Slice(), out)
 }
 
 func parseRequirements(args []string) ([]provider.Requirement, error) {

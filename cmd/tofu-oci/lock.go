@@ -102,7 +102,7 @@ func newLocking(c *cli.Context, out *output) (l locking, err error) {
 	if err := contradictions(c); err != nil {
 		return l, err
 	}
-	if l.named, err = named(c, out); err != nil {
+	if l.named, err = named(c, c.Args().Slice(), out); err != nil {
 		return l, err
 	}
 	for i, r := range l.named {

@@ -23,7 +23,7 @@ func wantedOf(c *cli.Context, out *output) (w wanted, err error) {
 		w.requirements, err = requirements(c, out)
 		return w, err
 	}
-	only, err := named(c, out)
+	only, err := named(c, c.Args().Slice(), out)
 	if err != nil {
 		return w, err
 	}

@@ -156,6 +156,7 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 			if strings.HasPrefix(line, "tofu-oci ") {
 				line, _, _ = strings.Cut(strings.ReplaceAll(line, "~/", "$HOME/"), " > ")
 			}
+			line = strings.ReplaceAll(line, `"$RELEASE"`, "$RELEASE") // scripts have no such quotes
 			asked := strings.ReplaceAll(line, "'", "")
 			switch path, asks := strings.CutPrefix(asked, "curl -fsS "+pageServer); {
 			case b.language == "sh" && slices.Contains([]string{"tar", "sha256sum"}, strings.Fields(line + " -")[0]):

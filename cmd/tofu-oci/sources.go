@@ -25,9 +25,9 @@ func sourcesFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "sources", Usage: "also the PROVIDERs in `FILE`, one a line; # begins a comment, and - is stdin (repeatable)"}
 }
 
-// named reads the PROVIDER arguments and those of --sources, in this order.
-func named(c *cli.Context, out *output) ([]provider.Requirement, error) {
-	wanted, err := parseRequirements(c.Args().Slice())
+// named reads the PROVIDERs among the arguments and those of --sources, in this order.
+func named(c *cli.Context, args []string, out *output) ([]provider.Requirement, error) {
+	wanted, err := parseRequirements(args)
 	if err != nil {
 		return nil, err
 	}

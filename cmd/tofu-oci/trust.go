@@ -22,7 +22,7 @@ func trustCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "trust",
 		Usage:     "pin providers to the keys that sign them, or say what the pins refuse",
-		ArgsUsage: "init|check PROVIDER... [--from REPO] [FLAG...]",
+		ArgsUsage: "init|check [PROVIDER...] [--from REPO] [FLAG...]",
 		Description: strings.TrimSpace(`
 init looks at what is there, says which keys have signed it, and writes a trust
 file that pins each provider to those (trust on first use: compare the
@@ -43,10 +43,12 @@ A trust file has a block for each pattern; the most specific one counts:
 
 Examples:
    tofu-oci trust init hashicorp/null acme/widget --trust trust.hcl
+   tofu-oci trust init --sources providers.txt --trust trust.hcl
    tofu-oci trust check hashicorp/null --trust trust.hcl \
       --from ghcr.io/acme/providers/{namespace}/{type}`),
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: where the CLI configuration says that OpenTofu installs from)"},
+			sourcesFlag(),
 			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that match"},
 			&cli.BoolFlag{Name: "all", Usage: "all versions that match, pre-releases aside"},
 			aliasFlag(),
@@ -63,10 +65,10 @@ func trustAction(c *cli.Context, out *output) error {
 		}
 		return usagef("say what to do: tofu-oci trust init PROVIDER..., or tofu-oci trust check PROVIDER...")
 	}
-	if c.Args().Len() < 2 {
-		return usagef("name at least one PROVIDER, such as hashicorp/null; see tofu-oci trust --help")
+	if c.Args().Len() < 2 && !c.IsSet("sources") {
+		return usagef("name at least one PROVIDER, such as hashicorp/null, or --sources FILE; see tofu-oci trust --help")
 	}
-	wanted, err := parseRequirements(c.Args().Tail())
+	wanted, err := named(c, c.Args().Tail(), out)
 	if err != nil {
 		return err
 	}

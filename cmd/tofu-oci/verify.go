@@ -20,7 +20,7 @@ func verifyCommand() *cli.Command {
 	return &cli.Command{
 		Name:      verifyName,
 		Usage:     "find what is wrong with the releases that a repository holds",
-		ArgsUsage: "PROVIDER... [FLAG...]",
+		ArgsUsage: "[PROVIDER...] [FLAG...]",
 		Description: strings.TrimSpace(`
 Looks at releases where they are stored: whether all of them is there, OpenTofu
 would read it, checksums, names and annotations agree, and what the signature
@@ -41,6 +41,7 @@ Examples:
       --from ghcr.io/acme/providers/{namespace}/{type} --output sarif > findings.sarif`),
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: what the first oci_mirror of the CLI configuration names for it)"},
+			sourcesFlag(),
 			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that match"},
 			&cli.BoolFlag{Name: "all", Usage: "all versions that match, pre-releases aside"},
 			&cli.BoolFlag{Name: "deep", Usage: "read every blob, not only ask whether it is there in its size"},
