@@ -105,6 +105,7 @@ func (l locking) lockFiles() ([]string, error) {
 // missing, and both before what could not be looked at.
 func (o *output) lockChecked(r lockCheck, failed []error) error {
 	o.endProgress()
+	o.checked = &r
 	var err error
 	switch {
 	case o.json:
@@ -142,19 +143,23 @@ func (r lockCheck) text() string {
 		shown.Problem = fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Problem)
 		b.WriteString(findingText(shown))
 	}
-	fmt.Fprintf(&b, "%s in %s, for %s: ", counted(r.Providers, "provider"), counted(r.Files, "lock file"), strings.Join(r.Platforms, ", "))
-	switch {
-	case len(r.Findings) > 0:
-		fmt.Fprintf(&b, "%s\n", counted(len(r.Findings), "finding"))
-	case len(r.Failed) > 0:
-		fmt.Fprintf(&b, "%d could not be looked at\n", len(r.Failed))
-	default:
-		b.WriteString("all can be installed\n")
-	}
+	fmt.Fprintln(&b, r.line())
 	if r.UnknownHashes > 0 {
 		fmt.Fprintf(&b, "hashes that the repository knows nothing of: %d\n", r.UnknownHashes)
 	}
 	return b.String()
+}
+
+// line is what it comes to.
+func (r lockCheck) line() string {
+	line := fmt.Sprintf("%s in %s, for %s: ", counted(r.Providers, "provider"), counted(r.Files, "lock file"), strings.Join(r.Platforms, ", "))
+	switch {
+	case len(r.Findings) > 0:
+		return line + counted(len(r.Findings), "finding")
+	case len(r.Failed) > 0:
+		return line + fmt.Sprintf("%d could not be looked at", len(r.Failed))
+	}
+	return line + "all can be installed"
 }
 
 // sarif is for code-scanning pages.

@@ -67,6 +67,8 @@ type output struct {
 	leftOut []leftOutItem
 	// unchecked marks what is published without a look into the zips.
 	unchecked bool
+	// checked is what lock --check found, nil for any other command.
+	checked *lockCheck
 }
 
 func newOutput(c *cli.Context) (*output, error) {

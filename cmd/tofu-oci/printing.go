@@ -44,8 +44,12 @@ func (o *output) conclude(c *cli.Context, err error) {
 		whole = describeError(err)
 	}
 	o.events.runFinished(counts(o.results), o.tally.moved.Load(), code, whole)
-	if path := os.Getenv("GITHUB_STEP_SUMMARY"); path != "" && movesZips(c.Command) {
-		if err := appendSummary(path, o.heading(c.Command.Name, code), o.results, whole); err != nil {
+	if path := os.Getenv("GITHUB_STEP_SUMMARY"); path != "" && (movesZips(c.Command) || checksLocks(c)) {
+		text := markdownOf(o.heading(c.Command.Name, code), o.results, whole)
+		if o.checked != nil {
+			text = o.checked.markdown(code)
+		}
+		if err := text.appendTo(path); err != nil {
 			o.warn("the summary in $GITHUB_STEP_SUMMARY: %v", err)
 		}
 	}
@@ -62,6 +66,9 @@ func (o *output) heading(command string, code int) string {
 	}
 	return text
 }
+
+// checksLocks tells of lock --check.
+func checksLocks(c *cli.Context) bool { return c.Command.Name == "lock" && c.Bool("check") }
 
 // movesZips tells of mirror, publish, pull and copy.
 func movesZips(c *cli.Command) bool { return flagNamed(c, eventsFlag().Names()[0]) != nil }

@@ -18,16 +18,38 @@ const (
 	leftOut = 200
 )
 
-// appendSummary adds a run's summary to a file of Markdown, as GitHub's runner
-// names one to each step of a job.
-func appendSummary(path, heading string, results []item, whole *errorItem) error {
+// markdown is what a summary consists of: failures and rows are lines, columns are the
+// head of the table.
+type markdown struct {
+	heading, columns string
+	failures, rows   []string
+}
+
+// markdownOf is the summary of a run with results.
+func markdownOf(heading string, results []item, whole *errorItem) markdown {
+	m := markdown{heading: heading, columns: "| provider | version | status | platforms | moved |\n|---|---|---|---|---|\n"}
+	if whole != nil {
+		m.failures = append(m.failures, fmt.Sprintf("- %s\n", asCode(whole.Message)))
+	}
+	for _, i := range results {
+		if i.Error != nil {
+			m.failures = append(m.failures, fmt.Sprintf("- %s: %s\n", asCode(i.Provider+" "+i.Version), asCode(i.Error.Message)))
+		}
+		m.rows = append(m.rows, i.row())
+	}
+	return m
+}
+
+// appendTo adds the summary to a file, as GitHub's runner names one to each step of a
+// job.
+func (m markdown) appendTo(path string) error {
 	left := maxSummary
 	if info, err := os.Stat(path); err == nil {
 		left -= int(min(info.Size(), maxSummary))
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	text, err := summary(heading, results, whole, left)
+	text, err := m.text(left)
 	if err != nil {
 		return err
 	}
@@ -39,30 +61,20 @@ func appendSummary(path, heading string, results []item, whole *errorItem) error
 	return errors.Join(err, file.Close())
 }
 
-// summary gives what a run came to as Markdown of at most limit bytes. Failures come
-// first, so that they are the last to be cut.
-func summary(heading string, results []item, whole *errorItem, limit int) (string, error) {
-	var failures, rows []string
-	if whole != nil {
-		failures = append(failures, fmt.Sprintf("- %s\n", asCode(whole.Message)))
-	}
-	for _, i := range results {
-		if i.Error != nil {
-			failures = append(failures, fmt.Sprintf("- %s: %s\n", asCode(i.Provider+" "+i.Version), asCode(i.Error.Message)))
-		}
-		rows = append(rows, i.row())
-	}
+// text is the summary in at most limit bytes. Failures come first, so that they are the
+// last to be cut.
+func (m markdown) text(limit int) (string, error) {
 	b := &bounded{left: limit - leftOut}
-	if !b.add("### " + heading + "\n") {
+	if !b.add("### " + m.heading + "\n") {
 		return "", errors.New("the file is full: a summary may have 1 MiB")
 	}
-	if len(failures) > 0 {
+	if len(m.failures) > 0 {
 		b.add("\n")
 	}
-	b.all(failures, "- and %d more failures\n")
-	if len(rows) > 0 {
-		b.add("\n| provider | version | status | platforms | moved |\n|---|---|---|---|---|\n")
-		b.all(rows, "\n%d more rows are left out.\n")
+	b.all(m.failures, "- and %d more failures\n")
+	if len(m.rows) > 0 {
+		b.add("\n" + m.columns)
+		b.all(m.rows, "\n%d more rows are left out.\n")
 	}
 	return b.String() + "\n", nil
 }

@@ -18,7 +18,7 @@ func TestSummaryOfHostileText(t *testing.T) {
 		Provider: hostile, Version: hostile, Status: statusFailed, Packages: []packageItem{{Platform: hostile, Size: -1}},
 		Error: &errorItem{Message: hostile},
 	}}
-	text, err := summary("tofu-oci mirror", results, &errorItem{Message: hostile}, maxSummary)
+	text, err := markdownOf("tofu-oci mirror", results, &errorItem{Message: hostile}).text(maxSummary)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestSummaryIsBounded(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.Repeat(" ", n)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := appendSummary(path, "many", results, nil); err != nil {
+		if err := markdownOf("many", results, nil).appendTo(path); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(path)
@@ -70,7 +70,7 @@ func TestSummaryIsBounded(t *testing.T) {
 	if err := os.WriteFile(path, make([]byte, maxSummary), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := appendSummary(path, "many", results, nil); err == nil || !strings.Contains(err.Error(), "the file is full") {
+	if err := markdownOf("many", results, nil).appendTo(path); err == nil || !strings.Contains(err.Error(), "the file is full") {
 		t.Errorf("got %v", err)
 	}
 }
