@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs a release of tofu-oci, for Linux and macOS:
+# Installs a release of tofu-oci, for Linux, macOS, and Windows in Git's bash:
 #
 #   curl --proto '=https' --tlsv1.2 -fsSL https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/install.sh | sh
 #   sh install.sh --version 1.2.3 --dir ~/.local/bin
@@ -13,52 +13,82 @@ main() {
 	repository=tofu-oci/tofu-oci
 	base=${TOFU_OCI_BASE_URL:-https://github.com/$repository/releases}
 	version=${TOFU_OCI_VERSION:-} dir=${TOFU_OCI_INSTALL_DIR:-} attestation=${TOFU_OCI_ATTESTATION:-auto}
-	while [ $# -gt 0 ]; do
-		[ $# -gt 1 ] || [ "$1" = --help ] || fail "$1 is missing its value; see --help"
-		case $1 in
-		--version) version=$2 ;;
-		--dir) dir=$2 ;;
-		--attestation) attestation=$2 ;;
-		--help) usage && return ;;
-		*) fail "there is no flag $1; see --help" ;;
-		esac
-		shift 2
-	done
-	case $attestation in auto | require | skip) ;; *) fail "--attestation $attestation: must be auto, require or skip" ;; esac
-
-	for program in curl tar uname mktemp; do
-		command -v "$program" >/dev/null || fail "$program is needed, and not there"
-	done
-	os=$(system) || exit 1
-	arch=$(architecture) || exit 1
+	platform='' cache='' resolve=''
+	flags "$@"
+	needed curl uname mktemp
+	if [ -z "$platform" ]; then
+		os=$(system) || exit 1
+		arch=$(architecture) || exit 1
+		platform=${os}_$arch
+	fi
 	[ -n "$version" ] || version=$(newest) || exit 1
 	version=${version#v}
 	case $version in '' | *[!0-9A-Za-z.+-]*) fail "\"$version\" is no version" ;; esac
+	[ -z "$resolve" ] || { echo "$version" && return; }
 	[ -n "$dir" ] || dir=$(directory) || exit 1
 
 	work=$(mktemp -d)
 	trap 'rm -rf "$work"' EXIT
 	trap 'exit 130' INT TERM
-	archive=tofu-oci_${version}_${os}_${arch}.tar.gz sums=tofu-oci_${version}_SHA256SUMS
+	sums=tofu-oci_${version}_SHA256SUMS
+	case $platform in
+	windows_*) archive=tofu-oci_${version}_$platform.zip program=tofu-oci.exe ;;
+	*) archive=tofu-oci_${version}_$platform.tar.gz program=tofu-oci ;;
+	esac
 	fetch "$base/download/v$version/$sums" "$work/$sums"
 	attested "$work/$sums"
-	fetch "$base/download/v$version/$archive" "$work/$archive"
-	verified "$work/$sums" "$archive"
-	tar -xzf "$work/$archive" -C "$work" tofu-oci
-	place "$work/tofu-oci" "$dir"
+	wanted=$(listed "$work/$sums" "$archive") || exit 1
+	obtain "$archive"
+	verified "$archive"
+	keep "$archive"
+	unpack "$work/$archive" "$program"
+	place "$work/$program" "$dir"
+}
+
+flags() {
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--help) usage && exit ;;
+		--resolve) resolve=yes && shift && continue ;;
+		esac
+		[ $# -gt 1 ] || fail "$1 is missing its value; see --help"
+		case $1 in
+		--version) version=$2 ;;
+		--dir) dir=$2 ;;
+		--platform) platform=$2 ;;
+		--cache) cache=$2 ;;
+		--attestation) attestation=$2 ;;
+		*) fail "there is no flag $1; see --help" ;;
+		esac
+		shift 2
+	done
+	case $attestation in auto | require | skip) ;; *) fail "--attestation $attestation: must be auto, require or skip" ;; esac
+	case $platform in
+	'' | linux_amd64 | linux_arm64 | darwin_amd64 | darwin_arm64 | windows_amd64 | windows_arm64) ;;
+	*) fail "there is no release for $platform; go install builds one" ;;
+	esac
+}
+
+needed() {
+	for tool in "$@"; do
+		command -v "$tool" >/dev/null || fail "$tool is needed, and not there"
+	done
 }
 
 usage() {
 	cat <<'TEXT'
-Usage: sh install.sh [--version VERSION] [--dir DIRECTORY] [--attestation auto|require|skip]
+Usage: sh install.sh [--version VERSION] [--dir DIRECTORY] [--attestation auto|require|skip] [FLAG...]
 
-Installs a release of tofu-oci, verified, for Linux and macOS.
+Installs a release of tofu-oci, verified, for Linux, macOS, and Windows in Git's bash.
 
   --version VERSION      which release; the newest without this (or $TOFU_OCI_VERSION)
   --dir DIRECTORY        where to; without this /usr/local/bin, or ~/.local/bin where that is not
                          writable (or $TOFU_OCI_INSTALL_DIR)
   --attestation MODE     auto: verify the attestation where gh is installed and logged in; require: fail
                          without; skip: the checksums alone count (or $TOFU_OCI_ATTESTATION)
+  --platform OS_ARCH     for which machine, such as linux_amd64; this one without
+  --cache DIRECTORY      take the archive from there, verified like a download, and keep it there
+  --resolve              print which version that is, and install nothing
 
 $TOFU_OCI_BASE_URL is where releases are, in place of https://github.com/tofu-oci/tofu-oci/releases.
 TEXT
@@ -73,6 +103,7 @@ system() {
 	case $(uname -s) in
 	Linux) echo linux ;;
 	Darwin) echo darwin ;;
+	MINGW* | MSYS*) echo windows ;;
 	*) fail "there is no release for $(uname -s) here; see docs/install.md" ;;
 	esac
 }
@@ -128,29 +159,62 @@ attested() {
 		--source-ref "refs/tags/v$version" >/dev/null || fail "the attestation of ${1##*/} could not be verified: nothing was installed"
 }
 
-# verified holds a file against its line of the checksums, which has to be there just once.
-verified() {
-	wanted=$(awk -v name="$2" '$2 == name || $2 == "*" name { print $1 }' "$1")
-	[ "${#wanted}" -eq 64 ] || fail "${1##*/} has no line for $2: nothing was installed"
+# listed gives the digest that the checksums have for a file, which has to be there just once.
+listed() {
+	digest=$(awk -v name="$2" '$2 == name || $2 == "*" name { print $1 }' "$1")
+	[ "${#digest}" -eq 64 ] || fail "${1##*/} has no line for $2: nothing was installed"
+	echo "$digest"
+}
+
+sha256() {
 	if command -v sha256sum >/dev/null; then
-		got=$(sha256sum "$work/$2")
+		sha256sum <"$1"
 	else
-		got=$(shasum -a 256 "$work/$2")
+		shasum -a 256 <"$1"
+	fi | awk '{ print $1 }'
+}
+
+# obtain gets the archive: out of the cache, where that has what is wanted, or from the release.
+obtain() {
+	if [ -n "$cache" ] && [ -f "$cache/$1" ] && [ "$(sha256 "$cache/$1")" = "$wanted" ]; then
+		cp "$cache/$1" "$work/$1"
+	else
+		fetch "$base/download/v$version/$1" "$work/$1"
 	fi
-	[ "${got%% *}" = "$wanted" ] || fail "$2 has the SHA-256 ${got%% *}, and ${1##*/} says $wanted: nothing was installed"
+}
+
+verified() {
+	got=$(sha256 "$work/$1")
+	[ "$got" = "$wanted" ] || fail "$1 has the SHA-256 $got, and $sums says $wanted: nothing was installed"
+}
+
+# keep puts what is verified into the cache. That it can't is no reason not to install.
+keep() {
+	[ -n "$cache" ] || return 0
+	if ! mkdir -p "$cache" || ! cp "$work/$1" "$cache/.$$.$1" || ! mv -f "$cache/.$$.$1" "$cache/$1"; then
+		rm -f "$cache/.$$.$1"
+		echo "install.sh: could not keep $1 in $cache" >&2
+	fi
+}
+
+unpack() {
+	case $1 in
+	*.zip) needed unzip && unzip -q "$1" "$2" -d "$work" ;;
+	*) needed tar && tar -xzf "$1" -C "$work" "$2" ;;
+	esac
 }
 
 # place puts the program where it belongs, whole or not at all.
 place() {
 	mkdir -p "$2" || fail "$2 is not there and can't be made; name another with --dir"
-	new=$2/.tofu-oci.$$
+	name=${1##*/} new=$2/.$$.${1##*/}
 	trap 'rm -rf "$work" "$new"' EXIT
 	if ! cp "$1" "$new" || ! chmod 0755 "$new"; then
 		fail "could not write to $2; name another directory with --dir"
 	fi
 	"$new" --version >/dev/null || fail "what was unpacked does not start here: nothing was installed"
-	mv -f "$new" "$2/tofu-oci" || fail "could not write $2/tofu-oci"
-	echo "installed $2/tofu-oci: $("$2/tofu-oci" --version | sed -n 1p)"
+	mv -f "$new" "$2/$name" || fail "could not write $2/$name"
+	echo "installed $2/$name: $("$2/$name" --version | sed -n 1p)"
 	case :$PATH: in
 	*:"$2":*) ;;
 	*) echo "$2 is not in PATH; add it, or name another directory with --dir" >&2 ;;

@@ -8,7 +8,9 @@ import (
 	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -156,6 +158,9 @@ func TestInstallFailsClosed(t *testing.T) {
 		"a program that does not start": {program: "#!/bin/sh\nexit 1\n", want: "does not start here"},
 		"another mode":                  {args: []string{"--attestation", "maybe"}, want: "must be auto, require or skip"},
 		"another flag":                  {args: []string{"--force", "x"}, want: "there is no flag --force"},
+		"another platform":              {args: []string{"--platform", "plan9_sparc"}, want: "there is no release for plan9_sparc"},
+		"a platform that is not there":  {args: []string{"--platform", "darwin_arm64"}, want: "has no line for tofu-oci_1.2.3_darwin_arm64.tar.gz"},
+		"to resolve what is none":       {args: []string{"--resolve", "--version", "1 2"}, want: "is no version"},
 		"no value":                      {args: []string{"--version"}, want: "--version is missing its value"},
 		"another system":                {programs: map[string]string{"uname": "echo Plan9"}, want: "there is no release for Plan9"},
 		"another machine":               {programs: map[string]string{"uname": `[ "$1" = -s ] && echo Linux || echo mips`}, want: "there is no release for mips"},
@@ -187,6 +192,34 @@ func TestInstallFailsClosed(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestInstallResolves: what would be installed is said, and nothing is installed.
+func TestInstallResolves(t *testing.T) {
+	t.Parallel()
+	o, _ := newOffer(t, []byte(smallProgram))
+	i := newInstallation(t, o)
+	for want, args := range map[string][]string{"1.2.3\n": {"--resolve"}, "4.5.6-rc.1\n": {"--resolve", "--version", "v4.5.6-rc.1"}} {
+		if stdout, stderr, err := i.run(t, "sh", args...); err != nil || stdout != want || stderr != "" {
+			t.Errorf("%v: %v, got %q and %q, want %q", args, err, stdout, stderr, want)
+		}
+	}
+	if _, err := os.Stat(i.dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is there: %v", i.dir, err)
+	}
+}
+
+// TestInstallWithoutItsCache: where nothing can be kept, all is installed none the less.
+func TestInstallWithoutItsCache(t *testing.T) {
+	t.Parallel()
+	o, _ := newOffer(t, []byte(smallProgram))
+	i := newInstallation(t, o)
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, file, "no directory")
+	stdout, stderr, err := i.run(t, "sh", "--cache", file)
+	if err != nil || !strings.Contains(stdout, "installed ") || !strings.Contains(stderr, "could not keep tofu-oci_1.2.3") {
+		t.Errorf("%v: got %q and %q", err, stdout, stderr)
 	}
 }
 
