@@ -61,10 +61,10 @@ RELEASE_TESTS += distribution
 release-test: $(RELEASE_TESTS) ## run what a release has to pass
 	@echo "make release-test: all passed ($(strip $(RELEASE_TESTS)))"
 
-# Wants zsh, fish, mandoc, shellcheck, curl, dpkg, rpm and nix-hash; and git, since a release is one of a commit.
+# Wants zsh, fish, mandoc, shellcheck, curl, unzip, dpkg, rpm and nix-hash; and git, since a release is one of a commit.
 .PHONY: distribution
-distribution: build $(RELEASERS) bin/tools/syft ## test completions, manual, packages and workflows with real shells, goreleaser and actionlint
-	ROOT="$(CURDIR)" TOFU_OCI="$(BIN)/tofu-oci" GORELEASER="$(TOOLS)/goreleaser" ACTIONLINT="$(TOOLS)/actionlint" SYFT="$(TOOLS)/syft" \
+distribution: build $(RELEASERS) bin/tools/syft bin/tools/registry ## test completions, manual, packages, actions and workflows with real shells, goreleaser and actionlint
+	ROOT="$(CURDIR)" TOFU_OCI="$(BIN)/tofu-oci" GORELEASER="$(TOOLS)/goreleaser" ACTIONLINT="$(TOOLS)/actionlint" SYFT="$(TOOLS)/syft" REGISTRY="$(TOOLS)/registry" \
 		$(GO) test -C e2e -tags release -count=1 -timeout $(E2ETIME) ./release
 
 .PHONY: gofmt

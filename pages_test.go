@@ -52,7 +52,11 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md") {
+	actions, err := filepath.Glob(filepath.Join("action", "*", "README.md"))
+	if err != nil || len(actions) == 0 {
+		t.Fatalf("%d pages of actions, %v", len(actions), err)
+	}
+	for _, page := range append(append(pages, actions...), "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md") {
 		for _, match := range link.FindAllStringSubmatch(read(t, page), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(page), filepath.FromSlash(match[1]))); errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s links to %s, which is not there", page, match[1])

@@ -16,11 +16,12 @@ import (
 
 // programs are where the environment says the programs are; the root is that of the
 // checkout.
-var programs struct{ root, tofuOCI, goreleaser, actionlint, syft string }
+var programs struct{ root, tofuOCI, goreleaser, actionlint, syft, registry string }
 
 func TestMain(m *testing.M) {
 	for name, into := range map[string]*string{
 		"ROOT": &programs.root, "TOFU_OCI": &programs.tofuOCI, "GORELEASER": &programs.goreleaser, "ACTIONLINT": &programs.actionlint, "SYFT": &programs.syft,
+		"REGISTRY": &programs.registry,
 	} {
 		if *into = os.Getenv(name); *into == "" {
 			fmt.Fprintf(os.Stderr, "%s is not set: run make release-test\n", name)

@@ -4,6 +4,8 @@ package release_test
 
 import (
 	"go/version"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -24,10 +26,12 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// TestScripts: shellcheck has nothing to say about the scripts that a release needs.
+// TestScripts: shellcheck has nothing to say about the scripts that a release and the
+// actions need.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), "shellcheck", "install.sh", "build/assets.sh", "build/sbom.sh", ".ci/run")
+	args := []string{"--external-sources", "install.sh", "build/assets.sh", "build/sbom.sh", ".ci/run"}
+	cmd := exec.CommandContext(t.Context(), "shellcheck", append(args, files(t, 6, "action/*.sh", "action/*/*.sh")...)...)
 	cmd.Dir = programs.root
 	if stdout, stderr, err := run(cmd); err != nil {
 		t.Errorf("shellcheck: %v\n%s%s", err, stdout, stderr)
@@ -37,16 +41,23 @@ func TestScripts(t *testing.T) {
 // used is an action of others as a step uses it; pinned is one that nobody can move.
 var (
 	used   = regexp.MustCompile(`(?m)^\s*(?:- )?uses: (.*)$`)
-	pinned = regexp.MustCompile(`^[a-z-]+/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	pinned = regexp.MustCompile(`^[a-z-]+/[a-z-]+(/[a-z-]+)?@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	local  = regexp.MustCompile(`^\./(action/[a-z-]+|\.github/workflows/[a-z]+\.yml)$`)
+	// ours is an action of this repository as others use it.
+	ours = regexp.MustCompile(`tofu-oci/tofu-oci/(action/[a-z-]+)@v\d+\.\d+\.\d+`)
 )
 
 // TestActionsArePinned: to commits, with the versions that those are; and one version of
-// an action is one commit everywhere.
+// an action is one commit everywhere. Those of this repository are of the same commit, or
+// in an example of a release.
 func TestActionsArePinned(t *testing.T) {
 	t.Parallel()
 	commits := map[string]string{}
-	for _, path := range workflows(t) {
+	for _, path := range append(workflows(t), files(t, 8, "action/*/*.yml")...) {
 		for _, match := range used.FindAllStringSubmatch(read(t, programs.root, path), -1) {
+			if local.MatchString(match[1]) || filepath.Base(path) == "example.yml" && ours.FindString(match[1]) == match[1] {
+				continue
+			}
 			if !pinned.MatchString(match[1]) {
 				t.Errorf("%s: %s is not pinned to a commit, or does not say its version", path, match[1])
 			}
@@ -90,14 +101,21 @@ func TestGoVersion(t *testing.T) {
 // workflows are the repository's own, relative to its root.
 func workflows(t *testing.T) []string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(programs.root, ".github", "workflows", "*.yml"))
-	if err != nil || len(paths) < 2 {
-		t.Fatalf("%d workflows, %v", len(paths), err)
-	}
-	for i, path := range paths {
-		if paths[i], err = filepath.Rel(programs.root, path); err != nil {
+	return files(t, 3, ".github/workflows/*.yml")
+}
+
+// files are those of the repository that match patterns, relative to its root.
+func files(t *testing.T, atLeast int, patterns ...string) (paths []string) {
+	t.Helper()
+	for _, pattern := range patterns {
+		found, err := fs.Glob(os.DirFS(programs.root), pattern)
+		if err != nil {
 			t.Fatal(err)
 		}
+		paths = append(paths, found...)
+	}
+	if len(paths) < atLeast {
+		t.Fatalf("%v are %v", patterns, paths)
 	}
 	return paths
 }

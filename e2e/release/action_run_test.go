@@ -1,0 +1,306 @@
+//go:build release
+
+package release_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+var (
+	here  = provider.CurrentPlatform()
+	other = provider.Platform{OS: "windows", Arch: "386"}
+)
+
+// providerZip has a program of the name that OpenTofu looks for.
+func providerZip(t *testing.T, typ, version string, p provider.Platform) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	files := zip.NewWriter(&packed)
+	header := &zip.FileHeader{Name: "terraform-provider-" + typ + "_v" + version, Method: zip.Deflate}
+	header.SetMode(0o755)
+	text := "#!/bin/sh\necho " + version + "\n"
+	if p.OS == "windows" {
+		header.Name += ".exe"
+	}
+	w, err := files.CreateHeader(header)
+	if err == nil {
+		_, err = w.Write([]byte(text))
+	}
+	if err == nil {
+		err = files.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packed.Bytes()
+}
+
+// newJob is a runner that has tofu-oci in PATH, an origin with two releases of acme/widget,
+// and a registry that lets everybody.
+func newJob(t *testing.T) (r *runner, registry string) {
+	t.Helper()
+	return newJobWith(t, "")
+}
+
+// newJobWith has a registry that wants logins.
+func newJobWith(t *testing.T, auth string) (r *runner, registry string) {
+	t.Helper()
+	ca, err := testca.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin := origintest.New(origintest.Options{})
+	for _, version := range []string{"1.0.0", "1.1.0"} {
+		release := origintest.Release{Namespace: "acme", Type: "widget", Version: version, Protocols: []string{"5.0"}, Archives: map[provider.Platform]origintest.Archive{}}
+		for _, p := range []provider.Platform{here, other} {
+			release.Archives[p] = origintest.Archive{Bytes: providerZip(t, "widget", version, p)}
+		}
+		if err := origin.Add(t.Context(), release); err != nil {
+			t.Fatal(err)
+		}
+	}
+	url, stop, err := fixture.Serve(t.Context(), ca, origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	registry, stop, err = fixture.StartRegistry(t.Context(), programs.registry, t.TempDir(), auth, ca)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	r = newRunner(t)
+	bin, home := t.TempDir(), t.TempDir()
+	if err := os.Symlink(programs.tofuOCI, filepath.Join(bin, "tofu-oci")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(home, "ca.pem"), string(ca.PEM()))
+	write(t, filepath.Join(home, ".tofurc"), fixture.CLIConfig(url))
+	r.env = []string{"PATH=" + bin + ":/usr/bin:/bin", "HOME=" + home, "SSL_CERT_FILE=" + filepath.Join(home, "ca.pem")}
+	return r, registry
+}
+
+// results is what the output result has.
+func results(t *testing.T, text string) (found []string) {
+	t.Helper()
+	var document struct {
+		Results []struct{ Provider, Version, Status, Repository, Digest string }
+	}
+	if err := json.Unmarshal([]byte(text), &document); err != nil {
+		t.Fatalf("%v in %q", err, text)
+	}
+	for _, item := range document.Results {
+		found = append(found, item.Provider+" "+item.Version+" "+item.Status)
+	}
+	return found
+}
+
+var digests = regexp.MustCompile(`^sha256:[0-9a-f]{64}(\nsha256:[0-9a-f]{64})*$`)
+
+// TestActionMirror mirrors a list into a real registry, and finds nothing to do the second time.
+func TestActionMirror(t *testing.T) {
+	t.Parallel()
+	r, registry := newJob(t)
+	write(t, filepath.Join(r.workspace, "more.txt"), "acme/widget@1.0.0 # the first\n")
+	with := map[string]string{
+		"providers": "acme/widget # the newest\n\n", "sources": "more.txt\n", "to": registry + "/m/{namespace}/{type}",
+		"platforms": here.String() + "\n" + other.String() + "\n", "flags": "--check=manifests\n",
+	}
+	for _, status := range []string{"created", "unchanged"} {
+		u := r.use(t, "mirror", with)
+		want := "registry.opentofu.org/acme/widget 1.1.0 " + status + " registry.opentofu.org/acme/widget 1.0.0 " + status
+		if u.code != 0 || strings.Join(results(t, u.outputs["result"]), " ") != want || u.outputs["exit-code"] != "0" {
+			t.Fatalf("want %s\n%v", want, u)
+		}
+		if got := u.outputs["changed"]; got != fmt.Sprint(status == "created") {
+			t.Errorf("%s: changed is %s", status, got)
+		}
+		if !digests.MatchString(u.outputs["digests"]) || strings.Count(u.outputs["digests"], "\n") != 1 {
+			t.Errorf("the digests %q", u.outputs["digests"])
+		}
+		if read(t, u.outputs["result-file"]) != u.outputs["result"]+"\n" {
+			t.Errorf("the file has\n%s", read(t, u.outputs["result-file"]))
+		}
+		if !strings.HasPrefix(u.summary, "### tofu-oci mirror: 2 "+status) {
+			t.Errorf("the summary: %s", u.summary)
+		}
+		plain := regexp.MustCompile(`(?s)^::stop-commands::([0-9a-f]{32})\n.*2 ` + status + `.*\n::([0-9a-f]{32})::\n::group::.*\n::stop-commands::([0-9a-f]{32})\n\{.*\}\n::([0-9a-f]{32})::\n::endgroup::\n$`)
+		if tokens := plain.FindStringSubmatch(u.log); len(tokens) != 5 || tokens[1] != tokens[2] || tokens[3] != tokens[4] || tokens[1] == tokens[3] {
+			t.Errorf("the log can have commands:\n%s", u.log)
+		}
+	}
+}
+
+// TestActionMirrorInParts: outputs are there where a run fails, and where its result is
+// too long for one.
+func TestActionMirrorInParts(t *testing.T) {
+	t.Parallel()
+	r, registry := newJob(t)
+	with := map[string]string{"providers": "acme/widget\nacme/none", "to": registry + "/{type}", "dry-run": "true", "latest": "1"}
+	u := r.use(t, "mirror", with)
+	if u.code != 3 || u.outputs["exit-code"] != "3" || u.outputs["changed"] != "true" || len(results(t, u.outputs["result"])) != 2 {
+		t.Error(u)
+	}
+	const many = 800
+	with["providers"] = ""
+	for i := range many {
+		with["providers"] += fmt.Sprintf("acme/none%s%d\n", strings.Repeat("x", 50), i)
+	}
+	u = r.use(t, "mirror", with)
+	if u.code != 5 || u.outputs["result"] != "" || u.outputs["changed"] != "false" || len(results(t, read(t, u.outputs["result-file"]))) != many {
+		t.Errorf("exit code %d, %d bytes, changed is %s", u.code, len(u.outputs["result"]), u.outputs["changed"])
+	}
+}
+
+// TestOutputsEnd where they should, whatever their values have.
+func TestOutputsEnd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "outputs"), "")
+	value := "a\nEOF\nend-\nother=1\nother<<EOF\n  b\\n $(touch here) %0A"
+	script := `source "$1/common.sh"; output one "$VALUE"; output two "$(cat "$GITHUB_OUTPUT")"; output three ""`
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", script, "bash", filepath.Join(programs.root, "action"))
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "VALUE="+value, "GITHUB_OUTPUT="+filepath.Join(dir, "outputs"))
+	output(t, cmd)
+	got := outputsIn(t, read(t, dir, "outputs"))
+	if len(got) != 3 || got["one"] != value || !strings.Contains(got["two"], value) || got["three"] != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// newDist is what a build leaves.
+func newDist(t *testing.T, dir string) {
+	t.Helper()
+	for _, p := range []provider.Platform{here, other} {
+		write(t, filepath.Join(dir, fmt.Sprintf("terraform-provider-gadget_2.0.0_%s.zip", p)), string(providerZip(t, "gadget", "2.0.0", p)))
+	}
+}
+
+// TestActionPublish publishes into an image layout, from directories with names that would
+// be flags or commands.
+func TestActionPublish(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{"dist", "--force", "$(touch here)", "a 'b' \"c\" `touch here`"} {
+		t.Run(dir, func(t *testing.T) {
+			t.Parallel()
+			r, _ := newJob(t)
+			newDist(t, filepath.Join(r.workspace, dir))
+			with := map[string]string{"provider": "example.com/acme/gadget", "to": "oci-layout:out/{type}", "paths": dir + "\n"}
+			for _, status := range []string{"created", "unchanged"} {
+				u := r.use(t, "publish", with)
+				if u.code != 0 || strings.Join(results(t, u.outputs["result"]), " ") != "example.com/acme/gadget 2.0.0 "+status {
+					t.Fatalf("want %s\n%v", status, u)
+				}
+				if !digests.MatchString(u.outputs["digests"]) || u.outputs["changed"] != fmt.Sprint(status == "created") || !strings.HasPrefix(u.summary, "### tofu-oci publish: 1 "+status) {
+					t.Error(u)
+				}
+			}
+			if _, err := os.Stat(filepath.Join(r.workspace, "here")); err == nil {
+				t.Error("a name became a command")
+			}
+			with["platforms"], with["launch"] = here.String(), "true"
+			if u := r.use(t, "publish", with); u.code == 0 || u.outputs["digests"] != "" {
+				t.Errorf("a script is no provider that starts: %v", u)
+			}
+		})
+	}
+}
+
+// TestActionLockCheck annotates a change, writes SARIF, and ends as the check does.
+func TestActionLockCheck(t *testing.T) {
+	t.Parallel()
+	r, registry := newJob(t)
+	from := registry + "/m/{namespace}/{type}"
+	if u := r.use(t, "mirror", map[string]string{"providers": "acme/widget", "to": from}); u.code != 0 {
+		t.Fatal(u)
+	}
+	const block = "provider \"registry.opentofu.org/acme/widget\" {\n  version = \"1.1.0\"\n}\n"
+	write(t, filepath.Join(r.workspace, "live", ".terraform.lock.hcl"), block)
+	with := map[string]string{"from": from, "platforms": here.String() + "\n" + other.String() + "\n"}
+	u := r.use(t, "lock-check", with)
+	if u.code != 5 || u.outputs["exit-code"] != "5" || u.outputs["sarif-file"] != "" || strings.Count(u.log, "::error file=live/.terraform.lock.hcl,line=1,title=lock-hash-missing::") != 2 {
+		t.Fatal(u)
+	}
+	if !strings.HasPrefix(u.summary, "### tofu-oci lock --check: 1 provider in 1 lock file, for ") {
+		t.Errorf("the summary: %s", u.summary)
+	}
+	with["output"] = "sarif"
+	if u = r.use(t, "lock-check", with); u.code != 5 || u.outputs["exit-code"] != "5" {
+		t.Fatal(u)
+	}
+	if text := read(t, u.outputs["sarif-file"]); !strings.Contains(text, `"ruleId": "lock-hash-missing"`) {
+		t.Error(text)
+	}
+	lock := r.command(t, "tofu-oci", "lock", "acme/widget@1.1.0", "--dir", "live", "--from", from, "--signatures", "off")
+	output(t, lock)
+	for _, form := range []string{"github", "sarif"} {
+		with["output"], with["lock-files"] = form, "live/**/.terraform.lock.hcl"
+		if u = r.use(t, "lock-check", with); u.code != 0 || u.outputs["exit-code"] != "0" || strings.Contains(u.log, "::error") {
+			t.Errorf("%s: %v", form, u)
+		}
+	}
+}
+
+// TestActionInputs: what is wrong in inputs is said, and none of them is run or becomes a flag.
+func TestActionInputs(t *testing.T) {
+	t.Parallel()
+	r, _ := newJob(t)
+	empty := newRunner(t)
+	empty.env = []string{"PATH=/usr/bin:/bin"}
+	const layout = "oci-layout:out/{type}"
+	for name, test := range map[string]struct {
+		action string
+		with   map[string]string
+		runner *runner
+		want   string
+	}{
+		"no program":           {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget"}, runner: empty, want: "::error::tofu-oci is not in PATH: put a step with the action tofu-oci/tofu-oci/action/setup"},
+		"no program to check":  {action: "lock-check", runner: empty, want: "::error::tofu-oci is not in PATH"},
+		"no target":            {action: "mirror", with: map[string]string{"to": "", "providers": "acme/widget"}, want: "::error::the input to is missing"},
+		"no provider":          {action: "publish", with: map[string]string{"to": layout, "provider": ""}, want: "::error::the input provider is missing"},
+		"nothing to mirror":    {action: "mirror", with: map[string]string{"to": layout, "providers": " \n"}, want: "PROVIDER"},
+		"a flag as provider":   {action: "mirror", with: map[string]string{"to": layout, "providers": "--all"}, want: "--all"},
+		"a script as provider": {action: "mirror", with: map[string]string{"to": layout, "providers": "$(touch here)"}, want: "$(touch here)"},
+		"a script as target":   {action: "mirror", with: map[string]string{"to": "oci-layout:`touch here`/$(touch here)/{other}", "providers": "acme/widget"}, want: "{other}"},
+		"two targets":          {action: "mirror", with: map[string]string{"to": layout + "\n--force", "providers": "acme/widget"}, want: "::error::the input to is one line"},
+		"a script as platform": {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "platforms": "';touch here;'"}, want: "touch here"},
+		"neither on nor off":   {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "all": "yes\n::error::x"}, want: "::error::the input all is true or false, not yes%0A::error::x"},
+		"words as flags":       {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "flags": "acme/none"}, want: "one flag a line"},
+		"end of flags":         {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "flags": "--"}, want: "one flag a line"},
+		"the output":           {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "flags": "--output=text"}, want: "the action sets --output itself"},
+		"two flags in a line":  {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "flags": "--check tags"}, want: "--check tags"},
+		"another form":         {action: "lock-check", with: map[string]string{"output": "json"}, want: "::error::the input output is github or sarif, not json"},
+		"a flag as lock file":  {action: "lock-check", with: map[string]string{"lock-files": "--dry-run"}, want: "--lock-file: --dry-run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			used := r
+			if test.runner != nil {
+				used = test.runner
+			}
+			u := used.use(t, test.action, test.with)
+			text := u.log
+			if file := u.outputs["result-file"]; file != "" {
+				text += read(t, file)
+			}
+			if u.code != 2 || !strings.Contains(text, test.want) {
+				t.Errorf("want %q\n%s%v", test.want, text, u)
+			}
+			nothingIsRun(t, used)
+		})
+	}
+}

@@ -1,0 +1,240 @@
+//go:build release
+
+package release_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// action is what an action.yml says.
+// https://docs.github.com/en/actions/reference/workflows-and-actions/metadata-syntax
+type action struct {
+	Name, Description string
+	Inputs            map[string]struct {
+		Description, Default string
+		Required             bool
+	}
+	Outputs map[string]struct{ Description, Value string }
+	Runs    struct {
+		Using string
+		Steps []step
+	}
+}
+
+type step struct {
+	Name, ID, If, Uses, Shell, Run string
+	With, Env                      map[string]string
+}
+
+// actions are the repository's own.
+var actions = []string{"setup", "mirror", "publish", "lock-check"}
+
+func readAction(t *testing.T, name string) (a action) {
+	t.Helper()
+	if err := yaml.Unmarshal([]byte(read(t, programs.root, "action", name, "action.yml")), &a); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return a
+}
+
+// runner does what GitHub's runner does with an action of steps in bash: it evaluates
+// expressions, runs scripts, and reads what they wrote.
+type runner struct {
+	os, arch, workspace, temp, tools string
+	// env is what scripts have beside what the runner sets; PATH comes first.
+	env []string
+	// cached is what actions/cache has, by its key: directories.
+	cached map[string]string
+}
+
+func newRunner(t *testing.T) *runner {
+	t.Helper()
+	return &runner{os: "Linux", arch: "X64", workspace: t.TempDir(), temp: t.TempDir(), tools: t.TempDir(), cached: map[string]string{}}
+}
+
+// outcome is what came of an action.
+type outcome struct {
+	code               int
+	outputs            map[string]string
+	log, path, summary string
+}
+
+// use runs an action with inputs.
+func (r *runner) use(t *testing.T, name string, with map[string]string) (u outcome) {
+	t.Helper()
+	a := readAction(t, name)
+	values := map[string]string{"github.token": "the job's token"}
+	for input, of := range a.Inputs {
+		values["inputs."+input] = evaluate(t, of.Default, values)
+	}
+	for input, value := range with {
+		if _, known := a.Inputs[input]; !known {
+			t.Fatalf("%s has no input %s", name, input)
+		}
+		values["inputs."+input] = value
+	}
+	after := map[string]string{}
+	for _, s := range a.Runs.Steps {
+		if u.code != 0 || !holds(t, s.If, values) {
+			continue
+		}
+		if s.Uses != "" {
+			r.restore(t, s, values, after)
+			continue
+		}
+		r.step(t, name, s, values, &u)
+	}
+	for key, path := range after {
+		r.save(t, key, path)
+	}
+	u.outputs = map[string]string{}
+	for output, of := range a.Outputs {
+		u.outputs[output] = evaluate(t, of.Value, values)
+	}
+	return u
+}
+
+// step runs a script, and takes over what it wrote.
+func (r *runner) step(t *testing.T, name string, s step, values map[string]string, u *outcome) {
+	t.Helper()
+	dir := t.TempDir()
+	files := map[string]string{}
+	cmd := r.command(t, "bash", "--noprofile", "--norc", "-e", "-o", "pipefail", filepath.Join(dir, "script"))
+	cmd.Env = append(cmd.Env, "RUNNER_OS="+r.os, "RUNNER_ARCH="+r.arch, "RUNNER_TEMP="+r.temp, "RUNNER_TOOL_CACHE="+r.tools,
+		"GITHUB_ACTIONS=true", "GITHUB_WORKSPACE="+r.workspace, "GITHUB_ACTION_PATH="+filepath.Join(programs.root, "action", name))
+	for _, file := range []string{"GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STEP_SUMMARY"} {
+		files[file] = filepath.Join(dir, file)
+		write(t, files[file], "")
+		cmd.Env = append(cmd.Env, file+"="+files[file])
+	}
+	for variable, value := range s.Env {
+		cmd.Env = append(cmd.Env, variable+"="+evaluate(t, value, values))
+	}
+	write(t, filepath.Join(dir, "script"), evaluate(t, s.Run, nil))
+	stdout, stderr, err := run(cmd)
+	if err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	u.code = cmd.ProcessState.ExitCode()
+	u.log += stdout + stderr
+	u.path += read(t, files["GITHUB_PATH"])
+	u.summary += read(t, files["GITHUB_STEP_SUMMARY"])
+	for output, value := range outputsIn(t, read(t, files["GITHUB_OUTPUT"])) {
+		values["steps."+s.ID+".outputs."+output] = value
+	}
+}
+
+// command runs a program of the runner's in its workspace.
+func (r *runner) command(t *testing.T, program string, args ...string) *exec.Cmd {
+	t.Helper()
+	path := program
+	for _, dir := range filepath.SplitList(strings.TrimPrefix(r.env[0], "PATH=")) {
+		if _, err := os.Stat(filepath.Join(dir, program)); err == nil {
+			path = filepath.Join(dir, program)
+			break
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Dir, cmd.Env = r.workspace, slices.Clone(r.env)
+	return cmd
+}
+
+var (
+	expression = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
+	compared   = regexp.MustCompile(`^(\S+) == '([^']*)'$`)
+	// ofStep is what may be empty: an output that a step did not set.
+	ofStep = regexp.MustCompile(`^steps\.[a-z]+\.outputs\.[a-z-]+$`)
+)
+
+// evaluate puts values in place of expressions; one that is not known is a mistake.
+func evaluate(t *testing.T, text string, values map[string]string) string {
+	t.Helper()
+	return expression.ReplaceAllStringFunc(text, func(found string) string {
+		name := expression.FindStringSubmatch(found)[1]
+		value, known := values[name]
+		if !known && (values == nil || !ofStep.MatchString(name)) {
+			t.Errorf("what is %s?", found)
+		}
+		return value
+	})
+}
+
+func holds(t *testing.T, condition string, values map[string]string) bool {
+	t.Helper()
+	if condition == "" {
+		return true
+	}
+	parts := compared.FindStringSubmatch(condition)
+	if parts == nil {
+		t.Fatalf("the condition %q", condition)
+	}
+	return evaluate(t, "${{ "+parts[1]+" }}", values) == parts[2]
+}
+
+// outputsIn reads what a step wrote, as the runner does.
+// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#multiline-strings
+func outputsIn(t *testing.T, text string) map[string]string {
+	t.Helper()
+	outputs := map[string]string{}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i := 0; text != "" && i < len(lines); i++ {
+		name, end, multiline := strings.Cut(lines[i], "<<")
+		if !multiline {
+			t.Fatalf("the output %q has no delimiter", lines[i])
+		}
+		var value []string
+		for i++; i < len(lines) && lines[i] != end; i++ {
+			value = append(value, lines[i])
+		}
+		if i == len(lines) {
+			t.Fatalf("the output %s does not end in\n%s", name, text)
+		}
+		outputs[name] = strings.Join(value, "\n")
+	}
+	return outputs
+}
+
+// restore does what actions/cache does before other steps, and notes in after what it
+// does behind them.
+func (r *runner) restore(t *testing.T, s step, values, after map[string]string) {
+	t.Helper()
+	if action, _, _ := strings.Cut(s.Uses, "@"); action != "actions/cache" {
+		t.Fatalf("what does %s do?", s.Uses)
+	}
+	with := maps.Clone(s.With)
+	for name, value := range with {
+		with[name] = evaluate(t, value, values)
+	}
+	if kept, hit := r.cached[with["key"]]; hit {
+		if err := os.CopyFS(with["path"], os.DirFS(kept)); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	after[with["key"]] = with["path"]
+}
+
+func (r *runner) save(t *testing.T, key, path string) {
+	t.Helper()
+	if _, err := os.Stat(path); err != nil {
+		return // nothing to keep: a warning of actions/cache
+	}
+	r.cached[key] = t.TempDir()
+	if err := os.CopyFS(r.cached[key], os.DirFS(path)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (u outcome) String() string {
+	return fmt.Sprintf("exit code %d\noutputs %v\npath %s\nsummary %s\n%s", u.code, u.outputs, u.path, u.summary, u.log)
+}
