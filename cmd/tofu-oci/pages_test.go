@@ -31,6 +31,7 @@ func TestPages(t *testing.T) {
 		"goreleaser.md": {"registry", 8},
 		"ghcr.md":       {"registry no-referrers=404", 4},
 		"ecr.md":        {"registry no-create immutable", 3},
+		"ci.md":         {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 4},
 		"approval.md":   {"registry\nenv RELEASE=hashicorp/null@3.2.4", 10},
 		"operations.md": {"registry", 8},
 		"serve.md":      {"registry", 7},
