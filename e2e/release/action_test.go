@@ -20,6 +20,7 @@ import (
 // https://docs.github.com/en/actions/reference/workflows-and-actions/metadata-syntax
 type action struct {
 	Name, Description string
+	Branding          map[string]string
 	Inputs            map[string]struct {
 		Description, Default string
 		Required             bool
@@ -41,7 +42,9 @@ var actions = []string{"setup", "mirror", "publish", "lock-check"}
 
 func readAction(t *testing.T, name string) (a action) {
 	t.Helper()
-	if err := yaml.Unmarshal([]byte(read(t, programs.root, "action", name, "action.yml")), &a); err != nil {
+	decoder := yaml.NewDecoder(strings.NewReader(read(t, programs.root, "action", name, "action.yml")))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&a); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	return a

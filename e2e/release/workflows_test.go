@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // TestWorkflows: actionlint, with shellcheck for the scripts in them, has nothing to say.
@@ -36,6 +38,45 @@ func TestScripts(t *testing.T) {
 	if stdout, stderr, err := run(cmd); err != nil {
 		t.Errorf("shellcheck: %v\n%s%s", err, stdout, stderr)
 	}
+}
+
+// TestScriptsHaveNoExpressions: what others may say comes to a script by the environment, and
+// not as text of it.
+func TestScriptsHaveNoExpressions(t *testing.T) {
+	t.Parallel()
+	scripts := 0
+	for _, path := range append(workflows(t), files(t, 8, "action/*/*.yml")...) {
+		var workflow any
+		if err := yaml.Unmarshal([]byte(read(t, programs.root, path)), &workflow); err != nil {
+			t.Fatal(err)
+		}
+		for _, script := range scriptsIn(workflow) {
+			if scripts++; strings.Contains(script, "${{") {
+				t.Errorf("%s: an expression is text of the script\n%s", path, script)
+			}
+		}
+	}
+	if scripts < 15 {
+		t.Errorf("only %d scripts found", scripts)
+	}
+}
+
+// scriptsIn are those of all steps of a workflow or an action.
+func scriptsIn(node any) (scripts []string) {
+	switch value := node.(type) {
+	case []any:
+		for _, one := range value {
+			scripts = append(scripts, scriptsIn(one)...)
+		}
+	case map[string]any:
+		for key, one := range value {
+			if script, is := one.(string); is && key == "run" {
+				scripts = append(scripts, script)
+			}
+			scripts = append(scripts, scriptsIn(one)...)
+		}
+	}
+	return scripts
 }
 
 // used is an action of others as a step uses it; pinned is one that nobody can move.
