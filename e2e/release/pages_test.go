@@ -18,6 +18,15 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// goreleaser asks git where the project is.
+	project := t.TempDir()
+	for _, args := range [][]string{{"init", "--quiet"}, {"remote", "add", "origin", "https://github.com/acme/terraform-provider-widget"}} {
+		cmd := exec.CommandContext(t.Context(), "git", args...)
+		cmd.Dir = project
+		if _, stderr, err := run(cmd); err != nil {
+			t.Fatalf("%v: %v\n%s", cmd.Args, err, stderr)
+		}
+	}
 	workflows, configurations := 0, 0
 	for _, page := range pages {
 		text := read(t, filepath.Dir(page), filepath.Base(page))
@@ -39,7 +48,7 @@ func TestPages(t *testing.T) {
 			default:
 				continue
 			}
-			cmd.Dir = programs.root
+			cmd.Dir = project
 			if stdout, stderr, err := run(cmd); err != nil {
 				t.Errorf("%s: %v: %v\n%s%s\n%s", filepath.Base(page), cmd.Args, err, stdout, stderr, block)
 			}
