@@ -26,7 +26,7 @@ func TestPages(t *testing.T) {
 		commands int
 	}{
 		"../README.md":  {"registry\nrelease hashicorp/random 3.6.0 $HERE darwin_arm64 signed=good", 6},
-		"concepts.md":   {"registry", 3},
+		"concepts.md":   {"registry", 4},
 		"install.md":    {"registry", 2},
 		"goreleaser.md": {"registry", 8},
 		"ghcr.md":       {"registry no-referrers=404", 4},
