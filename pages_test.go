@@ -43,9 +43,15 @@ func TestArchitecturePage(t *testing.T) {
 	}
 }
 
-var link = regexp.MustCompile(`\]\(([^)#: ]+)(#[^)]*)?\)`)
+var (
+	link    = regexp.MustCompile(`\]\(([^)#: ]*)(?:#([^)]*))?\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	fence   = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	// unheard are what GitHub leaves out of a heading's anchor.
+	unheard = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
 
-// TestLinks: what pages link to in this repository is there.
+// TestLinks: what pages link to in this repository is there, headings too.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join("docs", "*.md"))
@@ -58,9 +64,27 @@ func TestLinks(t *testing.T) {
 	}
 	for _, page := range append(append(pages, actions...), "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md") {
 		for _, match := range link.FindAllStringSubmatch(read(t, page), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), filepath.FromSlash(match[1]))); errors.Is(err, fs.ErrNotExist) {
+			to := page
+			if match[1] != "" {
+				to = filepath.Join(filepath.Dir(page), filepath.FromSlash(match[1]))
+			}
+			if _, err := os.Stat(to); errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s links to %s, which is not there", page, match[1])
+				continue
+			}
+			if strings.HasSuffix(to, ".md") && match[2] != "" && !slices.Contains(anchors(t, to), match[2]) {
+				t.Errorf("%s links to the heading %s of %s, which is not there", page, match[2], to)
 			}
 		}
 	}
+}
+
+// anchors are those of a page's headings.
+func anchors(t *testing.T, page string) (all []string) {
+	t.Helper()
+	for _, match := range heading.FindAllStringSubmatch(fence.ReplaceAllString(read(t, page), ""), -1) {
+		text := unheard.ReplaceAllString(strings.ToLower(strings.TrimSpace(match[1])), "")
+		all = append(all, strings.ReplaceAll(text, " ", "-"))
+	}
+	return all
 }
