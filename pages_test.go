@@ -46,7 +46,7 @@ func TestArchitecturePage(t *testing.T) {
 var (
 	link    = regexp.MustCompile(`\]\(([^)#: ]*)(?:#([^)]*))?\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
-	fence   = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	fence   = regexp.MustCompile("(?s)\n *```.*?\n *```\n")
 	// unheard are what GitHub leaves out of a heading's anchor.
 	unheard = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
@@ -82,7 +82,7 @@ func TestLinks(t *testing.T) {
 // anchors are those of a page's headings.
 func anchors(t *testing.T, page string) (all []string) {
 	t.Helper()
-	for _, match := range heading.FindAllStringSubmatch(fence.ReplaceAllString(read(t, page), ""), -1) {
+	for _, match := range heading.FindAllStringSubmatch(fence.ReplaceAllString(read(t, page), "\n"), -1) {
 		text := unheard.ReplaceAllString(strings.ToLower(strings.TrimSpace(match[1])), "")
 		all = append(all, strings.ReplaceAll(text, " ", "-"))
 	}

@@ -104,7 +104,7 @@ func rightsOfRequests(page string) map[string][]string {
 		if len(cells) != 5 {
 			continue
 		}
-		for _, span := range strings.Split(cells[2], "`") {
+		for span := range strings.SplitSeq(cells[2], "`") {
 			if strings.HasPrefix(span, "ecr:") {
 				request := strings.TrimSpace(cells[1])
 				rights[request] = append(rights[request], span)
