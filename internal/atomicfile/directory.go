@@ -30,7 +30,7 @@ func CommitDir(dir, final string) error {
 	if err := checkFree(final); err != nil {
 		return err
 	}
-	if err := os.Rename(dir, final); err != nil {
+	if err := rename(dir, final); err != nil {
 		// Another process was faster. Each system has its own word for that:
 		// ENOTEMPTY, ENOTDIR, "access is denied".
 		if taken := checkFree(final); taken != nil {
@@ -45,7 +45,7 @@ func CommitDir(dir, final string) error {
 // that nobody finds it half-removed there.
 func RemoveDir(dir string) error {
 	tmp := temporaryName(filepath.Dir(dir))
-	if err := os.Rename(dir, tmp); err != nil {
+	if err := rename(dir, tmp); err != nil {
 		return err
 	}
 	return os.RemoveAll(tmp)

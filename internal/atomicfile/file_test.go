@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -204,23 +203,6 @@ func TestCommitNewHasOneWinner(t *testing.T) {
 	}
 	checkContent(t, path, winners[0])
 	checkNames(t, dir, "file")
-}
-
-func TestNoHardLinks(t *testing.T) {
-	t.Parallel()
-	tests := map[error]bool{
-		syscall.EPERM:  true,
-		syscall.ENOSYS: true,
-		syscall.EMLINK: true,
-		syscall.EEXIST: false,
-		syscall.ENOSPC: false,
-	}
-	for errno, want := range tests {
-		err := &os.LinkError{Op: "link", Old: "a", New: "b", Err: errno}
-		if got := atomicfile.NoHardLinks(err); got != want {
-			t.Errorf("noHardLinks(%v) = %v, want %v", err, got, want)
-		}
-	}
 }
 
 // TestCreateWhereDirectoriesAreRemoved: another removes the directories that it made

@@ -4,6 +4,7 @@ package atomicfile
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -23,8 +24,41 @@ func syncDirectory(dir string) error {
 	return nil
 }
 
-// noHardLinksHere: Unix has no further words for it.
-func noHardLinksHere(error) bool { return false }
-
 // replace renames a file over another in one step.
 func replace(from, to string) error { return os.Rename(from, to) }
+
+// rename moves a file or directory to a name that is free.
+func rename(from, to string) error { return os.Rename(from, to) }
+
+// moveNew renames a file to a name that must be free. A rename would replace
+// what is there and a hard link never does, so the file is linked and the old
+// name removed.
+func moveNew(from, to string) error {
+	err := os.Link(from, to)
+	if err == nil {
+		// Both names are the same whole file now. An old name that stays is
+		// litter, which Sweep collects, and no reason to fail.
+		_ = os.Remove(from)
+		return nil
+	}
+	if errors.Is(err, fs.ErrExist) || !noHardLinks(err) {
+		return err
+	}
+	return moveUnlinked(from, to)
+}
+
+// moveUnlinked is for file systems without hard links, such as FAT and some
+// network mounts. Between its two steps another process may take the name; the
+// file that it put there is then replaced, by one as whole as it was.
+func moveUnlinked(from, to string) error {
+	if err := checkFree(to); err != nil {
+		return err
+	}
+	return rename(from, to)
+}
+
+// noHardLinks tells whether linking failed for want of the feature. Linux
+// reports EPERM for FAT, and Android EACCES for all of its storage.
+func noHardLinks(err error) bool {
+	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EMLINK)
+}

@@ -31,7 +31,7 @@ func Open(path string) (*os.File, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no file: it is a pipe, a device or a socket", path)
 	}
-	return os.Open(path)
+	return open(path)
 }
 
 // Read gives a file's content, of at most limit bytes. What [Open] refuses is

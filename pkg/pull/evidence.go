@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -63,7 +64,7 @@ func writeDocument(path string, content []byte) error {
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
 		return &ExistsError{Path: path, Problem: "is " + kindOf(fi) + " where evidence belongs"}
 	}
-	there, err := os.Open(path)
+	there, err := boundedfile.Open(path)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
@@ -110,7 +110,7 @@ func (s *networkSink) putZip(ctx context.Context, p provider.Package, path strin
 
 // fileH1 hashes a zip that was there.
 func fileH1(ctx context.Context, p provider.Package, path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := boundedfile.Open(path)
 	if err != nil {
 		return "", err
 	}

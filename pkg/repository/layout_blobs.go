@@ -12,6 +12,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/internal/filerecord"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -43,7 +44,7 @@ func (b *layoutBlobs) check(ctx context.Context, d digest.Digest, path string, i
 	if b.record.Has(d, info) || b.wasRead(d, info) {
 		return nil
 	}
-	f, err := os.Open(path)
+	f, err := boundedfile.Open(path)
 	if err != nil {
 		return notFound(err)
 	}
