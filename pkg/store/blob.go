@@ -47,7 +47,7 @@ func (s *Store) Blob(ctx context.Context, d digest.Digest) (b *Blob, ok bool) {
 	}
 	switch {
 	case ctx.Err() != nil, errors.Is(err, fs.ErrNotExist):
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR): // which says nothing about the zip
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR), isBusy(err): // which says nothing about the zip
 		s.fail(err)
 	default:
 		b.damaged(err)
@@ -129,8 +129,8 @@ func (b *Blob) Size() int64 { return b.opened.Size() }
 // nothing of what it is trusted for holds when something is written to it.
 func (b *Blob) File() *os.File { return b.file }
 
-// Close closes the file.
-func (b *Blob) Close() error { return b.file.Close() }
+// Close closes the file. More calls do nothing.
+func (b *Blob) Close() error { return ignore(b.file.Close(), fs.ErrClosed) }
 
 // Verified reads the zip as a [provider.Source] gives it: the Read that would
 // complete it returns a *[sums.MismatchError] instead, should the disk have
@@ -157,8 +157,12 @@ func (v *verified) Read(p []byte) (int, error) {
 
 func (v *verified) Close() error { return v.blob.Close() }
 
-// damaged removes the zip from the store.
+// damaged closes the zip, since Windows removes no open file, and removes it from the
+// store.
 func (b *Blob) damaged(why error) {
+	if b.file != nil {
+		_ = b.file.Close()
+	}
 	path, _ := b.store.place(nameBlobs, b.digest)
 	b.store.damaged(path, why, func() error { return b.store.removeBlob(b.digest) })
 }

@@ -57,7 +57,7 @@ func (s *Store) Entries(ctx context.Context) ([]Entry, error) {
 				e.Size, err = sizeBelow(s.path(e))
 			}
 			switch {
-			case errors.Is(err, fs.ErrNotExist): // removed by another process
+			case errors.Is(err, fs.ErrNotExist), isBusy(err): // removed by another process, or right now
 			case err != nil:
 				return nil, err
 			default:

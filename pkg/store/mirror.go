@@ -220,6 +220,13 @@ func (m *Mirror) make(ctx context.Context, record []byte, packages []MirrorPacka
 		return err
 	}
 	defer func() { _ = os.RemoveAll(tmp) }() // what remains after a failure
+	// One at a time, where there are locks: who comes second removes nothing that it
+	// made for nothing. While a name of a file is removed, Windows opens no other.
+	lock := m.store.zipsLock()
+	defer lock.Close()
+	if _, _ = lock.TryLockContext(ctx, lockPause); isThere(m.dir) {
+		return &fs.PathError{Op: "mkdir", Path: m.dir, Err: fs.ErrExist}
+	}
 	for _, name := range []string{nameMirror, namePlugins} {
 		if err := os.Mkdir(filepath.Join(tmp, name), modeDirectory); err != nil {
 			return err
@@ -234,6 +241,11 @@ func (m *Mirror) make(ctx context.Context, record []byte, packages []MirrorPacka
 		return err
 	}
 	return atomicfile.CommitDir(tmp, m.dir)
+}
+
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // mirrored reads what a mirror's directory holds.

@@ -25,7 +25,11 @@ func (m *Mirror) put(ctx context.Context, dir string, p MirrorPackage) error {
 	if refused, ok := errors.AsType[*noLinkError](err); ok {
 		m.linked = false
 		if p.Packed {
-			return share(path, target, refused)
+			err := share(path, target, refused)
+			if _, absent := os.Lstat(target); err != nil && errors.Is(absent, fs.ErrNotExist) {
+				return &AbsentError{p} // a link would lead nowhere, a second name is not made
+			}
+			return err
 		}
 		return m.shareTree(ctx, path, target, m.trees[p.Zip])
 	}
@@ -152,10 +156,7 @@ func share(path, target string, problem error) error {
 	}
 	err := os.Link(target, path)
 	if errors.Is(err, fs.ErrExist) && !same(path, target) {
-		if err := os.Remove(path); err != nil {
-			return err
-		}
-		err = os.Link(target, path)
+		err = atomicfile.Link(target, path)
 	}
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return nil

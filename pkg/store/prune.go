@@ -69,7 +69,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 		switch err := s.prune(e, o.DryRun); {
 		case err == nil:
 			p.Removed = append(p.Removed, e)
-		case errors.Is(err, errInUse):
+		case errors.Is(err, errInUse), isBusy(err):
 			p.InUse = append(p.InUse, e)
 			continue
 		case !errors.Is(err, fs.ErrNotExist): // which is what another process removed
@@ -153,5 +153,9 @@ func removeTree(dir string, dryRun bool) error {
 	if runtime.GOOS == "windows" {
 		_ = lock.Close() // it moves no directory with an open file
 	}
-	return errors.Join(atomicfile.RemoveDir(dir), lock.Close())
+	err = atomicfile.RemoveDir(dir)
+	if refused, ok := errors.AsType[*os.LinkError](err); ok && runtime.GOOS == "windows" && !errors.Is(refused, fs.ErrNotExist) {
+		return errInUse // by who opened the lock, or a file, since
+	}
+	return errors.Join(err, lock.Close())
 }

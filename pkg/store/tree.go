@@ -89,7 +89,7 @@ func (s *Store) Tree(ctx context.Context, d digest.Digest) (t *Tree, ok bool) {
 	_ = t.Close()
 	switch {
 	case ctx.Err() != nil:
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission), isBusy(err):
 		s.fail(err)
 	default:
 		t.damaged(err)
