@@ -41,7 +41,7 @@ var rows = map[string][]string{
 	},
 	"pkg/exec": {
 		"pkg/cliconfig", "pkg/lock", "pkg/lockfile", "pkg/provider", "pkg/pull", "pkg/source", "pkg/store", "pkg/sums",
-		"internal/atomicfile", "internal/packagezip", "internal/schedule",
+		"internal/atomicfile", "internal/packagezip", "internal/schedule", "internal/within",
 	},
 	"pkg/mirror":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "internal/schedule"},
 	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source/oci"},
@@ -80,14 +80,14 @@ var rows = map[string][]string{
 		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filelock", "internal/filerecord", "internal/httpclient", "internal/pipeline", "internal/ranges", "internal/schedule", "internal/transfer",
 	},
-	"pkg/cliconfig":     {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact"},
+	"pkg/cliconfig":     {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact", "internal/within"},
 	"pkg/artifact":      {"pkg/provider", "pkg/sums", "internal/boundedjson"},
 	"pkg/lock":          {"pkg/configuration", "pkg/doctor", "pkg/lockfile", "pkg/provider", "pkg/source", "pkg/sums", "internal/memo", "internal/packagezip", "internal/schedule", "internal/transfer"},
 	"pkg/lockfile":      {"pkg/provider", "internal/atomicfile", "internal/boundedfile", "internal/nesting"},
 	"pkg/template":      {"pkg/provider", "internal/redact"},
 	"pkg/sums":          {},
 	"pkg/provider":      {"internal/redact"},
-	"pkg/configuration": {"pkg/provider", "internal/boundedfile", "internal/nesting"},
+	"pkg/configuration": {"pkg/provider", "internal/boundedfile", "internal/nesting", "internal/within"},
 
 	"internal/packagecheck": {"pkg/provider", "internal/packagezip"},
 	"internal/packagezip":   {"pkg/provider", "pkg/sums", "internal/ctxio", "internal/disk", "internal/pipeline", "internal/scratch"},
@@ -117,6 +117,7 @@ var rows = map[string][]string{
 	"internal/disk":         {},
 	"internal/scratch":      {"internal/atomicfile", "internal/disk"},
 	"internal/ctxio":        {},
+	"internal/within":       {},
 
 	"internal/testing/nouns": {"pkg/provider"},
 	"internal/testing/exampletest": {

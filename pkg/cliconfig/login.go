@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/within"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -140,9 +141,7 @@ func (r *reader) helper(name node) string {
 
 // beside resolves a path that is relative to the file it stands in.
 func beside(file, path string) string {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(file), path)
-	}
+	path = within.Path(filepath.Dir(file), path)
 	if absolute, err := filepath.Abs(path); err == nil {
 		return absolute
 	}

@@ -2,10 +2,10 @@ package cliconfig
 
 import (
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/within"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -165,8 +165,8 @@ func (w *rewriter) print(p *printer) {
 }
 
 func (w *rewriter) absolute(n node) node {
-	if n.kind == text && !filepath.IsAbs(n.text) {
-		n.text = filepath.Join(w.mirrored.WorkDir, n.text)
+	if n.kind == text {
+		n.text = within.Path(w.mirrored.WorkDir, n.text)
 	}
 	return n
 }

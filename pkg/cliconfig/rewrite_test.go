@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,8 +42,12 @@ func rewrite(t *testing.T, files map[string]string, m cliconfig.Mirrored, provid
 	}
 	m.WorkDir = filepath.Join(home, m.WorkDir)
 	text, err := cliconfig.Rewrite(env, located, m)
-	return strings.ReplaceAll(string(text), filepath.ToSlash(home), "~"), err
+	// On Windows paths have a drive, and backslashes that a string has twice.
+	portable := onDrive.ReplaceAllStringFunc(string(text), func(path string) string { return strings.ReplaceAll(path, `\\`, "/") })
+	return strings.NewReplacer(filepath.ToSlash(home), "~", filepath.VolumeName(home)+"/", "/").Replace(portable), err
 }
+
+var onDrive = regexp.MustCompile(`"[A-Za-z]:[^"]*"`)
 
 func TestRewrite(t *testing.T) {
 	t.Parallel()

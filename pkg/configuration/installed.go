@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/within"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -36,7 +37,7 @@ func (r *reader) readInstalled(root string) installed {
 	if data == "" {
 		data = ".terraform"
 	}
-	in := installed{root: root, modules: filepath.Join(within(root, data), "modules"), records: map[string]record{}}
+	in := installed{root: root, modules: filepath.Join(within.Path(root, data), "modules"), records: map[string]record{}}
 	path := filepath.Join(in.modules, "modules.json")
 	text, err := boundedfile.Read(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,14 +55,6 @@ func (r *reader) readInstalled(root string) installed {
 		in.records[m.Key] = m
 	}
 	return in
-}
-
-// within gives a path that may be relative to a directory.
-func within(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
 }
 
 // find gives the record of a call, or why there is none that fits.
@@ -103,7 +96,7 @@ func allows(constraint, version string) bool {
 // dir gives the directory of a record, and the directory of the package that the
 // module came in: it and the modules that it calls must not leave that.
 func (in installed) dir(rec record) (dir, whole string, ok bool) {
-	dir = within(in.root, filepath.FromSlash(rec.Dir))
+	dir = within.Path(in.root, filepath.FromSlash(rec.Dir))
 	below, ok := relative(in.modules, dir)
 	if !ok || below == "." {
 		return "", "", false

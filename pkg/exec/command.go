@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/within"
 )
 
 // tool is a program whose arguments are known.
@@ -58,10 +60,7 @@ func WorkDir(command []string, dir string, getenv func(string) string) string {
 			}
 		}
 	}
-	if filepath.IsAbs(named) {
-		return filepath.Clean(named)
-	}
-	return filepath.Join(dir, named)
+	return within.Path(dir, named)
 }
 
 // Exit codes of commands that did not start, as shells give them.
@@ -101,7 +100,7 @@ func startError(command string, err error) *StartError {
 func find(name, dir string) (string, error) {
 	path := name
 	if filepath.Base(name) != name && !filepath.IsAbs(name) {
-		absolute, err := filepath.Abs(filepath.Join(dir, name))
+		absolute, err := filepath.Abs(within.Path(dir, name))
 		if err != nil {
 			return "", startError(name, err)
 		}
