@@ -10,7 +10,7 @@ import (
 // printable keeps text of others, which may be in errors and results, from
 // steering the terminal, and the runner of a pipeline: control characters and
 // those that change the direction of writing become replacement characters, and
-// no line is a workflow command.
+// no line is a workflow command. Lines may end as on Windows, and then end as here.
 //
 // GitHub's runner takes "::command::" at the beginning of a line, white space
 // aside, and "##[command]" anywhere in one:
@@ -21,7 +21,7 @@ func printable(s string) string {
 			return unicode.ReplacementChar
 		}
 		return r
-	}, s)
+	}, strings.ReplaceAll(s, "\r\n", "\n"))
 	s = strings.ReplaceAll(s, "##[", "##\uFFFD[")
 	if !strings.Contains(s, "::") {
 		return s

@@ -41,8 +41,8 @@ func NewLayout(dir string) *Layout {
 	return &Layout{dir: dir, blobs: newLayoutBlobs(dir)}
 }
 
-// String gives "oci-layout:DIR".
-func (l *Layout) String() string { return "oci-layout:" + l.dir }
+// String gives "oci-layout:DIR", with slashes everywhere, as templates have them.
+func (l *Layout) String() string { return "oci-layout:" + filepath.ToSlash(l.dir) }
 
 // Tags lists all tags.
 func (l *Layout) Tags(ctx context.Context) ([]string, error) {

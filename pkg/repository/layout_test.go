@@ -407,7 +407,7 @@ func TestConcurrentWriters(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{"oci-layout:some/dir": "oci-layout:" + filepath.FromSlash("some/dir"), "registry.example.com/acme/thing": "registry.example.com/acme/thing"} {
+	for text, want := range map[string]string{"oci-layout:some/dir": "oci-layout:some/dir", "registry.example.com/acme/thing": "registry.example.com/acme/thing"} {
 		ref, err := template.ParseReference(text)
 		if err != nil {
 			t.Fatal(err)
