@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -34,11 +35,14 @@ func stat(t *testing.T, path string) os.FileInfo {
 
 func TestChangesAreSeen(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(t *testing.T, path string){
-		"another size":  func(t *testing.T, path string) { write(t, path, "longer") },
-		"another time":  func(t *testing.T, path string) { touch(t, path) },
-		"another inode": func(t *testing.T, path string) { replace(t, path) },
-	} {
+	changes := map[string]func(t *testing.T, path string){
+		"another size": func(t *testing.T, path string) { write(t, path, "longer") },
+		"another time": func(t *testing.T, path string) { touch(t, path) },
+	}
+	if runtime.GOOS != "windows" { // which tells no inode, see StampOf
+		changes["another inode"] = func(t *testing.T, path string) { replace(t, path) }
+	}
+	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -155,8 +157,13 @@ func (w *world) run(t *testing.T, name, do string, change ...func(*exec.Options)
 
 func (w *world) options(t *testing.T, name, do string) exec.Options {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), name)
-	must(t, os.Link(os.Args[0], program))
+	program := filepath.Join(programs, name)
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	if err := os.Link(child(programs), program); !errors.Is(err, fs.ErrExist) {
+		must(t, err)
+	}
 	home := filepath.Join(w.dir, "home")
 	return exec.Options{
 		Command: []string{program}, Dir: w.dir, Source: w.source, Store: w.open(t), Platform: haiku,
@@ -173,10 +180,34 @@ const envChild = "TEST_EXEC_CHILD"
 
 func TestMain(m *testing.M) {
 	do, is := os.LookupEnv(envChild)
-	if !is {
-		os.Exit(m.Run())
+	if is {
+		os.Exit(asChild(do))
 	}
-	os.Exit(asChild(do))
+	dir, err := os.MkdirTemp("", "exec-test-*")
+	if err == nil {
+		err = copySelf(child(dir))
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	programs = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// programs is a directory with a copy of the test binary, under all names that it was
+// run by: Windows removes no name of a program that runs.
+var programs string
+
+func child(dir string) string { return filepath.Join(dir, "child") }
+
+func copySelf(path string) error {
+	self, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, self, 0o700)
 }
 
 // asChild is the child.

@@ -37,12 +37,11 @@ func as(t *testing.T, name string) string {
 	}
 	path := filepath.Join(t.TempDir(), name)
 	if runtime.GOOS == "windows" {
-		path += ".exe"
-	}
-	if os.Link(self, path) == nil {
+		path += ".exe" // and it removes no name of a program that runs
+	} else if os.Link(self, path) == nil {
 		return path
 	}
-	content, err := os.ReadFile(self) // of another disk
+	content, err := os.ReadFile(self)
 	if err != nil {
 		t.Fatal(err)
 	}

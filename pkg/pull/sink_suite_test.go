@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -272,6 +273,9 @@ func TestSinkOfAFile(t *testing.T) {
 	}
 	for _, layout := range pull.Layouts() {
 		for _, dir := range []string{file, filepath.Join(file, "below"), ""} {
+			if runtime.GOOS == "windows" && dir != file && dir != "" {
+				continue // it is not there, says Windows, and cannot be made later
+			}
 			if s, err := pull.NewSink(layout, dir); err == nil || s != nil {
 				t.Errorf("%s sink of %q: %v, %v; want an error alone", layout, dir, s, err)
 			}
