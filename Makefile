@@ -56,6 +56,7 @@ thorough: race e2e-later fuzz ## run what takes longer, as CI does after test: r
 # What a release has to pass, one target a line: RELEASE_TESTS += name.
 RELEASE_TESTS :=
 RELEASE_TESTS += distribution
+RELEASE_TESTS += wine
 
 .PHONY: release-test
 release-test: $(RELEASE_TESTS) ## run what a release has to pass
@@ -66,6 +67,11 @@ release-test: $(RELEASE_TESTS) ## run what a release has to pass
 distribution: build $(RELEASERS) bin/tools/syft bin/tools/registry ## test completions, manual, packages, actions and workflows with real shells, goreleaser and actionlint
 	ROOT="$(CURDIR)" TOFU_OCI="$(BIN)/tofu-oci" GORELEASER="$(TOOLS)/goreleaser" ACTIONLINT="$(TOOLS)/actionlint" SYFT="$(TOOLS)/syft" REGISTRY="$(TOOLS)/registry" \
 		$(GO) test -C e2e -tags release -count=1 -timeout $(E2ETIME) ./release
+
+# Wants Debian's packages wine and wine64. WINEFLAGS='-run TestRound -v' runs a part, and says more.
+.PHONY: wine
+wine: bin/tools/registry ## run the unit tests that have to do with the system, and a round of the program, on Windows as Wine has it
+	ROOT="$(CURDIR)" REGISTRY="$(TOOLS)/registry" TIME_MODULE="$(CURDIR)/e2e/tools/time" $(GO) test -C e2e -tags wine -count=1 -timeout 40m $(WINEFLAGS) ./wine
 
 .PHONY: gofmt
 gofmt: ## check that every Go file is gofmt'ed
@@ -90,7 +96,7 @@ race: ## run the unit tests with the race detector and in random order, which ta
 .PHONY: lint
 lint: gofmt tidy $(LINTER) ## run gofmt, tidy and golangci-lint on both modules
 	"$(CURDIR)/$(LINTER)" run ./...
-	cd e2e && "$(CURDIR)/$(LINTER)" run --config ../.golangci.yml --build-tags browser,release ./...
+	cd e2e && "$(CURDIR)/$(LINTER)" run --config ../.golangci.yml --build-tags browser,release,wine ./...
 
 .PHONY: cross
 cross: ## build and vet, tests included, for linux, darwin and windows on amd64 and arm64

@@ -1,0 +1,113 @@
+//go:build wine
+
+package wine_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// known is what known.txt lists, a reason above each block: tests that do not pass,
+// "PACKAGE TEST", and packages and tests that are not run, "PACKAGE -" and
+// "PACKAGE TEST -".
+type known map[string]bool
+
+func readKnown(t *testing.T) known {
+	t.Helper()
+	text, err := os.ReadFile("known.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, reason := known{}, false
+	for line := range strings.Lines(string(text)) {
+		switch line = strings.TrimSpace(line); {
+		case line == "":
+			reason = false
+		case strings.HasPrefix(line, "# "):
+			reason = true
+		case !reason:
+			t.Errorf("known.txt: %s has no reason above it", line)
+		case k[line]:
+			t.Errorf("known.txt: %s stands there twice", line)
+		default:
+			k[line] = true
+		}
+	}
+	return k
+}
+
+// leaves tells whether the tests of a package are not run.
+func (k known) leaves(path string) bool { return k[shortPath(path)+" -"] }
+
+// leftOut is an expression for the tests that are not run, in whichever package.
+func (k known) leftOut() string {
+	var names []string
+	for _, line := range slices.Sorted(maps.Keys(k)) {
+		if words := strings.Fields(line); len(words) == 3 {
+			names = append(names, words[1])
+		}
+	}
+	return "^(" + strings.Join(names, "|") + ")$"
+}
+
+// isThere tells whether there is a package, or a test of it: "PACKAGE TEST".
+func isThere(t *testing.T, name string) bool {
+	t.Helper()
+	dir, test, _ := strings.Cut(name, " ")
+	files, err := filepath.Glob(filepath.Join(world.root, dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(path string) bool {
+		text, err := os.ReadFile(path)
+		return err == nil && strings.Contains(string(text), "func "+test)
+	})
+}
+
+// shortPath is a package's path as known.txt has it: "." is the module's root.
+func shortPath(path string) string {
+	if short := strings.TrimPrefix(strings.TrimPrefix(path, module), "/"); short != "" {
+		return short
+	}
+	return "."
+}
+
+// compare reports what ended otherwise than is known.
+func (k known) compare(t *testing.T, seen map[string]result) {
+	t.Helper()
+	passed := 0
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
+		switch r := seen[name]; {
+		case r.action == "pass":
+			passed++
+		case !k[name] && !hasFailedPart(name, seen):
+			t.Errorf("%s: %q, and known.txt does not say why\n%s", name, r.action, r.output)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(k)) {
+		if left, is := strings.CutSuffix(name, " -"); is {
+			if !isThere(t, left) {
+				t.Errorf("known.txt: there is no %s: remove it", left)
+			}
+		} else if r, ok := seen[name]; !ok || r.action == "pass" {
+			t.Errorf("known.txt: %s passes, or is no test: remove it", name)
+		}
+	}
+	t.Logf("%d tests and packages passed; known.txt has %d lines", passed, len(k))
+}
+
+// hasFailedPart tells whether a test or a package failed by a part of it, which has a
+// line of its own.
+func hasFailedPart(name string, seen map[string]result) bool {
+	for other, r := range seen {
+		within := strings.HasPrefix(other, name+" ") || strings.Contains(name, " ") && strings.HasPrefix(other, name+"/")
+		if within && r.action == "fail" {
+			return true
+		}
+	}
+	return false
+}

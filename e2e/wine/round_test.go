@@ -1,0 +1,142 @@
+//go:build wine
+
+package wine_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+var here = provider.Platform{OS: "windows", Arch: "amd64"}
+
+// program is where it is, as Windows says.
+const program = `C:\Program Files\tofu-oci\tofu-oci.exe`
+
+// machine is a Windows with the program, and a directory to work in.
+type machine struct {
+	// drive is where C:\ is, work is that of `C:\a job`.
+	drive, work string
+}
+
+// newMachine builds the program, and puts it where an administrator would.
+func newMachine(t *testing.T) machine {
+	t.Helper()
+	m := machine{drive: filepath.Join(world.prefix, "drive_c")}
+	m.work = filepath.Join(m.drive, "a job")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-overlay", world.overlay, "-o", filepath.Join(m.drive, "Program Files", "tofu-oci")+"/", "./cmd/tofu-oci")
+	build.Dir, build.Env = world.root, world.environment
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := os.Mkdir(m.work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// run runs tofu-oci, and gives what it writes; want is a regular expression for that.
+func (m machine) run(t *testing.T, code int, want string, args ...string) string {
+	t.Helper()
+	cmd := wine(t.Context(), append([]string{"wine", program}, args...)...)
+	cmd.Dir = m.work
+	out, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	said := string(bytes.ReplaceAll(out, []byte("\r\n"), []byte("\n")))
+	if got := cmd.ProcessState.ExitCode(); got != code || !regexp.MustCompile("(?m)"+want).MatchString(said) {
+		t.Fatalf("%q: exit code %d, want %d and %s\n%s", args, got, code, want, said)
+	}
+	t.Logf("%q\n%s", args, said)
+	return said
+}
+
+func (m machine) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(m.work, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files are those below a directory of the job, and must be there.
+func (m machine) files(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	var got []string
+	err := filepath.WalkDir(filepath.Join(m.work, dir), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			got = append(got, strings.TrimPrefix(path, m.work+"/"))
+		}
+		return err
+	})
+	for _, name := range want {
+		if _, missing := os.Stat(filepath.Join(m.work, name)); missing != nil {
+			t.Errorf("%v: there are %q, %v", missing, got, err)
+		}
+	}
+	for _, name := range got {
+		if strings.HasSuffix(name, ".tmp") {
+			t.Errorf("%s is left", name)
+		}
+	}
+}
+
+// TestRound is a day of a user on Windows: releases come from an origin into a layout
+// and a registry, out of both into directories, and are run.
+func TestRound(t *testing.T) {
+	m, ca := newMachine(t), authority(t)
+	registry := startRegistry(t, ca) + "/mirror/{namespace}/{type}"
+	m.write(t, "ca.pem", strings.ReplaceAll(string(ca.PEM()), "\n", "\r\n"))
+	m.write(t, "tofu.rc", strings.ReplaceAll(origin(t, ca), "\n", "\r\n"))
+	m.write(t, "sources.txt", "# by Notepad\r\nhashicorp/time\r\n")
+	layout := `oci-layout:C:\air gap\{namespace}\{type}`
+
+	// 1. From the origin into a layout, with all three ways to write a path, and from
+	// there into a registry.
+	m.run(t, 0, ` created oci-layout:C:/air gap/hashicorp/time:`, "mirror", "--sources", "sources.txt", "--to", layout, "--config", "tofu.rc", "--ca-file", `C:\a job\ca.pem`)
+	m.run(t, 0, ` unchanged `, "mirror", "hashicorp/time", "--to", "oci-layout:c:/air gap/{namespace}/{type}", "--config", "tofu.rc", "--ca-file", "ca.pem")
+	m.run(t, 0, ` created localhost:`, "copy", "hashicorp/time", "--from", `oci-layout:..\air gap\{namespace}\{type}`, "--to", registry, "--ca-file", "ca.pem")
+	m.run(t, 0, `^registry.opentofu.org/hashicorp/time`, "list", "--from", layout)
+	m.run(t, 0, "", "verify", "hashicorp/time", "--deep", "--launch", "--from", layout)
+	m.run(t, 0, "", "doctor", "hashicorp/time", "--from", layout)
+
+	// 2. Into directories, twice.
+	for kind, want := range map[string]string{
+		"zip":      "terraform-provider-time_" + fixture.TimeVersion + "_windows_amd64.zip",
+		"packed":   "registry.opentofu.org/hashicorp/time/terraform-provider-time_" + fixture.TimeVersion + "_windows_amd64.zip",
+		"unpacked": "registry.opentofu.org/hashicorp/time/" + fixture.TimeVersion + "/windows_amd64/terraform-provider-time_v" + fixture.TimeVersion + "_x5.exe",
+		"network":  "registry.opentofu.org/hashicorp/time/index.json",
+	} {
+		for _, from := range []string{registry, layout} {
+			m.run(t, 0, "", "pull", "hashicorp/time", "--layout", kind, "--dir", `pulled\`+kind, "--from", from, "--ca-file", "ca.pem")
+		}
+		m.files(t, "pulled", "pulled/"+kind+"/"+want)
+	}
+
+	// And into one whose path is longer than Windows' 260 characters, from the root of
+	// the drive.
+	long := `\` + strings.Repeat(`a long name\`, 30)
+	m.run(t, 0, "", "pull", "hashicorp/time", "--layout", "unpacked", "--dir", long, "--from", layout)
+	m.run(t, 0, " kept ", "pull", "hashicorp/time", "--layout", "unpacked", "--dir", "C:"+long, "--from", layout)
+
+	// 3. Locked, and run.
+	m.write(t, "main.tf", "terraform {\r\n  required_providers {\r\n    time = {\r\n      source = \"hashicorp/time\"\r\n    }\r\n  }\r\n}\r\n")
+	m.run(t, 0, "", "lock", "--from", layout)
+	m.run(t, 0, `TF_CLI_CONFIG_FILE=C:\\`, "exec", "--cache", `C:\cache`, "--from", layout, "--", "cmd", "/c", "set TF_")
+	m.run(t, 0, `^in use +unpacked`, "exec", "--cache", `C:\cache`, "--from", layout, "--", program, "cache", "prune", "--max-size", "0", "--cache", `C:\cache`)
+	m.run(t, 3, "", "exec", "--cache", `C:\cache`, "--from", layout, "--", "cmd", "/c", "exit 3")
+	m.run(t, 0, "", "cache", "info", "--cache", `C:\cache`)
+	m.run(t, 0, "", "cache", "prune", "--max-size", "0", "--cache", `C:\cache`)
+
+	// 4. The user's own configuration.
+	m.run(t, 0, "oci_mirror", "tofurc", registry, "--write", "tofu.rc")
+	m.run(t, 0, "", "tofurc", "--check", "tofu.rc")
+}

@@ -1,0 +1,51 @@
+//go:build wine
+
+package wine_test
+
+import (
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
+)
+
+func authority(t *testing.T) *testca.CA {
+	t.Helper()
+	ca, err := testca.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ca
+}
+
+// startRegistry starts one on this machine, not under Wine, and gives its host.
+func startRegistry(t *testing.T, ca *testca.CA) string {
+	t.Helper()
+	host, stop, err := fixture.StartRegistry(t.Context(), world.registry, t.TempDir(), "", ca)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return host
+}
+
+// origin serves a real provider for Windows, and gives a CLI configuration that says
+// where.
+func origin(t *testing.T, ca *testca.CA) string {
+	t.Helper()
+	release, err := fixture.TimeRelease(t.Context(), world.timeModule, t.TempDir(), here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin := origintest.New(origintest.Options{})
+	if err := origin.Add(t.Context(), release); err != nil {
+		t.Fatal(err)
+	}
+	url, stop, err := fixture.Serve(t.Context(), ca, origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return fixture.CLIConfig(url)
+}

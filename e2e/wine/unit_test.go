@@ -1,0 +1,112 @@
+//go:build wine
+
+package wine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// module is the path before those of its packages.
+const module = "github.com/tofu-oci/tofu-oci"
+
+// scripts are those of cmd/tofu-oci in which paths, files, locks and processes matter.
+// Each starts the program many times, so that all of them would take too long; others
+// want programs of Unix.
+var scripts = []string{
+	"litter", "locked", "mirror_check", "mirror_conflict", "mirror_rot", "publish_at_once", "publish_programs", "pull_network", "pull_trouble", "sources",
+}
+
+// TestUnit runs the unit tests, and compares those that fail or skip themselves with
+// known.txt: one that is not listed is an error, and so is one that is listed and
+// passes, or is not there any more.
+func TestUnit(t *testing.T) {
+	known := readKnown(t)
+	known.compare(t, runTestsOf(t, append([]string{"-skip", known.leftOut()}, unitPackages(t, known)...)...))
+}
+
+// TestScripts runs those scripts, none of which may fail.
+func TestScripts(t *testing.T) {
+	seen := runTestsOf(t, "-run", "^TestScripts$/^("+strings.Join(scripts, "|")+")$", "./cmd/tofu-oci")
+	for _, name := range scripts {
+		if r := seen["cmd/tofu-oci TestScripts/"+name]; r.action != "pass" {
+			t.Errorf("%s: %q\n%s", name, r.action, r.output)
+		}
+	}
+}
+
+// runTestsOf runs go test, and gives the results.
+func runTestsOf(t *testing.T, args ...string) map[string]result {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"test", "-json", "-timeout", "15m", "-overlay", world.overlay, "-exec", "wine"}, args...)...)
+	cmd.Dir, cmd.Env, cmd.Stderr = world.root, world.environment, os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, err := readResults(stdout)
+	// That tests fail is told by their results.
+	if ended := cmd.Wait(); err != nil || ended != nil && len(seen) == 0 {
+		t.Fatal(errors.Join(err, ended))
+	}
+	return seen
+}
+
+// unitPackages are those that have tests for Windows, and are not left out.
+func unitPackages(t *testing.T, known known) []string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}", "./...")
+	cmd.Dir, cmd.Env, cmd.Stderr = world.root, world.environment, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packages []string
+	for p := range strings.FieldsSeq(string(out)) {
+		if !known.leaves(p) {
+			packages = append(packages, p)
+		}
+	}
+	return packages
+}
+
+// event is a line of go test -json.
+type event struct{ Action, Package, Test, Output string }
+
+// result is how a test ended, and what it wrote.
+type result struct{ action, output string }
+
+// readResults gives the results of tests, by "package name", and those of packages,
+// by their paths alone.
+func readResults(r io.Reader) (map[string]result, error) {
+	results := map[string]result{}
+	for d := json.NewDecoder(r); ; {
+		var e event
+		if err := d.Decode(&e); errors.Is(err, io.EOF) {
+			return results, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if e.Package == "" { // what the compiler says, which the package's failure follows
+			continue
+		}
+		name := shortPath(e.Package)
+		if e.Test != "" {
+			name += " " + e.Test
+		}
+		of := results[name]
+		of.output += e.Output
+		if e.Action == "pass" || e.Action == "fail" || e.Action == "skip" {
+			of.action = e.Action
+		}
+		results[name] = of
+	}
+}
