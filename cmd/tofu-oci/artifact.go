@@ -42,9 +42,13 @@ func checkFlag(levels string) cli.Flag {
 func checkOption(c *cli.Context, o *publish.Options) error {
 	// A failed run must not leave the digests of an earlier one.
 	if file := c.String("digest-file"); file != "" {
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+		info, err := os.Stat(file)
+		if err == nil && info.IsDir() {
+			return usagef("--digest-file: %s is a directory where a file has to be", file)
+		}
+		if err == nil && info.Mode().IsRegular() {
 			if err := os.Remove(file); err != nil {
-				return err
+				return usagef("--digest-file: %w", err)
 			}
 		}
 	}

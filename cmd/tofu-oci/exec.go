@@ -95,8 +95,21 @@ func execAction(c *cli.Context, out *output) error {
 		return &childError{code}
 	case isA[*cliconfig.SyntaxError](err):
 		return &usage{err}
+	case err != nil:
+		return &execError{err}
 	}
-	return err
+	return nil
+}
+
+// execError is an error of exec, which has no choice of platforms.
+type execError struct{ err error }
+
+func (e *execError) Error() string { return e.err.Error() }
+
+func (e *execError) Unwrap() error { return e.err }
+
+func lacksOurPlatform(err error) bool {
+	return isA[*execError](err) && isA[*provider.PlatformError](err)
 }
 
 // execOptions reads the flags.

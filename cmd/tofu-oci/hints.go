@@ -117,7 +117,7 @@ var hints = []struct {
 	{isOtherPackage, "compare with the checksums of the origin; if the lock file only lacks other platforms' hashes, tofu-oci lock adds them, and --platform leaves those platforms out"},
 	{isA[*lock.HashError], "compare with the checksums of the origin before anything else; if what is locked is the wrong one, take its block out of the lock file"},
 	{isA[*lock.UpgradeError], "change the constraint, or choose a newer version with tofu-oci lock --upgrade"},
-	{errorIs(client.ErrNoAPI), "check the URL: it is that of the server, with the path of its --base-url, and without /api; servers before this version have no API"},
+	{errorIs(client.ErrNoAPI), "check the URL: it is where clients reach the server, with the path before all of its own, and without /api; servers before this version have no API"},
 	{errorIs(lock.ErrNotLocked), "tofu-oci lock adds what a configuration requires"},
 	{errorIs(lock.ErrNoFile), "name a lock file, a directory that has one, or a pattern in quotes: 'live/**/.terraform.lock.hcl'"},
 	{isA[*lockfile.Error], "OpenTofu refuses the file too; mend the line, or bring the file back from version control"},
@@ -136,6 +136,7 @@ var hints = []struct {
 	{isClass(unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
 	{isA[*cliconfig.MergeError], "put what is printed in its place by hand; tofu-oci tofurc --check FILE says whether it is right"},
 	{isA[*mirror.TooYoungError], "waiting does not help where an origin states no dates: name versions exactly, such as hashicorp/null@3.2.4, take what is locked with --lock-file, or leave out --min-age"},
+	{lacksOurPlatform, "bring it there for this machine too: tofu-oci mirror PROVIDER --platform OS_ARCH --to REPO; what was built here, tofu-oci publish adds"},
 	{isA[*provider.PlatformError], "choose platforms with --platform OS_ARCH"},
 	{moreVersions, "tofu-oci list shows all versions that there are"},
 	{isA[*repository.NoLayoutError], "check the path, which begins where the command runs, and what the template makes of the provider; mirror and publish make a layout where there is none"},
@@ -145,7 +146,10 @@ var hints = []struct {
 	{errorIs(syscall.ENOSPC), "free some space, or choose another directory (TMPDIR is where zips are kept on the way)"},
 	{errorIs(syscall.ENOTDIR), "a file is where a directory has to be; move it away, or choose another directory"},
 	{errorIs(syscall.EROFS), "nothing can be written there: choose another directory, or mount the disk for writing"},
-	{errorIs(fs.ErrPermission), "check the permissions of the file and its directory, or choose another directory"},
+	{errorIs(syscall.EISDIR), "a directory is named where a file has to be"},
+	{isA[*repository.DamagedLayoutError], "bring the layout back from where it was made or copied, or mirror into another directory"},
+	{notReadable, "check the permissions of the file and of the directories above it"},
+	{errorIs(fs.ErrPermission), "check the permissions of the directory, or choose another one"},
 	{proxyIs(http.StatusProxyAuthRequired), "write the login into the proxy's URL: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"},
 	{proxyIs(0), "check HTTPS_PROXY and HTTP_PROXY in the environment; NO_PROXY names hosts that need no proxy"},
 	{isA[*provider.ProxyError], "the proxy does not let this host through: allow it there, or name it in NO_PROXY if it is reached without the proxy"},
@@ -160,6 +164,12 @@ var hints = []struct {
 	{isCutOff, "the server, or a proxy on the way, ends connections; try again later"},
 	{isBusy, "the server is overloaded, throttles, or is out of order; try again later"},
 	{unreachable, "the server may be down or out of reach; check the host name, the proxy variables and the network"},
+}
+
+// notReadable knows what may not be opened, in contrast to what may not be written.
+func notReadable(err error) bool {
+	path, ok := errors.AsType[*fs.PathError](err)
+	return ok && path.Op == "open" && errors.Is(path, fs.ErrPermission)
 }
 
 // isOtherPackage knows packages that are not what is locked, in contrast to whole

@@ -77,13 +77,21 @@ func (f *lockedFile) fail(err error) {
 	f.errors = append(f.errors, err)
 }
 
+// inFile says which file an error is about, unless it does so itself.
+func inFile(path string, err error) error {
+	if strings.Contains(err.Error(), path) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
 // lockedFile prints what became of a lock file.
 func (o *output) lockedFile(f lockedFile) error {
 	for _, module := range f.NotLookedAt {
 		o.warn("%s: what this module requires is not known: %s; tofu init, or tofu get, brings it", f.Path, module)
 	}
 	for _, err := range f.errors {
-		_, _ = fmt.Fprint(o.stderr, explain(fmt.Errorf("%s: %w", f.Path, err)))
+		_, _ = fmt.Fprint(o.stderr, explain(inFile(f.Path, err)))
 	}
 	if o.json {
 		return nil

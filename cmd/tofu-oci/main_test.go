@@ -13,7 +13,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
@@ -29,7 +28,7 @@ const (
 
 func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){
-		program: main.Main, programOnFullDisk: onFullDisk, "make-sbom": makeSBOM, "make-repository": makeRepository, "aws": aws, "child": child,
+		program: ordinary, programOnFullDisk: onFullDisk, "make-sbom": makeSBOM, "make-repository": makeRepository, "aws": aws, "child": child,
 	})
 }
 

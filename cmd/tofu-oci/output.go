@@ -235,7 +235,7 @@ func (o *output) above() io.Writer {
 func (o *output) finish() error {
 	o.endProgress()
 	if err := o.writeDigests(); err != nil {
-		return err
+		return fmt.Errorf("--digest-file: %w", err)
 	}
 	if o.json {
 		if err := o.printDocument(documentResults, runResults{append([]item{}, o.results...), o.total, o.leftOut}); err != nil {

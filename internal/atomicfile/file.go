@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/clone"
 	"github.com/tofu-oci/tofu-oci/internal/disk"
@@ -84,9 +85,19 @@ func create(path string, mode fs.FileMode, open func(name string, mode fs.FileMo
 		// Who made the directory for nothing may have removed it meanwhile. Between
 		// two looks at it that is ErrExist as well.
 		if tries == maxTries || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
-			return nil, err
+			return nil, unnamed(err, path)
 		}
 	}
+}
+
+// unnamed lets an error speak of the path that was meant, where it speaks of a
+// temporary name beside it.
+func unnamed(err error, final string) error {
+	path, ok := errors.AsType[*fs.PathError](err)
+	if ok && strings.HasPrefix(filepath.Base(path.Path), temporaryPrefix) {
+		return &fs.PathError{Op: "create", Path: final, Err: path.Err}
+	}
+	return err
 }
 
 // createExclusive differs from os.CreateTemp in leaving the mode to the umask:

@@ -92,3 +92,22 @@ func count(v any) int {
 	}
 	return n
 }
+
+// TestTypeError: what is of another kind is told in the words of JSON.
+func TestTypeError(t *testing.T) {
+	t.Parallel()
+	var into struct {
+		Versions []struct {
+			Size int `json:"size"`
+		} `json:"versions"`
+	}
+	for text, want := range map[string]string{
+		`[]`:                          "the document is of another kind: array",
+		`{"versions":[{"size":"x"}]}`: "versions.size is of another kind: string",
+	} {
+		err := boundedjson.Unmarshal([]byte(text), &into, 10)
+		if other, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok || other.Offset == 0 || err.Error() != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -6,6 +6,7 @@ package stricthcl
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -58,7 +59,20 @@ func ofDiagnostic(err error, file string) error {
 	if !ok || d.Subject == nil {
 		return &Error{file, 1, 1, err.Error()}
 	}
-	return Wrong(*d.Subject, "%s: %s", d.Summary, strings.TrimSuffix(d.Detail, "."))
+	return Wrong(*d.Subject, "%s: %s", d.Summary, strings.TrimSuffix(InLines(file, d.Detail), "."))
+}
+
+// place is another place in a diagnostic's text, behind the file's name.
+var place = regexp.MustCompile(`^:(\d+),\d+-(\d+(,\d+)?)?`)
+
+// InLines lets a diagnostic's text speak of other places in the same file by their line
+// alone: the file is named with the first place already.
+func InLines(file, text string) string {
+	before, after, found := strings.Cut(text, " at "+file)
+	if at := place.FindStringSubmatch(after); found && at != nil {
+		return before + " in line " + at[1] + InLines(file, after[len(at[0]):])
+	}
+	return text
 }
 
 // Attributes gives the arguments of a body in their order in the file.

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
 // ErrNoConfiguration says that a directory has no configuration files.
@@ -72,7 +74,7 @@ func (p *problems) diagnostics(file string, found hcl.Diagnostics) bool {
 		}
 		problem := d.Summary
 		if d.Detail != "" {
-			problem += ": " + d.Detail
+			problem += ": " + stricthcl.InLines(at.File, d.Detail)
 		}
 		p.add(at, "%s", strings.TrimSuffix(problem, "."))
 	}

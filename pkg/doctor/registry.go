@@ -137,11 +137,13 @@ func (e *examination) refused(err error) {
 		e.find(Error, "login-missing", fmt.Sprintf("The registry wants a login for %s, and there is none; the repository may be private, or not exist.", e.ref), login+"\n"+mirror)
 	case errors.Is(err, repository.ErrNoRepository):
 		problem := fmt.Sprintf("There is no repository %s", e.ref)
-		if !loggedIn {
+		if !loggedIn && !e.ref.IsLayout() {
 			problem += ", or it is private and hidden from those who are not logged in"
 			mirror = login + "\n" + mirror
 		}
 		e.find(Error, "repository-missing", problem+".", mirror)
+	case e.ref.IsLayout():
+		e.find(Error, "layout-failed", fmt.Sprintf("The image layout cannot be read: %v.", err), "ls -la "+quoted(e.ref.Layout))
 	default:
 		e.find(Error, "registry-failed", fmt.Sprintf("%s cannot be read: %v.", e.ref, err), "curl -I https://"+e.ref.Registry+"/v2/")
 	}

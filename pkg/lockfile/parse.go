@@ -13,6 +13,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/nesting"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -76,7 +77,8 @@ func (r *reading) diagnose(diags hcl.Diagnostics) {
 		if d.Subject != nil {
 			at = *d.Subject
 		}
-		r.fail(at, "%s", strings.TrimRight(strings.Join(strings.Fields(cmp.Or(d.Detail, d.Summary)), " "), "."))
+		text := stricthcl.InLines(r.name, cmp.Or(d.Detail, d.Summary))
+		r.fail(at, "%s", strings.TrimRight(strings.Join(strings.Fields(text), " "), "."))
 	}
 }
 

@@ -33,7 +33,7 @@ func TestParseRefuses(t *testing.T) {
 		"twice":                  {address + "{\n " + ok + "\n}\n" + address + "{\n " + ok + "\n}\n", `lock file f:4:1: provider registry.opentofu.org/corp/thing is locked already, in line 1`},
 		"unknown argument":       {address + "{\n  " + ok + "\n  pinned = true\n}\n", `lock file f:3:3: an argument named "pinned" is not expected in a provider block`},
 		"block within":           {address + "{\n  " + ok + "\n  pinned {}\n}\n", `lock file f:3:3: blocks of type "pinned" are not expected in a provider block`},
-		"argument twice":         {address + "{\n  " + ok + "\n  " + ok + "\n}\n", `lock file f:3:3: The argument "version" was already set at f:2,3-10. Each argument may be set only once`},
+		"argument twice":         {address + "{\n  " + ok + "\n  " + ok + "\n}\n", `lock file f:3:3: The argument "version" was already set in line 2. Each argument may be set only once`},
 		"no version":             {address + "{\n}\n", `lock file f:1:1: the argument "version" is missing`},
 		"version null":           {address + "{\n  version = null\n}\n", `lock file f:2:13: a text in quotes must stand here`},
 		"version in short":       {address + "{\n  version = \"1.0\"\n}\n", `lock file f:2:13: the version must be written in normal form, "1.0.0"`},

@@ -133,7 +133,7 @@ func decodeList(data []byte, into any) error {
 	if err := d.Decode(into); errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return errors.New("it ends too early")
 	} else if err != nil {
-		return err
+		return boundedjson.InWords(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is more behind it")

@@ -41,6 +41,16 @@ func (e *NoLayoutError) Error() string { return "there is no image layout" }
 // Unwrap gives [ErrNoRepository].
 func (e *NoLayoutError) Unwrap() error { return ErrNoRepository }
 
+// DamagedLayoutError says that a file of an image layout cannot be read as what it is.
+type DamagedLayoutError struct {
+	Path string
+	Err  error
+}
+
+func (e *DamagedLayoutError) Error() string { return fmt.Sprintf("%s is damaged: %v", e.Path, e.Err) }
+
+func (e *DamagedLayoutError) Unwrap() error { return e.Err }
+
 // LostError says that a tag is there, and that what it names is missing or
 // damaged: it wraps [ErrNotFound] or a *[sums.MismatchError].
 type LostError struct {

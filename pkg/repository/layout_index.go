@@ -146,7 +146,7 @@ func (l *Layout) readJSON(name string, into any) error {
 		return err
 	}
 	if err := boundedjson.Unmarshal(data, into, maxLayoutValues); err != nil {
-		return fmt.Errorf("%s is damaged: %w", path, err)
+		return &DamagedLayoutError{path, err}
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func (c *Client) Provider(ctx context.Context, a provider.Address) (api.Provider
 		return len(page.Versions) - known, page.Next != "", err
 	})
 	if isStatus(err, http.StatusNotFound) {
-		err = fmt.Errorf("%w: %s: %w", provider.ErrProviderNotFound, a, err)
+		err = fmt.Errorf("%w: %s: %w", c.missing(ctx, provider.ErrProviderNotFound), a, err)
 	}
 	all.Next = ""
 	return all, err
@@ -126,9 +126,19 @@ func (c *Client) Provider(ctx context.Context, a provider.Address) (api.Provider
 func (c *Client) Version(ctx context.Context, a provider.Address, v provider.Version) (release api.Version, err error) {
 	err = c.get(ctx, c.base+path(a.Host.ForDisplay(), a.Namespace, a.Type, v.String()), &release)
 	if isStatus(err, http.StatusNotFound) {
-		err = fmt.Errorf("%w: %s %s: %w", provider.ErrVersionNotFound, a, v, err)
+		err = fmt.Errorf("%w: %s %s: %w", c.missing(ctx, provider.ErrVersionNotFound), a, v, err)
 	}
 	return release, err
+}
+
+// missing says what a 404 means: what was asked for is not there, or there is no API
+// that could have it.
+func (c *Client) missing(ctx context.Context, what error) error {
+	err := c.get(ctx, c.base, &api.Providers{})
+	if isStatus(err, http.StatusNotFound) || errors.Is(err, ErrNoAPI) {
+		return ErrNoAPI
+	}
+	return what
 }
 
 func isStatus(err error, status int) bool {

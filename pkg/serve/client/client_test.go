@@ -110,8 +110,18 @@ func TestHostileServers(t *testing.T) {
 
 func TestNotFound(t *testing.T) {
 	t.Parallel()
-	c := clientOf(t, http.NotFound)
+	c := clientOf(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/providers") {
+			listed(w, "", "h/a/b")
+			return
+		}
+		http.NotFound(w, r)
+	})
+	none := clientOf(t, http.NotFound)
 	a := nouns.Address(t, "acme/rocket")
+	if _, err := none.Provider(t.Context(), a); !errors.Is(err, client.ErrNoAPI) || errors.Is(err, provider.ErrProviderNotFound) {
+		t.Errorf("without an API: %v", err)
+	}
 	if _, err := c.Provider(t.Context(), a); !errors.Is(err, provider.ErrProviderNotFound) {
 		t.Errorf("%v", err)
 	}

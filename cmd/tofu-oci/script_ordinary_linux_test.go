@@ -1,0 +1,37 @@
+package main_test
+
+import (
+	"os"
+	"runtime"
+	"syscall"
+
+	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
+)
+
+// Of prctl(2) and capabilities(7).
+const (
+	prCapBSetDrop     = 24
+	capDACOverride    = 1
+	capDACReadSearch  = 2
+	environmentOfRoot = "ORDINARY"
+)
+
+// ordinary is the program of a user for whom the permissions of files count, which
+// they don't for root: with ORDINARY in the environment, root's rights to pass them over
+// are gone.
+func ordinary() {
+	if os.Getenv(environmentOfRoot) == "" || os.Geteuid() != 0 {
+		main.Main()
+		return
+	}
+	runtime.LockOSThread() // rights are a thread's, until it becomes another program
+	for _, right := range []uintptr{capDACOverride, capDACReadSearch} {
+		if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prCapBSetDrop, right, 0); errno != 0 {
+			panic(errno)
+		}
+	}
+	if err := os.Unsetenv(environmentOfRoot); err != nil {
+		panic(err)
+	}
+	panic(syscall.Exec("/proc/self/exe", os.Args, os.Environ()))
+}
