@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -91,6 +92,27 @@ func TestStale(t *testing.T) {
 	w.clock.Forward(time.Second)
 	if got := w.get(t, mirrored+"index.json"); got.Code != http.StatusOK || got.Header().Get("Warning") != "" {
 		t.Errorf("got %d %v", got.Code, got.Header())
+	}
+}
+
+// TestAnsweredMeanwhile: who finds nothing known, and comes to ask when the question of
+// another has just ended, takes its answer.
+func TestAnsweredMeanwhile(t *testing.T) {
+	t.Parallel()
+	var w *world
+	var begun atomic.Bool
+	w = newRegistry(t, func(o *serve.Options) {
+		o.Events.Looked = func(what string, hit bool) {
+			if what == "tags" && !hit && !begun.Swap(true) { // between the look and the question
+				document[any](t, w.get(t, mirrored+"index.json"))
+			}
+		}
+	})
+	w.push(t, rocket{version: "1.0.0"})
+	before := w.registry.Requests()[registrytest.Tags]
+	document[any](t, w.get(t, mirrored+"index.json"))
+	if n := w.registry.Requests()[registrytest.Tags] - before; n != 1 {
+		t.Errorf("%d lists of tags", n)
 	}
 }
 

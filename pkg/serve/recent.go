@@ -121,7 +121,13 @@ func (r *recent[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duratio
 	if found && r.usable(known, now) {
 		wait = patience
 	}
-	value, err := r.question(ctx, key, wait, ask)
+	value, err := r.question(ctx, key, wait, func(ctx context.Context) (V, error) {
+		// Another question may have ended since the look.
+		if known, found := r.kept.get(key); found && known.fresh(r.now(), maxAge) {
+			return known.value, known.absent
+		}
+		return r.learn(ctx, key, ask)
+	})
 	switch {
 	case err == nil:
 		return value, state{}, nil
@@ -184,12 +190,7 @@ func (r *recent[K, V]) question(ctx context.Context, key K, wait time.Duration, 
 		}
 		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxQuestion)
 		defer cancel()
-		value, err := unbroken(asking, ask)
-		if err != nil && r.failed != nil && !r.absent(err) {
-			r.failed(err)
-		}
-		r.note(key, value, err)
-		return value, err
+		return ask(asking)
 	})
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -203,6 +204,16 @@ func (r *recent[K, V]) question(ctx context.Context, key K, wait time.Duration, 
 	case <-ctx.Done():
 		return none, ctx.Err()
 	}
+}
+
+// learn asks, and keeps what comes of it.
+func (r *recent[K, V]) learn(ctx context.Context, key K, ask func(context.Context) (V, error)) (V, error) {
+	value, err := unbroken(ctx, ask)
+	if err != nil && r.failed != nil && !r.absent(err) {
+		r.failed(err)
+	}
+	r.note(key, value, err)
+	return value, err
 }
 
 // unbroken makes an error of a panic: it is not in the goroutine of a request, and
