@@ -101,11 +101,7 @@ func (h *helpers) reply(q question) *reply {
 // run asks a helper. Its output holds the secret when all goes well, and may do
 // so when not: no error tells it.
 func run(ctx context.Context, q question) (Credential, error) {
-	helper, err := extprog.Parse(quote(program(q.helper)) + " get")
-	if err != nil {
-		return Credential{}, err
-	}
-	out, err := helper.Run(ctx, extprog.Call{
+	out, err := command(ctx, q.helper, "get", extprog.Call{
 		Stdin:       []byte(q.server),
 		MayBeSilent: true, // that of Google Cloud says nothing to what it doesn't know
 		Private:     true,
@@ -127,6 +123,15 @@ func run(ctx context.Context, q question) (Credential, error) {
 		return Credential{IdentityToken: NewSecret(known.Secret)}, nil
 	}
 	return Credential{Username: known.Username, Password: NewSecret(known.Secret)}, nil
+}
+
+// command runs a helper for one of the verbs of its protocol.
+func command(ctx context.Context, name, verb string, call extprog.Call) ([]byte, error) {
+	helper, err := extprog.Parse(quote(program(name)) + " " + verb)
+	if err != nil {
+		return nil, err
+	}
+	return helper.Run(ctx, call)
 }
 
 // refusal tells from what a helper printed, and failed, that it knows no login.

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -114,7 +116,7 @@ func installHelpers() (string, error) {
 	if runtime.GOOS != "windows" {
 		suffix = ""
 	}
-	for name := range helperAnswers {
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(helperAnswers)), slices.Collect(maps.Keys(helpersThatKeep))) {
 		if err := link(self, filepath.Join(dir, prefix+name+suffix)); err != nil {
 			return dir, err
 		}
@@ -147,6 +149,9 @@ func link(old, path string) error {
 // help is a helper's run.
 func help(name string) int {
 	server, err := io.ReadAll(os.Stdin)
+	if keep, keeps := helpersThatKeep[name]; err == nil && keeps && len(os.Args) == 2 {
+		return keep(os.Args[1], server)
+	}
 	if err != nil || len(os.Args) != 2 || os.Args[1] != "get" {
 		fmt.Fprintln(os.Stderr, "not the protocol of credential helpers:", os.Args, err)
 		return 2

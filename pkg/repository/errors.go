@@ -87,7 +87,8 @@ type ResponseError struct {
 type Error struct {
 	// Doing is what was tried, "fetching manifest".
 	Doing string
-	// Registry is "host" or "host:port", Name the repository's there.
+	// Registry is "host" or "host:port", Name the repository's there, empty for all
+	// of the registry.
 	Registry, Name string
 	// Reference is a tag or digest, or empty.
 	Reference string
@@ -97,7 +98,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	text := e.Doing + " " + e.Registry + "/" + e.Name
+	text := e.Doing + " " + strings.TrimSuffix(e.Registry+"/"+e.Name, "/")
 	_, isDigest := digest.Parse(e.Reference)
 	switch {
 	case e.Reference == "":

@@ -1,0 +1,230 @@
+package logins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Keeper writes logins to where OpenTofu and Docker find them, and removes them
+// from there.
+type Keeper struct {
+	config      Config
+	environment Environment
+	// docker is Docker's own file, and home the one that it has without
+	// $DOCKER_CONFIG, which is the only one of the two that OpenTofu reads.
+	docker, home string
+}
+
+// Kept says where a login is, or was until now.
+type Kept struct {
+	// File has the login, or names the helper that has it.
+	File string
+	// Helper is the NAME of docker-credential-NAME; empty for a login in the file.
+	Helper string
+	// Keys are those of auths in the file, or the names of the registry by which the
+	// helper knows the login.
+	Keys []string
+}
+
+// String says where, in words.
+func (k Kept) String() string {
+	if k.Helper == "" {
+		return k.File
+	}
+	return fmt.Sprintf("%s, which %s names", program(k.Helper), k.File)
+}
+
+// NewKeeper prepares a keeper; nothing is read yet. A configuration by which
+// OpenTofu reads no file with logins is an error.
+func NewKeeper(c Config, e Environment) (*Keeper, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if c.Default.NoAmbient || c.Default.DockerStyleFiles != nil && len(c.Default.DockerStyleFiles) == 0 {
+		return nil, fmt.Errorf("%s of the CLI configuration says that no file with logins is read, by OpenTofu nor by tofu-oci: write an oci_credentials block for the registry instead", defaultBlock)
+	}
+	k := &Keeper{config: c.clone(), environment: e}
+	if e.Home != "" {
+		k.home = filepath.Join(e.Home, ".docker", "config.json")
+	}
+	k.docker = k.home
+	if dir := e.getenv("DOCKER_CONFIG"); dir != "" {
+		k.docker = filepath.Join(dir, "config.json")
+	}
+	if k.docker == "" {
+		return nil, errors.New("there is no home directory for a file with logins: set HOME, or DOCKER_CONFIG")
+	}
+	return k, nil
+}
+
+// Place says where a login would be kept, without its keys. A file that can't be
+// changed, and a helper that can't have the login, are errors.
+func (k *Keeper) Place(t Target) (Kept, error) {
+	path := k.file()
+	f, err := openFile(path)
+	if err != nil {
+		return Kept{}, err
+	}
+	place := Kept{File: path, Helper: f.helperFor(t)}
+	if place.Helper == "" {
+		return place, nil
+	}
+	if err := checkHelper(place.Helper); err != nil {
+		return Kept{}, &FileError{Path: path, Err: err}
+	}
+	if t.Path != "" {
+		return Kept{}, fmt.Errorf("%s keeps logins in %s, which can hold one for all of a registry only: log in to %s, or write an oci_credentials %q block into the CLI configuration",
+			path, program(place.Helper), Target{Registry: t.Registry}, t.repository())
+	}
+	return place, nil
+}
+
+// file is where logins go: Docker's file, unless the configuration names others.
+func (k *Keeper) file() string {
+	listed := k.config.Default.DockerStyleFiles
+	if len(listed) == 0 || slices.Contains(listed, k.docker) {
+		return k.docker
+	}
+	return listed[0]
+}
+
+// Keep keeps a login: with the helper that the file names for the registry, else in
+// the file, of which all else stays as it is.
+func (k *Keeper) Keep(ctx context.Context, t Target, c Credential) (Kept, error) {
+	// 1. Where it goes.
+	place, err := k.Place(t)
+	if err != nil {
+		return Kept{}, err
+	}
+	if strings.Contains(c.Username, ":") {
+		return Kept{}, fmt.Errorf("user name %q: files with logins have no user names with a colon", c.Username)
+	}
+
+	// 2. Into the file itself.
+	if place.Helper == "" {
+		place.Keys = t.keys()
+		return place, changeFile(ctx, place.File, func(f *authFile) error { return f.set(place.Keys, c) })
+	}
+
+	// 3. Or to the helper, where one in the file would stand in its way.
+	place.Keys = t.servers()
+	for _, server := range place.Keys {
+		if err := storeWith(ctx, place.Helper, server, c); err != nil {
+			return Kept{}, err
+		}
+	}
+	return place, changeFile(ctx, place.File, func(f *authFile) error {
+		_, err := f.remove(t)
+		return err
+	})
+}
+
+// Forget removes a login from wherever [Keeper.Keep] may have put it, and says where
+// it was. It goes on past an error.
+func (k *Keeper) Forget(ctx context.Context, t Target) ([]Kept, error) {
+	var all []Kept
+	var errs []error
+	for _, path := range k.Files() {
+		removed, err := forgetIn(ctx, path, t)
+		all, errs = append(all, removed...), append(errs, err)
+	}
+	return all, errors.Join(errs...)
+}
+
+// Files are those that a login may have been written to.
+func (k *Keeper) Files() []string {
+	all := append([]string{k.docker, k.home}, k.config.Default.DockerStyleFiles...)
+	var files []string
+	for _, path := range all {
+		if path != "" && !slices.Contains(files, path) {
+			files = append(files, path)
+		}
+	}
+	return files
+}
+
+func forgetIn(ctx context.Context, path string, t Target) ([]Kept, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var all []Kept
+	if len(f.keysOf(t)) > 0 {
+		here := Kept{File: path}
+		err = changeFile(ctx, path, func(f *authFile) (err error) {
+			here.Keys, err = f.remove(t)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, here)
+	}
+	helper := f.helperFor(t)
+	if helper == "" || t.Path != "" {
+		return all, nil
+	}
+	if err := checkHelper(helper); err != nil {
+		return all, &FileError{Path: path, Err: err}
+	}
+	erased, err := eraseWith(ctx, helper, t.servers())
+	if len(erased) > 0 {
+		all = append(all, Kept{File: path, Helper: helper, Keys: erased})
+	}
+	return all, err
+}
+
+// Parts are the targets below a registry that have logins of their own in a file.
+func (k *Keeper) Parts(t Target) []Target {
+	var parts []Target
+	for _, path := range k.Files() {
+		f, err := openFile(path)
+		if err != nil {
+			continue
+		}
+		for _, key := range sorted(f.document.auths) {
+			s := parseKey(key)
+			part := Target{Registry: t.Registry, Path: s.path}
+			below := t.Path == "" || strings.HasPrefix(s.path, t.Path+"/")
+			if s.host == t.scope().host && s.path != "" && s.path != t.Path && below && !slices.Contains(parts, part) {
+				parts = append(parts, part)
+			}
+		}
+	}
+	return parts
+}
+
+// Finds says which programs come to a login that was kept: "tofu-oci", "tofu",
+// "docker", "oras". Why tells of those two of OpenTofu that do not come to it, as
+// sentences without their full stops.
+func (k *Keeper) Finds(ctx context.Context, t Target, c Credential, kept Kept) (programs, why []string, err error) {
+	finder, err := New(k.config, k.environment)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, origin, err := finder.Find(ctx, t.repository())
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case found != c && origin.OpenTofu:
+		why = append(why, fmt.Sprintf("tofu-oci and tofu take another login for %s, from %s", t, origin))
+	case found != c:
+		why = append(why, fmt.Sprintf("tofu-oci takes another login for %s, from %s", t, origin))
+	case origin.OpenTofu:
+		programs = append(programs, "tofu-oci", "tofu")
+	default:
+		programs = append(programs, "tofu-oci")
+	}
+	if origin.Why != "" {
+		why = append(why, "tofu does not come to this login: "+origin.Why)
+	}
+	// Both know no logins for a part of a registry.
+	if kept.File == k.docker && t.Path == "" {
+		programs = append(programs, "docker", "oras")
+	}
+	return programs, why, nil
+}

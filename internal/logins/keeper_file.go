@@ -1,0 +1,190 @@
+package logins
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/filelock"
+	"github.com/tofu-oci/tofu-oci/internal/jsonedit"
+)
+
+const (
+	// secretMode is that of a file with logins, and privateMode that of a directory
+	// which is made for it.
+	secretMode  fs.FileMode = 0o600
+	privateMode fs.FileMode = 0o700
+)
+
+// authFile is a file with logins that may be changed.
+type authFile struct {
+	document
+	// path is where it is named to be, and place where it is, behind links.
+	path, place string
+	text        []byte
+	// auths is how the file spells that.
+	auths string
+	// info is nil for a file that is not there.
+	info fs.FileInfo
+}
+
+// openFile reads a file, or learns that there is none. Errors are *[FileError].
+func openFile(path string) (*authFile, error) {
+	f, err := readAuthFile(path)
+	if _, ok := errors.AsType[*FileError](err); err != nil && !ok {
+		return nil, &FileError{Path: path, Err: withoutPath(err)}
+	}
+	return f, err
+}
+
+func readAuthFile(path string) (*authFile, error) {
+	f := &authFile{path: path, place: path, auths: "auths"}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return f, nil
+	}
+	var err error
+	f.place, err = filepath.EvalSymlinks(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("it is a link to a file that is not there")
+	case err != nil:
+		return nil, err
+	}
+	if f.info, err = os.Stat(f.place); err != nil {
+		return nil, err
+	}
+	if f.text, err = boundedfile.Read(f.place, maxFile); err != nil {
+		return nil, err
+	}
+	if f.document, err = parseDocument(place{path: path}, f.text); err != nil {
+		return nil, err
+	}
+	if err := f.findAuths(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// findAuths learns how auths is spelled: whoever reads the file with Go takes "Auths"
+// too.
+func (f *authFile) findAuths() error {
+	var members map[string]json.RawMessage
+	if len(bytes.TrimSpace(f.text)) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(f.text, &members); err != nil {
+		return err
+	}
+	spelled := slices.DeleteFunc(slices.Sorted(maps.Keys(members)), func(key string) bool { return !strings.EqualFold(key, "auths") })
+	switch len(spelled) {
+	case 0:
+		return nil
+	case 1:
+		f.auths = spelled[0]
+		return nil
+	}
+	return fmt.Errorf("it has both %q and %q", spelled[0], spelled[1])
+}
+
+// changeFile reads a file, changes it and writes it, while no other process of this
+// program does. Nothing is written where nothing changes.
+func changeFile(ctx context.Context, path string, change func(*authFile) error) error {
+	f, err := openFile(path)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(f.place)
+	if err := os.MkdirAll(dir, privateMode); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	err = filelock.Do(ctx, dir, func() error {
+		if f, err = openFile(path); err != nil {
+			return err
+		}
+		before := f.text
+		if err := change(f); err != nil {
+			return &FileError{Path: path, Err: err}
+		}
+		if bytes.Equal(before, f.text) {
+			return nil
+		}
+		return f.write()
+	})
+	if _, named := errors.AsType[*FileError](err); err != nil && !named {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return err
+}
+
+// write replaces the file, which nobody but its owner may read afterwards.
+func (f *authFile) write() error {
+	err := atomicfile.Write(f.place, secretMode, func(w io.Writer) error {
+		_, err := w.Write(f.text)
+		return err
+	})
+	if err != nil || f.info == nil {
+		return err
+	}
+	return giveBack(f.place, f.info)
+}
+
+// set writes a login under keys of auths, the way all programs read it.
+func (f *authFile) set(keys []string, c Credential) error {
+	pair := base64.StdEncoding.EncodeToString([]byte(c.Username + ":" + c.Password.Reveal()))
+	entry, err := json.Marshal(map[string]string{"auth": pair})
+	for _, key := range keys {
+		if err == nil {
+			f.text, err = jsonedit.Set(f.text, entry, f.auths, key)
+		}
+	}
+	return err
+}
+
+// remove removes what is for a target, in all spellings, and gives the keys that had
+// a login.
+func (f *authFile) remove(t Target) (removed []string, err error) {
+	removed = f.keysOf(t)
+	for _, key := range removed {
+		if f.text, err = jsonedit.Remove(f.text, f.auths, key); err != nil {
+			return nil, err
+		}
+	}
+	return removed, nil
+}
+
+// keysOf are those of auths that are for a target and have something in them. Docker
+// leaves empty ones behind where a helper has the login.
+func (f *authFile) keysOf(t Target) []string {
+	return slices.DeleteFunc(sorted(f.document.auths), func(key string) bool {
+		e := f.document.auths[key]
+		return parseKey(key) != t.scope() || e.problem == "" && e.credential.IsAnonymous()
+	})
+}
+
+// helperFor is the NAME of the helper for a target's registry, "" for none.
+func (f *authFile) helperFor(t Target) string {
+	r, err := parseRepository(t.Registry)
+	if err != nil {
+		return ""
+	}
+	for _, key := range sortedKeys(f.helpers, r) {
+		if name := f.helpers[key]; name != "" && parseKey(key).path == "" {
+			return name
+		}
+	}
+	return f.store
+}
+
+func sorted[V any](values map[string]V) []string { return slices.Sorted(maps.Keys(values)) }

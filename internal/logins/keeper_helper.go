@@ -1,0 +1,93 @@
+package logins
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/extprog"
+)
+
+const (
+	// keepTimeout leaves time to unlock a keychain: somebody is there when a login is
+	// kept.
+	keepTimeout = 2 * time.Minute
+	// maxSaid is how much of what a helper says is told, in bytes.
+	maxSaid = 300
+)
+
+// HelperError says that a credential helper did not keep or remove a login.
+type HelperError struct {
+	// Helper is the NAME of docker-credential-NAME.
+	Helper string
+	// Doing is what it should do: "storing the login for ghcr.io".
+	Doing string
+	// Err is what it said, or why it did not run: [exec.ErrNotFound].
+	Err error
+}
+
+func (e *HelperError) Error() string { return fmt.Sprintf("%s: %v", e.Doing, e.Err) }
+
+// Unwrap gives Err.
+func (e *HelperError) Unwrap() error { return e.Err }
+
+// IsMissing tells whether there is no such program.
+func (e *HelperError) IsMissing() bool { return errors.Is(e.Err, exec.ErrNotFound) }
+
+// storeWith gives a login to a helper
+// (https://github.com/docker/docker-credential-helpers#development).
+func storeWith(ctx context.Context, helper, server string, c Credential) error {
+	var sent bytes.Buffer
+	encoder := json.NewEncoder(&sent)
+	encoder.SetEscapeHTML(false) // some helpers are scripts
+	err := encoder.Encode(struct{ ServerURL, Username, Secret string }{server, c.Username, c.Password.Reveal()})
+	if err == nil {
+		err = tell(ctx, helper, "store", sent.Bytes(), c.Password)
+	}
+	if err != nil {
+		return &HelperError{Helper: helper, Doing: fmt.Sprintf("storing the login for %s", server), Err: err}
+	}
+	return nil
+}
+
+// eraseWith lets a helper forget a registry, by those of its names that it knows.
+func eraseWith(ctx context.Context, helper string, servers []string) (erased []string, err error) {
+	for _, server := range servers {
+		known, err := run(ctx, question{helper: helper, server: server})
+		if err == nil && known.logsIn() {
+			err = tell(ctx, helper, "erase", []byte(server), cmp.Or(known.Password, known.IdentityToken))
+		}
+		switch {
+		case err != nil:
+			return erased, &HelperError{Helper: helper, Doing: fmt.Sprintf("removing the login for %s", server), Err: err}
+		case known.logsIn():
+			erased = append(erased, server)
+		}
+	}
+	return erased, nil
+}
+
+// tell runs a helper that answers nothing. What it says to explain a failure is told,
+// unless the secret is in it.
+func tell(ctx context.Context, helper, verb string, stdin []byte, secret Secret) error {
+	_, err := command(ctx, helper, verb, extprog.Call{
+		Stdin: stdin, MayBeSilent: true, Private: true, Timeout: keepTimeout, MaxOutput: maxAnswer,
+		Refusal: func(stdout []byte) error {
+			said := extprog.OneLine(stdout[:min(len(stdout), maxSaid)])
+			if said == "" || strings.Contains(string(stdout), secret.Reveal()) {
+				return nil
+			}
+			return fmt.Errorf("it refuses: %s", said)
+		},
+	})
+	if _, talks := errors.AsType[*extprog.OutputError](err); talks {
+		return nil // it ended well, and nobody reads what it says
+	}
+	return err
+}

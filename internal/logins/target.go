@@ -1,0 +1,110 @@
+package logins
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// hubRegistry is the name under which OpenTofu logs in to Docker Hub.
+const hubRegistry = "registry-1.docker.io"
+
+// Target is what a login is for: a registry, or the repositories below a path of
+// it. The zero value is no target.
+type Target struct {
+	// Registry is "host" or "host:port", as requests go to it.
+	Registry string
+	// Path is the first part of the names of repositories; empty is all of them.
+	Path string
+}
+
+// version is an API's, at the end of what older clients call a registry.
+var version = regexp.MustCompile(`/(v[12]/?)?$`)
+
+// ParseTarget reads "host", "host:port" or "host/path". What is written as for
+// docker login is understood too: "https://host". Upper and lower case of a host
+// are the same.
+func ParseTarget(text string) (Target, error) {
+	rest, isURL := strings.CutPrefix(text, "https://")
+	if host, isPlain := strings.CutPrefix(text, "http://"); isPlain {
+		return Target{}, fmt.Errorf("registry %q: a registry has no scheme; for one without TLS it is %s --plain-http %[2]s", redact.Userinfo(text), redact.Userinfo(host))
+	}
+	if isURL {
+		rest = version.ReplaceAllString(rest, "")
+	}
+	rest = strings.TrimSuffix(rest, "/")
+	host, path, scoped := strings.Cut(rest, "/")
+	host = strings.ToLower(host)
+	if canonical(host) == hub {
+		host = hubRegistry
+	}
+	t := Target{Registry: host, Path: path}
+	checked := host + "/" + path
+	if !scoped {
+		checked = host + "/any"
+	}
+	ref, err := template.ParseReference(checked)
+	if err == nil && ref.IsLayout() {
+		return Target{}, fmt.Errorf("registry %q: an image layout needs no login", text)
+	}
+	if err != nil {
+		return Target{}, fmt.Errorf("registry %q: %w", redact.Userinfo(text), problem(err))
+	}
+	return t, nil
+}
+
+// problem leaves out what was read, which is not what was written.
+func problem(err error) error {
+	if e, ok := errors.AsType[*provider.SyntaxError](err); ok {
+		return errors.New(e.Problem)
+	}
+	return err
+}
+
+// String gives "host" or "host/path"; Docker Hub is docker.io.
+func (t Target) String() string {
+	host := t.Registry
+	if host == hubRegistry {
+		host = hub
+	}
+	if t.Path == "" {
+		return host
+	}
+	return host + "/" + t.Path
+}
+
+// scope is what keys are compared with.
+func (t Target) scope() scope { return scope{host: canonical(t.Registry), path: t.Path} }
+
+// repository is one that the login is for.
+func (t Target) repository() string {
+	if t.Path == "" {
+		return t.Registry
+	}
+	return t.Registry + "/" + t.Path
+}
+
+// keys are those of auths: the one of Docker and Podman, and that of OpenTofu.
+// They differ for Docker Hub only.
+func (t Target) keys() []string {
+	switch {
+	case t.Registry == hubRegistry && t.Path == "":
+		return []string{hubServer, hubRegistry}
+	case t.Registry == hubRegistry:
+		return []string{t.String(), t.repository()}
+	}
+	return []string{t.repository()}
+}
+
+// servers are the names for helpers: Docker's and OpenTofu's.
+func (t Target) servers() []string {
+	if t.Registry == hubRegistry {
+		return []string{hubServer, "https://" + hubRegistry}
+	}
+	return []string{t.Registry, "https://" + t.Registry}
+}

@@ -1,0 +1,72 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"oras.land/oras-go/v2/registry"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+)
+
+// CheckLogin asks a registry, "host" or "host:port", whether it takes the login of
+// [Options.Credential]: by /v2/, where registries ask for one. A login that is refused
+// is a *[LoginError]. Asked tells whether the registry wanted it; one that lets
+// everybody in takes any.
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#determining-support
+func CheckLogin(ctx context.Context, host string, o Options) (asked bool, err error) {
+	if o, err = o.complete(); err != nil {
+		return false, err
+	}
+	login := &loginState{}
+	at := registry.Reference{Registry: host}
+	asking := &remote.Registry{RepositoryOptions: remote.RepositoryOptions{
+		Reference: at, Client: o.client(at, login), PlainHTTP: slices.Contains(o.PlainHTTP, host), MaxMetadataBytes: artifact.MaxManifestSize,
+	}}
+	err = asking.Ping(ctx)
+	asked = login.last.Load() != nil
+	if err == nil && !asked && o.Credential != nil {
+		asked, err = unasked(ctx, asking, login.credentialFor(at, o.Credential))
+	}
+	if err == nil {
+		return asked, nil
+	}
+	err = login.refused(translate(err))
+	if errors.Is(err, ErrNotFound) {
+		err = fmt.Errorf("there is no /v2/, which every OCI registry has: %w", err)
+	}
+	return asked, &Error{Doing: "logging in to", Registry: host, Err: err}
+}
+
+// unasked sends the login to a registry that asks nobody for one: some let everybody
+// read, and look at a login all the same.
+func unasked(ctx context.Context, at *remote.Registry, find auth.CredentialFunc) (asked bool, err error) {
+	scheme := "https"
+	if at.PlainHTTP {
+		scheme = "http"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+at.Reference.Host()+"/v2/", nil)
+	if err != nil {
+		return false, err
+	}
+	c, err := find(ctx, at.Reference.Host())
+	if err != nil {
+		return false, err
+	}
+	req.SetBasicAuth(c.Username, c.Password)
+	resp, err := at.Client.Do(req)
+	if err != nil {
+		return false, err
+	}
+	wanted, _, _ := strings.Cut(resp.Header.Get("Www-Authenticate"), " ")
+	if resp.StatusCode == http.StatusUnauthorized && !strings.EqualFold(wanted, "bearer") {
+		return true, refusal(resp)
+	}
+	return false, resp.Body.Close()
+}

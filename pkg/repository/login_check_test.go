@@ -1,0 +1,88 @@
+package repository_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// TestCheckLogin asks registries of every kind about a good and a bad login.
+func TestCheckLogin(t *testing.T) {
+	t.Parallel()
+	const user, password = "jane", "password"
+	// looking lets everybody read, and looks at a login that is sent.
+	looking := func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		if _, given, sent := r.BasicAuth(); sent && given != password {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		honest(w, r)
+	}
+	// moving answers a basic login by asking for a token.
+	moving := func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		if r.Header.Get("Authorization") != "" {
+			w.Header().Set("Www-Authenticate", `Bearer realm="https://tokens.example.com/"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		honest(w, r)
+	}
+	for name, test := range map[string]struct {
+		options      registrytest.Options
+		fault        origintest.Fault
+		asked        bool
+		refusesWrong bool
+	}{
+		"basic":                 {options: registrytest.Options{Username: user, Password: password}, asked: true, refusesWrong: true},
+		"tokens":                {options: registrytest.Options{Username: user, Password: password, Bearer: true}, asked: true, refusesWrong: true},
+		"open to all":           {},
+		"open to all, and sees": {fault: looking, refusesWrong: true},
+		"open, with tokens":     {fault: moving},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, test.options)
+			if test.fault != nil {
+				s.Misbehave(registrytest.Other, test.fault, -1)
+			}
+			for _, given := range []string{password, "wrong"} {
+				o := s.options
+				o.Credential = func(context.Context, string) (repository.Credential, error) {
+					return repository.Credential{Username: user, Password: given}, nil
+				}
+				asked, err := repository.CheckLogin(t.Context(), s.host, o)
+				refused, ok := errors.AsType[*repository.LoginError](err)
+				if want := given != password && test.refusesWrong; ok != want || ok && (refused.Username != user || !errors.Is(err, provider.ErrDenied)) {
+					t.Errorf("%s: %v", given, err)
+				}
+				if !ok && asked != test.asked {
+					t.Errorf("%s: asked %t", given, asked)
+				}
+			}
+		})
+	}
+}
+
+// TestCheckLoginElsewhere: what is no registry is told apart from one that refuses.
+func TestCheckLoginElsewhere(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, registrytest.Options{})
+	s.Misbehave(registrytest.Other, origintest.Status(http.StatusNotFound), 1)
+	if _, err := repository.CheckLogin(t.Context(), s.host, s.options); !errors.Is(err, repository.ErrNotFound) {
+		t.Errorf("404: %v", err)
+	}
+	s.Misbehave(registrytest.Other, origintest.HTML("Please log in"), 1)
+	_, err := repository.CheckLogin(t.Context(), s.host, s.options)
+	if _, ok := errors.AsType[*repository.PageError](err); !ok {
+		t.Errorf("a page: %v", err)
+	}
+	if asked, err := repository.CheckLogin(t.Context(), s.host, s.options); asked || err != nil {
+		t.Errorf("without a login: %t, %v", asked, err)
+	}
+}
