@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/catalog"
@@ -66,7 +67,7 @@ var classes = []struct {
 	{misuse, []func(error) bool{
 		isA[*usage], isA[*template.ReferenceError], isA[*catalog.TemplateError], isA[*installation.NotSupportedError], isA[*installation.NoMirrorError],
 		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], isA[*exec.StartError], isA[*pull.PortError], isA[*lockfile.Error], errorIs(serve.ErrInsecure), errorIs(configuration.ErrNoConfiguration), isA[*configuration.Error],
-		errorIs(publish.ErrBytes),
+		errorIs(publish.ErrBytes), isA[*logins.PartError], errorIs(logins.ErrNoFiles),
 	}},
 	{denied, []func(error) bool{errorIs(provider.ErrDenied), errorIs(access.ErrDenied), errorIs(access.ErrNoToken), noHelper}},
 	{missing, []func(error) bool{

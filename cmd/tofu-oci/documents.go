@@ -24,6 +24,8 @@ const (
 	documentCache     = "cache"
 	documentPruned    = "cache-prune"
 	documentVersion   = "version"
+	documentLogin     = "login"
+	documentLogout    = "logout"
 	// What list --server says.
 	documentServedVersions = "server-versions"
 	documentServedRelease  = "server-release"

@@ -40,6 +40,8 @@ var documents = map[string]struct {
 	documentCache:     {cacheDescription{}, "cache info"},
 	documentPruned:    {cachePruning{}, "cache prune"},
 	documentVersion:   {build{}, "version"},
+	documentLogin:     {loggedIn{}, "login"},
+	documentLogout:    {loggedOut{}, "logout"},
 
 	documentServedVersions: {servedVersions{}, "list --server"},
 	documentServedRelease:  {api.Version{}, "list --server of one version"},

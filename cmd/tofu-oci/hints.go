@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/catalog"
@@ -70,6 +71,9 @@ func hint(err error) string {
 	if isA[*repository.CatalogError](err) || isA[*catalog.TemplateError](err) {
 		return "name the providers in a file, one address a line: --providers FILE; or log in with an account that may list the registry's repositories"
 	}
+	if e, ok := errors.AsType[*refusedLoginError](err); ok {
+		return e.hint()
+	}
 	if text := cmp.Or(registryHint(err), tlsHint(err)); text != "" {
 		return text
 	}
@@ -86,7 +90,7 @@ func hint(err error) string {
 	}
 	for _, h := range hints {
 		if h.fits(err) {
-			return h.text
+			return strings.ReplaceAll(h.text, "REGISTRY", registryOf(err))
 		}
 	}
 	return ""
@@ -126,11 +130,13 @@ var hints = []struct {
 	{otherSpelling, "make SHA256SUMS again in the directory of the zips, with sha256sum --text and names without ./, and sign it again"},
 	{isA[*launch.Error], "OpenTofu is likely to meet the same; run the executable by hand to see what it says, with an environment as clean as that of --launch: env -i PATH=\"$PATH\""},
 	{isA[*provider.IdentityError], "the name is not that of the package; do not use it, and tell whoever publishes it"},
-	{noHelper, "install the program that is named, or take it out of the file that names it; docker login, podman login and oras login write a login without it"},
+	{noHelper, "install the program that is named; or take it out of the file that names it, and log in again: tofu-oci login REGISTRY"},
+	{isA[*logins.HelperError], "unlock the keychain, or do what the program asks for; one that makes logins by itself, such as those of clouds, needs no login, and forgets none"},
+	{isA[*logins.PartError], "log in to the whole registry, or write an oci_credentials block for the part into the CLI configuration"},
 	{loginIs(http.StatusUnauthorized), "the registry does not take this login: log in again, or correct it where it is kept; some registries also answer so for a repository that does not exist"},
 	{loginIs(http.StatusForbidden), "this login may not do that: give it the right to the repository, or use another one; some registries also answer so for a repository that does not exist"},
-	{isA[*repository.LoginError], "log in with a user name and a password: docker login, podman login or oras login write where tofu-oci reads"},
-	{isDeniedBy[*repository.Error], "log in to the registry (docker login, podman login or oras login write where tofu-oci reads); some registries also answer so for a repository that does not exist"},
+	{isA[*repository.LoginError], "log in with a user name and a password: tofu-oci login REGISTRY"},
+	{isDeniedBy[*repository.Error], "log in to the registry: tofu-oci login REGISTRY (a login of docker, podman or oras counts too); some registries also answer so for a repository that does not exist"},
 	{isClass(denied), "give a token for the host, in TF_TOKEN_… or a credentials block of the CLI configuration"},
 	{isA[*builddir.SumsError], "the zips are not those that SHA256SUMS was made for: make it again from them, and sign it again; or take it and its signature away, and publish makes it"},
 	{isClass(unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
@@ -149,7 +155,8 @@ var hints = []struct {
 	{errorIs(syscall.EISDIR), "a directory is named where a file has to be"},
 	{isA[*repository.DamagedLayoutError], "bring the layout back from where it was made or copied, or mirror into another directory"},
 	{notReadable, "check the permissions of the file and of the directories above it"},
-	{errorIs(fs.ErrPermission), "check the permissions of the directory, or choose another one"},
+	{errorIs(fs.ErrPermission), "check the permissions of the file and its directory, or choose another directory"},
+	{isA[*logins.FileError], "mend the file, or move it away; docker and tofu read it too"},
 	{proxyIs(http.StatusProxyAuthRequired), "write the login into the proxy's URL: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"},
 	{proxyIs(0), "check HTTPS_PROXY and HTTP_PROXY in the environment; NO_PROXY names hosts that need no proxy"},
 	{isA[*provider.ProxyError], "the proxy does not let this host through: allow it there, or name it in NO_PROXY if it is reached without the proxy"},

@@ -4,12 +4,16 @@ import (
 	"errors"
 	"os/exec"
 
+	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 // noHelper knows a credential helper that is named and not there.
 func noHelper(err error) bool {
+	if helper, ok := errors.AsType[*logins.HelperError](err); ok {
+		return helper.IsMissing()
+	}
 	return isA[*repository.LookupError](err) && errors.Is(err, exec.ErrNotFound)
 }
 
@@ -46,4 +50,15 @@ func moreVersions(err error) bool {
 	}
 	missing, ok := errors.AsType[*provider.VersionError](err)
 	return ok && len(missing.Have) > provider.MaxSomeVersions || !ok && errors.Is(err, provider.ErrVersionNotFound)
+}
+
+// registryOf names the registry that an error is about, REGISTRY where that is not known.
+func registryOf(err error) string {
+	if lookup, ok := errors.AsType[*repository.LookupError](err); ok {
+		return lookup.Registry
+	}
+	if about, ok := errors.AsType[*repository.Error](err); ok && about.Registry != "" {
+		return about.Registry
+	}
+	return "REGISTRY"
 }

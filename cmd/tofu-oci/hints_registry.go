@@ -143,7 +143,7 @@ var registryHints = []struct {
 	},
 	{
 		func(r refusal) bool { return r.from == ecr && r.denied() },
-		"log in again, since ECR's tokens last 12 hours: aws ecr get-login-password | docker login --username AWS --password-stdin REGISTRY",
+		"log in again, since ECR's tokens last 12 hours: aws ecr get-login-password | tofu-oci login --username AWS --password-stdin REGISTRY",
 	},
 	{
 		func(r refusal) bool { return r.from == gitlab && r.notTaken() },
@@ -165,7 +165,7 @@ var registryHints = []struct {
 	},
 	{
 		func(r refusal) bool { return r.from == ghcr && r.denied() },
-		"new packages of GHCR are private, and one that does not exist is answered alike: check the name, and log in (docker login ghcr.io) with a token that has read:packages, or make the package public in its settings",
+		"new packages of GHCR are private, and one that does not exist is answered alike: check the name, and log in (tofu-oci login ghcr.io) with a token that has read:packages, or make the package public in its settings",
 	},
 	{
 		func(r refusal) bool {
@@ -177,11 +177,11 @@ var registryHints = []struct {
 		func(r refusal) bool {
 			return r.from == dockerHub && (r.denied() || r.says("insufficient_scope", "insufficient scope"))
 		},
-		"the login may not do this (insufficient_scope): PROJECT has to be the account itself or an organization that it may write to, and an access token has to be for Read & Write; docker login writes it where tofu-oci looks",
+		"the login may not do this (insufficient_scope): PROJECT has to be the account itself or an organization that it may write to, and an access token has to be for Read & Write: tofu-oci login docker.io",
 	},
 	{
 		func(r refusal) bool { return r.from == dockerHub && r.status == http.StatusTooManyRequests },
-		"Docker Hub limits how much may be pulled without a login: log in (docker login), or try again later",
+		"Docker Hub limits how much may be pulled without a login: log in (tofu-oci login docker.io), or try again later",
 	},
 	{
 		func(r refusal) bool { return r.missing() && r.says("not_found project") },

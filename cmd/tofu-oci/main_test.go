@@ -74,6 +74,7 @@ func scripts(dir string) testscript.Params {
 			"full":        cmdFull,
 			"origin":      cmdOrigin,
 			"registry":    cmdRegistry,
+			"proxy":       cmdProxy,
 			"release":     cmdRelease,
 			"misbehave":   cmdMisbehave,
 			"behave":      cmdBehave,
@@ -143,7 +144,7 @@ func newWorld(env *testscript.Env) error {
 		"DOCKER_CONFIG="+filepath.Join(env.WorkDir, "docker"),
 		noSleep,
 		"ORIGIN="+at, "REGISTRY="+registryAt, "HERE="+provider.CurrentPlatform().String(),
-		"CONTROL="+control.URL,
+		"CONTROL="+control.URL, "PLAIN="+strings.TrimPrefix(control.URL, "http://"),
 		"TOFU_OCI_EVENTS="+filepath.Join(env.WorkDir, eventsFile), "GITHUB_STEP_SUMMARY="+filepath.Join(env.WorkDir, summaryFile),
 	)
 	if err := os.WriteFile(filepath.Join(env.WorkDir, "ca.pem"), ca.PEM(), 0o600); err != nil {

@@ -23,6 +23,7 @@ var (
 		"o": {"output"}, "format": {"output"}, "json": {"output json"}, "os": {"platform"}, "arch": {"platform"}, "p": {"platform"}, "insecure": {"plain-http"},
 		"jobs": {"concurrency"}, "j": {"concurrency"}, "parallel": {"concurrency"}, "n": {"dry-run"}, "check-only": {"dry-run"}, "f": {"force"},
 		"cert": {"ca-file"}, "cacert": {"ca-file"}, "name": {"provider"}, "silent": {"quiet"}, "port": {"listen"}, "addr": {"listen"}, "key": {"sign-key", "keyring"},
+		"user": {"username"}, "password": {"password-stdin"}, "pass": {"password-stdin"}, "token": {"password-stdin"},
 	}
 )
 
@@ -54,6 +55,10 @@ func (c *call) unknownFlag(arg, name string) error {
 	if c.command != nil {
 		commands = []*cli.Command{c.command}
 		subject = strings.Join(c.names, " ") + " has no flag"
+	}
+	if c.command != nil && c.command.Name == loginName && (name == "password" || strings.HasPrefix(arg, "-p")) {
+		// What follows may be the password, also without a space: -pSECRET.
+		return usagef("login takes no password on the command line, where others on this machine and the shell's history see it: pipe it into --password-stdin, or be asked for it at a terminal")
 	}
 	arg, _, _ = strings.Cut(arg, "=")
 	if meant, found := nearestFlag(name, commands); found {

@@ -107,7 +107,7 @@ func secretIn(output string) string {
 // networked lets commands that use the network find the script's own: the flags
 // --config and --ca-file are added unless one of them is there.
 func networked(ts *testscript.TestScript, args []string) []string {
-	if len(args) == 0 || !slices.Contains([]string{"mirror", "publish", "pull", "copy", "list", "doctor", "trust", "verify", "promote", "deny", "serve", "lock", "exec"}, args[0]) ||
+	if len(args) == 0 || !slices.Contains([]string{"mirror", "publish", "pull", "copy", "list", "doctor", "trust", "verify", "promote", "deny", "serve", "lock", "exec", "login"}, args[0]) ||
 		slices.ContainsFunc(args, func(a string) bool {
 			return strings.HasPrefix(a, "--config") || strings.HasPrefix(a, "--ca-file")
 		}) {

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,23 @@ func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	worldOf(ts).registry.Store(registrytest.New(o))
+}
+
+// proxy STATUS has a proxy in the environment that answers all with a status, also
+// when it is asked for a connection: 407 wants a login of its own.
+func cmdProxy(ts *testscript.TestScript, _ bool, args []string) {
+	status, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Proxy-Authenticate", `Basic realm="proxy"`)
+		w.WriteHeader(status)
+	}))
+	ts.Defer(proxy.Close)
+	at := strings.TrimPrefix(proxy.URL, "http://")
+	ts.Setenv("PROXY", at)
+	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY"} {
+		ts.Setenv(name, "http://jane:canary-proxy@"+at)
+	}
 }
 
 // kindOf reads a kind of request: the origin's as they are (versions, package,

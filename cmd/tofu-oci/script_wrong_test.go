@@ -30,8 +30,10 @@ func cmdAnswers(ts *testscript.TestScript, neg bool, args []string) {
 		fmt.Fprintf(&answered, "$ tofu-oci%s\n%s%s[%d]\n", call, ts.ReadFile("stdout"), ts.ReadFile("stderr"), code)
 	}
 	text := answered.String()
-	for _, name := range []string{"REGISTRY", "ORIGIN", "WORK"} {
-		text = strings.ReplaceAll(text, ts.Getenv(name), "$"+name)
+	for _, name := range []string{"REGISTRY", "ORIGIN", "PROXY", "PLAIN", "WORK"} {
+		if value := ts.Getenv(name); value != "" {
+			text = strings.ReplaceAll(text, value, "$"+name)
+		}
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("answered"), []byte(text), 0o600))
 }

@@ -84,7 +84,7 @@ func notStarted(err error) error {
 	var lookup *exec.Error
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return &NotFoundError{err}
+		return &NotFoundError{Err: err}
 	case errors.As(err, &lookup):
 		return lookup.Err
 	}
@@ -92,12 +92,12 @@ func notStarted(err error) error {
 }
 
 // NotFoundError says that a program is not in PATH, or not where it is named to be.
-type NotFoundError struct{ err error }
+type NotFoundError struct{ Err error }
 
 func (e *NotFoundError) Error() string { return "there is no such program in PATH" }
 
 // Unwrap gives [exec.ErrNotFound].
-func (e *NotFoundError) Unwrap() error { return e.err }
+func (e *NotFoundError) Unwrap() error { return e.Err }
 
 func said(stderr string) string {
 	if stderr == "" {

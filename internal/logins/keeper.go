@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/extprog"
 )
 
 // Keeper writes logins to where OpenTofu and Docker find them, and removes them
@@ -38,14 +41,25 @@ func (k Kept) String() string {
 	return fmt.Sprintf("%s, which %s names", program(k.Helper), k.File)
 }
 
-// NewKeeper prepares a keeper; nothing is read yet. A configuration by which
-// OpenTofu reads no file with logins is an error.
+// PartError says that a login for a part of a registry can't be kept, since a helper
+// is to have it: they know whole registries only.
+type PartError struct {
+	Target Target
+	Place  Kept
+}
+
+func (e *PartError) Error() string {
+	return fmt.Sprintf("%s, knows whole registries only, and can't keep a login for %s", e.Place, e.Target)
+}
+
+// ErrNoFiles says that OpenTofu reads no file with logins.
+var ErrNoFiles = errors.New(defaultBlock + " of the CLI configuration says that no file with logins is read, by OpenTofu nor by tofu-oci: write an oci_credentials block for the registry instead")
+
+// NewKeeper prepares a keeper; nothing is read yet. A rule that can't work is an
+// error, and so is an environment without a place for a file.
 func NewKeeper(c Config, e Environment) (*Keeper, error) {
 	if err := c.check(); err != nil {
 		return nil, err
-	}
-	if c.Default.NoAmbient || c.Default.DockerStyleFiles != nil && len(c.Default.DockerStyleFiles) == 0 {
-		return nil, fmt.Errorf("%s of the CLI configuration says that no file with logins is read, by OpenTofu nor by tofu-oci: write an oci_credentials block for the registry instead", defaultBlock)
 	}
 	k := &Keeper{config: c.clone(), environment: e}
 	if e.Home != "" {
@@ -61,10 +75,14 @@ func NewKeeper(c Config, e Environment) (*Keeper, error) {
 	return k, nil
 }
 
-// Place says where a login would be kept, without its keys. A file that can't be
-// changed, and a helper that can't have the login, are errors.
+// Place says where a login would be kept, without its keys. Errors are [ErrNoFiles],
+// a *[FileError] for a file that can't be changed, and for a helper *[PartError] and
+// *[HelperError].
 func (k *Keeper) Place(t Target) (Kept, error) {
 	path := k.file()
+	if path == "" {
+		return Kept{}, ErrNoFiles
+	}
 	f, err := openFile(path)
 	if err != nil {
 		return Kept{}, err
@@ -77,16 +95,22 @@ func (k *Keeper) Place(t Target) (Kept, error) {
 		return Kept{}, &FileError{Path: path, Err: err}
 	}
 	if t.Path != "" {
-		return Kept{}, fmt.Errorf("%s keeps logins in %s, which can hold one for all of a registry only: log in to %s, or write an oci_credentials %q block into the CLI configuration",
-			path, program(place.Helper), Target{Registry: t.Registry}, t.repository())
+		return Kept{}, &PartError{Target: t, Place: place}
+	}
+	if _, err := exec.LookPath(program(place.Helper)); errors.Is(err, exec.ErrNotFound) {
+		return Kept{}, &HelperError{Helper: place.Helper, Doing: fmt.Sprintf("keeping the login with %s", place), Err: &extprog.NotFoundError{Err: err}}
 	}
 	return place, nil
 }
 
-// file is where logins go: Docker's file, unless the configuration names others.
+// file is where logins go: Docker's file, unless the configuration names others. It
+// is empty where that names none.
 func (k *Keeper) file() string {
 	listed := k.config.Default.DockerStyleFiles
-	if len(listed) == 0 || slices.Contains(listed, k.docker) {
+	switch {
+	case k.config.Default.NoAmbient || listed != nil && len(listed) == 0:
+		return ""
+	case listed == nil || slices.Contains(listed, k.docker):
 		return k.docker
 	}
 	return listed[0]
@@ -178,8 +202,26 @@ func forgetIn(ctx context.Context, path string, t Target) ([]Kept, error) {
 	return all, err
 }
 
-// Parts are the targets below a registry that have logins of their own in a file.
-func (k *Keeper) Parts(t Target) []Target {
+// Left says which logins there are after [Keeper.Forget], as sentences without their
+// full stops: those for parts of the registry, and those that are elsewhere.
+func (k *Keeper) Left(ctx context.Context, t Target) ([]string, error) {
+	var left []string
+	for _, part := range k.parts(t) {
+		left = append(left, fmt.Sprintf("the login for %s stays; tofu-oci logout %[1]s removes it", part))
+	}
+	finder, err := New(k.config, k.environment)
+	if err != nil {
+		return nil, err
+	}
+	found, origin, err := finder.Find(ctx, t.repository())
+	if err == nil && found.logsIn() {
+		left = append(left, fmt.Sprintf("tofu-oci still finds a login for %s, from %s", t, origin))
+	}
+	return left, err
+}
+
+// parts are the targets below one that have logins of their own.
+func (k *Keeper) parts(t Target) []Target {
 	var parts []Target
 	for _, path := range k.Files() {
 		f, err := openFile(path)

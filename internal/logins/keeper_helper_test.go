@@ -118,9 +118,9 @@ func TestKeepWithHelperFails(t *testing.T) {
 	}{
 		"refusing": {want: "it refuses: store: not implemented"},
 		"leaking":  {want: "exit status 1"},
-		"nowhere":  {want: "running docker-credential-nowhere: there is no such program in PATH", missing: true},
+		"nowhere":  {want: "config.json names: there is no such program in PATH", missing: true},
 		"../up":    {want: `there can't be a credential helper named "../up"`},
-		"keeping":  {path: "/acme", want: "can hold one for all of a registry only"},
+		"keeping":  {path: "/acme", want: "knows whole registries only"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

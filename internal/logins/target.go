@@ -30,6 +30,12 @@ var version = regexp.MustCompile(`/(v[12]/?)?$`)
 // docker login is understood too: "https://host". Upper and lower case of a host
 // are the same.
 func ParseTarget(text string) (Target, error) {
+	switch at := strings.IndexAny(text, "{$"); {
+	case redact.Userinfo(text) != text:
+		return Target{}, fmt.Errorf("registry %q: a registry is named without a user and a password; the user is named with --username", redact.Userinfo(text))
+	case at >= 0:
+		return Target{}, fmt.Errorf("registry %q: a login is for a registry, or for all repositories below a path of it: %s", text, strings.TrimRight(text[:at], "/"))
+	}
 	rest, isURL := strings.CutPrefix(text, "https://")
 	if host, isPlain := strings.CutPrefix(text, "http://"); isPlain {
 		return Target{}, fmt.Errorf("registry %q: a registry has no scheme; for one without TLS it is %s --plain-http %[2]s", redact.Userinfo(text), redact.Userinfo(host))

@@ -31,7 +31,7 @@ func TestCheckLogin(t *testing.T) {
 	}{
 		"none":   {doctor.Login{OpenTofu: true}, "ghcr.io", true, []string{}, ""},
 		"same":   {doctor.Login{Found: true, OpenTofu: true}, "ghcr.io", true, []string{}, ""},
-		"broken": {doctor.Login{Err: errors.New("no such helper")}, "ghcr.io", false, []string{"error login-broken"}, "docker login ghcr.io"},
+		"broken": {doctor.Login{Err: errors.New("no such helper")}, "ghcr.io", false, []string{"error login-broken"}, "tofu-oci login ghcr.io"},
 		"fault":  {doctor.Login{Err: errors.New("not JSON"), Fault: "/a"}, "ghcr.io", false, []string{"error login-broken"}, "correct /a"},
 		"stops":  {doctor.Login{Why: "OpenTofu stops", Fault: "/a"}, "ghcr.io", false, []string{"error login-stops-opentofu"}, "correct /a"},
 		"public": {found, "ghcr.io", false, []string{"warning login-unknown-to-opentofu"}, `oci_credentials "ghcr.io" {`},

@@ -33,7 +33,7 @@ func CheckLogin(l Login, registry string, needed bool) []Finding {
 	case l.Err != nil && l.Fault != "":
 		return []Finding{{Error, "login-broken", fmt.Sprintf("The login for %s cannot be looked up: %v.", registry, l.Err), "correct " + l.Fault}}
 	case l.Err != nil:
-		return []Finding{{Error, "login-broken", fmt.Sprintf("The login for %s cannot be looked up: %v.", registry, l.Err), "docker login " + registry}}
+		return []Finding{{Error, "login-broken", fmt.Sprintf("The login for %s cannot be looked up: %v.", registry, l.Err), "tofu-oci login " + registry}}
 	case l.Fault != "":
 		return []Finding{{Error, "login-stops-opentofu", fmt.Sprintf("OpenTofu installs nothing from %s: %s.", registry, l.Why), "correct " + l.Fault}}
 	}

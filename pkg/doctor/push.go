@@ -29,7 +29,7 @@ func (e *examination) push(ctx context.Context, repo repository.Reader) {
 		e.find(Error, "push-failed", fmt.Sprintf("Nothing can be written to %s: %v.", e.ref, err), "choose another directory, or give this user the right to write there")
 	case errors.Is(err, provider.ErrDenied):
 		e.find(Error, "push-denied", fmt.Sprintf("The registry lets this login not push to %s: the login lacks the right to write, or there is none.", e.ref),
-			"give the login the right to push, or: docker login "+e.ref.Registry)
+			"give the login the right to push, or: tofu-oci login "+e.ref.Registry)
 	case errors.Is(err, repository.ErrNoRepository):
 		e.find(Error, "push-failed", fmt.Sprintf("The registry makes no repository %s by itself.", e.ref), "make the repository or its project first, or let tofu-oci mirror do it with --on-missing-repository")
 	default:

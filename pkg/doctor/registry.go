@@ -125,7 +125,7 @@ func (e *examination) judge(what string, f repository.Found) {
 // refused explains an error of the registry.
 func (e *examination) refused(err error) {
 	e.report.Answer = err.Error()
-	login := "docker login " + e.ref.Registry
+	login := "tofu-oci login " + e.ref.Registry
 	mirror := e.mirror(e.Wanted.Constraint.String())
 	loggedIn := e.report.Login != nil && e.report.Login.Found
 	switch {

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// loginName is what the login command is called.
+const loginName = "login"
+
+func loginCommand() *cli.Command {
+	return &cli.Command{
+		Name:      loginName,
+		Usage:     "log in to an OCI registry, for tofu-oci, OpenTofu and Docker alike",
+		ArgsUsage: "REGISTRY [--username NAME] [--password-stdin] [FLAG...]",
+		Description: strings.TrimSpace(`
+Asks the registry whether it takes the login, and then keeps it where Docker and
+OpenTofu both look: in ~/.docker/config.json, or config.json in $DOCKER_CONFIG.
+Where that file names a credential helper for the registry (credHelpers,
+credsStore), the helper gets it, by the names that Docker and OpenTofu ask for;
+else it is in the file, readable for its owner and not encrypted. All else in the
+file stays as it is. The last line says which programs will find the login.
+
+REGISTRY is HOST or HOST:PORT, and HOST/PATH for the repositories below a path,
+which OpenTofu and Podman tell apart, and Docker does not. docker.io is Docker Hub.
+
+The password is asked for at a terminal; elsewhere it comes by --password-stdin,
+less the end of its line. Most registries want an access token in its place.
+
+Examples:
+   # at a terminal
+   tofu-oci login registry.example.com --username jane
+
+   # GitHub
+   echo "$TOKEN" | tofu-oci login ghcr.io --username jane --password-stdin
+
+   # Amazon ECR
+   aws ecr get-login-password | tofu-oci login --username AWS --password-stdin \
+      123456789012.dkr.ecr.eu-central-1.amazonaws.com`),
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "username", Aliases: []string{"u"}, Usage: "log in as `NAME` (default: asked for at a terminal)"},
+			&cli.BoolFlag{Name: "password-stdin", Usage: "read the password from stdin"},
+		}, networkFlags(), outputFlags()),
+		Action: printing(loginAction),
+	}
+}
+
+// loggedIn is what login prints.
+type loggedIn struct {
+	Registry string `json:"registry"`
+	Username string `json:"username"`
+	// File has the login, or names the helper that has it.
+	File   string `json:"file"`
+	Helper string `json:"helper,omitempty"`
+	// Encrypted is false for a login in the file itself.
+	Encrypted bool `json:"encrypted"`
+	// Checked tells whether the registry looked at the login.
+	Checked bool `json:"checked"`
+	// FoundBy are the programs that come to this login.
+	FoundBy []string `json:"found_by"`
+	// Problems say why others don't.
+	Problems []string `json:"problems,omitempty"`
+}
+
+func loginAction(c *cli.Context, out *output) error {
+	// 1. Where it is for, and where it will be.
+	target, err := loginTarget(c)
+	if err != nil {
+		return err
+	}
+	conn, err := connect(c, out)
+	if err != nil {
+		return err
+	}
+	keeper, err := logins.NewKeeper(loginRules(conn.config), logins.SystemEnvironment())
+	if err != nil {
+		return &usage{err}
+	}
+	if _, err := keeper.Place(target); err != nil {
+		return err
+	}
+
+	// 2. Whose it is.
+	login, err := readLogin(c, target)
+	if err != nil {
+		return err
+	}
+
+	// 3. The registry takes it.
+	asked, err := conn.checkLogin(c.Context, target, login)
+	if err != nil {
+		return err
+	}
+	if !asked {
+		out.warn("%s asks nobody for a login before it is needed, so that this one could not be checked", target)
+	}
+
+	// 4. It is kept, and somebody finds it.
+	kept, err := keeper.Keep(c.Context, target, login)
+	if err != nil {
+		return err
+	}
+	found, problems, err := keeper.Finds(c.Context, target, login, kept)
+	if err != nil {
+		problems = append(problems, fmt.Sprintf("looking for the login: %v", err))
+	}
+	return out.loggedIn(loggedIn{
+		Registry: target.String(), Username: login.Username, File: kept.File, Helper: kept.Helper, Encrypted: kept.Helper != "",
+		Checked: asked, FoundBy: append([]string{}, found...), Problems: problems,
+	})
+}
+
+// loginTarget reads REGISTRY.
+func loginTarget(c *cli.Context) (logins.Target, error) {
+	switch c.Args().Len() {
+	case 0:
+		return logins.Target{}, usagef("name the REGISTRY, such as ghcr.io; see tofu-oci %s --help", c.Command.Name)
+	case 1:
+	default: // one of them may be a password
+		return logins.Target{}, usagef("%s takes one REGISTRY, and there are %d arguments; see tofu-oci %[1]s --help", c.Command.Name, c.Args().Len())
+	}
+	target, err := logins.ParseTarget(c.Args().First())
+	if err != nil {
+		return target, &usage{err}
+	}
+	return target, nil
+}
+
+// checkLogin asks a registry whether it takes a login.
+func (conn *connection) checkLogin(ctx context.Context, target logins.Target, login logins.Credential) (asked bool, err error) {
+	o := conn.repos
+	o.Credential = func(context.Context, string) (repository.Credential, error) {
+		return repository.Credential{Username: login.Username, Password: login.Password.Reveal()}, nil
+	}
+	asked, err = repository.CheckLogin(ctx, target.Registry, o)
+	if errors.Is(err, provider.ErrDenied) {
+		err = &refusedLoginError{target: target, err: err}
+	}
+	return asked, err
+}
+
+// refusedLoginError is a login that a registry did not take, so that it was not kept.
+type refusedLoginError struct {
+	target logins.Target
+	err    error
+}
+
+func (e *refusedLoginError) Error() string { return e.err.Error() }
+
+func (e *refusedLoginError) Unwrap() error { return e.err }
+
+func (e *refusedLoginError) hint() string {
+	text := map[product]string{
+		ecr:       "the user name is AWS, and the password what aws ecr get-login-password gives for the account and the region in the host name",
+		ghcr:      "the password is a classic personal access token with read:packages, or write:packages to publish; in a job of GitHub Actions it is GITHUB_TOKEN",
+		gitlab:    "the password is a personal, project or deploy token with read_registry, or write_registry to publish",
+		dockerHub: "the password is an access token of the account, for Read & Write to publish",
+	}[productAt(e.target.Registry)]
+	if text == "" {
+		text = "check the user name and the password; many registries want an access token in the password's place"
+	}
+	return text + "; nothing was written"
+}
+
+// loggedIn says where the login is and who finds it.
+func (o *output) loggedIn(l loggedIn) error {
+	for _, problem := range l.Problems {
+		o.warn("%s", problem)
+	}
+	if o.json {
+		return o.printDocument(documentLogin, l)
+	}
+	where := fmt.Sprintf("the login is in %s, not encrypted, for its owner only", l.File)
+	if l.Helper != "" {
+		where = fmt.Sprintf("docker-credential-%s has the login, as %s says", l.Helper, l.File)
+	}
+	text := fmt.Sprintf("logged in to %s as %s\n%s\n", l.Registry, l.Username, where)
+	if len(l.FoundBy) > 0 {
+		text += fmt.Sprintf("%s will find it\n", enumerated(l.FoundBy))
+	}
+	_, err := io.WriteString(o.stdout, printable(text))
+	return err
+}
+
+// enumerated joins words: "a, b and c".
+func enumerated(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
