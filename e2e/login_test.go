@@ -3,10 +3,8 @@
 package e2e_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -99,15 +97,5 @@ func TestLogins(t *testing.T) {
 // exits runs tofu-oci and gives all that it says, in which no secret may be.
 func exits(t *testing.T, args ...string) (said string, code int) {
 	t.Helper()
-	out, err := command(t, programs.tofuOCI, args...).CombinedOutput()
-	if strings.Contains(string(out), loginSecret) {
-		t.Errorf("the password is in the output of %v", args)
-	}
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return string(out), exit.ExitCode()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(out), 0
+	return ended(t, command(t, programs.tofuOCI, args...))
 }
