@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"net/http"
 	"os/exec"
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
@@ -34,6 +35,18 @@ func proxyIs(status int) func(error) bool {
 		proxy, ok := errors.AsType[*provider.ProxyError](err)
 		return ok && proxy.Status == status
 	}
+}
+
+// proxyRefuses knows a proxy that does not take the login which its URL has.
+func proxyRefuses(err error) bool {
+	proxy, ok := errors.AsType[*provider.ProxyError](err)
+	return ok && proxy.Status == http.StatusProxyAuthRequired && proxy.Username != ""
+}
+
+// proxyFails knows a proxy that reached nobody, or is out of order.
+func proxyFails(err error) bool {
+	proxy, ok := errors.AsType[*provider.ProxyError](err)
+	return ok && proxy.Status >= http.StatusInternalServerError
 }
 
 // noRepositoryToWrite knows a registry that wants a repository to be there first.

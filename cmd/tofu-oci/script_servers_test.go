@@ -49,8 +49,9 @@ func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
 	worldOf(ts).registry.Store(registrytest.New(o))
 }
 
-// proxy STATUS has a proxy in the environment that answers all with a status, also
-// when it is asked for a connection: 407 wants a login of its own.
+// proxy STATUS [nobody] has a proxy in the environment that answers all with a status, also
+// when it is asked for a connection: 407 wants a login of its own. Its URL has one,
+// unless it is nobody's.
 func cmdProxy(ts *testscript.TestScript, _ bool, args []string) {
 	status, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -61,8 +62,12 @@ func cmdProxy(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(proxy.Close)
 	at := strings.TrimPrefix(proxy.URL, "http://")
 	ts.Setenv("PROXY", at)
+	login := "jane:canary-proxy@"
+	if len(args) > 1 {
+		login = ""
+	}
 	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY"} {
-		ts.Setenv(name, "http://jane:canary-proxy@"+at)
+		ts.Setenv(name, "http://"+login+at)
 	}
 }
 

@@ -97,6 +97,10 @@ func (t *retrier) try(req *http.Request, body io.ReadCloser, alone bool) (*http.
 		_ = resp.Body.Close()
 		return nil, sent, err
 	}
+	if resp.StatusCode == http.StatusProxyAuthRequired && proxyOf(req) != "" {
+		_ = resp.Body.Close()
+		return nil, sent, worded(req, proxyRefusal(resp.StatusCode))
+	}
 	resp.Request = req
 	return resp, sent, nil
 }

@@ -35,6 +35,9 @@ func worded(req *http.Request, err error) error {
 	}
 	if proxy, ok := errors.AsType[*provider.ProxyError](err); ok {
 		proxy.Proxy = proxyOf(req)
+		if u, err := http.ProxyFromEnvironment(req); err == nil && u != nil {
+			proxy.Username = u.User.Username()
+		}
 		return proxy
 	}
 	return plain(err)
@@ -149,5 +152,9 @@ func checkProxy(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Respo
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}
-	return &provider.ProxyError{Status: resp.StatusCode, Err: fmt.Errorf("it answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))}
+	return proxyRefusal(resp.StatusCode)
+}
+
+func proxyRefusal(status int) error {
+	return &provider.ProxyError{Status: status, Err: fmt.Errorf("it answered %d %s", status, http.StatusText(status))}
 }

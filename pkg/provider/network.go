@@ -61,10 +61,18 @@ type ProxyError struct {
 	Proxy string
 	// Status is the HTTP status that it answered, 0 when it did not answer.
 	Status int
-	Err    error
+	// Username is whose login its URL has, empty for none.
+	Username string
+	Err      error
 }
 
-func (e *ProxyError) Error() string { return fmt.Sprintf("the proxy %s: %v", e.Proxy, e.Err) }
+func (e *ProxyError) Error() string {
+	text := fmt.Sprintf("the proxy %s: %v", e.Proxy, e.Err)
+	if e.Status == http.StatusProxyAuthRequired && e.Username != "" {
+		text += fmt.Sprintf("; the login was that of %s, from the proxy's URL", e.Username)
+	}
+	return text
+}
 
 // Unwrap gives what went wrong.
 func (e *ProxyError) Unwrap() error { return e.Err }
