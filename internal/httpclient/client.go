@@ -48,6 +48,8 @@ type Options struct {
 	// Retried is told of every try that is about to be repeated. It may be
 	// nil, and is called concurrently.
 	Retried func(Retry)
+	// Trace is told of all that goes over the wire. Nil costs nothing.
+	Trace *Trace
 }
 
 // Retry describes a try that did not work and will be repeated.
@@ -90,9 +92,12 @@ func New(o Options) (*http.Client, error) {
 	apart := newTransport(o, roots)
 	apart.Protocols = new(http.Protocols)
 	apart.Protocols.SetHTTP1(true)
-	connections := &connections{shared: newTransport(o, roots), apart: apart}
+	var wire transport = &connections{shared: newTransport(o, roots), apart: apart}
+	if o.Trace != nil {
+		wire = &tracer{transport: wire, trace: *o.Trace}
+	}
 	return &http.Client{
-		Transport:     &retrier{limited: limited{connections, schedule.NewRequests()}, options: o},
+		Transport:     &retrier{limited: limited{wire, schedule.NewRequests()}, options: o},
 		CheckRedirect: checkRedirect,
 	}, nil
 }

@@ -33,8 +33,8 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	tries := triesIn(ctx)
 	for body := req.Body; ; {
-		alone := tries.made == MaxTries-1
-		resp, sent, err := t.try(req, body, alone)
+		alone := tries.isLast()
+		resp, sent, err := t.try(req, body, tries)
 		works := err == nil && !isTransientStatus(resp.StatusCode)
 		if alone && ctx.Err() == nil {
 			t.pool.AloneEnded(req.URL.Host, works)
@@ -77,9 +77,9 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // try makes the request once. The transport owns and closes the body.
-func (t *retrier) try(req *http.Request, body io.ReadCloser, alone bool) (*http.Response, time.Time, error) {
-	ctx := req.Context()
-	if alone {
+func (t *retrier) try(req *http.Request, body io.ReadCloser, made *tries) (*http.Response, time.Time, error) {
+	ctx := t.attempted(req.Context(), made)
+	if made.isLast() {
 		ctx = schedule.Alone(ctx)
 	}
 	once := req.WithContext(ctx) // a copy that has the request's header and URL
@@ -137,6 +137,9 @@ func rewound(req *http.Request) (io.ReadCloser, error) {
 // puts one into its context, so that a body which breaks off is repeated out of the
 // same few tries.
 type tries struct{ made, spared int }
+
+// isLast tells whether the next try is the last.
+func (t *tries) isLast() bool { return t.made == MaxTries-1 }
 
 func (t *tries) count(s setback) {
 	if s.paused && !s.slowed.Alone && t.spared < maxSpared {

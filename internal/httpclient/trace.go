@@ -1,0 +1,212 @@
+package httpclient
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Trace is told what goes over the wire: of each try of each request, and each hop of
+// a redirect, when it goes out, when its answer begins, and when the answer's body has
+// ended. Its functions are called concurrently and may be nil. No secret reaches them:
+// no query, no login, no state of an upload. No body is kept.
+type Trace struct {
+	Sent     func(Sent)
+	Answered func(Answered)
+	// Read is told of bodies that are larger than [MaxAhead] or break off.
+	Read func(Read)
+}
+
+// Sent is a try of a request that goes out.
+type Sent struct {
+	// Number is the same for all that is told of this try, and of no other of the client.
+	Number uint64
+	Method string
+	// URL is without what may be a secret.
+	URL string
+	// Login is the scheme of the login that goes along, such as "Bearer"; empty for none.
+	Login string
+	// Proxy is what it goes by, empty for none.
+	Proxy string
+	// Range is the part that is asked for, empty for all.
+	Range string
+	// Size is that of the body in bytes, -1 where it is not known.
+	Size int64
+	// Try counts from 1, Waited is how long it waited for its turn.
+	Try    int
+	Waited time.Duration
+}
+
+// Answered is what came of it: an answer, whose body is still to come, or Err.
+type Answered struct {
+	Number uint64
+	Err    error
+	// After is the time since it went out.
+	After    time.Duration
+	Status   int
+	Protocol string
+	Type     string
+	// Size is that of the body as the answer states it, -1 where it does not.
+	Size int64
+	// Location is where the answer leads, without what may be a secret.
+	Location string
+	// RetryAfter is how long the server asks to wait, and Challenge what login it wants.
+	RetryAfter time.Duration
+	Challenge  string
+}
+
+// Read is the end of an answer's body.
+type Read struct {
+	Number uint64
+	Bytes  int64
+	// After is the time since the request went out.
+	After time.Duration
+	// Err is why it broke off, nil where it did not.
+	Err error
+}
+
+// attempt is what a try knows of itself before it has its turn.
+type attempt struct {
+	number int
+	began  time.Time
+}
+
+type attemptKey struct{}
+
+// attempted notes a try for the tracer, if there is one.
+func (t *retrier) attempted(ctx context.Context, made *tries) context.Context {
+	if t.options.Trace == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, attemptKey{}, attempt{made.made + made.spared + 1, time.Now()})
+}
+
+// tracer tells a [Trace] of all that a transport does.
+type tracer struct {
+	transport
+	trace  Trace
+	number atomic.Uint64
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *tracer) RoundTrip(req *http.Request) (*http.Response, error) {
+	number, began := t.number.Add(1), time.Now()
+	sent := Sent{
+		Number: number, Method: req.Method, URL: traced(RedactURL(req.URL)), Proxy: proxyOf(req), Range: req.Header.Get("Range"), Size: req.ContentLength,
+	}
+	sent.Login, _, _ = strings.Cut(req.Header.Get("Authorization"), " ")
+	if a, ok := req.Context().Value(attemptKey{}).(attempt); ok {
+		sent.Try, sent.Waited = a.number, began.Sub(a.began)
+	}
+	if t.trace.Sent != nil {
+		t.trace.Sent(sent)
+	}
+	resp, err := t.transport.RoundTrip(req)
+	answered := Answered{Number: number, After: time.Since(began)}
+	if err != nil {
+		answered.Err = worded(req, err)
+	} else {
+		answered.describe(resp)
+	}
+	if t.trace.Answered != nil {
+		t.trace.Answered(answered)
+	}
+	if err == nil && t.trace.Read != nil {
+		resp.Body = &tracedBody{ReadCloser: resp.Body, number: number, sent: began, tell: t.trace.Read}
+	}
+	return resp, err
+}
+
+func (a *Answered) describe(resp *http.Response) {
+	a.Status, a.Protocol, a.Size = resp.StatusCode, resp.Proto, resp.ContentLength
+	a.Type, _, _ = strings.Cut(resp.Header.Get("Content-Type"), ";")
+	a.RetryAfter = retryAfter(resp.Header, time.Now())
+	a.Challenge = challenges(resp.Header.Values("WWW-Authenticate"))
+	if to, err := resp.Location(); err == nil {
+		a.Location = traced(RedactURL(to))
+	}
+}
+
+// tracedBody counts the bytes of a body, and tells of its end.
+type tracedBody struct {
+	io.ReadCloser
+	number uint64
+	sent   time.Time
+	bytes  atomic.Int64
+	once   sync.Once
+	tell   func(Read)
+}
+
+func (b *tracedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.bytes.Add(int64(n))
+	if err != nil {
+		b.end(err)
+	}
+	return n, err
+}
+
+func (b *tracedBody) Close() error {
+	b.end(io.EOF)
+	return b.ReadCloser.Close()
+}
+
+func (b *tracedBody) end(err error) {
+	b.once.Do(func() {
+		if err == io.EOF {
+			err = nil
+		}
+		if n := b.bytes.Load(); err != nil || n > MaxAhead {
+			b.tell(Read{Number: b.number, Bytes: n, After: time.Since(b.sent), Err: plain(err)})
+		}
+	})
+}
+
+var (
+	// parameter is one of a challenge that is no secret (RFC 9110, section 11.6.1).
+	parameter = regexp.MustCompile(`\b(realm|service|scope|error)="([^"]*)"`)
+	// upload is the state of an upload in a registry's URL, with which anybody may
+	// go on with it.
+	upload = regexp.MustCompile(`(/blobs/uploads/).+$`)
+	// segment is a part of a path that may be a token: long, and of letters and digits
+	// without an order. Names of repositories and digests have no capitals.
+	segment = regexp.MustCompile(`/[A-Za-z0-9_~-]{20,}`)
+)
+
+// traced takes out of the path of a URL what may be a secret: signed URLs have theirs
+// there as well.
+func traced(address string) string {
+	return segment.ReplaceAllStringFunc(upload.ReplaceAllString(address, "$1"+hidden), func(s string) string {
+		if strings.ToLower(s) != s && strings.ToUpper(s) != s && strings.ContainsAny(s, "0123456789") {
+			return "/" + hidden
+		}
+		return s
+	})
+}
+
+// hidden stands for what is not told.
+const hidden = "***"
+
+// challenges says what logins a server wants, and from where.
+func challenges(headers []string) string {
+	var all []string
+	for _, header := range headers {
+		scheme, _, _ := strings.Cut(header, " ")
+		words := []string{scheme}
+		for _, p := range parameter.FindAllStringSubmatch(header, -1) {
+			value := p[2]
+			if u, err := url.Parse(value); err == nil && u.Host != "" {
+				value = traced(RedactURL(u))
+			}
+			words = append(words, p[1]+"="+value)
+		}
+		all = append(all, strings.Join(words, " "))
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,155 @@
+package httpclient_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+)
+
+// told collects what a trace is told.
+type told struct {
+	mu   sync.Mutex
+	sent []httpclient.Sent
+	got  []httpclient.Answered
+	read []httpclient.Read
+}
+
+func (l *told) trace() *httpclient.Trace {
+	return &httpclient.Trace{
+		Sent:     func(s httpclient.Sent) { l.mu.Lock(); defer l.mu.Unlock(); l.sent = append(l.sent, s) },
+		Answered: func(a httpclient.Answered) { l.mu.Lock(); defer l.mu.Unlock(); l.got = append(l.got, a) },
+		Read:     func(r httpclient.Read) { l.mu.Lock(); defer l.mu.Unlock(); l.read = append(l.read, r) },
+	}
+}
+
+var noClocks = cmpopts.IgnoreFields(httpclient.Sent{}, "Waited")
+
+// TestTrace: each try and each hop is told, with the secrets of neither.
+func TestTrace(t *testing.T) {
+	t.Parallel()
+	tries := 0
+	large := strings.Repeat("x", httpclient.MaxAhead+1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/first":
+			if tries++; tries == 1 {
+				w.WriteHeader(http.StatusBadGateway)
+				return
+			}
+			http.Redirect(w, r, "/v2/acme/x/blobs/uploads/canary-state?_state=canary", http.StatusTemporaryRedirect)
+		case "/large":
+			_, _ = io.WriteString(w, large)
+		default:
+			w.Header().Set("WWW-Authenticate", `Bearer realm="https://jane:canary@auth.example/token?canary=1",service="s",scope="repository:x:pull",hint="canary"`)
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	t.Cleanup(server.Close)
+	var log told
+	client, err := httpclient.New(httpclient.Options{FirstWait: time.Millisecond, Trace: log.trace()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/first?token=canary", "/large"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer canary")
+		resp, err := httpclient.Do(client, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+	}
+	at := server.URL
+	want := []httpclient.Sent{
+		{Number: 1, Method: "GET", URL: at + "/first", Login: "Bearer", Try: 1},
+		{Number: 2, Method: "GET", URL: at + "/first", Login: "Bearer", Try: 2},
+		{Number: 3, Method: "GET", URL: at + "/v2/acme/x/blobs/uploads/***", Login: "Bearer", Try: 1},
+		{Number: 4, Method: "GET", URL: at + "/large", Login: "Bearer", Try: 1},
+	}
+	if diff := cmp.Diff(want, log.sent, noClocks); diff != "" {
+		t.Errorf("requests (-want +got)\n%s", diff)
+	}
+	answers := []httpclient.Answered{
+		{Number: 1, Status: 502, Protocol: "HTTP/1.1"},
+		{Number: 2, Status: 307, Protocol: "HTTP/1.1", Location: at + "/v2/acme/x/blobs/uploads/***"},
+		{Number: 3, Status: 401, Protocol: "HTTP/1.1", Challenge: "Bearer realm=https://auth.example/token service=s scope=repository:x:pull"},
+		{Number: 4, Status: 200, Protocol: "HTTP/1.1"},
+	}
+	if diff := cmp.Diff(answers, log.got, cmpopts.IgnoreFields(httpclient.Answered{}, "After", "Size", "Type")); diff != "" {
+		t.Errorf("answers (-want +got)\n%s", diff)
+	}
+	if len(log.read) != 1 || log.read[0].Number != 4 || log.read[0].Bytes != int64(len(large)) || log.read[0].Err != nil || log.read[0].After < log.got[3].After {
+		t.Errorf("bodies: %+v", log.read)
+	}
+}
+
+// TestTraceOfTrouble: what never answers, and what breaks off.
+func TestTraceOfTrouble(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "200000")
+		_, _ = io.WriteString(w, "x")
+	}))
+	t.Cleanup(server.Close)
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	var log told
+	client, err := httpclient.New(httpclient.Options{FirstWait: time.Millisecond, Trace: log.trace()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	_ = resp.Body.Close()
+	if len(log.read) != 1 || err == nil || log.read[0].Err == nil || log.read[0].Bytes != 1 {
+		t.Errorf("%v, bodies %+v", err, log.read)
+	}
+	if resp, err := client.Get(gone.URL); err == nil {
+		_ = resp.Body.Close()
+		t.Error("what is closed answers")
+	}
+	if len(log.sent) != 1+httpclient.MaxTries || len(log.got) != len(log.sent) {
+		t.Fatalf("%d requests, %d answers", len(log.sent), len(log.got))
+	}
+	for _, a := range log.got[1:] {
+		if a.Err == nil || a.Status != 0 || errors.Is(a.Err, io.EOF) {
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
+// TestTraceHidesTokensInPaths: names, versions, digests and files stay.
+func TestTraceHidesTokensInPaths(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/registry/archives/AQAAAABnQ0-x9_kLmNoPqRsTuVw/null_3.2.4.zip":                                    "/registry/archives/***/null_3.2.4.zip",
+		"/v2/acme/terraform-provider-googleworkspace2/manifests/1.2.3":                                     "/v2/acme/terraform-provider-googleworkspace2/manifests/1.2.3",
+		"/v2/x/blobs/sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855":              "/v2/x/blobs/sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		"/opentofu/terraform-provider-null/releases/download/v3.2.4/terraform-provider-null_3.2.4_x_y.zip": "/opentofu/terraform-provider-null/releases/download/v3.2.4/terraform-provider-null_3.2.4_x_y.zip",
+		"/v2/x/blobs/uploads/6ba7b810-9dad-11d1-80b4-00c04fd430c8":                                         "/v2/x/blobs/uploads/***",
+		"/v2/x/blobs/uploads/": "/v2/x/blobs/uploads/",
+	} {
+		if got := httpclient.Traced(path); got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
+		}
+	}
+}
