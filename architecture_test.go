@@ -30,7 +30,7 @@ var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/approval", "pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/configuration", "pkg/doctor", "pkg/exec", "pkg/installation", "pkg/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
 		"pkg/repository", "pkg/serve", "pkg/serve/access", "pkg/serve/api", "pkg/serve/client", "pkg/serve/pullthrough", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/boundedfile", "internal/commandline", "internal/httpclient", "internal/logins", "internal/metrics", "internal/spelling", "internal/textdiff",
+		"internal/atomicfile", "internal/boundedfile", "internal/commandline", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/redact", "internal/spelling", "internal/textdiff",
 	},
 	"pkg/doctor": {
 		"pkg/artifact", "pkg/cliconfig", "pkg/installation", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",

@@ -27,6 +27,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	default:
 		_, _ = fmt.Fprint(stderr, explain(err))
 	}
+	endDebug(app, code)
 	return code
 }
 
@@ -68,12 +69,17 @@ some were done, 4 verification failed or conflict, 5 not found,
 	return app
 }
 
-// prepare gives commands, and the commands of commands, their help and errors.
+// prepare gives commands, and the commands of commands, what all have: --debug, help
+// and errors.
 func prepare(parent string, commands []*cli.Command) {
 	for _, command := range commands {
 		command.HelpName = parent + command.Name
 		command.HideHelpCommand = true
 		command.OnUsageError = usageError
+		if len(command.Subcommands) == 0 {
+			command.Flags = append(command.Flags, debugFlag())
+			command.Before = beginDebug
+		}
 		command.CustomHelpTemplate = asTemplate(commandHelp(command))
 		prepare(command.HelpName+" ", command.Subcommands)
 	}

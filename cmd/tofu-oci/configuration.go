@@ -13,7 +13,8 @@ import (
 // cliConfiguration reads OpenTofu's CLI configuration, from where OpenTofu does or
 // from --config.
 func cliConfiguration(c *cli.Context, out *output) (cliconfig.Config, error) {
-	_, config, err := readConfiguration(c.String("config"))
+	files, config, err := readConfiguration(c.String("config"))
+	out.debug.configuration(files)
 	if err != nil {
 		return config, err
 	}
@@ -40,13 +41,14 @@ func readConfiguration(explicit string) (cliconfig.Files, cliconfig.Config, erro
 
 // loginsOf finds logins as the CLI configuration says, and where Docker and
 // Podman keep them.
-func loginsOf(config cliconfig.Config) (func(ctx context.Context, repository string) (repository.Credential, error), error) {
+func loginsOf(config cliconfig.Config, debug *debugLog) (func(ctx context.Context, repository string) (repository.Credential, error), error) {
 	finder, err := logins.New(loginRules(config), logins.SystemEnvironment())
 	if err != nil {
 		return nil, &usage{err}
 	}
 	return func(ctx context.Context, name string) (repository.Credential, error) {
-		l, origin, err := finder.LoginFrom(ctx, name)
+		l, origin, err := finder.LoginFrom(debug.programs(ctx), name)
+		debug.login(name, origin.String(), err)
 		return repository.Credential{
 			From:     origin.String(),
 			Username: l.Username, Password: l.Password.Reveal(),

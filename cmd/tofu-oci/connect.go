@@ -78,12 +78,12 @@ func connectAs(c *cli.Context, out *output, config cliconfig.Config) (*connectio
 		return nil, err
 	}
 	conn.http, err = httpclient.New(httpclient.Options{
-		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + thisBuild().Version, Retried: out.retried,
+		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + thisBuild().Version, Retried: out.retried, Trace: out.debug.trace(),
 	})
 	if err != nil {
 		return nil, usagef("--ca-file: %w", err)
 	}
-	login, err := loginsOf(conn.config)
+	login, err := loginsOf(conn.config, out.debug)
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,9 @@ func diagnose(c *cli.Context, out *output) error {
 		return err
 	}
 	// 1. The configuration. Where it is malformed there is nothing to go by.
-	if o.Files, o.Config, err = readConfiguration(c.String("config")); err != nil {
+	o.Files, o.Config, err = readConfiguration(c.String("config"))
+	out.debug.configuration(o.Files)
+	if err != nil {
 		findings, ok := doctor.CheckSyntax(err)
 		if !ok {
 			return err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -47,11 +46,5 @@ func asksJSON(app *cli.App, args []string) bool {
 		return format == outputJSON
 	}
 	flags := flagsNamed([]*cli.Command{command}, "output")
-	return len(flags) > 0 && (format == outputJSON || format == "" && variableSays(flags[0], outputJSON))
-}
-
-// variableSays tells whether a flag's variable has a value.
-func variableSays(flag cli.Flag, value string) bool {
-	documented, ok := flag.(cli.DocGenerationFlag)
-	return ok && slices.ContainsFunc(documented.GetEnvVars(), func(name string) bool { return os.Getenv(name) == value })
+	return len(flags) > 0 && (format == outputJSON || format == "" && os.Getenv(variableOf(command, flags[0])) == outputJSON)
 }

@@ -116,7 +116,7 @@ func lacksOurPlatform(err error) bool {
 func execOptions(c *cli.Context, out *output) (o exec.Options, err error) {
 	o = exec.Options{
 		Command: c.Args().Slice(), Dir: c.String("dir"), Environment: cliconfig.SystemEnvironment(), Config: c.String("config"),
-		Stdin: os.Stdin, Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Starting: out.endProgress, Progress: out.progress(),
+		Stdin: os.Stdin, Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Starting: func() { out.starting(c.Args().First()) }, Progress: out.progress(),
 		Left: func(a provider.Address, why string) { out.note("%s is left to the CLI configuration: %s", a, why) },
 	}
 	if o.Dir != "" {
@@ -147,6 +147,12 @@ func execOptions(c *cli.Context, out *output) (o exec.Options, err error) {
 	o.Source, err = conn.from(c)
 	o.Lock = execLock{o, c, out}.file
 	return o, err
+}
+
+// starting ends the progress before the command that is run begins to print.
+func (o *output) starting(command string) {
+	o.endProgress()
+	o.debug.write("program", "path", command)
 }
 
 // warningOnce is warning for a run that locks and brings the same releases.

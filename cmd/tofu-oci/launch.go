@@ -28,6 +28,7 @@ func launching(out *output, src provider.Source) func(context.Context, provider.
 
 // launchPackage starts a package, and notes what it told of itself.
 func launchPackage(ctx context.Context, out *output, src provider.Source, p provider.Package) error {
+	out.debug.write("program", "package", p.Filename)
 	report, err := launch.Package(ctx, src, p, launch.Options{})
 	if err == nil {
 		out.note("launched %s %s for %s: %s", p.Address, p.Version, p.Platform, report)

@@ -56,6 +56,8 @@ type output struct {
 	// bars are the display on a terminal, nil for any other.
 	bars   *bars
 	events *events
+	// debug is nil without --debug.
+	debug *debugLog
 	// digests are those of the indexes so far; digestFile is where they go.
 	digests    []string
 	digestFile string
@@ -93,6 +95,9 @@ func newOutput(c *cli.Context) (*output, error) {
 		o.display, o.stderr = o.bars, o.bars
 	default:
 		o.display = newLines(o.note, &o.tally, o.works)
+	}
+	if c.Bool("debug") {
+		o.debug = newDebugLog(besideProgress{o}, o.json)
 	}
 	o.events.runStarted(c.Command.Name, c.Bool("dry-run"))
 	return o, nil
@@ -283,6 +288,7 @@ func (o *output) note(format string, args ...any) {
 // explain itself.
 func (o *output) retried(r httpclient.Retry) {
 	o.events.retried(r)
+	o.debug.retried(r)
 	if r.Host != "" {
 		o.note("no requests to %s for %s, then fewer at once: %v", r.Host, r.Wait.Round(time.Millisecond), r.Cause)
 		return

@@ -21,6 +21,7 @@ func printing(do func(*cli.Context, *output) error) cli.ActionFunc {
 		if err != nil {
 			return err
 		}
+		c.Context = out.debug.programs(c.Context)
 		err = namingVariables(c.App, do(c, out))
 		out.endProgress()
 		if err != nil && !isA[*itemsError](err) && out.json {

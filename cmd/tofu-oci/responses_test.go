@@ -76,12 +76,15 @@ func TestResponses(t *testing.T) {
 			host, _, _ := strings.Cut(test.to, "/")
 			w := newProxied(t, host)
 			w.registry.Misbehave(test.meet, replay(t, file), -1)
-			code, stdout, stderr := w.run(t, "mirror", "hashicorp/null", "--to", test.to)
+			code, stdout, stderr := w.run(t, "mirror", "hashicorp/null", "--to", test.to, "--debug")
 			if code != test.code || stdout != "" {
 				t.Errorf("exit code %d, not %d; %s", code, test.code, stdout)
 			}
 			if _, hint, _ := strings.Cut(stderr, "\nhint: "); !strings.Contains(hint, test.hint) {
 				t.Errorf("no hint %q in:\n%s", test.hint, stderr)
+			}
+			if !strings.Contains(stderr, "level=DEBUG msg=request ") {
+				t.Errorf("--debug shows no requests:\n%s", stderr)
 			}
 			if strings.Contains(stderr, "canary") {
 				t.Errorf("an upload's state is told:\n%s", stderr)

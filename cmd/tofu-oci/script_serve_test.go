@@ -72,7 +72,7 @@ func startServer(ts *testscript.TestScript, args []string) *serving {
 	s := &serving{rest: make(chan struct{})}
 	s.cmd = exec.CommandContext(ctx, path, networked(ts, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...))...)
 	s.cmd.Dir, s.cmd.Stdout = ts.MkAbs("."), &s.stdout
-	for _, name := range []string{"HOME", "DOCKER_CONFIG", "PATH", "TMPDIR", "GORACE"} {
+	for _, name := range []string{"HOME", "DOCKER_CONFIG", "PATH", "TMPDIR", "GORACE", "TOFU_OCI_DEBUG"} {
 		s.cmd.Env = append(s.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	stderr, err := s.cmd.StderrPipe()

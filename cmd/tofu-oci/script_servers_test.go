@@ -127,6 +127,13 @@ func (w *world) fault(name string, headers []string) origintest.Fault {
 		"unsized":      origintest.Unsized(),
 		"expire":       w.registry.Load().ExpireTokens(),
 		"unknown-name": registrytest.Refuse(http.StatusNotFound, "NAME_UNKNOWN", "The repository does not exist"),
+		"signed": func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+			if r.URL.Query().Has("signature") {
+				honest(rw, r)
+				return
+			}
+			http.Redirect(rw, r, r.URL.Path+"?signature=canary-signature", http.StatusFound)
+		},
 		"hang": func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 			select {
 			case w.reached <- struct{}{}:

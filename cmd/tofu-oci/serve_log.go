@@ -21,14 +21,16 @@ func newServeLog(out *output) *serveLog {
 	if out.quiet {
 		level = slog.LevelWarn
 	}
-	logger := func(w io.Writer, level slog.Level) *slog.Logger {
-		options := &slog.HandlerOptions{Level: level}
-		if out.json {
-			return slog.New(slog.NewJSONHandler(escaped{w, printableJSON}, options))
-		}
-		return slog.New(slog.NewTextHandler(escaped{w, printable}, options))
+	return &serveLog{answers: newLogger(out.stdout, out.json, slog.LevelInfo), rest: newLogger(out.stderr, out.json, level)}
+}
+
+// newLogger writes lines of names and values, or of JSON.
+func newLogger(w io.Writer, json bool, level slog.Level) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	if json {
+		return slog.New(slog.NewJSONHandler(escaped{w, printableJSON}, options))
 	}
-	return &serveLog{answers: logger(out.stdout, slog.LevelInfo), rest: logger(out.stderr, level)}
+	return slog.New(slog.NewTextHandler(escaped{w, printable}, options))
 }
 
 // escaped keeps text of others from steering what shows it. Handlers write a line at a

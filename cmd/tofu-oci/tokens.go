@@ -17,7 +17,8 @@ import (
 // of TF_TOKEN_…, then of credentials blocks, and for hosts without either the
 // credentials_helper's.
 func originTokens(config cliconfig.Config, out *output) func(context.Context, svchost.Hostname) (string, error) {
-	stated := config.Token(origin.TokenFromEnv(os.Environ()))
+	fromEnv := origin.TokenFromEnv(os.Environ())
+	stated := config.Token(fromEnv)
 	find := sync.OnceValues(func() (logins.TokenHelper, bool) {
 		block := config.CredentialsHelper
 		if block == nil {
@@ -34,12 +35,27 @@ func originTokens(config cliconfig.Config, out *output) func(context.Context, sv
 	return func(ctx context.Context, host svchost.Hostname) (string, error) {
 		token := stated(host)
 		if _, isStated := config.Tokens[host]; isStated || token != "" {
+			out.debug.token(string(host), statedBy(fromEnv(host), token), nil)
 			return token, nil
 		}
 		helper, found := find()
 		if !found {
+			out.debug.token(string(host), "no token", nil)
 			return "", nil
 		}
-		return helper.Token(ctx, string(host))
+		token, err := helper.Token(out.debug.programs(ctx), string(host))
+		out.debug.token(string(host), "credentials_helper of the CLI configuration", err)
+		return token, err
 	}
+}
+
+// statedBy says where a token is from that no helper gave.
+func statedBy(variable, token string) string {
+	switch {
+	case variable != "":
+		return "TF_TOKEN variable of the environment"
+	case token == "":
+		return "credentials block of the CLI configuration, which has none"
+	}
+	return "credentials block of the CLI configuration"
 }

@@ -30,15 +30,19 @@ var ownVariables = []string{"base-url", "dir", "max-age", "recheck"}
 
 // variableOf names the variable that stands for a flag of a command, "" for none.
 func variableOf(c *cli.Command, f cli.Flag) string {
-	name := f.Names()[0]
-	if noVariable[name] != "" || noVariable[c.HelpName+" "+name] != "" {
+	name, command := f.Names()[0], wordsOf(c)
+	if noVariable[name] != "" || noVariable[command+" "+name] != "" {
 		return ""
 	}
 	if slices.Contains(ownVariables, name) {
-		name = c.HelpName + " " + name
+		name = command + " " + name
 	}
 	return variablePrefix + strings.ToUpper(strings.NewReplacer("-", "_", " ", "_").Replace(name))
 }
+
+// wordsOf are the command's as they are typed: the library puts the program in front
+// when it runs.
+func wordsOf(c *cli.Command) string { return strings.TrimPrefix(c.HelpName, "tofu-oci ") }
 
 // argument stands for an argument of the command line among the names of flags.
 const argument = ""

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+)
+
+// debugFlag is that of every command.
+func debugFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "debug", Usage: "log to stderr each request and its answer, retries, which logins are used and where they are from, and which programs are started; no secret is logged"}
+}
+
+// debugLog writes what --debug shows, a line at a time. A nil one writes nothing. None
+// of its lines has a login, a token or the query of a URL: what tells it of requests
+// has taken them out, and nothing else tells it of values.
+type debugLog struct {
+	log *slog.Logger
+	// told are the lines that are written once.
+	told sync.Map
+}
+
+func newDebugLog(w io.Writer, json bool) *debugLog {
+	return &debugLog{log: newLogger(w, json, slog.LevelDebug)}
+}
+
+// endOfDebug is where an app keeps the function that writes the last line.
+const endOfDebug = "end of --debug"
+
+// endDebug writes it, where there is one.
+func endDebug(app *cli.App, code int) {
+	if end, ok := app.Metadata[endOfDebug].(func(int)); ok {
+		end(code)
+	}
+}
+
+// beginDebug writes what the run is, in front of all that it does.
+func beginDebug(c *cli.Context) error {
+	if !c.Bool("debug") {
+		return nil
+	}
+	b := thisBuild()
+	d := newDebugLog(c.App.ErrWriter, c.String("output") == outputJSON)
+	began := time.Now()
+	c.App.Metadata[endOfDebug] = func(code int) { d.write("ended", "exit_code", code, "ms", time.Since(began)) }
+	d.write("started", "command", wordsOf(c.Command), "version", b.Version, "commit", b.Commit, "go", b.Go, "platform", b.Platform)
+	variables := variablesOf(c.App)
+	for _, flag := range slices.Sorted(maps.Keys(variables)) {
+		d.write("variable", "name", variables[flag].variable, "flag", "--"+flag)
+	}
+	for _, name := range unknownVariables(c.App.Commands, os.Environ()) {
+		d.write("variable", "name", name, "flag", "none of any command")
+	}
+	return nil
+}
+
+// unknownVariables are those of an environment which look as if they stood for a flag,
+// and do not: one may be mistyped.
+func unknownVariables(commands []*cli.Command, environ []string) []string {
+	known := map[string]bool{passphraseVariable: true}
+	var learn func([]*cli.Command)
+	learn = func(commands []*cli.Command) {
+		for _, c := range commands {
+			for _, flag := range c.Flags {
+				known[variableOf(c, flag)] = true
+			}
+			learn(c.Subcommands)
+		}
+	}
+	learn(commands)
+	var names []string
+	for _, variable := range environ {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, variablePrefix) && !known[name] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// write writes a line: what happened, and names with values; those without a value
+// are left out.
+func (d *debugLog) write(what string, pairs ...any) {
+	if d == nil {
+		return
+	}
+	var line []any
+	for i := 0; i+1 < len(pairs); i += 2 {
+		switch value := pairs[i+1].(type) {
+		case string:
+			if value == "" {
+				continue
+			}
+		case error:
+			line = append(line, pairs[i], redact.Text(value.Error()))
+			continue
+		case nil:
+			continue
+		case time.Duration:
+			line = append(line, pairs[i], float64(value.Microseconds())/1000)
+			continue
+		}
+		line = append(line, pairs[i], pairs[i+1])
+	}
+	d.log.Debug(what, line...)
+}
+
+// once writes a line that is the same as one before only one time.
+func (d *debugLog) once(what string, pairs ...any) {
+	if d == nil {
+		return
+	}
+	key := what
+	for _, p := range pairs {
+		if text, ok := p.(string); ok {
+			key += "\x00" + text
+		}
+	}
+	if _, again := d.told.LoadOrStore(key, true); !again {
+		d.write(what, pairs...)
+	}
+}
+
+// trace tells of requests; nil where nothing is to be told.
+func (d *debugLog) trace() *httpclient.Trace {
+	if d == nil {
+		return nil
+	}
+	return &httpclient.Trace{
+		Sent: func(s httpclient.Sent) {
+			line := []any{"request", s.Number, "method", s.Method, "url", s.URL, "login", s.Login, "proxy", s.Proxy, "range", s.Range}
+			if s.Waited >= time.Millisecond {
+				line = append(line, "waited_ms", s.Waited)
+			}
+			if s.Size > 0 {
+				line = append(line, "bytes", s.Size)
+			}
+			if s.Try > 1 {
+				line = append(line, "try", s.Try)
+			}
+			d.write("request", line...)
+		},
+		Answered: func(a httpclient.Answered) {
+			if a.Err != nil {
+				d.write("no answer", "request", a.Number, "ms", a.After, "error", a.Err)
+				return
+			}
+			line := []any{
+				"request", a.Number, "status", a.Status, "ms", a.After, "protocol", a.Protocol, "type", a.Type,
+				"location", a.Location, "challenge", a.Challenge,
+			}
+			if a.RetryAfter > 0 {
+				line = append(line, "retry_after_ms", a.RetryAfter)
+			}
+			if a.Size >= 0 {
+				line = append(line, "bytes", a.Size)
+			}
+			d.write("answer", line...)
+		},
+		Read: func(r httpclient.Read) {
+			d.write("body", "request", r.Number, "bytes", r.Bytes, "ms", r.After, "error", r.Err)
+		},
+	}
+}
+
+// retried tells of a try that will be repeated, or of a host that has a pause.
+func (d *debugLog) retried(r httpclient.Retry) {
+	if r.Host != "" {
+		d.write("pause", "host", r.Host, "wait_ms", r.Wait, "why", r.Cause)
+		return
+	}
+	d.write("retry", "method", r.Method, "url", r.URL, "failed", r.Attempt, "of", r.Of, "wait_ms", r.Wait, "why", r.Cause)
+}
+
+// programs lets it be told of programs that are run with the context.
+func (d *debugLog) programs(ctx context.Context) context.Context {
+	if d == nil {
+		return ctx
+	}
+	return extprog.WithTrace(ctx, func(path string) func(error) {
+		began := time.Now()
+		d.write("program", "path", path)
+		return func(err error) {
+			d.write("program ended", "path", path, "ms", time.Since(began), "error", err)
+		}
+	})
+}
+
+// login tells where the login for a repository is from.
+func (d *debugLog) login(repository, from string, err error) {
+	d.once("login", "repository", repository, "from", from, "error", err)
+}
+
+// token tells where the token for a host is from.
+func (d *debugLog) token(host, from string, err error) {
+	d.once("token", "host", host, "from", from, "error", err)
+}
+
+// configuration tells which files the CLI configuration is read from.
+func (d *debugLog) configuration(files cliconfig.Files) {
+	for _, path := range files.Chosen() {
+		d.write("CLI configuration", "file", path)
+	}
+}
