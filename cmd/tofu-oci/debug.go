@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -123,13 +124,7 @@ func (d *debugLog) once(what string, pairs ...any) {
 	if d == nil {
 		return
 	}
-	key := what
-	for _, p := range pairs {
-		if text, ok := p.(string); ok {
-			key += "\x00" + text
-		}
-	}
-	if _, again := d.told.LoadOrStore(key, true); !again {
+	if _, again := d.told.LoadOrStore(fmt.Sprintf("%s %q", what, pairs), true); !again {
 		d.write(what, pairs...)
 	}
 }

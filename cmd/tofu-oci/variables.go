@@ -149,18 +149,18 @@ func valuesIn(flag cli.Flag, text string) []string {
 	return values
 }
 
-// fromVariable is an error that is about what variables say, which the command line
+// variableError is an error that is about what variables say, which the command line
 // does not show.
-type fromVariable struct {
+type variableError struct {
 	err   error
 	names []string
 }
 
-func (e *fromVariable) Error() string {
+func (e *variableError) Error() string {
 	return fmt.Sprintf("%v (%s)", e.err, strings.Join(e.names, ", "))
 }
 
-func (e *fromVariable) Unwrap() error { return e.err }
+func (e *variableError) Unwrap() error { return e.err }
 
 var flagInText = regexp.MustCompile(`--[a-z][a-z0-9-]*`)
 
@@ -168,7 +168,7 @@ var flagInText = regexp.MustCompile(`--[a-z][a-z0-9-]*`)
 // usage error repeats, come from the environment.
 func namingVariables(app *cli.App, err error) error {
 	variables := variablesOf(app)
-	if err == nil || isA[*fromVariable](err) || len(variables) == 0 {
+	if err == nil || isA[*variableError](err) || len(variables) == 0 {
 		return err
 	}
 	text := err.Error()
@@ -186,7 +186,7 @@ func namingVariables(app *cli.App, err error) error {
 	if names == nil {
 		return err
 	}
-	return &fromVariable{err, names}
+	return &variableError{err, names}
 }
 
 // variablesOf are the flags of the run that variables set.
