@@ -155,7 +155,7 @@ var hints = []struct {
 	{errorIs(syscall.EISDIR), "a directory is named where a file has to be"},
 	{isA[*repository.DamagedLayoutError], "bring the layout back from where it was made or copied, or mirror into another directory"},
 	{notReadable, "check the permissions of the file and of the directories above it"},
-	{errorIs(fs.ErrPermission), "check the permissions of the file and its directory, or choose another directory"},
+	{errorIs(fs.ErrPermission), "check the permissions of the directory, or choose another one"},
 	{isA[*logins.FileError], "mend the file, or move it away; docker and tofu read it too"},
 	{proxyRefuses, "correct the login in the proxy's URL, in HTTPS_PROXY or HTTP_PROXY; what is special in a URL is written %40 for @, %3A for :, %2F for /"},
 	{proxyFails, "the proxy does not reach the host: check the host name, and name it in NO_PROXY if it is reached without the proxy"},

@@ -15,13 +15,15 @@ const variablePrefix = "TOFU_OCI_"
 
 // noVariable are flags that no variable stands for, alone or behind a command, and why.
 var noVariable = map[string]string{
-	"help":         "it is a question, not a setting",
-	"version":      "it is a question, not a setting",
-	"force":        "what it overwrites has to be meant each time",
-	"lock check":   "it makes another command of lock, which writes nothing",
-	"list pending": "it makes another command of list",
-	"tofurc check": "it makes another command of tofurc, which makes no block",
-	"tofurc write": "it names a file that is changed, which has to be meant each time",
+	"help":           "it is a question, not a setting",
+	"version":        "it is a question, not a setting",
+	"force":          "what it overwrites has to be meant each time",
+	"password-stdin": "it says where this one password comes from",
+	"list check":     "its levels ask for more than the list, which is meant each time",
+	"lock check":     "it makes another command of lock, which writes nothing",
+	"list pending":   "it makes another command of list",
+	"tofurc check":   "it makes another command of tofurc, which makes no block",
+	"tofurc write":   "it names a file that is changed, which has to be meant each time",
 }
 
 // ownVariables are flags that mean something else in each command: their variables
