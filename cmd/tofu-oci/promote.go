@@ -88,6 +88,9 @@ func promoteAction(c *cli.Context, out *output) error {
 		if err != nil {
 			out.failed(failedItem(r, provider.Version{}, repo.String(), err), err)
 		}
+		if err := leftPending(c, out, waiting, r, newest); err != nil {
+			return err
+		}
 		for _, v := range versions {
 			done, err := approval.Promote(c.Context, repo, r.Address, v, o)
 			if err != nil {
@@ -98,6 +101,18 @@ func promoteAction(c *cli.Context, out *output) error {
 		}
 	}
 	return errors.Join(out.finish(), c.Context.Err())
+}
+
+// leftPending tells of the pre-releases that wait, and that --all does not mean.
+func leftPending(c *cli.Context, out *output, waiting provider.Source, r provider.Requirement, newest int) error {
+	if _, exact := r.Constraint.Exact(); exact || newest > 0 {
+		return nil
+	}
+	all, err := waiting.Versions(c.Context, r.Address)
+	if err == nil {
+		out.leaveOut(r.Address, r.PreReleases(all))
+	}
+	return c.Context.Err() // what else is wrong was told
 }
 
 // nothingWaits says that no version that meets a requirement waits, and which ones do.

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 
@@ -178,7 +179,7 @@ func offer(ctx context.Context, origin *origintest.Origin, signer *fixture.Signe
 	namespace, kind, _ := strings.Cut(name, "/")
 	r := origintest.Release{
 		Namespace: namespace, Type: kind, Version: version, Protocols: []string{"5.0", "6.0"}, Keys: []string{signer.PublicKey},
-		Archives: map[provider.Platform]origintest.Archive{},
+		Archives: map[provider.Platform]origintest.Archive{}, Modified: releasedOn(version),
 	}
 	listed := map[string]digest.Digest{}
 	for _, p := range []provider.Platform{{OS: "darwin", Arch: "arm64"}, {OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"}, {OS: "windows", Arch: "amd64"}} {
@@ -195,6 +196,13 @@ func offer(ctx context.Context, origin *origintest.Origin, signer *fixture.Signe
 		return err
 	}
 	return origin.Add(ctx, r)
+}
+
+// releasedOn is the date of a version: the higher, the later.
+func releasedOn(version string) time.Time {
+	var major, minor, patch int
+	_, _ = fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch)
+	return time.Date(2025, 1, 6, 9, 30, 0, 0, time.UTC).AddDate(0, major+minor, 3*patch)
 }
 
 // archive is a zip with something that looks like a provider.

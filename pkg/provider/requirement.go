@@ -65,9 +65,13 @@ func (r Requirement) Select(versions []Version, n int) ([]Version, error) {
 }
 
 // PreReleases gives the pre-releases that do not meet the requirement, and whose
-// releases do, newest first: 4.0.0-beta1 for ">= 3.0.0".
+// releases do, newest first: 4.0.0-beta1 for ">= 3.0.0". Of a requirement that names one
+// version there are none.
 func (r Requirement) PreReleases(versions []Version) []Version {
 	var left []Version
+	if _, exact := r.Constraint.Exact(); exact {
+		return nil
+	}
 	for _, v := range NewestFirst(versions) {
 		if v.Prerelease() && !r.Constraint.Allows(v) && r.Constraint.Allows(v.released()) {
 			left = append(left, v)

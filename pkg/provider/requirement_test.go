@@ -92,6 +92,7 @@ func TestRequirementPreReleases(t *testing.T) {
 		"a/b":                   {"3.0.0-rc1", "2.0.0-beta.2+m", "2.0.0-alpha", "1.0.0-rc1"},
 		"a/b@~> 2.0":            {"2.0.0-beta.2+m", "2.0.0-alpha"},
 		"a/b@= 2.0.0-alpha":     nil,
+		"a/b@2.0.0":             nil,
 		"a/b@!= 2.0.0":          {"3.0.0-rc1", "1.0.0-rc1"},
 		"a/b@>= 1.0.0, < 1.5.0": {"1.0.0-rc1"},
 	} {
