@@ -202,7 +202,7 @@ func offer(ctx context.Context, origin *origintest.Origin, signer *fixture.Signe
 func releasedOn(version string) time.Time {
 	var major, minor, patch int
 	_, _ = fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch)
-	return time.Date(2025, 1, 6, 9, 30, 0, 0, time.UTC).AddDate(0, major+minor, 3*patch)
+	return time.Date(2024, 1, 8, 9, 30, 0, 0, time.UTC).AddDate(0, major+minor, 3*patch)
 }
 
 // archive is a zip with something that looks like a provider.
