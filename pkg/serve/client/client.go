@@ -97,7 +97,7 @@ func (c *Client) Providers(ctx context.Context, search string) (api.Providers, e
 		all.Providers, all.Total, all.Warnings = append(all.Providers, page.Providers...), page.Total, page.Warnings
 		return len(page.Providers), page.Next != "", err
 	})
-	if isStatus(err, http.StatusNotFound) {
+	if isNotFound(err) {
 		err = fmt.Errorf("%w at %s: %w", ErrNoAPI, c.options.URL.Redacted(), err)
 	}
 	return all, err
@@ -115,7 +115,7 @@ func (c *Client) Provider(ctx context.Context, a provider.Address) (api.Provider
 		all = page
 		return len(page.Versions) - known, page.Next != "", err
 	})
-	if isStatus(err, http.StatusNotFound) {
+	if isNotFound(err) {
 		err = fmt.Errorf("%w: %s: %w", c.missing(ctx, provider.ErrProviderNotFound), a, err)
 	}
 	all.Next = ""
@@ -125,7 +125,7 @@ func (c *Client) Provider(ctx context.Context, a provider.Address) (api.Provider
 // Version gives what a release holds. The error may be [provider.ErrVersionNotFound].
 func (c *Client) Version(ctx context.Context, a provider.Address, v provider.Version) (release api.Version, err error) {
 	err = c.get(ctx, c.base+path(a.Host.ForDisplay(), a.Namespace, a.Type, v.String()), &release)
-	if isStatus(err, http.StatusNotFound) {
+	if isNotFound(err) {
 		err = fmt.Errorf("%w: %s %s: %w", c.missing(ctx, provider.ErrVersionNotFound), a, v, err)
 	}
 	return release, err
@@ -135,15 +135,15 @@ func (c *Client) Version(ctx context.Context, a provider.Address, v provider.Ver
 // that could have it.
 func (c *Client) missing(ctx context.Context, what error) error {
 	err := c.get(ctx, c.base, &api.Providers{})
-	if isStatus(err, http.StatusNotFound) || errors.Is(err, ErrNoAPI) {
+	if isNotFound(err) || errors.Is(err, ErrNoAPI) {
 		return ErrNoAPI
 	}
 	return what
 }
 
-func isStatus(err error, status int) bool {
+func isNotFound(err error) bool {
 	answer, ok := errors.AsType[*provider.StatusError](err)
-	return ok && answer.Status == status
+	return ok && answer.Status == http.StatusNotFound
 }
 
 // path is the end of a URL.
