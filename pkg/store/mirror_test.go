@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -56,7 +57,8 @@ func checkMirror(t *testing.T, m *store.Mirror) {
 			t.Errorf("%s: %s", dir, diff)
 		}
 	}
-	if text, err := os.ReadFile(filepath.Join(m.Dir(), filepath.FromSlash(packedPath))); string(text) != zipContent {
+	// On Windows nobody opens a file while another of its names is removed; that passes.
+	if text, err := boundedfile.Read(filepath.Join(m.Dir(), filepath.FromSlash(packedPath)), 1<<20); string(text) != zipContent {
 		t.Errorf("the zip is %q, %v", text, err)
 	}
 	if _, err := os.Lstat(filepath.Join(m.PluginCacheDir(), filepath.FromSlash(packedPath))); err == nil {
