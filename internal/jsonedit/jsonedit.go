@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
 // ErrNoObject says that a text is not one JSON object, or that there is something
@@ -28,29 +30,30 @@ func Set(text, value []byte, path ...string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
 	}
-	root, err := read(text, 0)
+	root, err := parse(text)
 	if err != nil {
 		return nil, err
 	}
-	form := formOf(text, root)
-	at := root
+	form, at := formOf(root), &root
 	for depth, key := range path {
-		there, err := at.find(key)
+		if isNull(at) && depth > 0 {
+			at.Value = &hujson.Object{}
+		}
+		o, there, err := find(at, key)
 		if err != nil {
 			return nil, err
 		}
-		last := depth == len(path)-1
-		if there == nil || !last && string(text[there.value:there.end]) == "null" {
-			return at.put(text, there, key, form.indented(nested(value, path[depth+1:]), depth+1), form.at(depth)), nil
+		if there == nil {
+			there = form.add(o, key, depth)
 		}
-		if last {
-			return slices.Concat(text[:there.value], form.indented(value, depth+1), text[there.end:]), nil
-		}
-		if at, err = read(text, there.value); err != nil {
-			return nil, err
-		}
+		at = there
 	}
-	return text, nil
+	laid, err := hujson.Parse(form.indented(value, len(path)))
+	if err != nil {
+		return nil, err
+	}
+	at.Value = laid.Value
+	return root.Pack(), nil
 }
 
 // Remove gives the text without what is at the end of a path of keys, however often
@@ -59,144 +62,92 @@ func Remove(text []byte, path ...string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return text, nil
 	}
-	at, err := read(text, 0)
+	root, err := parse(text)
 	if err != nil {
 		return nil, err
 	}
+	at, last := &root, path[len(path)-1]
 	for _, key := range path[:len(path)-1] {
-		there, err := at.find(key)
+		_, there, err := find(at, key)
 		if err != nil {
 			return nil, err
 		}
-		if there == nil || string(text[there.value:there.end]) == "null" {
+		if there == nil || isNull(there) {
 			return text, nil
 		}
-		if at, err = read(text, there.value); err != nil {
-			return nil, err
-		}
+		at = there
 	}
-	key := path[len(path)-1]
-	i := slices.IndexFunc(at.members, func(m member) bool { return m.key == key })
-	if i < 0 {
-		return text, nil
+	o, ok := at.Value.(*hujson.Object)
+	if !ok {
+		return nil, ErrNoObject
 	}
-	from, to := at.span(i)
-	return Remove(slices.Concat(text[:from], text[to:]), path...)
+	removeFrom(o, last)
+	return root.Pack(), nil
 }
 
-// object is where an object and its members are in a text.
-type object struct {
-	// open and end are the offsets of its braces.
-	open, end int
-	members   []member
+// removeFrom leaves the object laid out as it was.
+func removeFrom(o *hujson.Object, key string) {
+	if len(o.Members) == 0 {
+		return
+	}
+	before := o.Members[0].Name.BeforeExtra
+	o.Members = slices.DeleteFunc(o.Members, func(m hujson.ObjectMember) bool { return nameOf(m) == key })
+	if len(o.Members) == 0 {
+		o.AfterExtra = nil
+		return
+	}
+	o.Members[0].Name.BeforeExtra = before
+	o.Members[len(o.Members)-1].Value.AfterExtra = nil // which would be a comma
 }
 
-// member is where a member is: its key begins at start, its value is from value to
-// end.
-type member struct {
-	key               string
-	start, value, end int
-}
-
-// read finds the object that begins at an offset.
-func read(text []byte, at int) (object, error) {
-	if at == 0 && !json.Valid(text) {
+// parse takes plain JSON alone: no comments, and no comma at the end.
+func parse(text []byte) (hujson.Value, error) {
+	if !json.Valid(text) {
 		var v any
-		return object{}, json.Unmarshal(text, &v) // whose error says where
+		return hujson.Value{}, json.Unmarshal(text, &v) // whose error says where
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text[at:]))
-	offset := func() int { return at + int(decoder.InputOffset()) }
-	if first, err := decoder.Token(); err != nil || first != json.Delim('{') {
-		return object{}, ErrNoObject
-	}
-	o := object{open: offset() - 1}
-	for decoder.More() {
-		m := member{start: offset()}
-		m.start += bytes.IndexByte(text[m.start:], '"')
-		key, err := decoder.Token()
-		if err != nil {
-			return object{}, err
-		}
-		m.key, _ = key.(string)
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return object{}, err
-		}
-		m.end = offset()
-		m.value = m.end - len(value)
-		o.members = append(o.members, m)
-	}
-	if _, err := decoder.Token(); err != nil {
-		return object{}, err
-	}
-	o.end = offset() - 1
-	return o, nil
+	return hujson.Parse(text)
 }
 
-// find gives the member of a key, nil where there is none.
-func (o object) find(key string) (*member, error) {
-	var found *member
-	for i, m := range o.members {
+// find gives the object that a value is, and its value of a key, nil where there is
+// none.
+func find(at *hujson.Value, key string) (o *hujson.Object, found *hujson.Value, err error) {
+	o, ok := at.Value.(*hujson.Object)
+	if !ok {
+		return nil, nil, ErrNoObject
+	}
+	for i, m := range o.Members {
 		switch {
-		case m.key != key:
+		case nameOf(m) != key:
 		case found != nil:
-			return nil, &DuplicateError{Key: key}
+			return nil, nil, &DuplicateError{Key: key}
 		default:
-			found = &o.members[i]
+			found = &o.Members[i].Value
 		}
 	}
-	return found, nil
+	return o, found, nil
 }
 
-// put gives the text with a member: in place of the one that is there, or as the last
-// of the object.
-func (o object) put(text []byte, there *member, key string, value []byte, f form) []byte {
-	if there != nil {
-		return slices.Concat(text[:there.value], value, text[there.end:])
-	}
-	name, _ := json.Marshal(key) // which cannot fail for a text
-	added := slices.Concat([]byte(f.line(1)), name, []byte(":"+f.space), value)
-	if len(o.members) == 0 {
-		return slices.Concat(text[:o.open+1], added, []byte(f.line(0)), text[o.end:])
-	}
-	last := o.members[len(o.members)-1].end
-	return slices.Concat(text[:last], []byte(","), added, text[last:])
+func nameOf(m hujson.ObjectMember) string {
+	name, _ := m.Name.Value.(hujson.Literal)
+	return name.String()
 }
 
-// span is what goes with a member: also the comma that separates it from another.
-func (o object) span(i int) (from, to int) {
-	switch {
-	case len(o.members) == 1:
-		return o.open + 1, o.end
-	case i == len(o.members)-1:
-		return o.members[i-1].end, o.members[i].end
-	}
-	return o.members[i].start, o.members[i+1].start
-}
-
-// nested is a value within objects of one member each.
-func nested(value []byte, path []string) []byte {
-	for _, key := range slices.Backward(path) {
-		name, _ := json.Marshal(key)
-		value = slices.Concat([]byte("{"), name, []byte(":"), value, []byte("}"))
-	}
-	return value
-}
+func isNull(v *hujson.Value) bool { return v.Value.Kind() == 'n' }
 
 // form is how a text is laid out.
 type form struct {
 	// newline is empty for a text on one line.
 	newline, unit, space string
-	depth                int
 }
 
 // formOf learns the form from the first member, or takes that of Docker.
-func formOf(text []byte, root object) form {
-	if len(root.members) == 0 {
+func formOf(root hujson.Value) form {
+	o, ok := root.Value.(*hujson.Object)
+	if !ok || len(o.Members) == 0 {
 		return form{newline: "\n", unit: "\t", space: " "}
 	}
-	first := root.members[0]
-	before := string(text[root.open+1 : first.start])
+	before := string(o.Members[0].Name.BeforeExtra)
 	i := strings.LastIndexByte(before, '\n')
 	if i < 0 {
 		return form{}
@@ -208,17 +159,24 @@ func formOf(text []byte, root object) form {
 	return f
 }
 
-func (f form) at(depth int) form {
-	f.depth = depth
-	return f
+// add gives an object at a depth one more member, as its last, which is null.
+func (f form) add(o *hujson.Object, key string, depth int) *hujson.Value {
+	if len(o.Members) == 0 {
+		o.AfterExtra = f.line(depth)
+	}
+	o.Members = append(o.Members, hujson.ObjectMember{
+		Name:  hujson.Value{BeforeExtra: f.line(depth + 1), Value: hujson.String(key)},
+		Value: hujson.Value{BeforeExtra: hujson.Extra(f.space), Value: hujson.Literal("null")},
+	})
+	return &o.Members[len(o.Members)-1].Value
 }
 
-// line begins a line so many levels below the form's depth.
-func (f form) line(below int) string {
+// line begins a line at a depth.
+func (f form) line(depth int) hujson.Extra {
 	if f.newline == "" {
-		return ""
+		return nil
 	}
-	return f.newline + strings.Repeat(f.unit, f.depth+below)
+	return hujson.Extra(f.newline + strings.Repeat(f.unit, depth))
 }
 
 // indented lays out a value that stands at a depth.
