@@ -33,7 +33,7 @@ var rows = map[string][]string{
 		"internal/atomicfile", "internal/boundedfile", "internal/commandline", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/redact", "internal/spelling", "internal/textdiff",
 	},
 	"pkg/doctor": {
-		"pkg/artifact", "pkg/cliconfig", "pkg/installation", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
+		"pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/installation", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
 	},
 	"pkg/verify": {
 		"pkg/artifact", "pkg/doctor", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -23,7 +21,7 @@ func doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",
 		Usage:     "explain how a provider is found, and what OpenTofu itself would do",
-		ArgsUsage: "PROVIDER [FLAG...]",
+		ArgsUsage: "[PROVIDER] [--from REPO | --to REPO] [FLAG...]",
 		Description: strings.TrimSpace(`
 Says which files of the CLI configuration were read, which installation method
 is for the provider and why others are not, the repository, tag, digest and zip
@@ -38,7 +36,13 @@ says and also without any; of --to no release need be there. --push asks whether
 this login may push there: it begins an upload and cancels it, so that nothing
 is left behind, but for a repository that some registries make at once.
 
+Without PROVIDER, --from or --to says whether the template is right, the registry
+answers, and takes the login that there is for it; where the template has no
+{variables}, also whether the repository can be read. Of image layouts it reads
+all that the template has, but for their zips. It says what it did not check.
+
 Examples:
+   tofu-oci doctor --to ghcr.io/acme/providers/{namespace}/{type}
    tofu-oci doctor hashicorp/aws --to ghcr.io/acme/providers/{namespace}/{type} --push
    tofu-oci doctor hashicorp/aws
    tofu-oci doctor 'hashicorp/aws@~> 5.0' --lock-file .terraform.lock.hcl
@@ -56,23 +60,15 @@ Examples:
 }
 
 func diagnose(c *cli.Context, out *output) error {
-	wanted, err := requirements(c, out)
-	if err != nil {
-		return err
-	}
-	if len(wanted) > 1 {
-		return usagef("doctor takes one PROVIDER, not %d", len(wanted))
-	}
-	o := doctor.Options{Wanted: wanted[0], Platform: provider.CurrentPlatform(), PlainHTTP: c.StringSlice("plain-http")}
-	if text := c.String("platform"); text != "" {
-		if o.Platform, err = parsePlatform(text); err != nil {
-			return err
-		}
-	}
+	o := doctor.Options{PlainHTTP: c.StringSlice("plain-http")}
 	if file := c.String("ca-file"); os.Getenv("SSL_CERT_FILE") == "" {
 		o.CAFile = file
 	}
-	if err := examined(c, &o); err != nil {
+	err := subject(c, out, &o)
+	if err == nil {
+		err = examined(c, &o)
+	}
+	if err != nil {
 		return err
 	}
 	// 1. The configuration. Where it is malformed there is nothing to go by.
@@ -84,7 +80,10 @@ func diagnose(c *cli.Context, out *output) error {
 			return err
 		}
 		report := doctor.Facts(o.Files)
-		report.Source, report.Platform, report.Findings = o.Wanted.String(), o.Platform.String(), findings
+		report.Findings = findings
+		if o.Wanted.Address != (provider.Address{}) {
+			report.Source, report.Platform = o.Wanted.String(), o.Platform.String()
+		}
 		return out.report(report)
 	}
 	// 2. The lock file.
@@ -106,6 +105,31 @@ func diagnose(c *cli.Context, out *output) error {
 		return err
 	}
 	return out.report(report)
+}
+
+// subject reads PROVIDER and --platform. Without PROVIDER there has to be a place to
+// look at.
+func subject(c *cli.Context, out *output, o *doctor.Options) error {
+	if !c.Args().Present() && (c.IsSet("from") || c.IsSet("to")) {
+		for _, flag := range []string{"lock-file", "platform", "alias"} {
+			if c.IsSet(flag) {
+				return usagef("--%s is about a PROVIDER: name it", flag)
+			}
+		}
+		return nil
+	}
+	wanted, err := requirements(c, out)
+	if err != nil {
+		return err
+	}
+	if len(wanted) > 1 {
+		return usagef("doctor takes one PROVIDER, not %d", len(wanted))
+	}
+	o.Wanted, o.Platform = wanted[0], provider.CurrentPlatform()
+	if text := c.String("platform"); text != "" {
+		o.Platform, err = parsePlatform(text)
+	}
+	return err
 }
 
 // examined reads --from, --to and --push.
@@ -151,7 +175,18 @@ func surroundings(c *cli.Context, out *output, o *doctor.Options) error {
 	o.Login = func(ctx context.Context, name string) doctor.Login {
 		return describeLogin(ctx, finder, name)
 	}
+	o.Registry = conn.takesLogin
 	return nil
+}
+
+// takesLogin asks a registry whether it takes the login that there is for what is below
+// a reference.
+func (conn *connection) takesLogin(ctx context.Context, at template.Reference) (asked bool, err error) {
+	options := conn.repos
+	options.Credential = func(ctx context.Context, _ string) (repository.Credential, error) {
+		return conn.repos.Credential(ctx, at.Registry+"/"+at.Name)
+	}
+	return repository.CheckLogin(ctx, at.Registry, options)
 }
 
 // describeLogin tells about a login, and leaves the secret behind.
@@ -175,97 +210,4 @@ func describeLogin(ctx context.Context, finder *logins.Finder, name string) doct
 		l.Unread = l.Unread || p.Path == origin.File && !p.OpenTofu
 	}
 	return l
-}
-
-// report prints a report. It ends in an error, which says nothing more, when a
-// finding is one.
-func (o *output) report(r doctor.Report) error {
-	if o.json {
-		if err := o.printDocument(documentDoctor, r); err != nil {
-			return err
-		}
-	} else if _, err := io.WriteString(o.stdout, printable(reportText(r)+findingsText(r.Findings))); err != nil {
-		return err
-	}
-	return findingsResult(r.Findings)
-}
-
-func findingsResult(findings []doctor.Finding) error {
-	if doctor.Failed(findings) {
-		return &itemsError{exitFailed}
-	}
-	return nil
-}
-
-func reportText(r doctor.Report) string {
-	var b strings.Builder
-	row := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "%-11s %s\n", name, continued(value))
-		}
-	}
-	row("source", r.Source)
-	for _, f := range r.Files {
-		state := "not read"
-		if f.Read {
-			state = "read"
-		}
-		row("file", fmt.Sprintf("%s: %s (%s)", f.Path, state, f.Why))
-	}
-	for _, m := range r.Methods {
-		state := "not asked"
-		if m.Asked {
-			state = "asked"
-		}
-		row("method", fmt.Sprintf("%s: %s (%s)", m.Method, state, m.Why))
-	}
-	row("platform", r.Platform)
-	row("repository", r.Repository)
-	if l := r.Login; l != nil {
-		text := l.Source
-		if l.Found && l.OpenTofu {
-			text += ", which OpenTofu finds too"
-		} else if l.Found {
-			text += ", which OpenTofu does not find"
-		}
-		row("login", text)
-	}
-	row("answer", r.Answer)
-	row("version", r.Version)
-	row("tag", r.Tag)
-	row("digest", r.Digest)
-	row("zip", r.Zip)
-	row("push", r.Push)
-	if r.Referrers != nil {
-		row("referrers", map[bool]string{true: "the registry has the referrers API", false: "the registry has no referrers API; a tag stands for it"}[*r.Referrers])
-	}
-	return b.String()
-}
-
-// findingsText lists findings with their remedies indented below.
-func findingsText(findings []doctor.Finding) string {
-	if len(findings) == 0 {
-		return "no findings\n"
-	}
-	var b strings.Builder
-	for _, f := range findings {
-		b.WriteString(findingText(f))
-	}
-	return b.String()
-}
-
-func findingText(f doctor.Finding) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s [%s]\n", f.Severity, continued(f.Problem), f.Code)
-	b.WriteString(indented(f.Remedy))
-	return b.String()
-}
-
-// indented sets the lines of a remedy apart.
-func indented(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
-		b.WriteString("  " + line)
-	}
-	return b.String()
 }

@@ -45,11 +45,16 @@ type Rule struct {
 // Report is what was found out about a provider. Empty fields are what the
 // examination did not get to.
 type Report struct {
-	Source   string   `json:"source"`
+	// Source and Platform are empty where no provider was named.
+	Source   string   `json:"source,omitempty"`
 	Files    []File   `json:"files"`
 	Methods  []Method `json:"methods"`
-	Platform string   `json:"platform"`
-	// Repository is where the first oci_mirror for the provider leads to.
+	Platform string   `json:"platform,omitempty"`
+	// Template is what was looked at where no provider was named, and Registry the
+	// registry that it names for all of them.
+	Template string `json:"template,omitempty"`
+	Registry string `json:"registry,omitempty"`
+	// Repository is where the template, or the first oci_mirror for the provider, leads to.
 	Repository string `json:"repository,omitempty"`
 	Version    string `json:"version,omitempty"`
 	Tag        string `json:"tag,omitempty"`

@@ -15,8 +15,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Options say what is examined. All of the functions are needed.
+// Options say what is examined. All of the functions are needed, but where it is said.
 type Options struct {
+	// Wanted is the provider. The zero value looks at what At is for all providers.
 	Wanted   provider.Requirement
 	Platform provider.Platform
 	Config   cliconfig.Config
@@ -27,6 +28,10 @@ type Options struct {
 	Repository, Anonymous func(template.Reference) (repository.Reader, error)
 	// Login tells about the login for a repository, "host/name".
 	Login func(ctx context.Context, repository string) Login
+	// Registry asks the registry of a reference, whose name need be no repository's,
+	// whether it takes the login for what is below: as [repository.CheckLogin] does. It
+	// is needed where Wanted is the zero value only.
+	Registry func(ctx context.Context, at template.Reference) (asked bool, err error)
 	// PlainHTTP are the registries that are spoken to without TLS.
 	PlainHTTP []string
 	// CAFile has certificates that OpenTofu does not trust by itself; empty for
@@ -58,6 +63,10 @@ type examination struct {
 // gets. What goes wrong on the way is a finding; the error is ctx's.
 func Examine(ctx context.Context, o Options) (Report, error) {
 	e := &examination{Options: o, report: Facts(o.Files)}
+	if o.At != nil && o.Wanted.Address == (provider.Address{}) {
+		err := e.place(ctx)
+		return e.report, err
+	}
 	e.report.Source, e.report.Platform = o.Wanted.String(), o.Platform.String()
 	// 1. The configuration, and the way to the repository.
 	if !e.locate() {
@@ -66,7 +75,7 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 	// 2. The registry, and the login for it.
 	repo, err := e.Repository(e.ref)
 	if err != nil {
-		e.find(Error, "repository-name", err.Error()+".", "correct "+e.place())
+		e.find(Error, "repository-name", err.Error()+".", "correct "+e.naming())
 		return e.report, nil //nolint:nilerr // it is a finding
 	}
 	if e.ref.Registry != "" {
@@ -117,8 +126,8 @@ func (e *examination) locate() bool {
 	return true
 }
 
-// place says what names the repository.
-func (e *examination) place() string {
+// naming says what names the repository.
+func (e *examination) naming() string {
 	if e.At != nil {
 		return "the template"
 	}
@@ -193,7 +202,7 @@ func (e *examination) login(ctx context.Context) {
 		return // OpenTofu writes nowhere
 	}
 	needed := false
-	if l.Found && !l.OpenTofu {
+	if l.Found && !l.OpenTofu && e.report.Repository != "" {
 		if repo, err := e.Anonymous(e.ref); err == nil {
 			_, err = repo.Tags(ctx)
 			needed = errors.Is(err, provider.ErrDenied)

@@ -50,13 +50,18 @@ func (e *examination) mirror(constraint string) string {
 }
 
 // MirrorCommand is what puts releases of a provider into a repository of a template,
-// or puts right those that are there: a line for a shell.
+// or puts right those that are there: a line for a shell. It has the word PROVIDER where
+// the address is the zero value.
 func MirrorCommand(a provider.Address, constraint string, to template.Template) string {
 	source := a.String()
 	if constraint != "" {
 		source += "@" + constraint
 	}
-	return "tofu-oci mirror " + quoted(source) + " --to " + quoted(to.String())
+	source = quoted(source)
+	if a == (provider.Address{}) {
+		source = "PROVIDER"
+	}
+	return "tofu-oci mirror " + source + " --to " + quoted(to.String())
 }
 
 // packaged follows a version to its zip.

@@ -41,6 +41,11 @@ func CheckTags(tags []string, wanted provider.Requirement, to template.Template)
 	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Compare(severityOrder(a), severityOrder(b))
 	})
+	return most(findings)
+}
+
+// most gives the first findings about tags, and says how many more there are.
+func most(findings []Finding) []Finding {
 	if more := len(findings) - maxTagFindings; more > 0 {
 		findings = append(findings[:maxTagFindings:maxTagFindings],
 			Finding{Warning, "tags-many", fmt.Sprintf("There are %d more tags of these kinds.", more), "see which tool writes them"})

@@ -59,6 +59,9 @@ func unasked(ctx context.Context, at *remote.Registry, find auth.CredentialFunc)
 	if err != nil {
 		return false, err
 	}
+	if c.Username == "" || c.Password == "" {
+		return false, nil // a token is for those who ask for it
+	}
 	req.SetBasicAuth(c.Username, c.Password)
 	resp, err := at.Client.Do(req)
 	if err != nil {

@@ -85,4 +85,18 @@ func TestCheckLoginElsewhere(t *testing.T) {
 	if asked, err := repository.CheckLogin(t.Context(), s.host, s.options); asked || err != nil {
 		t.Errorf("without a login: %t, %v", asked, err)
 	}
+	// A token is not sent as a name and a password that are empty.
+	s.Misbehave(registrytest.Other, func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		if r.Header.Get("Authorization") != "" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		honest(w, r)
+	}, -1)
+	s.options.Credential = func(context.Context, string) (repository.Credential, error) {
+		return repository.Credential{RefreshToken: "token"}, nil
+	}
+	if asked, err := repository.CheckLogin(t.Context(), s.host, s.options); asked || err != nil {
+		t.Errorf("with a token that nobody asks for: %t, %v", asked, err)
+	}
 }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+)
+
+// report prints a report. It ends in an error, which says nothing more, when a
+// finding is one.
+func (o *output) report(r doctor.Report) error {
+	if o.json {
+		if err := o.printDocument(documentDoctor, r); err != nil {
+			return err
+		}
+	} else if _, err := io.WriteString(o.stdout, printable(reportText(r)+findingsText(r.Findings))); err != nil {
+		return err
+	}
+	return findingsResult(r.Findings)
+}
+
+func findingsResult(findings []doctor.Finding) error {
+	if doctor.Failed(findings) {
+		return &itemsError{exitFailed}
+	}
+	return nil
+}
+
+func reportText(r doctor.Report) string {
+	var b strings.Builder
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-11s %s\n", name, continued(value))
+		}
+	}
+	row("source", r.Source)
+	row("template", r.Template)
+	for _, f := range r.Files {
+		state := "not read"
+		if f.Read {
+			state = "read"
+		}
+		row("file", fmt.Sprintf("%s: %s (%s)", f.Path, state, f.Why))
+	}
+	for _, m := range r.Methods {
+		state := "not asked"
+		if m.Asked {
+			state = "asked"
+		}
+		row("method", fmt.Sprintf("%s: %s (%s)", m.Method, state, m.Why))
+	}
+	row("platform", r.Platform)
+	row("registry", r.Registry)
+	row("repository", r.Repository)
+	if l := r.Login; l != nil {
+		text := l.Source
+		if l.Found && l.OpenTofu {
+			text += ", which OpenTofu finds too"
+		} else if l.Found {
+			text += ", which OpenTofu does not find"
+		}
+		row("login", text)
+	}
+	row("answer", r.Answer)
+	row("version", r.Version)
+	row("tag", r.Tag)
+	row("digest", r.Digest)
+	row("zip", r.Zip)
+	row("push", r.Push)
+	if r.Referrers != nil {
+		row("referrers", map[bool]string{true: "the registry has the referrers API", false: "the registry has no referrers API; a tag stands for it"}[*r.Referrers])
+	}
+	return b.String()
+}
+
+// findingsText lists findings with their remedies indented below.
+func findingsText(findings []doctor.Finding) string {
+	if len(findings) == 0 {
+		return "no findings\n"
+	}
+	var b strings.Builder
+	for _, f := range findings {
+		b.WriteString(findingText(f))
+	}
+	return b.String()
+}
+
+func findingText(f doctor.Finding) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s [%s]\n", f.Severity, continued(f.Problem), f.Code)
+	b.WriteString(indented(f.Remedy))
+	return b.String()
+}
+
+// indented sets the lines of a remedy apart.
+func indented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
+		b.WriteString("  " + line)
+	}
+	return b.String()
+}

@@ -1,0 +1,177 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// anyProvider and anotherProvider have nothing in common. What a template makes of both is the same for
+// every provider.
+var (
+	anyProvider     = provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "random"}
+	anotherProvider = provider.Address{Host: "registry.example.com", Namespace: "acme", Type: "sample"}
+)
+
+// place looks at a template without a provider: at what is the same for all of them.
+func (e *examination) place(ctx context.Context) error {
+	e.report.Template, e.method.Template = e.At.Redacted(), *e.At
+	// 1. The template.
+	ref, err := common(*e.At)
+	if err != nil {
+		e.find(Error, "repository-name", err.Error()+".", "correct the template")
+		return nil //nolint:nilerr // it is a finding
+	}
+	e.ref = ref
+	hostname, namespace, typ := e.At.Uses()
+	fixed := !hostname && !namespace && !typ
+	if fixed {
+		e.report.Repository = ref.String()
+	}
+	// 2. What there is of it, and the right to write.
+	switch {
+	case e.At.IsLayout():
+		err = e.directory(ctx, fixed)
+	case fixed:
+		err = e.repository(ctx)
+	case ref.Registry != "":
+		e.registry(ctx)
+	}
+	// 3. What only a provider leads to.
+	e.unchecked(fixed)
+	return errors.Join(err, ctx.Err())
+}
+
+// common gives what a template makes of all providers: the whole reference where it has
+// no variables, else the registry and the path, or the directory, that all are below.
+func common(t template.Template) (template.Reference, error) {
+	a, err := t.Repository(anyProvider)
+	if err != nil {
+		return a, err
+	}
+	b, err := t.Repository(anotherProvider)
+	switch {
+	case err != nil || a == b:
+		return a, err
+	case t.IsLayout():
+		dir := above(filepath.ToSlash(a.Layout), filepath.ToSlash(b.Layout))
+		if dir == "" && strings.HasPrefix(a.Layout, "/") {
+			dir = "/"
+		} else if dir == "" {
+			dir = "."
+		}
+		return template.Reference{Layout: dir}, nil
+	case a.Registry != b.Registry:
+		return template.Reference{}, nil
+	}
+	return template.Reference{Registry: a.Registry, Name: above(a.Name, b.Name)}, nil
+}
+
+// above gives the path that two paths have in common.
+func above(a, b string) string {
+	as, bs := strings.Split(a, "/"), strings.Split(b, "/")
+	n := 0
+	for n < min(len(as), len(bs)) && as[n] == bs[n] {
+		n++
+	}
+	return strings.Join(as[:n], "/")
+}
+
+// repository reads the tags of the one repository that a template without variables
+// names.
+func (e *examination) repository(ctx context.Context) error {
+	repo, err := e.Repository(e.ref)
+	if err != nil {
+		e.find(Error, "repository-name", err.Error()+".", "correct the template")
+		return nil //nolint:nilerr // it is a finding
+	}
+	e.connection()
+	e.login(ctx)
+	tags, err := repo.Tags(ctx)
+	if err == nil {
+		e.report.Answer = fmt.Sprintf("%d tags", len(tags))
+		e.add(CheckTags(tags, e.Wanted, *e.At)...)
+	} else if ctx.Err() == nil {
+		e.refused(err)
+	}
+	if e.Push && ctx.Err() == nil {
+		e.push(ctx, repo)
+	}
+	return nil
+}
+
+// registry asks the registry that all repositories are at.
+func (e *examination) registry(ctx context.Context) {
+	e.report.Registry = e.ref.Registry
+	e.connection()
+	e.login(ctx)
+	if e.report.Login.Err != nil {
+		return // it is a finding, and there is nothing to ask with
+	}
+	asked, err := e.Registry(ctx, e.ref)
+	if ctx.Err() == nil {
+		e.answered(asked, err)
+	}
+}
+
+// answered tells what a registry made of the login.
+func (e *examination) answered(asked bool, err error) {
+	host, found := e.ref.Registry, e.report.Login.Found
+	switch {
+	case err == nil && asked:
+		e.report.Answer = "the registry takes the login"
+		return
+	case err == nil:
+		e.report.Answer = "the registry answers, and asks for no login before it is needed"
+		return
+	}
+	e.report.Answer = err.Error()
+	switch {
+	case errors.Is(err, provider.ErrDenied) && found:
+		e.find(Error, "access-denied", fmt.Sprintf("The registry %s refuses the login from %s.", host, e.report.Login.Source), "tofu-oci login "+host)
+	case errors.Is(err, provider.ErrDenied) && e.Target:
+		e.find(Error, "login-missing", fmt.Sprintf("The registry %s wants a login, and there is none.", host), "tofu-oci login "+host)
+	case errors.Is(err, provider.ErrDenied):
+		e.find(Warning, "login-missing", fmt.Sprintf("The registry %s wants a login, and there is none: only what is public there may be read.", host), "tofu-oci login "+host)
+	default:
+		e.find(Error, "registry-failed", fmt.Sprintf("%s does not answer as a registry does: %v.", host, err), "curl -I https://"+host+"/v2/")
+	}
+}
+
+// unchecked says what nobody can know without a provider.
+func (e *examination) unchecked(fixed bool) {
+	what := "the repository, which the template makes of it, and what is in it"
+	switch {
+	case e.At.IsLayout():
+		what = "whether the packages that OpenTofu asks for are there, and their zips whole"
+	case fixed:
+		what = "whether OpenTofu finds a version there, and its package"
+	case e.ref.Registry == "":
+		what = "the registry and the repository, which the template makes of it, and what is in it"
+	}
+	if e.Push && e.report.Push == "" {
+		what += ", and the right to push there"
+	}
+	again := "tofu-oci doctor PROVIDER --from "
+	if e.Target {
+		again = "tofu-oci doctor PROVIDER --to "
+	}
+	again += quoted(e.At.Redacted())
+	if e.Push {
+		again += " --push"
+	}
+	e.find(Note, "not-checked", fmt.Sprintf("Not checked, since no PROVIDER is named: %s.", what), again)
+}
+
+// reopen gives the repository of another reference, which the findings from now on are
+// about.
+func (e *examination) reopen(a provider.Address, ref template.Reference) (repository.Reader, error) {
+	e.Wanted.Address, e.ref = a, ref
+	return e.Repository(ref)
+}
