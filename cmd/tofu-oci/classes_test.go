@@ -81,6 +81,7 @@ var exported = map[string]struct {
 	"lockfile.BusyError":               {&lockfile.BusyError{}, transient},
 	"lockfile.Error":                   {&lockfile.Error{}, misuse},
 	"origin.PageError":                 {&origin.PageError{}, transient},
+	"origin.TokenError":                {&origin.TokenError{Err: provider.ErrDenied}, denied},
 	"origin.ErrNoRegistry":             {origin.ErrNoRegistry, missing},
 	"mirror.TooYoungError":             {&mirror.TooYoungError{}, refused},
 	"provider.ArchiveError":            {&provider.ArchiveError{}, unverified},

@@ -137,6 +137,7 @@ var hints = []struct {
 	{loginIs(http.StatusForbidden), "this login may not do that: give it the right to the repository, or use another one; some registries also answer so for a repository that does not exist"},
 	{isA[*repository.LoginError], "log in with a user name and a password: tofu-oci login REGISTRY"},
 	{isDeniedBy[*repository.Error], "log in to the registry: tofu-oci login REGISTRY (a login of docker, podman or oras counts too); some registries also answer so for a repository that does not exist"},
+	{isA[*origin.TokenError], "the registry does not take this token, or the token may not read the provider: renew it, or correct it where it is kept"},
 	{isClass(denied), "give a token for the host, in TF_TOKEN_… or a credentials block of the CLI configuration"},
 	{isA[*builddir.SumsError], "the zips are not those that SHA256SUMS was made for: make it again from them, and sign it again; or take it and its signature away, and publish makes it"},
 	{isClass(unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},

@@ -35,7 +35,7 @@ func originTokens(config cliconfig.Config, out *output) func(context.Context, sv
 	return func(ctx context.Context, host svchost.Hostname) (string, error) {
 		token := stated(host)
 		if _, isStated := config.Tokens[host]; isStated || token != "" {
-			out.debug.token(string(host), statedBy(fromEnv(host), token), nil)
+			out.debug.token(string(host), statedBy(host, fromEnv(host), token), nil)
 			return token, nil
 		}
 		helper, found := find()
@@ -44,18 +44,37 @@ func originTokens(config cliconfig.Config, out *output) func(context.Context, sv
 			return "", nil
 		}
 		token, err := helper.Token(out.debug.programs(ctx), string(host))
-		out.debug.token(string(host), "credentials_helper of the CLI configuration", err)
+		out.debug.token(string(host), byHelper, err)
 		return token, err
 	}
 }
 
+// byHelper says that the credentials_helper gave a token.
+const byHelper = "the credentials_helper of the CLI configuration"
+
+// originTokenFrom says where the token for a host is from that has one.
+func originTokenFrom(config cliconfig.Config) func(svchost.Hostname) string {
+	fromEnv := origin.TokenFromEnv(os.Environ())
+	stated := config.Token(fromEnv)
+	return func(host svchost.Hostname) string {
+		if token := stated(host); token != "" {
+			return statedBy(host, fromEnv(host), token)
+		}
+		return byHelper
+	}
+}
+
 // statedBy says where a token is from that no helper gave.
-func statedBy(variable, token string) string {
+func statedBy(host svchost.Hostname, variable, token string) string {
 	switch {
 	case variable != "":
-		return "TF_TOKEN variable of the environment"
+		name := "TF_TOKEN_" + strings.NewReplacer("-", "__", ".", "_").Replace(string(host))
+		if os.Getenv(name) != variable {
+			name = "TF_TOKEN variable" // it is written in another way
+		}
+		return name + " of the environment"
 	case token == "":
-		return "credentials block of the CLI configuration, which has none"
+		return "a credentials block of the CLI configuration, which has none"
 	}
-	return "credentials block of the CLI configuration"
+	return "a credentials block of the CLI configuration"
 }

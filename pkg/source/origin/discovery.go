@@ -36,6 +36,7 @@ var ErrNoRegistry = errors.New("the host offers no provider registry")
 type service struct {
 	base  *url.URL // ends with a slash
 	token string   // empty: none
+	from  string   // where the token comes from
 }
 
 // header gives what is sent along to the registry itself.
@@ -53,6 +54,10 @@ func registryHeader(token string) http.Header {
 // the host.
 func (c client) discover(ctx context.Context, host svchost.Hostname) (service, error) {
 	token, err := c.token(ctx, host)
+	found := service{token: token}
+	if token != "" && c.tokenFrom != nil {
+		found.from = c.tokenFrom(host)
+	}
 	if err != nil {
 		return service{}, fmt.Errorf("looking up the token for %s: %w", host.ForDisplay(), err)
 	}
@@ -64,7 +69,7 @@ func (c client) discover(ctx context.Context, host svchost.Hostname) (service, e
 		base, err = c.askHost(ctx, at, token)
 	}
 	if err != nil {
-		return service{}, fmt.Errorf("finding the provider registry of %s: %w", host.ForDisplay(), err)
+		return service{}, fmt.Errorf("finding the provider registry of %s: %w", host.ForDisplay(), found.refused(err))
 	}
 	if !strings.HasSuffix(base.Path, "/") {
 		base.Path += "/"
@@ -72,7 +77,8 @@ func (c client) discover(ctx context.Context, host svchost.Hostname) (service, e
 			base.RawPath += "/"
 		}
 	}
-	return service{base: base, token: token}, nil
+	found.base = base
+	return found, nil
 }
 
 // askHost asks the host where its provider registry is.

@@ -45,6 +45,9 @@ type Options struct {
 	// sent to that host and to the provider registry that it names, and never
 	// to where zips and checksums are. May be nil.
 	Token func(ctx context.Context, host svchost.Hostname) (string, error)
+	// TokenFrom says where the token for a host comes from, for the error of a registry
+	// that refuses it. May be nil.
+	TokenFrom func(host svchost.Hostname) string
 	// Lifetime is how long answers are kept; 0 is as long as the Source lives,
 	// which is right for a run.
 	Lifetime time.Duration
@@ -59,7 +62,7 @@ func New(o Options) *Source {
 	if o.Token == nil {
 		o.Token = func(context.Context, svchost.Hostname) (string, error) { return "", nil }
 	}
-	asked := client{http: o.HTTP, services: o.Services, token: o.Token}
+	asked := client{http: o.HTTP, services: o.Services, token: o.Token, tokenFrom: o.TokenFrom}
 	pool := schedule.NewOriginRequests()
 	return &Source{client: o.HTTP, protocol: remember(limited{asked, pool}, o.Lifetime), pool: pool}
 }

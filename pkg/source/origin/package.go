@@ -110,7 +110,7 @@ func (c client) describe(ctx context.Context, registry service, key packageKey, 
 		return description{}, missing
 	}
 	if err != nil {
-		return description{}, err
+		return description{}, registry.refused(err)
 	}
 	var answer packageDocument
 	if err := decode(doc, &answer, maxPackageValues); err != nil {

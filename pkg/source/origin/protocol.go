@@ -33,6 +33,8 @@ type client struct {
 	http     *http.Client
 	services map[svchost.Hostname]string
 	token    func(ctx context.Context, host svchost.Hostname) (string, error)
+	// tokenFrom says where it comes from; may be nil.
+	tokenFrom func(host svchost.Hostname) string
 }
 
 // document gets a small file. No token goes there, wherever it is: OpenTofu sends

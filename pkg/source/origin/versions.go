@@ -70,7 +70,7 @@ func (c client) versions(ctx context.Context, registry service, a provider.Addre
 		return nil, fmt.Errorf("%w: %w", provider.ErrProviderNotFound, err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, registry.refused(err)
 	}
 	var answer versionsDocument
 	if err := decode(doc, &answer, maxVersionsValues); err != nil {

@@ -1,0 +1,35 @@
+package origin_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+)
+
+// TestRegistryRefusesAToken: whichever request is refused, the error says where the
+// token is from; without one it is about no token.
+func TestRegistryRefusesAToken(t *testing.T) {
+	t.Parallel()
+	for name, kind := range map[string]origintest.Kind{"discovery": origintest.Discovery, "versions": origintest.Versions, "package": origintest.Package} {
+		for _, token := range []string{"", "canary"} {
+			t.Run(name+" "+token, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, origintest.Options{})
+				w.origin.Misbehave(kind, origintest.Status(403), -1)
+				w.options.Token = func(context.Context, svchost.Hostname) (string, error) { return token, nil }
+				w.options.TokenFrom = func(svchost.Hostname) string { return "the vault" }
+				_, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"))
+				refused, ok := errors.AsType[*origin.TokenError](err)
+				if ok != (token != "") || ok && refused.From != "the vault" || !errors.Is(err, provider.ErrDenied) {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
