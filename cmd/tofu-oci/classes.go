@@ -61,7 +61,7 @@ var classes = []struct {
 	{unverified, []func(error) bool{
 		isA[*sums.MismatchError], isA[*sums.MissingError], isA[*sums.SyntaxError], isA[*sums.SizeError], isA[*sums.ZipError],
 		isA[*provider.IdentityError], isA[*builddir.PackageError], isA[*builddir.SumsError], isA[*provider.ArchiveError],
-		isA[*trust.RefusedError], isA[*launch.Error], isA[*lock.HashError],
+		isA[*trust.RefusedError], isA[*launch.Error], isA[*lock.HashError], isA[*repository.KeptDamagedError],
 	}},
 	{conflict, []func(error) bool{isA[*cliconfig.MergeError], isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError], isA[*lock.UpgradeError], isA[*approval.DeniedError]}},
 	{misuse, []func(error) bool{

@@ -115,6 +115,7 @@ var exported = map[string]struct {
 	"repository.ErrTagStays":           {repository.ErrTagStays, refused},
 	"repository.ErrTagMoved":           {repository.ErrTagMoved, transient},
 	"repository.ForeignError":          {&repository.ForeignError{}, conflict},
+	"repository.KeptDamagedError":      {&repository.KeptDamagedError{}, unverified},
 	"repository.DamagedLayoutError":    {&repository.DamagedLayoutError{Err: errors.New("x")}, refused},
 	"repository.LostError":             {&repository.LostError{Err: repository.ErrNotFound}, refused},
 	"repository.PageError":             {&repository.PageError{}, transient},

@@ -154,6 +154,7 @@ var hints = []struct {
 	{errorIs(syscall.ENOTDIR), "a file is where a directory has to be; move it away, or choose another directory"},
 	{errorIs(syscall.EROFS), "nothing can be written there: choose another directory, or mount the disk for writing"},
 	{errorIs(syscall.EISDIR), "a directory is named where a file has to be"},
+	{isA[*repository.KeptDamagedError], "delete the file of this digest in the registry's storage, which takes more than a DELETE in some registries, and run this again"},
 	{isA[*repository.DamagedLayoutError], "bring the layout back from where it was made or copied, or mirror into another directory"},
 	{notReadable, "check the permissions of the file and of the directories above it"},
 	{errorIs(fs.ErrPermission), "check the permissions of the directory, or choose another one"},

@@ -83,17 +83,30 @@ func (z sentZip) complete(pkg provider.Package) provider.Package {
 // sendZip brings one zip into the repository, if it is not there. The h1 that the
 // tag states saves reading a zip that is.
 func (p publisher) sendZip(ctx context.Context, pkg provider.Package, stored storedZip) (sentZip, error) {
+	if stored.missing {
+		var done sentZip
+		err := repository.Replace(ctx, p.repo, pkg.Digest, func() (_ int64, err error) {
+			done, err = p.bringZip(ctx, pkg, stored, false)
+			return done.size, err
+		})
+		return done, err
+	}
 	size, there, err := p.present(ctx, pkg)
 	if err != nil {
 		return sentZip{}, err
 	}
-	there = there && !stored.missing
 	if there {
 		pkg.Size = size
 	}
+	return p.bringZip(ctx, pkg, stored, there)
+}
+
+// bringZip sends a zip that is not there, and learns what is not known of one that is,
+// whose size is known.
+func (p publisher) bringZip(ctx context.Context, pkg provider.Package, stored storedZip, there bool) (_ sentZip, err error) {
 	inspect := p.options.SBOM != nil && !hasSBOM(pkg)
 	if h1, known := p.storedH1(pkg, stored.h1); there && known && !inspect {
-		return sentZip{size: size, h1: h1}, nil
+		return sentZip{size: pkg.Size, h1: h1}, nil
 	}
 	if p.slot, err = transfer.NewSlot(ctx, p.options.Acquire, pkg.Size); err != nil {
 		return sentZip{}, err
@@ -105,7 +118,7 @@ func (p publisher) sendZip(ctx context.Context, pkg provider.Package, stored sto
 	case there:
 		pkg.H1 = cmp.Or(pkg.H1, stored.h1)
 		h1, err := p.readH1(ctx, pkg)
-		return sentZip{size: size, h1: h1}, err
+		return sentZip{size: pkg.Size, h1: h1}, err
 	}
 	done := sentZip{sent: true}
 	err = p.retrier().Do(ctx, "sending "+pkg.Filename, func() error {

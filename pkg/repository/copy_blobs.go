@@ -44,7 +44,14 @@ func (c *copier) bring(ctx context.Context, d ocispec.Descriptor) error {
 		retrier.Slot = slot
 	}
 	p := c.packageOf(d)
-	if err := retrier.Do(ctx, "copying "+p.Filename, func() error { return c.send(ctx, d, p) }); err != nil {
+	send := func() error { return retrier.Do(ctx, "copying "+p.Filename, func() error { return c.send(ctx, d, p) }) }
+	var err error
+	if damaged {
+		err = Replace(ctx, c.to, d.Digest, func() (int64, error) { return d.Size, send() })
+	} else {
+		err = send()
+	}
+	if err != nil {
 		return err
 	}
 	c.mu.Lock()

@@ -89,14 +89,18 @@ func ReadBack(ctx context.Context, repo Reader, tag string) (Inspection, error) 
 // damaged is not there, whatever the repository says.
 func pushMissing(ctx context.Context, repo Repository, retrier transfer.Retrier, was Inspection, d provider.Document) error {
 	blob := ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
-	if !was.Misses(d.Digest) {
-		if there, err := has(ctx, repo, blob); there || err != nil {
-			return err
-		}
+	push := func() error {
+		return retrier.Do(ctx, fmt.Sprintf("pushing blob %s", d.Digest), func() error {
+			return transfer.Renewing(pushDocument(ctx, repo, d))
+		})
 	}
-	return retrier.Do(ctx, fmt.Sprintf("pushing blob %s", d.Digest), func() error {
-		return transfer.Renewing(pushDocument(ctx, repo, d))
-	})
+	if was.Misses(d.Digest) {
+		return Replace(ctx, repo, d.Digest, func() (int64, error) { return d.Size, push() })
+	}
+	if there, err := has(ctx, repo, blob); there || err != nil {
+		return err
+	}
+	return push()
 }
 
 // pushDocument reads a document where it lies and pushes it.

@@ -14,6 +14,9 @@ import (
 // blobs keeps the blobs of each repository apart, as registries show them, and
 // holds no lock while one arrives.
 type blobs struct {
+	// keeps tells that what is there is not replaced.
+	keeps bool
+
 	mu      sync.Mutex
 	content map[string][]byte
 }
@@ -51,7 +54,9 @@ func (b *blobs) Put(_ context.Context, repo string, h v1.Hash, r io.ReadCloser) 
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.content[key(repo, h.String())] = content
+	if _, there := b.content[key(repo, h.String())]; !there || !b.keeps {
+		b.content[key(repo, h.String())] = content
+	}
 	return nil
 }
 

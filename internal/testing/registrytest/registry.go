@@ -77,6 +77,9 @@ type Options struct {
 	// DeletesManifests lets the manifest go with the first of its tags that is
 	// deleted, and all its other tags with it.
 	DeletesManifests bool
+	// KeepsBlobs takes the content of a blob that is there already, and keeps its own,
+	// damaged or not, as distribution does.
+	KeepsBlobs bool
 	// NoMount lets every blob be uploaded, as registries do that do not take them
 	// over from their other repositories.
 	NoMount bool
@@ -110,7 +113,7 @@ type planned struct {
 
 // New makes an empty registry.
 func New(o Options) *Registry {
-	stored := &blobs{content: map[string][]byte{}}
+	stored := &blobs{keeps: o.KeepsBlobs, content: map[string][]byte{}}
 	return &Registry{
 		options: o, blobs: stored, uploads: &uploads{arrived: map[string][]byte{}},
 		inner: registry.New(

@@ -1,0 +1,50 @@
+package publish_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// TestKeptDamaged: a registry that takes the right content and keeps its own is not said
+// to be healed; once the blob is gone, it is.
+func TestKeptDamaged(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"zip", "sums", "signature", "config"} {
+		for damage, change := range map[string]func([]byte) []byte{
+			"other bytes": func(b []byte) []byte { return bytes.Repeat([]byte("x"), len(b)) },
+			"cut off":     func(b []byte) []byte { return b[:1] },
+		} {
+			t.Run(part+", "+damage, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, origintest.Options{})
+				to, from := w.registry(t, registrytest.Options{KeepsBlobs: true}), w.layout(t)
+				w.publish(t, from, publish.Created, publish.Options{})
+				w.publish(t, to, publish.Created, publish.Options{})
+				blob := losses[part].part(to.graph(t, plan9))
+				size, err := to.open(t).Stat(t.Context(), blob)
+				if err != nil {
+					t.Fatal(err)
+				}
+				to.registry.AddBlob(repositoryName, blob.String(), change(make([]byte, size)))
+				for name, run := range map[string]func() (publish.Result, error){
+					"publish": func() (publish.Result, error) { return w.run(t, to, publish.Options{Check: publish.CheckDeep}) },
+					"copy":    func() (publish.Result, error) { return w.copy(t, from, to, publish.Options{Check: publish.CheckDeep}) },
+				} {
+					result, err := run()
+					if kept, ok := errors.AsType[*repository.KeptDamagedError](err); !ok || kept.Digest != blob {
+						t.Errorf("%s: got %s, %v", name, result.Status, err)
+					}
+				}
+				to.lose(t, blob)
+				w.publish(t, to, publish.Healed, publish.Options{Check: publish.CheckDeep})
+				w.wantStored(t, to, all...)
+			})
+		}
+	}
+}
