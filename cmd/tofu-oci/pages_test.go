@@ -25,18 +25,19 @@ func TestPages(t *testing.T) {
 		// commands are how many the page has, so that none gets lost.
 		commands int
 	}{
-		"../README.md":  {"registry\nrelease hashicorp/random 3.6.0 $HERE darwin_arm64 signed=good", 6},
+		"../README.md":  {"registry\nrelease hashicorp/random 3.6.0 $HERE darwin_arm64 signed=good", 7},
 		"concepts.md":   {"registry", 4},
 		"install.md":    {"registry", 2},
 		"goreleaser.md": {"registry", 8},
 		"ghcr.md":       {"registry no-referrers=404", 4},
 		"ecr.md":        {"registry no-create immutable", 3},
-		"ci.md":         {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 4},
+		"ci.md":         {locked, 4},
 		"approval.md":   {"registry\nenv RELEASE=hashicorp/null@3.2.4", 10},
-		"operations.md": {"registry", 8},
+		"operations.md": {locked, 10},
 		"serve.md":      {"registry", 7},
-		"lock.md":       {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
+		"lock.md":       {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 14},
 		"airgap.md":     {airGap, 12},
+		"trust.md":      {locked, 2},
 		"exec.md":       {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 18},
 	} {
 		t.Run(filepath.Base(page), func(t *testing.T) {
@@ -77,6 +78,13 @@ release hashicorp/tls 4.1.0 linux_amd64 $HERE signed=good
 release hashicorp/tls 5.0.0 linux_amd64 $HERE signed=good
 env PATH=$WORK/clients${:}$PATH`
 
+// locked has a configuration whose lock file selects what the registry has, signed.
+const locked = `registry
+keys
+release hashicorp/random 3.6.0 linux_amd64 darwin_arm64 $HERE signed=good
+tofu-oci mirror hashicorp/random --to $REGISTRY/acme/providers/{namespace}/{type}
+tofu-oci lock --dir live/network --from $REGISTRY/acme/providers/{namespace}/{type}`
+
 // pageWorld is what the pages suppose: goreleaser's dist, releases at the origin,
 // configurations, and syft in PATH.
 const pageWorld = `
@@ -112,6 +120,10 @@ exec child "$@"
 exec child "$@"
 -- create-repository --
 of another page
+-- providers.txt --
+hashicorp/random
+-- config/providers.txt --
+hashicorp/random
 -- bin/syft --
 #!/bin/sh
 exec make-sbom
@@ -140,6 +152,9 @@ func codeBlocks(page string) []codeBlock {
 
 // pageServer is where pages have a server answer.
 const pageServer = "http://127.0.0.1:8080"
+
+// places are directories that pages suppose on a machine.
+var places = regexp.MustCompile(`([ =])/(srv|config)/`)
 
 // hosts are the registries of the pages.
 var hosts = regexp.MustCompile(`registry\.inside\.example|ghcr\.io|registry\.gitlab\.com|123456789012\.dkr\.ecr\.eu-central-1\.amazonaws\.com`)
@@ -179,7 +194,7 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 		}
 	}
 	for i, command := range commands {
-		commands[i] = hosts.ReplaceAllString(command, "$$REGISTRY")
+		commands[i] = places.ReplaceAllString(hosts.ReplaceAllString(command, "$$REGISTRY"), "$1$$WORK/$2/")
 		if strings.HasPrefix(command, "tofu-oci exec ") {
 			commands[i] += fmt.Sprintf("\nstdout %s", `'^package: .*/hashicorp/random/'`)
 		}
