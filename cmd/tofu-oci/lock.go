@@ -128,6 +128,9 @@ func newLocking(c *cli.Context, out *output) (l locking, err error) {
 		return l, err
 	}
 	src, err := conn.from(c)
+	if err == nil && c.IsSet("from") {
+		l.options.Template, err = repositoryTemplate(c, "from")
+	}
 	l.src = source.NewCached(src, cache, source.CacheOptions{})
 	return l, err
 }

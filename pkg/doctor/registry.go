@@ -51,7 +51,8 @@ func (e *examination) mirror(constraint string) string {
 
 // MirrorCommand is what puts releases of a provider into a repository of a template,
 // or puts right those that are there: a line for a shell. It has the word PROVIDER where
-// the address is the zero value.
+// the address is the zero value, and no repository where the template is: the CLI
+// configuration names it.
 func MirrorCommand(a provider.Address, constraint string, to template.Template) string {
 	source := a.String()
 	if constraint != "" {
@@ -60,6 +61,9 @@ func MirrorCommand(a provider.Address, constraint string, to template.Template) 
 	source = quoted(source)
 	if a == (provider.Address{}) {
 		source = "PROVIDER"
+	}
+	if to == (template.Template{}) {
+		return "tofu-oci mirror " + source
 	}
 	return "tofu-oci mirror " + source + " --to " + quoted(to.String())
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // Codes of findings.
@@ -66,10 +67,13 @@ type Checked struct {
 	Unknown int
 	// Err says why the selection could not be looked at.
 	Err error
+
+	// from is what named the repository.
+	from template.Template
 }
 
 // Check says whether what a lock file selects can be installed from a source. Of
-// the options Platforms and Judge count; no platforms means this machine's. The
+// the options Platforms, Judge and Template count; no platforms means this machine's. The
 // findings are about what OpenTofu needs to install from an OCI registry: the zh
 // hash of the platform's zip; of a package that is there unpacked, its h1. When the
 // context ends, so does the list.
@@ -80,7 +84,7 @@ func Check(ctx context.Context, src provider.Source, file string, f *lockfile.Fi
 	selections := f.Selections()
 	var all []Checked
 	schedule.Each(ctx, len(selections), func(ctx context.Context, i int) (Checked, bool) {
-		c := Checked{File: file, Selection: selections[i]}
+		c := Checked{File: file, Selection: selections[i], from: o.Template}
 		c.Err = c.check(ctx, src, o)
 		return c, true
 	}, func(c Checked) { all = append(all, c) })
@@ -136,11 +140,7 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 // hash holds a package against the locked hashes. unknown are those among them that
 // no package has.
 func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
-	s, platform := c.Selection, p.Platform.String()
-	relock := fmt.Sprintf("tofu-oci lock '%s@%s'", s.Address, s.Version)
-	if dir := filepath.Dir(c.File); dir != "." {
-		relock += " --dir '" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
-	}
+	s, platform, relock := c.Selection, p.Platform.String(), c.relock()
 	switch {
 	case p.Digest == "": // clients hold an unpacked directory against h1 hashes, if there are any
 		if !slices.Contains(s.Hashes, lockfile.Hash(p.H1)) && slices.ContainsFunc(s.Hashes, lockfile.Hash.IsH1) {
@@ -170,8 +170,23 @@ func (c *Checked) others(ctx context.Context, src provider.Source) string {
 
 // mirror is the command that brings what is missing.
 func (c *Checked) mirror() string {
-	return fmt.Sprintf("tofu-oci mirror '%s@%s'", c.Selection.Address, c.Selection.Version)
+	return doctor.MirrorCommand(c.Selection.Address, c.Selection.Version.String(), c.from)
 }
+
+// relock is the command that locks what is there.
+func (c *Checked) relock() string {
+	command := fmt.Sprintf("tofu-oci lock '%s@%s'", c.Selection.Address, c.Selection.Version)
+	if c.from != (template.Template{}) {
+		command += " --from " + quoted(c.from.String())
+	}
+	if dir := filepath.Dir(c.File); dir != "." {
+		command += " --dir " + quoted(dir)
+	}
+	return command
+}
+
+// quoted writes a word of a shell's command.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func (c *Checked) add(platform, code, problem, remedy string) {
 	c.Findings = append(c.Findings, Finding{

@@ -16,6 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // Options of a release's hashes. The zero value takes those of all platforms, and
@@ -31,6 +32,9 @@ type Options struct {
 	// locked; its error ends the work. nil judges nothing; the methods of
 	// trust.Policy are such functions.
 	Judge func(context.Context, provider.Release) (provider.Verdict, error)
+	// Template is what named the repository that the source looks in, for the commands
+	// in remedies of [Check]; the zero value where the CLI configuration names it.
+	Template template.Template
 	// TempDir is where zips are kept that can't be read as they pass; empty is the
 	// system's place.
 	TempDir string
