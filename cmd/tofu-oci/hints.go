@@ -74,6 +74,9 @@ func hint(err error) string {
 	if e, ok := errors.AsType[*refusedLoginError](err); ok {
 		return e.hint()
 	}
+	if e, ok := errors.AsType[*lackingError](err); ok {
+		return e.hint()
+	}
 	if text := cmp.Or(registryHint(err), tlsHint(err)); text != "" {
 		return text
 	}

@@ -91,6 +91,7 @@ func lockAction(c *cli.Context, out *output) error {
 type locking struct {
 	c       *cli.Context
 	out     *output
+	conn    *connection
 	src     provider.Source
 	named   []provider.Requirement
 	options lock.FileOptions
@@ -123,11 +124,10 @@ func newLocking(c *cli.Context, out *output) (l locking, err error) {
 	if err != nil {
 		return l, err
 	}
-	conn, err := connect(c, out)
-	if err != nil {
+	if l.conn, err = connect(c, out); err != nil {
 		return l, err
 	}
-	src, err := conn.from(c)
+	src, err := l.conn.from(c)
 	if err == nil && c.IsSet("from") {
 		l.options.Template, err = repositoryTemplate(c, "from")
 	}
@@ -227,6 +227,9 @@ func (l locking) directory(ctx context.Context, dir string) (lockedFile, error) 
 	done := l.out.step("locking %s", file.Path)
 	change, err := lock.File(ctx, l.src, file.Path, wanted, l.options)
 	done()
+	for i, p := range change.Providers {
+		change.Providers[i].Err = l.lacking(p)
+	}
 	file.describe(change, l.options.DryRun)
 	return file, err
 }
