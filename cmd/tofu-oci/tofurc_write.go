@@ -50,7 +50,10 @@ func writeTofurc(c *cli.Context, t template.Template, patterns []provider.Patter
 	if err != nil {
 		return &usage{err}
 	}
-	if _, err := io.WriteString(c.App.Writer, printable(tofurcDiff(before.name, before.text, after))); err != nil || c.Bool("dry-run") {
+	if _, err := io.WriteString(c.App.Writer, printable(tofurcDiff(before.name, before.text, after))); err != nil {
+		return err
+	}
+	if err := warnGone(c, before, after); err != nil || c.Bool("dry-run") {
 		return err
 	}
 	// 3. It replaces what was read, and nothing else.

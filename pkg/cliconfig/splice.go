@@ -74,10 +74,9 @@ func splice(there document, data []byte, ours string, methods []Method) ([]byte,
 	if strings.Contains(text, "\r\n") { // the parser counts them otherwise
 		return nil, &MergeError{first.Position, "there is a provider_installation block already, in a file of mixed line endings", ours}
 	}
-	begin, method, end := installationIn(text)
+	begin, end := installationIn(text)
 	if !written(first, text[begin:end]) {
-		return nil, &MergeError{first.Position, "there is a provider_installation block already, which tofu-oci did not write, or which was changed since",
-			text[begin:method] + inLine(text[begin:method]) + methodOf(ours) + text[method:end] + "\n"}
+		return nil, byHand(text, first, ours, methods[0])
 	}
 	return []byte(withNewline(text[:begin]+strings.TrimSuffix(ours, "\n")+text[end:], newline)), nil
 }
@@ -104,28 +103,27 @@ func appended(text, block string) string {
 	return text + "\n\n" + block
 }
 
-// inLine gives what ends the line that a text breaks off in.
-func inLine(text string) string {
-	if strings.HasSuffix(text, "\n") {
-		return ""
+// installationIn finds the provider_installation block in a text that was parsed.
+func installationIn(text string) (begin, end int) {
+	if i := installationOf(text); i != nil {
+		return i.Keys[0].Pos().Offset, i.Val.(*ast.ObjectType).Rbrace.Offset + 1
 	}
-	return "\n"
+	return 0, 0
 }
 
-// installationIn finds the provider_installation block in a text that was parsed, and in
-// it the place where a first method goes.
-func installationIn(text string) (begin, method, end int) {
+// installationOf gives the block as the parser has it, nil where there is none.
+func installationOf(text string) *ast.ObjectItem {
 	root, err := hcl.ParseBytes([]byte(text))
 	if err != nil {
-		return 0, 0, 0
+		return nil
 	}
 	body, _ := root.Node.(*ast.ObjectList)
 	for _, i := range body.Items {
-		if o, is := i.Val.(*ast.ObjectType); is && keyOf(i) == "provider_installation" {
-			return i.Keys[0].Pos().Offset, firstMethod(text, o), o.Rbrace.Offset + 1
+		if _, is := i.Val.(*ast.ObjectType); is && keyOf(i) == "provider_installation" {
+			return i
 		}
 	}
-	return 0, 0, 0
+	return nil
 }
 
 func keyOf(i *ast.ObjectItem) string {
@@ -135,26 +133,6 @@ func keyOf(i *ast.ObjectItem) string {
 	return native{}.literal(i.Keys[0].Token).text
 }
 
-// firstMethod finds the beginning of the first method with its comment, or the end of
-// a block without any. dev_overrides stands before all methods.
-func firstMethod(text string, installation *ast.ObjectType) int {
-	at := installation.Rbrace.Offset
-	for _, i := range installation.List.Items {
-		if keyOf(i) == string(DevOverrides) {
-			continue
-		}
-		if at = i.Pos().Offset; i.LeadComment != nil {
-			at = i.LeadComment.Pos().Offset
-		}
-		break
-	}
-	// Where it has its line for itself, that begins before it.
-	if line := strings.TrimRight(text[:at], " \t"); strings.HasSuffix(line, "\n") {
-		return len(line)
-	}
-	return at
-}
-
 // written tells whether a block's text is what MirrorBlock writes.
 func written(i Installation, text string) bool {
 	if len(i.Methods) == 0 {
@@ -162,13 +140,6 @@ func written(i Installation, text string) bool {
 	}
 	again, err := MirrorBlock(i.Methods[0].Template, i.Methods[0].Include)
 	return err == nil && text == strings.TrimSuffix(again, "\n")
-}
-
-// methodOf gives the oci_mirror in a block of MirrorBlock.
-func methodOf(block string) string {
-	_, inside, _ := strings.Cut(block, "\n")
-	method, _, _ := strings.Cut(inside, "  direct {\n")
-	return method
 }
 
 func sameMethods(a, b []Method) bool {

@@ -121,6 +121,34 @@ func TestMergeByHand(t *testing.T) {
 	}
 }
 
+// TestMergeByHandOnce: no method is there twice in what is to be written by hand.
+func TestMergeByHandOnce(t *testing.T) {
+	t.Parallel()
+	const begin, rest = "provider_installation {\n", "  # the others\n  oci_mirror {\n    repository_template = \"ghcr.io/other/${namespace}/${type}\"\n    include             = [\"acme/*\"]\n  }\n  direct {}\n}\n"
+	method, _, _ := strings.Cut(strings.TrimPrefix(ourBlock, begin), "  direct")
+	elsewhere := strings.Replace(method, "ghcr.io/acme", "ghcr.io/old", 1)
+	wider := strings.Replace(method, `/*"]`, `/*", "b/c"]`, 1)
+	for name, test := range map[string]struct{ before, problem, block string }{
+		"the same":            {begin + "  # ours\n" + method + rest, "; its oci_mirror block in line 3 has these providers from this repository", begin + "  # ours\n" + method + rest},
+		"for more":            {begin + wider + rest, "; its oci_mirror block in line 2 has these providers from this repository", begin + wider + rest},
+		"another repository":  {begin + "  # ours\n" + elsewhere + rest, "or which was changed since", begin + "  # ours\n" + method + rest},
+		"twice":               {begin + elsewhere + elsewhere + rest, "or which was changed since", begin + method + rest},
+		"for more, elsewhere": {begin + strings.Replace(wider, "acme", "old", 1) + rest, "or which was changed since", begin + method + strings.Replace(wider, "acme", "old", 1) + rest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := merge(t, test.before)
+			byHand, ok := errors.AsType[*cliconfig.MergeError](err)
+			if !ok || !strings.HasSuffix(byHand.Problem, test.problem) {
+				t.Fatalf("got %v, want … %s", err, test.problem)
+			}
+			if diff := cmp.Diff(test.block, byHand.Block); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestMergeRefuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
