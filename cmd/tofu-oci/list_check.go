@@ -74,7 +74,6 @@ func (o *output) listStandings(a provider.Address, found []verify.Standing) erro
 		return err
 	}
 	if unsound {
-		o.note("a version that was published from a build here is healed by tofu-oci publish of the same build")
 		return &itemsError{exitUnverified}
 	}
 	return itemsResult(len(found)-len(failed), failed)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -58,14 +59,23 @@ func (s subject) find(severity doctor.Severity, code, problem, remedy string) {
 // bad keeps an error-level finding.
 func (s subject) bad(code, problem, remedy string) { s.find(doctor.Error, code, problem, remedy) }
 
-// mirror is the command that puts the release there again.
-func (a *audit) mirror(flags string) string {
+// fetch is the command that puts a release there again which its origin offers.
+func (a *audit) fetch(flags string) string {
 	return doctor.MirrorCommand(a.address, a.version.String(), a.options.Template) + flags
 }
 
+// mirror is what puts the release there again, wherever it is from: nothing in it tells
+// what was mirrored from what was published.
+func (a *audit) mirror(flags string) string {
+	return a.fetch(flags) + "\nor, if you published it, publish the same zips again" + strings.Replace(flags, " ", " with ", 1)
+}
+
 // again is what puts right what mirror leaves as it is, since the zips are right.
-func (a *audit) again() string {
-	return fmt.Sprintf("delete the tag %s, and mirror the release again:\n%s", artifact.Tag(a.version), a.mirror(""))
+func (a *audit) again() string { return a.anew(a.mirror("")) }
+
+// anew deletes the tag before a command.
+func (a *audit) anew(command string) string {
+	return fmt.Sprintf("delete the tag %s, and mirror the release again:\n%s", artifact.Tag(a.version), command)
 }
 
 // release looks at all that belongs to a release. The error is that of a repository
