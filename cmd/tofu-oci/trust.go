@@ -160,7 +160,8 @@ func (t trusting) learn(ctx context.Context, learning trust.Policy, r provider.R
 	rule, found, err := learning.Learn(ctx, r.Address, releases...)
 	if err == nil {
 		for i, verdict := range found {
-			t.out.judged(r.Address, releases[i].Version, verdict)
+			said := strings.Replace(verdict.String(), ", key not pinned", ", pinned now", 1) // by the file that is written
+			t.out.judged(r.Address, releases[i].Version, verdict, said)
 		}
 	}
 	return rule, err
@@ -189,7 +190,7 @@ func (t trusting) check() error {
 				t.out.failed(failedItem(r, v, "", err), err)
 				continue
 			}
-			t.out.judged(r.Address, v, verdict)
+			t.out.judged(r.Address, v, verdict, verdict.String())
 		}
 	}
 	err = t.out.finish()
@@ -199,9 +200,9 @@ func (t trusting) check() error {
 	return errors.Join(err, t.c.Context.Err())
 }
 
-// judged reports a verdict.
-func (o *output) judged(a provider.Address, v provider.Version, verdict provider.Verdict) {
+// judged reports a verdict, in words of its own or others.
+func (o *output) judged(a provider.Address, v provider.Version, verdict provider.Verdict, said string) {
 	i := item{Provider: a.String(), Version: v.String(), Status: statusJudged, Signature: describeVerdict(verdict)}
 	o.verdict(a, i.Version, verdict) // which warns
-	o.done(i, fmt.Sprintf("%s %s %s\n", a, v, oneLine(verdict.String())))
+	o.done(i, fmt.Sprintf("%s %s %s\n", a, v, oneLine(said)))
 }
