@@ -76,7 +76,7 @@ func (j *jsonReader) value(t token.Token) node {
 	case token.FLOAT:
 		n.kind = other
 	default:
-		j.fail(t, "a value must stand here, not "+t.Type.String())
+		j.fail(t, "a value must stand here, not "+inWords(t.Type.String()))
 	}
 	return n
 }
@@ -124,7 +124,7 @@ func (j *jsonReader) object(n node) node {
 			return n // also after a comma
 		}
 		if key.Type != token.STRING {
-			j.fail(key, "a name in quotes must stand here, not "+key.Type.String())
+			j.fail(key, "a name in quotes must stand here, not "+inWords(key.Type.String()))
 			return n
 		}
 		name := j.string(node{at: j.position(key)}, key)
@@ -132,7 +132,7 @@ func (j *jsonReader) object(n node) node {
 			j.fail(key, "OpenTofu's parser breaks down at this name")
 		}
 		if colon := j.next(); colon.Type != token.COLON {
-			j.fail(colon, "a colon must stand here, not "+colon.Type.String())
+			j.fail(colon, "a colon must stand here, not "+inWords(colon.Type.String()))
 		}
 		n.items = append(n.items, item{at: name.at, name: name.text, value: j.value(j.next())})
 		switch end := j.next(); end.Type {
@@ -140,7 +140,7 @@ func (j *jsonReader) object(n node) node {
 			return n
 		case token.COMMA:
 		default:
-			j.fail(end, "a comma or a brace must stand here, not "+end.Type.String())
+			j.fail(end, "a comma or a brace must stand here, not "+inWords(end.Type.String()))
 		}
 		if j.err != nil {
 			return n
