@@ -40,7 +40,9 @@ import (
 
 // explain gives an error as it is printed: what was tried and what came back,
 // the place in a text at fault, and what to do.
-func explain(err error) string {
+func explain(err error) string { return explainWith(err, hint(err)) }
+
+func explainWith(err error, hint string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "tofu-oci: %s\n", continued(err.Error()))
 	if e, ok := errors.AsType[*provider.SyntaxError](err); ok && isA[*usage](err) {
@@ -51,8 +53,8 @@ func explain(err error) string {
 	if e, ok := errors.AsType[*installation.NoMirrorError](err); ok {
 		fmt.Fprintf(&text, "name the repository with --to, or write into the CLI configuration%s:\n%s", placeOf(e.Position), e.Block)
 	}
-	if h := hint(err); h != "" {
-		fmt.Fprintf(&text, "hint: %s\n", h)
+	if hint != "" {
+		fmt.Fprintf(&text, "hint: %s\n", hint)
 	}
 	return printable(text.String())
 }

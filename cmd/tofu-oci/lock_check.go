@@ -52,7 +52,7 @@ func (l locking) check() error {
 	fail := func(f lockFailure, err error) {
 		f.Error = describeError(err)
 		report.Failed, failed = append(report.Failed, f), append(failed, err)
-		_, _ = io.WriteString(l.out.stderr, explain(inFile(f.File, err)))
+		l.out.sayError(inFile(f.File, err))
 	}
 	for _, path := range files {
 		file, err := lockfile.Read(path)

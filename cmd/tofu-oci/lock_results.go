@@ -91,7 +91,7 @@ func (o *output) lockedFile(f lockedFile) error {
 		o.warn("%s: what this module requires is not known: %s; tofu init, or tofu get, brings it", f.Path, module)
 	}
 	for _, err := range f.errors {
-		_, _ = fmt.Fprint(o.stderr, explain(inFile(f.Path, err)))
+		o.sayError(inFile(f.Path, err))
 	}
 	if o.json {
 		return nil

@@ -50,6 +50,8 @@ type output struct {
 	mu      sync.Mutex
 	results []item
 	errors  []error
+	// hinted are the hints that were said: what twenty items need is said once.
+	hinted  map[string]bool
 	tally   tally
 	works   *works
 	display display
@@ -78,7 +80,7 @@ func newOutput(c *cli.Context) (*output, error) {
 	if err := checkFormat(c, format); err != nil {
 		return nil, err
 	}
-	o := &output{stdout: c.App.Writer, stderr: c.App.ErrWriter, format: format, json: format == outputJSON, quiet: c.Bool("quiet"), verbose: c.Bool("verbose"), digestFile: c.String("digest-file")}
+	o := &output{stdout: c.App.Writer, stderr: c.App.ErrWriter, format: format, json: format == outputJSON, quiet: c.Bool("quiet"), verbose: c.Bool("verbose"), digestFile: c.String("digest-file"), hinted: map[string]bool{}}
 	o.tally.began = time.Now()
 	events, err := openEvents(c.String("events"), o)
 	if err != nil {
@@ -209,12 +211,24 @@ func describeError(err error) *errorItem {
 // once, at the end.
 func (o *output) failed(i item, err error) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.errors = append(o.errors, err)
 	o.results = append(o.results, i)
+	o.mu.Unlock()
 	if !errors.Is(err, context.Canceled) {
-		_, _ = fmt.Fprint(o.stderr, explain(err))
+		o.sayError(err)
 	}
+}
+
+// sayError prints an error, without a hint that was said before.
+func (o *output) sayError(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	h := hint(err)
+	if o.hinted[h] {
+		h = ""
+	}
+	o.hinted[h] = true
+	_, _ = io.WriteString(o.stderr, explainWith(err, h))
 }
 
 // done reports an item that succeeded; text is its form for people.
