@@ -6,7 +6,7 @@ import (
 )
 
 // TempDir makes an empty directory in parent, for [CommitDir] to name later.
-// Parent directories are made as needed. The caller removes it when nothing
+// Parent directories are made as needed. [DiscardDir] removes it when nothing
 // comes of it.
 func TempDir(parent string) (string, error) {
 	if err := os.MkdirAll(parent, directoryMode); err != nil {
@@ -48,8 +48,12 @@ func RemoveDir(dir string) error {
 	if err := rename(dir, tmp); err != nil {
 		return err
 	}
-	return os.RemoveAll(tmp)
+	return remove(tmp)
 }
+
+// DiscardDir removes a directory of [TempDir], unless [CommitDir] has named it. What it
+// cannot remove, a later [Sweep] can.
+func DiscardDir(dir string) { _ = remove(dir) }
 
 // syncTree flushes every directory from dir down.
 func syncTree(dir string) error {

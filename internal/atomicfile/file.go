@@ -141,7 +141,7 @@ func (f *File) Discard() {
 	}
 	f.ended = true
 	_ = f.f.Close()
-	_ = os.Remove(f.f.Name())
+	_ = remove(f.f.Name())
 }
 
 func (f *File) commit(move func(from, to string) error) error {

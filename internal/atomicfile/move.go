@@ -15,7 +15,7 @@ func Link(file, path string) error {
 		return err
 	}
 	// Two names of one file are not renamed to each other.
-	defer func() { _ = os.Remove(tmp) }()
+	defer func() { _ = remove(tmp) }()
 	return replace(tmp, path)
 }
 

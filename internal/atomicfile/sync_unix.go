@@ -30,6 +30,9 @@ func replace(from, to string) error { return os.Rename(from, to) }
 // rename moves a file or directory to a name that is free.
 func rename(from, to string) error { return os.Rename(from, to) }
 
+// remove removes a file or a directory with all below it.
+func remove(path string) error { return os.RemoveAll(path) }
+
 // moveNew renames a file to a name that must be free. A rename would replace
 // what is there and a hard link never does, so the file is linked and the old
 // name removed.
@@ -38,7 +41,7 @@ func moveNew(from, to string) error {
 	if err == nil {
 		// Both names are the same whole file now. An old name that stays is
 		// litter, which Sweep collects, and no reason to fail.
-		_ = os.Remove(from)
+		_ = remove(from)
 		return nil
 	}
 	if errors.Is(err, fs.ErrExist) || !noHardLinks(err) {

@@ -13,10 +13,10 @@ import (
 func syncDirectory(string) error { return nil }
 
 const (
-	// renameTries and renamePause bound the wait for those who have it open: they read
-	// small files whole, or look for viruses in what was just written.
-	renameTries = 50
-	renamePause = 20 * time.Millisecond
+	// tries and pause bound the wait for those who have it open: they read small files
+	// whole, or look for viruses in what was just written.
+	tries = 50
+	pause = 20 * time.Millisecond
 )
 
 // replace renames a file over another. Windows refuses while anybody reads that,
@@ -54,15 +54,25 @@ func moveFile(from, to string) error {
 	return nil
 }
 
+// remove removes a file or a directory with all below it. Windows refuses while anybody
+// has a file open, be it by another of its names, which passes.
+func remove(path string) error {
+	return whileOpen(func() error { return os.RemoveAll(path) }, func() bool { return true })
+}
+
 // renameWhile tries again while the system says that something is open, and another
 // try makes sense.
 func renameWhile(from, to string, move func(from, to string) error, again func() bool) error {
+	return whileOpen(func() error { return move(from, to) }, again)
+}
+
+func whileOpen(do func() error, again func() bool) error {
 	var err error
-	for range renameTries {
-		if err = move(from, to); !errors.Is(err, windows.ERROR_ACCESS_DENIED) && !errors.Is(err, windows.ERROR_SHARING_VIOLATION) || !again() {
+	for range tries {
+		if err = do(); !errors.Is(err, windows.ERROR_ACCESS_DENIED) && !errors.Is(err, windows.ERROR_SHARING_VIOLATION) || !again() {
 			return err
 		}
-		time.Sleep(renamePause)
+		time.Sleep(pause)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
@@ -47,5 +48,23 @@ func TestRenameOfWhatIsOpen(t *testing.T) {
 				t.Errorf("it has its old name: %v", err)
 			}
 		})
+	}
+}
+
+// TestDiscardWhatIsOpen: a directory goes as soon as nobody reads a file in it.
+func TestDiscardWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	dir, err := atomicfile.TempDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := os.Create(filepath.Join(dir, "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { _ = open.Close() })
+	atomicfile.DiscardDir(dir)
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is left: %v", err)
 	}
 }

@@ -65,7 +65,7 @@ func (s *unpackedSink) PutDirectory(ctx context.Context, p provider.Package, fro
 	if err != nil {
 		return path, false, err
 	}
-	defer func() { _ = os.RemoveAll(tmp) }() // what remains after a failure
+	defer atomicfile.DiscardDir(tmp) // what remains after a failure
 	if err := copyTree(ctx, tmp, from); err != nil {
 		return path, false, fmt.Errorf("copying %s: %w", from, err)
 	}

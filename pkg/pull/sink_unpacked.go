@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 
@@ -79,7 +78,7 @@ func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 	if err != nil {
 		return path, false, err
 	}
-	defer func() { _ = os.RemoveAll(tmp) }() // what remains after a failure
+	defer atomicfile.DiscardDir(tmp) // what remains after a failure
 	h1, err := s.fill(ctx, p, tmp, open)
 	if err != nil {
 		return path, false, err

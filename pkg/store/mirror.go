@@ -219,7 +219,7 @@ func (m *Mirror) make(ctx context.Context, record []byte, packages []MirrorPacka
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(tmp) }() // what remains after a failure
+	defer atomicfile.DiscardDir(tmp) // what remains after a failure
 	// One at a time, where there are locks: who comes second removes nothing that it
 	// made for nothing. While a name of a file is removed, Windows opens no other.
 	lock := m.store.zipsLock()

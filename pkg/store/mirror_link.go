@@ -92,7 +92,7 @@ func (m *Mirror) shareTree(ctx context.Context, dir, target string, t *Tree) err
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(tmp) }() // what remains after a failure
+	defer atomicfile.DiscardDir(tmp) // what remains after a failure
 	for _, f := range t.record.Files {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -45,7 +45,7 @@ func (s *Store) addTree(final string, fill func(dir string) (Hashes, error)) err
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(tmp) }() // what remains after a failure
+	defer atomicfile.DiscardDir(tmp) // what remains after a failure
 	dir := filepath.Join(tmp, nameFiles)
 	h, err := fill(dir)
 	if err != nil {
