@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -82,9 +83,9 @@ func loginAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	keeper, err := logins.NewKeeper(loginRules(conn.config), logins.SystemEnvironment())
+	keeper, err := loginKeeper(conn.config)
 	if err != nil {
-		return &usage{err}
+		return err
 	}
 	if _, err := keeper.Place(target); err != nil {
 		return err
@@ -118,6 +119,15 @@ func loginAction(c *cli.Context, out *output) error {
 		Registry: target.String(), Username: login.Username, File: kept.File, Helper: kept.Helper, Encrypted: kept.Helper != "",
 		Checked: asked, FoundBy: append([]string{}, found...), Problems: problems,
 	})
+}
+
+// loginKeeper keeps logins where a CLI configuration has them looked for.
+func loginKeeper(config cliconfig.Config) (*logins.Keeper, error) {
+	keeper, err := logins.NewKeeper(loginRules(config), logins.SystemEnvironment())
+	if err != nil {
+		return nil, &usage{err}
+	}
+	return keeper, nil
 }
 
 // loginTarget reads REGISTRY.

@@ -63,9 +63,9 @@ func logoutAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	keeper, err := logins.NewKeeper(loginRules(config), logins.SystemEnvironment())
+	keeper, err := loginKeeper(config)
 	if err != nil {
-		return &usage{err}
+		return err
 	}
 
 	// 2. What can be removed is, and said, whatever else goes wrong.
@@ -78,7 +78,7 @@ func logoutAction(c *cli.Context, out *output) error {
 	// 3. What stays.
 	left, err := keeper.Left(c.Context, target)
 	if err != nil {
-		return err
+		left = append(left, fmt.Sprintf("looking for logins that stay: %v", err))
 	}
 	return out.loggedOut(target, keeper, removed, left)
 }

@@ -211,7 +211,7 @@ func (k *Keeper) Left(ctx context.Context, t Target) ([]string, error) {
 	}
 	finder, err := New(k.config, k.environment)
 	if err != nil {
-		return nil, err
+		return left, err
 	}
 	found, origin, err := finder.Find(ctx, t.repository())
 	if err == nil && found.logsIn() {
