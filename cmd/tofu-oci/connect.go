@@ -51,9 +51,7 @@ type connection struct {
 	repos  repository.Options
 	config cliconfig.Config
 	// token gives the tokens for origin registries.
-	token func(context.Context, svchost.Hostname) (string, error)
-	// tokenFrom says where they come from.
-	tokenFrom func(svchost.Hostname) string
+	token func(context.Context, svchost.Hostname) (origin.Token, error)
 	// aliases are what --alias declares.
 	aliases provider.Aliases
 }
@@ -75,7 +73,7 @@ func connectAs(c *cli.Context, out *output, config cliconfig.Config) (*connectio
 	if err != nil {
 		return nil, err
 	}
-	conn := &connection{config: config, token: originTokens(config, out), tokenFrom: originTokenFrom(config)}
+	conn := &connection{config: config, token: originTokens(config, out)}
 	if conn.aliases, err = aliases(c); err != nil {
 		return nil, err
 	}
@@ -120,7 +118,7 @@ func (conn *connection) originFor(lifetime time.Duration) *origin.Source {
 			services[host] = url
 		}
 	}
-	return origin.New(origin.Options{HTTP: conn.http, Services: services, Token: conn.token, TokenFrom: conn.tokenFrom, Lifetime: lifetime})
+	return origin.New(origin.Options{HTTP: conn.http, Services: services, Token: conn.token, Lifetime: lifetime})
 }
 
 // installed is the source of releases as the CLI configuration says.

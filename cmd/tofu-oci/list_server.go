@@ -40,9 +40,11 @@ func server(c *cli.Context, out *output) (*client.Client, error) {
 	if err != nil {
 		return reader, nil //nolint:nilerr // an address such as [::1] has no token
 	}
-	if o.Token, err = conn.token(c.Context, host); err != nil {
+	token, err := conn.token(c.Context, host)
+	if err != nil {
 		return nil, err
 	}
+	o.Token = token.Value
 	return client.New(o)
 }
 

@@ -16,7 +16,7 @@ import (
 // originTokens gives the tokens for origin registries in OpenTofu's order: those
 // of TF_TOKEN_…, then of credentials blocks, and for hosts without either the
 // credentials_helper's.
-func originTokens(config cliconfig.Config, out *output) func(context.Context, svchost.Hostname) (string, error) {
+func originTokens(config cliconfig.Config, out *output) func(context.Context, svchost.Hostname) (origin.Token, error) {
 	fromEnv := origin.TokenFromEnv(os.Environ())
 	stated := config.Token(fromEnv)
 	find := sync.OnceValues(func() (logins.TokenHelper, bool) {
@@ -32,35 +32,21 @@ func originTokens(config cliconfig.Config, out *output) func(context.Context, sv
 		}
 		return helper, found
 	})
-	return func(ctx context.Context, host svchost.Hostname) (string, error) {
-		token := stated(host)
-		if _, isStated := config.Tokens[host]; isStated || token != "" {
-			out.debug.token(string(host), statedBy(host, fromEnv(host), token), nil)
+	return func(ctx context.Context, host svchost.Hostname) (token origin.Token, err error) {
+		defer func() { out.debug.token(string(host), token.From, err) }()
+		token.Value = stated(host)
+		if _, isStated := config.Tokens[host]; isStated || token.Value != "" {
+			token.From = statedBy(host, fromEnv(host), token.Value)
 			return token, nil
 		}
 		helper, found := find()
 		if !found {
-			out.debug.token(string(host), "no token", nil)
-			return "", nil
+			token.From = "no token"
+			return token, nil
 		}
-		token, err := helper.Token(out.debug.programs(ctx), string(host))
-		out.debug.token(string(host), byHelper, err)
+		token.From = "the credentials_helper of the CLI configuration"
+		token.Value, err = helper.Token(out.debug.programs(ctx), string(host))
 		return token, err
-	}
-}
-
-// byHelper says that the credentials_helper gave a token.
-const byHelper = "the credentials_helper of the CLI configuration"
-
-// originTokenFrom says where the token for a host is from that has one.
-func originTokenFrom(config cliconfig.Config) func(svchost.Hostname) string {
-	fromEnv := origin.TokenFromEnv(os.Environ())
-	stated := config.Token(fromEnv)
-	return func(host svchost.Hostname) string {
-		if token := stated(host); token != "" {
-			return statedBy(host, fromEnv(host), token)
-		}
-		return byHelper
 	}
 }
 

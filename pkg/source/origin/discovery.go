@@ -35,17 +35,16 @@ var ErrNoRegistry = errors.New("the host offers no provider registry")
 // service is a provider registry.
 type service struct {
 	base  *url.URL // ends with a slash
-	token string   // empty: none
-	from  string   // where the token comes from
+	token Token
 }
 
 // header gives what is sent along to the registry itself.
 func (s service) header() http.Header { return registryHeader(s.token) }
 
-func registryHeader(token string) http.Header {
+func registryHeader(token Token) http.Header {
 	h := http.Header{"Accept": {"application/json"}}
-	if token != "" {
-		h.Set("Authorization", "Bearer "+token)
+	if token.Value != "" {
+		h.Set("Authorization", "Bearer "+token.Value)
 	}
 	return h
 }
@@ -55,9 +54,6 @@ func registryHeader(token string) http.Header {
 func (c client) discover(ctx context.Context, host svchost.Hostname) (service, error) {
 	token, err := c.token(ctx, host)
 	found := service{token: token}
-	if token != "" && c.tokenFrom != nil {
-		found.from = c.tokenFrom(host)
-	}
 	if err != nil {
 		return service{}, fmt.Errorf("looking up the token for %s: %w", host.ForDisplay(), err)
 	}
@@ -82,7 +78,7 @@ func (c client) discover(ctx context.Context, host svchost.Hostname) (service, e
 }
 
 // askHost asks the host where its provider registry is.
-func (c client) askHost(ctx context.Context, at *url.URL, token string) (*url.URL, error) {
+func (c client) askHost(ctx context.Context, at *url.URL, token Token) (*url.URL, error) {
 	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Header: registryHeader(token), Limit: maxDiscovery})
 	if isStatus(err, http.StatusNotFound) {
 		return nil, fmt.Errorf("%w: %w", ErrNoRegistry, err)

@@ -41,13 +41,10 @@ type Options struct {
 	// discovery, as the CLI configuration's host blocks give them. Relative
 	// ones are relative to where discovery would have asked.
 	Services map[svchost.Hostname]string
-	// Token gives the bearer token for a host, empty when there is none. It is
-	// sent to that host and to the provider registry that it names, and never
-	// to where zips and checksums are. May be nil.
-	Token func(ctx context.Context, host svchost.Hostname) (string, error)
-	// TokenFrom says where the token for a host comes from, for the error of a registry
-	// that refuses it. May be nil.
-	TokenFrom func(host svchost.Hostname) string
+	// Token gives the bearer token for a host, the zero value when there is none.
+	// It is sent to that host and to the provider registry that it names, and
+	// never to where zips and checksums are. May be nil.
+	Token func(ctx context.Context, host svchost.Hostname) (Token, error)
 	// Lifetime is how long answers are kept; 0 is as long as the Source lives,
 	// which is right for a run.
 	Lifetime time.Duration
@@ -60,9 +57,9 @@ func New(o Options) *Source {
 		o.HTTP, _ = httpclient.New(httpclient.Options{})
 	}
 	if o.Token == nil {
-		o.Token = func(context.Context, svchost.Hostname) (string, error) { return "", nil }
+		o.Token = func(context.Context, svchost.Hostname) (Token, error) { return Token{}, nil }
 	}
-	asked := client{http: o.HTTP, services: o.Services, token: o.Token, tokenFrom: o.TokenFrom}
+	asked := client{http: o.HTTP, services: o.Services, token: o.Token}
 	pool := schedule.NewOriginRequests()
 	return &Source{client: o.HTTP, protocol: remember(limited{asked, pool}, o.Lifetime), pool: pool}
 }

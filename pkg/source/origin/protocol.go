@@ -32,9 +32,7 @@ type protocol interface {
 type client struct {
 	http     *http.Client
 	services map[svchost.Hostname]string
-	token    func(ctx context.Context, host svchost.Hostname) (string, error)
-	// tokenFrom says where it comes from; may be nil.
-	tokenFrom func(host svchost.Hostname) string
+	token    func(ctx context.Context, host svchost.Hostname) (Token, error)
 }
 
 // document gets a small file. No token goes there, wherever it is: OpenTofu sends

@@ -8,6 +8,14 @@ import (
 
 const tokenPrefix = "TF_TOKEN_"
 
+// Token is a bearer token, the zero value none.
+type Token struct {
+	Value string
+	// From says where it comes from, for the error of a registry that refuses it; may
+	// be empty.
+	From string
+}
+
 // TokenFromEnv gives the tokens that an environment (as of os.Environ) has in
 // variables TF_TOKEN_<host>. In the host, a dot may be written "_" and a hyphen
 // "__"; it may be in Unicode or in Punycode. Of several variables for one host

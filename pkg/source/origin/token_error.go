@@ -10,7 +10,7 @@ import (
 // TokenError says that a registry refuses the token that it was sent. Without a token
 // there is none of these.
 type TokenError struct {
-	// From is where the token comes from, as [Options.TokenFrom] has it; may be empty.
+	// From is where the token comes from, as [Token] has it; may be empty.
 	From string
 	Err  error
 }
@@ -27,8 +27,8 @@ func (e *TokenError) Unwrap() error { return e.Err }
 
 // refused names the token that an answer refuses.
 func (s service) refused(err error) error {
-	if s.token == "" || !errors.Is(err, provider.ErrDenied) {
+	if s.token.Value == "" || !errors.Is(err, provider.ErrDenied) {
 		return err
 	}
-	return &TokenError{From: s.from, Err: err}
+	return &TokenError{From: s.token.From, Err: err}
 }

@@ -53,11 +53,11 @@ func TestRegistryNeedsAToken(t *testing.T) {
 	if !errors.Is(err, provider.ErrDenied) {
 		t.Errorf("without a token: %v", err)
 	}
-	w.options.Token = func(_ context.Context, h svchost.Hostname) (string, error) {
+	w.options.Token = func(_ context.Context, h svchost.Hostname) (origin.Token, error) {
 		if h == w.address.Host {
-			return "t0ken", nil
+			return origin.Token{Value: "t0ken"}, nil
 		}
-		return "another host's", nil
+		return origin.Token{Value: "another host's"}, nil
 	}
 	if _, err := w.read(t); err != nil {
 		t.Errorf("with the token: %v", err)
@@ -69,7 +69,7 @@ func TestRegistryWithoutItsToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	locked := errors.New("the vault is locked")
-	w.options.Token = func(context.Context, svchost.Hostname) (string, error) { return "", locked }
+	w.options.Token = func(context.Context, svchost.Hostname) (origin.Token, error) { return origin.Token{}, locked }
 	if _, err := w.source().Versions(t.Context(), w.address); !errors.Is(err, locked) {
 		t.Error(err)
 	}
@@ -110,7 +110,7 @@ func TestRegistryTokenStaysWithTheRegistry(t *testing.T) {
 				}
 			}
 			w.add(t, r)
-			w.options.Token = func(context.Context, svchost.Hostname) (string, error) { return "t0ken", nil }
+			w.options.Token = func(context.Context, svchost.Hostname) (origin.Token, error) { return origin.Token{Value: "t0ken"}, nil }
 			if _, err := w.read(t); err != nil {
 				t.Fatal(err)
 			}
@@ -140,9 +140,9 @@ func TestRegistryTokenGoesToTheServiceThatTheHostNames(t *testing.T) {
 	front := serve(t, w.ca, discovery)
 	asked := []svchost.Hostname{}
 	w.address = address(t, front.URL[len("https://"):]+"/acme/thing")
-	w.options.Token = func(_ context.Context, h svchost.Hostname) (string, error) {
+	w.options.Token = func(_ context.Context, h svchost.Hostname) (origin.Token, error) {
 		asked = append(asked, h)
-		return "t0ken", nil
+		return origin.Token{Value: "t0ken"}, nil
 	}
 	if _, err := w.read(t); err != nil {
 		t.Error(err)
