@@ -30,7 +30,7 @@ var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/approval", "pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/configuration", "pkg/doctor", "pkg/exec", "pkg/installation", "pkg/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
 		"pkg/repository", "pkg/serve", "pkg/serve/access", "pkg/serve/api", "pkg/serve/client", "pkg/serve/pullthrough", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/boundedfile", "internal/commandline", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/redact", "internal/spelling", "internal/textdiff",
+		"internal/atomicfile", "internal/boundedfile", "internal/commandline", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/redact", "internal/spelling", "internal/textdiff", "internal/userfile",
 	},
 	"pkg/doctor": {
 		"pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/installation", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
@@ -83,7 +83,7 @@ var rows = map[string][]string{
 	"pkg/cliconfig":     {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact", "internal/within"},
 	"pkg/artifact":      {"pkg/provider", "pkg/sums", "internal/boundedjson"},
 	"pkg/lock":          {"pkg/configuration", "pkg/doctor", "pkg/lockfile", "pkg/provider", "pkg/source", "pkg/sums", "pkg/template", "internal/memo", "internal/packagezip", "internal/schedule", "internal/transfer"},
-	"pkg/lockfile":      {"pkg/provider", "internal/atomicfile", "internal/boundedfile", "internal/nesting", "internal/stricthcl"},
+	"pkg/lockfile":      {"pkg/provider", "internal/boundedfile", "internal/nesting", "internal/stricthcl", "internal/userfile"},
 	"pkg/template":      {"pkg/provider", "internal/redact"},
 	"pkg/sums":          {},
 	"pkg/provider":      {"internal/redact"},
@@ -95,7 +95,7 @@ var rows = map[string][]string{
 	"internal/ranges":       {"internal/httpclient"},
 	"internal/zipfile":      {"pkg/artifact", "internal/ctxio"},
 	"internal/httpclient":   {"pkg/provider", "internal/ctxio", "internal/schedule"},
-	"internal/logins":       {"pkg/provider", "pkg/template", "internal/atomicfile", "internal/boundedfile", "internal/extprog", "internal/filelock", "internal/jsonedit", "internal/redact"},
+	"internal/logins":       {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/extprog", "internal/filelock", "internal/jsonedit", "internal/redact", "internal/userfile"},
 	"internal/jsonedit":     {},
 	"internal/extprog":      {"pkg/provider", "internal/spelling"},
 	"internal/spelling":     {"pkg/provider"},
@@ -118,6 +118,7 @@ var rows = map[string][]string{
 	"internal/disk":         {},
 	"internal/scratch":      {"internal/atomicfile", "internal/disk"},
 	"internal/ctxio":        {},
+	"internal/userfile":     {"internal/atomicfile", "internal/boundedfile"},
 	"internal/within":       {},
 
 	"internal/testing/nouns": {"pkg/provider"},

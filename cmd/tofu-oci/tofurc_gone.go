@@ -14,7 +14,7 @@ import (
 
 // warnGone says which patterns of the block that is replaced no mirror has any more.
 func warnGone(c *cli.Context, f tofurcFile, after []byte) error {
-	was, is := mirroredIn(f.name, f.text), mirroredIn(f.name, after)
+	was, is := mirroredIn(f.name, f.Text), mirroredIn(f.name, after)
 	var gone []string
 	for _, p := range was {
 		if !slices.ContainsFunc(is, func(now provider.Pattern) bool { return covers(now, p) }) {

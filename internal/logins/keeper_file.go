@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -15,10 +14,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/filelock"
 	"github.com/tofu-oci/tofu-oci/internal/jsonedit"
+	"github.com/tofu-oci/tofu-oci/internal/userfile"
 )
 
 const (
@@ -31,13 +29,11 @@ const (
 // authFile is a file with logins that may be changed.
 type authFile struct {
 	document
-	// path is where it is named to be, and place where it is, behind links.
-	path, place string
-	text        []byte
+	*userfile.File
+	// text is the file's text with what is changed.
+	text []byte
 	// auths is how the file spells that.
 	auths string
-	// info is nil for a file that is not there.
-	info fs.FileInfo
 }
 
 // openFile reads a file, or learns that there is none. Errors are *[FileError].
@@ -50,24 +46,12 @@ func openFile(path string) (*authFile, error) {
 }
 
 func readAuthFile(path string) (*authFile, error) {
-	f := &authFile{path: path, place: path, auths: "auths"}
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return f, nil
-	}
+	f := &authFile{auths: "auths"}
 	var err error
-	f.place, err = filepath.EvalSymlinks(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, errors.New("it is a link to a file that is not there")
-	case err != nil:
-		return nil, err
+	if f.File, err = userfile.Read(path, maxFile); err != nil || !f.Exists() {
+		return f, err
 	}
-	if f.info, err = os.Stat(f.place); err != nil {
-		return nil, err
-	}
-	if f.text, err = boundedfile.Read(f.place, maxFile); err != nil {
-		return nil, err
-	}
+	f.text = f.Text
 	if f.document, err = parseDocument(place{path: path}, f.text); err != nil {
 		return nil, err
 	}
@@ -101,43 +85,31 @@ func (f *authFile) findAuths() error {
 // changeFile reads a file, changes it and writes it, while no other process of this
 // program does. Nothing is written where nothing changes.
 func changeFile(ctx context.Context, path string, change func(*authFile) error) error {
-	f, err := openFile(path)
+	place, err := userfile.Resolve(path)
 	if err != nil {
-		return err
+		return &FileError{Path: path, Err: withoutPath(err)}
 	}
-	dir := filepath.Dir(f.place)
+	dir := filepath.Dir(place)
 	if err := os.MkdirAll(dir, privateMode); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	err = filelock.Do(ctx, dir, func() error {
-		if f, err = openFile(path); err != nil {
+		f, err := openFile(path)
+		if err != nil {
 			return err
 		}
-		before := f.text
 		if err := change(f); err != nil {
 			return &FileError{Path: path, Err: err}
 		}
-		if bytes.Equal(before, f.text) {
+		if bytes.Equal(f.Text, f.text) {
 			return nil
 		}
-		return f.write()
+		return f.Replace(f.text, secretMode)
 	})
 	if _, named := errors.AsType[*FileError](err); err != nil && !named {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return err
-}
-
-// write replaces the file, which nobody but its owner may read afterwards.
-func (f *authFile) write() error {
-	err := atomicfile.Write(f.place, secretMode, func(w io.Writer) error {
-		_, err := w.Write(f.text)
-		return err
-	})
-	if err != nil || f.info == nil {
-		return err
-	}
-	return giveBack(f.place, f.info)
 }
 
 // set writes a login under keys of auths, the way all programs read it.

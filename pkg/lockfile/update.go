@@ -5,13 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
-	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/userfile"
 )
 
 // mode is that of the files that OpenTofu writes; the umask narrows it.
@@ -24,7 +19,7 @@ const mode = 0o644
 // another process goes on writing it.
 func Update(ctx context.Context, path string, change func(*File) error) (changed bool, err error) {
 	// 1. Nobody else comes in between.
-	place, err := resolve(path)
+	place, err := userfile.Resolve(path)
 	if err != nil {
 		return false, fmt.Errorf("updating the lock file: %w", err)
 	}
@@ -34,11 +29,11 @@ func Update(ctx context.Context, path string, change func(*File) error) (changed
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	// 2. What is there, and what will be.
-	before, err := content(place)
+	before, err := userfile.Read(place, maxSize)
 	if err != nil {
 		return false, fmt.Errorf("reading the lock file: %w", err)
 	}
-	f, err := Parse(path, before)
+	f, err := Parse(path, before.Text)
 	if err != nil {
 		return false, err
 	}
@@ -46,7 +41,7 @@ func Update(ctx context.Context, path string, change func(*File) error) (changed
 		return false, err
 	}
 	after := f.Bytes()
-	if bytes.Equal(before, after) {
+	if bytes.Equal(before.Text, after) {
 		return false, nil
 	}
 	if _, err := Parse(path, after); err != nil {
@@ -56,40 +51,11 @@ func Update(ctx context.Context, path string, change func(*File) error) (changed
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	if now, err := content(place); err != nil || !bytes.Equal(now, before) {
-		return false, errors.Join(&BusyError{Path: path}, err)
+	if err = before.Replace(after, mode); errors.Is(err, userfile.ErrChanged) {
+		return false, &BusyError{Path: path}
 	}
-	err = atomicfile.Write(place, mode, func(w io.Writer) error {
-		_, err := w.Write(after)
-		return err
-	})
 	if err != nil {
 		return false, fmt.Errorf("writing the lock file: %w", err)
 	}
 	return true, nil
-}
-
-// resolve gives the path of the file that a link leads to, and has no link before
-// a file that is not there yet. The directory must be there.
-func resolve(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	if _, err := os.Lstat(path); err == nil {
-		return filepath.EvalSymlinks(path)
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-	return filepath.Join(dir, filepath.Base(path)), err
-}
-
-// content is the text of a file; none when the file is not there.
-func content(path string) ([]byte, error) {
-	data, err := boundedfile.Read(path, maxSize)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return data, err
 }

@@ -22,7 +22,9 @@ func TestRegistryRefusesAToken(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, origintest.Options{})
 				w.origin.Misbehave(kind, origintest.Status(403), -1)
-				w.options.Token = func(context.Context, svchost.Hostname) (origin.Token, error) { return origin.Token{Value: token, From: "the vault"}, nil }
+				w.options.Token = func(context.Context, svchost.Hostname) (origin.Token, error) {
+					return origin.Token{Value: token, From: "the vault"}, nil
+				}
 				_, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"))
 				refused, ok := errors.AsType[*origin.TokenError](err)
 				if ok != (token != "") || ok && refused.From != "the vault" || !errors.Is(err, provider.ErrDenied) {

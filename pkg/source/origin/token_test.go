@@ -110,7 +110,9 @@ func TestRegistryTokenStaysWithTheRegistry(t *testing.T) {
 				}
 			}
 			w.add(t, r)
-			w.options.Token = func(context.Context, svchost.Hostname) (origin.Token, error) { return origin.Token{Value: "t0ken"}, nil }
+			w.options.Token = func(context.Context, svchost.Hostname) (origin.Token, error) {
+				return origin.Token{Value: "t0ken"}, nil
+			}
 			if _, err := w.read(t); err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package logins
+package userfile
 
 import "io/fs"
 

@@ -1,6 +1,6 @@
-//go:build unix
+//go:build !windows
 
-package logins
+package userfile
 
 import (
 	"io/fs"
