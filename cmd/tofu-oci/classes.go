@@ -72,7 +72,7 @@ var classes = []struct {
 	{denied, []func(error) bool{errorIs(provider.ErrDenied), errorIs(access.ErrDenied), errorIs(access.ErrNoToken), noHelper}},
 	{missing, []func(error) bool{
 		errorIs(provider.ErrProviderNotFound), errorIs(provider.ErrVersionNotFound), errorIs(repository.ErrNoRepository), errorIs(client.ErrNoAPI),
-		errorIs(origin.ErrNoRegistry), isA[*provider.PlatformError], isA[*store.AbsentError], isA[*exec.MissingError], errorIs(lock.ErrNotLocked), errorIs(lock.ErrNoFile), errorIs(approval.ErrNotPending),
+		errorIs(origin.ErrNoRegistry), isA[*provider.PlatformError], isA[*store.AbsentError], errorIs(lock.ErrNotLocked), errorIs(lock.ErrNoFile), errorIs(approval.ErrNotPending),
 	}},
 	{interrupted, []func(error) bool{errorIs(context.Canceled)}},
 	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError], isA[*trust.SyntaxError], isA[*trust.KeyError], isA[*access.SyntaxError]}},

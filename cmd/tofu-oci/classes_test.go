@@ -67,7 +67,6 @@ var exported = map[string]struct {
 	"cliconfig.SyntaxError":            {&cliconfig.SyntaxError{}, malformed},
 	"configuration.ErrNoConfiguration": {configuration.ErrNoConfiguration, misuse},
 	"configuration.Error":              {&configuration.Error{}, misuse},
-	"exec.MissingError":                {&exec.MissingError{}, missing},
 	"exec.StartError":                  {&exec.StartError{}, misuse},
 	"filesystem.UnpackedError":         {&filesystem.UnpackedError{}, misuse},
 	"installation.NoMirrorError":       {&installation.NoMirrorError{}, misuse},

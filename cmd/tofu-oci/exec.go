@@ -85,7 +85,7 @@ func execAction(c *cli.Context, out *output) error {
 	if !c.Args().Present() {
 		return usagef("name the command to run: tofu-oci exec -- tofu init")
 	}
-	o, err := execOptions(c, out)
+	o, conn, err := execOptions(c, out)
 	if err != nil {
 		return err
 	}
@@ -95,25 +95,12 @@ func execAction(c *cli.Context, out *output) error {
 		return &childError{code}
 	case isA[*cliconfig.SyntaxError](err):
 		return &usage{err}
-	case err != nil:
-		return &execError{err}
 	}
-	return nil
-}
-
-// execError is an error of exec, which has no choice of platforms.
-type execError struct{ err error }
-
-func (e *execError) Error() string { return e.err.Error() }
-
-func (e *execError) Unwrap() error { return e.err }
-
-func lacksOurPlatform(err error) bool {
-	return isA[*execError](err) && isA[*provider.PlatformError](err)
+	return lackingForExec(c, conn, err)
 }
 
 // execOptions reads the flags.
-func execOptions(c *cli.Context, out *output) (o exec.Options, err error) {
+func execOptions(c *cli.Context, out *output) (o exec.Options, conn *connection, err error) {
 	o = exec.Options{
 		Command: c.Args().Slice(), Dir: c.String("dir"), Environment: cliconfig.SystemEnvironment(), Config: c.String("config"),
 		Stdin: os.Stdin, Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Starting: func() { out.starting(c.Args().First()) }, Progress: out.progress(),
@@ -121,32 +108,32 @@ func execOptions(c *cli.Context, out *output) (o exec.Options, err error) {
 	}
 	if o.Dir != "" {
 		if info, err := os.Stat(o.Dir); err != nil {
-			return o, usagef("--dir: %w", err)
+			return o, nil, usagef("--dir: %w", err)
 		} else if !info.IsDir() {
-			return o, usagef("--dir %s: is no directory", o.Dir)
+			return o, nil, usagef("--dir %s: is no directory", o.Dir)
 		}
 	}
 	if o.Concurrency, err = concurrency(c); err != nil {
-		return o, err
+		return o, conn, err
 	}
 	if o.LockFiles, err = lock.Find(c.Context, c.StringSlice("lock-file")...); err != nil {
-		return o, usagef("--lock-file: %w", err)
+		return o, nil, usagef("--lock-file: %w", err)
 	}
 	judging, err := policy(c)
 	if err != nil {
-		return o, err
+		return o, conn, err
 	}
 	o.Judge = out.warningOnce(judging.Judge)
 	if o.Store, err = openUserCache(c, out); err != nil {
-		return o, err
+		return o, conn, err
 	}
-	conn, err := connect(c, out)
+	conn, err = connect(c, out)
 	if err != nil {
-		return o, err
+		return o, conn, err
 	}
 	o.Source, err = conn.from(c)
 	o.Lock = execLock{o, c, out}.file
-	return o, err
+	return o, conn, err
 }
 
 // starting ends the progress before the command that is run begins to print.

@@ -87,9 +87,6 @@ func hint(err error) string {
 			return fmt.Sprintf("give each provider a repository of its own; if the one is meant to stand for the other, declare it: --alias %s", alias)
 		}
 	}
-	if e, ok := errors.AsType[*providerexec.MissingError](err); ok {
-		return fmt.Sprintf("bring it there: tofu-oci mirror %s@%s --to REPO; all that is locked: tofu-oci mirror --lock-file FILE --to REPO", e.Address, e.Version)
-	}
 	if e, ok := errors.AsType[*layoutError](err); ok {
 		return e.hint()
 	}
@@ -149,7 +146,6 @@ var hints = []struct {
 	{isClass(unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
 	{isA[*cliconfig.MergeError], "put what is printed in its place by hand; tofu-oci tofurc --check FILE says whether it is right"},
 	{isA[*mirror.TooYoungError], "waiting does not help where an origin states no dates: name versions exactly, such as hashicorp/null@3.2.4, take what is locked with --lock-file, or leave out --min-age"},
-	{lacksOurPlatform, "bring it there for this machine too: tofu-oci mirror PROVIDER --platform OS_ARCH --to REPO; what was built here, tofu-oci publish adds"},
 	{isA[*provider.PlatformError], "choose platforms with --platform OS_ARCH"},
 	{moreVersions, "tofu-oci list shows all versions that there are"},
 	{isA[*repository.NoLayoutError], "check the path, which begins where the command runs, and what the template makes of the provider; mirror and publish make a layout where there is none"},

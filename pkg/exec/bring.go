@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -13,33 +12,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
-
-// MissingError says that a source lacks a version that is locked.
-type MissingError struct {
-	Address provider.Address
-	Version provider.Version
-	// Has are the versions that it has, newest first; none when it does not know the
-	// provider.
-	Has []provider.Version
-	Err error
-}
-
-func (e *MissingError) Error() string {
-	const most = 5
-	if len(e.Has) == 0 {
-		return e.Err.Error()
-	}
-	var shown []string
-	for _, v := range e.Has[:min(most, len(e.Has))] {
-		shown = append(shown, v.String())
-	}
-	if more := len(e.Has) - len(shown); more > 0 {
-		shown = append(shown, fmt.Sprintf("and %d more", more))
-	}
-	return fmt.Sprintf("%v; there are %s", e.Err, strings.Join(shown, ", "))
-}
-
-func (e *MissingError) Unwrap() error { return e.Err }
 
 // errLeft says that a package is not brought.
 var errLeft = errors.New("left to the user's configuration")
@@ -54,10 +26,6 @@ func (o Options) bring(ctx context.Context, s selection, acquire func(context.Co
 	if errors.Is(err, errLeft) {
 		o.Left(s.Address, "a filesystem_mirror has it unpacked")
 		return store.Known{}, nil
-	}
-	if errors.Is(err, provider.ErrVersionNotFound) || errors.Is(err, provider.ErrProviderNotFound) {
-		has, _ := o.Source.Versions(ctx, s.Address) // which the error can do without
-		err = &MissingError{s.Address, s.Version, has, err}
 	}
 	if err != nil {
 		return store.Known{}, err

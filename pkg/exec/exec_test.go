@@ -157,12 +157,12 @@ func TestRefused(t *testing.T) {
 		"no hashes":    {map[string][]string{"one 1.0.0": nil}, isHashError},
 		"one of three": {map[string][]string{"one 1.0.0": {other.zh}, "two 3.0.0": {other.zh}}, isHashError},
 		"no such version": {map[string][]string{"one 3.0.0": {other.zh}}, func(err error) bool {
-			e, is := errors.AsType[*exec.MissingError](err)
-			return is && len(e.Has) == 2 && errors.Is(err, provider.ErrVersionNotFound) && strings.HasSuffix(err.Error(), "; there are 2.0.0, 1.0.0")
+			e, is := errors.AsType[*provider.VersionError](err)
+			return is && len(e.Have) == 2 && strings.HasSuffix(err.Error(), "version not found; there are 2.0.0, 1.0.0")
 		}},
 		"no such provider": {map[string][]string{"three 1.0.0": {other.zh}}, func(err error) bool {
-			e, is := errors.AsType[*exec.MissingError](err)
-			return is && len(e.Has) == 0 && errors.Is(err, provider.ErrProviderNotFound)
+			at, is := errors.AsType[*provider.Error](err)
+			return is && at.Address.Type == "three" && errors.Is(err, provider.ErrProviderNotFound)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// lackingError says that what is wanted is not where providers come from, and what
+// helps there.
+type lackingError struct {
+	error
+	help string
+}
+
+func (e *lackingError) Unwrap() error { return e.error }
+
+func (e *lackingError) hint() string { return e.help }
+
+// lacking gives the error about a provider of a lock file with the command that brings
+// the version which is not there. Where providers come from their origin, none does.
+func (l locking) lacking(p lock.Locked) error {
+	missing, ok := errors.AsType[*provider.VersionError](p.Err)
+	if !ok || !l.conn.fromRepository(l.c, missing.Address) {
+		return p.Err
+	}
+	constraint := missing.Wanted.String()
+	if missing.Version != (provider.Version{}) {
+		constraint = missing.Version.String()
+	}
+	return &lackingError{p.Err, "bring one there: " + doctor.MirrorCommand(missing.Address, constraint, l.options.Template)}
+}
+
+// lackingForExec gives an error of exec with the command that brings what is not there.
+// exec has no choice of platforms: this machine's is wanted.
+func lackingForExec(c *cli.Context, conn *connection, err error) error {
+	absent := errors.Is(err, provider.ErrVersionNotFound) || errors.Is(err, provider.ErrProviderNotFound)
+	if at, ok := errors.AsType[*provider.Error](err); ok && absent && conn.fromRepository(c, at.Address) {
+		return &lackingError{err, "bring it there: " + bringCommand(c, at.Address, at.Version) + "; all that is locked: tofu-oci mirror --lock-file FILE --to REPO"}
+	}
+	e, ok := errors.AsType[*provider.PlatformError](err)
+	switch {
+	case !ok:
+		return err
+	case conn.fromRepository(c, e.Address):
+		return &lackingError{err, "bring it there for this machine too: " + bringCommand(c, e.Address, e.Version) + " --platform " + e.Wanted.String() + "; what was built here, tofu-oci publish adds"}
+	}
+	return &lackingError{err, "its author has released nothing for this machine: lock another version, or run where there is one"}
+}
+
+// bringCommand mirrors a version into the repository of --from, or where the CLI
+// configuration says.
+func bringCommand(c *cli.Context, a provider.Address, v provider.Version) string {
+	var to template.Template
+	if c.IsSet("from") {
+		to, _ = repositoryTemplate(c, "from") // which was read before
+	}
+	return doctor.MirrorCommand(a, v.String(), to)
+}
+
+// fromRepository tells whether a provider comes from an OCI repository.
+func (conn *connection) fromRepository(c *cli.Context, a provider.Address) bool {
+	if c.IsSet("from") {
+		return true
+	}
+	i, err := conn.installed()
+	if err != nil {
+		return false
+	}
+	_, _, err = i.Target(a)
+	return err == nil
+}
