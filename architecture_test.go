@@ -34,6 +34,7 @@ var rows = map[string][]string{
 	},
 	"pkg/doctor": {
 		"pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/installation", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
+		"internal/shell",
 	},
 	"pkg/verify": {
 		"pkg/artifact", "pkg/doctor", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
@@ -82,7 +83,7 @@ var rows = map[string][]string{
 	},
 	"pkg/cliconfig":     {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact", "internal/within"},
 	"pkg/artifact":      {"pkg/provider", "pkg/sums", "internal/boundedjson"},
-	"pkg/lock":          {"pkg/configuration", "pkg/doctor", "pkg/lockfile", "pkg/provider", "pkg/source", "pkg/sums", "pkg/template", "internal/memo", "internal/packagezip", "internal/schedule", "internal/transfer"},
+	"pkg/lock":          {"pkg/configuration", "pkg/doctor", "pkg/lockfile", "pkg/provider", "pkg/source", "pkg/sums", "pkg/template", "internal/memo", "internal/packagezip", "internal/schedule", "internal/shell", "internal/transfer"},
 	"pkg/lockfile":      {"pkg/provider", "internal/boundedfile", "internal/nesting", "internal/stricthcl", "internal/userfile"},
 	"pkg/template":      {"pkg/provider", "internal/redact"},
 	"pkg/sums":          {},
@@ -95,7 +96,7 @@ var rows = map[string][]string{
 	"internal/ranges":       {"internal/httpclient"},
 	"internal/zipfile":      {"pkg/artifact", "internal/ctxio"},
 	"internal/httpclient":   {"pkg/provider", "internal/ctxio", "internal/schedule"},
-	"internal/logins":       {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/extprog", "internal/filelock", "internal/jsonedit", "internal/redact", "internal/userfile"},
+	"internal/logins":       {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/extprog", "internal/filelock", "internal/jsonedit", "internal/redact", "internal/shell", "internal/userfile"},
 	"internal/jsonedit":     {},
 	"internal/extprog":      {"pkg/provider", "internal/spelling"},
 	"internal/spelling":     {"pkg/provider"},
@@ -118,6 +119,7 @@ var rows = map[string][]string{
 	"internal/disk":         {},
 	"internal/scratch":      {"internal/atomicfile", "internal/disk"},
 	"internal/ctxio":        {},
+	"internal/shell":        {},
 	"internal/userfile":     {"internal/atomicfile", "internal/boundedfile"},
 	"internal/within":       {},
 

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/internal/shell"
 )
 
 const (
@@ -127,7 +128,7 @@ func run(ctx context.Context, q question) (Credential, error) {
 
 // command runs a helper for one of the verbs of its protocol.
 func command(ctx context.Context, name, verb string, call extprog.Call) ([]byte, error) {
-	helper, err := extprog.Parse(quote(program(name)) + " " + verb)
+	helper, err := extprog.Parse(shell.Quote(program(name)) + " " + verb)
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +142,3 @@ func refusal(stdout []byte) error {
 	}
 	return nil
 }
-
-// quote makes a word of a command line of any text.
-func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

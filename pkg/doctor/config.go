@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/shell"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -79,7 +80,7 @@ func ofNote(c cliconfig.Config, n cliconfig.Note) Finding {
 	case cliconfig.NoteUnreadable:
 		f.Remedy = "make " + n.File + " readable"
 	case cliconfig.NoteCacheDir:
-		f.Remedy = "mkdir -p " + quoted(n.File)
+		f.Remedy = "mkdir -p " + shell.Quote(n.File)
 	case cliconfig.NoteIgnored:
 		f.Remedy = "delete the line at " + n.Position.String()
 	case cliconfig.NoteObjects:
@@ -239,6 +240,3 @@ func shared(logins []cliconfig.Login) []Finding {
 func credentialsBlock(prefix string) string {
 	return fmt.Sprintf("oci_credentials %q {\n  username = \"…\"\n  password = \"…\"\n}", prefix)
 }
-
-// quoted is a word for a POSIX shell.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/shell"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/installation"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
@@ -189,7 +190,7 @@ func (e *examination) connection() {
 			"give the registry a certificate and leave --plain-http away")
 	}
 	if e.CAFile != "" {
-		e.find(Note, "ca-file", "OpenTofu trusts the system's certificates only, and knows nothing of --ca-file.", "export SSL_CERT_FILE="+quoted(e.CAFile))
+		e.find(Note, "ca-file", "OpenTofu trusts the system's certificates only, and knows nothing of --ca-file.", "export SSL_CERT_FILE="+shell.Quote(e.CAFile))
 	}
 }
 

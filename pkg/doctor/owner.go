@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tofu-oci/tofu-oci/internal/shell"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -21,7 +22,7 @@ func (e *examination) owner(what string, found repository.Inspection) {
 	if ok {
 		f := Finding{Error, "provider-differs", fmt.Sprintf("In %s %v. OpenTofu does not read the annotation and installs it all the same; tofu-oci refuses it.", e.ref, foreign), ownRepository}
 		if alias, ok := foreign.Alias(); ok {
-			f.Remedy = fmt.Sprintf("declare that the one stands for the other, with --alias %s, or mirror the right one:\n%s --force", quoted(alias.String()), e.mirror(e.report.Version))
+			f.Remedy = fmt.Sprintf("declare that the one stands for the other, with --alias %s, or mirror the right one:\n%s --force", shell.Quote(alias.String()), e.mirror(e.report.Version))
 		}
 		e.add(f)
 		return

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/shell"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -162,7 +163,7 @@ func (e *examination) unchecked(fixed bool) {
 	if e.Target {
 		again = "tofu-oci doctor PROVIDER --to "
 	}
-	again += quoted(e.At.Redacted())
+	again += shell.Quote(e.At.Redacted())
 	if e.Push {
 		again += " --push"
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tofu-oci/tofu-oci/internal/shell"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -58,14 +59,14 @@ func MirrorCommand(a provider.Address, constraint string, to template.Template) 
 	if constraint != "" {
 		source += "@" + constraint
 	}
-	source = quoted(source)
+	source = shell.Quote(source)
 	if a == (provider.Address{}) {
 		source = "PROVIDER"
 	}
 	if to == (template.Template{}) {
 		return "tofu-oci mirror " + source
 	}
-	return "tofu-oci mirror " + source + " --to " + quoted(to.String())
+	return "tofu-oci mirror " + source + " --to " + shell.Quote(to.String())
 }
 
 // packaged follows a version to its zip.
@@ -152,7 +153,7 @@ func (e *examination) refused(err error) {
 		}
 		e.find(Error, "repository-missing", problem+".", mirror)
 	case e.ref.IsLayout():
-		e.find(Error, "layout-failed", fmt.Sprintf("The image layout cannot be read: %v.", err), "ls -la "+quoted(e.ref.Layout))
+		e.find(Error, "layout-failed", fmt.Sprintf("The image layout cannot be read: %v.", err), "ls -la "+shell.Quote(e.ref.Layout))
 	default:
 		e.find(Error, "registry-failed", fmt.Sprintf("%s cannot be read: %v.", e.ref, err), "curl -I https://"+e.ref.Registry+"/v2/")
 	}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/internal/shell"
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -177,16 +177,13 @@ func (c *Checked) mirror() string {
 func (c *Checked) relock() string {
 	command := fmt.Sprintf("tofu-oci lock '%s@%s'", c.Selection.Address, c.Selection.Version)
 	if c.from != (template.Template{}) {
-		command += " --from " + quoted(c.from.String())
+		command += " --from " + shell.Quote(c.from.String())
 	}
 	if dir := filepath.Dir(c.File); dir != "." {
-		command += " --dir " + quoted(dir)
+		command += " --dir " + shell.Quote(dir)
 	}
 	return command
 }
-
-// quoted writes a word of a shell's command.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func (c *Checked) add(platform, code, problem, remedy string) {
 	c.Findings = append(c.Findings, Finding{
