@@ -3,6 +3,8 @@ package publish_test
 import (
 	"bytes"
 	"errors"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
@@ -45,6 +47,33 @@ func TestKeptDamaged(t *testing.T) {
 				w.publish(t, to, publish.Healed, publish.Options{Check: publish.CheckDeep})
 				w.wantStored(t, to, all...)
 			})
+		}
+	}
+}
+
+// TestKeptDamagedManifest: the same of a platform's manifest.
+func TestKeptDamagedManifest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to, from := w.registry(t, registrytest.Options{}), w.layout(t)
+	w.publish(t, from, publish.Created, publish.Options{})
+	w.publish(t, to, publish.Created, publish.Options{})
+	x, _ := to.graph(t, plan9)
+	damage := func(rw http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
+		if req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, x.Descriptor.Digest.String()) {
+			origintest.FlipBit(3)(rw, req, honest)
+		} else {
+			honest(rw, req)
+		}
+	}
+	to.registry.Misbehave(registrytest.ManifestGet, damage, -1)
+	for name, run := range map[string]func() (publish.Result, error){
+		"publish": func() (publish.Result, error) { return w.run(t, to, publish.Options{}) },
+		"copy":    func() (publish.Result, error) { return w.copy(t, from, to, publish.Options{}) },
+	} {
+		result, err := run()
+		if kept, ok := errors.AsType[*repository.KeptDamagedError](err); !ok || kept.Digest != x.Descriptor.Digest {
+			t.Errorf("%s: got %s, %v", name, result.Status, err)
 		}
 	}
 }

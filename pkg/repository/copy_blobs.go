@@ -18,22 +18,29 @@ func (c *copier) blob(ctx context.Context, d ocispec.Descriptor) error {
 	return err
 }
 
-// bring has the registry mount a blob, or sends it, unless it is there.
+// bring has the registry mount a blob, or sends it, unless it is there. What was found
+// damaged is not there, whatever the repository says.
 func (c *copier) bring(ctx context.Context, d ocispec.Descriptor) error {
-	damaged := c.lost.Misses(d.Digest)
-	if !damaged {
-		if there, err := has(ctx, c.to, d); there || err != nil {
-			return err
+	if c.lost.Misses(d.Digest) {
+		if c.lacks() {
+			return nil
 		}
+		return Replace(ctx, c.to, d.Digest, func() (int64, error) { return d.Size, c.transfer(ctx, d) })
+	}
+	if there, err := has(ctx, c.to, d); there || err != nil {
+		return err
 	}
 	if c.lacks() {
 		return nil
 	}
-	if !damaged {
-		if mounted, err := c.mount(ctx, d); mounted || err != nil {
-			return err
-		}
+	if mounted, err := c.mount(ctx, d); mounted || err != nil {
+		return err
 	}
+	return c.transfer(ctx, d)
+}
+
+// transfer sends a blob, as often as it takes.
+func (c *copier) transfer(ctx context.Context, d ocispec.Descriptor) error {
 	retrier := transfer.Retrier{Backoff: c.options.Backoff, Progress: c.options.Progress}
 	if c.options.Acquire != nil {
 		slot, err := transfer.NewSlot(ctx, c.options.Acquire, d.Size)
@@ -44,14 +51,7 @@ func (c *copier) bring(ctx context.Context, d ocispec.Descriptor) error {
 		retrier.Slot = slot
 	}
 	p := c.packageOf(d)
-	send := func() error { return retrier.Do(ctx, "copying "+p.Filename, func() error { return c.send(ctx, d, p) }) }
-	var err error
-	if damaged {
-		err = Replace(ctx, c.to, d.Digest, func() (int64, error) { return d.Size, send() })
-	} else {
-		err = send()
-	}
-	if err != nil {
+	if err := retrier.Do(ctx, "copying "+p.Filename, func() error { return c.send(ctx, d, p) }); err != nil {
 		return err
 	}
 	c.mu.Lock()

@@ -31,9 +31,11 @@ type copier struct {
 	options CopyOptions
 	stop    context.CancelCauseFunc
 	// known are manifests that were read at the source already, held those that
-	// the target was seen to have.
+	// were looked for at the target: whether it has them, undamaged. there is where
+	// that was seen.
 	known map[digest.Digest][]byte
 	held  map[digest.Digest]bool
+	there Inspection
 	// packages are the source's by the digests of their zips, and lost is what the
 	// target was seen to lack although it says that it has it.
 	packages map[digest.Digest]provider.Package
@@ -67,7 +69,7 @@ func (c *copier) learn(release, there Inspection) {
 	for _, f := range release.Platforms {
 		c.known[f.Target.Descriptor.Digest] = f.Bytes
 	}
-	c.held[there.Descriptor.Digest] = true
+	c.there, c.held[there.Descriptor.Digest] = there, true
 	for _, f := range there.Platforms {
 		c.held[f.Target.Descriptor.Digest] = f.Err == nil
 	}
@@ -95,14 +97,14 @@ func (c *copier) manifest(ctx context.Context, m artifact.Blob, depth int) error
 	c.mu.Lock()
 	c.subjects = append(c.subjects, m.Descriptor.Digest)
 	c.mu.Unlock()
-	if c.held[m.Descriptor.Digest] {
-		return nil
+	held, seen := c.held[m.Descriptor.Digest]
+	if !seen {
+		held, err = holdsManifest(ctx, c.to, m.Descriptor)
 	}
-	there, err := holdsManifest(ctx, c.to, m.Descriptor)
-	if err != nil || there || c.lacks() {
+	if err != nil || held || c.lacks() {
 		return err
 	}
-	return c.to.PushManifest(ctx, m)
+	return putManifest(ctx, c.to, m, c.there)
 }
 
 // lacks notes that the target lacks something, and tells whether that is all, as in a

@@ -45,7 +45,7 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 		if was.found(m.Descriptor.Digest) {
 			return nil
 		}
-		return repo.PushManifest(ctx, m)
+		return putManifest(ctx, repo, m, was)
 	})
 	if err != nil {
 		return now, err

@@ -2,22 +2,25 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
-// KeptDamagedError says that a registry took the right content of a blob, and kept the
-// damaged one that it has. Distribution does, as it takes what has the right name for
-// the right content.
+// KeptDamagedError says that a registry took the right content of a blob or a manifest,
+// and kept the damaged one that it has. Distribution does, as it takes what has the
+// right name for the right content.
 type KeptDamagedError struct {
 	Repository string
 	Digest     digest.Digest
 }
 
 func (e *KeptDamagedError) Error() string {
-	return fmt.Sprintf("%s took the content of blob %s, and kept its own, which is damaged", e.Repository, e.Digest)
+	return fmt.Sprintf("%s took the content of %s, and kept its own, which is damaged", e.Repository, e.Digest)
 }
 
 // Replace pushes a blob that was found missing or damaged; push gives its size in bytes.
@@ -39,4 +42,27 @@ func Replace(ctx context.Context, repo Reader, blob digest.Digest, push func() (
 		err = &KeptDamagedError{Repository: repo.String(), Digest: blob}
 	}
 	return err
+}
+
+// putManifest pushes a manifest. One that was found damaged is read back.
+func putManifest(ctx context.Context, repo Repository, m artifact.Blob, was Inspection) error {
+	d := m.Descriptor.Digest
+	if err := repo.PushManifest(ctx, m); err != nil || !was.damaged(d) {
+		return err
+	}
+	_, _, err := repo.Manifest(ctx, d.String())
+	if err != nil && isFinding(err) {
+		err = &KeptDamagedError{Repository: repo.String(), Digest: d}
+	}
+	return err
+}
+
+// damaged tells whether a manifest was there, and not as its digest says.
+func (i Inspection) damaged(manifest digest.Digest) bool {
+	for _, f := range i.Platforms {
+		if f.Target.Descriptor.Digest == manifest {
+			return f.Err != nil && !errors.Is(f.Err, ErrNotFound)
+		}
+	}
+	return false
 }
