@@ -61,6 +61,9 @@ func (c *call) unknownFlag(arg, name string) error {
 		return usagef("login takes no password on the command line, where others on this machine and the shell's history see it: pipe it into --password-stdin, or be asked for it at a terminal")
 	}
 	arg, _, _ = strings.Cut(arg, "=")
+	if arg == "-encodedCommand" {
+		return usagef("PowerShell took the braces of a template for a script: write the template in quotes, such as 'ghcr.io/acme/{namespace}/{type}'")
+	}
 	if meant, found := nearestFlag(name, commands); found {
 		return usagef("%s %s; did you mean --%s?", subject, arg, meant)
 	}
