@@ -16,10 +16,11 @@ main() {
 	platform='' cache='' resolve=''
 	flags "$@"
 	needed curl uname mktemp
-	if [ -z "$platform" ]; then
-		os=$(system) || exit 1
-		arch=$(architecture) || exit 1
-		platform=${os}_$arch
+	if [ -n "$platform" ]; then
+		here=$(machine 2>/dev/null) || here=''
+	else
+		here=$(machine) || exit 1
+		platform=$here
 	fi
 	[ -n "$version" ] || version=$(newest) || exit 1
 	version=${version#v}
@@ -116,6 +117,13 @@ architecture() {
 	esac
 }
 
+# machine is the platform of this machine.
+machine() {
+	os=$(system) || exit 1
+	arch=$(architecture) || exit 1
+	echo "${os}_$arch"
+}
+
 # directory is where programs of one's own go.
 directory() {
 	if [ -w /usr/local/bin ]; then echo /usr/local/bin; else echo "${HOME:?}/.local/bin"; fi
@@ -150,13 +158,25 @@ newest() {
 # attested holds the checksums against what the release workflow has signed.
 attested() {
 	[ "$attestation" != skip ] || return 0
-	if ! command -v gh >/dev/null || ! gh auth status >/dev/null 2>&1; then
-		[ "$attestation" != require ] || fail "gh is not installed or not logged in, and --attestation require needs it"
-		echo "install.sh: gh is not installed or not logged in: the attestation is not verified, the checksums are" >&2
+	lacking=$(verifier)
+	if [ -n "$lacking" ]; then
+		[ "$attestation" != require ] || fail "$lacking, and --attestation require needs it"
+		echo "install.sh: $lacking: the attestation is not verified, the checksums are" >&2
 		return 0
 	fi
-	gh attestation verify "$1" --repo "$repository" --signer-workflow "$repository/.github/workflows/release.yml" \
+	GH_HOST=github.com gh attestation verify "$1" --repo "$repository" --signer-workflow "$repository/.github/workflows/release.yml" \
 		--source-ref "refs/tags/v$version" >/dev/null || fail "the attestation of ${1##*/} could not be verified: nothing was installed"
+}
+
+# verifier says why gh cannot verify, if it can't. Attestations are at github.com, whatever other hosts gh knows.
+verifier() {
+	if ! command -v gh >/dev/null; then
+		echo "gh is not installed"
+	elif ! gh auth status --hostname github.com >/dev/null 2>&1; then
+		echo "gh is not logged in to github.com"
+	elif ! gh attestation verify --help 2>&1 | grep -q -e --source-ref; then
+		echo "gh is too old to verify attestations of a tag"
+	fi
 }
 
 # listed gives the digest that the checksums have for a file, which has to be there just once.
@@ -212,9 +232,12 @@ place() {
 	if ! cp "$1" "$new" || ! chmod 0755 "$new"; then
 		fail "could not write to $2; name another directory with --dir"
 	fi
-	"$new" --version >/dev/null || fail "what was unpacked does not start here: nothing was installed"
+	said="$version for $platform"
+	if [ "$platform" = "$here" ]; then
+		said=$("$new" --version) || fail "what was unpacked does not start here: nothing was installed"
+	fi
 	mv -f "$new" "$2/$name" || fail "could not write $2/$name"
-	echo "installed $2/$name: $("$2/$name" --version | sed -n 1p)"
+	echo "installed $2/$name: $said" | sed -n 1p
 	case :$PATH: in
 	*:"$2":*) ;;
 	*) echo "$2 is not in PATH; add it, or name another directory with --dir" >&2 ;;

@@ -43,7 +43,7 @@ func newSetup(t *testing.T, o offer, gh string) (r *runner, with map[string]stri
 	t.Cleanup(url.Close)
 	bin := t.TempDir()
 	if gh != "" {
-		write(t, filepath.Join(bin, "gh"), "#!/bin/sh\n"+gh+"\n")
+		write(t, filepath.Join(bin, "gh"), "#!/bin/sh\n"+ghHelp+gh+"\n")
 	}
 	r = newRunner(t)
 	r.env = []string{"PATH=" + bin + ":/usr/bin:/bin", "HOME=" + t.TempDir()}

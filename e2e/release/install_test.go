@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -26,6 +27,9 @@ type offer struct{ files map[string][]byte }
 
 // smallProgram is one that starts, and does no more.
 const smallProgram = "#!/bin/sh\necho started\n"
+
+// ghHelp is how the scripts in gh's place begin: it has the flags that are wanted.
+const ghHelp = `[ "$*" != "attestation verify --help" ] || { echo "  --source-ref string"; exit; }` + "\n"
 
 // newOffer has a program for this machine's platform in version 1.2.3.
 func newOffer(t *testing.T, program []byte) (o offer, archive string) {
@@ -121,10 +125,13 @@ func TestInstall(t *testing.T) {
 	}
 }
 
+// oldGH has no attestations, as that of Ubuntu 24.04.
+const oldGH = `[ "$1" = auth ] || { echo "unknown command \"$1\" for \"gh\"" >&2; exit 1; }`
+
 // TestInstallFailsClosed: what is not verified is not installed, and what was there stays.
 func TestInstallFailsClosed(t *testing.T) {
 	t.Parallel()
-	const attestationRefused = `[ "$1 $2" = "auth status" ] || exit 1`
+	const attestationRefused = ghHelp + `[ "$1 $2" = "auth status" ] || exit 1`
 	tests := map[string]struct {
 		// program is what the archive has, if not one that starts.
 		program  string
@@ -154,7 +161,8 @@ func TestInstallFailsClosed(t *testing.T) {
 		"plain HTTP, by a name":         {env: "TOFU_OCI_BASE_URL=http://127.0.0.1.example.com/releases", want: "is no https URL"},
 		"attestation not fitting":       {programs: map[string]string{"gh": attestationRefused}, want: "could not be verified: nothing was installed"},
 		"no gh, and required":           {args: []string{"--attestation", "require"}, want: "--attestation require needs it"},
-		"gh without login":              {programs: map[string]string{"gh": "exit 1"}, args: []string{"--attestation", "require"}, want: "not logged in"},
+		"gh without login":              {programs: map[string]string{"gh": "exit 1"}, args: []string{"--attestation", "require"}, want: "not logged in to github.com, and --attestation require needs it"},
+		"an old gh":                     {programs: map[string]string{"gh": oldGH}, args: []string{"--attestation", "require"}, want: "gh is too old to verify attestations of a tag, and --attestation require needs it"},
 		"a program that does not start": {program: "#!/bin/sh\nexit 1\n", want: "does not start here"},
 		"another mode":                  {args: []string{"--attestation", "maybe"}, want: "must be auto, require or skip"},
 		"another flag":                  {args: []string{"--force", "x"}, want: "there is no flag --force"},
@@ -229,18 +237,43 @@ func TestInstallVerifiesTheAttestation(t *testing.T) {
 	o, _ := newOffer(t, []byte(smallProgram))
 	i := newInstallation(t, o)
 	asked := filepath.Join(t.TempDir(), "asked")
-	i.program(t, "gh", `echo "$@" >>`+asked)
+	i.program(t, "gh", ghHelp+`echo "$GH_HOST: $*" >>`+asked)
+	i.env = append(i.env, "GH_HOST=github.example.com")
 	if _, stderr, err := i.run(t, "sh", "--attestation", "require"); err != nil || strings.Contains(stderr, "not verified") {
 		t.Fatalf("%v\n%s", err, stderr)
 	}
-	got, err := os.ReadFile(asked)
-	if err != nil {
-		t.Fatal(err)
+	want := regexp.MustCompile(`^\S+: auth status --hostname github\.com
+github\.com: attestation verify \S+/tofu-oci_1\.2\.3_SHA256SUMS --repo tofu-oci/tofu-oci --signer-workflow tofu-oci/tofu-oci/\.github/workflows/release\.yml --source-ref refs/tags/v1\.2\.3
+$`)
+	if got := read(t, asked); !want.MatchString(got) {
+		t.Errorf("gh was asked for\n%s", got)
 	}
-	want := []string{"auth status", "attestation verify ", "/tofu-oci_1.2.3_SHA256SUMS --repo tofu-oci/tofu-oci --signer-workflow tofu-oci/tofu-oci/.github/workflows/release.yml --source-ref refs/tags/v1.2.3"}
-	for _, part := range want {
-		if !strings.Contains(string(got), part) {
-			t.Errorf("gh was not asked for %q:\n%s", part, got)
+}
+
+// TestInstallWithoutAttestation: where gh can't verify, the checksums count alone, and that is said.
+func TestInstallWithoutAttestation(t *testing.T) {
+	t.Parallel()
+	for gh, want := range map[string]string{
+		oldGH: "gh is too old to verify attestations of a tag: the attestation is not verified", `[ "$1" != auth ] || exit 1`: "gh is not logged in to github.com: the attestation is not verified",
+	} {
+		o, _ := newOffer(t, []byte(smallProgram))
+		i := newInstallation(t, o)
+		i.program(t, "gh", gh)
+		if stdout, stderr, err := i.run(t, "sh"); err != nil || !strings.Contains(stdout, "installed ") || !strings.Contains(stderr, want) {
+			t.Errorf("%v: got %q and %q, want %q", err, stdout, stderr, want)
 		}
+	}
+}
+
+// TestInstallForAnotherMachine: what is for another one is not started here.
+func TestInstallForAnotherMachine(t *testing.T) {
+	t.Parallel()
+	o, archive := newOffer(t, []byte("a program of another machine\n"))
+	o.files["/download/v1.2.3/tofu-oci_1.2.3_darwin_arm64.tar.gz"] = o.files[archive]
+	o.files[sumsPath] = fmt.Appendf(nil, "%x  tofu-oci_1.2.3_darwin_arm64.tar.gz\n", sha256.Sum256(o.files[archive]))
+	i := newInstallation(t, o)
+	stdout, stderr, err := i.run(t, "sh", "--platform", "darwin_arm64")
+	if want := fmt.Sprintf("installed %s/tofu-oci: 1.2.3 for darwin_arm64\n", i.dir); err != nil || stdout != want || strings.Contains(stderr, "start") {
+		t.Errorf("%v: got %q and %q, want %q", err, stdout, stderr, want)
 	}
 }
