@@ -115,7 +115,21 @@ release_run() {
 	return "$code"
 }
 
+# level is how hard tofu-oci looks at what is there. By tags alone it learns no digests, and refuses --digest-file.
+level() {
+	local arg level=${TOFU_OCI_CHECK:-}
+	for arg in ${args[@]+"${args[@]}"}; do
+		case $arg in
+		--) break ;;
+		--check=*) level=${arg#--check=} ;;
+		esac
+	done
+	printf '%s' "$level"
+}
+
 # into_files says on stdout what tofu-oci says on stderr: the runner reads the two apart, in no order.
 into_files() {
-	tofu-oci "$@" --output=json --digest-file="$dir/digests" ${args[@]+"${args[@]}"} 3>&1 >"$dir/result.json" 2>&3 3>&- <<<"${PROVIDERS:-}"
+	local digest_file=(--digest-file="$dir/digests")
+	[ "$(level)" != tags ] || digest_file=()
+	tofu-oci "$@" --output=json ${digest_file[@]+"${digest_file[@]}"} ${args[@]+"${args[@]}"} 3>&1 >"$dir/result.json" 2>&3 3>&- <<<"${PROVIDERS:-}"
 }

@@ -7,10 +7,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,6 +143,35 @@ func TestActionMirror(t *testing.T) {
 		plain := regexp.MustCompile(`(?s)^::stop-commands::([0-9a-f]{32})\n.*2 ` + status + `.*\n::([0-9a-f]{32})::\n::group::.*\n::stop-commands::([0-9a-f]{32})\n\{.*\}\n::([0-9a-f]{32})::\n::endgroup::\n$`)
 		if tokens := plain.FindStringSubmatch(u.log); len(tokens) != 5 || tokens[1] != tokens[2] || tokens[3] != tokens[4] || tokens[1] == tokens[3] {
 			t.Errorf("the log can have commands:\n%s", u.log)
+		}
+	}
+}
+
+// TestActionMirrorByTags: the list of tags has no digests, whoever asks for no more.
+func TestActionMirrorByTags(t *testing.T) {
+	t.Parallel()
+	r, registry := newJob(t)
+	with := map[string]string{"providers": "acme/widget", "to": registry + "/m/{namespace}/{type}"}
+	if u := r.use(t, "mirror", with); u.code != 0 {
+		t.Fatal(u)
+	}
+	for name, test := range map[string]struct {
+		flags, env string
+		digests    bool
+	}{
+		"by a flag":               {flags: "--check=tags"},
+		"by the environment":      {env: "TOFU_OCI_CHECK=tags"},
+		"by a flag against it":    {flags: "--check=index", env: "TOFU_OCI_CHECK=tags", digests: true},
+		"by the last of two":      {flags: "--check=index\n--check=tags"},
+		"by neither, with others": {flags: "--signatures=warn", digests: true},
+	} {
+		job := *r
+		job.env = append(slices.Clone(r.env), test.env)
+		inputs := maps.Clone(with)
+		inputs["flags"] = test.flags
+		u := job.use(t, "mirror", inputs)
+		if got := u.outputs["digests"]; u.code != 0 || u.outputs["changed"] != "false" || test.digests && !digests.MatchString(got) || !test.digests && got != "" {
+			t.Errorf("%s: the digests %q\n%v", name, got, u)
 		}
 	}
 }
