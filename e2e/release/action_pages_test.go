@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // TestActionsForm: what GitHub shows of an action is there, scripts are files and have no
@@ -48,6 +50,23 @@ func TestActionsForm(t *testing.T) {
 		if rows := strings.Count(page, "\n| `"); rows != len(a.Inputs)+len(a.Outputs) {
 			t.Errorf("action/%s/README.md has %d rows for %d inputs and %d outputs", name, rows, len(a.Inputs), len(a.Outputs))
 		}
+	}
+}
+
+// TestPublishExampleSigns also when a job is run again that was cut off before: nothing has
+// changed then, and there are digests all the same.
+func TestPublishExampleSigns(t *testing.T) {
+	t.Parallel()
+	var example struct {
+		Jobs map[string]struct{ Steps []step }
+	}
+	if err := yaml.Unmarshal([]byte(read(t, programs.root, "action", "publish", "example.yml")), &example); err != nil {
+		t.Fatal(err)
+	}
+	steps := example.Jobs["publish"].Steps
+	last := steps[len(steps)-1]
+	if last.If != "steps.publish.outputs.digests != ''" || last.Env["DIGEST"] != "${{ steps.publish.outputs.digests }}" || !strings.HasPrefix(last.Run, "cosign sign ") {
+		t.Errorf("the last step is %+v", last)
 	}
 }
 
