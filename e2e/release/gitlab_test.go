@@ -233,7 +233,11 @@ func TestComponentsOfThePage(t *testing.T) {
 	}
 	var included []string
 	for _, i := range page.Include {
-		name := strings.TrimSuffix(strings.TrimPrefix(i.Component, "$CI_SERVER_FQDN/tofu-oci/tofu-oci/"), "@1.2.3")
+		// GitLab takes what is behind the @ as it is: it has to be a tag of this repository.
+		name, tag, _ := strings.Cut(strings.TrimPrefix(i.Component, "$CI_SERVER_FQDN/tofu-oci/tofu-oci/"), "@")
+		if !strings.HasPrefix(i.Component, "$CI_SERVER_FQDN/tofu-oci/tofu-oci/") || tag != "v"+i.Inputs["version"] {
+			t.Errorf("%s is of no tag, or installs version %s", i.Component, i.Inputs["version"])
+		}
 		called, _, err := readComponent(t, name).job(t, i.Inputs)
 		if _, has := page.Jobs[called]; err != nil || !has {
 			t.Errorf("%s: %s, %v", name, called, err)
