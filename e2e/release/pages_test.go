@@ -6,8 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // TestPages: actionlint has nothing to say about the workflows that pages have, nor
@@ -40,6 +43,7 @@ func TestPages(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), programs.goreleaser, "check", file)
 			switch {
 			case strings.Contains(block, "\njobs:\n") && strings.Contains(block, "runs-on:"):
+				bringsWhatItRuns(t, filepath.Base(page), block)
 				// SC1083 is about the braces of a template, which every shell leaves alone.
 				cmd = exec.CommandContext(t.Context(), programs.actionlint, "-ignore", "SC1083", file)
 				workflows++
@@ -54,7 +58,47 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}
-	if workflows < 5 || configurations != 1 {
+	for _, example := range files(t, 4, "action/*/example.yml") {
+		bringsWhatItRuns(t, example, read(t, programs.root, example))
+	}
+	if workflows < 6 || configurations != 1 {
 		t.Errorf("%d workflows and %d configurations were found", workflows, configurations)
+	}
+}
+
+// brought are the programs that runners of GitHub don't have, as steps use them, and by which
+// steps they come.
+var brought = map[string]struct{ used, by *regexp.Regexp }{
+	"tofu-oci":   {regexp.MustCompile(`(?m)(^|[|;&] )tofu-oci |^tofu-oci/tofu-oci/action/(mirror|publish|lock-check)@`), regexp.MustCompile(`^tofu-oci/tofu-oci/action/setup@v\d`)},
+	"a login":    {regexp.MustCompile(`ghcr\.io/acme`), regexp.MustCompile(`\| tofu-oci login ghcr\.io `)},
+	"goreleaser": {regexp.MustCompile(`(?m)^goreleaser `), regexp.MustCompile(`^goreleaser/goreleaser-action@`)},
+	"cosign":     {regexp.MustCompile(`(?m)^cosign `), regexp.MustCompile(`^sigstore/cosign-installer@`)},
+}
+
+// bringsWhatItRuns: a job of a workflow has a step for each program that it runs, before it
+// does.
+func bringsWhatItRuns(t *testing.T, name, text string) {
+	t.Helper()
+	var workflow struct {
+		Jobs map[string]struct {
+			Steps []struct {
+				Uses, Run string
+				With      map[string]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(text), &workflow); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	for called, job := range workflow.Jobs {
+		has := map[string]bool{}
+		for _, step := range job.Steps {
+			for program, is := range brought {
+				says := step.Uses + step.Run
+				if has[program] = has[program] || is.by.MatchString(says); is.used.MatchString(says+"\n"+step.With["to"]+step.With["from"]) && !has[program] {
+					t.Errorf("%s: the job %s does without %s in\n%s", name, called, program, says)
+				}
+			}
+		}
 	}
 }
