@@ -3,6 +3,7 @@
 package release_test
 
 import (
+	"fmt"
 	"go/version"
 	"io/fs"
 	"os"
@@ -136,6 +137,49 @@ func TestGoVersion(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestReleaseOrder: what follows releases moves when they are attested, and package managers
+// hear of one in a job after its own, which holds what it built against what is there.
+func TestReleaseOrder(t *testing.T) {
+	t.Parallel()
+	var workflow struct {
+		Jobs map[string]struct {
+			Needs string
+			Steps []step
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, programs.root, ".github", "workflows", "release.yml")), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	for job, order := range map[string][]string{
+		"release":  {"goreleaser release --clean\n", "subject-checksums:dist/SHA256SUMS", "subject-digest:${{ steps.image.outputs.digest }}", "imagetools create --tag", "--draft=false"},
+		"packages": {"--skip=publish,docker", `diff "$RUNNER_TEMP/$list" "dist/$list"`, "secrets.PACKAGES_TOKEN"},
+	} {
+		var all strings.Builder
+		for _, s := range workflow.Jobs[job].Steps {
+			fmt.Fprintln(&all, s.Run, s.With, s.Env)
+		}
+		rest := all.String()
+		for _, part := range order {
+			_, after, found := strings.Cut(rest, part)
+			if rest = after; !found {
+				t.Fatalf("%s: %q is not there, or not behind what is before it in %q:\n%s", job, part, order, all.String())
+			}
+		}
+		if has := strings.Contains(all.String(), "secrets."); has != (job == "packages") {
+			t.Errorf("%s: has it secrets of package managers? %v", job, has)
+		}
+	}
+	if needs := workflow.Jobs["packages"].Needs; needs != "release" {
+		t.Errorf("packages needs %q", needs)
+	}
+	var config struct {
+		Images []struct{ Tags []string } `yaml:"dockers_v2"`
+	}
+	if err := yaml.Unmarshal([]byte(read(t, programs.root, ".goreleaser.yaml")), &config); err != nil || len(config.Images) != 1 || strings.Join(config.Images[0].Tags, " ") != "{{ .Version }}" {
+		t.Errorf("%v: goreleaser pushes the images %v", err, config.Images)
 	}
 }
 
