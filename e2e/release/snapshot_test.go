@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // released are the files that a release has, where X is its version, and those that go
@@ -46,7 +47,10 @@ func TestRelease(t *testing.T) {
 	t.Run("again", func(t *testing.T) {
 		t.Parallel()
 		// As the job does that sends package managers their files, when all else is released.
-		if diff := cmp.Diff(digests, digestsOf(t, snapshot(t, "another-directory", "RELEASED=true"))); diff != "" {
+		again := digestsOf(t, snapshot(t, "another-directory", "RELEASED=true"))
+		// It has the day of the build, and its archives in the order in which they were ready.
+		notAlike := cmpopts.IgnoreMapEntries(func(name, _ string) bool { return strings.HasSuffix(name, "/tofu-oci.tofu-oci.installer.yaml") })
+		if diff := cmp.Diff(digests, again, notAlike); diff != "" {
 			t.Errorf("another build from another directory has other bytes (-first +second)\n%s", diff)
 		}
 	})
