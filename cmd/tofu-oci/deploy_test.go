@@ -89,11 +89,11 @@ func objectsIn(t *testing.T, text string) []map[string]any {
 	}
 }
 
-// execStart gives what a unit starts, without the directory of the program.
+// execStart gives what a unit starts: a program that systemd finds, wherever it was installed.
 func execStart(t *testing.T, unit string) string {
 	t.Helper()
 	for line := range strings.Lines(strings.ReplaceAll(unit, "\\\n", "")) {
-		if command, found := strings.CutPrefix(strings.TrimSpace(line), "ExecStart=/usr/local/bin/"); found {
+		if command, found := strings.CutPrefix(strings.TrimSpace(line), "ExecStart="); found {
 			return strings.Join(strings.Fields(command), " ")
 		}
 	}
