@@ -40,7 +40,7 @@ func proxyIs(status int) func(error) bool {
 // proxyRefuses knows a proxy that does not take the login which its URL has.
 func proxyRefuses(err error) bool {
 	proxy, ok := errors.AsType[*provider.ProxyError](err)
-	return ok && proxy.Status == http.StatusProxyAuthRequired && proxy.Username != ""
+	return ok && proxy.Status == http.StatusProxyAuthRequired && proxy.HasLogin
 }
 
 // proxyFails knows a proxy that reached nobody, or is out of order.

@@ -49,9 +49,9 @@ func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
 	worldOf(ts).registry.Store(registrytest.New(o))
 }
 
-// proxy STATUS [nobody] has a proxy in the environment that answers all with a status, also
-// when it is asked for a connection: 407 wants a login of its own. Its URL has one,
-// unless it is nobody's.
+// proxy STATUS [LOGIN] has a proxy in the environment that answers all with a status, also
+// when it is asked for a connection: 407 wants a login of its own. Its URL has that of
+// jane, or LOGIN as it stands in front of the @; none for nobody.
 func cmdProxy(ts *testscript.TestScript, _ bool, args []string) {
 	status, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -63,8 +63,11 @@ func cmdProxy(ts *testscript.TestScript, _ bool, args []string) {
 	at := strings.TrimPrefix(proxy.URL, "http://")
 	ts.Setenv("PROXY", at)
 	login := "jane:canary-proxy@"
-	if len(args) > 1 {
+	switch {
+	case len(args) > 1 && args[1] == "nobody":
 		login = ""
+	case len(args) > 1:
+		login = args[1] + "@"
 	}
 	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY"} {
 		ts.Setenv(name, "http://"+login+at)

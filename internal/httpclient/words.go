@@ -35,9 +35,7 @@ func worded(req *http.Request, err error) error {
 	}
 	if proxy, ok := errors.AsType[*provider.ProxyError](err); ok {
 		proxy.Proxy = proxyOf(req)
-		if u, err := http.ProxyFromEnvironment(req); err == nil && u != nil {
-			proxy.Username = u.User.Username()
-		}
+		proxy.HasLogin, proxy.Username = loginOf(req)
 		return proxy
 	}
 	return plain(err)
@@ -144,6 +142,19 @@ func proxyOf(req *http.Request) string {
 		return RedactURL(proxy)
 	}
 	return ""
+}
+
+// loginOf tells whether the proxy's URL has a login, and whose it is. A name without a
+// password may be the secret itself: some proxies take a key there.
+func loginOf(req *http.Request) (has bool, username string) {
+	proxy, err := http.ProxyFromEnvironment(req)
+	if err != nil || proxy == nil || proxy.User == nil {
+		return false, ""
+	}
+	if password, _ := proxy.User.Password(); password != "" {
+		username = proxy.User.Username()
+	}
+	return true, username
 }
 
 // checkProxy makes an error of a proxy's refusal to connect, for which net/http has

@@ -61,17 +61,22 @@ type ProxyError struct {
 	Proxy string
 	// Status is the HTTP status that it answered, 0 when it did not answer.
 	Status int
-	// Username is whose login its URL has, empty for none.
+	// HasLogin tells whether its URL has a login, and Username whose that is. It is empty
+	// for a login without a password, where the name may be the secret.
+	HasLogin bool
 	Username string
 	Err      error
 }
 
 func (e *ProxyError) Error() string {
 	text := fmt.Sprintf("the proxy %s: %v", e.Proxy, e.Err)
-	if e.Status == http.StatusProxyAuthRequired && e.Username != "" {
-		text += fmt.Sprintf("; the login was that of %s, from the proxy's URL", e.Username)
+	switch {
+	case e.Status != http.StatusProxyAuthRequired || !e.HasLogin:
+		return text
+	case e.Username == "":
+		return text + "; the login was the one in the proxy's URL"
 	}
-	return text
+	return text + fmt.Sprintf("; the login was that of %s, from the proxy's URL", e.Username)
 }
 
 // Unwrap gives what went wrong.
