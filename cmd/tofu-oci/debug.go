@@ -106,7 +106,7 @@ func (d *debugLog) write(what string, pairs ...any) {
 				continue
 			}
 		case error:
-			line = append(line, pairs[i], redact.Text(value.Error()))
+			line = append(line, pairs[i], httpclient.RedactText(redact.Text(value.Error())))
 			continue
 		case nil:
 			continue

@@ -126,11 +126,11 @@ func newWorld(env *testscript.Env) error {
 	w := &world{reached: make(chan struct{}, 1)}
 	w.origin.Store(origintest.New(origintest.Options{}))
 	w.registry.Store(registrytest.New(registrytest.Options{}))
-	at, err := serve(env, ca, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.origin.Load().ServeHTTP(rw, r) }))
+	at, err := serve(env, ca, withSigned(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.origin.Load().ServeHTTP(rw, r) })))
 	if err != nil {
 		return err
 	}
-	registryAt, err := serve(env, ca, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.registry.Load().ServeHTTP(rw, r) }))
+	registryAt, err := serve(env, ca, withSigned(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.registry.Load().ServeHTTP(rw, r) })))
 	if err != nil {
 		return err
 	}

@@ -85,8 +85,9 @@ func kindOf(text string) (origin origintest.Kind, registry registrytest.Kind) {
 
 // misbehave KIND FAULT [once] [HEADER:VALUE...] makes the answers to requests of
 // a kind go wrong. FAULT is an HTTP status, html, hang, reset, flip=N (a bit of
-// byte N), short, longer, unsized (no length is said), unknown-name or expire (of
-// all tokens).
+// byte N), short, longer, unsized (no length is said), unknown-name, expire (of all
+// tokens), signed (a redirect with a query) or signed-path=STATUS (one with tokens in
+// its path, where the answer is that status; 200 is the honest one, with once).
 func cmdMisbehave(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: misbehave KIND FAULT [once] [HEADER:VALUE...]")
@@ -137,6 +138,9 @@ func (w *world) fault(name string, headers []string) origintest.Fault {
 			}
 			http.Redirect(rw, r, r.URL.Path+"?signature=canary-signature", http.StatusFound)
 		},
+		"signed-path": func(rw http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
+			http.Redirect(rw, r, signedPath+value+r.URL.Path, http.StatusFound)
+		},
 		"hang": func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 			select {
 			case w.reached <- struct{}{}:
@@ -145,6 +149,27 @@ func (w *world) fault(name string, headers []string) origintest.Fault {
 			origintest.Hang()(rw, r, honest)
 		},
 	}[name]
+}
+
+// signedPath begins what a path has in front that is signed there: capitals and digits,
+// hexadecimal digits, and a JWT.
+const signedPath = "/signed/canary-AbCdEf0123456789Token/canary-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822c/eyJhbGciOiJIUzI1NiJ9.canary-payload.x/"
+
+// withSigned serves what is below [signedPath] too: a status, or the path behind it for 200.
+func withSigned(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rest, signed := strings.CutPrefix(r.URL.Path, signedPath)
+		status, path, _ := strings.Cut(rest, "/")
+		switch code, _ := strconv.Atoi(status); {
+		case !signed:
+			next.ServeHTTP(rw, r)
+		case code == http.StatusOK:
+			r.URL.Path, r.URL.RawPath = "/"+path, ""
+			next.ServeHTTP(rw, r)
+		default:
+			rw.WriteHeader(code)
+		}
+	})
 }
 
 // behave takes all faults back.

@@ -13,6 +13,3 @@ func NewOver(network interface {
 }, o Options) *http.Client {
 	return &http.Client{Transport: &retrier{limited: limited{network, schedule.NewRequests()}, options: o}}
 }
-
-// Traced is what tells traces of URLs.
-var Traced = traced

@@ -91,19 +91,3 @@ func TestExcerpt(t *testing.T) {
 		})
 	}
 }
-
-func TestRedactURL(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"https://u:p@h:1/a%2Fb?sig=x#f": "https://h:1/a%2Fb",
-		"https://h/a?":                  "https://h/a",
-		"../b?x":                        "../b",
-	} {
-		if got := httpclient.RedactURL(parse(t, in)); got != want {
-			t.Errorf("%s: got %s", in, got)
-		}
-	}
-	if got := httpclient.RedactURL(nil); got != "" {
-		t.Errorf("nil gives %q", got)
-	}
-}

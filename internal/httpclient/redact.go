@@ -4,10 +4,13 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strings"
 )
 
 // RedactURL gives the URL without query, fragment and user information: signed
-// download URLs carry their secret there. It is empty for nil.
+// download URLs carry their secret there. Parts of the path that may be tokens are
+// hidden too. It is empty for nil.
 func RedactURL(u *url.URL) string {
 	if u == nil {
 		return ""
@@ -15,7 +18,24 @@ func RedactURL(u *url.URL) string {
 	clean := *u
 	clean.User, clean.RawQuery, clean.ForceQuery = nil, "", false
 	clean.Fragment, clean.RawFragment = "", ""
-	return clean.String()
+	if clean.Opaque != "" {
+		clean.Opaque = hidden
+		return clean.String()
+	}
+	path := clean.EscapedPath()
+	return strings.TrimSuffix(clean.String(), path) + redactPath(path)
+}
+
+// inText is a URL among other words: where it leads, its path, and the rest. Its last
+// character is none of the sentence's.
+var inText = regexp.MustCompile(`([a-z]*://)([^\s"/?#]*)(/?(?:[^\s"?#]*[^\s"?#:;,.)])?)(?:[?#](?:[^\s"]*[^\s":;,.)])?)?`)
+
+// RedactText does what [RedactURL] does to the URLs in a text.
+func RedactText(text string) string {
+	return inText.ReplaceAllStringFunc(text, func(found string) string {
+		parts := inText.FindStringSubmatch(found)
+		return parts[1] + parts[2][strings.LastIndexByte(parts[2], '@')+1:] + redactPath(parts[3])
+	})
 }
 
 // RedactError gives err with the URL redacted, as in [RedactURL], when err is a
@@ -26,12 +46,28 @@ func RedactError(err error) error {
 		return err
 	}
 	clean := *failure
+	clean.Err = redacted(failure.Err)
 	if u, parseErr := url.Parse(failure.URL); parseErr != nil {
 		clean.URL = "(a URL that can't be read)"
 	} else {
 		clean.URL = RedactURL(u)
 	}
 	return &clean
+}
+
+// badLocation is how net/http begins what it says about a redirect that it can't read,
+// with all of the address in it.
+const badLocation = "failed to parse Location header"
+
+// redacted gives an error with the URLs in its text redacted.
+func redacted(err error) error {
+	if strings.HasPrefix(err.Error(), badLocation) {
+		return &wordedError{"the answer leads to a URL that can't be read", err}
+	}
+	if text := RedactText(err.Error()); text != err.Error() {
+		return &wordedError{text, err}
+	}
+	return err
 }
 
 // Do makes a request whose errors have no secret in them, see [RedactError].

@@ -15,7 +15,7 @@ import (
 // Trace is told what goes over the wire: of each try of each request, and each hop of
 // a redirect, when it goes out, when its answer begins, and when the answer's body has
 // ended. Its functions are called concurrently and may be nil. No secret reaches them:
-// no query, no login, no state of an upload. No body is kept.
+// no login, and of URLs what [RedactURL] leaves. No body is kept.
 type Trace struct {
 	Sent     func(Sent)
 	Answered func(Answered)
@@ -98,7 +98,7 @@ type tracer struct {
 func (t *tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 	number, began := t.number.Add(1), time.Now()
 	sent := Sent{
-		Number: number, Method: req.Method, URL: traced(RedactURL(req.URL)), Proxy: proxyOf(req), Range: req.Header.Get("Range"), Size: req.ContentLength,
+		Number: number, Method: req.Method, URL: RedactURL(req.URL), Proxy: proxyOf(req), Range: req.Header.Get("Range"), Size: req.ContentLength,
 	}
 	sent.Login, _, _ = strings.Cut(req.Header.Get("Authorization"), " ")
 	if a, ok := req.Context().Value(attemptKey{}).(attempt); ok {
@@ -129,7 +129,7 @@ func (a *Answered) describe(resp *http.Response) {
 	a.RetryAfter = retryAfter(resp.Header, time.Now())
 	a.Challenge = challenges(resp.Header.Values("WWW-Authenticate"))
 	if to, err := resp.Location(); err == nil {
-		a.Location = traced(RedactURL(to))
+		a.Location = RedactURL(to)
 	}
 }
 
@@ -168,30 +168,8 @@ func (b *tracedBody) end(err error) {
 	})
 }
 
-var (
-	// parameter is one of a challenge that is no secret (RFC 9110, section 11.6.1).
-	parameter = regexp.MustCompile(`\b(realm|service|scope|error)="([^"]*)"`)
-	// upload is the state of an upload in a registry's URL, with which anybody may
-	// go on with it.
-	upload = regexp.MustCompile(`(/blobs/uploads/).+$`)
-	// segment is a part of a path that may be a token: long, and of letters and digits
-	// without an order. Names of repositories and digests have no capitals.
-	segment = regexp.MustCompile(`/[A-Za-z0-9_~-]{20,}`)
-)
-
-// traced takes out of the path of a URL what may be a secret: signed URLs have theirs
-// there as well.
-func traced(address string) string {
-	return segment.ReplaceAllStringFunc(upload.ReplaceAllString(address, "$1"+hidden), func(s string) string {
-		if strings.ToLower(s) != s && strings.ToUpper(s) != s && strings.ContainsAny(s, "0123456789") {
-			return "/" + hidden
-		}
-		return s
-	})
-}
-
-// hidden stands for what is not told.
-const hidden = "***"
+// parameter is one of a challenge that is no secret (RFC 9110, section 11.6.1).
+var parameter = regexp.MustCompile(`\b(realm|service|scope|error)="([^"]*)"`)
 
 // challenges says what logins a server wants, and from where.
 func challenges(headers []string) string {
@@ -202,7 +180,7 @@ func challenges(headers []string) string {
 		for _, p := range parameter.FindAllStringSubmatch(header, -1) {
 			value := p[2]
 			if u, err := url.Parse(value); err == nil && u.Host != "" {
-				value = traced(RedactURL(u))
+				value = RedactURL(u)
 			}
 			words = append(words, p[1]+"="+value)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -168,19 +167,16 @@ func (e *ResponseError) lacksProject() bool {
 }
 
 // translate replaces the library's errors by ours: they lead with the registry's
-// code, and print no query of a URL.
+// code, and print no secret of a URL.
 func translate(err error) error {
 	err = translated(err)
-	if text := query.ReplaceAllString(err.Error(), "$1"); text != err.Error() {
+	if text := httpclient.RedactText(err.Error()); text != err.Error() {
 		return &redactedError{text, err}
 	}
 	return err
 }
 
-// query is that of a URL: signed ones have their secret there.
-var query = regexp.MustCompile(`(://[^\s"?]*)\?[^\s"]*`)
-
-// redactedError is an error whose text had a query in it.
+// redactedError is an error whose text had a secret in it.
 type redactedError struct {
 	text string
 	err  error
@@ -221,10 +217,8 @@ func translated(err error) error {
 	if realm, ok := realmError(err); ok {
 		return realm
 	}
-	if sent, ok := errors.AsType[*url.Error](err); ok {
-		if u, parseErr := url.Parse(sent.URL); parseErr == nil {
-			return fmt.Errorf("%s %s: %w", strings.ToUpper(sent.Op), httpclient.RedactURL(u), sent.Err)
-		}
+	if sent, ok := errors.AsType[*url.Error](httpclient.RedactError(err)); ok {
+		return fmt.Errorf("%s %s: %w", strings.ToUpper(sent.Op), sent.URL, sent.Err)
 	}
 	return err
 }
