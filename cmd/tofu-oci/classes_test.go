@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"io"
 	"io/fs"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -172,6 +173,8 @@ func TestClassesInOrder(t *testing.T) {
 		"wrong bytes, refused": {errors.Join(provider.ErrDenied, &sums.MismatchError{}), unverified},
 		"denied, not found":    {errors.Join(provider.ErrProviderNotFound, provider.ErrDenied), denied},
 		"interrupted":          {context.Canceled, interrupted},
+		"no connection":        {&provider.ProxyError{Status: http.StatusBadGateway, Err: io.EOF}, transient},
+		"refused by the proxy": {&provider.TransientError{Err: &provider.ProxyError{Status: http.StatusProxyAuthRequired, Err: io.EOF}}, denied},
 		"anything":             {errors.New("anything"), unknown},
 	} {
 		if got := classOf(test.err); got != test.want {
