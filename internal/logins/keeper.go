@@ -265,8 +265,12 @@ func (k *Keeper) Finds(ctx context.Context, t Target, c Credential, kept Kept) (
 		why = append(why, "tofu does not come to this login: "+origin.Why)
 	}
 	// Both know no logins for a part of a registry.
-	if kept.File == k.docker && t.Path == "" {
-		programs = append(programs, "docker", "oras")
+	if kept.File != k.docker || t.Path != "" {
+		return programs, why, nil
 	}
-	return programs, why, nil
+	f, err := openFile(kept.File)
+	if err != nil {
+		return nil, nil, err
+	}
+	return append(programs, f.findsOf(t, kept.Helper)...), why, nil
 }

@@ -2,6 +2,7 @@ package logins
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -145,8 +146,14 @@ func (f *authFile) keysOf(t Target) []string {
 	})
 }
 
-// helperFor is the NAME of the helper for a target's registry, "" for none.
+// helperFor is the NAME of the helper for a target's registry, "" for none. As for
+// Docker, a key that names none keeps the registry's login in the file, beside
+// credsStore (getConfiguredCredentialStore of
+// https://github.com/docker/cli/blob/v28.3.0/cli/config/configfile/file.go).
 func (f *authFile) helperFor(t Target) string {
+	if name, named := f.helpers[t.dockerKey()]; named {
+		return name
+	}
 	r, err := parseRepository(t.Registry)
 	if err != nil {
 		return ""
@@ -157,6 +164,20 @@ func (f *authFile) helperFor(t Target) string {
 		}
 	}
 	return f.store
+}
+
+// findsOf says which of docker and oras look where a login for a registry is kept: both
+// know it by one key, under which an empty name is the file for docker, and nothing
+// for oras (registry/remote/credentials/store.go of oras-go).
+func (f *authFile) findsOf(t Target, helper string) (programs []string) {
+	named, is := f.helpers[t.dockerKey()]
+	if is && helper == named || !is && helper == f.store {
+		programs = append(programs, "docker")
+	}
+	if helper == cmp.Or(named, f.store) {
+		programs = append(programs, "oras")
+	}
+	return programs
 }
 
 func sorted[V any](values map[string]V) []string { return slices.Sorted(maps.Keys(values)) }

@@ -110,6 +110,47 @@ func TestKeepWithHelper(t *testing.T) {
 	}
 }
 
+// TestKeepBesideHelper: an empty name under credHelpers keeps the login in the file, and
+// only oras looks for it elsewhere.
+func TestKeepBesideHelper(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		registry, file, helper string
+		programs               []string
+	}{
+		"no helper for it":   {"HOST", `{"credHelpers": {"HOST": ""}, "credsStore": "keeping"}`, "", []string{"tofu-oci", "tofu", "docker"}},
+		"no helper at all":   {"HOST", `{"credHelpers": {"HOST": ""}}`, "", []string{"tofu-oci", "tofu", "docker", "oras"}},
+		"for another":        {"HOST", `{"credHelpers": {"other.example": ""}, "credsStore": "keeping"}`, "keeping", []string{"tofu-oci", "tofu", "docker", "oras"}},
+		"of another key":     {"HOST", `{"credHelpers": {"https://HOST": ""}, "credsStore": "keeping"}`, "keeping", []string{"tofu-oci", "tofu", "docker", "oras"}},
+		"under a key of old": {"HOST", `{"credHelpers": {"https://HOST": "keeping"}}`, "keeping", []string{"tofu-oci"}},
+		"Docker Hub":         {"docker.io", `{"credHelpers": {"https://index.docker.io/v1/": ""}, "credsStore": "keeping"}`, "", []string{"tofu-oci", "tofu", "docker"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, host := newWorld(t), newHost("beside")
+			path := w.write(t, "home/.docker/config.json", strings.ReplaceAll(test.file, "HOST", host))
+			k := w.keeper(t)
+			target, login := targetOf(t, strings.ReplaceAll(test.registry, "HOST", host)), basic("jane", canary)
+			place, err := k.Place(target)
+			if want := (logins.Kept{File: path, Helper: test.helper}); err != nil || !cmp.Equal(want, place) {
+				t.Errorf("place %+v, %v, want %+v", place, err, want)
+			}
+			kept, err := k.Keep(t.Context(), target, login)
+			if err != nil || kept.Helper != test.helper {
+				t.Fatalf("kept in %+v, %v", kept, err)
+			}
+			programs, _, err := k.Finds(t.Context(), target, login, kept)
+			if diff := cmp.Diff(test.programs, programs); diff != "" || err != nil {
+				t.Errorf("found by (-want +got) %v\n%s", err, diff)
+			}
+			removed, err := k.Forget(t.Context(), target)
+			if len(removed) != 1 || removed[0].Helper != test.helper || err != nil {
+				t.Errorf("removed %+v, %v", removed, err)
+			}
+		})
+	}
+}
+
 func TestKeepWithHelperFails(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -107,10 +107,15 @@ func (t Target) keys() []string {
 	return []string{t.repository()}
 }
 
+// dockerKey is the key by which Docker knows the registry.
+func (t Target) dockerKey() string {
+	if t.Registry == hubRegistry {
+		return hubServer
+	}
+	return t.Registry
+}
+
 // servers are the names for helpers: Docker's and OpenTofu's.
 func (t Target) servers() []string {
-	if t.Registry == hubRegistry {
-		return []string{hubServer, "https://" + hubRegistry}
-	}
-	return []string{t.Registry, "https://" + t.Registry}
+	return []string{t.dockerKey(), "https://" + t.Registry}
 }
