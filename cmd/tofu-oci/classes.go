@@ -53,7 +53,7 @@ const (
 	unknown     class = "unknown"     // everything else
 )
 
-// classes has every error that the packages export. The first that fits counts:
+// classes has every error that the packages export, and internal/logins. The first that fits counts:
 // wrong bytes have to be seen, whatever else an error is.
 var classes = []struct {
 	class class
@@ -76,7 +76,7 @@ var classes = []struct {
 		errorIs(origin.ErrNoRegistry), isA[*provider.PlatformError], isA[*store.AbsentError], errorIs(lock.ErrNotLocked), errorIs(lock.ErrNoFile), errorIs(approval.ErrNotPending),
 	}},
 	{interrupted, []func(error) bool{errorIs(context.Canceled)}},
-	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError], isA[*trust.SyntaxError], isA[*trust.KeyError], isA[*access.SyntaxError]}},
+	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError], isA[*trust.SyntaxError], isA[*trust.KeyError], isA[*access.SyntaxError], isLoginFile}},
 	{transient, []func(error) bool{
 		isA[*provider.TransientError], isA[*provider.ProxyError], isA[*provider.StatusError], isA[*repository.ResponseError], isA[*repository.PageError], isA[*origin.PageError], isA[*repository.SourceMovedError],
 		errorIs(repository.ErrTagMoved), errorIs(repository.ErrTagLost), isA[*lockfile.BusyError], errorIs(access.ErrUnavailable),
@@ -85,7 +85,7 @@ var classes = []struct {
 	{refused, []func(error) bool{
 		isA[*provider.DowngradeError], isA[*provider.TooLargeError], isA[*provider.UnreadableError], isA[*repository.TraitsError],
 		isA[*repository.LostError], isA[*repository.DamagedLayoutError], errorIs(repository.ErrSubject), errorIs(provider.ErrWrongSource), errorIs(repository.ErrNotFound),
-		isA[*mirror.TooYoungError], isA[*pullthrough.RefusedError], errorIs(pullthrough.ErrStored), isA[*repository.RealmError], isA[*repository.Error], isA[*repository.CatalogError], errorIs(api.ErrNoSBOM), isA[*installation.UnresolvedError], errorIs(approval.ErrIncomplete), errorIs(repository.ErrTagStays),
+		isA[*mirror.TooYoungError], isA[*pullthrough.RefusedError], errorIs(pullthrough.ErrStored), isA[*repository.RealmError], isA[*repository.Error], isA[*repository.CatalogError], errorIs(api.ErrNoSBOM), isA[*installation.UnresolvedError], errorIs(approval.ErrIncomplete), errorIs(repository.ErrTagStays), isA[*logins.HelperError],
 	}},
 }
 

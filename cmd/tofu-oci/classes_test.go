@@ -8,11 +8,15 @@ import (
 	"go/token"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
+	osexec "os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/catalog"
@@ -79,6 +83,10 @@ var exported = map[string]struct {
 	"lock.HashError":                   {&lock.HashError{}, unverified},
 	"lock.UpgradeError":                {&lock.UpgradeError{}, conflict},
 	"lockfile.BusyError":               {&lockfile.BusyError{}, transient},
+	"logins.ErrNoFiles":                {logins.ErrNoFiles, misuse},
+	"logins.FileError":                 {&logins.FileError{Err: errors.New("x")}, malformed},
+	"logins.HelperError":               {&logins.HelperError{Err: errors.New("x")}, refused},
+	"logins.PartError":                 {&logins.PartError{}, misuse},
 	"lockfile.Error":                   {&lockfile.Error{}, misuse},
 	"origin.PageError":                 {&origin.PageError{}, transient},
 	"origin.TokenError":                {&origin.TokenError{Err: provider.ErrDenied}, denied},
@@ -143,6 +151,7 @@ var exported = map[string]struct {
 func TestEveryExportedErrorHasItsClass(t *testing.T) {
 	t.Parallel()
 	found := exportedErrors(t, "../../pkg")
+	maps.Copy(found, exportedErrors(t, "../../internal/logins"))
 	for name := range found {
 		if _, known := exported[name]; !known {
 			t.Errorf("%s has no class: a caller, and the exit code, could not tell it apart", name)
@@ -175,6 +184,9 @@ func TestClassesInOrder(t *testing.T) {
 		"interrupted":          {context.Canceled, interrupted},
 		"no connection":        {&provider.ProxyError{Status: http.StatusBadGateway, Err: io.EOF}, transient},
 		"refused by the proxy": {&provider.TransientError{Err: &provider.ProxyError{Status: http.StatusProxyAuthRequired, Err: io.EOF}}, denied},
+		"logins not readable":  {&logins.FileError{Err: syscall.EACCES}, unknown},
+		"logins not there":     {&logins.FileError{Err: fs.ErrNotExist}, unknown},
+		"no helper":            {&logins.HelperError{Err: osexec.ErrNotFound}, denied},
 		"anything":             {errors.New("anything"), unknown},
 	} {
 		if got := classOf(test.err); got != test.want {

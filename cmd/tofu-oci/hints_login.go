@@ -2,8 +2,11 @@ package main
 
 import (
 	"errors"
+	"io/fs"
 	"net/http"
 	"os/exec"
+	"strings"
+	"syscall"
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -16,6 +19,20 @@ func noHelper(err error) bool {
 		return helper.IsMissing()
 	}
 	return isA[*repository.LookupError](err) && errors.Is(err, exec.ErrNotFound)
+}
+
+// isLoginVariable knows logins that a variable holds, and that are none.
+func isLoginVariable(err error) bool {
+	file, ok := errors.AsType[*logins.FileError](err)
+	return ok && strings.HasPrefix(file.Path, "$")
+}
+
+// isLoginFile knows a file with logins for what is in it, in contrast to one that
+// cannot be opened.
+func isLoginFile(err error) bool {
+	file, ok := errors.AsType[*logins.FileError](err)
+	_, fromSystem := errors.AsType[syscall.Errno](err)
+	return ok && !fromSystem && !errors.Is(file, fs.ErrNotExist)
 }
 
 // loginIs knows a login that a registry refuses with a status.

@@ -17,7 +17,7 @@ import (
 // internalWords are those of the Go libraries and of their functions: no message
 // has them, whatever goes wrong.
 var internalWords = regexp.MustCompile(`parse error|flag provided but not defined|strconv\.|invalid syntax|\bEOF\b|dial tcp|proxyconnect|lookup \S+ on |` +
-	`context deadline exceeded|context canceled|i/o timeout|net/http|\bhttp: |\btls: |x509: |runtime error|%!|<nil>|cannot unmarshal|Go value|missing port in address|executable file not found|goroutine `)
+	`context deadline exceeded|context canceled|i/o timeout|net/http|\bhttp: |\btls: |x509: |runtime error|%!|<nil>|cannot unmarshal|invalid character|JSON input|Go value|missing port in address|executable file not found|goroutine `)
 
 // TestWrongCalls looks at all recorded answers to wrong calls: there are sixty or
 // more, none has a word of Go's libraries, says a thing twice, or gives a hint that

@@ -10,7 +10,6 @@ package boundedjson
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 )
 
@@ -28,35 +27,13 @@ func (e *LimitError) Error() string { return "it " + e.Problem }
 
 // Unmarshal decodes a document of at most so many values: strings, numbers,
 // literals, arrays and objects, each with what it holds. Errors are *[LimitError],
-// *[TypeError] and the others of [json.Unmarshal].
+// *[SyntaxError], *[TypeError] and the others of [json.Unmarshal].
 func Unmarshal(data []byte, into any, values int) error {
 	if err := Check(data, values); err != nil {
 		return err
 	}
 	return InWords(json.Unmarshal(data, into))
 }
-
-// InWords makes a *[TypeError] of what encoding/json says about Go's types, and leaves
-// other errors as they are.
-func InWords(err error) error {
-	if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return &TypeError{other}
-	}
-	return err
-}
-
-// TypeError says that a document has something else in a place than belongs there, in
-// the words of JSON and not of Go. It wraps the *[json.UnmarshalTypeError].
-type TypeError struct{ err *json.UnmarshalTypeError }
-
-func (e *TypeError) Error() string {
-	if e.err.Field == "" {
-		return "the document is of another kind: " + e.err.Value
-	}
-	return fmt.Sprintf("%s is of another kind: %s", e.err.Field, e.err.Value)
-}
-
-func (e *TypeError) Unwrap() error { return e.err }
 
 // Check counts the values of a document. What is no JSON passes or not, and is
 // found by whoever decodes it. Errors are *[LimitError].

@@ -59,6 +59,35 @@ func TestUnmarshalDecodesAsOpenTofuDoes(t *testing.T) {
 	}
 }
 
+// TestInWords: no word of encoding/json, and one character of the text at most.
+func TestInWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"a":`:             "it ends too early",
+		``:                  "it ends too early",
+		`{b}`:               "'b' is out of place",
+		`{"a":1,}`:          "'}' is out of place",
+		`{'a'}`:             `'\'' is out of place`,
+		`[tru"]`:            `'"' is out of place`,
+		"{\"a\": \"x\ny\"}": "a line break is out of place",
+		`{} x`:              "'x' is out of place",
+		`{"name":1}`:        "name is of another kind: number",
+		`[]`:                "the document is of another kind: array",
+	} {
+		var into struct {
+			Name string `json:"name"`
+		}
+		err := boundedjson.Unmarshal([]byte(text), &into, 10)
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+	_, isSyntax := errors.AsType[*json.SyntaxError](boundedjson.Unmarshal([]byte("{"), new(any), 10))
+	if other := errors.New("other"); !isSyntax || !errors.Is(boundedjson.InWords(other), other) || boundedjson.InWords(nil) != nil {
+		t.Error("the error is another")
+	}
+}
+
 // FuzzCheck counts no less than there is in any document that decodes.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{`{}`, `[1,"a,[",null,{"b":[true]}]`, `{"a":1,"a":2}`, `"\"`, `[,]`, `{"\\":"\\\""}`} {

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"unicode"
+
+	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 )
 
 const (
@@ -74,7 +76,7 @@ func object(out []byte, call Call) ([]byte, error) {
 	}
 	var one json.RawMessage
 	if err := json.Unmarshal(out, &one); err != nil {
-		return nil, &OutputError{Problem: fmt.Sprintf("it printed something else than one JSON object (%v)", err), Beginning: beginning}
+		return nil, &OutputError{Problem: fmt.Sprintf("it printed something else than one JSON object (%v)", boundedjson.InWords(err)), Beginning: beginning}
 	}
 	return out, nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 )
 
 // ErrNoObject says that a text is not one JSON object, or that there is something
@@ -25,7 +27,7 @@ func (e *DuplicateError) Error() string { return fmt.Sprintf("it has the key %q 
 
 // Set gives the text with a value, which is JSON, at the end of a path of keys. The
 // objects on the way are made where they are missing. An empty text is an empty
-// object. Errors are [ErrNoObject] and *[DuplicateError].
+// object. Errors are [ErrNoObject], *[DuplicateError] and *[boundedjson.SyntaxError].
 func Set(text, value []byte, path ...string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
@@ -104,7 +106,7 @@ func removeFrom(o *hujson.Object, key string) {
 func parse(text []byte) (hujson.Value, error) {
 	if !json.Valid(text) {
 		var v any
-		return hujson.Value{}, json.Unmarshal(text, &v) // whose error says where
+		return hujson.Value{}, boundedjson.InWords(json.Unmarshal(text, &v))
 	}
 	return hujson.Parse(text)
 }

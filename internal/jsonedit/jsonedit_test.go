@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 	"github.com/tofu-oci/tofu-oci/internal/jsonedit"
 )
 
@@ -83,7 +84,7 @@ func TestRefused(t *testing.T) {
 	}
 	for _, text := range []string{`{`, `{"auths": {}} {}`, `{"auths": {,}}`} {
 		_, err := jsonedit.Set([]byte(text), []byte("1"), "auths", "host")
-		if _, ok := errors.AsType[*json.SyntaxError](err); !ok {
+		if _, ok := errors.AsType[*boundedjson.SyntaxError](err); !ok {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

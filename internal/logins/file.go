@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 )
 
 // maxFile bounds a file with logins. One with a hundred logins has 50 KiB.
@@ -127,7 +128,7 @@ func (p place) explain(data []byte, err error) error {
 	switch {
 	case errors.As(err, &syntax):
 		// It tells one character at most.
-		offset, err = syntax.Offset, fmt.Errorf("it is not JSON: %w", syntax)
+		offset, err = syntax.Offset, fmt.Errorf("it is not JSON: %w", boundedjson.InWords(syntax))
 	case errors.As(err, &mismatch) && mismatch.Field != "":
 		offset, err = mismatch.Offset, fmt.Errorf("%s has a value of the wrong type", mismatch.Field)
 	case errors.As(err, &mismatch):

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 	"github.com/tofu-oci/tofu-oci/internal/filelock"
 	"github.com/tofu-oci/tofu-oci/internal/jsonedit"
 	"github.com/tofu-oci/tofu-oci/internal/userfile"
@@ -70,7 +71,7 @@ func (f *authFile) findAuths() error {
 		return nil
 	}
 	if err := json.Unmarshal(f.text, &members); err != nil {
-		return err
+		return boundedjson.InWords(err)
 	}
 	spelled := slices.DeleteFunc(slices.Sorted(maps.Keys(members)), func(key string) bool { return !strings.EqualFold(key, "auths") })
 	switch len(spelled) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 )
 
 // spdxContext begins the @context of SPDX 3 documents.
@@ -19,7 +21,7 @@ func SBOMType(name string, data []byte) (mediaType string, err error) {
 		Context json.RawMessage `json:"@context"`
 	}
 	if err := json.Unmarshal(data, &document); err != nil {
-		return "", fmt.Errorf("%s is no JSON document: %w", name, err)
+		return "", fmt.Errorf("%s is no JSON document: %w", name, boundedjson.InWords(err))
 	}
 	var context string
 	// A @context of another kind is none of SPDX.

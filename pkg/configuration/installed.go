@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 	"github.com/tofu-oci/tofu-oci/internal/within"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -45,7 +46,7 @@ func (r *reader) readInstalled(root string) installed {
 	}
 	var manifest struct{ Modules []record }
 	if err == nil && len(text) > 0 {
-		err = json.Unmarshal(text, &manifest)
+		err = boundedjson.InWords(json.Unmarshal(text, &manifest))
 	}
 	if err != nil {
 		r.add(Position{File: path}, "reading which modules are installed: %w", bare(err))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -98,7 +99,7 @@ func (r *dirRelease) protocols() ([]string, error) {
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(data, &manifest); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.manifest.path, err)
+		return nil, fmt.Errorf("%s: %w", r.manifest.path, boundedjson.InWords(err))
 	}
 	return provider.SortProtocols(manifest.Metadata.Protocols), nil
 }
