@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
@@ -74,13 +73,13 @@ func eraseWith(ctx context.Context, helper string, servers []string) (erased []s
 }
 
 // tell runs a helper that answers nothing. What it says to explain a failure is told,
-// unless the secret is in it.
+// unless the secret is in it: scripts print what they read.
 func tell(ctx context.Context, helper, verb string, stdin []byte, secret Secret) error {
 	_, err := command(ctx, helper, verb, extprog.Call{
 		Stdin: stdin, MayBeSilent: true, Private: true, Timeout: keepTimeout, MaxOutput: maxAnswer,
 		Refusal: func(stdout []byte) error {
 			said := extprog.OneLine(stdout[:min(len(stdout), maxSaid)])
-			if said == "" || strings.Contains(string(stdout), secret.Reveal()) {
+			if said == "" || secret.isIn(string(stdout)) {
 				return nil
 			}
 			return fmt.Errorf("it refuses: %s", said)
@@ -89,5 +88,20 @@ func tell(ctx context.Context, helper, verb string, stdin []byte, secret Secret)
 	if _, talks := errors.AsType[*extprog.OutputError](err); talks {
 		return nil // it ended well, and nobody reads what it says
 	}
-	return err
+	return withoutSecret(err, helper, secret)
+}
+
+// withoutSecret leaves out what a helper said on stderr, if the secret is in it.
+func withoutSecret(err error, helper string, secret Secret) error {
+	exit, failed := errors.AsType[*extprog.ExitError](err)
+	limit, ended := errors.AsType[*extprog.LimitError](err)
+	switch {
+	case failed && secret.isIn(exit.Stderr):
+		err = &extprog.ExitError{State: exit.State}
+	case ended && secret.isIn(limit.Stderr):
+		err = &extprog.LimitError{Limit: limit.Limit}
+	default:
+		return err
+	}
+	return fmt.Errorf("running %s: %w", program(helper), err)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,6 +28,18 @@ var helpersThatKeep = map[string]func(verb string, stdin []byte) int{
 	},
 	"refusing": func(string, []byte) int {
 		fmt.Println("store: not implemented")
+		return 1
+	},
+	"complaining": func(_ string, stdin []byte) int {
+		fmt.Fprintf(os.Stderr, "+ read %s\n", stdin)
+		return 1
+	},
+	"escaping": func(_ string, stdin []byte) int {
+		var given struct{ Secret string }
+		if err := json.Unmarshal(stdin, &given); err != nil {
+			return 1
+		}
+		fmt.Printf("cannot keep %s\n", strconv.QuoteToASCII(given.Secret))
 		return 1
 	},
 	"leaking": func(_ string, stdin []byte) int {
@@ -179,6 +192,24 @@ func TestKeepWithHelperFails(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestHelperTellsNoSecret: what helpers print of what they read is in the form of JSON.
+func TestHelperTellsNoSecret(t *testing.T) {
+	t.Parallel()
+	for _, helper := range []string{"leaking", "complaining", "escaping"} {
+		for _, password := range []string{canary, `canary-pa"ss\word`, "canary-é<&>", "canary-\tb", `canary-\u0041`} {
+			t.Run(helper+" "+password, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				w.write(t, "home/.docker/config.json", fmt.Sprintf(`{"credsStore": %q}`, helper))
+				_, err := w.keeper(t).Keep(t.Context(), targetOf(t, "host.example"), basic("jane", password))
+				if err == nil || !strings.HasSuffix(err.Error(), "running docker-credential-"+helper+": exit status 1") || strings.Contains(err.Error(), "canary") {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
 	}
 }
 

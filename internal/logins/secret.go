@@ -1,8 +1,11 @@
 package logins
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
+	"strings"
 	"unique"
 )
 
@@ -36,6 +39,25 @@ func (s Secret) Reveal() string {
 		return ""
 	}
 	return s.handle.Value()
+}
+
+// escape is a character of a JSON string in another form: \" or \u00e9.
+var escape = regexp.MustCompile(`(?:\\u[0-9A-Fa-f]{4})+|\\["\\/bfnrt]`)
+
+// isIn tells whether a text has the secret in it, as it is or as programs put it into
+// JSON, with any characters escaped.
+func (s Secret) isIn(text string) bool {
+	if s.IsEmpty() {
+		return false
+	}
+	plain := escape.ReplaceAllStringFunc(text, func(escaped string) string {
+		var character string
+		if err := json.Unmarshal([]byte(`"`+escaped+`"`), &character); err != nil {
+			return escaped
+		}
+		return character
+	})
+	return strings.Contains(text, s.Reveal()) || strings.Contains(plain, s.Reveal())
 }
 
 // String gives "(hidden)", or "" for the empty secret.
