@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
@@ -141,10 +140,6 @@ func (l *Layout) readJSON(name string, into any) error {
 	path := filepath.Join(l.dir, name)
 	data, err := boundedfile.Read(path, maxLayoutIndex)
 	if errors.Is(err, fs.ErrNotExist) {
-		// Windows says the same of what is below a file.
-		if info, err := os.Stat(l.dir); err == nil && !info.IsDir() {
-			return &fs.PathError{Op: "open", Path: path, Err: syscall.ENOTDIR}
-		}
 		return &NoLayoutError{Dir: l.dir}
 	}
 	if err != nil {
