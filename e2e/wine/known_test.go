@@ -76,6 +76,29 @@ func shortPath(path string) string {
 	return "."
 }
 
+// packageOf is the package of a result, as its path has it.
+func packageOf(name string) string {
+	short, _, _ := strings.Cut(name, " ")
+	return module + "/" + short
+}
+
+// failed tells whether a test or a package did not pass, and nothing says why.
+func (k known) failed(name string, seen map[string]result) bool {
+	return seen[name].action != "pass" && !k[name] && !hasFailedPart(name, seen)
+}
+
+// unexpected are the packages in which anything failed, which is logged.
+func (k known) unexpected(t *testing.T, seen map[string]result) (packages []string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
+		if k.failed(name, seen) {
+			t.Logf("%s: %q, and is run again\n%s", name, seen[name].action, seen[name].output)
+			packages = append(packages, packageOf(name))
+		}
+	}
+	return slices.Compact(packages)
+}
+
 // compare reports what ended otherwise than is known.
 func (k known) compare(t *testing.T, seen map[string]result) {
 	t.Helper()
@@ -84,7 +107,7 @@ func (k known) compare(t *testing.T, seen map[string]result) {
 		switch r := seen[name]; {
 		case r.action == "pass":
 			passed++
-		case !k[name] && !hasFailedPart(name, seen):
+		case k.failed(name, seen):
 			t.Errorf("%s: %q, and known.txt does not say why\n%s", name, r.action, r.output)
 		}
 	}

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -25,9 +27,20 @@ var scripts = []string{
 // TestUnit runs the unit tests, and compares those that fail or skip themselves with
 // known.txt: one that is not listed is an error, and so is one that is listed and
 // passes, or is not there any more.
+//
+// Wine fails by itself now and then, such as with "Internal error" for a program
+// that it starts. So packages in which that happens run once more.
 func TestUnit(t *testing.T) {
 	known := readKnown(t)
-	known.compare(t, runTestsOf(t, append([]string{"-skip", known.leftOut()}, unitPackages(t, known)...)...))
+	run := func(packages []string) map[string]result {
+		return runTestsOf(t, append([]string{"-skip", known.leftOut()}, packages...)...)
+	}
+	seen := run(unitPackages(t, known))
+	if again := known.unexpected(t, seen); len(again) > 0 {
+		maps.DeleteFunc(seen, func(name string, _ result) bool { return slices.Contains(again, packageOf(name)) })
+		maps.Copy(seen, run(again))
+	}
+	known.compare(t, seen)
 }
 
 // TestScripts runs those scripts, none of which may fail.
@@ -43,7 +56,7 @@ func TestScripts(t *testing.T) {
 // runTestsOf runs go test, and gives the results.
 func runTestsOf(t *testing.T, args ...string) map[string]result {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"test", "-json", "-timeout", "15m", "-overlay", world.overlay, "-exec", "wine"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"test", "-json", "-timeout", "10m", "-overlay", world.overlay, "-exec", "wine"}, args...)...)
 	cmd.Dir, cmd.Env, cmd.Stderr = world.root, world.environment, os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err == nil {

@@ -58,7 +58,7 @@ func TestRunLeavesNoProcessBehind(t *testing.T) {
 	children := listen(t)
 	out, err := parse(t, self(t)).Run(t.Context(), extprog.Call{Env: children.env("parent"), Timeout: patience})
 	if err != nil || string(out) != "{}" {
-		t.Errorf("%q, %v", out, err)
+		t.Fatalf("%q, %v", out, err)
 	}
 	checkEnded(t, children.accept(t))
 }
