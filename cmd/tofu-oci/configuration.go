@@ -16,12 +16,20 @@ func cliConfiguration(c *cli.Context, out *output) (cliconfig.Config, error) {
 	files, config, err := readConfiguration(c.String("config"))
 	out.debug.configuration(files)
 	if err != nil {
-		return config, err
+		return config, ofConfig(c, err)
 	}
 	for _, n := range config.Notes {
 		out.note("%s", n)
 	}
 	return config, nil
+}
+
+// ofConfig says of an error in a configuration that --config names it, where it does.
+func ofConfig(c *cli.Context, err error) error {
+	if !c.IsSet("config") {
+		return &usage{err}
+	}
+	return usagef("--config: %w", err)
 }
 
 // readConfiguration reads what --config names, else where OpenTofu does. The

@@ -220,6 +220,9 @@ func (conn *connection) targets(c *cli.Context, out *output, as []provider.Addre
 		find = t.Repository
 	}
 	refs, err := publish.Targets(as, find)
+	if err != nil && c.IsSet("to") {
+		return nil, usagef("--to: %w", err)
+	}
 	if err != nil {
 		return nil, &usage{err}
 	}

@@ -77,7 +77,7 @@ func diagnose(c *cli.Context, out *output) error {
 	if err != nil {
 		findings, ok := doctor.CheckSyntax(err)
 		if !ok {
-			return err
+			return ofConfig(c, err)
 		}
 		report := doctor.Facts(o.Files)
 		report.Findings = findings

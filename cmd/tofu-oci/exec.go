@@ -94,7 +94,7 @@ func execAction(c *cli.Context, out *output) error {
 	case err == nil && code != exitDone:
 		return &childError{code}
 	case isA[*cliconfig.SyntaxError](err):
-		return &usage{err}
+		return ofConfig(c, err)
 	}
 	return lackingForExec(c, conn, err)
 }

@@ -28,7 +28,7 @@ func policy(c *cli.Context) (p trust.Policy, err error) {
 	}
 	if path := c.String("trust"); path != "" {
 		if p.Rules, err = trust.ReadRules(path); err != nil {
-			return p, usagef("reading the trust file: %w", err)
+			return p, usagef("--trust: reading the trust file: %w", err)
 		}
 	}
 	return p.WithEnvironment(os.Getenv), nil

@@ -102,7 +102,7 @@ func (t trusting) init() error {
 	if path == "" {
 		return usagef("--trust is missing: name the FILE to write")
 	}
-	there := usagef("%s is there, and is not overwritten: name another file, and add to it what is missing", path)
+	there := usagef("--trust: %s is there, and is not overwritten: name another file, and add to it what is missing", path)
 	if _, err := os.Lstat(path); err == nil {
 		return there
 	}

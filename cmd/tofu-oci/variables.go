@@ -166,22 +166,17 @@ func (e *variableError) Unwrap() error { return e.err }
 
 var flagInText = regexp.MustCompile(`--[a-z][a-z0-9-]*`)
 
-// namingVariables says of an error where the flags that it names, or a value that a
-// usage error repeats, come from the environment.
+// namingVariables says of an error where the flags that it names come from the
+// environment. Values are no sign of it: a path is in many of them.
 func namingVariables(app *cli.App, err error) error {
 	variables := variablesOf(app)
 	if err == nil || isA[*variableError](err) || len(variables) == 0 {
 		return err
 	}
-	text := err.Error()
-	named := flagInText.FindAllString(text, -1)
-	about := func(w written) bool {
-		repeats := func(value string) bool { return len(value) > 3 && strings.Contains(text, value) }
-		return slices.Contains(named, "--"+w.name) || isA[*usage](err) && slices.ContainsFunc(w.values, repeats)
-	}
+	named := flagInText.FindAllString(err.Error(), -1)
 	var names []string
 	for _, flag := range slices.Sorted(maps.Keys(variables)) {
-		if about(variables[flag]) {
+		if slices.Contains(named, "--"+flag) {
 			names = append(names, variables[flag].variable+" sets --"+flag)
 		}
 	}
