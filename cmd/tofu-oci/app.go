@@ -15,9 +15,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := newApp(stdout, stderr)
 	ordered, err := interspersed(app, args, os.Getenv)
 	if err == nil {
-		err = namingVariables(app, app.RunContext(ctx, ordered))
+		err = app.RunContext(ctx, ordered)
 	}
-	err = tellEarly(app, args, stdout, err)
+	err = tellEarly(app, args, stdout, namingVariables(app, err))
 	code := outcome(ctx, err)
 	switch {
 	case code == exitDone, isA[*childError](err):

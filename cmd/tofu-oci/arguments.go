@@ -80,8 +80,6 @@ func parsePlatform(text string) (provider.Platform, error) {
 // newestOf reads --all and --latest: how many versions a PROVIDER means, 0 for all.
 func newestOf(c *cli.Context, otherwise int) (int, error) {
 	switch {
-	case c.Bool("all") && c.IsSet("latest"):
-		return 0, usagef("--all and --latest contradict each other")
 	case c.Bool("all"):
 		return 0, nil
 	case !c.IsSet("latest"):

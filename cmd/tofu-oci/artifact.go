@@ -56,9 +56,6 @@ func checkOption(c *cli.Context, o *publish.Options) error {
 	if o.Check, err = publish.ParseCheck(c.String("check")); err != nil {
 		return usagef("--check: %w", err)
 	}
-	if o.Check == publish.CheckTags && c.IsSet("digest-file") {
-		return usagef("--digest-file: the list of tags that --check tags goes by has no digests: use --check index")
-	}
 	return nil
 }
 

@@ -21,10 +21,7 @@ func cacheFlag(usage string) cli.Flag {
 // openCache opens the cache of a run; nil is none.
 func openCache(c *cli.Context, out *output, recheck bool) (*store.Store, error) {
 	dir := c.String("cache")
-	switch {
-	case dir == "" && recheck:
-		return nil, usagef("--recheck is about a cache, and none is named: name it with --cache DIR or TOFU_OCI_CACHE")
-	case dir == "":
+	if dir == "" {
 		return nil, nil
 	}
 	return openStore(dir, storeOptions(out, recheck))

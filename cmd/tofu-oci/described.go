@@ -76,15 +76,19 @@ func describedFlag(c *cli.Command, f cli.DocGenerationFlag) commandline.Flag {
 	case "OS_ARCH", "PLATFORM":
 		d.Values = commandline.Values{Kind: commandline.OneOf, Words: usualPlatforms}
 	case "LEVEL", "LAYOUT", "FORMAT", "MODE":
-		d.Values = commandline.Values{Kind: commandline.OneOf, Words: wordsIn(words[d.Names[0]], f.GetUsage())}
+		d.Values = commandline.Values{Kind: commandline.OneOf, Words: wordsOfFlag(f)}
 	}
 	return d
 }
 
-// wordsIn are those of words that a text has.
-func wordsIn(words []string, text string) []string {
-	there := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,;:", r) })
-	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !slices.Contains(there, word) })
+// wordsOfFlag are those of the words that a command's flag takes.
+func wordsOfFlag(f cli.Flag) []string {
+	documented, ok := f.(cli.DocGenerationFlag)
+	if !ok {
+		return nil
+	}
+	there := strings.FieldsFunc(documented.GetUsage(), func(r rune) bool { return strings.ContainsRune(" ,;:", r) })
+	return slices.DeleteFunc(slices.Clone(words[f.Names()[0]]), func(word string) bool { return !slices.Contains(there, word) })
 }
 
 // arguments are what a command takes that is no flag, by the first word of its usage.

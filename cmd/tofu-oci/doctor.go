@@ -111,11 +111,6 @@ func diagnose(c *cli.Context, out *output) error {
 // look at.
 func subject(c *cli.Context, out *output, o *doctor.Options) error {
 	if !c.Args().Present() && (c.IsSet("from") || c.IsSet("to")) {
-		for _, flag := range []string{"lock-file", "platform", "alias"} {
-			if c.IsSet(flag) {
-				return usagef("--%s is about a PROVIDER: name it", flag)
-			}
-		}
 		return nil
 	}
 	wanted, err := requirements(c, out)
@@ -138,10 +133,6 @@ func examined(c *cli.Context, o *doctor.Options) error {
 	o.Target, o.Push = to, c.Bool("push")
 	flag := "from"
 	switch {
-	case from && to:
-		return usagef("--from and --to name one place each: look at one after the other")
-	case o.Push && !from && !to:
-		return usagef("--push asks about the repository of --from or --to: name it")
 	case to:
 		flag = "to"
 	case !from:

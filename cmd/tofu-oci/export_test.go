@@ -10,6 +10,7 @@ import (
 var (
 	Main         = main
 	NewApp       = newApp
+	Run          = run
 	Described    = described
 	Interspersed = interspersed
 	VariableOf   = variableOf
@@ -18,13 +19,13 @@ var (
 	ExitCode     = exitCode
 	ParseSize    = parseSize
 	ParseAge     = parseAge
-	// FlagsOfConditions are the flags that conditions of variables name, behind their command.
-	FlagsOfConditions = func() []string {
+	// FlagsOfRules are the flags that rules name, behind their command.
+	FlagsOfRules = func() []string {
 		var named []string
-		for _, c := range conditions {
-			for _, flag := range slices.Concat(c.variables, c.unless, []string{c.with}) {
-				if flag != argument {
-					named = append(named, strings.TrimSpace(c.command+" "+flag))
+		for _, r := range rules {
+			for _, name := range slices.Concat(r.refused, r.beside, r.without) {
+				if flag, _, _ := strings.Cut(name, "="); flag != argument {
+					named = append(named, strings.TrimSpace(r.command+" "+flag))
 				}
 			}
 		}

@@ -42,11 +42,16 @@ func interspersed(app *cli.App, args []string, getenv func(string) string) ([]st
 		}
 	}
 	if call.isNamed() && !call.help {
-		if err := call.fromVariables(getenv); err != nil {
+		call.fromVariables(getenv)
+		err := call.settle()
+		app.Metadata = map[string]any{variablePrefix: call.variables()}
+		if problem := call.problems(); problem != nil { // which may be all that is wrong
+			err = problem
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	app.Metadata = map[string]any{variablePrefix: call.variables()}
 	return call.ordered(args[:min(len(args), 1)])
 }
 
@@ -64,26 +69,6 @@ type call struct {
 	rest    []string
 	// help and version were asked for.
 	help, version bool
-}
-
-// written is a flag as it stands in the command line, or as a variable has it.
-type written struct {
-	name string
-	args []string
-	// variable is the one that it comes from, with its values.
-	variable string
-	values   []string
-}
-
-// variables are the flags that come from variables.
-func (c *call) variables() map[string]written {
-	set := map[string]written{}
-	for _, w := range c.flags {
-		if w.variable != "" {
-			set[w.name] = w
-		}
-	}
-	return set
 }
 
 // isNamed tells whether nothing is missing of the command's name.
@@ -134,6 +119,10 @@ func (c *call) flag(args []string, i int) (int, error) {
 		value, hasValue = args[i], true
 		w.args = append(w.args, value)
 	}
+	if hasValue {
+		w.values = []string{value}
+	}
+	w.off = isOff(flag, w.values)
 	c.flags = append(c.flags, w)
 	if problem := valueProblem(flag, value); hasValue && problem != "" {
 		if isSwitch(flag) {

@@ -87,16 +87,10 @@ func (e *listError) Unwrap() error { return e.err }
 
 func list(c *cli.Context, out *output) error {
 	switch {
-	case c.IsSet("check") && (c.IsSet("server") || c.Bool("pending") || !c.Args().Present()):
-		return usagef("--check is about the versions of one PROVIDER, in the repository of --from")
-	case c.Bool("pending") && (c.IsSet("server") || !c.Args().Present()):
-		return usagef("--pending is about one PROVIDER, in the repository of --from")
 	case c.IsSet("server"):
 		return listServer(c, out)
 	case !c.Args().Present():
 		return listProviders(c, out)
-	case c.IsSet("providers"):
-		return usagef("--providers is for a list of providers; leave the PROVIDER out")
 	}
 	wanted, err := requirements(c, out)
 	if err != nil {

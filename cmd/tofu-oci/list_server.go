@@ -17,12 +17,6 @@ import (
 
 // server is the API that --server names, with the token that there is for its host.
 func server(c *cli.Context, out *output) (*client.Client, error) {
-	switch {
-	case c.IsSet("from"):
-		return nil, usagef("--server and --from contradict each other: a server has its own repositories")
-	case c.IsSet("providers"):
-		return nil, usagef("--providers is for --from; a server has its own")
-	}
 	u, err := url.Parse(c.String("server"))
 	if err != nil {
 		return nil, usagef("--server: it is no URL, such as https://tofu.example.com")

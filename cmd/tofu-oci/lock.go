@@ -100,9 +100,6 @@ type locking struct {
 func newLocking(c *cli.Context, out *output) (l locking, err error) {
 	l = locking{c: c, out: out, options: lock.FileOptions{Upgrade: c.Bool("upgrade"), DryRun: c.Bool("dry-run")}}
 	l.options.ComputeH1 = c.Bool("compute-h1")
-	if err := contradictions(c); err != nil {
-		return l, err
-	}
 	if l.named, err = named(c, c.Args().Slice(), out); err != nil {
 		return l, err
 	}
@@ -133,36 +130,6 @@ func newLocking(c *cli.Context, out *output) (l locking, err error) {
 	}
 	l.src = source.NewCached(src, cache, source.CacheOptions{})
 	return l, err
-}
-
-// contradictions are flags that don't go together.
-func contradictions(c *cli.Context) error {
-	switch {
-	case c.Bool("check"):
-		for _, flag := range []string{"upgrade", "compute-h1", "dry-run"} {
-			if c.Bool(flag) {
-				return usagef("--check writes nothing: --%s has no meaning with it", flag)
-			}
-		}
-		if c.Args().Present() {
-			return usagef("--check looks at all that lock files select: leave out %s", c.Args().First())
-		}
-		if c.IsSet("sources") {
-			return usagef("--check looks at all that lock files select: leave out --sources")
-		}
-		for _, flag := range []string{"dir", "recursive"} {
-			if c.IsSet("lock-file") && c.IsSet(flag) {
-				return usagef("--lock-file and --%s contradict each other: name the files, directories and patterns with --lock-file", flag)
-			}
-		}
-	case c.IsSet("lock-file"):
-		return usagef("--lock-file is for --check; a lock file is written into its --dir")
-	case c.Bool("recursive") && c.Args().Present():
-		return usagef("--recursive is about configurations: leave out %s", c.Args().First())
-	case c.Bool("recursive") && c.IsSet("sources"):
-		return usagef("--recursive is about configurations: leave out --sources")
-	}
-	return nil
 }
 
 // write locks what each directory requires.

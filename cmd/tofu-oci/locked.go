@@ -28,6 +28,10 @@ func wantedOf(c *cli.Context, out *output) (w wanted, err error) {
 		return w, err
 	}
 	for _, r := range only {
+		if variable := variablesOf(c.App)["lock-file"].variable; variable != "" && !r.Constraint.IsZero() {
+			out.note("%s does not count beside %s, which says the version itself", variable, r)
+			return wanted{requirements: only}, nil
+		}
 		if !r.Constraint.IsZero() {
 			return w, usagef("%s: the lock file says which version: leave out @%s", r, r.Constraint)
 		}

@@ -38,8 +38,8 @@ Examples:
 func man(c *cli.Context) error {
 	program := described(c.App)
 	if c.IsSet("dir") {
-		if c.Args().Present() || c.String("dir") == "" {
-			return usagef("man --dir takes a DIRECTORY, and no other arguments: it writes all pages; see tofu-oci man --help")
+		if c.String("dir") == "" {
+			return usagef("man --dir takes a DIRECTORY; see tofu-oci man --help")
 		}
 		return writePages(c.String("dir"), program.Manual())
 	}

@@ -155,9 +155,6 @@ func mirrorOptions(c *cli.Context) (o publish.Options, count int, err error) {
 	if o.Platforms, err = platforms(c); err != nil {
 		return o, 0, err
 	}
-	if c.IsSet("lock-file") && (c.Bool("all") || c.IsSet("latest")) {
-		return o, 0, usagef("--all and --latest choose versions, and so does --lock-file: leave out one of them")
-	}
 	if count, err = newestOf(c, 1); err != nil {
 		return o, 0, err
 	}

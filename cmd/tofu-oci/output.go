@@ -107,16 +107,11 @@ func newOutput(c *cli.Context) (*output, error) {
 
 // checkFormat refuses formats that a command does not have.
 func checkFormat(c *cli.Context, format string) error {
-	if flagNamed(c.Command, "output") == nil {
+	flag := flagNamed(c.Command, "output")
+	if flag == nil {
 		return nil // stdout is not ours
 	}
-	allowed := []string{outputText, outputJSON}
-	switch {
-	case c.Command.Name == verifyName:
-		allowed = append(allowed, outputSARIF)
-	case c.Command.Name == lockName && c.Bool("check"):
-		allowed = append(allowed, outputSARIF, outputGitHub)
-	}
+	allowed := wordsOfFlag(flag)
 	if slices.Contains(allowed, format) {
 		return nil
 	}

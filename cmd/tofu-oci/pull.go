@@ -95,9 +95,6 @@ func pullAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return usagef("--layout: %w", err)
 	}
-	if c.Bool("with-evidence") && layout == pull.LayoutUnpacked {
-		return usagef("--with-evidence goes beside zips: use --layout zip, packed or network")
-	}
 	cache, err := openCache(c, out, c.Bool("recheck"))
 	if err != nil {
 		return err

@@ -31,11 +31,6 @@ func pullThrough(c *cli.Context, conn *connection, served serve.Options) (*pullt
 		return nil, err
 	}
 	if !c.IsSet("pull-through") {
-		for _, name := range []string{"min-age", "signatures", "keyring", "trust"} {
-			if c.IsSet(name) {
-				return nil, usagef("--%s is of no use without --pull-through: what lies in the repositories is served as it is", name)
-			}
-		}
 		return nil, nil
 	}
 	age, err := minAge(c)

@@ -34,9 +34,6 @@ func sign(c *cli.Context, o *publish.Options, judging *trust.Policy) error {
 // signerOf reads the key of --sign-key, if one is named.
 func signerOf(c *cli.Context) (signer trust.Signer, named bool, err error) {
 	path, file := c.String("sign-key"), c.String("sign-passphrase-file")
-	if path == "" && file != "" {
-		return signer, false, usagef("--sign-passphrase-file is of no use without --sign-key")
-	}
 	if path == "" {
 		return signer, false, nil
 	}

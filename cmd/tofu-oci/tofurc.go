@@ -85,9 +85,6 @@ func checkTofurc(c *cli.Context, out *output) error {
 }
 
 func tofurc(c *cli.Context) error {
-	if c.IsSet("output") {
-		return usagef("--output goes with --check: the block is text")
-	}
 	if !c.Args().Present() {
 		return usagef("name the repository template, such as ghcr.io/acme/providers/{namespace}/{type}; see tofu-oci tofurc --help")
 	}
@@ -108,9 +105,6 @@ func tofurc(c *cli.Context) error {
 	}
 	if c.IsSet("write") {
 		return writeTofurc(c, t, patterns)
-	}
-	if c.IsSet("dry-run") {
-		return usagef("--dry-run goes with --write: without it nothing is written")
 	}
 	block, err := cliconfig.MirrorBlock(t, patterns)
 	if err != nil {

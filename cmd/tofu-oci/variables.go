@@ -26,9 +26,10 @@ var noVariable = map[string]string{
 	"tofurc write":   "it names a file that is changed, which has to be meant each time",
 }
 
-// ownVariables are flags that mean something else in each command: their variables
-// begin with its name. That of base-url would be one of install.sh else.
-var ownVariables = []string{"base-url", "dir", "max-age", "recheck"}
+// ownVariables are flags that mean something else in each command, or in one, or take
+// one value there and many elsewhere: their variables begin with the command's name.
+// That of base-url would be one of install.sh else.
+var ownVariables = []string{"base-url", "dir", "max-age", "recheck", "doctor lock-file", "doctor platform", "serve from"}
 
 // variableOf names the variable that stands for a flag of a command, "" for none.
 func variableOf(c *cli.Command, f cli.Flag) string {
@@ -36,7 +37,7 @@ func variableOf(c *cli.Command, f cli.Flag) string {
 	if noVariable[name] != "" || noVariable[command+" "+name] != "" {
 		return ""
 	}
-	if slices.Contains(ownVariables, name) {
+	if slices.Contains(ownVariables, name) || slices.Contains(ownVariables, command+" "+name) {
 		name = command + " " + name
 	}
 	return variablePrefix + strings.ToUpper(strings.NewReplacer("-", "_", " ", "_").Replace(name))
@@ -46,90 +47,37 @@ func variableOf(c *cli.Command, f cli.Flag) string {
 // when it runs.
 func wordsOf(c *cli.Command) string { return strings.TrimPrefix(c.HelpName, "tofu-oci ") }
 
-// argument stands for an argument of the command line among the names of flags.
-const argument = ""
-
-// conditions say where a variable, which was set for many commands, does not count:
-// beside flags of the command line that contradict it, and without the flag that it
-// says more about.
-var conditions = []struct {
-	// command is the only one that it holds for, "" for every.
-	command   string
-	variables []string
-	unless    []string
-	with      string
-}{
-	{variables: []string{"latest"}, unless: []string{"all"}},
-	{variables: []string{"all"}, unless: []string{"latest"}},
-	{command: "mirror", variables: []string{"latest", "all"}, unless: []string{"lock-file"}},
-	{command: "mirror", variables: []string{"lock-file"}, unless: []string{"latest", "all"}},
-	{command: "list", variables: []string{"from", "providers"}, unless: []string{"server"}},
-	{command: "list", variables: []string{"providers"}, unless: []string{argument}},
-	{command: "list", variables: []string{"server"}, unless: []string{"from", "providers", "pending"}},
-	{command: "doctor", variables: []string{"from"}, unless: []string{"to"}},
-	{command: "doctor", variables: []string{"to"}, unless: []string{"from"}},
-	{command: "lock", variables: []string{"upgrade", "compute-h1", "dry-run", "sources"}, unless: []string{"check"}},
-	{command: "lock", variables: []string{"dir", "recursive"}, unless: []string{"lock-file"}},
-	{command: "lock", variables: []string{"recursive"}, unless: []string{"sources", argument}},
-	{command: "lock", variables: []string{"sources"}, unless: []string{"recursive"}},
-	{command: "lock", variables: []string{"lock-file"}, with: "check"},
-	{command: "tofurc", variables: []string{"output"}, with: "check"},
-	{command: "tofurc", variables: []string{"dry-run"}, with: "write"},
-	{command: "serve", variables: []string{"min-age", "signatures", "keyring", "trust"}, with: "pull-through"},
-	{variables: []string{"sign-passphrase-file"}, with: "sign-key"},
-}
-
 // fromVariables adds the flags that the command line does not have and variables do.
 // One that is empty is as one that is not set.
-func (c *call) fromVariables(getenv func(string) string) error {
-	var found []written
+func (c *call) fromVariables(getenv func(string) string) {
 	for _, flag := range c.command.Flags {
 		variable := variableOf(c.command, flag)
-		if variable == "" || slices.ContainsFunc(flag.Names(), c.has) {
+		if variable == "" || slices.ContainsFunc(c.flags, func(w written) bool { return slices.Contains(flag.Names(), w.name) }) {
 			continue
 		}
-		if value := getenv(variable); value != "" {
-			found = append(found, written{name: flag.Names()[0], variable: variable, values: valuesIn(flag, value)})
+		if value := getenv(variable); value != "" && !isForAnother(flag, value) {
+			c.flags = append(c.flags, writtenOf(flag, variable, valuesIn(flag, value)))
 		}
 	}
-	var counting []written
-	for _, w := range found {
-		if c.counts(w.name, found) {
-			counting = append(counting, w)
-		}
-	}
-	for _, w := range counting {
+}
+
+// isForAnother tells whether a value of a variable is one that another command's flag of
+// this name takes, and this one does not.
+func isForAnother(flag cli.Flag, value string) bool {
+	all := words[flag.Names()[0]]
+	return slices.Contains(all, value) && !slices.Contains(wordsOfFlag(flag), value)
+}
+
+// problems finds what is wrong with the values of variables.
+func (c *call) problems() error {
+	for _, w := range c.flags {
 		for _, value := range w.values {
-			if problem := valueProblem(flagNamed(c.command, w.name), value); problem != "" {
+			if problem := valueProblem(flagNamed(c.command, w.name), value); w.variable != "" && problem != "" {
 				return usagef("%s=%s: %s", w.variable, value, problem)
 			}
-			w.args = append(w.args, "--"+w.name+"="+value)
 		}
-		c.flags = append(c.flags, w)
 	}
 	return nil
-}
-
-// counts tells whether the variable of a flag does, beside those that were found.
-func (c *call) counts(flag string, found []written) bool {
-	for _, condition := range conditions {
-		if condition.command != "" && condition.command != c.command.Name || !slices.Contains(condition.variables, flag) {
-			continue
-		}
-		isThere := c.has(condition.with) || slices.ContainsFunc(found, func(w written) bool { return w.name == condition.with })
-		if slices.ContainsFunc(condition.unless, c.has) || condition.with != "" && !isThere {
-			return false
-		}
-	}
-	return true
-}
-
-// has tells whether the command line has a flag, by this name of it, or an [argument].
-func (c *call) has(name string) bool {
-	if name == argument {
-		return len(c.rest) > 0
-	}
-	return slices.ContainsFunc(c.flags, func(w written) bool { return w.name == name })
 }
 
 // valuesIn are those of a variable: of a flag that may be repeated one a line, or, in

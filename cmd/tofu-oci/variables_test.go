@@ -56,8 +56,7 @@ func TestVariables(t *testing.T) {
 			if !strings.Contains(c.CustomHelpTemplate, "[$"+variable+"]") {
 				t.Errorf("the help of %s does not name %s", c.HelpName, variable)
 			}
-			kind := strings.TrimSuffix(fmt.Sprintf("%T", flag), "SliceFlag") // one of many is not another kind
-			kind = strings.TrimSuffix(kind, "Flag")
+			kind := fmt.Sprintf("%T", flag)
 			if before, known := kinds[variable]; known && before != kind {
 				t.Errorf("%s is a %s and, in %s, a %s", variable, before, c.HelpName, kind)
 			}
@@ -75,7 +74,7 @@ func TestVariables(t *testing.T) {
 			t.Errorf("%s is no flag", flag)
 		}
 	}
-	for _, flag := range main.FlagsOfConditions() {
+	for _, flag := range main.FlagsOfRules() {
 		if !flags[flag] {
 			t.Errorf("there is no flag %s", flag)
 		}
@@ -117,6 +116,18 @@ func TestFlagsOfVariables(t *testing.T) {
 		{"without what it says more about", "TRUST=T MIN_AGE=3d", "serve --from X", "serve --from X --"},
 		{"a place for all", "FROM=X PROVIDERS=P", "list --server S", "list --server S --"},
 		{"not of an argument", "PROVIDERS=P", "list a/b", "list -- a/b"},
+		{"beside a flag that makes no use of it", "SERVER=S FROM=X", "list a/b --check blobs", "list --check blobs --from=X -- a/b"},
+		{"beside a switch that is false", "LATEST=3", "mirror a/b --all=false", "mirror --all=false --latest=3 -- a/b"},
+		{"one for one command before one for many", "SERVER=S FROM=X PROVIDERS=P", "list", "list --server=S --"},
+		{"one for one command before one for many, twice", "LOCK_DIR=D LOCK_FILE=F RECURSIVE=1 SOURCES=S", "lock", "lock --dir=D --recursive=1 --"},
+		{"of which only one is asked for", "FROM=X TO=Y PUSH=1", "doctor a/b", "doctor -- a/b"},
+		{"without the argument that it is about", "ALIAS=A DOCTOR_PLATFORM=a_b", "doctor --to Y", "doctor --to Y --"},
+		{"one beside many", "PLATFORM=a_b,c_d LOCK_FILE=F,G", "doctor a/b", "doctor -- a/b"},
+		{"a value of another command's", "CHECK=tags OUTPUT=sarif", "publish D", "publish -- D"},
+		{"a value that asks for another flag", "OUTPUT=github", "lock", "lock --"},
+		{"a value beside that flag", "OUTPUT=github", "lock --check", "lock --output=github --check --"},
+		{"a value that contradicts", "LAYOUT=unpacked", "pull a/b --with-evidence", "pull --with-evidence -- a/b"},
+		{"a wrong value that does not count", "ALL=yes", "mirror a/b --latest 2", "mirror --latest 2 -- a/b"},
 		{"of a run", "QUIET=1", "exec tofu init", "exec --quiet=1 -- tofu init"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,0 +1,313 @@
+package main_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"log"
+	"maps"
+	"net"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// simplest are the calls that need least, of each command. Each is run beside every
+// variable. {n} is another number each time, {taken} an address that is in use.
+var simplest = []struct {
+	call string
+	code int
+}{
+	{"mirror hashicorp/null --to oci-layout:repo/{type}", 0},
+	{"publish dist --provider acme/widget --to oci-layout:repo/{type}", 0},
+	{"pull hashicorp/null --from oci-layout:repo/{type} --dir pulled", 0},
+	{"copy hashicorp/null --from oci-layout:repo/{type} --to oci-layout:copied/{type}", 0},
+	{"list hashicorp/null", 0},
+	{"list hashicorp/null --from oci-layout:repo/{type}", 0},
+	{"list hashicorp/null --from oci-layout:repo/{type} --check blobs", 0},
+	{"list hashicorp/null --from oci-layout:repo/{type} --pending", 0},
+	{"list --from oci-layout:repo/{type}", 0},
+	{"list --server http://{taken}", 1},
+	{"promote hashicorp/null --to oci-layout:repo/{type}", 5},
+	{"deny hashicorp/null@3.2.4 --reason old --to oci-layout:repo/{type}", 5},
+	{"lock --dir live --from oci-layout:repo/{type}", 0},
+	{"lock hashicorp/null --dir live --from oci-layout:repo/{type}", 0},
+	{"lock --check --dir live --from oci-layout:repo/{type}", 0},
+	{"lock --check --lock-file live/.terraform.lock.hcl --from oci-layout:repo/{type}", 0},
+	{"exec --dir live --from oci-layout:repo/{type} -- no-such-program", 127},
+	{"verify hashicorp/null --from oci-layout:repo/{type}", 0},
+	{"serve --from oci-layout:repo/{type} --listen {taken}", 1},
+	{"trust init hashicorp/null --trust trust-{n}.hcl --from oci-layout:repo/{type}", 0},
+	{"trust check hashicorp/null --from oci-layout:repo/{type}", 0},
+	{"tofurc registry.example.com/{namespace}/{type}", 0},
+	{"tofurc --check tofurc", 0},
+	{"tofurc registry.example.com/{namespace}/{type} --write written", 0},
+	{"doctor hashicorp/null", 0},
+	{"doctor hashicorp/null --from oci-layout:repo/{type}", 0},
+	{"doctor --to oci-layout:repo/{type}", 0},
+	{"login {taken} --username jane --password-stdin --plain-http {taken}", 1},
+	{"logout registry.example.com", 0},
+	{"cache info --cache kept", 0},
+	{"cache prune --cache kept --max-age 1000d", 0},
+	{"completion bash", 0},
+	{"man list", 0},
+	{"version", 0},
+	{"--version", 0},
+	{"mirror hashicorp/null@3.2.4 --to oci-layout:repo/{type}", 0},
+	{"mirror --lock-file live/.terraform.lock.hcl --to oci-layout:repo/{type}", 0},
+	{"mirror hashicorp/null --to oci-layout:repo/{type} --all --check tags", 0},
+	{"pull hashicorp/null --from oci-layout:repo/{type} --dir unpacked --layout unpacked", 0},
+}
+
+// plausible are values that a job may have set, of the variables whose flags take no
+// number and no true. What needs two is set with both.
+var plausible = map[string]string{
+	"ALIAS": "registry.terraform.io/hashicorp/*=hashicorp/*", "ANNOTATION": "a=b", "ARCHIVE_KEY": "archive.key", "BY": "jane", "CACHE": "kept",
+	"CACHE_PRUNE_MAX_AGE": "30d", "CA_FILE": "ca.pem", "CHECK": "tags", "CONFIG": "tofurc", "DIGEST_FILE": "digests", "DOCTOR_LOCK_FILE": "live/.terraform.lock.hcl",
+	"DOCTOR_PLATFORM": "plan9_sparc", "EVENTS": "events.jsonl", "EXEC_DIR": "live", "FROM": "oci-layout:repo/{type}", "KEYRING": "secret.asc", "LAYOUT": "unpacked",
+	"LISTEN": "127.0.0.1:0", "LOCK_DIR": "live", "LOCK_FILE": "live,live/.terraform.lock.hcl", "MAN_DIR": "pages", "MAX_SIZE": "20GB", "MEMORY": "64MiB", "METRICS_LISTEN": "127.0.0.1:0",
+	"MIN_AGE": "3d", "ON_MISSING_REPOSITORY": "make-repository {repository}", "OUTPUT": "sarif", "PLAIN_HTTP": "registry.example.com,localhost:5000",
+	"PLATFORM": "plan9_sparc,hurd_ia64", "PROVIDER": "acme/widget", "PROVIDERS": "providers.txt", "PULL_DIR": "pulled", "PULL_THROUGH": "hashicorp/*", "REASON": "old",
+	"SBOM_PROGRAM": "make-sbom {zip}", "SERVER": "https://tofu.example.com", "SERVE_BASE_URL": "https://tofu.example.com", "SERVE_CONFIG": "rules.hcl",
+	"SERVE_FROM": "oci-layout:repo/{type},oci-layout:copied/{type}", "SIGNATURES": "off", "SIGN_KEY": "secret.asc", "SIGN_PASSPHRASE_FILE": "passphrase",
+	"SOURCES": "providers.txt", "SOURCE_URL": "https://git.example.com/acme", "TLS_CERT": "tls.crt", "TLS_KEY": "tls.key", "TO": "oci-layout:repo/{type}",
+	"TOKEN_REALM": "token.example.com", "TRUST": "trust.hcl", "TRUSTED_PROXY": "10.0.0.0/8", "USERNAME": "jane",
+}
+
+var (
+	// shared are flags that mean the same to every command that has them: they are tried
+	// with the others only, not each alone.
+	shared = []string{"ca-file", "concurrency", "config", "debug", "plain-http", "quiet", "timeout", "token-realm", "verbose"}
+	// contradicting are variables that mirror takes one of.
+	contradicting = []string{"TOFU_OCI_ALL", "TOFU_OCI_LATEST", "TOFU_OCI_LOCK_FILE"}
+	// agreeing are values that go with TOFU_OCI_DIGEST_FILE and TOFU_OCI_WITH_EVIDENCE.
+	agreeing = map[string]string{"TOFU_OCI_CHECK": "index", "TOFU_OCI_LAYOUT": "packed"}
+)
+
+// TestEachVariableBesideEachCommand: what is set for one command is no mistake in the
+// command line of another, alone or with all the others.
+func TestEachVariableBesideEachCommand(t *testing.T) { //nolint:paralleltest // the environment is that of the process
+	j := newJob(t)
+	commands := commandsOf(main.NewApp(io.Discard, io.Discard).Commands)
+	called := map[string]bool{"": true}
+	for _, s := range simplest {
+		if code, said := j.run(t, s.call, nil); code != s.code {
+			t.Fatalf("%s: exit code %d, want %d\n%s", s.call, code, s.code, said)
+		}
+		for _, c := range commands {
+			words := strings.TrimPrefix(c.HelpName, "tofu-oci ")
+			if s.call == words || strings.HasPrefix(s.call, words+" ") {
+				called[words] = true
+				j.besideVariables(t, c, s.call)
+			}
+		}
+	}
+	for _, c := range commands {
+		if !called[strings.TrimPrefix(c.HelpName, "tofu-oci ")] {
+			t.Errorf("%s is not called", c.HelpName)
+		}
+	}
+}
+
+// besideVariables runs a call of a command beside each variable, and beside all.
+func (j *job) besideVariables(t *testing.T, c *cli.Command, call string) {
+	t.Helper()
+	beside := func(what string, set map[string]string) {
+		if code, said := j.run(t, call, set); code == 2 {
+			t.Errorf("%s with %s\n%s", call, what, said)
+		}
+	}
+	all := map[string]string{}
+	for _, flag := range c.Flags {
+		variable := main.VariableOf(c, flag)
+		if variable == "" {
+			continue
+		}
+		all[variable] = valueFor(t, flag, variable)
+		if slices.Contains(shared, flag.Names()[0]) {
+			continue
+		}
+		set := map[string]string{variable: all[variable]}
+		if pair := []string{"TOFU_OCI_TLS_CERT", "TOFU_OCI_TLS_KEY"}; slices.Contains(pair, variable) {
+			set = map[string]string{pair[0]: "tls.crt", pair[1]: "tls.key"}
+		}
+		beside(variable, set)
+	}
+	delete(all, "TOFU_OCI_DEBUG") // which says much
+	for variable := range all {
+		if agreeing[variable] != "" {
+			all[variable] = agreeing[variable]
+		}
+	}
+	for _, kept := range contradicting {
+		set := maps.Clone(all)
+		maps.DeleteFunc(set, func(variable, _ string) bool { return variable != kept && slices.Contains(contradicting, variable) })
+		if set[kept] != "" || kept == contradicting[0] {
+			beside("all, and of those that contradict each other "+kept, set)
+		}
+	}
+}
+
+// valueFor is one that a job may have set.
+func valueFor(t *testing.T, flag cli.Flag, variable string) string {
+	t.Helper()
+	switch flag.(type) {
+	case *cli.BoolFlag:
+		return "true"
+	case *cli.IntFlag, *cli.Float64Flag:
+		return "2"
+	case *cli.DurationFlag:
+		return "90s"
+	}
+	value := plausible[strings.TrimPrefix(variable, "TOFU_OCI_")]
+	if value == "" {
+		t.Errorf("what may %s be?", variable)
+	}
+	return value
+}
+
+// job is where the commands are run: a directory that has what they read.
+type job struct {
+	taken string
+	runs  int
+}
+
+// run runs a call beside variables, and gives what it says on stderr.
+func (j *job) run(t *testing.T, call string, variables map[string]string) (code int, stderr string) {
+	t.Helper()
+	j.runs++
+	t.Run(strconv.Itoa(j.runs), func(t *testing.T) {
+		for name, value := range variables {
+			t.Setenv(name, value)
+		}
+		stdin, err := os.Open("password")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stdin.Close()
+		before := os.Stdin
+		os.Stdin = stdin
+		defer func() { os.Stdin = before }()
+		args := strings.NewReplacer("{n}", strconv.Itoa(j.runs), "{taken}", j.taken).Replace("tofu-oci " + call)
+		var said bytes.Buffer
+		code = main.Run(t.Context(), fields(args), io.Discard, &said)
+		stderr = said.String()
+	})
+	return code, stderr
+}
+
+// newJob makes the directory, and goes there.
+func newJob(t *testing.T) *job {
+	t.Helper()
+	secret, err := os.ReadFile(filepath.Join("testdata", "throwaway.asc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	origin := origintest.New(origintest.Options{})
+	server := httptest.NewUnstartedServer(origin)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	go func() {
+		for {
+			c, err := taken.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(c, "HTTP/1.1 418 I am a teapot\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+			_ = c.Close()
+		}
+	}()
+	release := origintest.Release{Namespace: "hashicorp", Type: "null", Version: "3.2.4", Protocols: []string{"5.0"}, Archives: map[provider.Platform]origintest.Archive{}}
+	for _, p := range []provider.Platform{{OS: "plan9", Arch: "sparc"}, {OS: "hurd", Arch: "ia64"}, provider.CurrentPlatform()} {
+		release.Archives[p] = origintest.Archive{Bytes: zipOf(t, "terraform-provider-null_v3.2.4")}
+		writeFile(t, "dist/terraform-provider-widget_1.0.0_"+p.String()+".zip", zipOf(t, "terraform-provider-widget_v1.0.0"))
+	}
+	if err := origin.Add(t.Context(), release); err != nil {
+		t.Fatal(err)
+	}
+	certificate := server.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificatePEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]})
+	for name, content := range map[string][]byte{
+		"ca.pem": certificatePEM, "tls.crt": certificatePEM, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
+		"secret.asc": secret, "passphrase": []byte("x\n"), "password": []byte("x\n"),
+		"archive.key": []byte("82b25fbe59c370087a0d874150f0ff4c162ac703a1eb759a66c101ba45d2b145\n"),
+		"rules.hcl":   []byte("token \"ci\" {\n  sha256 = \"82b25fbe59c370087a0d874150f0ff4c162ac703a1eb759a66c101ba45d2b145\"\n  allow  = [\"hashicorp/*\"]\n}\n"),
+		"trust.hcl":   []byte("trust \"*/*\" {\n  unsigned = \"accept\"\n}\n"), "providers.txt": []byte("hashicorp/null\n"),
+		"live/main.tf": []byte("terraform {\n  required_providers {\n    null = {\n      source = \"hashicorp/null\"\n    }\n  }\n}\n"),
+		"tofurc":       []byte("host \"registry.opentofu.org\" {\n  services = { \"providers.v1\" = \"" + server.URL + "/v1/providers/\" }\n}\n"),
+	} {
+		writeFile(t, name, content)
+	}
+	for name, value := range map[string]string{
+		"HOME": "home", "USERPROFILE": "home", "DOCKER_CONFIG": "docker", "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "", "XDG_RUNTIME_DIR": "",
+		"TF_CLI_CONFIG_FILE": "tofurc", "SSL_CERT_FILE": "ca.pem",
+	} {
+		if value != "" {
+			value, err = filepath.Abs(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Setenv(name, value)
+	}
+	j := &job{taken: taken.Addr().String()}
+	for _, call := range []string{"mirror hashicorp/null --to oci-layout:repo/{type}", "lock --dir live --from oci-layout:repo/{type}"} {
+		if code, said := j.run(t, call, nil); code != 0 {
+			t.Fatalf("%s: exit code %d\n%s", call, code, said)
+		}
+	}
+	return j
+}
+
+// zipOf has one file.
+func zipOf(t *testing.T, name string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	header := &zip.FileHeader{Name: name}
+	header.SetMode(0o755)
+	entry, err := z.CreateHeader(header)
+	if err == nil {
+		_, err = entry.Write([]byte("a program\n"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func writeFile(t *testing.T, name string, content []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
