@@ -22,6 +22,7 @@ var noVariable = map[string]string{
 	"list check":     "its levels ask for more than the list, which is meant each time",
 	"lock check":     "it makes another command of lock, which writes nothing",
 	"list pending":   "it makes another command of list",
+	"version output": "what reads the version, as install.sh does, reads a text unless it asks for more",
 	"tofurc check":   "it makes another command of tofurc, which makes no block",
 	"tofurc write":   "it names a file that is changed, which has to be meant each time",
 }
