@@ -13,7 +13,8 @@ import (
 // run is the whole program but for the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := newApp(stdout, stderr)
-	ordered, err := interspersed(app, args, os.Getenv)
+	ordered, variables, err := interspersed(app, args, os.Getenv)
+	sharedBy(app).variables = variables
 	if err == nil {
 		err = app.RunContext(ctx, ordered)
 	}
@@ -27,9 +28,22 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	default:
 		_, _ = fmt.Fprint(stderr, explain(err))
 	}
-	endDebug(app, code)
+	sharedBy(app).debug.ended(code)
 	return code
 }
+
+// shared is what the parts of a run have in common, beside what the library hands on.
+type shared struct {
+	// variables are the flags that variables set.
+	variables map[string]written
+	// debug is nil without --debug.
+	debug *debugLog
+}
+
+// sharedKey is where an app keeps it.
+const sharedKey = "shared"
+
+func sharedBy(app *cli.App) *shared { return app.Metadata[sharedKey].(*shared) }
 
 func newApp(stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
@@ -55,6 +69,7 @@ Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 some items failed and
 some were done, 4 verification failed or conflict, 5 not found,
 6 not authorized, 130 interrupted.`),
 		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), copyCommand(), listCommand(), promoteCommand(), denyCommand(), lockCommand(), execCommand(), verifyCommand(), serveCommand(), trustCommand(), tofurcCommand(), doctorCommand(), loginCommand(), logoutCommand(), cacheCommand(), completionCommand(), manCommand(), versionCommand()},
+		Metadata:                  map[string]any{sharedKey: &shared{}},
 		Writer:                    stdout,
 		ErrWriter:                 stderr,
 		HideHelpCommand:           true,

@@ -30,21 +30,22 @@ func debugFlag() cli.Flag {
 // has taken them out, and nothing else tells it of values.
 type debugLog struct {
 	log *slog.Logger
+	// to is where its lines go: stderr, until the run has an output that lets them go
+	// beside its progress.
+	to io.Writer
+	// began is when the run did.
+	began time.Time
 	// told are the lines that are written once.
 	told sync.Map
 }
 
-func newDebugLog(w io.Writer, json bool) *debugLog {
-	return &debugLog{log: newLogger(w, json, slog.LevelDebug)}
-}
+// Write writes a line to where they go now.
+func (d *debugLog) Write(line []byte) (int, error) { return d.to.Write(line) }
 
-// endOfDebug is where an app keeps the function that writes the last line.
-const endOfDebug = "end of --debug"
-
-// endDebug writes it, where there is one.
-func endDebug(app *cli.App, code int) {
-	if end, ok := app.Metadata[endOfDebug].(func(int)); ok {
-		end(code)
+// beside lets lines go elsewhere from now on.
+func (d *debugLog) beside(w io.Writer) {
+	if d != nil {
+		d.to = w
 	}
 }
 
@@ -54,11 +55,11 @@ func beginDebug(c *cli.Context) error {
 		return nil
 	}
 	b := thisBuild()
-	d := newDebugLog(c.App.ErrWriter, c.String("output") == outputJSON)
-	began := time.Now()
-	c.App.Metadata[endOfDebug] = func(code int) { d.write("ended", "exit_code", code, "ms", time.Since(began)) }
+	d := &debugLog{to: c.App.ErrWriter, began: time.Now()}
+	d.log = newLogger(d, c.String("output") == outputJSON, slog.LevelDebug)
+	sharedBy(c.App).debug = d
 	d.write("started", "command", wordsOf(c.Command), "version", b.Version, "commit", b.Commit, "go", b.Go, "platform", b.Platform)
-	variables := variablesOf(c.App)
+	variables := sharedBy(c.App).variables
 	for _, flag := range slices.Sorted(maps.Keys(variables)) {
 		d.write("variable", "name", variables[flag].variable, "flag", "--"+flag)
 	}
@@ -117,6 +118,13 @@ func (d *debugLog) write(what string, pairs ...any) {
 		line = append(line, pairs[i], pairs[i+1])
 	}
 	d.log.Debug(what, line...)
+}
+
+// ended writes the last line.
+func (d *debugLog) ended(code int) {
+	if d != nil {
+		d.write("ended", "exit_code", code, "ms", time.Since(d.began))
+	}
 }
 
 // once writes a line that is the same as one before only one time.

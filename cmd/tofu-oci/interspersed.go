@@ -13,12 +13,11 @@ import (
 // Whoever asks for help gets it, whatever else stands there, and "help COMMAND"
 // is "COMMAND --help"; so does who asks for the version before a command. What is
 // mistyped is an error here, which names what may have been meant. Flags that are not
-// there may come from variables of the environment.
-func interspersed(app *cli.App, args []string, getenv func(string) string) ([]string, error) {
+// there may come from variables of the environment: variables are those.
+func interspersed(app *cli.App, args []string, getenv func(string) string) (ordered []string, variables map[string]written, err error) {
 	call := call{commands: app.Commands}
 	for i := 1; i < len(args); i++ {
 		arg := args[i]
-		var err error
 		switch {
 		case call.version && !call.knows(arg):
 		case !isFlag(arg) && !call.isNamed():
@@ -35,7 +34,7 @@ func interspersed(app *cli.App, args []string, getenv func(string) string) ([]st
 			i, err = call.flag(args, i)
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if call.help && call.isNamed() {
 			break
@@ -43,16 +42,16 @@ func interspersed(app *cli.App, args []string, getenv func(string) string) ([]st
 	}
 	if call.isNamed() && !call.help {
 		call.fromVariables(getenv)
-		err := call.settle()
-		app.Metadata = map[string]any{variablePrefix: call.variables()}
+		err = call.settle()
 		if problem := call.problems(); problem != nil { // which may be all that is wrong
 			err = problem
 		}
 		if err != nil {
-			return nil, err
+			return nil, call.variables(), err
 		}
 	}
-	return call.ordered(args[:min(len(args), 1)])
+	ordered, err = call.ordered(args[:min(len(args), 1)])
+	return ordered, call.variables(), err
 }
 
 // isFlag tells whether an argument is a flag, or ends them.

@@ -28,7 +28,7 @@ func wantedOf(c *cli.Context, out *output) (w wanted, err error) {
 		return w, err
 	}
 	for _, r := range only {
-		if variable := variablesOf(c.App)["lock-file"].variable; variable != "" && !r.Constraint.IsZero() {
+		if variable := sharedBy(c.App).variables["lock-file"].variable; variable != "" && !r.Constraint.IsZero() {
 			out.note("%s does not count beside %s, which says the version itself", variable, r)
 			return wanted{requirements: only}, nil
 		}

@@ -98,9 +98,8 @@ func newOutput(c *cli.Context) (*output, error) {
 	default:
 		o.display = newLines(o.note, &o.tally, o.works)
 	}
-	if c.Bool("debug") {
-		o.debug = newDebugLog(besideProgress{o}, o.json)
-	}
+	o.debug = sharedBy(c.App).debug
+	o.debug.beside(besideProgress{o})
 	o.events.runStarted(c.Command.Name, c.Bool("dry-run"))
 	return o, nil
 }

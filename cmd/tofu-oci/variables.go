@@ -118,7 +118,7 @@ var flagInText = regexp.MustCompile(`--[a-z][a-z0-9-]*`)
 // namingVariables says of an error where the flags that it names come from the
 // environment. Values are no sign of it: a path is in many of them.
 func namingVariables(app *cli.App, err error) error {
-	variables := variablesOf(app)
+	variables := sharedBy(app).variables
 	if err == nil || isA[*variableError](err) || len(variables) == 0 {
 		return err
 	}
@@ -133,10 +133,4 @@ func namingVariables(app *cli.App, err error) error {
 		return err
 	}
 	return &variableError{err, names}
-}
-
-// variablesOf are the flags of the run that variables set.
-func variablesOf(app *cli.App) map[string]written {
-	variables, _ := app.Metadata[variablePrefix].(map[string]written)
-	return variables
 }

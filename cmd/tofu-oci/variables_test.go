@@ -132,7 +132,7 @@ func TestFlagsOfVariables(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := main.Interspersed(main.NewApp(io.Discard, io.Discard), fields("tofu-oci "+test.args), variables(test.variables))
+			got, _, err := main.Interspersed(main.NewApp(io.Discard, io.Discard), fields("tofu-oci "+test.args), variables(test.variables))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +153,7 @@ func TestVariablesThatAreWrong(t *testing.T) {
 		"CONCURRENCY=many": "TOFU_OCI_CONCURRENCY=many: must be a whole number, such as 4",
 		"TIMEOUT=5":        "TOFU_OCI_TIMEOUT=5: a duration needs its unit; did you mean 5s?",
 	} {
-		_, err := main.Interspersed(main.NewApp(io.Discard, io.Discard), fields("tofu-oci mirror a/b"), variables(set))
+		_, _, err := main.Interspersed(main.NewApp(io.Discard, io.Discard), fields("tofu-oci mirror a/b"), variables(set))
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: error %v, want %s", set, err, want)
 		}
