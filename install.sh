@@ -148,7 +148,7 @@ fetch() {
 newest() {
 	protocol=$(protected "$base/latest") || exit 1
 	page=$(curl --proto "$protocol" --proto-redir "$protocol" --fail --silent --show-error --location --max-redirs 5 --retry 3 \
-		--connect-timeout 20 --output /dev/null --write-out '%{url_effective}' -- "$base/latest") || fail "could not find the newest release at $base/latest"
+		--connect-timeout 20 --output /dev/null --write-out '%{url_effective}' -- "$base/latest") || fail "could not find the newest release at $base/latest: name one with --version"
 	case $page in
 	*/tag/v*) echo "${page##*/tag/v}" ;;
 	*) fail "$base/latest leads to $page, which is no release" ;;

@@ -42,12 +42,15 @@ tofu-oci; write it again after an upgrade. Packages of tofu-oci bring it along.
 
 Examples:
    # bash, with the package bash-completion; without it, source the file
+   mkdir -p ~/.local/share/bash-completion/completions
    tofu-oci completion bash > ~/.local/share/bash-completion/completions/tofu-oci
 
    # zsh, in a directory of $fpath
+   mkdir -p ~/.zsh/completions
    tofu-oci completion zsh > ~/.zsh/completions/_tofu-oci
 
    # fish
+   mkdir -p ~/.config/fish/completions
    tofu-oci completion fish > ~/.config/fish/completions/tofu-oci.fish
 
    # PowerShell, for new sessions

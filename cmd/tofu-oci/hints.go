@@ -127,7 +127,7 @@ var hints = []struct {
 	{errorIs(lock.ErrNotLocked), "tofu-oci lock adds what a configuration requires"},
 	{errorIs(lock.ErrNoFile), "name a lock file, a directory that has one, or a pattern in quotes: 'live/**/.terraform.lock.hcl'"},
 	{isA[*lockfile.Error], "OpenTofu refuses the file too; mend the line, or bring the file back from version control"},
-	{errorIs(configuration.ErrNoConfiguration), "name the directory of a configuration with --dir, or PROVIDERs to lock"},
+	{errorIs(configuration.ErrNoConfiguration), "name the directory of a configuration with --dir, with --recursive one that has some below it, or PROVIDERs to lock"},
 	{isDamaged, "the archive is damaged, though it is the one that was published: whoever published it has to make it anew"},
 	{otherSpelling, "make SHA256SUMS again in the directory of the zips, with sha256sum --text and names without ./, and sign it again"},
 	{isA[*launch.Error], "OpenTofu is likely to meet the same; run the executable by hand to see what it says, with an environment as clean as that of --launch: env -i PATH=\"$PATH\""},

@@ -36,7 +36,7 @@ func TestPages(t *testing.T) {
 		"operations.md": {locked, 10},
 		"serve.md":      {"registry", 7},
 		"lock.md":       {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 14},
-		"airgap.md":     {airGap, 12},
+		"airgap.md":     {airGap, 14},
 		"trust.md":      {locked, 2},
 		"exec.md":       {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 18},
 	} {
@@ -76,6 +76,7 @@ keys
 release hashicorp/random 3.6.0 linux_amd64 $HERE signed=good
 release hashicorp/tls 4.1.0 linux_amd64 $HERE signed=good
 release hashicorp/tls 5.0.0 linux_amd64 $HERE signed=good
+release hashicorp/time 0.14.2 linux_amd64 $HERE signed=good
 env PATH=$WORK/clients${:}$PATH`
 
 // locked has a configuration whose lock file selects what the registry has, signed.
