@@ -215,6 +215,24 @@ func TestComponents(t *testing.T) {
 	}
 }
 
+// TestComponentMirrorInPart: what was done in part ends with 3, which the job allows, and
+// with 4 where a verification was among what failed.
+func TestComponentMirrorInPart(t *testing.T) {
+	t.Parallel()
+	r, registry := newJob(t)
+	write(t, filepath.Join(r.workspace, "absent.txt"), "acme/widget@1.0.0\nacme/nothing\n")
+	write(t, filepath.Join(r.workspace, "unsigned.txt"), "acme/widget@1.0.0\nacme/widget@1.1.0\n")
+	pins := filepath.Join(r.workspace, "trust.hcl")
+	write(t, pins, "trust \"acme/widget\" {\n  fingerprints = [\"C874 011F 0AB4 0511 0D02 1055 3436 5D94 72D7 468F\"]\n  signed_since = \"1.1.0\"\n}\n")
+	r.env = append(r.env, "TOFU_OCI_TRUST="+pins)
+	for sources, want := range map[string]int{"absent.txt": 3, "unsigned.txt": 4} {
+		u, err := r.runComponent(t, "sh", "mirror", map[string]string{"to": registry + "/" + sources + "/{type}", "sources": sources})
+		if err != nil || u.code != want || !strings.Contains(u.log, "1.0.0 created") {
+			t.Errorf("%s: %v, want %d\n%v", sources, err, want, u)
+		}
+	}
+}
+
 // TestComponentsOfThePage: docs/ci.md includes each of them with inputs that it has, and adds
 // to jobs that there are.
 func TestComponentsOfThePage(t *testing.T) {
