@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -45,7 +46,11 @@ func signerOf(c *cli.Context) (signer trust.Signer, named bool, err error) {
 		}
 		passphrase = bytes.TrimRight(text, "\r\n")
 	}
-	if signer, err = trust.ReadSigner(path, passphrase); err != nil {
+	signer, err = trust.ReadSigner(path, passphrase)
+	if e, ok := errors.AsType[*trust.KeyError](err); ok && e.NoPassphrase {
+		return signer, false, usagef("--sign-key: %s: the key has a passphrase: set %s, or name --sign-passphrase-file FILE", path, passphraseVariable)
+	}
+	if err != nil {
 		return signer, false, usagef("--sign-key: %w", err)
 	}
 	return signer, true, nil

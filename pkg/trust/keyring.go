@@ -44,12 +44,14 @@ func (k Keyring) Fingerprints() []string {
 	return slices.Compact(all)
 }
 
-// KeyError says why a file does not hold OpenPGP keys.
+// KeyError says why a file does not hold OpenPGP keys, or none that can be used.
 type KeyError struct {
 	Path    string
 	Problem string
 	// Err is the cause; nil when Problem says all.
 	Err error
+	// NoPassphrase tells that a secret key has a passphrase, and that none was given.
+	NoPassphrase bool
 }
 
 func (e *KeyError) Error() string {

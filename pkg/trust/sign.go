@@ -8,6 +8,7 @@ import (
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	pgperrors "github.com/ProtonMail/go-crypto/openpgp/errors"
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 )
@@ -40,7 +41,7 @@ func ReadSigner(path string, passphrase []byte) (Signer, error) {
 		return Signer{}, &KeyError{Path: path, Problem: problem}
 	}
 	if err := key.DecryptPrivateKeys(passphrase); err != nil {
-		return Signer{}, &KeyError{Path: path, Problem: "the passphrase does not open it", Err: err}
+		return Signer{}, locked(path, passphrase, err)
 	}
 	s := Signer{key: key}
 	if _, err := s.Sign(nil); err != nil {
@@ -53,6 +54,19 @@ func ReadSigner(path string, passphrase []byte) (Signer, error) {
 	}
 	s.public = append(public.Bytes(), '\n')
 	return s, err
+}
+
+// locked says why a key was not opened. What the library says of a passphrase that is
+// wrong or missing is about the checksum of what came out, which helps nobody.
+func locked(path string, passphrase []byte, err error) *KeyError {
+	_, unsupported := errors.AsType[pgperrors.UnsupportedError](err)
+	switch {
+	case unsupported:
+		return &KeyError{Path: path, Problem: "it is locked in a way that is not known here", Err: err}
+	case len(passphrase) == 0:
+		return &KeyError{Path: path, Problem: "the key has a passphrase, and none was given", NoPassphrase: true}
+	}
+	return &KeyError{Path: path, Problem: "the passphrase does not open it"}
 }
 
 // unfit says why a key must not sign; empty when it may.

@@ -90,13 +90,13 @@ func TestReadSignerRefuses(t *testing.T) {
 		"encryption only":  {secret(t, gpg, encrypts, ""), "", "no part of the key may sign"},
 		"an old subkey":    {secret(t, gpg, oldSubkey, ""), "", "no part of the key may sign"},
 		"wrong passphrase": {secret(t, gpg, protected, "open sesame"), "open", "the passphrase does not open it"},
-		"no passphrase":    {secret(t, gpg, protected, "open sesame"), "", "the passphrase does not open it"},
+		"no passphrase":    {secret(t, gpg, protected, "open sesame"), "", "the key has a passphrase, and none was given"},
 		"public":           {filepath.Join(dir, "public"), "", "it has not the secret part"},
 		"text":             {filepath.Join(dir, "text"), "", "cannot be read"},
 		"two keys":         {secret(t, gpg, good, "", protected), "", "holds 2 keys"},
 	} {
 		_, err := trust.ReadSigner(test.path, []byte(test.passphrase))
-		if e, ok := errors.AsType[*trust.KeyError](err); !ok || e.Path != test.path || !strings.Contains(err.Error(), test.want) {
+		if e, ok := errors.AsType[*trust.KeyError](err); !ok || e.Path != test.path || !strings.Contains(err.Error(), test.want) || e.NoPassphrase != (name == "no passphrase") || strings.Contains(err.Error(), "checksum") {
 			t.Errorf("%s: got %v, want %s", name, err, test.want)
 		}
 	}
