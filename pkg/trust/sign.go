@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
-	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	pgperrors "github.com/ProtonMail/go-crypto/openpgp/errors"
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
@@ -47,12 +46,7 @@ func ReadSigner(path string, passphrase []byte) (Signer, error) {
 	if _, err := s.Sign(nil); err != nil {
 		return Signer{}, &KeyError{Path: path, Problem: "it cannot sign", Err: err}
 	}
-	var public bytes.Buffer
-	w, err := armor.Encode(&public, openpgp.PublicKeyType, nil)
-	if err == nil {
-		err = errors.Join(key.Serialize(w), w.Close())
-	}
-	s.public = append(public.Bytes(), '\n')
+	s.public, err = armored(key)
 	return s, err
 }
 
