@@ -62,6 +62,12 @@ type Options struct {
 	// public key. What it signed before may be extended: the sums are then made and
 	// signed anew. nil signs nothing.
 	Signer Signer
+	// Keys gives the public keys, armored, that made signatures of SHA256SUMS; nil when
+	// they are not at hand. They go along with a local build that is signed, so that
+	// others can pin them, also where it is stored without them. Sources of published
+	// releases offer keys themselves. The method KeysOf of trust.Keyring is such a
+	// function; nil adds no keys.
+	Keys func(sums []byte, signatures ...[]byte) ([]byte, error)
 	// Recheck asks a remote source for its digests also when every wanted
 	// platform is there and whole, and has the signature judged again. A published
 	// version never changes, so this finds only those that were changed against

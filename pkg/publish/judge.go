@@ -21,10 +21,13 @@ func (p publisher) judge(ctx context.Context, r, of provider.Release) (provider.
 	return p.options.Judge(ctx, r)
 }
 
-// approve signs what the tag is to name, where that is wanted, and asks about its
-// signature; of is what the source has.
+// approve signs what the tag is to name, where that is wanted, adds the keys that made
+// its signature, and asks about it; of is what the source has.
 func (p publisher) approve(ctx context.Context, r, of provider.Release) (provider.Release, provider.Verdict, error) {
-	signed, err := p.sign(r)
+	signed, err := p.tell(ctx, r)
+	if err == nil {
+		signed, err = p.sign(signed)
+	}
 	if err != nil {
 		return r, provider.Verdict{}, err
 	}

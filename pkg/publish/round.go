@@ -81,7 +81,7 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 	}
 	// 5. Its signature, and whether that does.
 	plan.release, done.result.Verdict, err = p.approve(ctx, plan.release, *done.learned.release)
-	done.result.Documents = plan.release.Documents
+	done.result = done.result.naming(plan.release)
 	if err != nil || p.options.DryRun {
 		done.result.Packages = results(done.learned, done.learned.release.Packages)
 		return done, err
@@ -139,7 +139,9 @@ func (p publisher) ask(ctx context.Context, known learned) (learned, error) {
 	if err != nil {
 		return known, err
 	}
-	release = p.toSign(release)
+	if release, err = p.toTell(ctx, p.toSign(release)); err != nil {
+		return known, err
+	}
 	known.release = &release
 	known.documents, err = p.documents(ctx, release)
 	return known, err

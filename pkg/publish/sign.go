@@ -51,7 +51,7 @@ func (p publisher) sign(r provider.Release) (provider.Release, error) {
 	}
 	r.Documents = append(r.Documents, artifact.NewDocument(listed.Name+".sig", artifact.MediaTypeSignature, signature))
 	if _, has := r.Document(provider.KindKeys); !has {
-		r.Documents = append(r.Documents, artifact.NewDocument(listed.Name+".keys.asc", artifact.MediaTypeKeys, p.options.Signer.Keys()))
+		r.Documents = append(r.Documents, artifact.NewDocument(keysName(listed), artifact.MediaTypeKeys, p.options.Signer.Keys()))
 	}
 	return r, nil
 }

@@ -1,0 +1,146 @@
+package publish_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+// ringOf is a keyring of the signers' public keys.
+func ringOf(t *testing.T, signers ...trust.Signer) trust.Keyring {
+	t.Helper()
+	dir := t.TempDir()
+	for i, signer := range signers {
+		write(t, filepath.Join(dir, strings.Repeat("k", i+1)), signer.Keys())
+	}
+	ring, err := trust.ReadKeyring(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring
+}
+
+// signedDist is a directory with sums of platforms that a key has signed, as goreleaser
+// leaves it: without the key.
+func (w *world) signedDist(t *testing.T, signer trust.Signer, listing string, platforms ...provider.Platform) string {
+	t.Helper()
+	signature, err := signer.Sign([]byte(listing))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.dist(t, map[string]string{"_SHA256SUMS": listing, "_SHA256SUMS.sig": string(signature)}, platforms...)
+}
+
+// judgedBy publishes by the keys of a ring, and only by those.
+func judgedBy(ring trust.Keyring) publish.Options {
+	return publish.Options{Keys: ring.KeysOf, Judge: trust.Policy{Mode: trust.ModeRequire, Keyring: ring}.Judge}
+}
+
+// TestKeysGoAlong: of a keyring, the key that made the signature goes with the release.
+func TestKeysGoAlong(t *testing.T) {
+	t.Parallel()
+	signers := newSigners(t, 2)
+	ring := ringOf(t, signers...)
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		dir := w.signedDist(t, signers[1], w.listing(all...), all...)
+		dry := judgedBy(ring)
+		dry.DryRun = true
+		result, err := w.runLocal(t, to, dir, dry)
+		if err != nil || !slices.ContainsFunc(result.Documents, func(d provider.Document) bool { return d.Kind == provider.KindKeys && len(d.Bytes) > 0 }) {
+			t.Errorf("a dry run tells of %v, %v", result.Documents, err)
+		}
+		w.publishLocal(t, to, publish.Created, dir, judgedBy(ring))
+		w.wantSigned(t, to, signers[1], all...)
+		state := to.state(t)
+		w.publishLocal(t, to, publish.Unchanged, dir, judgedBy(ring))
+		w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{})
+		if to.state(t) != state {
+			t.Error("something was written")
+		}
+	})
+}
+
+// TestKeysComeLater: what was published without its key gets it, and no zip moves.
+func TestKeysComeLater(t *testing.T) {
+	t.Parallel()
+	signers := newSigners(t, 2)
+	ring := ringOf(t, signers...)
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		dir := w.signedDist(t, signers[0], w.listing(all...), all...)
+		w.publishLocal(t, to, publish.Created, dir, publish.Options{})
+		if _, has := w.wantStored(t, to, all...).Document(provider.KindKeys); has {
+			t.Fatal("there are keys already")
+		}
+		result := w.publishLocal(t, to, publish.Extended, dir, judgedBy(ring))
+		if want := []string{stem + "_SHA256SUMS.keys.asc"}; !slices.Equal(result.Added, want) {
+			t.Errorf("added is %q, want %q", result.Added, want)
+		}
+		wantSent(t, result)
+		w.wantSigned(t, to, signers[0], all...)
+		w.publishLocal(t, to, publish.Unchanged, dir, judgedBy(ring))
+	})
+}
+
+// TestKeysOfWhatIsStored: where the stored signature stays, its key goes along, and not
+// the one of the signature beside the zips.
+func TestKeysOfWhatIsStored(t *testing.T) {
+	t.Parallel()
+	signers := newSigners(t, 2)
+	for _, test := range []struct {
+		name string
+		ring trust.Keyring
+		want string
+	}{
+		{"both are at hand", ringOf(t, signers...), string(signers[0].Keys())},
+		{"the stored one's is not", ringOf(t, signers[1]), ""},
+	} {
+		w := newWorld(t, origintest.Options{})
+		to := w.layout(t)
+		w.publishLocal(t, to, publish.Created, w.signedDist(t, signers[0], w.listing(all...), all...), publish.Options{})
+		other := w.signedDist(t, signers[1], w.listing(all...)+strings.Repeat("0", 64)+"  other.txt\n", all...)
+		result := w.publishLocal(t, to, publish.Extended, other, publish.Options{Keys: test.ring.KeysOf})
+		keys, _ := w.wantStored(t, to, all...).Document(provider.KindKeys)
+		if string(keys.Bytes) != test.want || slices.Contains(result.Added, stem+"_SHA256SUMS.keys.asc") != (test.want != "") {
+			t.Errorf("%s: the keys are %q, added is %q", test.name, keys.Bytes, result.Added)
+		}
+		v, err := trust.Policy{Keyring: signers[0].Keyring()}.Judge(t.Context(), w.wantStored(t, to, all...))
+		if v.Trust != provider.TrustSigned || err != nil {
+			t.Errorf("%s: it is %s, %v", test.name, v, err)
+		}
+	}
+}
+
+// TestKeysOfNobodyElse: a key that did not sign does not go along, and what a keyring
+// refuses is refused before anything is sent.
+func TestKeysOfNobodyElse(t *testing.T) {
+	t.Parallel()
+	signers := newSigners(t, 2)
+	other := ringOf(t, signers[1])
+	w := newWorld(t, origintest.Options{})
+	to := w.layout(t)
+	dir := w.signedDist(t, signers[0], w.listing(all...), all...)
+	if _, err := w.runLocal(t, to, dir, judgedBy(other)); err == nil || to.digest(t) != "" {
+		t.Errorf("got %v", err)
+	}
+	w.publishLocal(t, to, publish.Created, dir, publish.Options{Keys: other.KeysOf})
+	if keys, has := w.wantStored(t, to, all...).Document(provider.KindKeys); has {
+		t.Errorf("the keys are %q", keys.Bytes)
+	}
+	// Nor is anything told of what nobody signed.
+	asked := func([]byte, ...[]byte) ([]byte, error) {
+		t.Error("somebody asks for keys")
+		return nil, nil
+	}
+	w.publishLocal(t, w.layout(t), publish.Created, w.dist(t, nil, all...), publish.Options{Keys: asked})
+	// The keys of a remote source are those that it offers, though they be none.
+	keyless := w.release(all...)
+	keyless.Keys = nil
+	w.offer(t, keyless)
+	w.publish(t, w.layout(t), publish.Created, publish.Options{Keys: asked})
+}
