@@ -37,7 +37,9 @@ its schema. That runs its code with your rights: it is no sandbox.
 
 A signature of SHA256SUMS has to fit it: with --keyring the key that made it has
 to be there, without one at least the hash that the signature shows has to be
-that of the file. Else nothing is sent, with exit code 4. With --sign-key the
+that of the file. Else nothing is sent, with exit code 4. Of the keyring, the
+public key that made the signature goes with the release, so that others can pin
+it; it is added to a release that is there without it. With --sign-key the
 signature is made where there is none, and the public key goes with it.
 
 Jobs of a build matrix may publish one platform each: they are merged. Versions
@@ -55,6 +57,10 @@ Examples:
    # what goreleaser built
    tofu-oci publish dist --provider example.com/acme/widget \
       --to ghcr.io/acme/providers/{namespace}/{type}
+
+   # what goreleaser signed, with the key that gpg --armor --export wrote
+   tofu-oci publish dist --provider acme/widget --to ghcr.io/acme/{type} \
+      --keyring acme.pub
 
    # with an SBOM of each package
    tofu-oci publish dist --provider acme/widget --to ghcr.io/acme/{type} \
@@ -123,7 +129,9 @@ func publishAction(c *cli.Context, out *output) error {
 	if err := sign(c, &options, &judging); err != nil {
 		return err
 	}
-	options.Judge = judging.Judge
+	if options.Judge = judging.Judge; !judging.Keyring.IsZero() {
+		options.Keys = judging.Keyring.KeysOf
+	}
 	src, err := builddir.New(a, c.Args().Slice()...)
 	if err != nil {
 		return &usage{err}

@@ -3,6 +3,7 @@ package main_test
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -83,8 +84,8 @@ func scriptZip(ts *testscript.TestScript, files []scriptFile) []byte {
 	return out.Bytes()
 }
 
-// sums DIR TYPE VERSION writes the SHA256SUMS of the zips in a directory, and a
-// signature of it by a throw-away key.
+// sums DIR TYPE VERSION [KEY] writes the SHA256SUMS of the zips in a directory, and a
+// signature of it by a key of the command keys, or else by a throw-away one.
 func cmdSums(ts *testscript.TestScript, _ bool, args []string) {
 	stem := filepath.Join(ts.MkAbs(args[0]), "terraform-provider-"+args[1]+"_"+args[2])
 	zips, err := filepath.Glob(stem + "_*.zip")
@@ -95,6 +96,9 @@ func cmdSums(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	text := sums.New(listed).Bytes()
 	signature, _, err := throwaway(text)
+	if len(args) > 3 {
+		signature, err = signedBy(context.Background(), args[3], text)
+	}
 	ts.Check(err)
 	ts.Check(os.WriteFile(stem+"_SHA256SUMS", text, 0o600))
 	ts.Check(os.WriteFile(stem+"_SHA256SUMS.sig", signature, 0o600))
