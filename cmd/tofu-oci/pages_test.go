@@ -28,7 +28,7 @@ func TestPages(t *testing.T) {
 		"../README.md":  {"registry\nrelease hashicorp/random 3.6.0 $HERE darwin_arm64 signed=good", 7},
 		"concepts.md":   {"registry", 4},
 		"install.md":    {"registry", 2},
-		"goreleaser.md": {"registry", 8},
+		"goreleaser.md": {"registry\nkeys\ncp keys/good.asc acme.pub", 8},
 		"ghcr.md":       {"registry no-referrers=404", 4},
 		"ecr.md":        {"registry no-create immutable", 3},
 		"ci.md":         {locked, 4},
@@ -37,7 +37,7 @@ func TestPages(t *testing.T) {
 		"serve.md":      {"registry", 7},
 		"lock.md":       {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 14},
 		"airgap.md":     {airGap, 14},
-		"trust.md":      {locked, 2},
+		"trust.md":      {locked + "\ncp keys/good.asc acme.pub", 3},
 		"exec.md":       {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 18},
 	} {
 		t.Run(filepath.Base(page), func(t *testing.T) {
@@ -90,7 +90,7 @@ tofu-oci lock --dir live/network --from $REGISTRY/acme/providers/{namespace}/{ty
 // configurations, and syft in PATH.
 const pageWorld = `
 build dist widget 1.2.3 linux_amd64 darwin_arm64
-sums dist widget 1.2.3
+sums dist widget 1.2.3 good
 release hashicorp/null 3.2.4 plan9_sparc linux_amd64
 release hashicorp/time 0.14.2 plan9_sparc linux_amd64 published=2160h
 chmod 755 create-repository
