@@ -74,8 +74,11 @@ func (o *output) verdict(a provider.Address, version string, v provider.Verdict)
 	if v.Trust == "" {
 		return ""
 	}
-	if v.Warning != "" {
-		o.warn("%s %s: %s: %s", a, version, v, v.Warning)
+	if advice := ""; v.Warning != "" {
+		if v.Trust == provider.TrustUnknown {
+			advice = ": give it with --keyring FILE"
+		}
+		o.warn("%s %s: %s: %s%s", a, version, v, v.Warning, advice)
 	}
 	return "  " + oneLine(v.String()) + "\n"
 }

@@ -143,7 +143,13 @@ func (a *audit) signature(ctx context.Context, r provider.Release) (provider.Ver
 	s := a.at(provider.Platform{})
 	verdict, err := a.options.Judge(ctx, r)
 	refused, isRefused := errors.AsType[*trust.RefusedError](err)
+	if isRefused {
+		verdict = refused.Verdict
+	}
 	remedy := "learn from the author which key signs the release, and pin it in the trust file or give it with --keyring; if what is stored is wrong, " + a.again()
+	if verdict.Trust == provider.TrustUnknown { // a pin without the key is no help
+		remedy = "give the author's public key with --keyring; where the release comes from tofu-oci publish, publishing it again with --keyring FILE puts that key beside its signature"
+	}
 	switch {
 	case isRefused:
 		s.bad(signatureCode(refused.Verdict.Trust), fmt.Sprintf("The release is refused: %s: %s.", refused.Verdict, refused.Problem), remedy)
