@@ -33,7 +33,7 @@ func (l locking) lacking(p lock.Locked) error {
 	if missing.Version != (provider.Version{}) {
 		constraint = missing.Version.String()
 	}
-	return &lackingError{p.Err, "bring one there: " + doctor.MirrorCommand(missing.Address, constraint, l.options.Template)}
+	return &lackingError{p.Err, "bring one there: " + doctor.MirrorCommand(missing.Address, l.options.Template, constraint)}
 }
 
 // lackingForExec gives an error of exec with the command that brings what is not there.
@@ -60,7 +60,7 @@ func bringCommand(c *cli.Context, a provider.Address, v provider.Version) string
 	if c.IsSet("from") {
 		to, _ = repositoryTemplate(c, "from") // which was read before
 	}
-	return doctor.MirrorCommand(a, v.String(), to)
+	return doctor.MirrorCommand(a, to, v.String())
 }
 
 // fromRepository tells whether a provider comes from an OCI repository.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/shell"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -47,26 +48,37 @@ func (e *examination) version(ctx context.Context, repo repository.Reader) error
 }
 
 func (e *examination) mirror(constraint string) string {
-	return MirrorCommand(e.Wanted.Address, constraint, e.method.Template)
+	return MirrorCommand(e.Wanted.Address, e.method.Template, constraint)
 }
 
 // MirrorCommand is what puts releases of a provider into a repository of a template,
 // or puts right those that are there: a line for a shell. It has the word PROVIDER where
 // the address is the zero value, and no repository where the template is: the CLI
-// configuration names it.
-func MirrorCommand(a provider.Address, constraint string, to template.Template) string {
-	source := a.String()
-	if constraint != "" {
-		source += "@" + constraint
+// configuration names it. Each constraint makes a PROVIDER of its own, and none or the
+// empty one means the newest version.
+func MirrorCommand(a provider.Address, to template.Template, constraints ...string) string {
+	words := []string{"tofu-oci mirror"}
+	if len(constraints) == 0 {
+		constraints = []string{""}
 	}
-	source = shell.Quote(source)
-	if a == (provider.Address{}) {
-		source = "PROVIDER"
+	for _, constraint := range constraints {
+		words = append(words, mirrorSource(a, constraint))
 	}
-	if to == (template.Template{}) {
-		return "tofu-oci mirror " + source
+	if to != (template.Template{}) {
+		words = append(words, "--to", shell.Quote(to.String()))
 	}
-	return "tofu-oci mirror " + source + " --to " + shell.Quote(to.String())
+	return strings.Join(words, " ")
+}
+
+// mirrorSource is a PROVIDER of a command line.
+func mirrorSource(a provider.Address, constraint string) string {
+	switch {
+	case a == (provider.Address{}):
+		return "PROVIDER"
+	case constraint == "":
+		return shell.Quote(a.String())
+	}
+	return shell.Quote(a.String() + "@" + constraint)
 }
 
 // packaged follows a version to its zip.

@@ -68,7 +68,7 @@ func checkTag(tag string, there map[string]bool, newest provider.Version, wanted
 		bare, isV := strings.CutPrefix(tag, "v")
 		if v, known := artifact.ParseTag(bare); isV && known && !there[bare] {
 			return Finding{Warning, "tag-ignored", fmt.Sprintf("OpenTofu does not take the tag %s for a version, because of its v.", tag),
-				MirrorCommand(wanted.Address, v.String(), to)}, true
+				MirrorCommand(wanted.Address, to, v.String())}, true
 		}
 		return Finding{}, false
 	}
@@ -79,7 +79,7 @@ func checkTag(tag string, there map[string]bool, newest provider.Version, wanted
 			"publish the release under its version, and delete the tag " + tag}, true
 	case canonical != tag && !there[canonical]:
 		f := Finding{Warning, "tag-without-version", fmt.Sprintf("OpenTofu takes the tag %s for version %s, looks for the tag %s, and finds nothing.", tag, v, canonical),
-			MirrorCommand(wanted.Address, v.String(), to)}
+			MirrorCommand(wanted.Address, to, v.String())}
 		if wanted.Constraint.Allows(v) && v.Compare(newest) > 0 {
 			f.Severity = Error
 		}

@@ -97,10 +97,10 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	release, err := src.Release(ctx, s.Address, s.Version)
 	switch {
 	case errors.Is(err, provider.ErrProviderNotFound):
-		c.add("", providerMissing, fmt.Sprintf("%s is not there.", s.Address), c.mirror())
+		c.add("", providerMissing, fmt.Sprintf("%s is not there.", s.Address), c.bring(""))
 		return nil
 	case errors.Is(err, provider.ErrVersionNotFound):
-		c.add("", versionMissing, fmt.Sprintf("%s %s is not there; %s.", s.Address, s.Version, c.others(ctx, src)), c.mirror())
+		c.add("", versionMissing, fmt.Sprintf("%s %s is not there; %s.", s.Address, s.Version, c.others(ctx, src)), c.bring(""))
 		return nil
 	case err != nil:
 		return err
@@ -129,7 +129,7 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	for _, platform := range o.Platforms {
 		i := slices.IndexFunc(release.Packages, func(p provider.Package) bool { return p.Platform == platform })
 		if i < 0 {
-			c.add(platform.String(), platformMissing, fmt.Sprintf("%s %s has no package for %s.", s.Address, s.Version, platform), c.mirror()+" --platform "+platform.String())
+			c.add(platform.String(), platformMissing, fmt.Sprintf("%s %s has no package for %s.", s.Address, s.Version, platform), c.bring(" --platform "+platform.String()))
 			continue
 		}
 		c.hash(release.Packages[i], unknown)
@@ -168,9 +168,11 @@ func (c *Checked) others(ctx context.Context, src provider.Source) string {
 	return provider.SomeVersions(versions)
 }
 
-// mirror is the command that brings what is missing.
-func (c *Checked) mirror() string {
-	return doctor.MirrorCommand(c.Selection.Address, c.Selection.Version.String(), c.from)
+// bring is the command that brings what is missing, and what does where no registry
+// offers it.
+func (c *Checked) bring(flags string) string {
+	return doctor.MirrorCommand(c.Selection.Address, c.from, c.Selection.Version.String()) + flags +
+		"\nor, if it was built here, publish it there; if another repository has it, copy it from there"
 }
 
 // relock is the command that locks what is there.

@@ -91,6 +91,7 @@ func ExampleCheck() {
 	// Output:
 	// .terraform.lock.hcl:1: registry.opentofu.org/acme/rocket 1.2.0 is not there; there are 1.0.0.
 	// lock-version-missing true tofu-oci mirror 'registry.opentofu.org/acme/rocket@1.2.0'
+	// or, if it was built here, publish it there; if another repository has it, copy it from there
 }
 
 // What comes out of a repository is what lock files select, and nothing else.

@@ -55,7 +55,7 @@ func ExampleRepository() {
 	// Output:
 	// error manifest-missing 1.0.0 darwin_arm64
 	// tofu-oci mirror 'registry.opentofu.org/acme/rocket@1.0.0' --to 'ghcr.io/acme/providers/{type}'
-	// or, if you published it, publish the same zips again
+	// or, if it came by copy, copy it again; if you published it, publish the same zips again
 	// true
 }
 

@@ -61,13 +61,14 @@ func (s subject) bad(code, problem, remedy string) { s.find(doctor.Error, code, 
 
 // fetch is the command that puts a release there again which its origin offers.
 func (a *audit) fetch(flags string) string {
-	return doctor.MirrorCommand(a.address, a.version.String(), a.options.Template) + flags
+	return doctor.MirrorCommand(a.address, a.options.Template, a.version.String()) + flags
 }
 
 // mirror is what puts the release there again, wherever it is from: nothing in it tells
-// what was mirrored from what was published.
+// what was mirrored from what was copied or published.
 func (a *audit) mirror(flags string) string {
-	return a.fetch(flags) + "\nor, if you published it, publish the same zips again" + strings.Replace(flags, " ", " with ", 1)
+	with := strings.Replace(flags, " ", " with ", 1)
+	return a.fetch(flags) + "\nor, if it came by copy, copy it again" + with + "; if you published it, publish the same zips again" + with
 }
 
 // again is what puts right what mirror leaves as it is, since the zips are right.
