@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
@@ -31,7 +32,12 @@ func (o *output) verified(reports []verify.Report) error {
 	all := verification{Findings: []verify.Finding{}, Failed: o.results, LeftOut: o.leftOut}
 	done := 0
 	for _, r := range reports {
-		done += r.Releases - len(r.Failed)
+		done += r.Releases
+		for _, f := range r.Failed {
+			if f.Version != (provider.Version{}) {
+				done--
+			}
+		}
 		all.Releases += r.Releases
 		all.Errors += r.Counts[doctor.Error]
 		all.Warnings += r.Counts[doctor.Warning]

@@ -84,25 +84,49 @@ func verifyAction(c *cli.Context, out *output) error {
 		}, conn.aliases...))
 	}
 	var found []verify.Report
-	for _, r := range wanted {
-		var repo repository.Reader
-		var report verify.Report
-		repo, o.Template, err = conn.audited(c, r.Address)
-		if err == nil {
-			done := out.step("verifying %s", r)
-			report, err = verify.Repository(c.Context, repo, r, o)
-			done()
-		}
-		for _, f := range report.Failed {
-			out.failed(failedItem(r, f.Version, repo.String(), f.Err), f.Err)
-		}
-		if err != nil {
-			out.failed(failedItem(r, provider.Version{}, "", err), err)
-		}
-		out.leaveOut(r.Address, report.LeftOut)
+	for _, group := range byProvider(wanted) {
+		report := verifyProvider(c, out, conn, group, o)
+		out.leaveOut(group[0].Address, report.LeftOut)
 		found = append(found, report)
 	}
 	return out.verified(found)
+}
+
+// verifyProvider looks at what requirements of one provider mean, and tells what could
+// not be looked at.
+func verifyProvider(c *cli.Context, out *output, conn *connection, wanted []provider.Requirement, o verify.Options) (report verify.Report) {
+	repo, from, err := conn.audited(c, wanted[0].Address)
+	if err == nil {
+		o.Template = from
+		done := out.step("verifying %s", wanted[0].Address)
+		report, err = verify.Repository(c.Context, repo, wanted, o)
+		done()
+	}
+	for _, f := range report.Failed {
+		where := ""
+		if f.Version != (provider.Version{}) {
+			where = repo.String()
+		}
+		out.failed(failedItem(f.Wanted, f.Version, where, f.Err), f.Err)
+	}
+	if err != nil {
+		out.failed(failedItem(wanted[0], provider.Version{}, "", err), err)
+	}
+	return report
+}
+
+// byProvider puts requirements of one provider together, at the place of the first.
+func byProvider(wanted []provider.Requirement) [][]provider.Requirement {
+	var groups [][]provider.Requirement
+	for _, r := range wanted {
+		i := slices.IndexFunc(groups, func(g []provider.Requirement) bool { return g[0].Address == r.Address })
+		if i < 0 {
+			groups = append(groups, []provider.Requirement{r})
+			continue
+		}
+		groups[i] = append(groups[i], r)
+	}
+	return groups
 }
 
 // audited gives the repository of a provider, and the template that names it.

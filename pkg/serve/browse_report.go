@@ -42,7 +42,7 @@ func (b *browsing) report(ctx context.Context, at place, i index) (report, error
 		}
 		// 2. What is wrong with it, and what its signature proves.
 		exact := provider.Requirement{Address: at.address, Constraint: i.version.Constraint()}
-		found, err := verify.Repository(ctx, i.repo, exact, verify.Options{
+		found, err := verify.Repository(ctx, i.repo, []provider.Requirement{exact}, verify.Options{
 			Aliases: at.aliases, Template: at.templateOf(i.repo),
 			Judge: func(ctx context.Context, release provider.Release) (provider.Verdict, error) {
 				verdict, err := b.judge(ctx, release)

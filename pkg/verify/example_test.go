@@ -42,7 +42,7 @@ func ExampleRepository() {
 		fmt.Println(err)
 		return
 	}
-	report, err := verify.Repository(ctx, repository.NewLayout(path), wanted, verify.Options{Template: where})
+	report, err := verify.Repository(ctx, repository.NewLayout(path), []provider.Requirement{wanted}, verify.Options{Template: where})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -10,9 +10,9 @@ package verify
 
 import (
 	"context"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -68,9 +68,14 @@ type Finding struct {
 	doctor.Finding
 }
 
-// Failure is a release that could not be looked at to its end, because the
-// repository or the origin did not answer.
+// Failure is what could not be looked at.
 type Failure struct {
+	// Wanted is the requirement that means it, the first of several.
+	Wanted provider.Requirement
+	// Version is that of a release whose repository or origin did not answer to the
+	// end. The zero value is what is about the requirement: no version is there that
+	// meets it, which is [provider.ErrVersionNotFound], or the origin does not say which
+	// versions it offers.
 	Version provider.Version
 	Err     error
 }
@@ -79,8 +84,8 @@ type Failure struct {
 type Report struct {
 	// Releases counts those that were looked at.
 	Releases int
-	// Findings are at most a thousand, those about tags first, then release by
-	// release, the newest first; More counts the others.
+	// Findings are at most a thousand, those about the whole repository first, then
+	// release by release, the newest first; More counts the others.
 	Findings []Finding
 	More     int
 	// Counts has how many findings of a severity there are, those in More too.
@@ -94,53 +99,27 @@ type Report struct {
 // Unsound tells whether a finding is an error.
 func (r *Report) Unsound() bool { return r.Counts[doctor.Error] > 0 }
 
-// Repository looks at the releases in a repository that a requirement means. What
-// is wrong with them is in the report. Errors are those of a repository that does
-// not list its tags, [provider.ErrVersionNotFound] where none is meant, and that of
-// a context that ended, beside what was found until then.
-func Repository(ctx context.Context, repo repository.Reader, wanted provider.Requirement, o Options) (Report, error) {
+// Repository looks at the releases in a repository that requirements of one provider
+// mean, at each once however many mean it. What is wrong with them is in the report,
+// and so is what could not be looked at. Errors are those of a repository that does not
+// list its tags, and that of a context that ended, beside what was found until then.
+func Repository(ctx context.Context, repo repository.Reader, wanted []provider.Requirement, o Options) (Report, error) {
 	report := Report{Counts: map[doctor.Severity]int{}}
 	// 1. The tags.
 	tags, err := repo.Tags(ctx)
 	if err != nil {
 		return report, err
 	}
-	versions, leftOut, err := meant(tags, wanted, o.Newest)
-	if err != nil {
-		return report, err
-	}
-	report.LeftOut = leftOut
-	for _, f := range doctor.CheckTags(tags, wanted, o.Template) {
-		report.add(Finding{Provider: wanted.Address.String(), Finding: f})
-	}
+	chosen := report.choose(tags, wanted, o.Newest)
+	report.tags(tags, wanted, o.Template)
 	// 2. Each release.
 	zips := schedule.NewLimiter(maxZips, 0)
-	schedule.Each(ctx, len(versions), func(ctx context.Context, i int) (*audit, bool) {
-		a := newAudit(repo, zips, wanted.Address, versions[i], o)
+	schedule.Each(ctx, len(chosen), func(ctx context.Context, i int) (*audit, bool) {
+		a := newAudit(repo, zips, chosen[i].Address, chosen[i].version, o)
 		a.err = a.release(ctx)
 		return a, true
-	}, report.take)
+	}, func(a *audit) { report.take(a, chosen) })
 	return report, ctx.Err()
-}
-
-// meant gives the versions among the tags that a requirement means, and the
-// pre-releases that it leaves out where all are meant.
-func meant(tags []string, wanted provider.Requirement, newest int) (versions, leftOut []provider.Version, err error) {
-	var there []provider.Version
-	for _, tag := range tags {
-		v, isVersion := artifact.ParseTag(tag)
-		if exact, isExact := wanted.Constraint.Exact(); isVersion && isExact && exact == v {
-			return []provider.Version{v}, nil, nil // a pre-release too
-		}
-		if isVersion {
-			there = append(there, v)
-		}
-	}
-	if newest == 0 {
-		leftOut = wanted.PreReleases(there)
-	}
-	versions, err = wanted.Select(there, newest)
-	return versions, leftOut, err
 }
 
 // add keeps a finding, as long as there is room.
@@ -153,8 +132,8 @@ func (r *Report) add(f Finding) {
 	r.Findings = append(r.Findings, f)
 }
 
-// take adds what was found of a release.
-func (r *Report) take(a *audit) {
+// take adds what was found of a release, one of those that were chosen.
+func (r *Report) take(a *audit, chosen []choice) {
 	r.Releases++
 	for _, f := range a.findings {
 		r.add(f)
@@ -164,6 +143,7 @@ func (r *Report) take(a *audit) {
 		r.Counts[severity] += n
 	}
 	if a.err != nil {
-		r.Failed = append(r.Failed, Failure{a.version, a.err})
+		i := slices.IndexFunc(chosen, func(c choice) bool { return c.version == a.version })
+		r.Failed = append(r.Failed, Failure{chosen[i].Requirement, a.version, a.err})
 	}
 }

@@ -297,7 +297,7 @@ func TestTrouble(t *testing.T) {
 	t.Parallel()
 	ask := func(w *world, o verify.Options) (verify.Report, error) {
 		o.Template = w.template
-		return verify.Repository(t.Context(), w.repo, provider.Requirement{Address: w.address}, o)
+		return verify.Repository(t.Context(), w.repo, []provider.Requirement{{Address: w.address}}, o)
 	}
 	for _, kind := range []registrytest.Kind{registrytest.ManifestGet, registrytest.BlobHead, registrytest.BlobGet, registrytest.Referrers} {
 		w := newWorld(t, false)
@@ -309,7 +309,7 @@ func TestTrouble(t *testing.T) {
 	}
 	w := newWorld(t, false)
 	w.origin.Misbehave(origintest.Versions, origintest.Status(http.StatusForbidden), -1)
-	if r, err := ask(w, verify.Options{Origin: w.source()}); err != nil || len(r.Findings) > 0 || len(r.Failed) != 1 {
+	if r, err := ask(w, verify.Options{Origin: w.source()}); err != nil || len(r.Findings) > 0 || len(r.Failed) != 1 || r.Failed[0].Version != w.version {
 		t.Errorf("origin: %v, %+v", err, r)
 	}
 	w.registry.Misbehave(registrytest.Tags, origintest.Status(http.StatusForbidden), -1)
@@ -318,7 +318,7 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// TestNoVersion: what is not there is no finding but an error, and a pre-release is
+// TestNoVersion: what is not there is no finding but a failure, and a pre-release is
 // there when it is named.
 func TestNoVersion(t *testing.T) {
 	t.Parallel()
@@ -332,9 +332,12 @@ func TestNoVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := verify.Repository(t.Context(), w.repo, r, verify.Options{})
-		if report.Releases != want || (want == 0) != errors.Is(err, provider.ErrVersionNotFound) {
-			t.Errorf("%s: %d releases, %v", text, report.Releases, err)
+		report, err := verify.Repository(t.Context(), w.repo, []provider.Requirement{r}, verify.Options{})
+		unmet := slices.ContainsFunc(report.Failed, func(f verify.Failure) bool {
+			return f.Wanted.String() == r.String() && f.Version == provider.Version{} && errors.Is(f.Err, provider.ErrVersionNotFound)
+		})
+		if err != nil || report.Releases != want || (want == 0) != unmet {
+			t.Errorf("%s: %d releases, %v, %v", text, report.Releases, report.Failed, err)
 		}
 		if left := len(report.LeftOut); (left == 1) != (text == "acme/thing") {
 			t.Errorf("%s: %d pre-releases left out", text, left)
@@ -342,7 +345,7 @@ func TestNoVersion(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := verify.Repository(ctx, w.repo, provider.Requirement{Address: w.address}, verify.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := verify.Repository(ctx, w.repo, []provider.Requirement{{Address: w.address}}, verify.Options{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

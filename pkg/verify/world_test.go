@@ -130,7 +130,7 @@ func (w *world) verify(t *testing.T, o verify.Options) verify.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := verify.Repository(t.Context(), repo, provider.Requirement{Address: w.address}, o)
+	report, err := verify.Repository(t.Context(), repo, []provider.Requirement{{Address: w.address}}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,68 @@
+package verify_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/verify"
+)
+
+// tagAs puts the index under another tag.
+func (w *world) tagAs(t *testing.T, other string) {
+	t.Helper()
+	_, x := w.index(t)
+	if err := w.repo.PushTag(t.Context(), marshal(t, x.MediaType, x), other, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// requirements reads them for the world's provider.
+func requirements(t *testing.T, constraints ...string) []provider.Requirement {
+	t.Helper()
+	var all []provider.Requirement
+	for _, c := range constraints {
+		text := "registry.example.org/acme/thing"
+		if c != "" {
+			text += "@" + c
+		}
+		r, err := provider.ParseRequirement(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// TestEachOnce: a release that several requirements mean is looked at once, and so are
+// the tags; what none of them means is left out.
+func TestEachOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, true)
+	for _, other := range []string{"1.0.0", "2.0.0-rc1", "2.0.0-rc2", "v0.1.0"} {
+		w.tagAs(t, other)
+	}
+	m := w.manifest(t)
+	w.lose(t, layer(&m, artifact.MediaTypeZip).Digest)
+	wanted := requirements(t, "~> 1.0", "", "2.0.0-rc2", "1.2.3")
+	report, err := verify.Repository(t.Context(), w.repo, wanted, verify.Options{Template: w.template})
+	if err != nil || len(report.Failed) > 0 {
+		t.Fatal(report.Failed, err)
+	}
+	var got []string
+	for _, f := range report.Findings {
+		if f.Code == "tag-ignored" || f.Code == "blob-missing" {
+			got = append(got, f.Code+" "+f.Version)
+		}
+	}
+	want := []string{"tag-ignored ", "blob-missing 2.0.0-rc2", "blob-missing 1.2.3", "blob-missing 1.0.0"}
+	if diff := cmp.Diff(want, got); diff != "" || report.Releases != 3 {
+		t.Errorf("%d releases; found (-want +got):\n%s", report.Releases, diff)
+	}
+	if left := report.LeftOut; len(left) != 1 || left[0].String() != "2.0.0-rc1" {
+		t.Errorf("left out are %v", left)
+	}
+}
