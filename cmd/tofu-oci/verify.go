@@ -31,6 +31,8 @@ error is exit code 4; with warnings alone it is 0.
 --deep reads every blob, and finds what rotted under the right name.
 --against-origin asks the origin registry too: for versions and platforms that it
 does not offer any more or that are missing here, other bytes, and another key.
+Missing, which is a warning, is what mirror would take with the same PROVIDER and
+--latest or --all.
 --launch starts the package for this machine's platform, where no error was found.
 
 Examples:

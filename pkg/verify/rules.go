@@ -30,6 +30,7 @@ const (
 	annotationH1       = "annotation-h1"
 	annotationVersion  = "annotation-version"
 	annotationProtocol = "annotation-protocols"
+	releaseMissing     = "release-missing"
 	releaseWithdrawn   = "release-withdrawn"
 	platformWithdrawn  = "platform-withdrawn"
 	platformMissing    = "platform-missing"
@@ -66,6 +67,7 @@ func Rules() []doctor.Rule {
 		{Code: annotationH1, Means: "The annotation h1 is not the zip's hash."},
 		{Code: annotationVersion, Means: "The annotated version is not that of the tag."},
 		{Code: annotationProtocol, Means: "The annotated plugin protocols are no such versions, or not those of the origin."},
+		{Code: releaseMissing, Means: "The origin offers versions that are asked for and that the repository does not have."},
 		{Code: releaseWithdrawn, Means: "The origin does not offer the version any more."},
 		{Code: platformWithdrawn, Means: "The origin does not offer the version for a platform any more."},
 		{Code: platformMissing, Means: "The origin offers the version for a platform that the repository does not have."},

@@ -80,6 +80,8 @@ type Failure struct {
 	Err     error
 }
 
+func (f Failure) isRelease() bool { return f.Version != provider.Version{} }
+
 // Report says what was found.
 type Report struct {
 	// Releases counts those that were looked at.
@@ -105,13 +107,17 @@ func (r *Report) Unsound() bool { return r.Counts[doctor.Error] > 0 }
 // list its tags, and that of a context that ended, beside what was found until then.
 func Repository(ctx context.Context, repo repository.Reader, wanted []provider.Requirement, o Options) (Report, error) {
 	report := Report{Counts: map[doctor.Severity]int{}}
-	// 1. The tags.
+	// 1. The tags, and what the origin has beside them.
 	tags, err := repo.Tags(ctx)
 	if err != nil {
 		return report, err
 	}
 	chosen := report.choose(tags, wanted, o.Newest)
 	report.tags(tags, wanted, o.Template)
+	var unanswered error
+	if o.Origin != nil && len(chosen) > 0 {
+		unanswered = report.compareVersions(ctx, tags, wanted, o)
+	}
 	// 2. Each release.
 	zips := schedule.NewLimiter(maxZips, 0)
 	schedule.Each(ctx, len(chosen), func(ctx context.Context, i int) (*audit, bool) {
@@ -119,6 +125,9 @@ func Repository(ctx context.Context, repo repository.Reader, wanted []provider.R
 		a.err = a.release(ctx)
 		return a, true
 	}, func(a *audit) { report.take(a, chosen) })
+	if unanswered != nil && !slices.ContainsFunc(report.Failed, Failure.isRelease) { // which mostly say the same
+		report.Failed = append(report.Failed, Failure{Wanted: wanted[0], Err: unanswered})
+	}
 	return report, ctx.Err()
 }
 

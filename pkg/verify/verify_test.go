@@ -312,6 +312,11 @@ func TestTrouble(t *testing.T) {
 	if r, err := ask(w, verify.Options{Origin: w.source()}); err != nil || len(r.Findings) > 0 || len(r.Failed) != 1 || r.Failed[0].Version != w.version {
 		t.Errorf("origin: %v, %+v", err, r)
 	}
+	w = newWorld(t, false)
+	w.origin.Misbehave(origintest.Versions, origintest.Status(http.StatusForbidden), 1) // the list, not the release
+	if r, err := ask(w, verify.Options{Origin: w.source()}); err != nil || len(r.Findings) > 0 || len(r.Failed) != 1 || r.Failed[0].Version != (provider.Version{}) {
+		t.Errorf("list of the origin: %v, %+v", err, r)
+	}
 	w.registry.Misbehave(registrytest.Tags, origintest.Status(http.StatusForbidden), -1)
 	if _, err := ask(w, verify.Options{}); !errors.Is(err, provider.ErrDenied) {
 		t.Errorf("tags: %v", err)

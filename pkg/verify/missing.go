@@ -1,0 +1,100 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// compareVersions tells which versions the origin offers that the repository lacks. A
+// version whose tag is gone leaves no other trace.
+//
+// What counts is what mirror would bring for the same requirements: all versions, or as
+// many of the newest as are asked for. Whether one was there before nobody knows, so it
+// is a warning, and one for all of them. The error is that of an origin that does not
+// answer.
+func (r *Report) compareVersions(ctx context.Context, tags []string, wanted []provider.Requirement, o Options) error {
+	offered, err := o.Origin.Versions(ctx, wanted[0].Address)
+	switch {
+	case errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound):
+		return nil // each release says so
+	case err != nil:
+		return fmt.Errorf("asking the origin: %w", err)
+	}
+	lacking := lacking(tags, offered, wanted, o.Newest)
+	if len(lacking) == 0 {
+		return nil
+	}
+	r.add(Finding{Provider: wanted[0].Address.String(), Finding: doctor.Finding{
+		Severity: doctor.Warning, Code: releaseMissing, Problem: missingProblem(lacking), Remedy: missingRemedy(lacking, wanted, o),
+	}})
+	return nil
+}
+
+// lacking gives the offered versions that requirements mean and no tag has, newest
+// first. What waits for approval, or was denied, is not missing.
+func lacking(tags []string, offered []provider.Version, wanted []provider.Requirement, newest int) []provider.Version {
+	known := slices.Concat(artifact.Versions(tags), artifact.PendingVersions(tags))
+	for _, tag := range tags {
+		if v, isDenied := artifact.ParseDenied(tag); isDenied {
+			known = append(known, v)
+		}
+	}
+	var lacking []provider.Version
+	for _, w := range wanted {
+		versions, _ := w.Select(offered, newest) // none is nothing to miss
+		for _, v := range versions {
+			if !slices.Contains(known, v) {
+				lacking = append(lacking, v)
+			}
+		}
+	}
+	return provider.NewestFirst(lacking)
+}
+
+// missingProblem names the newest few.
+func missingProblem(lacking []provider.Version) string {
+	if len(lacking) == 1 {
+		return fmt.Sprintf("The origin offers version %s, which the repository does not have.", lacking[0])
+	}
+	var some []string
+	for _, v := range lacking[:min(len(lacking), provider.MaxSomeVersions)] {
+		some = append(some, v.String())
+	}
+	text := strings.Join(some, ", ")
+	if more := len(lacking) - len(some); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("The origin offers %d versions that the repository does not have: %s.", len(lacking), text)
+}
+
+// missingRemedy is the command that brings them: a few by their names, and many as
+// they were asked for here.
+func missingRemedy(lacking []provider.Version, wanted []provider.Requirement, o Options) string {
+	var constraints []string
+	flags := ""
+	if len(lacking) <= provider.MaxSomeVersions {
+		for _, v := range lacking {
+			constraints = append(constraints, v.String())
+		}
+	} else {
+		for _, w := range wanted {
+			constraints = append(constraints, w.Constraint.String())
+		}
+		flags = " --all"
+		if o.Newest > 0 {
+			flags = fmt.Sprintf(" --latest %d", o.Newest)
+		}
+	}
+	remedy := doctor.MirrorCommand(wanted[0].Address, o.Template, constraints...) + flags
+	if o.Newest == 0 {
+		remedy += "\nor, if fewer versions are meant to be here, verify with a constraint, or with --latest in the place of --all"
+	}
+	return remedy
+}

@@ -1,0 +1,127 @@
+package verify_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/verify"
+)
+
+// offerAs has the origin offer the release as other versions too.
+func (w *world) offerAs(t *testing.T, versions ...string) {
+	t.Helper()
+	for _, v := range versions {
+		r := w.release(t)
+		r.Version = v
+		for platform := range r.Archives {
+			if platform != haiku {
+				delete(r.Archives, platform)
+			}
+		}
+		w.offer(t, r)
+	}
+}
+
+// missing gives the finding about versions that are missing, or nil. There is one at
+// most.
+func (w *world) missing(t *testing.T, wanted []provider.Requirement, o verify.Options) *verify.Finding {
+	t.Helper()
+	o.Template = w.template
+	report, err := verify.Repository(t.Context(), w.repo, wanted, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range report.Failed {
+		t.Errorf("%s %s: %v", f.Wanted, f.Version, f.Err)
+	}
+	var found *verify.Finding
+	for _, f := range report.Findings {
+		switch {
+		case f.Code != "release-missing":
+		case found != nil || f.Severity != doctor.Warning || f.Version != "":
+			t.Errorf("%+v", f)
+		default:
+			found = &f
+		}
+	}
+	return found
+}
+
+// TestMissing: what the origin offers and the requirements mean is missed, and nothing
+// else: no pre-release, and nothing that waits for approval or was denied.
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, true) // has 1.2.3
+	w.offerAs(t, "0.9.0", "1.0.0", "1.3.0", "1.4.0", "1.5.0", "2.0.0-rc1")
+	w.tagAs(t, artifact.PendingTag(nouns.Version(t, "1.4.0")))
+	w.tagAs(t, artifact.DeniedTag(nouns.Version(t, "1.5.0")))
+	for name, test := range map[string]struct {
+		wanted []string
+		newest int
+		want   []string
+	}{
+		"all":                  {[]string{""}, 0, []string{"1.3.0", "1.0.0", "0.9.0"}},
+		"all of a line":        {[]string{"~> 1.0"}, 0, []string{"1.3.0", "1.0.0"}},
+		"all newer ones":       {[]string{">= 1.2"}, 0, []string{"1.3.0"}},
+		"the newest":           {[]string{""}, 1, nil}, // was denied
+		"the newest three":     {[]string{""}, 3, []string{"1.3.0"}},
+		"the newest of a line": {[]string{"< 1.4.0"}, 1, []string{"1.3.0"}},
+		"the one that is":      {[]string{"1.2.3"}, 0, nil},
+		"each once":            {[]string{"~> 1.2", "", "< 1.4.0"}, 0, []string{"1.3.0", "1.0.0", "0.9.0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := w.missing(t, requirements(t, test.wanted...), verify.Options{Newest: test.newest, Origin: w.source()})
+			if len(test.want) == 0 || f == nil {
+				if f != nil || len(test.want) > 0 {
+					t.Errorf("found %+v, want %q", f, test.want)
+				}
+				return
+			}
+			command, more, _ := strings.Cut(f.Remedy, "\n")
+			want := "tofu-oci mirror"
+			for _, v := range test.want {
+				want += " 'registry.example.org/acme/thing@" + v + "'"
+			}
+			if want += " --to '" + w.template.String() + "'"; command != want || (more == "") != (test.newest > 0) {
+				t.Errorf("the remedy is %q, want %q", f.Remedy, want)
+			}
+			if !strings.Contains(f.Problem, strings.Join(test.want, ", ")) {
+				t.Error(f.Problem)
+			}
+		})
+	}
+	if f := w.missing(t, requirements(t, ""), verify.Options{}); f != nil {
+		t.Errorf("without the origin: %+v", f)
+	}
+}
+
+// TestManyMissing: of many the newest are named, and the command asks for all.
+func TestManyMissing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, true)
+	w.offerAs(t, "0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0", "0.6.0", "0.7.0")
+	to := " --to '" + w.template.String() + "' "
+	for newest, want := range map[int]string{
+		0: "tofu-oci mirror 'registry.example.org/acme/thing' 'registry.example.org/acme/thing@< 1.0.0'" + to + "--all",
+		8: "tofu-oci mirror 'registry.example.org/acme/thing' 'registry.example.org/acme/thing@< 1.0.0'" + to + "--latest 8",
+	} {
+		o := verify.Options{Newest: newest, Origin: w.source(), Template: w.template}
+		report, err := verify.Repository(t.Context(), w.repo, requirements(t, "", "< 1.0.0"), o)
+		if err != nil || len(report.Findings) != 1 || len(report.Failed) != 1 { // nothing older than 1.0.0 is there
+			t.Fatal(report, err)
+		}
+		command, _, _ := strings.Cut(report.Findings[0].Remedy, "\n")
+		if command != want {
+			t.Errorf("the remedy is %q, want %q", command, want)
+		}
+		problem := "The origin offers 7 versions that the repository does not have: 0.7.0, 0.6.0, 0.5.0, 0.4.0, 0.3.0 and 2 more."
+		if report.Findings[0].Problem != problem {
+			t.Error(report.Findings[0].Problem)
+		}
+	}
+}
