@@ -33,6 +33,8 @@ other release, and none gets lost:
               added, and what the target has besides would get lost: exit code 4
    replaced   the tag is now that of the source, as --force says
 
+What was denied at the target is refused too, unless --force: exit code 4.
+
 --check says how hard a version that is there is looked at:
    tags       the list of tags has it. Misses all that came to the version later
    index      its index is the source's. Misses what was lost below it, and what

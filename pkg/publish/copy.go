@@ -32,7 +32,7 @@ var ErrBytes = errors.New("a copy has the same bytes")
 // Options are those of [Release]; Judge is given what the source holds, and Recheck, NoH1
 // and TempDir have no meaning here. Platforms, SourceURL, Annotations, SBOM and Signer
 // would make other bytes: they are [ErrBytes]. Errors are those of [repository.Copy],
-// and those of a source for a release that is not there.
+// *[approval.DeniedError], and those of a source for a release that is not there.
 func Copy(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	if o.Seen == nil {
 		o.Seen = &Seen{}
@@ -106,6 +106,7 @@ func (c copying) copyOptions() repository.CopyOptions {
 	o := repository.CopyOptions{
 		Provider: c.address, Aliases: c.options.Aliases, Force: c.options.Force, DryRun: c.options.DryRun, NoReferrers: c.options.NoReferrers,
 		Reread: c.options.Check == CheckDeep, Concurrency: c.options.concurrency(), Acquire: c.options.Acquire,
+		Admit:  func(ctx context.Context) error { return checkDenied(ctx, c.to, c.version) },
 		Settle: publisher{options: c.options}.settling(), Backoff: c.options.Backoff, Progress: c.options.Progress,
 	}
 	if c.options.Judge != nil {

@@ -19,7 +19,8 @@ const maxMoves = 20
 
 // Release brings one release of a source into a repository. Running it again
 // changes nothing; running it after a failure completes it. Errors are those of
-// the source and the repository, and *[repository.ConflictError].
+// the source and the repository, *[repository.ConflictError], and
+// *[approval.DeniedError] for what is to get a version of its own and was denied.
 func Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	if o.Seen == nil {
 		o.Seen = &Seen{}

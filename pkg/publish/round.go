@@ -53,6 +53,9 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 	if err := p.checkOwner(ctx, old); err != nil {
 		return done, err
 	}
+	if err := p.checkDenied(ctx, old); err != nil {
+		return done, err
+	}
 	// 2. Nothing more is asked for when all of it is known to be there.
 	old, packages, err := p.unchanged(ctx, old)
 	if packages != nil || err != nil {

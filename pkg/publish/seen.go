@@ -2,6 +2,7 @@ package publish
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 
@@ -25,13 +26,20 @@ const maxShared = 64 << 10
 type Seen struct {
 	owners memo.Memo[ownedBy, struct{}]
 	made   memo.Memo[string, error]
-	tags   memo.Memo[string, []string]
+	tags   memo.Memo[string, listing]
 	blobs  memo.Memo[storedBlob, int64]
 }
 
 type ownedBy struct {
 	repository string
 	provider   provider.Address
+}
+
+// listing is what the question for a list of tags came to. That there is none, or none
+// for this login, is an answer as well.
+type listing struct {
+	tags []string
+	err  error
 }
 
 type storedBlob struct {
@@ -66,11 +74,18 @@ func (s *Seen) create(ctx context.Context, repository string, create func(contex
 // Tags lists all tags of a repository, sorted, as they were when they were first
 // asked for.
 func (s *Seen) Tags(ctx context.Context, repo repository.Repository) ([]string, error) {
-	return s.tags.Get(ctx, repo.String(), func(ctx context.Context) ([]string, error) {
+	l, err := s.tags.Get(ctx, repo.String(), func(ctx context.Context) (listing, error) {
 		tags, err := repo.Tags(ctx)
 		slices.Sort(tags)
-		return tags, err
+		if errors.Is(err, provider.ErrDenied) || errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
+			return listing{err: err}, nil
+		}
+		return listing{tags: tags}, err
 	})
+	if err == nil {
+		err = l.err
+	}
+	return l.tags, err
 }
 
 // seeing is a repository of which something was seen.

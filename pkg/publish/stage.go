@@ -2,6 +2,8 @@ package publish
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -56,6 +58,38 @@ func (p publisher) denied(ctx context.Context, old repository.Inspection, r prov
 		return nil, err
 	}
 	return record, nil
+}
+
+// checkDenied refuses to make the tag of a version that was denied, unless by force.
+func (p publisher) checkDenied(ctx context.Context, old repository.Inspection) error {
+	if p.options.Stage || p.options.Force || old.Exists() || errors.Is(old.Absent, repository.ErrNoRepository) {
+		return nil
+	}
+	return checkDenied(ctx, p.repo, p.version)
+}
+
+// checkDenied gives the *[approval.DeniedError] of a version that was denied, whatever
+// its zips are. The list of tags tells, which the run has: it was asked for whose the
+// repository is. Where the login may not list tags, the one that matters is asked for.
+func checkDenied(ctx context.Context, repo repository.Repository, v provider.Version) error {
+	tags, err := repo.Tags(ctx)
+	switch {
+	case errors.Is(err, repository.ErrNoRepository), errors.Is(err, repository.ErrNotFound):
+		return nil
+	case err != nil && !errors.Is(err, provider.ErrDenied):
+		return err
+	case err == nil && !slices.Contains(tags, artifact.DeniedTag(v)):
+		return nil
+	}
+	tag, err := repository.Inspect(ctx, repo, artifact.DeniedTag(v), repository.DepthIndex)
+	if err != nil {
+		return err
+	}
+	record, err := approval.RecordOf(ctx, repo, tag)
+	if err != nil || record == nil {
+		return err
+	}
+	return &approval.DeniedError{Record: *record}
 }
 
 // denied is the outcome of a round that found a denial.

@@ -37,6 +37,9 @@ type CopyOptions struct {
 	// the target has under the tag already is not judged again. nil judges nothing;
 	// oci.JudgeCopy makes such a function of one for releases.
 	Judge func(ctx context.Context, from Reader, release Inspection) (provider.Verdict, error)
+	// Admit is asked, unless by force, whether a tag may be made that is not there, when
+	// the owner of the repository was asked for. Its error ends the copy. May be nil.
+	Admit func(ctx context.Context) error
 	// NoReferrers leaves out what refers to the release, for registries that
 	// cannot hold it: see [ErrSubject].
 	NoReferrers bool
