@@ -33,7 +33,7 @@ var rows = map[string][]string{
 		"internal/atomicfile", "internal/boundedfile", "internal/commandline", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/redact", "internal/spelling", "internal/textdiff", "internal/userfile",
 	},
 	"pkg/doctor": {
-		"pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/installation", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
+		"pkg/approval", "pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/installation", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
 		"internal/shell",
 	},
 	"pkg/verify": {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 
 	"github.com/urfave/cli/v2"
@@ -29,16 +30,51 @@ func (l locking) lacking(p lock.Locked) error {
 	if !ok || !l.conn.fromRepository(l.c, missing.Address) {
 		return p.Err
 	}
-	constraint := missing.Wanted.String()
-	if missing.Version != (provider.Version{}) {
-		constraint = missing.Version.String()
+	wanted := wantedBy(missing)
+	if staged := l.conn.staged(l.c)(l.c.Context, wanted).Hint(); staged != "" {
+		return &lackingError{p.Err, staged}
 	}
-	return &lackingError{p.Err, "bring one there: " + doctor.MirrorCommand(missing.Address, l.options.Template, constraint)}
+	return &lackingError{p.Err, "bring one there: " + doctor.MirrorCommand(missing.Address, l.options.Template, wanted.Constraint.String())}
+}
+
+// staged asks how a version that is missing stands with those who approve releases, where
+// the provider comes from an OCI repository.
+func (conn *connection) staged(c *cli.Context) func(context.Context, provider.Requirement) doctor.Staged {
+	return func(ctx context.Context, wanted provider.Requirement) doctor.Staged {
+		repo, to, err := conn.audited(c, wanted.Address)
+		if err != nil {
+			return doctor.Staged{}
+		}
+		if !c.IsSet("from") {
+			to = template.Template{}
+		}
+		return doctor.AskStaged(ctx, repo, wanted, to)
+	}
+}
+
+// wantedBy is what was asked for and is missing.
+func wantedBy(e *provider.VersionError) provider.Requirement {
+	if e.Version != (provider.Version{}) {
+		return exactly(e.Address, e.Version)
+	}
+	return provider.Requirement{Address: e.Address, Constraint: e.Wanted}
+}
+
+// exactly requires one version.
+func exactly(a provider.Address, v provider.Version) provider.Requirement {
+	r := provider.Requirement{Address: a}
+	r.Constraint, _ = provider.ParseConstraint(v.String()) // which is one
+	return r
 }
 
 // lackingForExec gives an error of exec with the command that brings what is not there.
 // exec has no choice of platforms: this machine's is wanted.
 func lackingForExec(c *cli.Context, conn *connection, err error) error {
+	if missing, ok := errors.AsType[*provider.VersionError](err); ok && conn.fromRepository(c, missing.Address) {
+		if staged := conn.staged(c)(c.Context, wantedBy(missing)).Hint(); staged != "" {
+			return &lackingError{err, staged}
+		}
+	}
 	absent := errors.Is(err, provider.ErrVersionNotFound) || errors.Is(err, provider.ErrProviderNotFound)
 	if at, ok := errors.AsType[*provider.Error](err); ok && absent && conn.fromRepository(c, at.Address) {
 		return &lackingError{err, "bring it there: " + bringCommand(c, at.Address, at.Version) + "; all that is locked: tofu-oci mirror --lock-file FILE --to REPO"}

@@ -124,6 +124,7 @@ func newLocking(c *cli.Context, out *output) (l locking, err error) {
 	if l.conn, err = connect(c, out); err != nil {
 		return l, err
 	}
+	l.options.Staged = l.conn.staged(c)
 	src, err := l.conn.from(c)
 	if err == nil && c.IsSet("from") {
 		l.options.Template, err = repositoryTemplate(c, "from")

@@ -30,7 +30,8 @@ func (e *examination) version(ctx context.Context, repo repository.Reader) error
 	if e.Lock != nil && e.Wanted.Constraint.Allows(e.Lock.Version) {
 		v = e.Lock.Version
 		if !slices.Contains(versions, v) {
-			e.find(Error, "lock-version-missing", fmt.Sprintf("The lock file has version %s of %s, which is not in %s.", v, e.Wanted.Address, e.ref), e.mirror(v.String()))
+			problem, remedy := e.staged(ctx, repo, v.String()).Or(fmt.Sprintf("The lock file has version %s of %s, which is not in %s", v, e.Wanted.Address, e.ref), e.mirror(v.String()))
+			e.find(Error, "lock-version-missing", problem, remedy)
 			return nil
 		}
 	} else {
@@ -39,12 +40,26 @@ func (e *examination) version(ctx context.Context, repo repository.Reader) error
 			return nil // it is to come
 		}
 		if err != nil {
-			e.find(Error, "version-missing", err.Error()+".", e.mirror(e.Wanted.Constraint.String()))
-			return nil //nolint:nilerr // it is a finding
+			constraint := e.Wanted.Constraint.String()
+			problem, remedy := e.staged(ctx, repo, constraint).Or(err.Error(), e.mirror(constraint))
+			e.find(Error, "version-missing", problem, remedy)
+			return nil
 		}
 		v = chosen[0]
 	}
 	return e.packaged(ctx, repo, v)
+}
+
+// staged asks about a version that is missing.
+func (e *examination) staged(ctx context.Context, repo repository.Reader, constraint string) Staged {
+	wanted := provider.Requirement{Address: e.Wanted.Address}
+	if constraint != "" {
+		var err error
+		if wanted.Constraint, err = provider.ParseConstraint(constraint); err != nil {
+			return Staged{}
+		}
+	}
+	return AskStaged(ctx, repo, wanted, e.method.Template)
 }
 
 func (e *examination) mirror(constraint string) string {
@@ -57,7 +72,11 @@ func (e *examination) mirror(constraint string) string {
 // configuration names it. Each constraint makes a PROVIDER of its own, and none or the
 // empty one means the newest version.
 func MirrorCommand(a provider.Address, to template.Template, constraints ...string) string {
-	words := []string{"tofu-oci mirror"}
+	return command("mirror", a, to, constraints...)
+}
+
+func command(name string, a provider.Address, to template.Template, constraints ...string) string {
+	words := []string{"tofu-oci " + name}
 	if len(constraints) == 0 {
 		constraints = []string{""}
 	}

@@ -73,7 +73,7 @@ type Checked struct {
 }
 
 // Check says whether what a lock file selects can be installed from a source. Of
-// the options Platforms, Judge and Template count; no platforms means this machine's. The
+// the options Platforms, Judge, Template and Staged count; no platforms means this machine's. The
 // findings are about what OpenTofu needs to install from an OCI registry: the zh
 // hash of the platform's zip; of a package that is there unpacked, its h1. When the
 // context ends, so does the list.
@@ -97,10 +97,12 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	release, err := src.Release(ctx, s.Address, s.Version)
 	switch {
 	case errors.Is(err, provider.ErrProviderNotFound):
-		c.add("", providerMissing, fmt.Sprintf("%s is not there.", s.Address), c.bring(""))
+		problem, remedy := o.staged(ctx, s).Or(fmt.Sprintf("%s is not there", s.Address), c.bring(""))
+		c.add("", providerMissing, problem, remedy)
 		return nil
 	case errors.Is(err, provider.ErrVersionNotFound):
-		c.add("", versionMissing, fmt.Sprintf("%s %s is not there; %s.", s.Address, s.Version, c.others(ctx, src)), c.bring(""))
+		problem, remedy := o.staged(ctx, s).Or(fmt.Sprintf("%s %s is not there; %s", s.Address, s.Version, c.others(ctx, src)), c.bring(""))
+		c.add("", versionMissing, problem, remedy)
 		return nil
 	case err != nil:
 		return err
@@ -166,6 +168,15 @@ func (c *Checked) others(ctx context.Context, src provider.Source) string {
 		return "which versions are could not be asked"
 	}
 	return provider.SomeVersions(versions)
+}
+
+// staged asks how a selection that is missing stands with those who approve releases.
+func (o Options) staged(ctx context.Context, s lockfile.Selection) doctor.Staged {
+	exact, err := provider.ParseConstraint(s.Version.String())
+	if o.Staged == nil || err != nil {
+		return doctor.Staged{}
+	}
+	return o.Staged(ctx, provider.Requirement{Address: s.Address, Constraint: exact})
 }
 
 // bring is the command that brings what is missing, and what does where no registry

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/memo"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -35,6 +36,9 @@ type Options struct {
 	// Template is what named the repository that the source looks in, for the commands
 	// in remedies of [Check]; the zero value where the CLI configuration names it.
 	Template template.Template
+	// Staged tells [Check] of what is missing whether it waits for approval or was
+	// denied, as [doctor.AskStaged] does. May be nil.
+	Staged func(ctx context.Context, wanted provider.Requirement) doctor.Staged
 	// TempDir is where zips are kept that can't be read as they pass; empty is the
 	// system's place.
 	TempDir string

@@ -1,0 +1,40 @@
+package approval_test
+
+import (
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// TestFind: what waits is found before what was denied, and only what would do.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	eachWorld(t, func(t *testing.T, w *world) {
+		w.put(t, waiting, one)
+		w.find(t, "", approval.StatePending)
+		w.find(t, "~> 1.2.0", approval.StatePending)
+		w.find(t, "> 1.2.3", "")
+		w.deny(t, because)
+		w.find(t, "1.2.3", approval.StateDenied)
+		w.find(t, "> 1.2.3", "")
+		w.put(t, waiting, both)
+		w.find(t, "", approval.StatePending)
+	})
+}
+
+// find looks for what meets a constraint, and wants its state; empty is nothing.
+func (w *world) find(t *testing.T, constraint string, want approval.State) {
+	t.Helper()
+	r := provider.Requirement{Address: w.address}
+	if constraint != "" {
+		var err error
+		if r.Constraint, err = provider.ParseConstraint(constraint); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, err := approval.Find(t.Context(), w.repo, r)
+	if err != nil || e.State != want || (e.Record != nil) != (want == approval.StateDenied) {
+		t.Errorf("%q: %+v, %v", constraint, e, err)
+	}
+}

@@ -1,0 +1,60 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// Staged says of a version that is missing how it stands with those who approve
+// releases. The zero value is that they know nothing of it.
+type Staged struct {
+	// Problem is a part of a sentence: "3.2.4 waits for approval".
+	Problem string
+	// Remedy is the command to run, or what else to do.
+	Remedy string
+}
+
+// AskStaged looks for a version that meets a requirement, and waits in a repository of a
+// template or was denied there. What can't be asked is as if there was none: another
+// error told so before.
+func AskStaged(ctx context.Context, repo repository.Reader, wanted provider.Requirement, to template.Template) Staged {
+	e, err := approval.Find(ctx, repo, wanted)
+	if err != nil || e.Tag == "" {
+		return Staged{}
+	}
+	v := e.Version.String()
+	if e.State == approval.StatePending {
+		return Staged{v + " waits for approval", command("promote", wanted.Address, to, v)}
+	}
+	reason := strings.Join(strings.Fields(e.Record.String()), " ")
+	return Staged{
+		fmt.Sprintf("%s was denied: %s", v, reason),
+		fmt.Sprintf("choose another version; if the reason does not hold any more: %s --stage --force, and then tofu-oci promote --force", MirrorCommand(wanted.Address, to, v)),
+	}
+}
+
+// Or gives the problem and the remedy of a version that is missing: those of approval,
+// where it knows the version, else what brings it.
+func (s Staged) Or(problem, remedy string) (string, string) {
+	if s.Problem == "" {
+		return problem + ".", remedy
+	}
+	return problem + "; " + s.Problem + ".", s.Remedy
+}
+
+// Hint is both in one line; empty where there is nothing to say.
+func (s Staged) Hint() string {
+	switch {
+	case s.Problem == "":
+		return ""
+	case strings.HasPrefix(s.Remedy, "tofu-oci "):
+		return s.Problem + ": " + s.Remedy
+	}
+	return s.Problem + "; " + s.Remedy
+}
