@@ -80,7 +80,9 @@ func stays(r approval.Result) string {
 	return fmt.Sprintf("the tag %s stays, which does no harm: OpenTofu does not see it; delete it in the registry's own way: %s", tag, oneLine(r.Stays.Error()))
 }
 
-// pendingList is what list --pending prints.
+const nothingPending = "nothing waits for approval, and nothing was denied"
+
+// pendingList is what list --pending prints of one provider.
 type pendingList struct {
 	Provider string        `json:"provider"`
 	Pending  []pendingItem `json:"pending"`
@@ -116,13 +118,7 @@ func listPending(c *cli.Context, out *output, conn *connection, r provider.Requi
 		src := oci.NewPending(func(provider.Address) (repository.Reader, error) { return repo, nil }, conn.aliases...)
 		return out.listOne(c.Context, src, judging, r.Address, v)
 	}
-	items := []pendingItem{}
-	for _, e := range entries {
-		if r.Constraint.IsZero() || r.Constraint.Allows(e.Version) {
-			items = append(items, describeEntry(e))
-		}
-	}
-	return out.listEntries(r.Address, items)
+	return out.listEntries(r.Address, itemsOf(entries, r.Address, []provider.Requirement{r}))
 }
 
 func describeEntry(e approval.Entry) pendingItem {
@@ -141,7 +137,7 @@ func (o *output) listEntries(a provider.Address, items []pendingItem) error {
 		return o.printDocument(documentPending, pendingList{a.String(), items})
 	}
 	if len(items) == 0 {
-		o.note("nothing waits for approval, and nothing was denied")
+		o.note(nothingPending)
 	}
 	lines := &strings.Builder{}
 	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)

@@ -26,6 +26,8 @@ const (
 	documentVersion   = "version"
 	documentLogin     = "login"
 	documentLogout    = "logout"
+	// What list --pending says of several providers.
+	documentAllPending = "pending-all"
 	// What list --server says.
 	documentServedVersions = "server-versions"
 	documentServedRelease  = "server-release"

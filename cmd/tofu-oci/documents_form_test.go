@@ -31,7 +31,7 @@ var documents = map[string]struct {
 	documentVersions:  {versionList{}, "list"},
 	documentRelease:   {releaseDescription{}, "list of one version"},
 	documentProviders: {providerList{}, "list without PROVIDER"},
-	documentPending:   {pendingList{}, "list --pending"},
+	documentPending:   {pendingList{}, "list PROVIDER --pending"},
 	documentVerify:    {verification{}, "verify"},
 	documentLock:      {lockReport{}, "lock"},
 	documentLockCheck: {lockCheck{}, "lock --check"},
@@ -43,6 +43,7 @@ var documents = map[string]struct {
 	documentLogin:     {loggedIn{}, "login"},
 	documentLogout:    {loggedOut{}, "logout"},
 
+	documentAllPending:     {allPending{}, "list --pending"},
 	documentServedVersions: {servedVersions{}, "list --server"},
 	documentServedRelease:  {api.Version{}, "list --server of one version"},
 }

@@ -22,7 +22,7 @@ func listCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "list",
 		Usage:     "show which providers or versions there are, or what one version holds",
-		ArgsUsage: "[PROVIDER] [FLAG...]",
+		ArgsUsage: "[PROVIDER...] [FLAG...]",
 		Description: strings.TrimSpace(`
 Lists versions, newest first; a constraint keeps the list to those that match.
 With one exact version: its date, platforms, digests, hashes and evidence, what its
@@ -51,7 +51,8 @@ installed at all. What evidence is worth, tofu-oci verify says.
 
 --pending lists what mirror --stage has put aside, which nobody installs: each
 version with its state, pending or denied, and why. With one exact version, it is
-what that holds, for whoever is to promote it.
+what that holds, for whoever is to promote it. It takes several PROVIDERs, or
+--sources; without any it looks at all that lie in the repositories of --from.
 
 Examples:
    tofu-oci list hashicorp/aws
@@ -60,11 +61,14 @@ Examples:
    tofu-oci list hashicorp/null@3.2.4 --from oci-layout:mirror/{namespace}/{type} --output json
    tofu-oci list --from oci-layout:mirror/{namespace}/{type}
    tofu-oci list hashicorp/aws --server https://tofu.example.com
-   tofu-oci list hashicorp/null --pending --from ghcr.io/acme/providers/{namespace}/{type}`),
+   tofu-oci list hashicorp/null --pending --from ghcr.io/acme/providers/{namespace}/{type}
+   tofu-oci list --pending --sources providers.txt \
+      --from ghcr.io/acme/providers/{namespace}/{type}`),
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: where the CLI configuration says that OpenTofu installs from)"},
 			&cli.StringFlag{Name: "check", Usage: "mark versions that are incomplete or broken, looking as hard as `LEVEL` index, manifests, blobs or deep, see above"},
 			&cli.BoolFlag{Name: "pending", Usage: "what waits for approval since mirror --stage, and what was denied"},
+			sourcesFlag(),
 			&cli.StringFlag{Name: "server", Usage: "`URL` of a server of tofu-oci serve to ask instead"},
 			providersFlag(),
 			aliasFlag(),
@@ -89,6 +93,8 @@ func list(c *cli.Context, out *output) error {
 	switch {
 	case c.IsSet("server"):
 		return listServer(c, out)
+	case c.Bool("pending") && (c.NArg() != 1 || c.IsSet("sources")):
+		return listAllPending(c, out)
 	case !c.Args().Present():
 		return listProviders(c, out)
 	}

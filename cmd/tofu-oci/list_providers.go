@@ -57,15 +57,11 @@ func listProviders(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	named, err := providersOf(c)
-	if err != nil {
-		return err
-	}
 	conn, err := connect(c, out)
 	if err != nil {
 		return err
 	}
-	l, err := catalog.List(c.Context, t, catalog.Options{Names: conn.catalog, Owner: conn.owner, Named: named})
+	l, err := listing(c, conn)
 	if err != nil {
 		return err
 	}
@@ -86,6 +82,15 @@ func (o *output) listProviders(t template.Template, l catalog.Listing) error {
 	for _, e := range l.Entries {
 		items = append(items, providerItem{Provider: e.Address.String(), Repository: e.Reference.String()})
 	}
+	unknown := o.unknown(l)
+	if len(items) == 0 {
+		o.note("there is no provider in the repositories of %s", t.Redacted())
+	}
+	return o.printProviders(items, unknown)
+}
+
+// unknown tells of the repositories that do not say whose they are.
+func (o *output) unknown(l catalog.Listing) []string {
 	unknown := []string{}
 	for _, ref := range l.Unknown {
 		unknown = append(unknown, ref.String())
@@ -93,10 +98,7 @@ func (o *output) listProviders(t template.Template, l catalog.Listing) error {
 	if len(unknown) > 0 {
 		o.note("not listed, since nothing in them says whose they are: %s", someOf(unknown))
 	}
-	if len(items) == 0 {
-		o.note("there is no provider in the repositories of %s", t.Redacted())
-	}
-	return o.printProviders(items, unknown)
+	return unknown
 }
 
 // someOf names some of many.

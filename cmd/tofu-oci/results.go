@@ -116,6 +116,9 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	if r.Digest != "" {
 		text += "@" + r.Digest.String()
 	}
+	if i.Staged == stagedPromoted {
+		text += " (promoted already)"
+	}
 	if r.Moved > 0 {
 		text += fmt.Sprintf(" (merged with another run's work %d times)", r.Moved)
 	}
@@ -139,8 +142,6 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 		lines.WriteString("  would wait for approval\n")
 	case i.Staged == stagedPending:
 		lines.WriteString("  waits for approval\n")
-	case i.Staged == stagedPromoted:
-		lines.WriteString("  promoted already\n")
 	case r.Denial != nil:
 		_, _ = fmt.Fprintf(lines, "  denied: %s\n", oneLine(r.Denial.String()))
 	}

@@ -49,13 +49,14 @@ var rules = []rule{
 	{command: "list", refused: []string{"check"}, beside: []string{"server", "pending"}, why: listCheckText},
 	{command: "list", refused: []string{"check"}, without: []string{argument}, why: listCheckText},
 	{command: "list", refused: []string{"pending"}, beside: []string{"server"}, why: listPendingText},
-	{command: "list", refused: []string{"pending"}, without: []string{argument}, why: listPendingText},
+	{command: "list", refused: []string{"pending"}, without: []string{argument, "sources", "from"}, why: "--pending is about PROVIDERs, or --sources; or say with --from REPO where to look for all that waits"},
+	{command: "list", refused: []string{"sources"}, without: []string{"pending"}, why: "--sources is for --pending: name one PROVIDER"},
 	{
 		command: "list", refused: []string{"from"}, beside: []string{"server"},
 		why: "--server and --from contradict each other: a server has its own repositories",
 	},
 	{command: "list", refused: []string{"providers"}, beside: []string{"server"}, why: "--providers is for --from; a server has its own"},
-	{command: "list", refused: []string{"providers"}, beside: []string{argument}, why: "--providers is for a list of providers; leave the PROVIDER out"},
+	{command: "list", refused: []string{"providers"}, beside: []string{argument, "sources"}, why: "--providers is for a list of providers; leave the PROVIDER out"},
 
 	{command: "doctor", refused: []string{"from"}, beside: []string{"to"}, why: doctorPlaceText},
 	{command: "doctor", refused: []string{"to"}, beside: []string{"from"}, why: doctorPlaceText},
@@ -96,7 +97,7 @@ var rules = []rule{
 
 const (
 	listCheckText   = "--check is about the versions of one PROVIDER, in the repository of --from"
-	listPendingText = "--pending is about one PROVIDER, in the repository of --from"
+	listPendingText = "--pending is about the repositories of --from: a server has nothing that waits"
 	doctorPlaceText = "--from and --to name one place each: look at one after the other"
 )
 

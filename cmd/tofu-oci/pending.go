@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/catalog"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// maxPendingRepositories is how many repositories list --pending asks at once.
+const maxPendingRepositories = 8
+
+// allPending is what list --pending prints of several providers.
+type allPending struct {
+	// Providers are those that were looked at.
+	Providers []pendingList `json:"providers"`
+	// Unknown are repositories that do not say whose they are.
+	Unknown []string `json:"unknown,omitempty"`
+}
+
+// listAllPending prints what waits for approval of several providers: of those that are
+// named, else of all in the repositories of --from.
+func listAllPending(c *cli.Context, out *output) error {
+	wanted, err := named(c, c.Args().Slice(), out)
+	if err != nil {
+		return err
+	}
+	conn, err := connect(c, out)
+	if err != nil {
+		return err
+	}
+	var found allPending
+	if !c.Args().Present() && !c.IsSet("sources") {
+		l, err := listing(c, conn)
+		if err != nil {
+			return err
+		}
+		for _, e := range l.Entries {
+			wanted = append(wanted, provider.Requirement{Address: e.Address})
+		}
+		found.Unknown = out.unknown(l)
+	}
+	if found.Providers, err = pendingOf(c, out, conn, wanted); err != nil {
+		return err
+	}
+	return out.listAllEntries(found)
+}
+
+// listing gives the providers that lie in the repositories of --from.
+func listing(c *cli.Context, conn *connection) (catalog.Listing, error) {
+	t, err := repositoryTemplate(c, "from")
+	if err != nil {
+		return catalog.Listing{}, err
+	}
+	known, err := providersOf(c)
+	if err != nil {
+		return catalog.Listing{}, err
+	}
+	return catalog.List(c.Context, t, catalog.Options{Names: conn.catalog, Owner: conn.owner, Named: known})
+}
+
+// pendingOf asks for what waits, of each provider once, in their order.
+func pendingOf(c *cli.Context, out *output, conn *connection, wanted []provider.Requirement) ([]pendingList, error) {
+	var all []provider.Address
+	for _, a := range addresses(wanted) {
+		if !slices.Contains(all, a) {
+			all = append(all, a)
+		}
+	}
+	lists, absent := make([]pendingList, len(all)), make([]error, len(all))
+	group, ctx := errgroup.WithContext(c.Context)
+	group.SetLimit(maxPendingRepositories)
+	for n, a := range all {
+		group.Go(func() error {
+			entries, err := conn.entries(ctx, c, a)
+			if errors.Is(err, repository.ErrNoRepository) {
+				absent[n], err = err, nil
+			}
+			lists[n] = pendingList{a.String(), itemsOf(entries, a, wanted)}
+			if err != nil {
+				err = fmt.Errorf("%s: %w", a, err)
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	for n, a := range all {
+		if err == nil && absent[n] != nil {
+			out.warn("%s: %v", a, absent[n])
+		}
+	}
+	return lists, err
+}
+
+// entries gives what was staged of a provider.
+func (conn *connection) entries(ctx context.Context, c *cli.Context, a provider.Address) ([]approval.Entry, error) {
+	repo, _, err := conn.audited(c, a)
+	if err != nil {
+		return nil, err
+	}
+	return approval.List(ctx, repo)
+}
+
+// itemsOf describes the entries of a provider that one of the requirements means.
+func itemsOf(entries []approval.Entry, a provider.Address, wanted []provider.Requirement) []pendingItem {
+	items := []pendingItem{}
+	for _, e := range entries {
+		if slices.ContainsFunc(wanted, func(r provider.Requirement) bool {
+			return r.Address == a && (r.Constraint.IsZero() || r.Constraint.Allows(e.Version))
+		}) {
+			items = append(items, describeEntry(e))
+		}
+	}
+	return items
+}
+
+func (o *output) listAllEntries(found allPending) error {
+	if o.json {
+		return o.printDocument(documentAllPending, found)
+	}
+	lines := &strings.Builder{}
+	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
+	for _, l := range found.Providers {
+		for _, i := range l.Pending {
+			_, _ = fmt.Fprintln(table, cells(l.Provider, i.Version, i.State, strings.Join(i.Platforms, " "), i.remark()))
+		}
+	}
+	_ = table.Flush()
+	if lines.Len() == 0 {
+		o.note(nothingPending)
+	}
+	_, err := fmt.Fprint(o.stdout, printable(lines.String()))
+	return err
+}
