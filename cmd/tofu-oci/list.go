@@ -62,8 +62,7 @@ Examples:
    tofu-oci list --from oci-layout:mirror/{namespace}/{type}
    tofu-oci list hashicorp/aws --server https://tofu.example.com
    tofu-oci list hashicorp/null --pending --from ghcr.io/acme/providers/{namespace}/{type}
-   tofu-oci list --pending --sources providers.txt \
-      --from ghcr.io/acme/providers/{namespace}/{type}`),
+   tofu-oci list --pending --from ghcr.io/acme/providers/{namespace}/{type}`),
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: where the CLI configuration says that OpenTofu installs from)"},
 			&cli.StringFlag{Name: "check", Usage: "mark versions that are incomplete or broken, looking as hard as `LEVEL` index, manifests, blobs or deep, see above"},
