@@ -24,18 +24,18 @@ type verification struct {
 	Failed []item `json:"failed,omitempty"`
 	// LeftOut are the pre-releases that --all does not mean.
 	LeftOut []leftOutItem `json:"left_out,omitempty"`
+	// failed counts the releases among Failed.
+	failed int
 }
 
 // verified prints what was found. An error is exit code 4, whatever else failed.
 func (o *output) verified(reports []verify.Report) error {
 	o.endProgress()
 	all := verification{Findings: []verify.Finding{}, Failed: o.results, LeftOut: o.leftOut}
-	done := 0
 	for _, r := range reports {
-		done += r.Releases
 		for _, f := range r.Failed {
-			if f.Version != (provider.Version{}) {
-				done--
+			if f.Version != (provider.Version{}) { // else a requirement that means none
+				all.failed++
 			}
 		}
 		all.Releases += r.Releases
@@ -60,7 +60,7 @@ func (o *output) verified(reports []verify.Report) error {
 	case all.Errors > 0:
 		return &itemsError{exitUnverified}
 	}
-	return itemsResult(done, o.errors)
+	return itemsResult(all.Releases-all.failed, o.errors)
 }
 
 // text is for people: a line for each finding, its remedy below, and the sum, unless
@@ -78,7 +78,11 @@ func (v verification) text() string {
 	if v.Releases == 0 && len(v.Failed) > 0 {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "%s: %s, %s, %s\n", counted(v.Releases, "release"), counted(v.Errors, "error"), counted(v.Warnings, "warning"), counted(v.Notes, "note"))
+	failed := ""
+	if v.failed > 0 {
+		failed = fmt.Sprintf(", %d of which could not be looked at", v.failed)
+	}
+	fmt.Fprintf(&b, "%s%s: %s, %s, %s\n", counted(v.Releases, "release"), failed, counted(v.Errors, "error"), counted(v.Warnings, "warning"), counted(v.Notes, "note"))
 	return b.String()
 }
 

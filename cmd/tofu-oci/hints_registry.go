@@ -8,6 +8,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // product is a kind of registry that can be told by its host name.
@@ -41,12 +42,17 @@ func productAt(registry string) product {
 	return other
 }
 
+// fetchingManifest is what pkg/repository says that it did when it read a manifest.
+const fetchingManifest = "fetching manifest"
+
 // refusal is what is known of a registry's no.
 type refusal struct {
 	err  error
 	from product
 	// name is the repository's, without the registry.
-	name   string
+	name string
+	// doing is what was tried.
+	doing  string
 	status int
 	// writing tells that something was to be stored, plain that it was by http.
 	writing, plain bool
@@ -59,7 +65,7 @@ func refusalOf(err error) (refusal, bool) {
 	if !ok {
 		return refusal{}, false
 	}
-	r := refusal{err: err, from: productAt(about.Registry), name: about.Name, writing: about.Writing}
+	r := refusal{err: err, from: productAt(about.Registry), name: about.Name, writing: about.Writing, doing: about.Doing}
 	if e, ok := errors.AsType[*repository.ResponseError](err); ok {
 		r.status, r.text = e.Status, strings.ToLower(e.Code+" "+e.Message)
 		r.plain = strings.HasPrefix(e.URL, "http://")
@@ -190,6 +196,14 @@ var registryHints = []struct {
 	{
 		func(r refusal) bool { return r.denied() && r.says("unauthorized to access repository") },
 		"Harbor answers so when the project PROJECT does not exist, and when the login has no right in it: create the project, or give the user or robot account the right that the answer names",
+	},
+	{
+		func(r refusal) bool { return r.doing == fetchingManifest && r.status == http.StatusInternalServerError },
+		"the server is out of order, or its file of this manifest is damaged: if others can be read and this stays so, delete that file in the registry's storage, and mirror the version again (docs/operations.md, Find and heal what was lost)",
+	},
+	{
+		func(r refusal) bool { return r.doing == fetchingManifest && isA[*sums.MismatchError](r.err) },
+		"do not use it: the registry's file of it is damaged, or somebody has changed it; delete that file in the registry's storage, and mirror the version again (docs/operations.md, Find and heal what was lost)",
 	},
 	{
 		func(r refusal) bool { return r.says("insufficient_scope", "insufficient scope") },

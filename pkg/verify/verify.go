@@ -115,7 +115,7 @@ func Repository(ctx context.Context, repo repository.Reader, wanted []provider.R
 	chosen := report.choose(tags, wanted, o.Newest)
 	report.tags(tags, wanted, o.Template)
 	var unanswered error
-	if o.Origin != nil && len(chosen) > 0 {
+	if o.Origin != nil {
 		unanswered = report.compareVersions(ctx, tags, wanted, o)
 	}
 	// 2. Each release.
