@@ -9,6 +9,8 @@ GO       ?= go
 FUZZTIME ?= 2000x
 E2ETIME  ?= 20m
 
+MODULE = github.com/tofu-oci/tofu-oci
+
 # Lazily expanded: only the targets that use it ask git.
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null)
 COMMIT  = $(shell git rev-parse --verify -q HEAD 2>/dev/null)
@@ -87,11 +89,14 @@ tidy: ## check that go.mod and go.sum say what the code imports
 unit: ## run the unit tests of what has changed
 	$(GO) test -timeout 20m ./...
 
+# Packages that are not for the race detector: nothing goes on at once in them, or one damage after another is tried, which takes minutes.
+RACELESS = ^$(MODULE)$$|/(internal/testing/faults|pkg/configuration|pkg/lockfile|pkg/trust)$$
+
 # One package at a time: tests with deadlines don't wait for the processors that another package has. Scripts start the program hundreds of times,
 # which takes a quarter of an hour with the race detector: those in which much goes on at once do.
 .PHONY: race
 race: ## run the unit tests with the race detector and in random order, which takes four times as long
-	$(GO) test -race -shuffle=on -p 1 -timeout 30m -skip '^Test(Scripts|Pages)$$' ./...
+	$(GO) test -race -shuffle=on -p 1 -timeout 30m -skip '^Test(Scripts|Pages)$$' $$($(GO) list ./... | grep -Ev '$(RACELESS)')
 	$(GO) test -race -timeout 30m -run '^TestScripts$$/^(mirror_many|mirror_several|publish_at_once|pull|copy|exec|serve|interrupt|events)$$' ./cmd/tofu-oci
 
 .PHONY: lint
