@@ -109,8 +109,8 @@ func TestNonsenseIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestAtOnce: lines of several writers stay whole.
-func TestAtOnce(t *testing.T) {
+// TestLinesAtOnce: lines of several writers stay whole.
+func TestLinesAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	record := filepath.Join(dir, "record")
