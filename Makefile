@@ -68,7 +68,7 @@ release-test: $(RELEASE_TESTS) ## run what a release has to pass
 .PHONY: distribution
 distribution: build $(RELEASERS) bin/tools/syft bin/tools/registry ## test completions, manual, packages, actions and workflows with real shells, goreleaser and actionlint
 	ROOT="$(CURDIR)" TOFU_OCI="$(BIN)/tofu-oci" GORELEASER="$(TOOLS)/goreleaser" ACTIONLINT="$(TOOLS)/actionlint" SYFT="$(TOOLS)/syft" REGISTRY="$(TOOLS)/registry" \
-		$(GO) test -C e2e -tags release -count=1 -timeout $(E2ETIME) ./release
+		$(GO) test -C e2e -tags release -count=1 -timeout 40m ./release
 
 # Wants Debian's packages wine and wine64. WINEFLAGS='-run TestRound -v' runs a part, and says more.
 .PHONY: wine
