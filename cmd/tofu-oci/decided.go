@@ -118,7 +118,7 @@ func listPending(c *cli.Context, out *output, conn *connection, r provider.Requi
 		src := oci.NewPending(func(provider.Address) (repository.Reader, error) { return repo, nil }, conn.aliases...)
 		return out.listOne(c.Context, src, judging, r.Address, v)
 	}
-	return out.listEntries(r.Address, itemsOf(entries, r.Address, []provider.Requirement{r}))
+	return out.listEntries(r.Address, itemsOf(entries, []provider.Requirement{r}))
 }
 
 func describeEntry(e approval.Entry) pendingItem {

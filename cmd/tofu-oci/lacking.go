@@ -55,16 +55,9 @@ func (conn *connection) staged(c *cli.Context) func(context.Context, provider.Re
 // wantedBy is what was asked for and is missing.
 func wantedBy(e *provider.VersionError) provider.Requirement {
 	if e.Version != (provider.Version{}) {
-		return exactly(e.Address, e.Version)
+		return provider.Requirement{Address: e.Address, Constraint: e.Version.Constraint()}
 	}
 	return provider.Requirement{Address: e.Address, Constraint: e.Wanted}
-}
-
-// exactly requires one version.
-func exactly(a provider.Address, v provider.Version) provider.Requirement {
-	r := provider.Requirement{Address: a}
-	r.Constraint, _ = provider.ParseConstraint(v.String()) // which is one
-	return r
 }
 
 // lackingForExec gives an error of exec with the command that brings what is not there.

@@ -50,7 +50,7 @@ func listAllPending(c *cli.Context, out *output) error {
 		}
 		found.Unknown = out.unknown(l)
 	}
-	if found.Providers, err = pendingOf(c, out, conn, wanted); err != nil {
+	if found.Providers, err = pendingOf(c, out, conn, byProvider(wanted)); err != nil {
 		return err
 	}
 	return out.listAllEntries(found)
@@ -70,23 +70,18 @@ func listing(c *cli.Context, conn *connection) (catalog.Listing, error) {
 }
 
 // pendingOf asks for what waits, of each provider once, in their order.
-func pendingOf(c *cli.Context, out *output, conn *connection, wanted []provider.Requirement) ([]pendingList, error) {
-	var all []provider.Address
-	for _, a := range addresses(wanted) {
-		if !slices.Contains(all, a) {
-			all = append(all, a)
-		}
-	}
-	lists, absent := make([]pendingList, len(all)), make([]error, len(all))
+func pendingOf(c *cli.Context, out *output, conn *connection, wanted [][]provider.Requirement) ([]pendingList, error) {
+	lists, absent := make([]pendingList, len(wanted)), make([]error, len(wanted))
 	group, ctx := errgroup.WithContext(c.Context)
 	group.SetLimit(maxPendingRepositories)
-	for n, a := range all {
+	for n, of := range wanted {
+		a := of[0].Address
 		group.Go(func() error {
 			entries, err := conn.entries(ctx, c, a)
 			if errors.Is(err, repository.ErrNoRepository) {
 				absent[n], err = err, nil
 			}
-			lists[n] = pendingList{a.String(), itemsOf(entries, a, wanted)}
+			lists[n] = pendingList{a.String(), itemsOf(entries, of)}
 			if err != nil {
 				err = fmt.Errorf("%s: %w", a, err)
 			}
@@ -94,9 +89,9 @@ func pendingOf(c *cli.Context, out *output, conn *connection, wanted []provider.
 		})
 	}
 	err := group.Wait()
-	for n, a := range all {
+	for n, of := range wanted {
 		if err == nil && absent[n] != nil {
-			out.warn("%s: %v", a, absent[n])
+			out.warn("%s: %v", of[0].Address, absent[n])
 		}
 	}
 	return lists, err
@@ -112,11 +107,11 @@ func (conn *connection) entries(ctx context.Context, c *cli.Context, a provider.
 }
 
 // itemsOf describes the entries of a provider that one of the requirements means.
-func itemsOf(entries []approval.Entry, a provider.Address, wanted []provider.Requirement) []pendingItem {
+func itemsOf(entries []approval.Entry, wanted []provider.Requirement) []pendingItem {
 	items := []pendingItem{}
 	for _, e := range entries {
 		if slices.ContainsFunc(wanted, func(r provider.Requirement) bool {
-			return r.Address == a && (r.Constraint.IsZero() || r.Constraint.Allows(e.Version))
+			return r.Constraint.IsZero() || r.Constraint.Allows(e.Version)
 		}) {
 			items = append(items, describeEntry(e))
 		}

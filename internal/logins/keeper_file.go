@@ -103,9 +103,6 @@ func changeFile(ctx context.Context, path string, change func(*authFile) error) 
 		if err := change(f); err != nil {
 			return &FileError{Path: path, Err: err}
 		}
-		if bytes.Equal(f.Text, f.text) {
-			return nil
-		}
 		return f.Replace(f.text, secretMode)
 	})
 	if _, named := errors.AsType[*FileError](err); err != nil && !named {

@@ -85,9 +85,9 @@ func (f *File) Mode(otherwise fs.FileMode) fs.FileMode {
 }
 
 // Replace writes a text in the file's place, with a mode less the umask. Where it is as
-// it was, nothing is written. Errors are those of the file system, and [ErrChanged].
+// it was, nothing is written, and no empty file where there is none. Errors are those of the file system, and [ErrChanged].
 func (f *File) Replace(text []byte, mode fs.FileMode) error {
-	if f.Exists() && bytes.Equal(text, f.Text) {
+	if bytes.Equal(text, f.Text) {
 		return nil
 	}
 	now, err := Read(f.Place, f.limit)
