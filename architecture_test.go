@@ -76,7 +76,7 @@ var rows = map[string][]string{
 	"pkg/source/builddir":   {"pkg/artifact", "pkg/provider", "pkg/source", "pkg/sums", "internal/boundedfile", "internal/boundedjson", "internal/memo", "internal/packagecheck", "internal/spelling", "internal/zipfile"},
 	"pkg/source/filesystem": {"pkg/provider", "pkg/sums", "internal/ctxio", "internal/memo", "internal/zipfile"},
 	"pkg/source":            {"pkg/artifact", "pkg/provider", "pkg/store", "pkg/sums", "internal/httpclient", "internal/memo"},
-	"pkg/store":             {"pkg/sums", "internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/clone", "internal/ctxio", "internal/disk", "internal/filerecord"},
+	"pkg/store":             {"pkg/provider", "pkg/sums", "internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/clone", "internal/ctxio", "internal/disk", "internal/filerecord"},
 	"pkg/repository": {
 		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filelock", "internal/filerecord", "internal/httpclient", "internal/pipeline", "internal/ranges", "internal/schedule", "internal/transfer",

@@ -45,8 +45,8 @@ COMMAND sees no version but those that are locked, so init -upgrade finds nothin
 newer: tofu-oci lock --upgrade is for that. Its .terraform links to the cache; what
 cache prune removes there comes back with the next tofu-oci exec -- tofu init.
 
-Signatures are judged when a release comes from a repository, not when it lies in
-the cache. Hashes in a lock file are held in any case.
+Each run judges signatures by its own flags and trust file, also those of packages
+in the cache, which needs no network. Hashes in a lock file are held in any case.
 
 stdin, stdout, stderr and signals are COMMAND's, and its exit code is given back:
 127 when it does not exist, 126 when it is no program, 128 and the number of the

@@ -16,18 +16,29 @@ import (
 // errLeft says that a package is not brought.
 var errLeft = errors.New("left to the user's configuration")
 
-// bring brings a package from the source into the store.
-func (o Options) bring(ctx context.Context, s selection, acquire func(context.Context, int64) (func(), error)) (store.Known, error) {
+// bring brings a package from the source into the store. refused says why the
+// package in the store was refused, if it was: the error if the source can't be asked.
+func (o Options) bring(ctx context.Context, s selection, refused error, acquire func(context.Context, int64) (func(), error)) (store.Known, error) {
 	src := source.NewCached(o.Source, o.Store, source.CacheOptions{TakeOnly: true})
 	to := &sink{store: o.Store, selection: s}
+	judge := func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+		refused, to.Evidence = nil, evidenceOf(ctx, r)
+		if o.Judge == nil {
+			return provider.Verdict{}, nil
+		}
+		return o.Judge(ctx, r)
+	}
 	_, err := pull.Release(ctx, src, to, s.Address, s.Version, pull.Options{
-		Platforms: []provider.Platform{s.Platform}, Acquire: acquire, Judge: o.Judge, Backoff: o.Backoff, Progress: o.Progress,
+		Platforms: []provider.Platform{s.Platform}, Acquire: acquire, Judge: judge, Backoff: o.Backoff, Progress: o.Progress,
 	})
 	if errors.Is(err, errLeft) {
 		o.Left(s.Address, "a filesystem_mirror has it unpacked")
 		return store.Known{}, nil
 	}
 	if err != nil {
+		if refused != nil {
+			err = fmt.Errorf("%w; looking for newer evidence: %w", refused, err)
+		}
 		return store.Known{}, err
 	}
 	o.Store.Remember(s.name(), to.Known)

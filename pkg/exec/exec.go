@@ -39,9 +39,10 @@ type Options struct {
 	Source provider.Source
 	// Store is where they are kept.
 	Store *store.Store
-	// Judge says what the signature of a release proves before a package of it is
-	// brought; its error ends the run. nil judges nothing; the methods of trust.Policy
-	// are such functions. What the store has was judged, if at all, when it came.
+	// Judge says what the signature of a release proves; its error ends the run. nil
+	// judges nothing; the methods of trust.Policy are such functions. Each run judges
+	// each package: those in the store by the evidence that is stored with them. The
+	// source is asked for newer evidence before a package in the store is refused.
 	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
 	// Concurrency is how many zips move at once; 0 is [DefaultConcurrency].
 	Concurrency int

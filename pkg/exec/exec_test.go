@@ -261,6 +261,90 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestJudgeCached: each run judges what the store has, by the evidence that came with it
+// and without a request. The source is asked again only for what is refused.
+func TestJudgeCached(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
+	var judged []provider.Release
+	var refused error
+	times := 0
+	judging := func(o *exec.Options) {
+		o.Source = asked{o.Source, &times}
+		o.Judge = func(_ context.Context, r provider.Release) (provider.Verdict, error) {
+			judged = append(judged, r)
+			return provider.Verdict{}, refused
+		}
+	}
+	// 1. A run without any policy.
+	w.run(t, "tofu", "show").configured(t)
+	// 2. Runs with one that it satisfies.
+	w.run(t, "tofu", "show", judging).configured(t)
+	if r := w.run(t, "tofu", "show", judging); r.err != nil || times != 0 || len(judged) != 2 {
+		t.Fatalf("asked %d times, judged %d times, error %v", times, len(judged), r.err)
+	}
+	sums, found := judged[0].Document(provider.KindSums)
+	if !found || !strings.Contains(string(sums.Bytes), strings.TrimPrefix(w.hashes["one 1.0.0"].zh, "zh:")) {
+		t.Errorf("the release was judged by %v", judged[0].Documents)
+	}
+	// 3. And with one that it does not.
+	refused = errors.New("unsigned")
+	r := w.run(t, "tofu", "show", judging)
+	if !errors.Is(r.err, refused) || r.stdout != "" || r.zips != 0 || times != 1 || len(judged) != 4 {
+		t.Errorf("asked %d times, %d zips, judged %d times, error %v", times, r.zips, len(judged), r.err)
+	}
+	// 4. It is the reason even if the source is gone.
+	r = w.run(t, "tofu", "show", judging, func(o *exec.Options) { o.Source = gone{} })
+	if !errors.Is(r.err, refused) || !errors.Is(r.err, errGone) || r.stdout != "" {
+		t.Errorf("error %v", r.err)
+	}
+	// 5. Better evidence in the source is kept.
+	judging = func(o *exec.Options) {
+		o.Source = asked{o.Source, &times}
+		o.Judge = func(_ context.Context, r provider.Release) (provider.Verdict, error) {
+			if _, signed := r.Document(provider.KindSignature); !signed {
+				return provider.Verdict{}, refused
+			}
+			return provider.Verdict{}, nil
+		}
+	}
+	resign := func(o *exec.Options) { o.Source = signed{o.Source} }
+	w.run(t, "tofu", "show", judging, resign).configured(t)
+	times = 0
+	if r := w.run(t, "tofu", "show", judging); r.err != nil || times != 0 {
+		t.Errorf("asked %d times, error %v", times, r.err)
+	}
+}
+
+// TestJudgeCachedWithoutEvidence: what the store has without evidence that lists the zip is
+// judged by the evidence of the source.
+func TestJudgeCachedWithoutEvidence(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(*store.Known){
+		"none": func(k *store.Known) { k.Evidence = nil },
+		"of others": func(k *store.Known) {
+			k.Evidence.Documents[0].Content = []byte(strings.Repeat("0", 64) + "  other.zip\n")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
+			times := 0
+			judging := func(o *exec.Options) { o.Source, o.Judge = asked{o.Source, &times}, noJudge }
+			w.run(t, "tofu", "show", judging).configured(t)
+			const key = "registry.opentofu.org/acme/one 1.0.0 haiku_riscv64"
+			known := w.open(t).Known(key)
+			damage(&known[0])
+			w.open(t).Remember(key, known[0])
+			if r := w.run(t, "tofu", "show", judging); r.err != nil || times != 2 || r.zips != 0 {
+				t.Errorf("asked %d times, %d zips, error %v", times, r.zips, r.err)
+			}
+		})
+	}
+}
+
 // TestDeveloped: what the user develops is not brought.
 func TestDeveloped(t *testing.T) {
 	t.Parallel()

@@ -106,10 +106,11 @@ func (o Options) packages(ctx context.Context, wanted []selection) ([]store.Know
 	found := make([]store.Known, 0, len(wanted))
 	var problems []error
 	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (result, bool) {
-		if k, ok := o.known(ctx, wanted[i]); ok {
+		k, ok, refused := o.known(ctx, wanted[i])
+		if ok {
 			return result{k, nil}, true
 		}
-		k, err := o.bring(ctx, wanted[i], acquire)
+		k, err := o.bring(ctx, wanted[i], refused, acquire)
 		return result{k, err}, true
 	}, func(r result) {
 		found = append(found, r.Known)
@@ -123,14 +124,25 @@ func (o Options) packages(ctx context.Context, wanted []selection) ([]store.Know
 	return found, errors.Join(problems...)
 }
 
-// known finds a package in the store alone.
-func (o Options) known(ctx context.Context, s selection) (store.Known, bool) {
+// known finds a package in the store alone. refused is the error of Judge if the
+// evidence in the store does not satisfy it. The source may have better evidence now.
+func (o Options) known(ctx context.Context, s selection) (k store.Known, ok bool, refused error) {
 	for _, k := range o.Store.Known(s.name()) {
-		if s.accepts(k.Zip, k.Hashes) == nil && has(ctx, o.Store, k, s.packed(k.Hashes)) {
-			return k, true
+		if s.accepts(k.Zip, k.Hashes) != nil || !has(ctx, o.Store, k, s.packed(k.Hashes)) {
+			continue
+		}
+		if o.Judge == nil {
+			return k, true, nil
+		}
+		release, ok := restore(s, k)
+		if !ok {
+			continue
+		}
+		if _, refused = o.Judge(ctx, release); refused == nil {
+			return k, true, nil
 		}
 	}
-	return store.Known{}, false
+	return store.Known{}, false, refused
 }
 
 func has(ctx context.Context, s *store.Store, k store.Known, packed bool) bool {

@@ -290,3 +290,33 @@ func must(t *testing.T, err error) {
 func noJudge(context.Context, provider.Release) (provider.Verdict, error) {
 	return provider.Verdict{}, nil
 }
+
+// asked counts the releases that a source is asked for.
+type asked struct {
+	provider.Source
+	times *int
+}
+
+func (s asked) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
+	*s.times++
+	return s.Source.Release(ctx, a, v, only...)
+}
+
+// gone is a source that can't be reached.
+type gone struct{ provider.Source }
+
+var errGone = errors.New("the source is gone")
+
+func (gone) Release(context.Context, provider.Address, provider.Version, ...provider.Platform) (provider.Release, error) {
+	return provider.Release{}, errGone
+}
+
+// signed is a source whose releases have got a signature.
+type signed struct{ provider.Source }
+
+func (s signed) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
+	r, err := s.Source.Release(ctx, a, v, only...)
+	signature := provider.Document{Kind: provider.KindSignature, Scope: provider.ScopeRelease, Name: "SHA256SUMS.sig"}
+	r.Documents = append(r.Documents, signature.WithBytes([]byte("signature")))
+	return r, err
+}

@@ -8,7 +8,7 @@
 //	DIR/unpacked/sha256/HEX/files/…   what the zip of that digest unpacks to
 //	DIR/unpacked/sha256/HEX/record    what those files looked like, and their h1
 //	DIR/unpacked/sha256/HEX/lock      locked by who uses the files, and who removes them
-//	DIR/packages/sha256/HEX           which zips are known to be a certain package
+//	DIR/packages/sha256/HEX           which zips are known to be a certain package, and their evidence
 //	DIR/mirrors/sha256/HEX/mirror/…   a filesystem_mirror: links to zips and unpacked packages
 //	DIR/mirrors/sha256/HEX/plugins/…  a plugin cache: links to unpacked packages
 //	DIR/mirrors/sha256/HEX/record     which packages; HEX is the digest of that

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -12,20 +13,44 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 const (
 	// maxKnown is how many zips of one package are remembered, the latest ones:
 	// there is one, but for packages that were built anew under their version.
 	maxKnown = 16
-	// maxKnownFile bounds the file of one package, in bytes.
-	maxKnownFile = 16 << 10
+	// maxKnownFile bounds the file of one package, in bytes. Evidence of one zip is
+	// about 10 KiB. The oldest zips are forgotten if the file would be larger.
+	maxKnownFile = 1 << 20
+	// maxKnownValues bounds the JSON values in the file.
+	maxKnownValues = 256 * maxKnown
 )
 
 // Known is a zip that was a package's when the store got it.
 type Known struct {
 	Zip digest.Digest `json:"zip"`
 	Hashes
+	// Evidence came with the package. It is nil if nobody recorded it, which is not
+	// the same as a release without evidence.
+	Evidence *Evidence `json:"evidence,omitempty"`
+}
+
+// Evidence is what the signature of a package's release can be judged by. It is no
+// verdict: each run judges it by its own policy.
+type Evidence struct {
+	// ListedAs is the name of the zip in SHA256SUMS if it differs from the
+	// conventional one.
+	ListedAs string `json:"listed_as,omitempty"`
+	// Documents are SHA256SUMS, its signatures, and the keys of the release.
+	Documents []EvidenceDocument `json:"documents,omitempty"`
+}
+
+// EvidenceDocument is a document with its content.
+type EvidenceDocument struct {
+	Kind    provider.Kind `json:"kind"`
+	Name    string        `json:"name"`
+	Content []byte        `json:"content"`
 }
 
 // Known gives the zips that were remembered under a package's name, latest first. The
@@ -45,11 +70,20 @@ func (s *Store) Remember(name string, k Known) {
 		return
 	}
 	path := s.knownPath(name)
-	before := readKnown(path)
-	all := slices.Insert(slices.DeleteFunc(slices.Clone(before), func(other Known) bool { return other.Zip == k.Zip }), 0, k)
-	all = all[:min(len(all), maxKnown)]
-	if text, err := json.Marshal(all); err == nil && !slices.Equal(all, before) {
-		_ = s.write(path, text)
+	all := slices.DeleteFunc(readKnown(path), func(other Known) bool { return other.Zip == k.Zip })
+	all = slices.Insert(all, 0, k)
+	for n := min(len(all), maxKnown); n > 0; n-- {
+		text, err := json.Marshal(all[:n])
+		if err != nil {
+			return
+		}
+		if len(text) > maxKnownFile {
+			continue
+		}
+		if before, err := boundedfile.Read(path, maxKnownFile); err != nil || !bytes.Equal(text, before) {
+			_ = s.write(path, text)
+		}
+		return
 	}
 }
 
@@ -60,7 +94,7 @@ func (s *Store) knownPath(name string) string {
 
 func readKnown(path string) (all []Known) {
 	text, err := boundedfile.Read(path, maxKnownFile)
-	if err != nil || boundedjson.Unmarshal(text, &all, 8*maxKnown) != nil {
+	if err != nil || boundedjson.Unmarshal(text, &all, maxKnownValues) != nil {
 		return nil
 	}
 	return slices.DeleteFunc(all, func(k Known) bool { return k.Zip.Validate() != nil })
