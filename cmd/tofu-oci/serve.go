@@ -137,7 +137,7 @@ func serveAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	end, err := startMetrics(c, lines, &options)
+	end, err := startMetrics(c, lines)
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func servedProviders(c *cli.Context) (func() ([]provider.Address, error), error)
 
 // accessOptions reads the flags about who may read what.
 func accessOptions(c *cli.Context, conn *connection, lines *serveLog, o *serve.Options) (err error) {
-	if path := c.String("serve-config"); path != "" {
+	if path := c.String("serve-config"); c.IsSet("serve-config") { // an empty name must not mean that there are no rules
 		file, err := access.Open(path, access.Options{HTTP: conn.http, Reloaded: lines.reloaded})
 		if err != nil {
 			return usagef("--serve-config: %w", err)

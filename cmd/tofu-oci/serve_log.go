@@ -7,21 +7,28 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/metrics"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 )
 
-// serveLog writes what a server does: a line for each answer on stdout, and what else
-// there is to say on stderr.
-type serveLog struct{ answers, rest *slog.Logger }
+// serveLog logs and counts what a server does. It writes one line per response to
+// stdout and everything else to stderr.
+type serveLog struct {
+	answers, rest *slog.Logger
+	counted       *metrics.Server
+}
 
 func newServeLog(out *output) *serveLog {
 	level := slog.LevelInfo
 	if out.quiet {
 		level = slog.LevelWarn
 	}
-	return &serveLog{answers: newLogger(out.stdout, out.json, slog.LevelInfo), rest: newLogger(out.stderr, out.json, level)}
+	return &serveLog{
+		answers: newLogger(out.stdout, out.json, slog.LevelInfo), rest: newLogger(out.stderr, out.json, level),
+		counted: metrics.New(version),
+	}
 }
 
 // newLogger writes lines of names and values, or of JSON.
@@ -48,12 +55,12 @@ func (e escaped) Write(p []byte) (int, error) {
 }
 
 func (l *serveLog) events() serve.Events {
-	return serve.Events{
+	return l.counted.Watch(serve.Events{
 		Answered: l.answered, Pulled: l.pulled,
 		LeftOut: func(a provider.Address, v provider.Version, why string) {
 			l.rest.Warn("left out of the registry protocol", "provider", a.String(), "version", v.String(), "why", why)
 		},
-	}
+	})
 }
 
 // answered writes a request and its answer.
@@ -124,11 +131,12 @@ func (l *serveLog) certificate(err error) {
 	l.rest.Warn("the certificate has changed and cannot be read, the older one is used", "error", err.Error())
 }
 
-// reloaded tells of the file that says who may read what.
+// reloaded reports that the file of rules has changed.
 func (l *serveLog) reloaded(err error) {
+	l.counted.Reloaded(err)
 	if err != nil {
-		l.rest.Warn("--serve-config has changed and cannot be read, the older rules hold", "error", err.Error())
+		l.rest.Error("--serve-config has changed and was refused, the previous rules stay in force", "error", err.Error())
 		return
 	}
-	l.rest.Info("--serve-config was read again")
+	l.rest.Info("--serve-config was reloaded")
 }

@@ -10,9 +10,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/net/netutil"
-
-	"github.com/tofu-oci/tofu-oci/internal/metrics"
-	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
 const (
@@ -26,9 +23,8 @@ func metricsFlag() cli.Flag {
 	return &cli.StringFlag{Name: "metrics-listen", Usage: "answer /metrics for Prometheus on `ADDRESS`, HOST:PORT or :PORT, by plain HTTP (default: not at all)"}
 }
 
-// startMetrics begins to count what the server does, where --metrics-listen is given,
-// and to answer whoever reads the counts. They have no names of anybody in them.
-func startMetrics(c *cli.Context, lines *serveLog, o *serve.Options) (end func(), err error) {
+// startMetrics serves the metrics if --metrics-listen is given.
+func startMetrics(c *cli.Context, lines *serveLog) (end func(), err error) {
 	address := c.String("metrics-listen")
 	if address == "" {
 		return func() {}, nil
@@ -37,10 +33,8 @@ func startMetrics(c *cli.Context, lines *serveLog, o *serve.Options) (end func()
 	if err != nil {
 		return nil, fmt.Errorf("--metrics-listen %s: %w", address, err)
 	}
-	counted := metrics.New(version)
-	o.Events = counted.Watch(o.Events)
 	server := &http.Server{
-		Handler: counted.Handler(), ReadTimeout: metricsTimeout, WriteTimeout: metricsTimeout, IdleTimeout: 2 * time.Minute,
+		Handler: lines.counted.Handler(), ReadTimeout: metricsTimeout, WriteTimeout: metricsTimeout, IdleTimeout: 2 * time.Minute,
 		// Prometheus leaves connections open between scrapes.
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(c.Context) },
 	}

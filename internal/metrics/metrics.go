@@ -34,6 +34,7 @@ type Server struct {
 	requests, refusals, stale, lookups, failures, pulls *prometheus.CounterVec
 	archiveBytes, leftOut, pulledBytes                  prometheus.Counter
 	durations                                           *prometheus.HistogramVec
+	rulesCurrent                                        prometheus.Gauge
 }
 
 // New makes the counters of a server of a version of the program, all of them zero.
@@ -62,12 +63,16 @@ func New(version string) *Server {
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}, []string{"route"}),
 	}
+	s.rulesCurrent = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: prefix + "rules_current", Help: "1 if the rules in force are those of the file, 0 if the file has changed and was refused.",
+	})
+	s.rulesCurrent.Set(1)
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: prefix + "build_info", Help: "Always 1; the label has the version of the program.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
 	s.registry.MustRegister(
-		s.requests, s.refusals, s.stale, s.lookups, s.failures, s.pulls, s.pulledBytes, s.archiveBytes, s.leftOut, s.durations, build,
+		s.requests, s.refusals, s.stale, s.lookups, s.failures, s.pulls, s.pulledBytes, s.archiveBytes, s.leftOut, s.durations, s.rulesCurrent, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return s
@@ -116,6 +121,16 @@ func (s *Server) Watch(others serve.Events) serve.Events {
 		}
 	}
 	return watched
+}
+
+// Reloaded records that the file of rules has changed. A non-nil error means that it was
+// refused and that the previous rules are still in force.
+func (s *Server) Reloaded(err error) {
+	if err != nil {
+		s.rulesCurrent.Set(0)
+		return
+	}
+	s.rulesCurrent.Set(1)
 }
 
 // archiveRoute is the route of zips.

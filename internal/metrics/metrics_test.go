@@ -57,6 +57,8 @@ func TestCounts(t *testing.T) {
 	events.Failed("timeout", context.DeadlineExceeded)
 	events.Pulled(pullthrough.Event{Stage: pullthrough.StageStarted})
 	events.Pulled(pullthrough.Event{Stage: pullthrough.StageDone, Bytes: 11})
+	m.Reloaded(nil)
+	m.Reloaded(errors.New("the file has no blocks"))
 	if told != 9 {
 		t.Errorf("the others were told %d times", told)
 	}
@@ -78,6 +80,7 @@ func TestCounts(t *testing.T) {
 		`tofu_oci_serve_requests_total{route="archive",status="206"} 1`,
 		`tofu_oci_serve_requests_total{route="archive",status="403"} 1`,
 		`tofu_oci_serve_requests_total{route="versions",status="200"} 1`,
+		`tofu_oci_serve_rules_current 0`,
 		`tofu_oci_serve_stale_answers_total{route="versions"} 1`,
 		`tofu_oci_serve_upstream_errors_total{kind="timeout"} 1`,
 	}, got); diff != "" {

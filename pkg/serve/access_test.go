@@ -23,6 +23,9 @@ func ruled(t *testing.T, text string) func() *access.Rules {
 	return func() *access.Rules { return rules }
 }
 
+// everyone lets everyone read everything.
+const everyone = "anonymous { allow = [\"*/*/*\"] }\n"
+
 const canary = "canary-token-of-ci"
 
 // guarded lets one token read acme's providers.

@@ -16,6 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
 )
 
@@ -300,7 +301,7 @@ func TestAPIPending(t *testing.T) {
 		}
 	}
 	// Those who read without a token don't see them.
-	w := newLayout(t, func(o *serve.Options) { o.Rules = ruled(t, `anonymous { allow = ["*/*/*"] }`) })
+	w := newLayout(t, func(o *serve.Options) { o.Rules = ruled(t, everyone) })
 	w.push(t, rocket{version: "1.0.0"})
 	d, data, err := w.repo.Manifest(t.Context(), "1.0.0")
 	if err != nil {
@@ -394,7 +395,8 @@ func TestAPIWhoMayRead(t *testing.T) {
 func TestAPIOfPublishedHost(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, func(o *serve.Options) {
-		o.Rules = ruled(t, `host "own.example.com" { repository = "`+o.From[0].String()+`" }`)
+		o.Rules = ruled(t, everyone+`host "own.example.com" { repository = "`+o.From[0].String()+`" }`)
+		o.Key, o.Now = access.NewArchiveKey(), time.Now
 	})
 	w.push(t, rocket{host: "registry.terraform.io", version: "1.0.0"})
 	got := document[api.Providers](t, w.api(t, apiProviders))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	pgperrors "github.com/ProtonMail/go-crypto/openpgp/errors"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
 )
 
 // listed and offered are the answers of the registry protocol.
@@ -247,10 +249,11 @@ func TestHosts(t *testing.T) {
 	r := rocket{version: "3.0.0", key: author}
 	theirs.push(t, r)
 	w := newLayout(t, func(o *serve.Options) {
-		o.Rules = ruled(t, `host "rockets.example.com:8443" {
+		o.Rules = ruled(t, everyone+`host "rockets.example.com:8443" {
   repository = "`+theirs.template+`"
   as = "example.org"
 }`)
+		o.Key, o.Now = access.NewArchiveKey(), time.Now
 		o.BaseURL = &url.URL{Scheme: "https", Host: "tofu.example.com", Path: "/providers/"}
 	})
 	w.push(t, rocket{version: "1.0.0", key: author})

@@ -51,9 +51,9 @@ func (o Options) verifier() (*oidc.Verifier, error) {
 	return oidc.New(client), nil
 }
 
-// Parse reads the text of a file of rules in HCL 2's native syntax. What is unknown
-// in it or there twice is an error. file is its name for errors, which are
-// *[SyntaxError].
+// Parse reads the text of a file of rules in HCL 2's native syntax. Unknown and
+// duplicate settings are errors, and so is a file without blocks, because a writer may
+// have truncated it. file is the file's name in errors, which are *[SyntaxError].
 func Parse(file string, data []byte, o Options) (*Rules, error) {
 	verifier, err := o.verifier()
 	if err != nil {
@@ -88,6 +88,10 @@ func (r *reader) read(file string, data []byte) error {
 	for _, a := range stricthcl.Attributes(body) {
 		return stricthcl.Wrong(a.NameRange, "there is no argument %q here, only blocks: anonymous, token, oidc and host", a.Name)
 	}
+	if len(body.Blocks) == 0 {
+		return stricthcl.Wrong(hcl.Range{Filename: file, Start: hcl.InitialPos},
+			`the file has no blocks; to let everyone read everything, write anonymous { allow = ["*/*/*"] }`)
+	}
 	blocks := map[string]func(*hclsyntax.Block) error{"anonymous": r.anonymous, "token": r.token, "oidc": r.oidc, "host": r.host}
 	for _, block := range body.Blocks {
 		read, known := blocks[block.Type]
@@ -117,7 +121,6 @@ func (r *reader) anonymous(block *hclsyntax.Block) error {
 	if err := r.once("an anonymous block", block.TypeRange); err != nil {
 		return err
 	}
-	r.rules.guarded = true
 	return r.arguments(block, required("allow", patternsInto(&r.rules.anonymous)))
 }
 
@@ -127,7 +130,6 @@ func (r *reader) token(block *hclsyntax.Block) (err error) {
 		return err
 	}
 	err = r.arguments(block, required("sha256", func(a *hclsyntax.Attribute) error { return r.hash(a, &t) }), required("allow", patternsInto(&t.may)))
-	r.rules.guarded = true
 	r.rules.tokens = append(r.rules.tokens, t)
 	return err
 }

@@ -45,7 +45,6 @@ func (r *reader) oidc(block *hclsyntax.Block) (err error) {
 	if len(i.allow) == 0 {
 		return stricthcl.Wrong(block.TypeRange, "the block has no allow block, so nobody would be let in")
 	}
-	r.rules.guarded = true
 	r.rules.issuers = append(r.rules.issuers, i)
 	return nil
 }

@@ -52,6 +52,8 @@ func TestParseRefuses(t *testing.T) {
 	host := func(lines string) string { return "host \"a.example\" {\n" + lines + "\n}\n" }
 	repository := "  repository = \"ghcr.io/{namespace}/{type}\""
 	for name, test := range map[string]struct{ text, want string }{
+		"nothing":               {"", "f:1:1: the file has no blocks"},
+		"only comments":         {"# token \"ci\" {}\n\n", "f:1:1: the file has no blocks"},
 		"argument":              {"\nopen = true", `f:2:1: there is no argument "open" here, only blocks`},
 		"block":                 {"tokens \"a\" {}", `f:1:1: there are no "tokens" blocks, only anonymous, token, oidc and host`},
 		"syntax":                {"token \"a\" {", "f:1:11: Unclosed configuration block"},

@@ -15,13 +15,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Rules say who may read what. Those without a block about it, and nil, let
-// everybody read all.
+// Rules specify who may read which providers. They allow only what a block allows, so
+// the zero value allows nothing. Nil, which is a server without rules, allows
+// everything.
 type Rules struct {
 	// Hosts are those that the file publishes, in its order.
 	Hosts []Host
 
-	guarded   bool
 	anonymous []provider.Pattern
 	tokens    []staticToken
 	issuers   []issuer
@@ -59,9 +59,9 @@ type allow struct {
 	may    []provider.Pattern
 }
 
-// Open tells whether everybody may read all, so that neither tokens nor signed
-// addresses of archives matter.
-func (r *Rules) Open() bool { return r == nil || !r.guarded }
+// Open reports whether there are no rules, so that neither tokens nor signed links to
+// archives matter.
+func (r *Rules) Open() bool { return r == nil }
 
 // Who says whose request it is that has a bearer token; empty is none. What may be
 // read without a token, those with one may read as well. Errors are [ErrNoToken],

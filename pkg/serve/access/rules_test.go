@@ -12,16 +12,25 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
 )
 
-func TestWithoutRulesEverybodyReadsAll(t *testing.T) {
+// TestOnlyMissingRulesAreOpen: rules that allow nothing are closed.
+func TestOnlyMissingRulesAreOpen(t *testing.T) {
 	t.Parallel()
-	host := "host \"tofu.example.com\" {\n  repository = \"ghcr.io/acme/{namespace}/{type}\"\n}\n"
-	for name, rules := range map[string]*access.Rules{"nil": nil, "zero": {}, "empty": rulesOf(t, "", access.Options{}), "a host": rulesOf(t, host, access.Options{})} {
-		if !rules.Open() {
-			t.Errorf("%s: it is not open", name)
-		}
-		is(t, rules, "", "", "null rocket secret", nil)
-		is(t, rules, "anything", "", "null rocket secret", nil)
+	var none *access.Rules
+	if !none.Open() {
+		t.Error("without rules the server is closed")
 	}
+	is(t, none, "", "", "null rocket secret", nil)
+	is(t, none, "anything", "", "null rocket secret", nil)
+	host := "host \"tofu.example.com\" {\n  repository = \"ghcr.io/acme/{namespace}/{type}\"\n}\n"
+	for name, rules := range map[string]*access.Rules{"zero": {}, "only a host": rulesOf(t, host, access.Options{})} {
+		if rules.Open() {
+			t.Errorf("%s: the rules are open", name)
+		}
+		is(t, rules, "", "", "", access.ErrNoToken)
+		is(t, rules, "anything", "", "", access.ErrDenied)
+	}
+	everyone := rulesOf(t, host+"anonymous { allow = [\"*/*/*\"] }", access.Options{})
+	is(t, everyone, "", "", "null rocket secret", nil)
 	if c := (access.Caller{}); may(t, c) != "" {
 		t.Error("the zero caller may read something")
 	}

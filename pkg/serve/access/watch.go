@@ -58,8 +58,9 @@ func Open(path string, o Options) (*File, error) {
 	return f, nil
 }
 
-// Rules gives those that hold now. Every few seconds it looks whether the file has
-// changed. While a file is not there or wrong, the rules before it go on to hold.
+// Rules returns the rules that are in force. Every few seconds it checks whether the
+// file has changed. While the file is missing, empty, or invalid, the previous rules stay
+// in force.
 func (f *File) Rules() *Rules {
 	if f.mu.TryLock() { // one looks, the others go on
 		defer f.mu.Unlock()

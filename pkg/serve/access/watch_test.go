@@ -181,6 +181,45 @@ func TestAFileThatIsWrittenInPlace(t *testing.T) {
 	})
 }
 
+// TestReloadFailsClosed: a writer that empties the file before it writes, or a file that
+// loses its rules, never opens the server.
+func TestReloadFailsClosed(t *testing.T) {
+	t.Parallel()
+	host := "host \"tofu.example.com\" { repository = \"ghcr.io/acme/{type}\" }\n"
+	for name, test := range map[string]struct {
+		text     string
+		accepted bool
+	}{
+		"empty":         {"", false},
+		"blank":         {"\n \n", false},
+		"only comments": {"# " + strings.ReplaceAll(withToken(ciToken), "\n", "\n# "), false},
+		"only a host":   {host, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := watch(t, withToken(ciToken))
+				w.write(t, test.text)
+				told := w.after()
+				if len(told) != 1 || (told[0] == nil) != test.accepted {
+					t.Errorf("reported %v", told)
+				}
+				is(t, w.Rules(), "", "", "", access.ErrNoToken)
+				if test.accepted {
+					is(t, w.Rules(), ciToken, "", "", access.ErrDenied)
+				} else {
+					is(t, w.Rules(), ciToken, "ci", "rocket", nil)
+				}
+				w.write(t, "anonymous { allow = [\"*/*/*\"] }\n")
+				if told := w.after(); len(told) != 1 || told[0] != nil {
+					t.Errorf("reported %v", told)
+				}
+				is(t, w.Rules(), "", "", "null rocket secret", nil)
+			})
+		})
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
