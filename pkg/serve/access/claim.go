@@ -3,6 +3,8 @@ package access
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,23 +54,46 @@ func (c claim) accepts(text string) bool {
 	})
 }
 
-// public are issuers from which anybody gets tokens, for whatever audience he likes,
-// with the claims that say who it is.
-var public = map[string][]string{
+// What a value must look like to name an owner. Values end in at most one *.
+var (
+	wholeName = regexp.MustCompile(`^[^*]+$`)
+	ownerPath = regexp.MustCompile(`^[^*/]+/`)
+	groupPath = regexp.MustCompile(`^[^*/]+(/|$)`)
+)
+
+// publicIssuers issue tokens to anyone, for any audience. For each issuer, they list the
+// claims that identify the owner of a token, and the form of a value that names one.
+//
+// GitHub's owners choose the form of the subject, so it must begin with a claim that the
+// owner cannot choose. Its job_workflow_ref names a workflow that anyone can call.
+var publicIssuers = map[string]map[string]*regexp.Regexp{
 	"https://token.actions.githubusercontent.com": {
-		"sub", "repository", "repository_id", "repository_owner", "repository_owner_id", "enterprise", "enterprise_id", "job_workflow_ref",
+		"sub":        regexp.MustCompile(`^((repo|repository):[^*:/]+/|(repository_owner|repository_owner_id|repository_id):[^*:]+(:|$))`),
+		"repository": ownerPath, "repository_id": wholeName, "repository_owner": wholeName, "repository_owner_id": wholeName,
+		"enterprise": wholeName, "enterprise_id": wholeName,
 	},
-	"https://gitlab.com": {"sub", "project_path", "project_id", "namespace_path", "namespace_id"},
+	"https://gitlab.com": {
+		"sub":          regexp.MustCompile(`^project_path:[^*:/]+/`),
+		"project_path": ownerPath, "project_id": wholeName, "namespace_path": groupPath, "namespace_id": wholeName,
+	},
+	"https://accounts.google.com": {"sub": wholeName, "email": wholeName, "hd": wholeName},
+	"https://app.terraform.io": {
+		"sub":                         regexp.MustCompile(`^organization:[^*:]+:`),
+		"terraform_organization_name": wholeName, "terraform_organization_id": wholeName,
+		"terraform_project_id": wholeName, "terraform_workspace_id": wholeName,
+	},
 }
 
-// checkPublic refuses an allow block that says nothing of whose job it is: every
-// repository has a main branch.
+// checkPublic refuses an allow block for a public issuer that names no owner: every
+// repository has a main branch, and repo:* is every repository.
 func checkPublic(issuer string, a allow) error {
-	owners, isPublic := public[issuer]
+	owners, isPublic := publicIssuers[issuer]
 	if !isPublic || slices.ContainsFunc(a.claims, func(c claim) bool {
-		return slices.Contains(owners, c.name) && !slices.Contains(c.values, "*")
+		owner, identifies := owners[c.name]
+		return identifies && !slices.ContainsFunc(c.values, func(v string) bool { return !owner.MatchString(v) })
 	}) {
 		return nil
 	}
-	return fmt.Errorf("anybody has tokens of %s: one of the claims must be %s, and not *", issuer, strings.Join(owners, ", "))
+	return fmt.Errorf("anyone can get a token from %s: at least one of the claims %s must name an owner before any *",
+		issuer, strings.Join(slices.Sorted(maps.Keys(owners)), ", "))
 }

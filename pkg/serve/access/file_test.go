@@ -106,8 +106,7 @@ func TestParseRefuses(t *testing.T) {
 		"two stars":             {allow("{ sub = \"repo:acme/**\" }"), "f:5:22: a * may only be the last character"},
 		"star behind a name":    {allow("{ repository_owner = \"acme*\" }"), "f:5:35: \"acme*\" would be any name that begins so"},
 		"star behind an owner":  {allow("{ sub = [\"repo:acme*\"] }"), "f:5:23: \"repo:acme*\" would be any name"},
-		"anybody's main branch": {allow("{ ref = \"refs/heads/main\" }"), "f:5:14: anybody has tokens of https://token.actions.githubusercontent.com: one of the claims"},
-		"anybody at all":        {allow("{ sub = \"*\" }"), "f:5:14: anybody has tokens of"},
+		"no owner":              {allow("{ ref = \"refs/heads/main\" }"), "f:5:14: anyone can get a token from https://token.actions.githubusercontent.com: "},
 		"allow in allow":        {oidc("  allow {\n    claims = { sub = \"a\" }\n    providers = [\"a/b\"]\n    allow {}\n  }"), "f:7:5: a block of this kind has no blocks in it"},
 		"host, no label":        {"host {}", "f:1:1: a host block has one label"},
 		"host, bad":             {"host \"a b\" {}", "f:1:6: "},
@@ -126,11 +125,61 @@ func TestParseRefuses(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
-		"GitHub": fine, "behind a colon": allow(`{ sub = "system:serviceaccount:ci:*" }`), "behind a slash": allow(`{ repository = "acme/*", ref = "refs/tags/v*" }`),
+		"GitHub": fine, "behind a colon": allow(`{ sub = "repo:acme/rocket:*" }`), "behind a slash": allow(`{ repository = "acme/*", ref = "refs/tags/v*" }`),
 		"of anybody, but named": allow(`{ repository_owner = ["a", "b"], sub = "*" }`),
 	} {
 		if _, err := access.Parse("f", []byte(text), access.Options{}); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPublicIssuers: anyone can get a token from these issuers, so an allow block has to
+// name an owner.
+func TestPublicIssuers(t *testing.T) {
+	t.Parallel()
+	const github, gitlab = "https://token.actions.githubusercontent.com", "https://gitlab.com"
+	const google, terraform = "https://accounts.google.com", "https://app.terraform.io"
+	for _, test := range []struct {
+		issuer, claims string
+		accepted       bool
+	}{
+		{github, `sub = "*"`, false},
+		{github, `sub = "repo:*"`, false},
+		{github, `sub = "repo:acme/*"`, true},
+		{github, `sub = "repo:acme@1234/rocket@5678:*"`, true},
+		{github, `sub = ["repo:acme/*", "repo:*"]`, false},
+		{github, `sub = "environment:production"`, false}, // an owner can choose the form of the subject
+		{github, `sub = "repository_owner:acme:ref:*"`, true},
+		{github, `sub = "repository_owner:*"`, false},
+		{github, `sub = "repo:*", repository_owner = "acme"`, true},
+		{github, `repository = "*"`, false},
+		{github, `repository = "acme/*"`, true},
+		{github, `repository_id = "1234"`, true},
+		{github, `repository_owner = ["acme", "*"]`, false},
+		{github, `job_workflow_ref = "acme/build/.github/workflows/build.yml@refs/heads/main"`, false}, // everyone can call it
+		{github, `job_workflow_ref = "acme/build/*", repository_owner_id = "1234"`, true},
+		{github, `ref = "refs/heads/main", environment = "production"`, false},
+		{gitlab, `sub = "project_path:*"`, false},
+		{gitlab, `sub = "project_path:acme/*"`, true},
+		{gitlab, `project_path = "acme/*"`, true},
+		{gitlab, `namespace_path = "acme"`, true},
+		{gitlab, `namespace_path = "acme/*"`, true},
+		{gitlab, `namespace_path = "*"`, false},
+		{gitlab, `ref_protected = "true"`, false},
+		{google, `email = "mirror@acme.iam.gserviceaccount.com"`, true},
+		{google, `sub = "*"`, false},
+		{google, `email_verified = "true"`, false},
+		{terraform, `sub = "organization:*"`, false},
+		{terraform, `sub = "organization:acme:*"`, true},
+		{terraform, `terraform_organization_name = "acme"`, true},
+		{terraform, `terraform_workspace_name = "production"`, false},
+		{"https://gitlab.example.com", `ref_protected = "true"`, true},
+	} {
+		text := "oidc \"jobs\" {\n  issuer = \"" + test.issuer + "\"\n  audience = \"a\"\n  allow {\n    claims = { " + test.claims +
+			" }\n    providers = [\"acme/*\"]\n  }\n}\n"
+		if _, err := access.Parse("f", []byte(text), access.Options{}); (err == nil) != test.accepted {
+			t.Errorf("%s, %s: got %v", test.issuer, test.claims, err)
 		}
 	}
 }
