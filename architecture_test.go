@@ -83,7 +83,7 @@ var rows = map[string][]string{
 	},
 	"pkg/cliconfig":     {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact", "internal/within"},
 	"pkg/artifact":      {"pkg/provider", "pkg/sums", "internal/boundedjson"},
-	"pkg/lock":          {"pkg/configuration", "pkg/doctor", "pkg/lockfile", "pkg/provider", "pkg/source", "pkg/sums", "pkg/template", "internal/memo", "internal/packagezip", "internal/schedule", "internal/shell", "internal/transfer"},
+	"pkg/lock":          {"pkg/configuration", "pkg/doctor", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template", "internal/memo", "internal/packagezip", "internal/schedule", "internal/shell", "internal/transfer"},
 	"pkg/lockfile":      {"pkg/provider", "internal/boundedfile", "internal/nesting", "internal/stricthcl", "internal/userfile"},
 	"pkg/template":      {"pkg/provider", "internal/redact"},
 	"pkg/sums":          {},

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -28,7 +30,7 @@ func (e *lackingError) hint() string { return e.help }
 func (l locking) lacking(p lock.Locked) error {
 	missing, ok := errors.AsType[*provider.VersionError](p.Err)
 	if !ok || !l.conn.fromRepository(l.c, missing.Address) {
-		return p.Err
+		return l.conn.restoring(l.c, p.Err)
 	}
 	wanted := wantedBy(missing)
 	if staged := l.conn.staged(l.c)(l.c.Context, wanted).Hint(); staged != "" {
@@ -75,21 +77,39 @@ func lackingForExec(c *cli.Context, conn *connection, err error) error {
 	e, ok := errors.AsType[*provider.PlatformError](err)
 	switch {
 	case !ok:
-		return err
+		return conn.restoring(c, err)
 	case conn.fromRepository(c, e.Address):
 		return &lackingError{err, "bring it there for this machine too: " + bringCommand(c, e.Address, e.Version) + " --platform " + e.Wanted.String() + "; what was built here, tofu-oci publish adds"}
 	}
 	return &lackingError{err, "its author has released nothing for this machine: lock another version, or run where there is one"}
 }
 
+// restoring adds the remedy of verify to an error about a release that is listed in a
+// repository, and parts of which are lost.
+func (conn *connection) restoring(c *cli.Context, err error) error {
+	at, ok := errors.AsType[*provider.Error](err)
+	absent := errors.Is(err, provider.ErrVersionNotFound) || errors.Is(err, provider.ErrProviderNotFound)
+	lost := errors.Is(err, repository.ErrNotFound) || isA[*repository.LostError](err)
+	if !ok || absent || !lost || at.Version == (provider.Version{}) || !conn.fromRepository(c, at.Address) {
+		return err
+	}
+	command := doctor.RestoreCommand(at.Address, fromTemplate(c), at.Version, "")
+	return &lackingError{err, "restore it: " + strings.ReplaceAll(command, "\n", "; ")}
+}
+
 // bringCommand mirrors a version into the repository of --from, or where the CLI
 // configuration says.
 func bringCommand(c *cli.Context, a provider.Address, v provider.Version) string {
-	var to template.Template
+	return doctor.MirrorCommand(a, fromTemplate(c), v.String())
+}
+
+// fromTemplate returns the template of --from, which was parsed before; the zero value
+// if the CLI configuration names the repository.
+func fromTemplate(c *cli.Context) (t template.Template) {
 	if c.IsSet("from") {
-		to, _ = repositoryTemplate(c, "from") // which was read before
+		t, _ = repositoryTemplate(c, "from")
 	}
-	return doctor.MirrorCommand(a, to, v.String())
+	return t
 }
 
 // fromRepository tells whether a provider comes from an OCI repository.

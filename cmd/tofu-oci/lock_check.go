@@ -18,7 +18,10 @@ type lockCheck struct {
 	Providers int      `json:"providers"`
 	Platforms []string `json:"platforms"`
 	// UnknownHashes counts hashes that the repository knows nothing of.
-	UnknownHashes int            `json:"unknown_hashes"`
+	UnknownHashes int `json:"unknown_hashes"`
+	// UncheckedZips counts zips that may not exist: an origin registry states only their
+	// URLs.
+	UncheckedZips int            `json:"unchecked_zips,omitempty"`
 	Findings      []lock.Finding `json:"findings"`
 	// Failed are lock files and providers that could not be looked at.
 	Failed []lockFailure `json:"failed,omitempty"`
@@ -66,12 +69,13 @@ func (l locking) check() error {
 		for _, c := range checked {
 			report.Providers++
 			report.UnknownHashes += c.Unknown
+			report.UncheckedZips += c.Unchecked
 			report.Findings = append(report.Findings, c.Findings...)
 			if c.Err == nil {
 				report.looked++
 				continue
 			}
-			fail(lockFailure{File: path, Provider: c.Selection.Address.String(), Version: c.Selection.Version.String()}, c.Err)
+			fail(lockFailure{File: path, Provider: c.Selection.Address.String(), Version: c.Selection.Version.String()}, l.conn.restoring(l.c, c.Err))
 		}
 		if err := l.c.Context.Err(); err != nil {
 			return err
@@ -147,6 +151,9 @@ func (r lockCheck) text() string {
 	if r.UnknownHashes > 0 {
 		fmt.Fprintf(&b, "hashes that the repository knows nothing of: %d\n", r.UnknownHashes)
 	}
+	if r.UncheckedZips > 0 {
+		fmt.Fprintf(&b, "zips at origin registries, not checked: %d\n", r.UncheckedZips)
+	}
 	return b.String()
 }
 
@@ -158,6 +165,9 @@ func (r lockCheck) line() string {
 		return line + counted(len(r.Findings), "finding")
 	case len(r.Failed) > 0:
 		return line + fmt.Sprintf("%d could not be looked at", len(r.Failed))
+	}
+	if r.UncheckedZips > 0 {
+		return line + "nothing is missing in the metadata"
 	}
 	return line + "all can be installed"
 }

@@ -194,15 +194,19 @@ func cmdDamage(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// damage-zip LAYOUT [untraced] changes a bit of each zip of a layout, as a copy
+// damage-zip LAYOUT [untraced|lost] changes a bit of each zip of a layout, as a copy
 // from a bad stick would; untraced as a disk does that rots: what is noted of the
-// file is what it looks like then.
+// file is what it looks like then. lost removes the zips instead.
 func cmdDamageZip(ts *testscript.TestScript, _ bool, args []string) {
 	blobs := filepath.Join(args[0], "blobs", "sha256")
 	entries, err := os.ReadDir(ts.MkAbs(blobs))
 	ts.Check(err)
 	for _, entry := range entries {
 		if name := filepath.Join(blobs, entry.Name()); strings.HasPrefix(ts.ReadFile(name), "PK") {
+			if slices.Contains(args, "lost") {
+				ts.Check(os.Remove(ts.MkAbs(name)))
+				continue
+			}
 			cmdDamage(ts, false, []string{name})
 			if len(args) > 1 {
 				info, err := os.Stat(ts.MkAbs(name))

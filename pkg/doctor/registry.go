@@ -75,6 +75,14 @@ func MirrorCommand(a provider.Address, to template.Template, constraints ...stri
 	return command("mirror", a, to, constraints...)
 }
 
+// RestoreCommand returns the command that restores what a repository has lost of a
+// release, and what to do if the release was not mirrored: nothing in the repository
+// records how it got there. flags begin with a space, if there are any.
+func RestoreCommand(a provider.Address, to template.Template, v provider.Version, flags string) string {
+	with := strings.Replace(flags, " ", " with ", 1)
+	return MirrorCommand(a, to, v.String()) + flags + "\nor, if it came by copy, copy it again" + with + "; if you published it, publish the same zips again" + with
+}
+
 func command(name string, a provider.Address, to template.Template, constraints ...string) string {
 	words := []string{"tofu-oci " + name}
 	if len(constraints) == 0 {

@@ -62,7 +62,7 @@ func (i *Installation) Open(ctx context.Context, p provider.Package) (io.ReadClo
 // method gave. Which method is for a provider is known only when it is asked, so
 // what is known of a release for less than it costs is not among them.
 func (i *Installation) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Documents: i.documents, Path: i.path, Directory: i.directory}
+	return provider.Capabilities{Documents: i.documents, Stat: i.stat, Path: i.path, Directory: i.directory}
 }
 
 // documents gives those about all packages of a release, from the methods that
@@ -90,6 +90,20 @@ func (i *Installation) documents(ctx context.Context, r provider.Release) ([]pro
 		all = append(all, documents...)
 	}
 	return all, nil
+}
+
+// stat checks that a package's zip exists, if the source that it came from can.
+func (i *Installation) stat(ctx context.Context, p provider.Package) (checked bool, err error) {
+	at, ok := p.Locator.(located)
+	if !ok {
+		return false, nil
+	}
+	look := provider.CapabilitiesOf(at.source).Stat
+	if look == nil {
+		return false, nil
+	}
+	p.Locator = at.inner
+	return look(ctx, p)
 }
 
 // path gives the local file that a package's zip is.

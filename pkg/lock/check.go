@@ -12,6 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -20,6 +22,7 @@ const (
 	providerMissing = "lock-provider-missing"
 	versionMissing  = "lock-version-missing"
 	platformMissing = "lock-platform-missing"
+	packageMissing  = "lock-package-missing"
 	hashMissing     = "lock-hash-missing"
 	hashDisagrees   = "lock-hash-disagrees"
 	h1Only          = "lock-h1-only"
@@ -31,6 +34,7 @@ func Rules() []doctor.Rule {
 		{Code: providerMissing, Means: "A provider that is locked is not there."},
 		{Code: versionMissing, Means: "The version that is locked is not there."},
 		{Code: platformMissing, Means: "The version that is locked is not there for a platform."},
+		{Code: packageMissing, Means: "The zip of a package does not exist in the repository, or has another size than its manifest states."},
 		{Code: hashMissing, Means: "The lock file has no hash of the package for a platform."},
 		{Code: hashDisagrees, Means: "The lock file has other hashes than the package for a platform."},
 		{Code: h1Only, Means: "The lock file has only the h1 hash of the package for a platform, which OpenTofu does not take from an OCI registry."},
@@ -65,6 +69,9 @@ type Checked struct {
 	// Unknown counts the hashes that the source knows nothing of, such as those of
 	// other platforms' packages. They are no error.
 	Unknown int
+	// Unchecked counts the packages whose source cannot tell whether their zips exist, such
+	// as an origin registry.
+	Unchecked int
 	// Err says why the selection could not be looked at.
 	Err error
 
@@ -131,10 +138,38 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	for _, platform := range o.Platforms {
 		i := slices.IndexFunc(release.Packages, func(p provider.Package) bool { return p.Platform == platform })
 		if i < 0 {
-			c.add(platform.String(), platformMissing, fmt.Sprintf("%s %s has no package for %s.", s.Address, s.Version, platform), c.bring(" --platform "+platform.String()))
+			c.add(platform.String(), platformMissing, fmt.Sprintf("%s %s has no package for %s.", s.Address, s.Version, platform), c.bringPlatform(release, platform))
 			continue
 		}
 		c.hash(release.Packages[i], unknown)
+		if err := c.zip(ctx, src, release.Packages[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// zip checks that the zip of a package exists. Metadata alone does not prove it: a
+// registry can lose a blob and still list the release.
+func (c *Checked) zip(ctx context.Context, src provider.Source, p provider.Package) error {
+	stat, checked := provider.CapabilitiesOf(src).Stat, false
+	var err error
+	if stat != nil {
+		checked, err = stat(ctx, p)
+	}
+	_, size := errors.AsType[*sums.SizeError](err)
+	switch {
+	case size || errors.Is(err, repository.ErrNotFound):
+		problem := fmt.Sprintf("The zip of %s %s for %s cannot be installed: %v.", p.Address, p.Version, p.Platform, err)
+		flags := ""
+		if size {
+			flags = " --force"
+		}
+		c.add(p.Platform.String(), packageMissing, problem, doctor.RestoreCommand(p.Address, c.from, p.Version, flags))
+	case err != nil:
+		return err
+	case !checked:
+		c.Unchecked++
 	}
 	return nil
 }
@@ -184,6 +219,18 @@ func (o Options) staged(ctx context.Context, s lockfile.Selection) doctor.Staged
 func (c *Checked) bring(flags string) string {
 	return doctor.MirrorCommand(c.Selection.Address, c.from, c.Selection.Version.String()) + flags +
 		"\nor, if it was built here, publish it there; if another repository has it, copy it from there"
+}
+
+// bringPlatform returns the remedy for a package that a release lacks. SHA256SUMS lists
+// every package of the release, so what it does not list cannot be mirrored.
+func (c *Checked) bringPlatform(r provider.Release, platform provider.Platform) string {
+	document, ok := r.Document(provider.KindSums)
+	listed, err := sums.Parse(document.Bytes)
+	if _, has := listed.Lookup(provider.Filename(r.Address, r.Version, platform)); !ok || err != nil || has {
+		return c.bring(" --platform " + platform.String())
+	}
+	return fmt.Sprintf("%s lists no package for %s, so its author released none: lock another version, or leave out the platform\nor, if you build this provider, publish it for %s",
+		document.Name, platform, platform)
 }
 
 // relock is the command that locks what is there.

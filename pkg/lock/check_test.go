@@ -9,11 +9,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // TestCheck has every kind of finding. found are CODE PLATFORM; a name with "missing"
@@ -42,6 +45,10 @@ func TestCheck(t *testing.T) {
 		"no such version":          {thing, "9.0.0", nil, nil, []string{"lock-version-missing"}, 0, "registry.example.org/acme/thing 9.0.0 is not there; there are 1.1.0, 1.0.0."},
 		"no such platform": {thing, "1.0.0", []string{zhOf(haiku), zhOf(plan9)}, func(r *provider.Release) { r.Packages = r.Packages[:1] },
 			[]string{"lock-platform-missing plan9_mips"}, 0, "has no package for plan9_mips"},
+		"a platform that was never released": {thing, "1.0.0", []string{zhOf(haiku)}, func(r *provider.Release) {
+			r.Packages = r.Packages[:1]
+			r.Documents = []provider.Document{sumsOf(*r, sums.New(map[string]digest.Digest{haiku.Filename: haiku.Digest}).Bytes())}
+		}, []string{"lock-platform-missing plan9_mips"}, 0, "has no package for plan9_mips"},
 		"h1 alone":        {thing, "1.0.0", []string{haiku.H1, zhOf(plan9)}, nil, []string{"lock-h1-only haiku_riscv64"}, 0, "but not " + zhOf(haiku) + ", which OpenTofu demands"},
 		"one has no hash": {thing, "1.0.0", []string{zhOf(plan9)}, nil, []string{"lock-hash-missing haiku_riscv64"}, 0, "has no hash of registry.example.org/acme/thing 1.0.0 for haiku_riscv64, which is " + zhOf(haiku)},
 		"no hashes":       {thing, "1.0.0", nil, nil, []string{"lock-hash-missing haiku_riscv64", "lock-hash-missing plan9_mips"}, 0, ""},
@@ -85,6 +92,9 @@ func TestCheck(t *testing.T) {
 			if diff := cmp.Diff(test.found, found); diff != "" {
 				t.Error(diff)
 			}
+			if mirrors := len(all[0].Findings) > 0 && strings.Contains(all[0].Findings[0].Remedy, "--platform"); mirrors != (name == "no such platform") {
+				t.Errorf("the remedy is %s", all[0].Findings[0].Remedy)
+			}
 			if all[0].Unknown != test.unknown {
 				t.Errorf("%d hashes are unknown, want %d", all[0].Unknown, test.unknown)
 			}
@@ -93,6 +103,54 @@ func TestCheck(t *testing.T) {
 			}
 			if n := s.opened.Load(); n != 0 {
 				t.Errorf("%d zips were opened", n)
+			}
+		})
+	}
+}
+
+// withStat is a source that can tell which zips exist.
+type withStat struct {
+	*shelf
+	stat func(provider.Package) (bool, error)
+}
+
+func (s withStat) Capabilities() provider.Capabilities {
+	return provider.Capabilities{Stat: func(_ context.Context, p provider.Package) (bool, error) { return s.stat(p) }}
+}
+
+// TestCheckZips: a release that is listed can be without its zips.
+func TestCheckZips(t *testing.T) {
+	t.Parallel()
+	shelf := newShelf(t, thing, "1.0.0")
+	r := shelf.releases[0]
+	f := file(t, []string{thing, "1.0.0", string(zh(r.Packages[0].Digest)), string(zh(r.Packages[1].Digest))})
+	refused := errors.New("refused on purpose")
+	for name, test := range map[string]struct {
+		checked   bool
+		err       error
+		found     []string
+		unchecked int
+		failed    error
+	}{
+		"all exist":      {checked: true},
+		"nobody knows":   {unchecked: 2},
+		"lost":           {true, fmt.Errorf("wrapped: %w", repository.ErrNotFound), []string{"lock-package-missing haiku_riscv64", "lock-package-missing plan9_mips"}, 0, nil},
+		"another size":   {true, &sums.SizeError{Got: 1, Want: 2}, []string{"lock-package-missing haiku_riscv64", "lock-package-missing plan9_mips"}, 0, nil},
+		"not to be seen": {true, refused, nil, 0, refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			src := withStat{shelf, func(provider.Package) (bool, error) { return test.checked, test.err }}
+			all := lock.Check(t.Context(), src, "f", f, lock.Options{Platforms: []provider.Platform{nouns.Haiku, nouns.Plan9}})
+			var found []string
+			for _, f := range all[0].Findings {
+				found = append(found, f.Code+" "+f.Platform)
+			}
+			if diff := cmp.Diff(test.found, found); diff != "" {
+				t.Error(diff)
+			}
+			if all[0].Unchecked != test.unchecked || !errors.Is(all[0].Err, test.failed) {
+				t.Errorf("got %d, %v", all[0].Unchecked, all[0].Err)
 			}
 		})
 	}

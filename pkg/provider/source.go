@@ -47,6 +47,9 @@ type Capabilities struct {
 	// part of it, such as an SBOM that refers to an OCI index. The release is
 	// one that the source gave.
 	Documents func(ctx context.Context, r Release) ([]Document, error)
+	// Stat checks that a package's zip exists and has its size, without reading it. The
+	// error is that of Open. checked is false if only Open can tell.
+	Stat func(ctx context.Context, p Package) (checked bool, err error)
 	// Path gives the local file that a package's zip is; ok is false when there
 	// is none.
 	Path func(p Package) (path string, ok bool)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -67,8 +66,7 @@ func (a *audit) fetch(flags string) string {
 // mirror is what puts the release there again, wherever it is from: nothing in it tells
 // what was mirrored from what was copied or published.
 func (a *audit) mirror(flags string) string {
-	with := strings.Replace(flags, " ", " with ", 1)
-	return a.fetch(flags) + "\nor, if it came by copy, copy it again" + with + "; if you published it, publish the same zips again" + with
+	return doctor.RestoreCommand(a.address, a.options.Template, a.version, flags)
 }
 
 // again is what puts right what mirror leaves as it is, since the zips are right.

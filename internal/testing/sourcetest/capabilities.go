@@ -53,6 +53,11 @@ func testCapabilities(f Fixture) func(*testing.T) {
 			}
 		}
 		for _, p := range r.Packages {
+			if can.Stat != nil {
+				if checked, err := can.Stat(t.Context(), p); !checked || err != nil {
+					t.Errorf("Stat: %s is checked: %v, %v", p.Platform, checked, err)
+				}
+			}
 			if can.Directory != nil {
 				if at, ok := can.Directory(p); ok {
 					t.Errorf("Directory: %s has a zip, and is said to be the directory %s", p.Platform, at)

@@ -124,9 +124,13 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	return sums.NewReadCloser(ctxio.ReadCloser(ctx, f), p.Filename, p.Size, p.Digest), p.Size, nil
 }
 
-// Capabilities tell which packages are directories.
+// Capabilities tell which packages are directories. Release has read every package, so
+// Stat has nothing left to check.
 func (s *Source) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Directory: s.directory}
+	return provider.Capabilities{
+		Directory: s.directory,
+		Stat:      func(context.Context, provider.Package) (bool, error) { return true, nil },
+	}
 }
 
 // directory is the capability Directory.

@@ -16,6 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // maxDocuments is how many small documents are asked for at once.
@@ -75,10 +76,10 @@ type ociIndex struct {
 	index digest.Digest
 }
 
-// Capabilities tell that releases are published, and that documents may refer to
-// them.
+// Capabilities tell that releases are published, that documents may refer to them, and
+// whether their zips exist.
 func (s *Source) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Published: true, Documents: s.documents}
+	return provider.Capabilities{Published: true, Documents: s.documents, Stat: s.stat}
 }
 
 func (s *Source) repository(a provider.Address) (repository.Reader, error) {
@@ -169,6 +170,19 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, err)
 	}
 	return body, p.Size, nil
+}
+
+// stat is the capability Stat: one HEAD request to a registry.
+func (s *Source) stat(ctx context.Context, p provider.Package) (checked bool, err error) {
+	at, ok := p.Locator.(ociBlob)
+	if !ok {
+		return false, fmt.Errorf("looking for %s: %w", p.Filename, provider.ErrWrongSource)
+	}
+	size, err := at.repo.Stat(ctx, p.Digest)
+	if err == nil && size != p.Size {
+		err = &sums.SizeError{Name: p.Filename, Got: size, Want: p.Size}
+	}
+	return true, err
 }
 
 // documents reads what refers to a release's index: SBOMs and provenance that

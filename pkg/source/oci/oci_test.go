@@ -50,6 +50,37 @@ func TestOCIConforms(t *testing.T) {
 	}
 }
 
+// TestOCIStat: what a manifest names can be lost, or have another size.
+func TestOCIStat(t *testing.T) {
+	t.Parallel()
+	m := newMirror(t, false)
+	m.foreign().put(t)
+	s := m.source()
+	r, err := s.Release(t.Context(), m.address, m.version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat, p := s.Capabilities().Stat, r.Packages[0]
+	other := p
+	other.Size++
+	var size *sums.SizeError
+	if _, err := stat(t.Context(), other); !errors.As(err, &size) {
+		t.Errorf("another size: got %v", err)
+	}
+	lost := p
+	lost.Digest = digest.FromString("lost")
+	if _, err := stat(t.Context(), lost); !errors.Is(err, repository.ErrNotFound) {
+		t.Errorf("a lost zip: got %v", err)
+	}
+	lost.Locator = nil
+	if _, err := stat(t.Context(), lost); !errors.Is(err, provider.ErrWrongSource) {
+		t.Errorf("a package of another source: got %v", err)
+	}
+	if n := m.registry.Requests()[registrytest.BlobHead]; n != 2 {
+		t.Errorf("%d requests by HEAD", n)
+	}
+}
+
 // TestOCISharesEvidence: every manifest names the same documents, and each is
 // fetched once and told once.
 func TestOCISharesEvidence(t *testing.T) {
