@@ -98,7 +98,7 @@ func (s *Server) versionRef(ctx context.Context, at shownPlace, known listing, v
 	}
 	var found summary
 	if err == nil {
-		found, err = s.browse.summary(ctx, at.place, i)
+		found, err = s.browse.standing(ctx, at.place, i)
 	}
 	if err != nil {
 		_, text := statusOf(err)

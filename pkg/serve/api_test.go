@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -269,6 +272,65 @@ func TestAPIVersionWithFaults(t *testing.T) {
 		if got := w.api(t, path); got.Code != code || got.Header().Get("Content-Type") != api.ProblemType {
 			t.Errorf("%s: got %d %s", path, got.Code, got.Body)
 		}
+	}
+}
+
+// TestAPILostBlobs: the list of versions and the page of a version look equally deep.
+func TestAPILostBlobs(t *testing.T) {
+	t.Parallel()
+	w := newLayout(t)
+	for _, v := range []string{"1.0.0", "1.1.0", "1.2.0"} {
+		w.push(t, rocket{version: v})
+	}
+	w.lose(t, digest.FromBytes(rocket{version: "1.0.0"}.zipOf(plan9)).String())
+	evidence := document[api.Version](t, w.api(t, apiRocket+"/1.1.0")).Evidence
+	w.lose(t, evidence[0].Digest)
+	w.clock.Forward(6 * time.Minute)
+	want := []string{"complete: ", "incomplete: documents are lost: terraform-provider-rocket_1.1.0_SHA256SUMS", "incomplete: cannot be installed on plan9_mips"}
+	var listed, told []string
+	for _, v := range document[api.Provider](t, w.api(t, apiRocket)).Versions {
+		listed = append(listed, v.Status+": "+v.Problem)
+		one := document[api.Version](t, w.api(t, apiRocket+"/"+v.Version))
+		told = append(told, one.Status+": "+one.Problem)
+	}
+	if diff := cmp.Diff(want, listed); diff != "" {
+		t.Errorf("the list: -want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("the versions: -want +got:\n%s", diff)
+	}
+}
+
+// TestAPILostLater: a list that is kept does not hide for long what is lost.
+func TestAPILostLater(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t)
+	w.push(t, rocket{version: "1.0.0"})
+	status := func() string { return document[api.Provider](t, w.api(t, apiRocket)).Versions[0].Status }
+	if got := status(); got != api.StatusComplete {
+		t.Fatalf("got %s", got)
+	}
+	heads := w.registry.Requests()[registrytest.BlobHead]
+	w.registry.Misbehave(registrytest.BlobHead, origintest.Status(http.StatusNotFound), -1)
+	if got := status(); got != api.StatusComplete || w.registry.Requests()[registrytest.BlobHead] != heads {
+		t.Errorf("what is known is asked for again: %s", got)
+	}
+	w.clock.Forward(6 * time.Minute)
+	if got := status(); got != api.StatusIncomplete {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestAPIBlobsRefused: a registry that does not say what it has is not complete.
+func TestAPIBlobsRefused(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t)
+	w.push(t, rocket{version: "1.0.0"})
+	w.registry.Misbehave(registrytest.BlobHead, origintest.Status(http.StatusForbidden), -1)
+	listed := document[api.Provider](t, w.api(t, apiRocket)).Versions[0]
+	told := document[api.Version](t, w.api(t, apiRocket+"/1.0.0"))
+	if listed.Status != api.StatusUnknown || told.Status != api.StatusUnknown || listed.Problem == "" || told.Problem != listed.Problem || told.Unverified == "" {
+		t.Errorf("got %+v, %+v", listed, told.VersionRef)
 	}
 }
 

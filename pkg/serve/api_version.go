@@ -77,7 +77,9 @@ func (s *Server) describeVersion(x *exchange) (api.Version, state, error) {
 		return found, r.how, nil
 	}
 	s.addReport(x, &found, r, base)
-	return found, r.how, nil
+	standing, err := s.browse.standing(x.r.Context(), r.at.place, r.index)
+	found.Status, found.Problem = standing.Status, standing.Problem
+	return found, r.how, err
 }
 
 // addReport adds what a look at the whole release found, or why there is none.
@@ -90,11 +92,6 @@ func (s *Server) addReport(x *exchange, found *api.Version, r release, base stri
 	found.Verdict, found.Findings, found.MoreFindings = seen.verdict, seen.findings, seen.more
 	for _, d := range seen.referrers {
 		found.Referrers = append(found.Referrers, r.withURLs(d, base))
-	}
-	for _, f := range seen.findings {
-		if f.Severity == severityError && found.Status == api.StatusComplete {
-			found.Status, found.Problem = api.StatusIncomplete, f.Problem
-		}
 	}
 }
 

@@ -33,6 +33,7 @@ type browsing struct {
 	owners    *recent[template.Reference, owner]
 	summaries *recent[releaseKey, summary]
 	reports   *recent[releaseKey, report]
+	lost      *recent[releaseKey, []string]
 	pending   *recent[versionKey, summary]
 	boms      *recent[digest.Digest, api.SBOM]
 }
@@ -67,6 +68,7 @@ func newBrowsing(o Options, known *knowledge) *browsing {
 		owners:    newRecent[template.Reference](changing, o.Memory/16, func(owner) int64 { return 256 }, isAbsent),
 		summaries: newRecent[releaseKey](forever, o.Memory/8, func(s summary) int64 { return s.weight }, isNever),
 		reports:   newRecent[releaseKey](changing, o.Memory/8, func(r report) int64 { return r.weight }, isNever),
+		lost:      newRecent[releaseKey](changing, o.Memory/32, func(lost []string) int64 { return int64(len(lost)) * 96 }, isNever),
 		pending:   newRecent[versionKey](changing, o.Memory/32, func(s summary) int64 { return s.weight }, isAbsent),
 		boms:      newRecent[digest.Digest](forever, o.Memory/16, weighBOM, isNoSBOM),
 	}
@@ -81,6 +83,7 @@ func (b *browsing) tell(e Events) {
 	b.owners.looked, b.owners.failed = e.looks("owner"), e.failed
 	b.summaries.looked, b.summaries.failed = e.looks("summary"), e.failed
 	b.reports.looked, b.reports.failed = e.looks("report"), e.failed
+	b.lost.looked, b.lost.failed = e.looks("blobs"), e.failed
 	b.pending.looked, b.pending.failed = e.looks("pending"), e.failed
 	b.boms.looked, b.boms.failed = e.looks("components"), e.failed
 }

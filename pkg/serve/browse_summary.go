@@ -94,7 +94,7 @@ func summarize(at place, i index, found repository.Inspection) summary {
 	case len(s.packages) == 0:
 		s.Status, s.Problem = api.StatusBroken, "the index has no package for any platform"
 	case len(wrong) > 0:
-		s.Status, s.Problem = api.StatusIncomplete, "cannot be installed on "+strings.Join(wrong, ", ")
+		s.Status, s.Problem = api.StatusIncomplete, cannotInstall(wrong)
 	}
 	signed = slices.ContainsFunc(s.evidence, func(d api.Document) bool { return d.Kind == string(provider.KindSignature) })
 	s.weight = 512 + 384*int64(len(s.packages)+len(s.evidence))
@@ -102,6 +102,10 @@ func summarize(at place, i index, found repository.Inspection) summary {
 		s.weight += 384 * int64(len(p.Documents))
 	}
 	return s
+}
+
+func cannotInstall(platforms []string) string {
+	return "cannot be installed on " + strings.Join(platforms, ", ")
 }
 
 // add describes the package of a platform, and the evidence that its manifest names.
@@ -191,12 +195,18 @@ func clip(s string, most int) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// document finds one among those of a release.
-func (s *summary) document(digest string, referrers []api.Document) (api.Document, bool) {
-	all := slices.Concat(s.evidence, referrers)
+// documentsOfAll returns the documents about the release and about its packages.
+func (s *summary) documentsOfAll() []api.Document {
+	all := slices.Clone(s.evidence)
 	for _, p := range s.packages {
 		all = append(all, p.Documents...)
 	}
+	return all
+}
+
+// document finds one among those of a release.
+func (s *summary) document(digest string, referrers []api.Document) (api.Document, bool) {
+	all := append(s.documentsOfAll(), referrers...)
 	at := slices.IndexFunc(all, func(d api.Document) bool { return d.Digest == digest })
 	if at < 0 {
 		return api.Document{}, false

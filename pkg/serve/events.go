@@ -16,7 +16,7 @@ type Events struct {
 	// when that is found out.
 	LeftOut func(a provider.Address, v provider.Version, why string)
 	// Looked is told of every look into what is kept: "tags", "index", "manifest",
-	// "evidence", "versions", for the API "catalog", "owner", "summary", "report",
+	// "evidence", "versions", for the API "catalog", "owner", "summary", "blobs", "report",
 	// "pending" or "components", or "archive" where archives are kept. It was a hit when nobody had to
 	// be asked.
 	Looked func(what string, hit bool)
