@@ -79,7 +79,7 @@ var rows = map[string][]string{
 	"pkg/store":             {"pkg/provider", "pkg/sums", "internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/clone", "internal/ctxio", "internal/disk", "internal/filerecord"},
 	"pkg/repository": {
 		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
-		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filelock", "internal/filerecord", "internal/httpclient", "internal/pipeline", "internal/ranges", "internal/schedule", "internal/transfer",
+		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filelock", "internal/filerecord", "internal/httpclient", "internal/pipeline", "internal/ranges", "internal/redact", "internal/schedule", "internal/transfer",
 	},
 	"pkg/cliconfig":     {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact", "internal/within"},
 	"pkg/artifact":      {"pkg/provider", "pkg/sums", "internal/boundedjson"},
@@ -95,7 +95,7 @@ var rows = map[string][]string{
 	"internal/transfer":     {"pkg/provider", "internal/ctxio", "internal/httpclient", "internal/schedule"},
 	"internal/ranges":       {"internal/httpclient"},
 	"internal/zipfile":      {"pkg/artifact", "internal/ctxio"},
-	"internal/httpclient":   {"pkg/provider", "internal/ctxio", "internal/schedule"},
+	"internal/httpclient":   {"pkg/provider", "internal/ctxio", "internal/redact", "internal/schedule"},
 	"internal/logins":       {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/boundedjson", "internal/extprog", "internal/filelock", "internal/jsonedit", "internal/redact", "internal/shell", "internal/userfile"},
 	"internal/jsonedit":     {"internal/boundedjson"},
 	"internal/extprog":      {"pkg/provider", "internal/boundedjson", "internal/spelling"},

@@ -15,13 +15,9 @@ import (
 )
 
 // TestDebugOfEachCommand: --debug is a flag of every command, and each command that
-// makes requests is run with it, and with secrets.
+// makes requests is run with it and with secrets, also against servers that repeat them.
 func TestDebugOfEachCommand(t *testing.T) {
 	t.Parallel()
-	script, err := os.ReadFile(filepath.Join("testdata", "script", "debug_secrets.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var asking []string
 	for _, c := range commandsOf(main.NewApp(io.Discard, io.Discard).Commands) {
 		has := func(name string) bool {
@@ -34,16 +30,22 @@ func TestDebugOfEachCommand(t *testing.T) {
 			asking = append(asking, c.HelpName)
 		}
 	}
-	for _, name := range asking {
-		run := regexp.MustCompile(`(?m)^(code \d )?tofu-oci ` + name + ` `)
-		if name == "serve" {
-			run = regexp.MustCompile(`(?m)^server start `)
+	for _, file := range []string{"debug_secrets.txtar", "echo.txtar"} {
+		script, err := os.ReadFile(filepath.Join("testdata", "script", file))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !run.Match(script) {
-			t.Errorf("the script does not run %s", name)
+		for _, name := range asking {
+			run := regexp.MustCompile(`(?m)^(code \d |\$ )?tofu-oci ` + name + ` `)
+			if name == "serve" {
+				run = regexp.MustCompile(`(?m)^server start `)
+			}
+			if !run.Match(script) {
+				t.Errorf("%s does not run %s", file, name)
+			}
 		}
-	}
-	if len(asking) < 12 || !strings.Contains(string(script), "\nenv TOFU_OCI_DEBUG=1\n") {
-		t.Errorf("%d commands make requests: %q", len(asking), asking)
+		if len(asking) < 12 || !strings.Contains(string(script), "\nenv TOFU_OCI_DEBUG=1\n") {
+			t.Errorf("%s: %d commands make requests: %q", file, len(asking), asking)
+		}
 	}
 }

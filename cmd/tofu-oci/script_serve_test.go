@@ -139,6 +139,9 @@ func cmdGet(ts *testscript.TestScript, neg bool, args []string) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	ts.Check(err)
+	if secret := secretIn(string(body)); secret != "" {
+		ts.Fatalf("the server tells a secret: %s", secret)
+	}
 	if strconv.Itoa(resp.StatusCode) != args[0] {
 		ts.Fatalf("got %s, want %s: %s", resp.Status, args[0], body)
 	}

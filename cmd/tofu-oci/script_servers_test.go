@@ -74,17 +74,24 @@ func cmdProxy(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// kindOf reads a kind of request: the origin's as they are (versions, package,
-// sums, signature, zip), the OCI registry's with a dash (blob-GET) and tags.
-func kindOf(text string) (origin origintest.Kind, registry registrytest.Kind) {
-	if text == string(registrytest.Tags) || strings.Contains(text, "-") {
-		return "", registrytest.Kind(strings.ReplaceAll(text, "-", " "))
+// kindsOf reads a kind of request: the origin's as they are (versions, package,
+// sums, signature, zip), the OCI registry's with a dash (blob-GET), tags and token. All
+// of a server are origin and registry, except the registry's token service.
+func kindsOf(text string) (origin []origintest.Kind, registry []registrytest.Kind) {
+	switch {
+	case text == "origin":
+		return origintest.Kinds, nil
+	case text == "registry":
+		return nil, registrytest.Kinds
+	case text == string(registrytest.Tags), text == string(registrytest.Token), strings.Contains(text, "-"):
+		return nil, []registrytest.Kind{registrytest.Kind(strings.ReplaceAll(text, "-", " "))}
 	}
-	return origintest.Kind(text), ""
+	return []origintest.Kind{origintest.Kind(text)}, nil
 }
 
 // misbehave KIND FAULT [once] [HEADER:VALUE...] makes the answers to requests of
-// a kind go wrong. FAULT is an HTTP status, html, hang, reset, flip=N (a bit of
+// a kind go wrong. FAULT is an HTTP status, echo=STATUS or echo-html=STATUS (which repeat
+// the credentials that came), html, hang, reset, flip=N (a bit of
 // byte N), short, longer, unsized (no length is said), unknown-name, expire (of all
 // tokens), signed (a redirect with a query) or signed-path=STATUS (one with tokens in
 // its path, where the answer is that status; 200 is the honest one, with once).
@@ -107,12 +114,13 @@ func cmdMisbehave(ts *testscript.TestScript, _ bool, args []string) {
 	if fault == nil {
 		ts.Fatalf("unknown fault %s", args[1])
 	}
-	origin, registry := kindOf(args[0])
-	if registry != "" {
-		w.registry.Load().Misbehave(registry, fault, times)
-		return
+	origin, registry := kindsOf(args[0])
+	for _, kind := range origin {
+		w.origin.Load().Misbehave(kind, fault, times)
 	}
-	w.origin.Load().Misbehave(origin, fault, times)
+	for _, kind := range registry {
+		w.registry.Load().Misbehave(kind, fault, times)
+	}
 }
 
 // fault gives a fault by its name, nil when there is none.
@@ -123,6 +131,8 @@ func (w *world) fault(name string, headers []string) origintest.Fault {
 		return origintest.Status(code, headers...)
 	}
 	return map[string]origintest.Fault{
+		"echo":         origintest.Echo(n, "application/json"),
+		"echo-html":    origintest.Echo(n, "text/html"),
 		"html":         origintest.HTML("Please log in"),
 		"reset":        origintest.Reset(0),
 		"flip":         origintest.FlipBit(int64(n)),

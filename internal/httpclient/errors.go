@@ -17,7 +17,7 @@ func NewStatusError(resp *http.Response) *provider.StatusError {
 		Body:       excerptOf(resp),
 	}
 	if resp.Request != nil {
-		e.Method, e.URL = resp.Request.Method, RedactURL(resp.Request.URL)
+		e.Method, e.URL = resp.Request.Method, SentWith(resp.Request).Text(RedactURL(resp.Request.URL))
 	}
 	return e
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tofu-oci/tofu-oci/internal/redact"
 )
 
 const (
@@ -23,18 +25,19 @@ const (
 // titlePattern finds an HTML page's title.
 var titlePattern = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
-// Excerpt makes an answer's body fit for an error message: at most 1 KiB on one
-// line without control characters. Of an HTML page only the title is told,
-// which is what names the proxy or login form that answered.
-func Excerpt(contentType string, body []byte) string {
+// Excerpt makes the body of a response fit for an error message: at most 1 KiB on one
+// line, without control characters and without the credentials that were sent. Of an
+// HTML page it is only the title, which names the proxy or login form that responded.
+func Excerpt(contentType string, body []byte, sent redact.Secrets) string {
+	body = body[:min(len(body), maxDrain)]
 	mediaType, _, _ := mime.ParseMediaType(contentType)
 	start := bytes.ToLower(bytes.TrimSpace(body[:min(len(body), maxExcerpt)]))
 	isPage := bytes.HasPrefix(start, []byte("<!doctype html")) || bytes.HasPrefix(start, []byte("<html"))
 	if mediaType != "text/html" && !isPage {
-		return oneLine(string(body))
+		return oneLine(sent.Text(string(body)))
 	}
 	if title := titlePattern.FindSubmatch(body); title != nil {
-		return `an HTML page titled "` + oneLine(html.UnescapeString(string(title[1]))) + `"`
+		return `an HTML page titled "` + oneLine(sent.Text(html.UnescapeString(string(title[1])))) + `"`
 	}
 	return "an HTML page"
 }
@@ -61,5 +64,5 @@ func excerptOf(resp *http.Response) string {
 	defer resp.Body.Close()
 	// A page's title may stand below a long style sheet.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxDrain))
-	return Excerpt(resp.Header.Get("Content-Type"), body)
+	return Excerpt(resp.Header.Get("Content-Type"), body, SentWith(resp.Request))
 }

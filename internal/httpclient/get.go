@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 
+	"github.com/tofu-oci/tofu-oci/internal/redact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -26,7 +28,25 @@ type Document struct {
 	// it are relative to.
 	URL    *url.URL
 	Header http.Header
+	sent   redact.Secrets
 }
+
+// Error hides the credentials that were sent in an error about the document's content.
+func (d Document) Error(err error) error { return d.sent.Error(err) }
+
+// Excerpt is the function of this name for the document, of which it reads at most so
+// many bytes if it is not an HTML page.
+func (d Document) Excerpt(most int) string {
+	contentType := d.Header.Get("Content-Type")
+	if mediaType, _, _ := mime.ParseMediaType(contentType); mediaType == "text/html" {
+		return d.Page()
+	}
+	text := d.sent.Text(string(d.Bytes[:min(len(d.Bytes), maxDrain)]))
+	return Excerpt(contentType, []byte(text[:min(len(text), most)]), nil)
+}
+
+// Page describes a document that is an HTML page.
+func (d Document) Page() string { return Excerpt("text/html", d.Bytes, d.sent) }
 
 // Get fetches a small document whole. A status beyond 2xx is a *[provider.StatusError],
 // a longer document a *[provider.TooLargeError]. A body that breaks off is fetched again
@@ -66,18 +86,20 @@ func getOnce(ctx context.Context, client *http.Client, target *url.URL, r Reques
 	}
 	defer resp.Body.Close()
 	from := resp.Request.URL
-	tooLarge := &provider.TooLargeError{URL: RedactURL(from), Limit: r.Limit}
+	sent := SentWith(resp.Request)
+	shown := sent.Text(RedactURL(from))
+	tooLarge := &provider.TooLargeError{URL: shown, Limit: r.Limit}
 	if resp.ContentLength > r.Limit {
 		return Document{}, tooLarge
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, r.Limit+1))
 	if err != nil {
-		return Document{}, &brokenBodyError{url: RedactURL(from), err: err}
+		return Document{}, &brokenBodyError{url: shown, err: sent.Error(err)}
 	}
 	if int64(len(body)) > r.Limit {
 		return Document{}, tooLarge
 	}
-	return Document{Bytes: body, URL: from, Header: resp.Header}, nil
+	return Document{Bytes: body, URL: from, Header: resp.Header, sent: sent}, nil
 }
 
 // brokenBodyError is an answer that ended before its end.

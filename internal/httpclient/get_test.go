@@ -85,7 +85,7 @@ func TestExcerpt(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, httpclient.Excerpt(test.contentType, []byte(test.body))); diff != "" {
+			if diff := cmp.Diff(test.want, httpclient.Excerpt(test.contentType, []byte(test.body), nil)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -70,12 +70,12 @@ func redacted(err error) error {
 	return err
 }
 
-// Do makes a request whose errors have no secret in them, see [RedactError].
+// Do makes a request whose errors have no secret in them, see [RedactError] and [SentWith].
 func Do(client *http.Client, req *http.Request) (*http.Response, error) {
 	resp, err := client.Do(req)
 	if err != nil {
 		// CheckRedirect's refusal comes with a response whose body is closed.
-		return nil, RedactError(err)
+		return nil, SentWith(req).Error(RedactError(err))
 	}
 	return resp, nil
 }

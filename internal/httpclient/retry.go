@@ -162,11 +162,21 @@ func triesIn(ctx context.Context) *tries {
 type countedBody struct {
 	io.ReadCloser
 	tries int
+	of    *http.Request
 }
 
 func counted(resp *http.Response, tries int) *http.Response {
-	resp.Body = &countedBody{resp.Body, tries}
+	resp.Body = &countedBody{resp.Body, tries, resp.Request}
 	return resp
+}
+
+// Read hides credentials in errors: those of HTTP/2 quote what the server says.
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = SentWith(b.of).Error(err)
+	}
+	return n, err
 }
 
 func triesOf(resp *http.Response) int {

@@ -10,12 +10,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/redact"
 )
 
 // Trace is told what goes over the wire: of each try of each request, and each hop of
 // a redirect, when it goes out, when its answer begins, and when the answer's body has
 // ended. Its functions are called concurrently and may be nil. No secret reaches them:
-// no login, and of URLs what [RedactURL] leaves. No body is kept.
+// no login, no credential that a response repeats, and of URLs what [RedactURL] leaves.
+// No body is kept.
 type Trace struct {
 	Sent     func(Sent)
 	Answered func(Answered)
@@ -98,7 +101,7 @@ type tracer struct {
 func (t *tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 	number, began := t.number.Add(1), time.Now()
 	sent := Sent{
-		Number: number, Method: req.Method, URL: RedactURL(req.URL), Proxy: proxyOf(req), Range: req.Header.Get("Range"), Size: req.ContentLength,
+		Number: number, Method: req.Method, URL: SentWith(req).Text(RedactURL(req.URL)), Proxy: proxyOf(req), Range: req.Header.Get("Range"), Size: req.ContentLength,
 	}
 	sent.Login, _, _ = strings.Cut(req.Header.Get("Authorization"), " ")
 	if a, ok := req.Context().Value(attemptKey{}).(attempt); ok {
@@ -112,24 +115,24 @@ func (t *tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		answered.Err = worded(req, err)
 	} else {
-		answered.describe(resp)
+		answered.describe(resp, SentWith(req))
 	}
 	if t.trace.Answered != nil {
 		t.trace.Answered(answered)
 	}
 	if err == nil && t.trace.Read != nil {
-		resp.Body = &tracedBody{ReadCloser: resp.Body, number: number, sent: began, tell: t.trace.Read}
+		resp.Body = &tracedBody{ReadCloser: resp.Body, number: number, sent: began, of: req, tell: t.trace.Read}
 	}
 	return resp, err
 }
 
-func (a *Answered) describe(resp *http.Response) {
+func (a *Answered) describe(resp *http.Response, sent redact.Secrets) {
 	a.Status, a.Protocol, a.Size = resp.StatusCode, resp.Proto, resp.ContentLength
-	a.Type, _, _ = strings.Cut(resp.Header.Get("Content-Type"), ";")
+	a.Type, _, _ = strings.Cut(sent.Text(resp.Header.Get("Content-Type")), ";")
 	a.RetryAfter = retryAfter(resp.Header, time.Now())
-	a.Challenge = challenges(resp.Header.Values("WWW-Authenticate"))
+	a.Challenge = sent.Text(challenges(resp.Header.Values("WWW-Authenticate")))
 	if to, err := resp.Location(); err == nil {
-		a.Location = RedactURL(to)
+		a.Location = sent.Text(RedactURL(to))
 	}
 }
 
@@ -140,6 +143,7 @@ type tracedBody struct {
 	sent   time.Time
 	bytes  atomic.Int64
 	once   sync.Once
+	of     *http.Request
 	tell   func(Read)
 }
 
@@ -163,7 +167,7 @@ func (b *tracedBody) end(err error) {
 			err = nil
 		}
 		if n := b.bytes.Load(); err != nil || n > MaxAhead {
-			b.tell(Read{Number: b.number, Bytes: n, After: time.Since(b.sent), Err: plain(err)})
+			b.tell(Read{Number: b.number, Bytes: n, After: time.Since(b.sent), Err: worded(b.of, err)})
 		}
 	})
 }

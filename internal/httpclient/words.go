@@ -28,8 +28,11 @@ func (e *wordedError) Error() string { return e.text }
 
 func (e *wordedError) Unwrap() error { return e.err }
 
-// worded puts what went wrong with a request into words. What the error is stays.
-func worded(req *http.Request, err error) error {
+// worded puts what went wrong with a request into words, without the credentials that
+// it carried: net/http quotes malformed responses. The error's kind stays.
+func worded(req *http.Request, err error) error { return SentWith(req).Error(inWords(req, err)) }
+
+func inWords(req *http.Request, err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "proxyconnect" {
 		return &provider.ProxyError{Proxy: proxyOf(req), Err: plain(op.Err)}
 	}

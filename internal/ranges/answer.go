@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 )
 
 // ErrLimited is a server that answers 429 or 503 to a further connection.
@@ -34,7 +36,9 @@ func (r Range) Header() string { return fmt.Sprintf("bytes=%d-%d", r.From, r.End
 // to be known, unless that is empty or the answer has none.
 func (r Range) Check(resp *http.Response, known Validator) error {
 	want := fmt.Sprintf("bytes %d-%d/%d", r.From, r.End-1, r.Size)
-	unlike := func(got string) error { return &UnlikeError{Got: got, Want: want} }
+	unlike := func(got string) error {
+		return &UnlikeError{Got: httpclient.SentWith(resp.Request).Text(got), Want: want}
+	}
 	if resp.StatusCode != http.StatusPartialContent {
 		return unlike(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
 	}

@@ -1,5 +1,5 @@
-// Package redact hides secrets in texts that users wrote where only a place
-// belongs: a password in a URL, or in front of a registry's host.
+// Package redact hides secrets in text: passwords that users wrote in a URL or before a
+// registry's host, and credentials that a server repeats in its response.
 package redact
 
 import (

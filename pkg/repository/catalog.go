@@ -51,11 +51,12 @@ func Catalog(ctx context.Context, at template.Reference, o Options) (names []str
 	if err != nil {
 		return nil, err
 	}
+	login := &loginState{}
 	named := registry.Reference{Registry: at.Registry, Repository: at.Name}
 	plain := slices.Contains(o.PlainHTTP, at.Registry)
 	from := &remote.Registry{
 		RepositoryOptions: remote.RepositoryOptions{
-			Reference: registry.Reference{Registry: at.Registry}, Client: o.client(named, &loginState{}), PlainHTTP: plain,
+			Reference: registry.Reference{Registry: at.Registry}, Client: o.client(named, login), PlainHTTP: plain,
 			MaxMetadataBytes: artifact.MaxManifestSize,
 		},
 		RepositoryListPageSize: namesOnPage,
@@ -68,7 +69,7 @@ func Catalog(ctx context.Context, at template.Reference, o Options) (names []str
 	if err == nil {
 		return names, nil
 	}
-	err = translate(err)
+	err = login.translate(err)
 	answer, refused := errors.AsType[*ResponseError](err)
 	if errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNotFound) || refused && slices.Contains(noSuchAPI, answer.Status) {
 		return nil, &CatalogError{Registry: at.Registry, Err: err}

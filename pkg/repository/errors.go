@@ -17,6 +17,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/redact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -166,37 +167,26 @@ func (e *ResponseError) lacksProject() bool {
 	return e.Code == "NOT_FOUND" && strings.HasPrefix(e.Message, "project ") && strings.Contains(e.Message, "not found")
 }
 
-// translate replaces the library's errors by ours: they lead with the registry's
-// code, and print no secret of a URL.
-func translate(err error) error {
-	err = translated(err)
-	if text := httpclient.RedactText(err.Error()); text != err.Error() {
-		return &redactedError{text, err}
-	}
-	return err
+// translate replaces the library's errors by ours, which lead with the registry's code.
+// Their texts have no secret of a URL, and no credential that the registry repeats.
+func (s *loginState) translate(err error) error {
+	sent := s.credentials()
+	err = translated(err, sent)
+	return redact.WithText(err, httpclient.RedactText(sent.Text(err.Error())))
 }
 
-// redactedError is an error whose text had a secret in it.
-type redactedError struct {
-	text string
-	err  error
-}
-
-func (e *redactedError) Error() string { return e.text }
-
-func (e *redactedError) Unwrap() error { return e.err }
-
-func translated(err error) error {
+func translated(err error, sent redact.Secrets) error {
 	if response, ok := errors.AsType[*errcode.ErrorResponse](err); ok {
 		e := &ResponseError{Method: response.Method, Status: response.StatusCode}
 		if response.URL != nil {
-			e.URL = httpclient.RedactURL(response.URL)
+			e.URL = sent.Text(httpclient.RedactURL(response.URL))
 		}
 		var messages []string
 		for _, inner := range response.Errors {
-			e.Codes = append(e.Codes, line(inner.Code))
-			e.Code = cmp.Or(e.Code, line(inner.Code))
-			messages = append(messages, explanation(inner))
+			code := line(sent.Text(inner.Code))
+			e.Codes = append(e.Codes, code)
+			e.Code = cmp.Or(e.Code, code)
+			messages = append(messages, explanation(inner, sent))
 		}
 		e.Message = strings.Join(messages, "; ")
 		return e
@@ -215,6 +205,7 @@ func translated(err error) error {
 		return lookup
 	}
 	if realm, ok := realmError(err); ok {
+		realm.Realm = sent.Text(realm.Realm)
 		return realm
 	}
 	if sent, ok := errors.AsType[*url.Error](httpclient.RedactError(err)); ok {
@@ -225,13 +216,13 @@ func translated(err error) error {
 
 // explanation is an error's message with its detail, where that is a text: GitLab
 // and Quay say there what they refuse.
-func explanation(e errcode.Error) string {
+func explanation(e errcode.Error, sent redact.Secrets) string {
 	detail, _ := e.Detail.(string)
 	if fields, ok := e.Detail.(map[string]any); ok {
 		detail, _ = fields["message"].(string)
 	}
-	message := line(e.Message)
-	if detail = line(detail); detail != "" && detail != message {
+	message := line(sent.Text(e.Message))
+	if detail = line(sent.Text(detail)); detail != "" && detail != message {
 		message = strings.TrimPrefix(message+": "+detail, ": ")
 	}
 	return message

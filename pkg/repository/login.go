@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
+	"github.com/tofu-oci/tofu-oci/internal/redact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -60,6 +63,33 @@ type loginState struct {
 	last atomic.Pointer[Credential]
 	// basic tells that the registry asked for a name and a password.
 	basic atomic.Bool
+
+	mu sync.Mutex
+	// sent are the latest credentials that requests carried.
+	sent redact.Secrets
+}
+
+// maxSent is the number of credentials that are kept for one repository: a login has a
+// handful of forms, and each scope has a token.
+const maxSent = 64
+
+// sends notes the credentials of a request, which a response may repeat.
+func (s *loginState) sends(credentials redact.Secrets) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range credentials {
+		if !slices.Contains(s.sent, c) {
+			s.sent = append(s.sent, c)
+		}
+	}
+	s.sent = slices.Delete(s.sent, 0, max(len(s.sent)-maxSent, 0))
+}
+
+// credentials returns those that were noted last.
+func (s *loginState) credentials() redact.Secrets {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.sent)
 }
 
 // errNoName is what registries with basic authentication make of a token.

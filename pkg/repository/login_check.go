@@ -37,7 +37,7 @@ func CheckLogin(ctx context.Context, host string, o Options) (asked bool, err er
 	if err == nil {
 		return asked, nil
 	}
-	err = login.refused(translate(err))
+	err = login.refused(login.translate(err))
 	if errors.Is(err, ErrNotFound) {
 		err = fmt.Errorf("there is no /v2/, which every OCI registry has: %w", err)
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"oras.land/oras-go/v2/registry"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 )
 
 // RealmError says that no login is sent to the token service that a registry
@@ -61,6 +63,7 @@ func guarded(client *http.Client, at registry.Reference, o Options, login *login
 
 // RoundTrip implements [http.RoundTripper].
 func (r *realms) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.login.sends(httpclient.SentWith(req))
 	realm, isStandIn := strings.CutPrefix(req.URL.Fragment, r.mark)
 	if isStandIn {
 		req = req.Clone(req.Context())

@@ -261,6 +261,6 @@ func (r *Registry) lookAndTag(ctx context.Context, m artifact.Blob, tag string, 
 func (r *Registry) fail(doing, what string, err error) error {
 	return &Error{
 		Doing: doing, Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
-		Reference: what, Writing: strings.HasPrefix(doing, "pushing") || doing == "tagging", Err: r.login.refused(translate(err)),
+		Reference: what, Writing: strings.HasPrefix(doing, "pushing") || doing == "tagging", Err: r.login.refused(r.login.translate(err)),
 	}
 }

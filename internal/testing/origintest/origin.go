@@ -26,6 +26,9 @@ const (
 	Zip       Kind = "zip"
 )
 
+// Kinds are all of them.
+var Kinds = []Kind{Discovery, Versions, Package, Sums, Signature, Zip}
+
 const (
 	discoveryPath = "/.well-known/terraform.json"
 	defaultPrefix = "/v1/providers/"

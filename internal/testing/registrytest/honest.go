@@ -133,7 +133,7 @@ func (r *Registry) token(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.issued++
-	token := fmt.Sprintf("token-%d", r.issued)
+	token := fmt.Sprintf("canary-token-%d", r.issued)
 	r.tokens[token] = true
 	text, _ := json.Marshal(map[string]string{"token": token})
 	_, _ = w.Write(text)

@@ -44,6 +44,11 @@ const (
 	Other     Kind = "other"
 )
 
+// Kinds are all but [Token].
+var Kinds = []Kind{
+	ManifestGet, ManifestHead, ManifestPut, ManifestDelete, BlobGet, BlobHead, UploadPost, UploadPut, UploadGet, Mount, Tags, Catalog, Referrers, Other,
+}
+
 // Options say what a registry is like; the zero value lets everybody do all.
 type Options struct {
 	// Username and Password are demanded when they are not empty: by the

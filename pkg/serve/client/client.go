@@ -192,10 +192,10 @@ func (c *Client) get(ctx context.Context, at string, into any) error {
 		return err
 	}
 	if mediaType, _, _ := mime.ParseMediaType(doc.Header.Get("Content-Type")); mediaType != "application/json" {
-		return fmt.Errorf("%w at %s: the answer is of type %.100q", ErrNoAPI, c.options.URL.Redacted(), mediaType)
+		return doc.Error(fmt.Errorf("%w at %s: the answer is of type %.100q", ErrNoAPI, c.options.URL.Redacted(), mediaType))
 	}
 	if err := boundedjson.Unmarshal(doc.Bytes, into, maxValues); err != nil {
-		return fmt.Errorf("%w at %s: the answer cannot be read: %w", ErrNoAPI, c.options.URL.Redacted(), err)
+		return doc.Error(fmt.Errorf("%w at %s: the answer cannot be read: %w", ErrNoAPI, c.options.URL.Redacted(), err))
 	}
 	return nil
 }

@@ -88,8 +88,8 @@ func (c client) askHost(ctx context.Context, at *url.URL, token Token) (*url.URL
 	}
 	contentType := doc.Header.Get("Content-Type")
 	if mediaType, _, err := mime.ParseMediaType(contentType); err != nil || mediaType != "application/json" {
-		return nil, fmt.Errorf("GET %s: the answer is of type %q and not application/json%s",
-			httpclient.RedactURL(doc.URL), contentType, colonExcerpt(doc))
+		return nil, doc.Error(fmt.Errorf("GET %s: the answer is of type %q and not application/json%s",
+			httpclient.RedactURL(doc.URL), contentType, colonExcerpt(doc)))
 	}
 	var services map[string]json.RawMessage
 	if err := decode(doc, &services, maxDiscoveryValues); err != nil {
@@ -103,7 +103,8 @@ func (c client) askHost(ctx context.Context, at *url.URL, token Token) (*url.URL
 	if err := json.Unmarshal(raw, &text); err != nil {
 		return nil, fmt.Errorf("GET %s: %q is not a string", httpclient.RedactURL(doc.URL), providersService)
 	}
-	return resolveURL(doc.URL, text)
+	base, err := resolveURL(doc.URL, text)
+	return base, doc.Error(err)
 }
 
 // resolveURL reads a URL that a document has, relative to where the document

@@ -118,7 +118,7 @@ func (c client) describe(ctx context.Context, registry service, key packageKey, 
 	}
 	d, err := answer.read(doc.URL, key)
 	if err != nil {
-		return description{}, fmt.Errorf("package document %s: %w", httpclient.RedactURL(doc.URL), err)
+		return description{}, doc.Error(fmt.Errorf("package document %s: %w", httpclient.RedactURL(doc.URL), err))
 	}
 	d.published = answer.published(doc)
 	return d, nil

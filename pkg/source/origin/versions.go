@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -78,7 +77,7 @@ func (c client) versions(ctx context.Context, registry service, a provider.Addre
 	}
 	l, err := answer.listing(doc)
 	if err != nil {
-		return nil, fmt.Errorf("GET %s: %w", httpclient.RedactURL(doc.URL), err)
+		return nil, doc.Error(fmt.Errorf("GET %s: %w", httpclient.RedactURL(doc.URL), err))
 	}
 	return l, nil
 }
@@ -118,11 +117,11 @@ func decode(doc httpclient.Document, into any, values int) error {
 		return fmt.Errorf("GET %s: the answer is not read: %w", httpclient.RedactURL(doc.URL), limit)
 	}
 	if err != nil && isPage(doc) {
-		return &PageError{URL: httpclient.RedactURL(doc.URL), Page: httpclient.Excerpt("text/html", doc.Bytes)}
+		return &PageError{URL: httpclient.RedactURL(doc.URL), Page: doc.Page()}
 	}
 	if err != nil {
-		return fmt.Errorf("GET %s: the answer is not the JSON that was expected (%w)%s",
-			httpclient.RedactURL(doc.URL), err, colonExcerpt(doc))
+		return doc.Error(fmt.Errorf("GET %s: the answer is not the JSON that was expected (%w)%s",
+			httpclient.RedactURL(doc.URL), err, colonExcerpt(doc)))
 	}
 	return nil
 }
@@ -133,12 +132,7 @@ const maxShown = 120
 
 // colonExcerpt gives ": " and the document's beginning, or nothing for nothing.
 func colonExcerpt(doc httpclient.Document) string {
-	contentType := doc.Header.Get("Content-Type")
-	body := doc.Bytes
-	if mediaType, _, _ := mime.ParseMediaType(contentType); mediaType != "text/html" {
-		body = body[:min(len(body), maxShown)]
-	}
-	if text := httpclient.Excerpt(contentType, body); text != "" {
+	if text := doc.Excerpt(maxShown); text != "" {
 		return ": " + text
 	}
 	return ""

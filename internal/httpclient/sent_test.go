@@ -1,0 +1,121 @@
+package httpclient_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+)
+
+const echoedPassword = `p"<ä>/?+%canary-password`
+
+// leaks finds the password in a text, in any form.
+func leaks(text string) bool {
+	pair := base64.StdEncoding.EncodeToString([]byte("jane:" + echoedPassword))
+	return strings.Contains(text, "canary-") || strings.Contains(text, pair[:20]) ||
+		strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(echoedPassword))[:20])
+}
+
+// TestEchoedCredentials has servers that repeat what they received, in all that a client
+// makes errors and lines of a log of.
+func TestEchoedCredentials(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{
+		"plain":       echo(http.StatusForbidden, "text/plain"),
+		"JSON":        echo(http.StatusUnauthorized, "application/json"),
+		"page":        echo(http.StatusNotFound, "text/html"),
+		"passing":     echo(http.StatusBadGateway, "text/plain"),
+		"redirect":    echo(http.StatusFound, "text/plain"),
+		"status line": raw("HTTP/1.1 %s\r\n\r\n"),
+		"header":      raw("HTTP/1.1 200 OK\r\n%s\r\n\r\n"),
+		"chunk":       raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n"),
+		"nothing":     raw("%s"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(answer)
+			t.Cleanup(server.Close)
+			var log told
+			var retried strings.Builder
+			client, err := httpclient.New(httpclient.Options{
+				FirstWait: time.Millisecond, Trace: log.trace(), Retried: func(r httpclient.Retry) { fmt.Fprintf(&retried, "%+v %v\n", r, r.Cause) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for kind, req := range requestsWith(t, server.URL) {
+				resp, err := httpclient.Do(client, req)
+				if err == nil {
+					_, err = io.Copy(io.Discard, resp.Body)
+				}
+				if err == nil {
+					err = httpclient.NewStatusError(resp)
+				}
+				if err == nil || leaks(err.Error()) {
+					t.Errorf("%s: %.500v", kind, err)
+				}
+				_, err = httpclient.Get(t.Context(), client, req.URL, httpclient.Request{Header: req.Header, Limit: 1 << 20})
+				if err != nil && leaks(err.Error()) {
+					t.Errorf("%s: %.500v", kind, err)
+				}
+			}
+			if leaks(retried.String()) {
+				t.Errorf("retries: %.500s", retried.String())
+			}
+			if text := fmt.Sprintf("%+v %+v %+v", log.sent, log.got, log.read); leaks(text) {
+				t.Errorf("trace: %.3000s", text)
+			}
+		})
+	}
+}
+
+// requestsWith are requests that carry the password, each in another place.
+func requestsWith(t *testing.T, at string) map[string]*http.Request {
+	t.Helper()
+	form := url.Values{"password": {echoedPassword}}.Encode()
+	all := map[string]*http.Request{}
+	for kind, target := range map[string]string{
+		"basic": at, "bearer": at, "form": at, "query": at + "?token=" + url.QueryEscape(echoedPassword),
+		"userinfo": strings.Replace(at, "://", "://jane:"+url.PathEscape(echoedPassword)+"@", 1),
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, target, strings.NewReader(form))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		switch kind {
+		case "basic":
+			req.SetBasicAuth("jane", echoedPassword)
+		case "bearer":
+			req.Header.Set("Authorization", "Bearer canary-"+strings.Repeat("x", 40))
+		}
+		all[kind] = req
+	}
+	return all
+}
+
+func echo(status int, contentType string) http.HandlerFunc {
+	fault := origintest.Echo(status, contentType)
+	return func(w http.ResponseWriter, r *http.Request) { fault(w, r, nil) }
+}
+
+// raw writes a response that may be none, with the credentials of the request.
+func raw(format string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		recorder := httptest.NewRecorder()
+		echo(http.StatusOK, "text/plain")(recorder, r)
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			_, _ = fmt.Fprintf(conn, format, recorder.Body)
+			_ = conn.Close()
+		}
+	}
+}

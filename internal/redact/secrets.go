@@ -1,0 +1,116 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Secrets are credentials that were sent to a server, which may repeat them in its
+// response. The zero value hides nothing.
+type Secrets []string
+
+// minPart is the number of bytes from which the beginning of a credential is hidden too:
+// servers, libraries and error messages truncate long text.
+const minPart = 16
+
+// Text hides the credentials in text that comes from a response: as they are, in base64,
+// and both of them as URLs and JSON escape them.
+func (s Secrets) Text(text string) string {
+	forms := s.forms()
+	if len(forms) == 0 {
+		return text
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		found := 0
+		for _, form := range forms {
+			if n := common(text, form); n == len(form) || n >= minPart {
+				found = max(found, n)
+			}
+		}
+		if found > 0 {
+			b.WriteString(hidden)
+			text = text[found:]
+			continue
+		}
+		b.WriteByte(text[0])
+		text = text[1:]
+	}
+	return b.String()
+}
+
+// common returns the length of the beginning that two texts share.
+func common(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// Error hides the credentials in the text of err, which the returned error wraps.
+func (s Secrets) Error(err error) error {
+	if err == nil {
+		return nil
+	}
+	return WithText(err, s.Text(err.Error()))
+}
+
+// WithText returns an error with another text that wraps err, or err if that is its text.
+func WithText(err error, text string) error {
+	if text == err.Error() {
+		return err
+	}
+	return &redactedError{text, err}
+}
+
+// redactedError is an error whose own text has a secret in it.
+type redactedError struct {
+	text string
+	err  error
+}
+
+func (e *redactedError) Error() string { return e.text }
+
+func (e *redactedError) Unwrap() error { return e.err }
+
+// forms returns how the credentials can appear in a text, each form once.
+func (s Secrets) forms() []string {
+	var forms []string
+	for _, secret := range s {
+		if secret == "" {
+			continue
+		}
+		forms = append(forms, secret)
+		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+			forms = append(forms, encoding.EncodeToString([]byte(secret)))
+		}
+	}
+	for _, form := range forms {
+		forms = append(forms, escaped(form)...)
+	}
+	slices.Sort(forms)
+	return slices.Compact(forms)
+}
+
+// percent is an escaped byte of a URL, whose digits may also be small letters.
+var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
+
+// escaped returns a text as URLs and JSON may have it.
+func escaped(text string) []string {
+	query, path := url.QueryEscape(text), url.PathEscape(text)
+	forms := []string{query, path, percent.ReplaceAllStringFunc(query, strings.ToLower), percent.ReplaceAllStringFunc(path, strings.ToLower)}
+	var plain strings.Builder
+	encoder := json.NewEncoder(&plain)
+	encoder.SetEscapeHTML(false)
+	if html, err := json.Marshal(text); err == nil && encoder.Encode(text) == nil {
+		for _, quoted := range []string{string(html), strings.TrimSuffix(plain.String(), "\n")} {
+			inner := quoted[1 : len(quoted)-1]
+			forms = append(forms, inner, strings.ReplaceAll(inner, "/", `\/`))
+		}
+	}
+	return forms
+}

@@ -1,0 +1,96 @@
+package repository_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// TestEchoedCredentials has a registry and a token service that repeat the login and the
+// token they received, in each of their responses.
+func TestEchoedCredentials(t *testing.T) {
+	t.Parallel()
+	for _, bearer := range []bool{false, true} {
+		for _, kind := range append([]registrytest.Kind{registrytest.Token}, registrytest.Kinds...) {
+			t.Run(fmt.Sprint(bearer, " ", kind), func(t *testing.T) {
+				t.Parallel()
+				s := newServer(t, registrytest.Options{Username: "jane", Password: "canary-password", Bearer: bearer})
+				s.options.Credential = func(context.Context, string) (repository.Credential, error) {
+					return repository.Credential{Username: "jane", Password: "canary-password"}, nil
+				}
+				for _, status := range []int{http.StatusOK, http.StatusFound, http.StatusUnauthorized, http.StatusForbidden, http.StatusTeapot} {
+					for _, contentType := range []string{"application/json", "text/html"} {
+						s.Behave()
+						s.Misbehave(kind, origintest.Echo(status, contentType), -1)
+						for name, err := range s.failures(t) {
+							if text := describe(err); strings.Contains(text, "canary-") || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte("jane:canary"))) {
+								t.Errorf("%d %s: %s: %s", status, contentType, name, text)
+							}
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// failures does all that can be done with a registry.
+func (s *server) failures(t *testing.T) map[string]error {
+	t.Helper()
+	ctx, r, b := t.Context(), s.open(t), blob("content")
+	all := map[string]error{}
+	_, all["tags"] = r.Tags(ctx)
+	_, _, all["manifest"] = r.Manifest(ctx, "1.0.0")
+	_, all["stat"] = r.Stat(ctx, b.Descriptor.Digest)
+	_, all["blob"] = readAll(ctx, r, b.Descriptor)
+	_, all["part"] = readAll(ctx, r, ocispec.Descriptor{Digest: b.Descriptor.Digest, Size: 64 << 20})
+	all["push blob"] = r.PushBlob(ctx, b.Descriptor, bytes.NewReader(b.Bytes))
+	all["push manifest"] = r.PushManifest(ctx, index(t, "a"))
+	all["push tag"] = r.PushTag(ctx, index(t, "a"), "1.0.0", "")
+	traits := r.Traits()
+	_, _, all["referrers"] = traits.Referrers(ctx, b.Descriptor.Digest)
+	_, all["redirect"] = traits.Redirect(ctx, b.Descriptor)
+	all["untag"] = traits.Untag(ctx, "1.0.0", digest.FromString("x"))
+	all["writable"] = traits.Writable(ctx)
+	_, all["login"] = repository.CheckLogin(ctx, s.host, s.options)
+	_, all["catalog"] = repository.Catalog(ctx, template.Reference{Registry: s.host, Name: repositoryName}, s.options)
+	return all
+}
+
+func readAll(ctx context.Context, r *repository.Registry, d ocispec.Descriptor) (n int64, err error) {
+	body, err := r.Blob(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	defer body.Close()
+	return io.Copy(io.Discard, body)
+}
+
+// describe is an error with the fields that hints and reports are made of.
+func describe(err error) string {
+	text := fmt.Sprint(err)
+	if answer, ok := errors.AsType[*repository.ResponseError](err); ok {
+		text += fmt.Sprintf(" %+v", *answer)
+	}
+	if page, ok := errors.AsType[*repository.PageError](err); ok {
+		text += fmt.Sprintf(" %+v", *page)
+	}
+	if realm, ok := errors.AsType[*repository.RealmError](err); ok {
+		text += fmt.Sprintf(" %+v", *realm)
+	}
+	return text
+}
