@@ -45,7 +45,7 @@ var rows = map[string][]string{
 		"internal/atomicfile", "internal/packagezip", "internal/schedule", "internal/within",
 	},
 	"pkg/mirror":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "internal/schedule"},
-	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source/oci"},
+	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source/oci", "internal/ctxio"},
 	"pkg/publish": {
 		"pkg/approval", "pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/ctxio", "internal/disk", "internal/extprog", "internal/memo", "internal/packagezip", "internal/schedule", "internal/scratch", "internal/transfer",
@@ -79,7 +79,7 @@ var rows = map[string][]string{
 	"pkg/store":             {"pkg/provider", "pkg/sums", "internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/clone", "internal/ctxio", "internal/disk", "internal/filerecord"},
 	"pkg/repository": {
 		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
-		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filelock", "internal/filerecord", "internal/httpclient", "internal/pipeline", "internal/ranges", "internal/redact", "internal/schedule", "internal/transfer",
+		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filelock", "internal/filerecord", "internal/httpclient", "internal/memo", "internal/pipeline", "internal/ranges", "internal/redact", "internal/schedule", "internal/transfer",
 	},
 	"pkg/cliconfig":     {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact", "internal/within"},
 	"pkg/artifact":      {"pkg/provider", "pkg/sums", "internal/boundedjson"},

@@ -64,7 +64,7 @@ var classes = []struct {
 		isA[*provider.IdentityError], isA[*builddir.PackageError], isA[*builddir.SumsError], isA[*provider.ArchiveError],
 		isA[*trust.RefusedError], isA[*launch.Error], isA[*lock.HashError], isA[*repository.KeptDamagedError],
 	}},
-	{conflict, []func(error) bool{isA[*cliconfig.MergeError], isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError], isA[*lock.UpgradeError], isA[*approval.DeniedError]}},
+	{conflict, []func(error) bool{isA[*cliconfig.MergeError], isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError], isA[*lock.UpgradeError], isA[*repository.DeniedError]}},
 	{misuse, []func(error) bool{
 		isA[*usage], isA[*template.ReferenceError], isA[*catalog.TemplateError], isA[*installation.NotSupportedError], isA[*installation.NoMirrorError],
 		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], isA[*exec.StartError], isA[*pull.PortError], isA[*lockfile.Error], errorIs(serve.ErrInsecure), errorIs(configuration.ErrNoConfiguration), isA[*configuration.Error],

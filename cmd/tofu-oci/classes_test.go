@@ -55,7 +55,7 @@ var exported = map[string]struct {
 	"access.ErrNoToken":                {access.ErrNoToken, denied},
 	"access.ErrUnavailable":            {access.ErrUnavailable, transient},
 	"access.SyntaxError":               {&access.SyntaxError{}, malformed},
-	"approval.DeniedError":             {&approval.DeniedError{}, conflict},
+	"repository.DeniedError":           {&repository.DeniedError{}, conflict},
 	"approval.ErrIncomplete":           {approval.ErrIncomplete, refused},
 	"approval.ErrNotPending":           {approval.ErrNotPending, missing},
 	"artifact.FormatError":             {&artifact.FormatError{}, malformed},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,7 +29,7 @@ type denialItem struct {
 	By     string `json:"by,omitempty"`
 }
 
-func describeDenial(r *approval.Record) *denialItem {
+func describeDenial(r *repository.DenialRecord) *denialItem {
 	if r == nil {
 		return nil
 	}
@@ -66,6 +67,16 @@ func (o *output) decided(repo string, r approval.Result, dryRun bool) {
 		lines.WriteString("  " + stays(r) + "\n")
 	}
 	o.done(i, lines.String())
+}
+
+// skipped reports a denied version that nobody named.
+func (o *output) skipped(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version, dryRun bool) error {
+	record, err := repository.ReadDenial(ctx, repo, v)
+	if err != nil {
+		return err
+	}
+	o.decided(repo.String(), approval.Result{Address: a, Version: v, Status: approval.Denied, Tag: record.Tag, Digest: record.Digest, Record: &record}, dryRun)
+	return nil
 }
 
 // stays says why a pending tag is still there, and what that means.

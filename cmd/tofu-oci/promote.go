@@ -82,6 +82,10 @@ func promoteAction(c *cli.Context, out *output) error {
 			return err
 		}
 		versions, err := source.Resolve(c.Context, waiting, r, newest)
+		skipped := source.Denied(c.Context, waiting, r, newest, versions)
+		if errors.Is(err, provider.ErrVersionNotFound) && len(skipped) > 0 {
+			err = nil
+		}
 		if errors.Is(err, provider.ErrVersionNotFound) {
 			err = nothingWaits(c, waiting, r, repo)
 		}
@@ -90,6 +94,11 @@ func promoteAction(c *cli.Context, out *output) error {
 		}
 		if err := leftPending(c, out, waiting, r, newest); err != nil {
 			return err
+		}
+		for _, v := range skipped {
+			if err := out.skipped(c.Context, repo, r.Address, v, o.DryRun); err != nil {
+				return err
+			}
 		}
 		for _, v := range versions {
 			done, err := approval.Promote(c.Context, repo, r.Address, v, o)

@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -35,13 +36,15 @@ type DenyOptions struct {
 	Settle time.Duration
 }
 
-// Deny records why a pending release is not to be used, and removes its tag. The
-// record refers to the index, and lies under a tag of its own: the index, which no tag
-// names any more, may be collected as garbage, and whoever stages the same release
-// again is told the reason all the same. Where the registry removes no tags, the
-// pending one names the denial from then on, see [Result] Stays. What was denied
-// before is [Unchanged], with the reason of then. Errors are [ErrNotPending],
-// *[repository.ConflictError] and the repository's.
+// Deny records why a version is not to be used, and then removes its pending tag and
+// the version's own tag. The version is denied as soon as the repository has the tag of
+// the record, whatever its packages are. The record refers to the index. A registry may
+// collect the index as garbage once no tag points to it, but not the record. If the
+// registry doesn't remove tags, the pending tag points to the record, see [Result]
+// Stays, and the version's tag stays as it is, see [Result] Live. A version that is
+// denied and has no tag is [Unchanged], with the first reason. Errors are
+// [provider.ErrVersionNotFound] for a version that is neither pending nor released,
+// [ErrIncomplete], *[repository.ConflictError], and the repository's.
 func Deny(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o DenyOptions) (Result, error) {
 	d := denying{decision{repo, a, v}, o}
 	r, err := d.run(ctx)
@@ -62,84 +65,116 @@ func (d denying) run(ctx context.Context) (Result, error) {
 	if err := denial.Check(); err != nil {
 		return r, err
 	}
-	// 1. What waits.
-	waiting, err := repository.Inspect(ctx, d.repo, artifact.PendingTag(d.version), repository.DepthManifests)
+	// 1. What is pending or released, and whether it is denied already.
+	found, err := d.look(ctx)
 	if err != nil {
 		return r, err
 	}
-	if !waiting.Exists() || isFormat(waiting.Format) {
-		return d.before(ctx, r, waiting)
-	}
-	if err := d.deniable(ctx, waiting); err != nil {
+	// 2. The record.
+	var packed artifact.Referrer
+	if before := found.before; before != nil {
+		r.Record, r.Digest = before, before.Digest
+		if !found.version.Exists() {
+			r.Status = Unchanged
+		}
+	} else if packed, err = d.pack(denial, found.subject, &r); err != nil {
 		return r, err
 	}
-	// 2. The record.
-	r.Packages = d.packages(waiting)
+	if d.options.DryRun {
+		return r, nil
+	}
+	if found.before == nil {
+		if err := d.record(ctx, packed, found.subject); err != nil {
+			return r, fmt.Errorf("recording the reason: %w", err)
+		}
+		// A run that looked for a denial before this one writes its tag by then.
+		if err := ctxio.Pause(ctx, cmp.Or(d.options.Settle, defaultSettle)); err != nil {
+			return r, err
+		}
+	}
+	// 3. The version's tag: it goes, or stays as it is.
+	if r.Live, err = d.unpublish(ctx, packed); err != nil || !found.pending.Exists() {
+		return r, err
+	}
+	// 4. The pending tag: it goes, or points to the record.
+	r.Stays, err = d.unstage(ctx, packed, found.pending)
+	return r, err
+}
+
+// deniable is what a denial is about.
+type deniable struct {
+	// pending and version are the releases under the two tags, the zero value without one.
+	pending, version repository.Inspection
+	// subject is the one that the record refers to.
+	subject repository.Inspection
+	// before is a denial that stays as it is.
+	before *repository.DenialRecord
+}
+
+// look inspects the tags, and refuses what can't be denied: a version that is not
+// there, that a record can't refer to, or that is another provider's.
+func (d denying) look(ctx context.Context) (f deniable, err error) {
+	denied, err := deniedBy(repository.CheckDenied(ctx, d.repo, d.version))
+	if err != nil {
+		return f, err
+	}
+	if f.pending, err = repository.Inspect(ctx, d.repo, artifact.PendingTag(d.version), repository.DepthManifests); err != nil {
+		return f, err
+	}
+	if f.version, err = repository.Inspect(ctx, d.repo, artifact.Tag(d.version), repository.DepthManifests); err != nil {
+		return f, err
+	}
+	if f.pending.IsDenial() {
+		f.pending = repository.Inspection{}
+	}
+	for _, i := range []repository.Inspection{f.version, f.pending} {
+		if err := d.own(i, d.options.Aliases); err != nil {
+			return f, err
+		}
+		if i.Exists() && !i.Lost {
+			f.subject = i
+		}
+	}
+	again := f.pending.Exists() || f.version.Exists() && denied != nil && denied.Record.Index == ""
+	switch {
+	case denied != nil && !again:
+		f.before = &denied.Record
+	case f.subject.Exists():
+	case f.pending.Exists() || f.version.Exists():
+		return f, fmt.Errorf("%w: its index %s is lost", ErrIncomplete, cmp.Or(f.pending.Digest, f.version.Digest))
+	default:
+		return f, fmt.Errorf("%w: neither the tag %s nor the tag %s exists", provider.ErrVersionNotFound, artifact.Tag(d.version), artifact.PendingTag(d.version))
+	}
+	return f, nil
+}
+
+// pack makes the record, and describes it in the result.
+func (d denying) pack(denial artifact.Denial, subject repository.Inspection, r *Result) (artifact.Referrer, error) {
+	r.Packages = d.packages(subject)
 	for _, p := range r.Packages {
 		if p.Digest != "" {
 			denial.Packages[p.Platform] = p.Digest
 		}
 	}
-	packed, err := artifact.PackDenial(denial, waiting.Descriptor)
-	if err != nil {
-		return r, err
-	}
+	packed, err := artifact.PackDenial(denial, subject.Descriptor)
 	r.Digest = packed.Manifest.Descriptor.Digest
-	r.Record = &Record{Denial: denial, Tag: r.Tag, Digest: r.Digest, Index: waiting.Digest}
-	if d.options.DryRun {
-		return r, nil
-	}
-	if err := d.record(ctx, packed, waiting); err != nil {
-		return r, fmt.Errorf("recording the reason: %w", err)
-	}
-	// 3. The tag: it goes, or is the denial's.
-	if r.Stays, err = d.untag(ctx, waiting.Tag, waiting.Digest); err != nil || r.Stays == nil {
-		return r, err
-	}
-	if errors.Is(r.Stays, repository.ErrTagMoved) {
-		return r, r.Stays // somebody staged it anew: that has to be looked at
-	}
-	if err := d.repo.PushTag(ctx, packed.Manifest, waiting.Tag, waiting.Digest); err != nil {
-		return r, fmt.Errorf("the reason is recorded under the tag %s, and the tag %s can be neither removed nor moved: %w", r.Tag, waiting.Tag, err)
-	}
-	return r, nil
-}
-
-// before is the result where nothing waits: it may have been denied already.
-func (d denying) before(ctx context.Context, r Result, waiting repository.Inspection) (Result, error) {
-	record, err := Recorded(ctx, d.repo, d.version)
-	switch {
-	case err != nil:
-		return r, err
-	case record != nil:
-		r.Status, r.Record, r.Tag, r.Digest = Unchanged, record, record.Tag, record.Digest
-		return r, nil
-	case waiting.Exists():
-		return r, d.own(waiting, d.options.Aliases)
-	}
-	return r, d.nothing()
-}
-
-// deniable refuses what nobody can deny: what is not there in a way that a record
-// could refer to, another provider's, and what is promoted.
-func (d denying) deniable(ctx context.Context, waiting repository.Inspection) error {
-	if waiting.Lost {
-		return fmt.Errorf("%w: its index %s is lost", ErrIncomplete, waiting.Digest)
-	}
-	if err := d.own(waiting, d.options.Aliases); err != nil {
-		return err
-	}
-	standing, err := repository.Inspect(ctx, d.repo, artifact.Tag(d.version), repository.DepthIndex)
-	if err == nil && standing.Digest == waiting.Digest {
-		err = fmt.Errorf("%w: it is promoted already", ErrNotPending)
-	}
-	return err
+	r.Record = &repository.DenialRecord{Denial: denial, Tag: r.Tag, Digest: r.Digest, Index: subject.Digest}
+	return packed, err
 }
 
 // record stores the denial as a referrer of the index, and under its tag.
-func (d denying) record(ctx context.Context, packed artifact.Referrer, waiting repository.Inspection) error {
-	_, err := repository.Attach(ctx, d.repo, []provider.Document{packed.Document}, waiting.Descriptor, cmp.Or(d.options.Settle, defaultSettle))
-	if err != nil && !errors.Is(err, repository.ErrSubject) { // then the tag alone keeps it
+func (d denying) record(ctx context.Context, packed artifact.Referrer, subject repository.Inspection) error {
+	_, err := repository.Attach(ctx, d.repo, []provider.Document{packed.Document}, subject.Descriptor, cmp.Or(d.options.Settle, defaultSettle))
+	if err != nil && !errors.Is(err, repository.ErrSubject) { // then only the tag keeps it
+		return err
+	}
+	return d.push(ctx, packed)
+}
+
+// push stores the denial under its tag, unless it is there.
+func (d denying) push(ctx context.Context, packed artifact.Referrer) error {
+	before, err := repository.Inspect(ctx, d.repo, artifact.DeniedTag(d.version), repository.DepthIndex)
+	if err != nil || before.Digest == packed.Manifest.Descriptor.Digest && !before.Lost {
 		return err
 	}
 	if err := d.repo.PushBlob(ctx, packed.Config.Descriptor, bytes.NewReader(packed.Config.Bytes)); err != nil {
@@ -149,9 +184,34 @@ func (d denying) record(ctx context.Context, packed artifact.Referrer, waiting r
 	if err := d.repo.PushBlob(ctx, document, bytes.NewReader(packed.Document.Bytes)); err != nil {
 		return err
 	}
-	before, err := repository.Inspect(ctx, d.repo, artifact.DeniedTag(d.version), repository.DepthIndex)
-	if err != nil || before.Digest == packed.Manifest.Descriptor.Digest && !before.Lost {
-		return err
-	}
 	return d.repo.PushTag(ctx, packed.Manifest, before.Tag, before.Digest)
+}
+
+// unstage removes the pending tag, or points it to the record.
+func (d denying) unstage(ctx context.Context, packed artifact.Referrer, pending repository.Inspection) (stays, err error) {
+	stays, err = d.untag(ctx, pending.Tag, pending.Digest)
+	if err != nil || stays == nil {
+		return nil, err
+	}
+	if errors.Is(stays, repository.ErrTagMoved) {
+		return stays, stays // somebody staged it anew: that has to be looked at
+	}
+	if err := d.repo.PushTag(ctx, packed.Manifest, pending.Tag, pending.Digest); err != nil {
+		return stays, fmt.Errorf("the reason is recorded under the tag %s, and the tag %s can be neither removed nor moved: %w", artifact.DeniedTag(d.version), pending.Tag, err)
+	}
+	return stays, nil
+}
+
+// unpublish removes the version's tag as it is now; live says why it is still there. It
+// never points to anything else: OpenTofu would take that for the version, and fail.
+func (d denying) unpublish(ctx context.Context, packed artifact.Referrer) (live, err error) {
+	now, err := repository.Inspect(ctx, d.repo, artifact.Tag(d.version), repository.DepthIndex)
+	if err != nil || !now.Exists() {
+		return nil, err
+	}
+	if live, err = d.untag(ctx, now.Tag, now.Digest); err != nil || live != nil || packed.Document.Digest == "" {
+		return live, err
+	}
+	// Some registries delete what refers to a manifest together with it.
+	return nil, d.push(ctx, packed)
 }

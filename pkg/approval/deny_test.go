@@ -3,6 +3,7 @@ package approval_test
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,8 +42,8 @@ func TestDeny(t *testing.T) {
 		if r.Status != approval.Denied || r.Tag != denied || r.Digest != w.at(t, denied) || r.Stays != nil || w.at(t, waiting) != "" {
 			t.Errorf("got %+v", r)
 		}
-		record, err := approval.Recorded(t.Context(), w.repo, w.version)
-		if err != nil || record == nil || record.Reason != because.Reason || record.By != "jane" || record.Index != index || len(record.Packages) != 2 {
+		record, err := repository.ReadDenial(t.Context(), w.repo, w.version)
+		if err != nil || record.Reason != because.Reason || record.By != "jane" || record.Index != index || len(record.Packages) != 2 {
 			t.Fatalf("got %+v, %v", record, err)
 		}
 		// Another reason, later, changes nothing.
@@ -50,8 +51,8 @@ func TestDeny(t *testing.T) {
 		if again.Status != approval.Unchanged || again.Digest != r.Digest || again.Record.Reason != because.Reason {
 			t.Errorf("again: %+v", again)
 		}
-		_, err = approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{Force: true})
-		if refused, ok := errors.AsType[*approval.DeniedError](err); !ok || refused.Record.Reason != because.Reason {
+		_, err = approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{})
+		if refused, ok := errors.AsType[*repository.DeniedError](err); !ok || refused.Record.Reason != because.Reason {
 			t.Errorf("promoting it: %v", err)
 		}
 	})
@@ -103,10 +104,8 @@ func TestDenialOutlastsRelease(t *testing.T) {
 	index := w.put(t, waiting, one)
 	w.deny(t, because)
 	w.registry.Delete(t, repositoryName, index.String())
-	record, err := approval.Recorded(t.Context(), w.repo, w.version)
-	if err != nil || record == nil || record.Reason != because.Reason || !record.Covers([]provider.Package{{
-		Platform: nouns.Plan9, Digest: record.Packages[nouns.Plan9],
-	}}) {
+	record, err := repository.ReadDenial(t.Context(), w.repo, w.version)
+	if err != nil || record.Reason != because.Reason || record.Packages[nouns.Plan9] == "" {
 		t.Errorf("got %+v, %v", record, err)
 	}
 	// What lost its document is a denial still.
@@ -115,9 +114,117 @@ func TestDenialOutlastsRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.registry.Delete(t, repositoryName, document.Digest.String())
-	record, err = approval.Recorded(t.Context(), w.repo, w.version)
-	if err != nil || record == nil || record.Reason != "the reason is lost" || record.Index != index {
+	record, err = repository.ReadDenial(t.Context(), w.repo, w.version)
+	if err != nil || record.Reason != "the reason is lost" || record.Index != index {
 		t.Errorf("got %+v, %v", record, err)
+	}
+}
+
+// TestDenyLive: the record is there before the version's tag goes, and no flow of this
+// package takes the version from then on.
+func TestDenyLive(t *testing.T) {
+	t.Parallel()
+	for name, pending := range map[string]map[provider.Platform]pkg{"released": nil, "pending too": one, "pending with more": both} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachWorld(t, func(t *testing.T, w *world) {
+				w.put(t, "1.2.2", one)
+				index := w.put(t, version, one)
+				if pending != nil {
+					w.put(t, waiting, pending)
+				}
+				try := because
+				try.DryRun = true
+				if r := w.deny(t, try); r.Status != approval.Denied || w.at(t, version) != index || w.at(t, denied) != "" {
+					t.Errorf("a dry run: %+v", r)
+				}
+				r := w.deny(t, because)
+				if r.Status != approval.Denied || r.Digest != w.at(t, denied) || r.Stays != nil || r.Live != nil || w.at(t, version) != "" || w.at(t, waiting) != "" || w.at(t, "1.2.2") == "" {
+					t.Errorf("got %+v", r)
+				}
+				if r := w.deny(t, because); r.Status != approval.Unchanged {
+					t.Errorf("again: %+v", r)
+				}
+				// Somebody without tofu-oci brings it back.
+				w.put(t, version, both)
+				_, err := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{})
+				if _, ok := errors.AsType[*repository.DeniedError](err); !ok {
+					t.Errorf("promoting it: %v", err)
+				}
+				again := w.deny(t, approval.DenyOptions{Reason: "another"})
+				if again.Status != approval.Denied || again.Record.Reason != because.Reason || w.at(t, version) != "" {
+					t.Errorf("after it came back: %+v", again)
+				}
+			})
+		})
+	}
+}
+
+// TestDenyLiveStays: where the registry removes no tags, the version's tag stays as it
+// is, and the result says so, each time.
+func TestDenyLiveStays(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t, registrytest.Options{NoDelete: http.StatusMethodNotAllowed})
+	index := w.put(t, version, one)
+	for _, want := range []approval.Status{approval.Denied, approval.Denied} {
+		r := w.deny(t, because)
+		if r.Status != want || !errors.Is(r.Live, repository.ErrTagStays) || w.at(t, version) != index {
+			t.Errorf("got %+v", r)
+		}
+	}
+	if err := repository.CheckDenied(t.Context(), w.repo, w.version); err == nil {
+		t.Error("it is not denied")
+	}
+	// The denial's tag stays as well, so nothing overrules it.
+	_, err := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{Force: true})
+	if !errors.Is(err, repository.ErrTagStays) {
+		t.Errorf("promoting it: %v", err)
+	}
+}
+
+// TestDenyLiveOverruled: a denied version that still has its tag is promoted by force.
+func TestDenyLiveOverruled(t *testing.T) {
+	t.Parallel()
+	eachWorld(t, func(t *testing.T, w *world) {
+		w.put(t, version, one)
+		w.deny(t, because)
+		index := w.put(t, version, one)
+		r := w.promote(t, approval.PromoteOptions{Force: true})
+		if r.Status != approval.Unchanged || r.Record == nil || w.at(t, denied) != "" || w.at(t, version) != index {
+			t.Errorf("got %+v", r)
+		}
+	})
+}
+
+// TestDenyLater: a run that looked for a denial just before there was one may write the
+// version's tag, and loses it.
+func TestDenyLater(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t, registrytest.Options{})
+	w.put(t, waiting, one)
+	w.registry.Misbehave(registrytest.ManifestPut, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		honest(rw, r)
+		if strings.HasSuffix(r.URL.Path, "/"+denied) {
+			w.put(t, version, both)
+		}
+	}, -1)
+	if r := w.deny(t, because); r.Status != approval.Denied || w.at(t, version) != "" || w.at(t, waiting) != "" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// TestDenyTakesRecord: a registry that deletes what refers to a manifest together with
+// it gets the record again.
+func TestDenyTakesRecord(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t, registrytest.Options{})
+	w.put(t, version, one)
+	w.registry.Misbehave(registrytest.ManifestDelete, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		w.registry.Delete(t, repositoryName, denied)
+		honest(rw, r)
+	}, 1)
+	if r := w.deny(t, because); r.Status != approval.Denied || w.at(t, version) != "" || w.at(t, denied) == "" {
+		t.Errorf("got %+v", r)
 	}
 }
 
@@ -129,16 +236,12 @@ func TestDenyRefused(t *testing.T) {
 			_, err := approval.Deny(t.Context(), w.repo, w.address, w.version, o)
 			return err
 		}
-		if err := deny(because); !errors.Is(err, approval.ErrNotPending) {
+		if err := deny(because); !errors.Is(err, provider.ErrVersionNotFound) {
 			t.Errorf("nothing: %v", err)
 		}
 		w.put(t, waiting, one)
 		if err := deny(approval.DenyOptions{}); err == nil || w.at(t, denied) != "" {
 			t.Errorf("without a reason: %v", err)
-		}
-		w.put(t, version, one)
-		if err := deny(because); !errors.Is(err, approval.ErrNotPending) || w.at(t, denied) != "" || w.at(t, waiting) == "" {
-			t.Errorf("promoted: %v", err)
 		}
 		w.address = nouns.Address(t, "acme/other")
 		if err := deny(because); !isForeign(err) {

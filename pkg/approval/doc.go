@@ -5,7 +5,7 @@
 //
 //	stage   = source → Release → plan → OCI repository, under pending-VERSION     publish.Release
 //	promote = pending-VERSION → the same index under VERSION                      Promote
-//	deny    = pending-VERSION → a denial that refers to the index                 Deny
+//	deny    = VERSION or pending-VERSION → denied-VERSION, which refers to the index   Deny
 //
 // A pending release is as whole as any other: index, manifests and blobs are there,
 // and a tag keeps them from a registry's garbage collection.
@@ -37,7 +37,7 @@ const (
 	Replaced Status = "replaced"
 	// Unchanged: it was decided before.
 	Unchanged Status = "unchanged"
-	// Denied: the denial is recorded, and nothing waits any more.
+	// Denied: the denial is recorded.
 	Denied Status = "denied"
 )
 
@@ -54,11 +54,14 @@ type Result struct {
 	// Verdict is what Judge said; none where it was not asked.
 	Verdict provider.Verdict
 	// Record is the denial, where there is one.
-	Record *Record
+	Record *repository.DenialRecord
 	// Stays says why the pending tag is still there; nil when it is not. It wraps
 	// [repository.ErrTagStays] where the registry removes no tags, and
 	// [repository.ErrTagMoved] where another run has staged more meanwhile.
 	Stays error
+	// Live says why the tag of a denied version is still there: a plain tofu init can
+	// install the version. It wraps what Stays wraps. It is nil if the tag is gone.
+	Live error
 }
 
 // ErrNotPending says that no such release waits for approval.
@@ -67,13 +70,6 @@ var ErrNotPending = errors.New("no such release waits for approval")
 // ErrIncomplete says that something of a pending release is missing or damaged:
 // staging it again mends it.
 var ErrIncomplete = errors.New("the pending release is not whole")
-
-// DeniedError says that a release was denied.
-type DeniedError struct{ Record Record }
-
-func (e *DeniedError) Error() string {
-	return fmt.Sprintf("it was denied: %s", e.Record)
-}
 
 // decision is what a flow works on.
 type decision struct {
@@ -129,6 +125,14 @@ func (d decision) untag(ctx context.Context, tag string, was digest.Digest) (sta
 	err = untag(ctx, tag, was)
 	if errors.Is(err, repository.ErrTagStays) || errors.Is(err, repository.ErrTagMoved) {
 		return err, nil
+	}
+	return nil, err
+}
+
+// deniedBy tells a denial from other errors.
+func deniedBy(err error) (*repository.DeniedError, error) {
+	if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
+		return denied, nil
 	}
 	return nil, err
 }

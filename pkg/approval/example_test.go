@@ -69,7 +69,7 @@ func ExamplePromote() {
 	// [1.0.0] <nil>
 }
 
-// A denial is kept where the release was, and whoever stages it again is told.
+// A denial is stored where the release was, and no run publishes the version again.
 func ExampleDeny() {
 	dir, remove := exampletest.Dir()
 	defer remove()
@@ -88,15 +88,11 @@ func ExampleDeny() {
 		fmt.Println(err)
 		return
 	}
-	staged, err := publish.Release(ctx, src, repo, address, version, publish.Options{Stage: true})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(staged.Status, staged.Denial)
+	_, err = publish.Release(ctx, src, repo, address, version, publish.Options{})
+	fmt.Println(err)
 	// Output:
 	// denied denied-1.0.0
-	// denied crashes at night (jane)
+	// publishing registry.opentofu.org/acme/rocket 1.0.0: the version is denied: crashes at night (jane)
 }
 
 // What is still to be decided in a repository, and what was.

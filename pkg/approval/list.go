@@ -2,6 +2,7 @@ package approval
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
@@ -38,7 +39,7 @@ type Entry struct {
 	Digest    digest.Digest
 	Platforms []provider.Platform
 	// Record is the denial, nil where there is none.
-	Record *Record
+	Record *repository.DenialRecord
 }
 
 // List gives the versions that wait in a repository, and those that were denied,
@@ -48,19 +49,14 @@ func List(ctx context.Context, repo repository.Reader) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	versions := artifact.PendingVersions(tags)
-	for _, tag := range tags {
-		if v, ok := artifact.ParseDenied(tag); ok {
-			versions = append(versions, v)
-		}
-	}
-	versions = provider.NewestFirst(versions)
+	denied := artifact.DeniedVersions(tags)
+	versions := provider.NewestFirst(slices.Concat(artifact.PendingVersions(tags), denied))
 	entries := make([]Entry, len(versions))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxQuestions)
 	for n, v := range versions {
 		group.Go(func() (err error) {
-			entries[n], err = entry(ctx, repo, v, slices.Contains(tags, artifact.Tag(v)))
+			entries[n], err = entry(ctx, repo, v, slices.Contains(tags, artifact.Tag(v)), slices.Contains(denied, v))
 			return err
 		})
 	}
@@ -68,41 +64,31 @@ func List(ctx context.Context, repo repository.Reader) ([]Entry, error) {
 	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Tag == "" }), err
 }
 
-// entry looks at one version; released tells that it has a tag itself. The zero value
-// is one that has gone meanwhile.
-func entry(ctx context.Context, repo repository.Reader, v provider.Version, released bool) (Entry, error) {
-	record, err := Recorded(ctx, repo, v)
-	if err != nil {
-		return Entry{}, err
+// entry describes a version. released and denied report whether it has a tag of its own
+// and one of a denial. The zero value means that the version is gone by now.
+func entry(ctx context.Context, repo repository.Reader, v provider.Version, released, denied bool) (e Entry, err error) {
+	if denied {
+		record, err := repository.ReadDenial(ctx, repo, v)
+		if err != nil {
+			return Entry{}, err
+		}
+		e = Entry{Version: v, State: StateDenied, Tag: record.Tag, Digest: record.Digest, Platforms: platformsOf(record), Record: &record}
 	}
 	i, err := repository.Inspect(ctx, repo, artifact.PendingTag(v), repository.DepthManifests)
-	if err != nil {
-		return Entry{}, err
+	if err != nil || !i.Exists() || i.IsDenial() {
+		return e, err
 	}
-	if i.Exists() && !isFormat(i.Format) {
-		e := Entry{Version: v, State: StatePending, Tag: i.Tag, Digest: i.Digest, Platforms: i.Index.Platforms()}
-		if record.covers(i.Digest, packages(i, provider.Address{}, v)) {
-			e.Record = record
+	e = Entry{Version: v, State: StatePending, Tag: i.Tag, Digest: i.Digest, Platforms: i.Index.Platforms(), Record: e.Record}
+	if released && !denied {
+		standing, err := repository.Inspect(ctx, repo, artifact.Tag(v), repository.DepthManifests)
+		if status, _ := compare(i, standing); err == nil && status == Unchanged {
+			e.State = StatePromoted
 		}
-		if released {
-			standing, err := repository.Inspect(ctx, repo, artifact.Tag(v), repository.DepthManifests)
-			if status, _ := compare(i, standing); err == nil && status == Unchanged {
-				e.State = StatePromoted
-			}
-			return e, err
-		}
-		return e, nil
+		return e, err
 	}
-	if record == nil {
-		return Entry{}, nil
-	}
-	return Entry{Version: v, State: StateDenied, Tag: record.Tag, Digest: record.Digest, Platforms: platformsOf(*record), Record: record}, nil
+	return e, nil
 }
 
-func platformsOf(r Record) []provider.Platform {
-	var platforms []provider.Platform
-	for p := range r.Packages {
-		platforms = append(platforms, p)
-	}
-	return provider.SortPlatforms(platforms)
+func platformsOf(r repository.DenialRecord) []provider.Platform {
+	return provider.SortPlatforms(slices.Collect(maps.Keys(r.Packages)))
 }

@@ -30,7 +30,7 @@ type PromoteOptions struct {
 // Promote lets the version's tag name the index that waits for it, and then removes
 // the pending tag: no blob and no manifest moves, and the digest stays. A run that was
 // cut off between the two is completed by the next one. What is promoted already is
-// [Unchanged]. Errors are [ErrNotPending], [ErrIncomplete], *[DeniedError],
+// [Unchanged]. Errors are [ErrNotPending], [ErrIncomplete], *[repository.DeniedError],
 // *[repository.ConflictError], those of Judge, and the repository's.
 func Promote(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o PromoteOptions) (Result, error) {
 	p := promotion{decision{repo, a, v}, o}
@@ -48,7 +48,17 @@ type promotion struct {
 
 func (p promotion) run(ctx context.Context) (Result, error) {
 	r := Result{Address: p.address, Version: p.version, Tag: artifact.Tag(p.version)}
-	// 1. What waits, and what the version is.
+	// 1. What waits, what the version is, and whether it is denied.
+	denied, err := deniedBy(repository.CheckDenied(ctx, p.repo, p.version))
+	if err == nil && denied != nil && !p.options.Force {
+		err = denied
+	}
+	if err != nil {
+		return r, err
+	}
+	if denied != nil {
+		r.Record = &denied.Record
+	}
 	standing, err := repository.Inspect(ctx, p.repo, r.Tag, repository.DepthManifests)
 	if err != nil {
 		return r, err
@@ -56,14 +66,14 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	waiting, err := p.waiting(ctx)
 	if errors.Is(err, ErrNotPending) && standing.Exists() && p.own(standing, p.options.Aliases) == nil {
 		r.Status, r.Digest, r.Packages = Unchanged, standing.Digest, p.packages(standing)
-		return r, nil
+		return p.tidy(ctx, r, waiting, standing)
 	}
 	if err != nil {
 		return r, err
 	}
 	// 2. Whether the version may become that.
 	r.Packages, r.Digest = p.packages(waiting), waiting.Digest
-	if r.Status, r.Record, err = p.decide(ctx, waiting, standing); err != nil {
+	if r.Status, err = p.decide(ctx, waiting, standing); err != nil {
 		return r, err
 	}
 	if r.Status == Unchanged {
@@ -83,7 +93,12 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	if p.options.DryRun {
 		return r, nil
 	}
-	// 4. The version's tag, and only then the pending one.
+	// 4. The version's tag, unless it was denied meanwhile, and only then the pending one.
+	if denied == nil {
+		if err := repository.CheckDeniedNow(ctx, p.repo, p.version); err != nil {
+			return r, err
+		}
+	}
 	if err := p.tag(ctx, waiting, standing); err != nil {
 		return r, err
 	}
@@ -96,16 +111,8 @@ func (p promotion) waiting(ctx context.Context) (repository.Inspection, error) {
 	if err != nil {
 		return i, err
 	}
-	if !i.Exists() || isFormat(i.Format) {
-		record, err := Recorded(ctx, p.repo, p.version)
-		switch {
-		case err != nil:
-			return i, err
-		case record != nil:
-			return i, &DeniedError{*record}
-		case !i.Exists():
-			return i, p.nothing()
-		}
+	if !i.Exists() || i.IsDenial() {
+		return repository.Inspection{Tag: i.Tag}, p.nothing()
 	}
 	if i.Lost {
 		return i, fmt.Errorf("%w: its index %s is lost", ErrIncomplete, i.Digest)
@@ -123,37 +130,23 @@ func (p promotion) waiting(ctx context.Context) (repository.Inspection, error) {
 	return i, nil
 }
 
-// decide says what promoting means for the version, or why it is refused. The record
-// is of a denial that is overruled.
-func (p promotion) decide(ctx context.Context, waiting, standing repository.Inspection) (Status, *Record, error) {
+// decide says what promoting means for the version, or why it is refused.
+func (p promotion) decide(ctx context.Context, waiting, standing repository.Inspection) (Status, error) {
 	status, conflicts := compare(waiting, standing)
-	if status == Unchanged {
-		return status, nil, nil
-	}
-	record, err := Recorded(ctx, p.repo, p.version)
-	if err != nil {
-		return status, nil, err
-	}
-	if !record.covers(waiting.Digest, p.packages(waiting)) {
-		record = nil
-	}
-	if p.options.Force {
-		return status, record, nil
-	}
-	if record != nil {
-		return status, record, &DeniedError{*record}
+	if status == Unchanged || p.options.Force {
+		return status, nil
 	}
 	if standing.Exists() && standing.Format == nil {
 		if err := p.own(standing, p.options.Aliases); err != nil {
-			return status, nil, err
+			return status, err
 		}
 	} else if err := repository.CheckOwner(ctx, p.repo, p.address, p.options.Aliases...); err != nil {
-		return status, nil, err
+		return status, err
 	}
 	if len(conflicts) > 0 {
-		return status, nil, p.conflict(conflicts...)
+		return status, p.conflict(conflicts...)
 	}
-	return status, nil, nil
+	return status, nil
 }
 
 // tag writes the version's tag, and reads it back.
@@ -171,15 +164,15 @@ func (p promotion) tag(ctx context.Context, waiting, standing repository.Inspect
 // tidy removes the pending tag, and that of a denial which was overruled; version is
 // what the version's tag names.
 func (p promotion) tidy(ctx context.Context, r Result, waiting, version repository.Inspection) (Result, error) {
-	if p.options.DryRun {
+	if p.options.DryRun || !waiting.Exists() && r.Record == nil {
 		return r, nil
 	}
 	var err error
 	if r.Stays, err = p.untag(ctx, waiting.Tag, waiting.Digest); err != nil {
 		return r, err
 	}
-	if r.Record != nil && r.Record.Tag != waiting.Tag {
-		if _, err := p.untag(ctx, r.Record.Tag, r.Record.Digest); err != nil {
+	if r.Record != nil {
+		if err := repository.RemoveDenial(ctx, p.repo, *r.Record); err != nil {
 			return r, err
 		}
 	}

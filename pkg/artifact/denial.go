@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -35,10 +34,9 @@ func DeniedTag(v provider.Version) string { return deniedPrefix + Tag(v) }
 // ParseDenied reads a tag back that [DeniedTag] wrote, and no other.
 func ParseDenied(tag string) (provider.Version, bool) { return parsePrefixed(tag, deniedPrefix) }
 
-// Denial says that a release is not to be used. Packages are those that were denied,
-// by the digests of their zips: they outlast the release itself, which a registry
-// may collect as garbage. There is no time in it, so that equal denials are equal
-// bytes.
+// Denial says that a version is not to be used. Packages lists the zips that the
+// version had when it was denied, for the record: the denial is about the version,
+// whatever its zips are. It has no time, so that equal denials are equal bytes.
 type Denial struct {
 	// Reason is for people, any text.
 	Reason string
@@ -125,15 +123,6 @@ func ParseDenial(data []byte) (Denial, error) {
 		}
 	}
 	return d, nil
-}
-
-// Covers tells whether a release is what was denied: one of its packages is. For
-// whom one package is not good enough, the others of that release are not either.
-func (d Denial) Covers(packages []provider.Package) bool {
-	return slices.ContainsFunc(packages, func(p provider.Package) bool {
-		zip, known := d.Packages[p.Platform]
-		return known && zip == p.Digest
-	})
 }
 
 // String gives the reason, and who decided.

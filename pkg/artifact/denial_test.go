@@ -78,27 +78,6 @@ func TestDenialsAreNoVersions(t *testing.T) {
 	}
 }
 
-func TestDenialCovers(t *testing.T) {
-	t.Parallel()
-	pkg := func(os, arch, content string) provider.Package {
-		return provider.Package{Platform: provider.Platform{OS: os, Arch: arch}, Digest: digest.FromString(content)}
-	}
-	for name, test := range map[string]struct {
-		packages []provider.Package
-		want     bool
-	}{
-		"one of them":    {[]provider.Package{pkg("zos", "s390x", "new"), pkg("plan9", "mips64", "plan9")}, true},
-		"other bytes":    {[]provider.Package{pkg("plan9", "mips64", "rebuilt")}, false},
-		"other platform": {[]provider.Package{pkg("zos", "s390x", "plan9")}, false},
-		"nothing":        {nil, false},
-		"no digest":      {[]provider.Package{{Platform: provider.Platform{OS: "minix", Arch: "vax"}}}, false},
-	} {
-		if got := denied.Covers(test.packages); got != test.want {
-			t.Errorf("%s: %t", name, got)
-		}
-	}
-}
-
 func TestDenialRefused(t *testing.T) {
 	t.Parallel()
 	for problem, d := range map[string]artifact.Denial{

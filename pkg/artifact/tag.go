@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -40,9 +41,23 @@ func parsePrefixed(tag, prefix string) (provider.Version, bool) {
 	return ParseTag(rest)
 }
 
-// Versions gives the versions that tags name, newest first, each once. Other tags are
-// passed over, as OpenTofu does.
-func Versions(tags []string) []provider.Version { return versionsOf(tags, ParseTag) }
+// Versions returns the released versions of a list of tags, newest first: those that
+// have a tag and are not denied. This is the one place that hides denied versions.
+func Versions(tags []string) []provider.Version {
+	denied := map[provider.Version]bool{}
+	for _, v := range DeniedVersions(tags) {
+		denied[v] = true
+	}
+	return slices.DeleteFunc(TaggedVersions(tags), func(v provider.Version) bool { return denied[v] })
+}
+
+// TaggedVersions returns the versions that OpenTofu sees in a list of tags, newest
+// first, denied or not.
+func TaggedVersions(tags []string) []provider.Version { return versionsOf(tags, ParseTag) }
+
+// DeniedVersions returns the denied versions, newest first. The tag of a denial denies
+// its version whatever it points to.
+func DeniedVersions(tags []string) []provider.Version { return versionsOf(tags, ParseDenied) }
 
 // PendingVersions gives the versions that wait for approval, newest first.
 func PendingVersions(tags []string) []provider.Version { return versionsOf(tags, ParsePending) }

@@ -1,6 +1,7 @@
 package artifact_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,6 +62,24 @@ func TestVersions(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"2.0.0-rc1", "1.10.0+meta", "1.2.0"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestVersionsDenied: the tag of a denial hides its version, and no other one.
+func TestVersionsDenied(t *testing.T) {
+	t.Parallel()
+	tags := []string{"1.0.0", "1.1.0", "1.1.0_meta", "denied-1.1.0", "denied-2.0.0", "denied-latest", "pending-1.2.0"}
+	for name, test := range map[string]struct {
+		list func([]string) []provider.Version
+		want string
+	}{
+		"released": {artifact.Versions, "[1.1.0+meta 1.0.0]"},
+		"tagged":   {artifact.TaggedVersions, "[1.1.0+meta 1.1.0 1.0.0]"},
+		"denied":   {artifact.DeniedVersions, "[2.0.0 1.1.0]"},
+	} {
+		if got := fmt.Sprint(test.list(tags)); got != test.want {
+			t.Errorf("%s: got %s, want %s", name, got, test.want)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ func Owner(ctx context.Context, repo repository.Reader) (a provider.Address, ok 
 	if err != nil {
 		return provider.Address{}, false, err
 	}
-	versions := artifact.Versions(tags)
+	versions := artifact.TaggedVersions(tags)
 	if len(versions) == 0 {
 		return provider.Address{}, false, nil
 	}

@@ -34,7 +34,7 @@ func AskStaged(ctx context.Context, repo repository.Reader, wanted provider.Requ
 	}
 	reason := strings.Join(strings.Fields(e.Record.String()), " ")
 	return Staged{
-		fmt.Sprintf("%s was denied: %s", v, reason),
+		fmt.Sprintf("%s is denied: %s", v, reason),
 		fmt.Sprintf("choose another version; if the reason does not hold any more: %s --stage --force, and then tofu-oci promote --force", MirrorCommand(wanted.Address, to, v)),
 	}
 }

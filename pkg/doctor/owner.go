@@ -36,7 +36,7 @@ func (e *examination) owner(what string, found repository.Inspection) {
 // shared finds other providers' releases in the repository, whose versions OpenTofu
 // takes for this provider's.
 func (e *examination) shared(ctx context.Context, repo repository.Reader, tags []string) error {
-	versions := artifact.Versions(tags)
+	versions := artifact.TaggedVersions(tags)
 	var first *repository.ForeignError
 	own := false
 	for _, v := range versions[:min(len(versions), maxOthers)] {

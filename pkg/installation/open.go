@@ -62,7 +62,24 @@ func (i *Installation) Open(ctx context.Context, p provider.Package) (io.ReadClo
 // method gave. Which method is for a provider is known only when it is asked, so
 // what is known of a release for less than it costs is not among them.
 func (i *Installation) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Documents: i.documents, Stat: i.stat, Path: i.path, Directory: i.directory}
+	return provider.Capabilities{Denied: i.denied, Documents: i.documents, Stat: i.stat, Path: i.path, Directory: i.directory}
+}
+
+// denied lists the versions that the methods for a provider deny. A method that can't
+// be asked denies nothing here: Versions reports its error.
+func (i *Installation) denied(ctx context.Context, a provider.Address) ([]provider.Version, error) {
+	methods, err := i.candidates(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	var all []provider.Version
+	for _, m := range methods {
+		if list := provider.CapabilitiesOf(m.source).Denied; list != nil {
+			versions, _ := list(ctx, a)
+			all = append(all, versions...)
+		}
+	}
+	return provider.NewestFirst(all), ctx.Err()
 }
 
 // documents gives those about all packages of a release, from the methods that

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/shell"
@@ -21,6 +22,7 @@ import (
 const (
 	providerMissing = "lock-provider-missing"
 	versionMissing  = "lock-version-missing"
+	versionDenied   = "lock-version-denied"
 	platformMissing = "lock-platform-missing"
 	packageMissing  = "lock-package-missing"
 	hashMissing     = "lock-hash-missing"
@@ -33,6 +35,7 @@ func Rules() []doctor.Rule {
 	return []doctor.Rule{
 		{Code: providerMissing, Means: "A provider that is locked is not there."},
 		{Code: versionMissing, Means: "The version that is locked is not there."},
+		{Code: versionDenied, Means: "The version that is locked is denied."},
 		{Code: platformMissing, Means: "The version that is locked is not there for a platform."},
 		{Code: packageMissing, Means: "The zip of a package does not exist in the repository, or has another size than its manifest states."},
 		{Code: hashMissing, Means: "The lock file has no hash of the package for a platform."},
@@ -54,10 +57,10 @@ type Finding struct {
 	doctor.Finding
 }
 
-// IsMissing tells that something is not there, in contrast to hashes that are there
-// and disagree.
+// IsMissing tells that something is not there, in contrast to a version that is
+// denied, or hashes that disagree.
 func (f Finding) IsMissing() bool {
-	return f.Code != hashDisagrees && f.Code != h1Only
+	return !slices.Contains([]string{versionDenied, hashDisagrees, h1Only}, f.Code)
 }
 
 // Checked says what was found of a selection.
@@ -102,7 +105,12 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	// 1. What there is, and what proves it.
 	s := c.Selection
 	release, err := src.Release(ctx, s.Address, s.Version)
+	denied, isDenied := errors.AsType[*repository.DeniedError](err)
 	switch {
+	case isDenied:
+		reason := strings.Join(strings.Fields(denied.Record.String()), " ")
+		c.add("", versionDenied, fmt.Sprintf("%s %s is denied: %s.", s.Address, s.Version, reason), "choose another version: tofu-oci lock --upgrade")
+		return nil
 	case errors.Is(err, provider.ErrProviderNotFound):
 		problem, remedy := o.staged(ctx, s).Or(fmt.Sprintf("%s is not there", s.Address), c.bring(""))
 		c.add("", providerMissing, problem, remedy)

@@ -3,6 +3,7 @@ package mirror
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -38,7 +39,7 @@ func (c chooser) choose(ctx context.Context, r provider.Requirement) choice {
 	if waits {
 		newest = 0 // of those that are old enough
 	}
-	versions, leftOut, err := c.resolve(ctx, r, newest)
+	versions, denied, leftOut, err := c.resolve(ctx, r, newest)
 	if err != nil {
 		return choice{items: []Item{{Requirement: r, Err: err}}}
 	}
@@ -48,28 +49,57 @@ func (c chooser) choose(ctx context.Context, r provider.Requirement) choice {
 	}
 	switch {
 	case !waits:
-		return choice{items, leftOut}
 	case c.newest == 0:
-		items = c.allOf(ctx, items)
+		items = failUndated(c.allOf(ctx, items))
 	default:
-		items = c.newestOf(ctx, items)
+		items = failUndated(c.newestOf(ctx, items))
 	}
-	return choice{failUndated(items), leftOut}
+	return choice{c.withDenied(r, items, denied), leftOut}
 }
 
-// resolve asks for the newest versions that meet a requirement, and, where all are
-// wanted, which pre-releases are left out.
-func (c chooser) resolve(ctx context.Context, r provider.Requirement, newest int) (met, leftOut []provider.Version, err error) {
-	if _, exact := r.Constraint.Exact(); exact || c.newest > 0 {
+// withDenied adds the denied versions that would be among the items. Each is reported
+// as such when its turn comes.
+func (c chooser) withDenied(r provider.Requirement, items []Item, denied []provider.Version) []Item {
+	var chosen []provider.Version
+	for _, item := range items {
+		if item.Held == nil {
+			chosen = append(chosen, item.Version)
+		}
+	}
+	for _, v := range source.PassedOver(r, c.newest, denied, chosen) {
+		items = append(items, Item{Requirement: r, Version: v})
+	}
+	slices.SortStableFunc(items, func(a, b Item) int { return b.Version.Compare(a.Version) })
+	return items
+}
+
+// resolve asks for the newest versions that meet a requirement, for the denied ones
+// among all versions, and, where all are wanted, which pre-releases are left out.
+func (c chooser) resolve(ctx context.Context, r provider.Requirement, newest int) (met, denied, leftOut []provider.Version, err error) {
+	if _, exact := r.Constraint.Exact(); exact {
 		met, err = source.Resolve(ctx, c.src, r, newest)
-		return met, nil, err
+		return met, nil, nil, err
 	}
 	versions, err := c.src.Versions(ctx, r.Address)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	met, err = r.Select(versions, newest)
-	return met, r.PreReleases(versions), err
+	denied = source.Denied(ctx, c.src, r, 0, nil)
+	atTarget := c.targets[r.Address].denied(ctx)
+	isDenied := func(v provider.Version) bool { return slices.Contains(atTarget, v) }
+	for _, v := range versions {
+		if isDenied(v) {
+			denied = append(denied, v)
+		}
+	}
+	if c.newest == 0 {
+		leftOut = r.PreReleases(versions)
+	}
+	met, err = r.Select(slices.DeleteFunc(versions, isDenied), newest)
+	if err != nil && len(source.PassedOver(r, 0, denied, nil)) > 0 {
+		err = nil // all that meet it are denied
+	}
+	return met, denied, leftOut, err
 }
 
 // allOf asks about all candidates, many at once.

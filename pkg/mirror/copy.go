@@ -18,7 +18,7 @@ func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, e
 	if from == nil || o.Target == nil {
 		return errors.New("copying: there is no source, or Options have no Target")
 	}
-	from = openOnce(from)
+	from = openOnce(from) // whose tags are listed once
 	return run(ctx, oci.New(from), wanted, o, func(ctx context.Context, i Item, t target) (publish.Result, error) {
 		a := i.Requirement.Address
 		source, err := from(a)
@@ -32,7 +32,7 @@ func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, e
 // openOnce keeps the repositories that were opened, with their connections and tokens.
 func openOnce(open func(provider.Address) (repository.Reader, error)) func(provider.Address) (repository.Reader, error) {
 	var mu sync.Mutex
-	opened := map[provider.Address]repository.Reader{}
+	opened, listings := map[provider.Address]repository.Reader{}, &repository.Listings{}
 	return func(a provider.Address) (repository.Reader, error) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -40,9 +40,10 @@ func openOnce(open func(provider.Address) (repository.Reader, error)) func(provi
 			return repo, nil
 		}
 		repo, err := open(a)
-		if err == nil {
-			opened[a] = repo
+		if err != nil {
+			return nil, err
 		}
-		return repo, err
+		opened[a] = listings.Reader(repo)
+		return opened[a], nil
 	}
 }

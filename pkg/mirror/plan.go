@@ -57,7 +57,7 @@ func (i Item) release() release { return release{i.Requirement.Address, i.Versio
 // each gives the items in order, each release once. One that is taken for some
 // requirement is not held back for another.
 func each(all []choice) []Item {
-	taken, planned := map[release]bool{}, map[release]bool{}
+	taken, planned := map[release]bool{}, map[release]int{}
 	for _, chosen := range all {
 		for _, item := range chosen.items {
 			key := item.release()
@@ -68,12 +68,15 @@ func each(all []choice) []Item {
 	for _, chosen := range all {
 		for _, item := range chosen.items {
 			key := item.release()
+			at, is := planned[key]
 			switch {
 			case item.Version == (provider.Version{}): // an error, of which each requirement has its own
 				items = append(items, item)
-			case planned[key], item.Held != nil && taken[key]:
+			case is && item.isNamed():
+				items[at].Requirement = item.Requirement
+			case is, item.Held != nil && taken[key]:
 			default:
-				planned[key] = true
+				planned[key] = len(items)
 				items = append(items, item)
 			}
 		}

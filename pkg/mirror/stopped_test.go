@@ -86,8 +86,8 @@ func TestRunFailFastPlan(t *testing.T) {
 	if err != nil || ended != 2 || len(results) != 2 || !errors.Is(results[0].Err, provider.ErrProviderNotFound) || !errors.Is(results[1].Err, provider.ErrVersionNotFound) {
 		t.Errorf("%v %v", err, results)
 	}
-	if n := w.registry.Requests(); len(n) != 0 {
-		t.Errorf("the registry was asked for %v", n)
+	if n := w.registry.Requests(); len(n) != 1 || n[registrytest.Tags] != 1 {
+		t.Errorf("the registry was asked for %v, not for what it denies", n)
 	}
 }
 

@@ -3,6 +3,7 @@ package mirror
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -66,8 +67,35 @@ func (t target) take(ctx context.Context, item Item, begun func(Item), bring bri
 		return r
 	}
 	begun(item)
-	r.Published, r.Err = bring(ctx, item, t)
+	if t.options.Force && !item.isNamed() { // force overrules only a denial that was named
+		r.Err = repository.CheckDenied(ctx, t.options.Seen.Reader(t.repo), item.Version)
+	}
+	if r.Err == nil {
+		r.Published, r.Err = bring(ctx, item, t)
+	}
+	if denied, ok := errors.AsType[*repository.DeniedError](r.Err); ok && !item.isNamed() {
+		record := &denied.Record
+		r.Published, r.Err = publish.Result{
+			Address: item.Requirement.Address, Version: item.Version, Status: publish.Denied, Tag: record.Tag, Digest: record.Digest, Denial: record,
+		}, nil
+	}
 	return r
+}
+
+// isNamed reports whether the requirement names exactly this version.
+func (i Item) isNamed() bool {
+	_, exact := i.Requirement.Constraint.Exact()
+	return exact
+}
+
+// denied returns the versions that the target denies, as far as its list of tags tells.
+// A target that can't be asked fails each item when its turn comes.
+func (t target) denied(ctx context.Context) []provider.Version {
+	if t.err != nil || t.repo == nil {
+		return nil
+	}
+	tags, _ := t.options.Seen.Tags(ctx, t.repo)
+	return artifact.DeniedVersions(tags)
 }
 
 // has tells whether a version is there, as far as the list of tags tells. What can't

@@ -43,6 +43,9 @@ type Capabilities struct {
 	// Date gives when a version was published, as its release does, for less than
 	// that costs; zero where nobody says so. Errors are those of Release.
 	Date func(ctx context.Context, a Address, v Version) (time.Time, error)
+	// Denied lists the versions that the place denies, newest first. Versions leaves them
+	// out.
+	Denied func(ctx context.Context, a Address) ([]Version, error)
 	// Documents gives the documents about all packages of a release that are no
 	// part of it, such as an SBOM that refers to an OCI index. The release is
 	// one that the source gave.

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
@@ -32,7 +33,7 @@ var ErrBytes = errors.New("a copy has the same bytes")
 // Options are those of [Release]; Judge is given what the source holds, and Recheck, NoH1
 // and TempDir have no meaning here. Platforms, SourceURL, Annotations, SBOM and Signer
 // would make other bytes: they are [ErrBytes]. Errors are those of [repository.Copy],
-// *[approval.DeniedError], and those of a source for a release that is not there.
+// *[repository.DeniedError], and those of a source for a release that is not there.
 func Copy(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	if o.Seen == nil {
 		o.Seen = &Seen{}
@@ -40,17 +41,18 @@ func Copy(ctx context.Context, from repository.Reader, to repository.Repository,
 	if o.Acquire == nil {
 		o.Acquire = schedule.NewTransfers(o.concurrency()).Acquire
 	}
-	c := copying{from: from, to: withMissing(seeing{to, o.Seen}, o), address: a, version: v, options: o}
+	c := copying{from: from, to: withMissing(seeing{to, o.Seen}, o), address: a, version: v, options: o, overrules: &overruling{force: o.Force}}
 	return c.run(ctx)
 }
 
 // copying is what one run of [Copy] was asked for.
 type copying struct {
-	from    repository.Reader
-	to      repository.Repository
-	address provider.Address
-	version provider.Version
-	options Options
+	from      repository.Reader
+	to        repository.Repository
+	address   provider.Address
+	version   provider.Version
+	options   Options
+	overrules *overruling
 }
 
 func (c copying) run(ctx context.Context) (Result, error) {
@@ -58,7 +60,14 @@ func (c copying) run(ctx context.Context) (Result, error) {
 	if o := c.options; len(o.Platforms) > 0 || o.SourceURL != "" || len(o.Annotations) > 0 || o.SBOM != nil || o.Signer != nil {
 		return result, ErrBytes
 	}
-	// 1. What a glance can tell.
+	// 1. Whether either end denies the version, and what a glance can tell. Nothing
+	// overrules the source: whoever denied the version there can promote it.
+	if err := repository.CheckDenied(ctx, c.from, c.version); err != nil {
+		return result, fmt.Errorf("%s: %w", c.from, err)
+	}
+	if err := c.overrules.begin(ctx, c.to, c.version); err != nil {
+		return result, err
+	}
 	if there, err := c.glance(ctx, &result); there || err != nil {
 		return result, err
 	}
@@ -69,6 +78,9 @@ func (c copying) run(ctx context.Context) (Result, error) {
 		result.Moved = moves
 		_, moved := errors.AsType[*repository.SourceMovedError](err)
 		if !moved && !errors.Is(err, repository.ErrTagMoved) || moves == maxMoves {
+			if err == nil && !c.options.DryRun {
+				err = c.overrules.end(ctx, c.to)
+			}
 			return result, c.explained(ctx, err)
 		}
 	}
@@ -106,7 +118,7 @@ func (c copying) copyOptions() repository.CopyOptions {
 	o := repository.CopyOptions{
 		Provider: c.address, Aliases: c.options.Aliases, Force: c.options.Force, DryRun: c.options.DryRun, NoReferrers: c.options.NoReferrers,
 		Reread: c.options.Check == CheckDeep, Concurrency: c.options.concurrency(), Acquire: c.options.Acquire,
-		Admit:  func(ctx context.Context) error { return checkDenied(ctx, c.to, c.version) },
+		Admit:  func(ctx context.Context) error { return c.overrules.admit(ctx, c.to, c.version) },
 		Settle: publisher{options: c.options}.settling(), Backoff: c.options.Backoff, Progress: c.options.Progress,
 	}
 	if c.options.Judge != nil {

@@ -124,11 +124,11 @@ func TestCopyChecks(t *testing.T) {
 	t.Parallel()
 	for check, want := range map[publish.Check]map[registrytest.Kind]int{
 		publish.CheckTags:      {registrytest.Tags: 1},
-		publish.CheckIndex:     {registrytest.ManifestGet: 1},
-		publish.CheckManifests: {registrytest.ManifestGet: 5},
+		publish.CheckIndex:     {registrytest.Tags: 1, registrytest.ManifestGet: 1},
+		publish.CheckManifests: {registrytest.Tags: 1, registrytest.ManifestGet: 5},
 		// The config, sums, signature and keys, and four zips.
-		publish.CheckBlobs: {registrytest.ManifestGet: 5, registrytest.BlobHead: 8},
-		publish.CheckDeep:  {registrytest.ManifestGet: 5, registrytest.BlobHead: 8, registrytest.BlobGet: 8},
+		publish.CheckBlobs: {registrytest.Tags: 1, registrytest.ManifestGet: 5, registrytest.BlobHead: 8},
+		publish.CheckDeep:  {registrytest.Tags: 1, registrytest.ManifestGet: 5, registrytest.BlobHead: 8, registrytest.BlobGet: 8},
 	} {
 		t.Run(string(check), func(t *testing.T) {
 			t.Parallel()

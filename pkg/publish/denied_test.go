@@ -3,8 +3,11 @@ package publish_test
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
@@ -18,6 +21,12 @@ import (
 func (w *world) deny(t *testing.T, to *target) {
 	t.Helper()
 	w.stage(t, to, publish.Created, pendingTag, publish.Options{})
+	w.denyAsIs(t, to)
+}
+
+// denyAsIs denies what is pending or released.
+func (w *world) denyAsIs(t *testing.T, to *target) {
+	t.Helper()
 	o := approval.DenyOptions{Reason: "it phones home", Settle: time.Millisecond}
 	if _, err := approval.Deny(t.Context(), to.open(t), w.address, w.version, o); err != nil {
 		t.Fatal(err)
@@ -33,7 +42,7 @@ func TestDenied(t *testing.T) {
 		w.publish(t, from, publish.Created, publish.Options{})
 		w.deny(t, to)
 		state, before := to.state(t), w.origin.Requests()
-		for _, o := range []publish.Options{{}, {DryRun: true}, {Check: publish.CheckTags}, {Check: publish.CheckIndex}} {
+		for _, o := range []publish.Options{{}, {Stage: true}, {DryRun: true}, {Check: publish.CheckTags}, {Check: publish.CheckIndex}} {
 			_, err := w.run(t, to, o)
 			wantDenied(t, err)
 			_, err = w.copy(t, from, to, o)
@@ -49,18 +58,90 @@ func TestDenied(t *testing.T) {
 	})
 }
 
-// TestDeniedForced is how it gets there all the same.
+// TestDeniedLive: a denied version that still has its tag is denied as any other, and
+// so is one with other bytes.
+func TestDeniedLive(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		other := w.layout(t)
+		w.publish(t, to, publish.Created, publish.Options{})
+		index := to.at(t, "1.2.3")
+		w.denyAsIs(t, to)
+		if to.digest(t) != "" {
+			t.Error("the version still has its tag")
+		}
+		to.tag(t, "1.2.3", index)
+		w.zips[plan9] = zipOf(t, "republished")
+		w.offer(t, w.release(all...))
+		for _, o := range []publish.Options{{}, {Recheck: true}, {Stage: true}, {Check: publish.CheckTags}} {
+			_, err := w.run(t, to, o)
+			wantDenied(t, err)
+			_, err = w.copy(t, to, other, o)
+			wantDenied(t, err)
+		}
+		_, err := w.copy(t, to, other, publish.Options{Force: true})
+		wantDenied(t, err) // at the source
+	})
+}
+
+// TestDeniedForced: force overrules the denial, and removes it once the version has its
+// tag.
 func TestDeniedForced(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		w.deny(t, to)
 		w.publish(t, to, publish.Created, publish.Options{Force: true})
-		w.publish(t, to, publish.Unchanged, publish.Options{}) // it is there now
+		if to.at(t, "denied-1.2.3") != "" {
+			t.Error("the denial is still there")
+		}
+		w.publish(t, to, publish.Unchanged, publish.Options{})
 	})
 }
 
-// TestDeniedRequests: the list of tags is asked for once, and not at all where the
-// version's tag is there.
+// TestDeniedForcedStays: where the denial's tag stays, the version is still denied, and
+// the run says so.
+func TestDeniedForcedStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	from, to := w.layout(t), w.registry(t, registrytest.Options{NoDelete: http.StatusMethodNotAllowed})
+	w.publish(t, from, publish.Created, publish.Options{})
+	w.deny(t, to)
+	if _, err := w.run(t, to, publish.Options{Force: true}); !errors.Is(err, repository.ErrTagStays) || to.digest(t) == "" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := w.copy(t, from, to, publish.Options{Force: true}); !errors.Is(err, repository.ErrTagStays) {
+		t.Errorf("got %v", err)
+	}
+	_, err := w.run(t, to, publish.Options{})
+	wantDenied(t, err)
+}
+
+// TestDeniedDuring: a denial made while zips are uploaded is seen before the version
+// gets its tag, also by force.
+func TestDeniedDuring(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	from := w.layout(t)
+	w.publish(t, from, publish.Created, publish.Options{})
+	for name, bring := range map[string]func(to *target, o publish.Options) (publish.Result, error){
+		"release": func(to *target, o publish.Options) (publish.Result, error) { return w.run(t, to, o) },
+		"copy":    func(to *target, o publish.Options) (publish.Result, error) { return w.copy(t, from, to, o) },
+	} {
+		for _, o := range []publish.Options{{}, {Force: true}} {
+			to := w.registry(t, registrytest.Options{})
+			to.registry.Misbehave(registrytest.UploadPut, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+				honest(rw, r)
+				w.deny(t, to)
+			}, 1)
+			_, err := bring(to, o)
+			if wantDenied(t, err); to.digest(t) != "" {
+				t.Errorf("%s: the version has its tag", name)
+			}
+		}
+	}
+}
+
+// TestDeniedRequests: the tags are listed once.
 func TestDeniedRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -70,13 +151,13 @@ func TestDeniedRequests(t *testing.T) {
 		func(o publish.Options) (publish.Result, error) { return w.run(t, to, o) },
 		func(o publish.Options) (publish.Result, error) { return w.copy(t, from, to, o) },
 	} {
-		for _, want := range []int{1, 0} {
+		for range 2 {
 			lists := to.lists()
 			if _, err := bring(publish.Options{}); err != nil {
 				t.Fatal(err)
 			}
-			if n := to.lists() - lists; n != want {
-				t.Errorf("tags were listed %d times, not %d", n, want)
+			if n := to.lists() - lists; n != 1 {
+				t.Errorf("tags were listed %d times", n)
 			}
 		}
 		to.registry.Delete(t, repositoryName, "1.2.3")
@@ -104,29 +185,70 @@ func TestDeniedUnlisted(t *testing.T) {
 	}
 }
 
-// TestDeniedByName: a tag that is called like a denial, and is none, denies nothing.
-func TestDeniedByName(t *testing.T) {
+// TestDeniedByTag: the tag of a denial denies the version whatever it points to.
+func TestDeniedByTag(t *testing.T) {
 	t.Parallel()
-	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
-		w.publish(t, to, publish.Created, publish.Options{})
-		repo := to.open(t)
-		i, err := repository.Inspect(t.Context(), repo, "1.2.3", repository.DepthIndex)
-		if err == nil {
-			err = repo.PushTag(t.Context(), artifact.Blob{Descriptor: i.Descriptor, Bytes: i.Bytes}, "denied-1.2.3", "")
-		}
-		if err == nil {
-			err = repo.Traits().Untag(t.Context(), "1.2.3", i.Digest)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.publish(t, to, publish.Created, publish.Options{})
-	})
+	for name, spoil := range map[string]func(t *testing.T, w *world, to *target){
+		"another index": func(t *testing.T, w *world, to *target) {
+			w.publish(t, to, publish.Created, publish.Options{})
+			index := to.at(t, "1.2.3")
+			if err := to.open(t).Traits().Untag(t.Context(), "1.2.3", index); err != nil {
+				t.Fatal(err)
+			}
+			to.tag(t, "denied-1.2.3", index)
+		},
+		"nothing": func(t *testing.T, w *world, to *target) {
+			w.deny(t, to)
+			if to.registry == nil {
+				to.lose(t, to.at(t, "denied-1.2.3"))
+				return
+			}
+			to.registry.Misbehave(registrytest.ManifestGet, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+				if strings.HasSuffix(r.URL.Path, "/denied-1.2.3") {
+					honest = http.NotFound
+				}
+				honest(rw, r)
+			}, -1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+				from := w.layout(t)
+				w.publish(t, from, publish.Created, publish.Options{})
+				spoil(t, w, to)
+				for _, o := range []publish.Options{{}, {Stage: true}, {Check: publish.CheckTags}} {
+					_, err := w.run(t, to, o)
+					wantReason(t, err, "the reason is lost")
+					_, err = w.copy(t, from, to, o)
+					wantReason(t, err, "the reason is lost")
+				}
+			})
+		})
+	}
+}
+
+// tag lets a tag point to an index that the repository has.
+func (to *target) tag(t *testing.T, tag string, index digest.Digest) {
+	t.Helper()
+	repo := to.open(t)
+	d, data, err := repo.Manifest(t.Context(), index.String())
+	if err == nil {
+		err = repo.PushTag(t.Context(), artifact.Blob{Descriptor: d, Bytes: data}, tag, "")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func wantDenied(t *testing.T, err error) {
 	t.Helper()
-	if denied, ok := errors.AsType[*approval.DeniedError](err); !ok || denied.Record.Reason != "it phones home" {
+	wantReason(t, err, "it phones home")
+}
+
+func wantReason(t *testing.T, err error, reason string) {
+	t.Helper()
+	if denied, ok := errors.AsType[*repository.DeniedError](err); !ok || denied.Record.Reason != reason {
 		t.Errorf("got %v", err)
 	}
 }

@@ -16,8 +16,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 // DefaultConcurrency is how many zips move at once. More makes release hosts
@@ -125,7 +125,8 @@ const (
 	Healed Status = "healed"
 	// Replaced: what conflicted was overwritten, as Force says.
 	Replaced Status = "replaced"
-	// Denied: the release was staged before and denied, so nothing was sent.
+	// Denied: the version is denied, so nothing was sent. Package mirror reports it so
+	// for a version that nobody named exactly; [Release] and [Copy] return an error.
 	Denied Status = "denied"
 )
 
@@ -156,8 +157,8 @@ type Result struct {
 	// Promoted tells, where a release was to be staged, that its version holds it
 	// already.
 	Promoted bool
-	// Denial is why the release was denied; nil when it was not.
-	Denial *approval.Record
+	// Denial is why the version is denied; nil if it is not.
+	Denial *repository.DenialRecord
 	// Dropped are the platforms that the tag held and that Force left out: the
 	// new evidence does not list them, or they were damaged.
 	Dropped []provider.Platform

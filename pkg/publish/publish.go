@@ -20,7 +20,9 @@ const maxMoves = 20
 // Release brings one release of a source into a repository. Running it again
 // changes nothing; running it after a failure completes it. Errors are those of
 // the source and the repository, *[repository.ConflictError], and
-// *[approval.DeniedError] for what is to get a version of its own and was denied.
+// *[repository.DeniedError] for a version that is denied. Force overrules a denial: it
+// is removed once the version has its tag. With Stage, the denial stays until the
+// release is promoted.
 func Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	if o.Seen == nil {
 		o.Seen = &Seen{}
@@ -29,7 +31,7 @@ func Release(ctx context.Context, src provider.Source, repo repository.Repositor
 		o.Acquire = schedule.NewTransfers(o.concurrency()).Acquire
 	}
 	repo = withMissing(seeing{repo, o.Seen}, o)
-	p := publisher{src: src, can: provider.CapabilitiesOf(src), repo: repo, address: a, version: v, options: o}
+	p := publisher{src: src, can: provider.CapabilitiesOf(src), repo: repo, address: a, version: v, options: o, overrules: &overruling{force: o.Force}}
 	result, err := p.run(ctx)
 	if err != nil {
 		return result, &provider.Error{Doing: "publishing", Address: a, Version: v, Err: err}
@@ -40,12 +42,13 @@ func Release(ctx context.Context, src provider.Source, repo repository.Repositor
 // publisher is what one run of [Release] was asked for. It does not change: what
 // a round has found out is in its outcome.
 type publisher struct {
-	src     provider.Source
-	can     provider.Capabilities
-	repo    repository.Repository
-	address provider.Address
-	version provider.Version
-	options Options
+	src       provider.Source
+	can       provider.Capabilities
+	repo      repository.Repository
+	address   provider.Address
+	version   provider.Version
+	options   Options
+	overrules *overruling
 	// slot is that of the zip which moves, where one does.
 	slot *transfer.Slot
 }
@@ -54,6 +57,9 @@ type publisher struct {
 // about all platforms.
 func (p publisher) run(ctx context.Context) (Result, error) {
 	var done outcome
+	if err := p.overrules.begin(ctx, p.repo, p.version); err != nil {
+		return Result{Address: p.address, Version: p.version, Tag: p.tag()}, err
+	}
 	tag, err := p.tagged(ctx)
 	if err != nil {
 		return Result{}, err
@@ -67,6 +73,9 @@ func (p publisher) run(ctx context.Context) (Result, error) {
 		if !errors.Is(err, repository.ErrTagMoved) || moves == maxMoves {
 			break
 		}
+	}
+	if err == nil && !p.options.DryRun && !p.options.Stage {
+		err = p.overrules.end(ctx, p.repo)
 	}
 	if err != nil || p.options.DryRun || p.options.NoReferrers || done.index.Descriptor.Digest == "" || done.result.Tag != p.tag() {
 		return done.result, err

@@ -53,9 +53,6 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 	if err := p.checkOwner(ctx, old); err != nil {
 		return done, err
 	}
-	if err := p.checkDenied(ctx, old); err != nil {
-		return done, err
-	}
 	// 2. Nothing more is asked for when all of it is known to be there.
 	old, packages, err := p.unchanged(ctx, old)
 	if packages != nil || err != nil {
@@ -64,9 +61,6 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 	// 3. What the source has, and what the tag holds beside it.
 	if done.learned, err = p.ask(ctx, known); err != nil {
 		return done, err
-	}
-	if done.result.Denial, err = p.denied(ctx, old, *done.learned.release); done.result.Denial != nil || err != nil {
-		return done.denied(), err
 	}
 	held, err := p.readHeld(ctx, old, *done.learned.release)
 	if err != nil {
@@ -106,6 +100,9 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 func (p publisher) write(ctx context.Context, old repository.Inspection, release provider.Release, done outcome) (outcome, error) {
 	packed, err := artifact.Pack(release, p.artifactOptions(old, done.result.Status))
 	if err != nil {
+		return done, err
+	}
+	if err := p.overrules.admit(ctx, p.repo, p.version); err != nil {
 		return done, err
 	}
 	began := time.Now()

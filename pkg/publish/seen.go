@@ -2,9 +2,7 @@ package publish
 
 import (
 	"context"
-	"errors"
 	"io"
-	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -26,20 +24,13 @@ const maxShared = 64 << 10
 type Seen struct {
 	owners memo.Memo[ownedBy, struct{}]
 	made   memo.Memo[string, error]
-	tags   memo.Memo[string, listing]
+	tags   repository.Listings
 	blobs  memo.Memo[storedBlob, int64]
 }
 
 type ownedBy struct {
 	repository string
 	provider   provider.Address
-}
-
-// listing is what the question for a list of tags came to. That there is none, or none
-// for this login, is an answer as well.
-type listing struct {
-	tags []string
-	err  error
 }
 
 type storedBlob struct {
@@ -71,22 +62,13 @@ func (s *Seen) create(ctx context.Context, repository string, create func(contex
 	return failure
 }
 
-// Tags lists all tags of a repository, sorted, as they were when they were first
-// asked for.
-func (s *Seen) Tags(ctx context.Context, repo repository.Repository) ([]string, error) {
-	l, err := s.tags.Get(ctx, repo.String(), func(ctx context.Context) (listing, error) {
-		tags, err := repo.Tags(ctx)
-		slices.Sort(tags)
-		if errors.Is(err, provider.ErrDenied) || errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
-			return listing{err: err}, nil
-		}
-		return listing{tags: tags}, err
-	})
-	if err == nil {
-		err = l.err
-	}
-	return l.tags, err
+// Tags lists all tags of a repository, sorted, as of the first request.
+func (s *Seen) Tags(ctx context.Context, repo repository.Reader) ([]string, error) {
+	return s.tags.Tags(ctx, repo)
 }
+
+// Reader returns a repository with the tags that the run has seen.
+func (s *Seen) Reader(repo repository.Reader) repository.Reader { return s.tags.Reader(repo) }
 
 // seeing is a repository of which something was seen.
 type seeing struct {

@@ -3,9 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
-	"slices"
 
-	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -19,13 +17,10 @@ func (p publisher) base(ctx context.Context, pending repository.Inspection) (rep
 	if err != nil {
 		return pending, err
 	}
-	record, err := approval.RecordOf(ctx, p.repo, pending)
 	switch {
-	case err != nil:
-		return pending, err
 	case version.Exists() && !adds(pending, version):
 		return version, nil
-	case record != nil:
+	case pending.IsDenial():
 		return repository.Inspection{Tag: pending.Tag, Absent: repository.ErrNotFound}, nil
 	}
 	return pending, nil
@@ -47,55 +42,35 @@ func adds(pending, version repository.Inspection) bool {
 	return len(pending.Index.Targets) > len(version.Index.Targets)
 }
 
-// denied gives the denial of a release that is staged, unless it waits all the same or
-// is forced.
-func (p publisher) denied(ctx context.Context, old repository.Inspection, r provider.Release) (*approval.Record, error) {
-	if !p.options.Stage || p.options.Force || old.Exists() && old.Tag == p.tag() {
-		return nil, nil
-	}
-	record, err := approval.Recorded(ctx, p.repo, p.version)
-	if err != nil || record == nil || !record.Covers(r.Packages) {
-		return nil, err
-	}
-	return record, nil
+// overruling is the part of Force that is about denials.
+type overruling struct {
+	force  bool
+	denial *repository.DenialRecord
 }
 
-// checkDenied refuses to make the tag of a version that was denied, unless by force.
-func (p publisher) checkDenied(ctx context.Context, old repository.Inspection) error {
-	if p.options.Stage || p.options.Force || old.Exists() || errors.Is(old.Absent, repository.ErrNoRepository) {
+// begin returns the *[repository.DeniedError] of a denied version, unless by force.
+func (o *overruling) begin(ctx context.Context, repo repository.Reader, v provider.Version) error {
+	err := repository.CheckDenied(ctx, repo, v)
+	if denied, ok := errors.AsType[*repository.DeniedError](err); ok && o.force {
+		o.denial = &denied.Record
 		return nil
 	}
-	return checkDenied(ctx, p.repo, p.version)
+	return err
 }
 
-// checkDenied gives the *[approval.DeniedError] of a version that was denied, whatever
-// its zips are. The list of tags tells, which the run has: it was asked for whose the
-// repository is. Where the login may not list tags, the one that matters is asked for.
-func checkDenied(ctx context.Context, repo repository.Repository, v provider.Version) error {
-	tags, err := repo.Tags(ctx)
-	switch {
-	case errors.Is(err, repository.ErrNoRepository), errors.Is(err, repository.ErrNotFound):
-		return nil
-	case err != nil && !errors.Is(err, provider.ErrDenied):
-		return err
-	case err == nil && !slices.Contains(tags, artifact.DeniedTag(v)):
+// admit checks again, before a tag is written, whether the version was denied
+// meanwhile. Force overrules only a denial that was there at the beginning.
+func (o *overruling) admit(ctx context.Context, repo repository.Reader, v provider.Version) error {
+	if o.denial != nil {
 		return nil
 	}
-	tag, err := repository.Inspect(ctx, repo, artifact.DeniedTag(v), repository.DepthIndex)
-	if err != nil {
-		return err
-	}
-	record, err := approval.RecordOf(ctx, repo, tag)
-	if err != nil || record == nil {
-		return err
-	}
-	return &approval.DeniedError{Record: *record}
+	return repository.CheckDeniedNow(ctx, repo, v)
 }
 
-// denied is the outcome of a round that found a denial.
-func (done outcome) denied() outcome {
-	if record := done.result.Denial; record != nil {
-		done.result.Status, done.result.Tag, done.result.Digest = Denied, record.Tag, record.Digest
+// end removes a denial that was overruled, now that the version has its tag.
+func (o *overruling) end(ctx context.Context, repo repository.Repository) error {
+	if o.denial == nil {
+		return nil
 	}
-	return done
+	return repository.RemoveDenial(ctx, repo, *o.denial)
 }

@@ -37,8 +37,7 @@ type CopyOptions struct {
 	// the target has under the tag already is not judged again. nil judges nothing;
 	// oci.JudgeCopy makes such a function of one for releases.
 	Judge func(ctx context.Context, from Reader, release Inspection) (provider.Verdict, error)
-	// Admit is asked, unless by force, whether a tag may be made that is not there, when
-	// the owner of the repository was asked for. Its error ends the copy. May be nil.
+	// Admit is asked before the tag is written. Its error ends the copy. May be nil.
 	Admit func(ctx context.Context) error
 	// NoReferrers leaves out what refers to the release, for registries that
 	// cannot hold it: see [ErrSubject].
@@ -182,6 +181,11 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 	// 4. The tag, if it still is what was copied.
 	if err := c.unmoved(ctx, release); err != nil {
 		return err
+	}
+	if c.options.Admit != nil {
+		if err := c.options.Admit(ctx); err != nil {
+			return err
+		}
 	}
 	return c.tag(ctx, index, there)
 }

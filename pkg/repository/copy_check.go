@@ -111,11 +111,6 @@ func (c *copier) admit(ctx context.Context, release, there Inspection) (differen
 			return difference{}, err
 		}
 	}
-	if c.options.Admit != nil && !there.Exists() && !c.options.Force {
-		if err := c.options.Admit(ctx); err != nil {
-			return difference{}, err
-		}
-	}
 	return compare(release, there), nil
 }
 

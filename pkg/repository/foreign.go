@@ -113,7 +113,7 @@ func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ..
 // newestOf gives the newest release, else the newest that waits for approval, and its
 // tag; the tag is empty where there is neither.
 func newestOf(tags []string) (newest provider.Version, tag string) {
-	if versions := artifact.Versions(tags); len(versions) > 0 {
+	if versions := artifact.TaggedVersions(tags); len(versions) > 0 {
 		return versions[0], artifact.Tag(versions[0])
 	}
 	if versions := artifact.PendingVersions(tags); len(versions) > 0 {

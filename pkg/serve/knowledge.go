@@ -71,17 +71,6 @@ type listing struct {
 // settled are the versions that no origin is asked for.
 func (l listing) settled() []provider.Version { return slices.Concat(l.versions, l.pending, l.denied) }
 
-// versionsUnder gives the versions that tags of a form are about, newest first.
-func versionsUnder(tags []string, parse func(tag string) (provider.Version, bool)) []provider.Version {
-	var versions []provider.Version
-	for _, tag := range tags {
-		if v, ok := parse(tag); ok {
-			versions = append(versions, v)
-		}
-	}
-	return provider.NewestFirst(versions)
-}
-
 // index is what the tag of a version names.
 type index struct {
 	repository.Inspection
@@ -151,7 +140,7 @@ func (k *knowledge) list(ctx context.Context, at place) (listing, state, error) 
 			}
 			k.opened.put(at.key(), repos, 8<<10)
 			return listing{
-				repo, choice, artifact.Versions(tags), versionsUnder(tags, artifact.ParsePending), versionsUnder(tags, artifact.ParseDenied),
+				repo, choice, artifact.Versions(tags), artifact.PendingVersions(tags), artifact.DeniedVersions(tags),
 			}, nil
 		}
 		return listing{}, fmt.Errorf("%w: no repository has %s", provider.ErrProviderNotFound, at.address)

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -20,4 +21,30 @@ func Resolve(ctx context.Context, src provider.Source, r provider.Requirement, n
 		return nil, err
 	}
 	return r.Select(versions, n)
+}
+
+// Denied returns the versions that a source denies and that [Resolve] would have chosen
+// otherwise, newest first; chosen is what it chose. A source that can't be asked denies
+// nothing here: Resolve reports its error.
+func Denied(ctx context.Context, src provider.Source, r provider.Requirement, n int, chosen []provider.Version) []provider.Version {
+	list := provider.CapabilitiesOf(src).Denied
+	if list == nil {
+		return nil
+	}
+	denied, _ := list(ctx, r.Address)
+	return PassedOver(r, n, denied, chosen)
+}
+
+// PassedOver returns the denied versions that a requirement means, newest first: all
+// that meet it, or, if n versions were chosen, those newer than the last of them.
+func PassedOver(r provider.Requirement, n int, denied, chosen []provider.Version) []provider.Version {
+	if _, exact := r.Constraint.Exact(); exact {
+		return nil
+	}
+	met, _ := r.Select(denied, 0)
+	if n > 0 && len(chosen) >= n {
+		last := chosen[len(chosen)-1]
+		met = slices.DeleteFunc(met, func(v provider.Version) bool { return v.Compare(last) < 0 })
+	}
+	return met
 }

@@ -43,7 +43,7 @@ func (r *Report) choose(tags []string, wanted []provider.Requirement, newest int
 // meant gives the versions among the tags that a requirement means, and the
 // pre-releases that it leaves out where all are meant.
 func meant(tags []string, wanted provider.Requirement, newest int) (versions, leftOut []provider.Version, err error) {
-	there := artifact.Versions(tags)
+	there := artifact.TaggedVersions(tags)
 	if exact, isExact := wanted.Constraint.Exact(); isExact && slices.Contains(there, exact) {
 		return []provider.Version{exact}, nil, nil // a pre-release too
 	}

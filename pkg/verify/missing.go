@@ -40,12 +40,7 @@ func (r *Report) compareVersions(ctx context.Context, tags []string, wanted []pr
 // lacking gives the offered versions that requirements mean and no tag has, newest
 // first. What waits for approval, or was denied, is not missing.
 func lacking(tags []string, offered []provider.Version, wanted []provider.Requirement, newest int) []provider.Version {
-	known := slices.Concat(artifact.Versions(tags), artifact.PendingVersions(tags))
-	for _, tag := range tags {
-		if v, isDenied := artifact.ParseDenied(tag); isDenied {
-			known = append(known, v)
-		}
-	}
+	known := slices.Concat(artifact.TaggedVersions(tags), artifact.PendingVersions(tags), artifact.DeniedVersions(tags))
 	var lacking []provider.Version
 	for _, w := range wanted {
 		versions, _ := w.Select(offered, newest) // none is nothing to miss

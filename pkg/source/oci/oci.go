@@ -30,6 +30,9 @@ type Source struct {
 	aliases provider.Aliases
 	tags    tags
 
+	// listings keep the tags of each repository, which tell what is denied.
+	listings repository.Listings
+
 	mu sync.Mutex
 	// repos are the opened repositories, which keep their connections and tokens.
 	repos map[provider.Address]repository.Reader
@@ -39,7 +42,9 @@ var _ provider.Capable = (*Source)(nil)
 
 // New makes a source of the repositories that open finds for an address. A release
 // that is annotated with another address is a *[repository.ForeignError], unless
-// one of the aliases allows it.
+// one of the aliases allows it. Denied versions are not listed, and the release of one
+// is a *[repository.DeniedError]. Each repository is asked once for its tags, so a
+// source is for one run.
 func New(open func(provider.Address) (repository.Reader, error), aliases ...provider.Alias) *Source {
 	return &Source{open: open, aliases: slices.Clone(aliases), tags: released, repos: map[provider.Address]repository.Reader{}}
 }
@@ -53,16 +58,24 @@ func NewPending(open func(provider.Address) (repository.Reader, error), aliases 
 	return s
 }
 
-// tags say under which tag a version is, and which versions tags are of.
+// tags say under which tag a version is, which versions tags are of, and whether a
+// version may be read.
 type tags struct {
 	of       func(provider.Version) string
 	versions func([]string) []provider.Version
+	admit    func(context.Context, repository.Reader, provider.Version) error
 }
 
 var (
-	released = tags{artifact.Tag, artifact.Versions}
-	pending  = tags{artifact.PendingTag, artifact.PendingVersions}
+	released = tags{artifact.Tag, artifact.Versions, repository.CheckDenied}
+	pending  = tags{artifact.PendingTag, undenied, func(context.Context, repository.Reader, provider.Version) error { return nil }}
 )
+
+// undenied returns the pending versions that are not denied.
+func undenied(tags []string) []provider.Version {
+	denied := artifact.DeniedVersions(tags)
+	return slices.DeleteFunc(artifact.PendingVersions(tags), func(v provider.Version) bool { return slices.Contains(denied, v) })
+}
 
 // ociBlob is where a zip of an OCI source lies.
 type ociBlob struct {
@@ -79,7 +92,7 @@ type ociIndex struct {
 // Capabilities tell that releases are published, that documents may refer to them, and
 // whether their zips exist.
 func (s *Source) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Published: true, Documents: s.documents, Stat: s.stat}
+	return provider.Capabilities{Published: true, Denied: s.denied, Documents: s.documents, Stat: s.stat}
 }
 
 func (s *Source) repository(a provider.Address) (repository.Reader, error) {
@@ -92,14 +105,24 @@ func (s *Source) repository(a provider.Address) (repository.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	repo = s.listings.Reader(repo)
 	s.repos[a] = repo
 	return repo, nil
 }
 
-// Versions lists the tags that are versions. A repository that is missing is
+// Versions lists the tags that are versions, without the denied ones. A repository that is missing is
 // [provider.ErrProviderNotFound] where OpenTofu takes it so, see
 // [repository.ResponseError] NoProvider; else the error is the repository's own.
 func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
+	return s.list(ctx, a, s.tags.versions)
+}
+
+// denied lists the denied versions. Errors are those of Versions.
+func (s *Source) denied(ctx context.Context, a provider.Address) ([]provider.Version, error) {
+	return s.list(ctx, a, artifact.DeniedVersions)
+}
+
+func (s *Source) list(ctx context.Context, a provider.Address, versions func([]string) []provider.Version) ([]provider.Version, error) {
 	repo, err := s.repository(a)
 	if err != nil {
 		return nil, err
@@ -111,7 +134,7 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 	if err != nil {
 		return nil, err
 	}
-	return s.tags.versions(tags), nil
+	return versions(tags), nil
 }
 
 // Release reads a version's index, the manifests of the platforms, and the
@@ -131,6 +154,9 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 		return provider.Release{}, err
 	}
 	// 1. The index under the version's tag.
+	if err := s.tags.admit(ctx, repo, v); err != nil {
+		return provider.Release{}, err
+	}
 	found, err := repository.Inspect(ctx, repo, s.tags.of(v), repository.DepthIndex)
 	if err != nil {
 		return provider.Release{}, err

@@ -1,0 +1,130 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// lostReason stands for a reason that can't be read.
+const lostReason = "the reason is lost"
+
+// DenialRecord describes a denial as a repository stores it.
+type DenialRecord struct {
+	artifact.Denial
+	// Tag is the tag of the denial, and Digest what it points to; Digest is empty if
+	// the registry lists the tag without having it.
+	Tag    string
+	Digest digest.Digest
+	// Index is the index that was denied, which the registry may have collected as
+	// garbage. It is empty if the record is lost or damaged.
+	Index digest.Digest
+}
+
+// DeniedError reports that a version is denied.
+type DeniedError struct{ Record DenialRecord }
+
+func (e *DeniedError) Error() string { return fmt.Sprintf("the version is denied: %s", e.Record) }
+
+// CheckDenied returns a *[DeniedError] if a repository denies a version. The tag of a
+// denial denies the version whatever it points to, so the list of tags decides. If the
+// login must not list tags, CheckDenied requests that tag.
+func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
+	tags, err := repo.Tags(ctx)
+	switch {
+	case errors.Is(err, provider.ErrDenied):
+		return CheckDeniedNow(ctx, repo, v)
+	case errors.Is(err, ErrNoRepository), errors.Is(err, ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("looking for a denial: %w", err)
+	case !slices.Contains(tags, artifact.DeniedTag(v)):
+		return nil
+	}
+	record, err := ReadDenial(ctx, repo, v)
+	if err != nil {
+		return err
+	}
+	return &DeniedError{record}
+}
+
+// CheckDeniedNow is [CheckDenied] for the moment before a tag is written, when a list
+// of tags may be out of date: it requests the tag of the denial.
+func CheckDeniedNow(ctx context.Context, repo Reader, v provider.Version) error {
+	i, there, err := denialOf(ctx, repo, v)
+	if err != nil || !there {
+		return err
+	}
+	record, err := readDenial(ctx, repo, i)
+	if err != nil {
+		return err
+	}
+	return &DeniedError{record}
+}
+
+// ReadDenial reads the reason why a version is denied. If it is lost or damaged, the
+// record says so. Errors are those of a repository that doesn't respond.
+func ReadDenial(ctx context.Context, repo Reader, v provider.Version) (DenialRecord, error) {
+	i, _, err := denialOf(ctx, repo, v)
+	if err != nil {
+		return DenialRecord{}, err
+	}
+	return readDenial(ctx, repo, i)
+}
+
+// denialOf inspects the tag of a denial. A damaged one is there as well.
+func denialOf(ctx context.Context, repo Reader, v provider.Version) (i Inspection, there bool, err error) {
+	i, err = Inspect(ctx, repo, artifact.DeniedTag(v), DepthIndex)
+	if isFinding(err) {
+		return i, true, nil
+	}
+	if err != nil {
+		err = fmt.Errorf("reading the denial: %w", err)
+	}
+	return i, i.Exists(), err
+}
+
+func readDenial(ctx context.Context, repo Reader, i Inspection) (DenialRecord, error) {
+	r := DenialRecord{Denial: artifact.Denial{Reason: lostReason}, Tag: i.Tag, Digest: i.Digest}
+	index, document, err := artifact.ParseDenialManifest(i.Bytes)
+	if err != nil {
+		return r, nil //nolint:nilerr // the tag denies the version all the same
+	}
+	r.Index = index.Digest
+	content, err := DocumentAt(repo, document, "").Read(ctx)
+	if err == nil {
+		var denial artifact.Denial
+		if denial, err = artifact.ParseDenial(content); err == nil {
+			r.Denial = denial
+		}
+	}
+	if isFinding(err) || errors.Is(err, ErrNoRepository) {
+		err = nil
+	}
+	return r, err
+}
+
+// IsDenial reports whether a tag points to the manifest of a denial.
+func (i Inspection) IsDenial() bool {
+	_, _, err := artifact.ParseDenialManifest(i.Bytes)
+	return err == nil
+}
+
+// RemoveDenial removes the tag of a denial. [ErrTagStays] means that the version is
+// still denied.
+func RemoveDenial(ctx context.Context, repo Repository, r DenialRecord) error {
+	err := ErrTagStays
+	if untag := repo.Traits().Untag; untag != nil {
+		err = untag(ctx, r.Tag, r.Digest)
+	}
+	if err != nil {
+		return fmt.Errorf("the version is still denied, by the tag %s: %w", r.Tag, err)
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/internal/memo"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Listings keeps the tags of repositories, so that a run lists each repository once,
+// however many releases it handles at the same time. The zero value is ready.
+type Listings struct {
+	lists memo.Memo[string, listing]
+}
+
+// listing is the response to a list request. A missing repository, or a login without
+// the right to list tags, is a response as well.
+type listing struct {
+	tags []string
+	err  error
+}
+
+// Tags lists all tags of a repository, sorted, as of the first request.
+func (l *Listings) Tags(ctx context.Context, repo Reader) ([]string, error) {
+	kept, err := l.lists.Get(ctx, repo.String(), func(ctx context.Context) (listing, error) {
+		tags, err := repo.Tags(ctx)
+		slices.Sort(tags)
+		if errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNoRepository) || errors.Is(err, ErrNotFound) {
+			return listing{err: err}, nil
+		}
+		return listing{tags: tags}, err
+	})
+	if err == nil {
+		err = kept.err
+	}
+	return kept.tags, err
+}
+
+// Reader returns a repository with the tags of these listings.
+func (l *Listings) Reader(repo Reader) Reader { return listed{repo, l} }
+
+type listed struct {
+	Reader
+	listings *Listings
+}
+
+func (l listed) Tags(ctx context.Context) ([]string, error) { return l.listings.Tags(ctx, l.Reader) }

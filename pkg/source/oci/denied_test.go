@@ -1,0 +1,92 @@
+package oci_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
+)
+
+// pointTag lets a tag point to what another one points to.
+func (m *mirror) pointTag(t *testing.T, tag, as string) {
+	t.Helper()
+	repo, err := m.open(m.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, data, err := repo.Manifest(t.Context(), as)
+	if err == nil {
+		err = repo.PushTag(t.Context(), artifact.Blob{Descriptor: d, Bytes: data}, tag, "")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDenied: a denied version is not there for any flow, also while it still has its
+// tag, and the tags are listed once.
+func TestDenied(t *testing.T) {
+	t.Parallel()
+	for name, layout := range map[string]bool{"layout": true, "registry": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMirror(t, layout)
+			m.foreign().put(t)
+			older := *m
+			older.version = version(t, "1.2.2")
+			older.foreign().put(t)
+			m.pointTag(t, "denied-1.2.3", "1.2.2")
+			s := m.source()
+			versions, err := s.Versions(t.Context(), m.address)
+			if err != nil || !slices.Equal(versions, []provider.Version{older.version}) {
+				t.Errorf("versions %v, %v", versions, err)
+			}
+			_, err = s.Release(t.Context(), m.address, m.version)
+			wantDenied(t, err)
+			if _, err := s.Release(t.Context(), m.address, older.version); err != nil {
+				t.Error(err)
+			}
+			r := provider.Requirement{Address: m.address}
+			if denied := source.Denied(t.Context(), s, r, 1, versions); !slices.Equal(denied, []provider.Version{m.version}) {
+				t.Errorf("denied %v", denied)
+			}
+			if m.registry != nil && m.registry.Requests()[registrytest.Tags] != 1 {
+				t.Errorf("requests: %v", m.registry.Requests())
+			}
+		})
+	}
+}
+
+// TestDeniedUnlisted: where the login must not list tags, the tag itself is requested.
+func TestDeniedUnlisted(t *testing.T) {
+	t.Parallel()
+	m := newMirror(t, false)
+	m.foreign().put(t)
+	m.registry.Misbehave(registrytest.Tags, origintest.Status(http.StatusForbidden), -1)
+	if _, err := m.source().Release(t.Context(), m.address, m.version); err != nil {
+		t.Error(err)
+	}
+	m.pointTag(t, "denied-1.2.3", "1.2.3")
+	_, err := m.source().Release(t.Context(), m.address, m.version)
+	wantDenied(t, err)
+	// A list that fails otherwise tells nothing, so nothing is installed.
+	m.registry.Behave()
+	m.registry.Misbehave(registrytest.Tags, origintest.Status(http.StatusNotImplemented), -1)
+	if _, err := m.source().Release(t.Context(), m.address, m.version); err == nil {
+		t.Error("no error")
+	}
+}
+
+func wantDenied(t *testing.T, err error) {
+	t.Helper()
+	if denied, ok := errors.AsType[*repository.DeniedError](err); !ok || denied.Record.Reason != "the reason is lost" {
+		t.Errorf("got %v", err)
+	}
+}
