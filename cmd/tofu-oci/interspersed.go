@@ -41,6 +41,9 @@ func interspersed(app *cli.App, args []string, getenv func(string) string) (orde
 		}
 	}
 	if call.isNamed() && !call.help {
+		if err := call.repeated(); err != nil {
+			return nil, nil, err
+		}
 		call.fromVariables(getenv)
 		err = call.settle()
 		if problem := call.problems(); problem != nil { // which may be all that is wrong

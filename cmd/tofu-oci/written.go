@@ -59,6 +59,21 @@ func (c *call) has(name string) (w written, there bool) {
 	return w, false
 }
 
+// repeated refuses a flag that takes one value and is given twice, of which the library
+// would ignore the first. A switch may be repeated with the same value.
+func (c *call) repeated() error {
+	for i, w := range c.flags {
+		flag := flagNamed(c.command, w.name)
+		if _, repeatable := flag.(*cli.StringSliceFlag); flag == nil || repeatable {
+			continue
+		}
+		if slices.ContainsFunc(c.flags[:i], func(v written) bool { return v.name == w.name && !(isSwitch(flag) && v.off == w.off) }) {
+			return usagef("--%s is given twice, but takes one value; see %s --help", w.name, c.program())
+		}
+	}
+	return nil
+}
+
 // variables are the flags that come from variables.
 func (c *call) variables() map[string]written {
 	set := map[string]written{}
