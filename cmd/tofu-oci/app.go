@@ -94,7 +94,10 @@ func prepare(parent string, commands []*cli.Command) {
 		command.OnUsageError = usageError
 		if len(command.Subcommands) == 0 {
 			command.Flags = append(command.Flags, debugFlag())
-			command.Before = beginDebug
+			command.Before = func(c *cli.Context) error {
+				warnOfVariables(c, os.Environ())
+				return beginDebug(c)
+			}
 		}
 		command.CustomHelpTemplate = asTemplate(commandHelp(command))
 		prepare(command.HelpName+" ", command.Subcommands)

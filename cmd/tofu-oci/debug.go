@@ -6,9 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -63,34 +61,7 @@ func beginDebug(c *cli.Context) error {
 	for _, flag := range slices.Sorted(maps.Keys(variables)) {
 		d.write("variable", "name", variables[flag].variable, "flag", "--"+flag)
 	}
-	for _, name := range unknownVariables(c.App.Commands, os.Environ()) {
-		d.write("variable", "name", name, "flag", "none of any command")
-	}
 	return nil
-}
-
-// unknownVariables are those of an environment which look as if they stood for a flag,
-// and do not: one may be mistyped.
-func unknownVariables(commands []*cli.Command, environ []string) []string {
-	known := map[string]bool{passphraseVariable: true}
-	var learn func([]*cli.Command)
-	learn = func(commands []*cli.Command) {
-		for _, c := range commands {
-			for _, flag := range c.Flags {
-				known[variableOf(c, flag)] = true
-			}
-			learn(c.Subcommands)
-		}
-	}
-	learn(commands)
-	var names []string
-	for _, variable := range environ {
-		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, variablePrefix) && !known[name] {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // write writes a line: what happened, and names with values; those without a value

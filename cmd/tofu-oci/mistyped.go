@@ -23,7 +23,7 @@ var (
 		"o": {"output"}, "format": {"output"}, "json": {"output json"}, "os": {"platform"}, "arch": {"platform"}, "p": {"platform"}, "insecure": {"plain-http"},
 		"jobs": {"concurrency"}, "j": {"concurrency"}, "parallel": {"concurrency"}, "n": {"dry-run"}, "check-only": {"dry-run"}, "f": {"force"},
 		"cert": {"ca-file"}, "cacert": {"ca-file"}, "name": {"provider"}, "silent": {"quiet"}, "port": {"listen"}, "addr": {"listen"}, "key": {"sign-key", "keyring"},
-		"user": {"username"}, "password": {"password-stdin"}, "pass": {"password-stdin"}, "token": {"password-stdin"},
+		"user": {"username"}, "password": {"password-stdin"}, "pass": {"password-stdin"}, "token": {"password-stdin"}, "to": {"from"},
 	}
 )
 

@@ -77,6 +77,9 @@ func readSources(c *cli.Context, name string) ([]listedSource, error) {
 		if line == "" {
 			continue
 		}
+		if flag := flagIn(line); flag != "" {
+			return nil, fmt.Errorf("%s:%d: a line is one PROVIDER and has no flags: write %s on the command line, where it applies to every PROVIDER", name, i+1, flag)
+		}
 		r, err := provider.ParseRequirement(line)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, i+1, err)
@@ -87,6 +90,17 @@ func readSources(c *cli.Context, name string) ([]listedSource, error) {
 		return nil, fmt.Errorf("%s names no PROVIDER: write one a line, such as hashicorp/null", name)
 	}
 	return all, nil
+}
+
+// flagIn finds a flag among the words of a line.
+func flagIn(line string) string {
+	for word := range strings.FieldsSeq(line) {
+		if strings.HasPrefix(word, "--") {
+			flag, _, _ := strings.Cut(word, "=")
+			return flag
+		}
+	}
+	return ""
 }
 
 // sourcesText reads what a file has, or stdin.

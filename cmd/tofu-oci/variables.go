@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/spelling"
 )
 
 // variablePrefix begins the names of variables that stand for flags.
@@ -67,6 +69,38 @@ func (c *call) fromVariables(getenv func(string) string) {
 func isForAnother(flag cli.Flag, value string) bool {
 	all := words[flag.Names()[0]]
 	return slices.Contains(all, value) && !slices.Contains(wordsOfFlag(flag), value)
+}
+
+// ofInstaller are the variables of install.sh, which jobs set beside ours.
+var ofInstaller = []string{"VERSION", "BASE_URL", "INSTALL_DIR"}
+
+// warnOfVariables warns of variables that look as if they set a flag, and set none of any
+// command: they may be mistyped.
+func warnOfVariables(c *cli.Context, environ []string) {
+	known := append([]string{strings.TrimPrefix(passphraseVariable, variablePrefix)}, ofInstaller...)
+	var learn func([]*cli.Command)
+	learn = func(commands []*cli.Command) {
+		for _, command := range commands {
+			for _, flag := range command.Flags {
+				known = append(known, strings.TrimPrefix(variableOf(command, flag), variablePrefix))
+			}
+			learn(command.Subcommands)
+		}
+	}
+	learn(c.App.Commands)
+	slices.Sort(environ)
+	for _, variable := range environ {
+		name, value, _ := strings.Cut(variable, "=")
+		rest, ours := strings.CutPrefix(name, variablePrefix)
+		if !ours || value == "" || slices.Contains(known, rest) {
+			continue
+		}
+		text := "warning: the variable " + name + " sets no flag of any command"
+		if meant, found := spelling.Nearest(rest, known); found {
+			text += "; did you mean " + variablePrefix + meant + "?"
+		}
+		_, _ = fmt.Fprintln(c.App.ErrWriter, printable(oneLine(text)))
+	}
 }
 
 // problems finds what is wrong with the values of variables.
