@@ -52,6 +52,7 @@ var helperAnswers = map[string]func(server string) (string, error){
 	"fresh": func(string) (string, error) {
 		return answer("fresh", fmt.Sprint(canary, time.Now().UnixNano())), nil
 	},
+	"stale":    func(server string) (string, error) { return answer("stale", canary+" for "+server), nil },
 	"twofaced": func(server string) (string, error) { return answer("for "+server, canary), nil },
 	"token":    func(string) (string, error) { return answer("<token>", canary), nil },
 	"it's":     func(string) (string, error) { return answer("quoted", canary), nil },

@@ -80,8 +80,14 @@ func (f *Finder) compareHelper(ctx context.Context, r repository, from *candidat
 	case !theirs.IdentityToken.IsEmpty():
 		return "OpenTofu takes no identity tokens from helpers"
 	case theirs.Username != from.credential.Username:
-		// Passwords may differ: some helpers make a new token each time.
 		return fmt.Sprintf("OpenTofu asks %s for %q, and gets another login", name, server)
+	case theirs.Password != from.credential.Password:
+		// Some helpers make a new token each time. From others it is an old password: docker
+		// login replaces only the one that Docker asks for.
+		again, err := run(ctx, question{helper: from.origin.Helper, server: from.origin.Asked})
+		if err == nil && again == from.credential {
+			return fmt.Sprintf("OpenTofu asks %s for %q, and gets another password", name, server)
+		}
 	}
 	return ""
 }
