@@ -150,6 +150,7 @@ var hints = []struct {
 	{isA[*cliconfig.MergeError], "put what is printed in its place by hand; tofu-oci tofurc --check FILE says whether it is right"},
 	{isA[*mirror.TooYoungError], "waiting does not help where an origin states no dates: name versions exactly, such as hashicorp/null@3.2.4, take what is locked with --lock-file, or leave out --min-age"},
 	{isA[*provider.PlatformError], "choose platforms with --platform OS_ARCH"},
+	{errorIs(repository.ErrUntagged), "the program that wrote the layout kept no tags, as crane pull --format=oci does; write it with tofu-oci copy, or with skopeo copy, oras copy or regctl image copy and a tag"},
 	{moreVersions, "tofu-oci list shows all versions that there are"},
 	{isA[*repository.NoLayoutError], "check the path, which begins where the command runs, and what the template makes of the provider; mirror and publish make a layout where there is none"},
 	{noRepositoryToWrite, "check the repository template; some registries want a repository or a project to be created first, see --on-missing-repository"},

@@ -191,6 +191,8 @@ func (e *examination) refused(err error) {
 			mirror = login + "\n" + mirror
 		}
 		e.find(Error, "repository-missing", problem+".", mirror)
+	case errors.Is(err, repository.ErrUntagged):
+		e.find(Error, "layout-failed", fmt.Sprintf("The image layout has no tags: %v.", err), "write it with tofu-oci copy, or with another program and a tag")
 	case e.ref.IsLayout():
 		e.find(Error, "layout-failed", fmt.Sprintf("The image layout cannot be read: %v.", err), "ls -la "+shell.Quote(e.ref.Layout))
 	default:

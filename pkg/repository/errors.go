@@ -28,6 +28,8 @@ var (
 	// ErrNoRepository: the registry has no such repository, or does not show it
 	// to this login.
 	ErrNoRepository = errors.New("no such repository")
+	// ErrUntagged: an image layout has indexes, but no tags.
+	ErrUntagged = errors.New("no index in index.json has a tag")
 	// ErrTagMoved: another run moved the tag between reading and writing it.
 	ErrTagMoved = errors.New("the tag was moved by another run")
 )

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -44,7 +46,7 @@ func NewLayout(dir string) *Layout {
 // String gives "oci-layout:DIR", with slashes everywhere, as templates have them.
 func (l *Layout) String() string { return "oci-layout:" + filepath.ToSlash(l.dir) }
 
-// Tags lists all tags.
+// Tags lists all tags. The error is [ErrUntagged] if there are indexes and no tags.
 func (l *Layout) Tags(ctx context.Context) ([]string, error) {
 	index, err := l.readIndex(ctx)
 	if err != nil {
@@ -55,6 +57,11 @@ func (l *Layout) Tags(ctx context.Context) ([]string, error) {
 		if tag := d.Annotations[ocispec.AnnotationRefName]; tag != "" {
 			tags = append(tags, tag)
 		}
+	}
+	isTag := func(name string) bool { return !strings.ContainsAny(name, "/:") } // crane --annotate-ref writes references
+	isIndex := func(d ocispec.Descriptor) bool { return d.MediaType == ocispec.MediaTypeImageIndex }
+	if !slices.ContainsFunc(tags, isTag) && slices.ContainsFunc(index.Manifests, isIndex) {
+		return nil, fmt.Errorf("listing the tags of %s: %w: an annotation %s would name it", l, ErrUntagged, ocispec.AnnotationRefName)
 	}
 	return tags, nil
 }

@@ -145,6 +145,24 @@ func TestForeignEntriesStay(t *testing.T) {
 	}
 }
 
+// TestUntaggedIndex is what crane pull --format=oci leaves.
+func TestUntaggedIndex(t *testing.T) {
+	t.Parallel()
+	for annotations, want := range map[string]error{
+		`{}`: repository.ErrUntagged,
+		`{"org.opencontainers.image.ref.name":"localhost:5000/acme/widget:1.0.0"}`: repository.ErrUntagged,
+		`{"org.opencontainers.image.ref.name":"latest"}`:                           nil,
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "oci-layout"), `{"imageLayoutVersion": "1.0.0"}`)
+		write(t, filepath.Join(dir, "index.json"), `{"schemaVersion":2,"manifests":[{"mediaType":"application/vnd.oci.image.index.v1+json","digest":"`+
+			digest.FromString("other").String()+`","size":7,"annotations":`+annotations+`}]}`)
+		if tags, err := repository.NewLayout(dir).Tags(t.Context()); !errors.Is(err, want) {
+			t.Errorf("%s: got %v, %v", annotations, tags, err)
+		}
+	}
+}
+
 // TestTagTwice is what tools leave that append without looking.
 func TestTagTwice(t *testing.T) {
 	t.Parallel()
