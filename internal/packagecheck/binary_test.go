@@ -132,6 +132,7 @@ func TestBinaries(t *testing.T) {
 		{"Mach-O for the other too", "darwin_arm64", universal, nil, nil},
 		{"Mach-O for both on Linux", "linux_amd64", universal, []string{"is Mach-O for amd64 and arm64; linux_amd64 needs ELF"}, nil},
 		{"Mach-O for both, none right", "darwin_386", universal, []string{"is Mach-O for amd64 and arm64, not for 386"}, nil},
+		{"Mach-O for all", "darwin_all", universal, nil, []string{"is Mach-O for amd64 and arm64, but no client uses the platform darwin_all; publish the zip once for each architecture, such as darwin_arm64"}},
 		{"Mach-O library", "darwin_arm64", machoFile(binary.LittleEndian, macho.Magic64, macho.CpuArm64, macho.TypeDylib), []string{"a Mach-O file of type Dylib"}, nil},
 		{"Mach-O in big-endian order", "darwin_arm64", machoFile(binary.BigEndian, macho.Magic32, macho.CpuPpc, macho.TypeExec), []string{"is Mach-O for CpuPpc, not for arm64"}, nil},
 		{"Mach-O cut short", "darwin_arm64", macho64(macho.CpuArm64)[:27], []string{"ends within its Mach-O header"}, nil},

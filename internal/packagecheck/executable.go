@@ -92,6 +92,8 @@ func (e *executable) checkBinary(found binary) {
 	}
 	switch {
 	case slices.Contains(found.archs, e.platform.Arch):
+	case e.platform.Arch == "all": // goreleaser's word for universal binaries
+		e.warn("is %s, but no client uses the platform %s; publish the zip once for each architecture, such as %s_arm64", found, e.platform, e.platform.OS)
 	case !slices.Contains(knownArchs(want), e.platform.Arch):
 		e.warn("is %s; what binaries for %s look like is not known here", found, e.platform)
 	default:

@@ -15,6 +15,8 @@ var (
 	architectures = map[string]string{
 		"amd64": "amd64", "x86_64": "amd64", "x86-64": "amd64", "x64": "amd64", "64bit": "amd64", "arm64": "arm64", "aarch64": "arm64", "armv8": "arm64",
 		"386": "386", "i386": "386", "i686": "386", "x86": "386", "32bit": "386", "arm": "arm", "armv6": "arm", "armv7": "arm", "armhf": "arm",
+		"amd64v1": "amd64", "amd64v2": "amd64", "amd64v3": "amd64", "amd64v4": "amd64", "arm64v8": "arm64", "armv5": "arm",
+		"amd64_v1": "amd64", "amd64_v2": "amd64", "amd64_v3": "amd64", "amd64_v4": "amd64", "arm_5": "arm", "arm_6": "arm", "arm_7": "arm",
 		"s390x": "s390x", "ppc64le": "ppc64le", "riscv64": "riscv64",
 	}
 )

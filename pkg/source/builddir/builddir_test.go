@@ -189,6 +189,8 @@ func TestDirRefuses(t *testing.T) {
 		"another type":         {map[string][]byte{"terraform-provider-gadget_1.0.0_plan9_386.zip": content}, `of the provider type "gadget"`},
 		"a v":                  {map[string][]byte{"terraform-provider-widget_v1.0.0_plan9_386.zip": content}, `must not start with a v`},
 		"version zero":         {map[string][]byte{"terraform-provider-widget_0.0.0_plan9_386.zip": content}, "do not know the version"},
+		"an amd64 of v1":       {map[string][]byte{"terraform-provider-widget_1.0.0_linux_amd64v1.zip": content}, `did you mean terraform-provider-widget_1.0.0_linux_amd64.zip?`},
+		"an arm of 7":          {map[string][]byte{"terraform-provider-widget_1.0.0_linux_arm_7.zip": content}, `did you mean terraform-provider-widget_1.0.0_linux_arm.zip?`},
 		"short version":        {map[string][]byte{"terraform-provider-widget_1.0_plan9_386.zip": content}, "must be written 1.0.0"},
 		"no version":           {map[string][]byte{"terraform-provider-widget_next_plan9_386.zip": content}, `version "next"`},
 		"no package":           {map[string][]byte{"README.md": nil}, "looked for files named terraform-provider-widget_VERSION_OS_ARCH.zip"},

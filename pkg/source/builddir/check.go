@@ -40,6 +40,9 @@ func (s *Source) Check(ctx context.Context, a provider.Address, v provider.Versi
 	for _, platform := range platforms {
 		path := r.packages[platform].zip.path
 		report, err := checkZip(path, a.Type, platform)
+		if named, ok := versionOf(report.Executable, a.Type); ok && named != v {
+			report.Warnings = append(report.Warnings, fmt.Sprintf("%q is named after version %s, not %s", report.Executable, named, v))
+		}
 		for _, w := range report.Warnings {
 			warnings = append(warnings, path+": "+w)
 		}
@@ -52,6 +55,18 @@ func (s *Source) Check(ctx context.Context, a provider.Address, v provider.Versi
 	}
 	problems = append(problems, s.checkEvidence(ctx, a, v, platforms))
 	return warnings, errors.Join(problems...)
+}
+
+// versionOf returns the version that the name of an executable has, as in
+// terraform-provider-TYPE_v1.2.3 or terraform-provider-TYPE_v1.2.3_x5.exe.
+func versionOf(executable, typ string) (provider.Version, bool) {
+	name, found := strings.CutPrefix(executable, "terraform-provider-"+typ+"_v")
+	if !found {
+		return provider.Version{}, false
+	}
+	name, _, _ = strings.Cut(strings.TrimSuffix(name, ".exe"), "_")
+	v, err := provider.ParseVersion(name)
+	return v, err == nil
 }
 
 // checkEvidence reads what lies beside the zips, and holds them against it.

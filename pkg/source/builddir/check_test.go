@@ -66,6 +66,21 @@ func TestDirCheck(t *testing.T) {
 	}
 }
 
+// TestDirCheckVersionOfExecutable: an executable that is named after another version is often
+// left over from an earlier build.
+func TestDirCheckVersionOfExecutable(t *testing.T) {
+	t.Parallel()
+	for name, warned := range map[string]bool{
+		"terraform-provider-widget_v1.0.0": false, "terraform-provider-widget_v1.0.0_x5": false, "terraform-provider-widget": false,
+		"terraform-provider-widget_other": false, "terraform-provider-widget_v1.0.3": true, "terraform-provider-widget_v0.9.0_x5.exe": true,
+	} {
+		_, warnings, err := checkDir(t, map[string][]byte{stem100 + "_plan9_386.zip": scriptZip(t, name, 0o755)})
+		if err != nil || (len(warnings) == 1 && strings.Contains(warnings[0], name+`" is named after version `)) != warned {
+			t.Errorf("%s: %q, %v", name, warnings, err)
+		}
+	}
+}
+
 // TestDirCheckFindsAll problems, of all packages and of what lies beside them.
 func TestDirCheckFindsAll(t *testing.T) {
 	t.Parallel()

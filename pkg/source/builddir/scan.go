@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/spelling"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -123,9 +124,12 @@ func listFiles(paths []string) ([]candidate, error) {
 	return all, nil
 }
 
+// isPlatform reports whether a text is a platform in the words that clients use.
+// linux_amd64v1 is not.
 func isPlatform(text string) bool {
-	_, err := provider.ParsePlatform(text)
-	return err == nil
+	p, err := provider.ParsePlatform(text)
+	meant, known := spelling.Platform(text)
+	return err == nil && (!known || meant == p)
 }
 
 // addZip takes a file that is named like a package; belongs tells whether it is.
