@@ -30,7 +30,7 @@ var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/approval", "pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/configuration", "pkg/doctor", "pkg/exec", "pkg/installation", "pkg/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
 		"pkg/repository", "pkg/serve", "pkg/serve/access", "pkg/serve/api", "pkg/serve/client", "pkg/serve/pullthrough", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/boundedfile", "internal/commandline", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/redact", "internal/spelling", "internal/textdiff", "internal/userfile",
+		"internal/atomicfile", "internal/boundedfile", "internal/commandline", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/redact", "internal/shell", "internal/spelling", "internal/textdiff", "internal/userfile",
 	},
 	"pkg/doctor": {
 		"pkg/approval", "pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/installation", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
@@ -41,7 +41,7 @@ var rows = map[string][]string{
 		"internal/packagezip", "internal/schedule", "internal/scratch",
 	},
 	"pkg/exec": {
-		"pkg/cliconfig", "pkg/lock", "pkg/lockfile", "pkg/provider", "pkg/pull", "pkg/source", "pkg/store", "pkg/sums",
+		"pkg/cliconfig", "pkg/configuration", "pkg/lock", "pkg/lockfile", "pkg/provider", "pkg/pull", "pkg/source", "pkg/store", "pkg/sums",
 		"internal/atomicfile", "internal/packagezip", "internal/schedule", "internal/within",
 	},
 	"pkg/mirror":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "internal/schedule"},

@@ -12,12 +12,16 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 const execName = "exec"
@@ -40,6 +44,12 @@ terragrunt, and --dir count. Where there is none it is written first, for all
 platforms, as tofu-oci lock does; where there is no configuration either, tofu and
 terraform run as they are. For terragrunt, whose directories nobody knows
 beforehand, name all lock files.
+
+If the configuration requires a provider that the lock file lacks, tofu-oci lock
+adds it. Until then, OpenTofu from 1.10 installs it from the oci_mirror of the CLI
+configuration. Other commands that would need the oci_mirror do not start. With
+--signatures require, a trust file or a keyring, no command starts until it is
+locked.
 
 COMMAND sees no version but those that are locked, so init -upgrade finds nothing
 newer: tofu-oci lock --upgrade is for that. Its .terraform links to the cache; what
@@ -95,8 +105,25 @@ func execAction(c *cli.Context, out *output) error {
 		return &childError{code}
 	case isA[*cliconfig.SyntaxError](err):
 		return ofConfig(c, err)
+	case errors.Is(err, lock.ErrNotLocked):
+		return &lackingError{err, "lock it: " + lockCommandFor(c)}
 	}
 	return lackingForExec(c, conn, err)
+}
+
+// lockCommandFor returns the command that locks what the command of exec requires.
+func lockCommandFor(c *cli.Context) string {
+	command := "tofu-oci lock"
+	if strings.HasPrefix(filepath.Base(c.Args().First()), "terraform") {
+		command += " --terraform"
+	}
+	if dir := exec.WorkDir(c.Args().Slice(), c.String("dir"), os.Getenv); dir != "" {
+		command += " --dir " + shell.Quote(dir)
+	}
+	if c.IsSet("from") {
+		command += " --from " + shell.Quote(c.String("from"))
+	}
+	return command
 }
 
 // execOptions reads the flags.
@@ -123,7 +150,7 @@ func execOptions(c *cli.Context, out *output) (o exec.Options, conn *connection,
 	if err != nil {
 		return o, conn, err
 	}
-	o.Judge = out.warningOnce(judging.Judge)
+	o.Judge, o.OnlyLocked = out.warningOnce(judging.Judge), demandsMore(judging)
 	if o.Store, err = openUserCache(c, out); err != nil {
 		return o, conn, err
 	}
@@ -132,8 +159,36 @@ func execOptions(c *cli.Context, out *output) (o exec.Options, conn *connection,
 		return o, conn, err
 	}
 	o.Source, err = conn.from(c)
-	o.Lock = execLock{o, c, out}.file
+	o.Lock, o.Approves = execLock{o, c, out, conn.config}.file, conn.approves
 	return o, conn, err
+}
+
+// demandsMore reports whether a policy refuses releases that OpenTofu installs from an OCI
+// registry, where it judges no signatures.
+func demandsMore(p trust.Policy) bool {
+	return p.Mode == trust.ModeRequire || len(p.Rules) > 0 || !p.Keyring.IsZero() || p.EnforceExpiration || p.EnforceValidation
+}
+
+// approves reports whether releases of a provider wait for approval, or were denied, in the
+// repository that the first oci_mirror for it names.
+func (conn *connection) approves(ctx context.Context, a provider.Address) (bool, error) {
+	i, err := conn.installed()
+	if err != nil {
+		return false, err
+	}
+	ref, _, err := i.Target(a)
+	if err != nil {
+		return false, err
+	}
+	repo, err := repository.Open(ref, conn.repos)
+	if err != nil {
+		return false, err
+	}
+	e, err := approval.Find(ctx, repo, provider.Requirement{Address: a})
+	if errors.Is(err, repository.ErrNoRepository) {
+		return false, nil
+	}
+	return e.Tag != "", err
 }
 
 // starting ends the progress before the command that is run begins to print.
@@ -157,8 +212,9 @@ func (o *output) warningOnce(judge func(context.Context, provider.Release) (prov
 // execLock makes lock files where there are none.
 type execLock struct {
 	exec.Options
-	c   *cli.Context
-	out *output
+	c      *cli.Context
+	out    *output
+	config cliconfig.Config
 }
 
 func (l execLock) file(ctx context.Context, dir string, terraform bool) (*lockfile.File, error) {
@@ -177,7 +233,7 @@ func (l execLock) file(ctx context.Context, dir string, terraform bool) (*lockfi
 	for _, call := range found.NotLookedAt {
 		l.out.warn("%s: not looked at for the lock file: %s", dir, call)
 	}
-	wanted := requiredBy(found)
+	wanted := l.out.requiredBy(found, l.config)
 	o := lock.FileOptions{DryRun: l.c.Bool("no-write-lock")}
 	o.Judge = l.Judge
 	change, err := lock.File(ctx, l.Source, path, wanted, o)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -210,7 +211,11 @@ func (l locking) required(ctx context.Context, dir string) ([]lock.Wanted, []con
 		return nil, nil, err
 	}
 	if len(l.named) == 0 {
-		return requiredBy(found), found.NotLookedAt, nil
+		config := l.conn.config
+		if l.c.IsSet("from") {
+			config = cliconfig.Config{} // which does not count then
+		}
+		return l.out.requiredBy(found, config), found.NotLookedAt, nil
 	}
 	var wanted []lock.Wanted
 	for _, named := range l.named {
@@ -225,11 +230,16 @@ func (l locking) required(ctx context.Context, dir string) ([]lock.Wanted, []con
 	return wanted, nil, nil
 }
 
-// requiredBy gives what a configuration wants to have locked.
-func requiredBy(found configuration.Configuration) []lock.Wanted {
-	wanted := make([]lock.Wanted, len(found.Required))
-	for i, r := range found.Required {
-		wanted[i] = lock.Wanted{Requirement: r.Requirement}
+// requiredBy returns the providers to lock for a configuration: those that it requires,
+// except those that dev_overrides replace.
+func (o *output) requiredBy(found configuration.Configuration, config cliconfig.Config) []lock.Wanted {
+	wanted := make([]lock.Wanted, 0, len(found.Required))
+	for _, r := range found.Required {
+		if override, developed := config.DevOverride(r.Requirement.Address); developed {
+			o.note("%s is not locked, because dev_overrides replace it with %s", r.Requirement.Address, override.Path)
+			continue
+		}
+		wanted = append(wanted, lock.Wanted{Requirement: r.Requirement})
 	}
 	return wanted
 }

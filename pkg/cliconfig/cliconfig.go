@@ -16,6 +16,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // maxFile bounds a configuration file, in bytes. Real ones have hundreds.
@@ -57,6 +58,14 @@ func (c Config) Token(env func(svchost.Hostname) string) func(svchost.Hostname) 
 		}
 		return string(c.Tokens[h])
 	}
+}
+
+// DevOverride returns the entry of dev_overrides for a provider, if there is one.
+func (c Config) DevOverride(a provider.Address) (override DevOverride, found bool) {
+	if c.Installation != nil {
+		override, found = c.Installation.DevOverrides[a]
+	}
+	return override, found
 }
 
 // Load reads one file in native or JSON syntax, for what it says by itself.

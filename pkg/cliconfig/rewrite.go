@@ -21,16 +21,19 @@ type Mirrored struct {
 	PluginCacheDir string
 	// WorkDir is the directory that the program runs in, absolute.
 	WorkDir string
+	// OCI keeps oci_mirror blocks and logins to OCI registries. The program must be
+	// OpenTofu 1.10 or later, because others refuse these blocks.
+	OCI bool
 }
 
 // Rewrite writes one file with what the user's files say, for a program that takes
-// some providers from a directory: those are excluded from all other methods. There
-// is nothing about OCI in it, which OpenTofu before 1.10 and Terraform refuse.
-// Relative paths become absolute. Settings that are unknown here stay as they are.
+// some providers from a directory: those are excluded from all other methods. Blocks
+// about OCI are left out unless [Mirrored] OCI is set. Relative paths become absolute.
+// Settings that are unknown here stay as they are.
 //
 // The file may hold tokens. Errors are those of [Read].
 func Rewrite(e Environment, files Files, m Mirrored) ([]byte, error) {
-	w := rewriter{mirrored: m, once: map[string]*item{}, members: map[string][]keyed{}}
+	w := rewriter{mirrored: m, once: map[string]*item{}, members: map[string][]keyed{}, logins: map[string][]block{}}
 	var problems []error
 	// 1. What all files say, as OpenTofu puts it together.
 	for _, path := range files.Chosen() {
@@ -72,7 +75,9 @@ type rewriter struct {
 	// members has the blocks of one host each, by their names.
 	members map[string][]keyed
 	// rest is what may be there several times, and means nothing to us.
-	rest         []item
+	rest []item
+	// logins has the blocks about logins to OCI registries, by their names.
+	logins       map[string][]block
 	installation []block
 }
 
@@ -90,11 +95,15 @@ func (w *rewriter) add(d document) {
 	own := map[string]*item{}
 	for _, i := range d.items {
 		switch name := strings.ToLower(i.name); {
-		case slices.Contains([]string{"oci_credentials", "oci_default_credentials"}, i.name) || name == "plugin_cache_dir":
+		case name == "plugin_cache_dir":
+		case i.name == "oci_credentials":
+			w.logins[i.name] = append(w.logins[i.name], r.labeled(i, "")...)
+		case i.name == "oci_default_credentials":
+			w.logins[i.name] = append(w.logins[i.name], r.blocks(i)...)
 		case i.name == "provider_installation":
 			w.installation = r.blocks(i)
 			for b := range w.installation {
-				w.installation[b].body = slices.DeleteFunc(slices.Clone(w.installation[b].body), isOCI)
+				w.installation[b].body = slices.DeleteFunc(slices.Clone(w.installation[b].body), w.leavesOut)
 			}
 		case slices.Contains([]string{"host", "credentials", "credentials_helper"}, name):
 			for _, m := range r.members(i, "") {
@@ -116,7 +125,10 @@ func (w *rewriter) add(d document) {
 	}
 }
 
-func isOCI(i item) bool { return i.name == string(OCIMirror) || i.name == draftMirror }
+// leavesOut reports whether the program can't read an installation method.
+func (w *rewriter) leavesOut(i item) bool {
+	return i.name == draftMirror || i.name == string(OCIMirror) && !w.mirrored.OCI
+}
 
 func (w *rewriter) addMember(name string, k keyed) {
 	w.members[name] = slices.DeleteFunc(w.members[name], func(other keyed) bool {
@@ -161,7 +173,31 @@ func (w *rewriter) print(p *printer) {
 			p.block(name, []node{k.key}, func() { p.items(k.body) })
 		}
 	}
+	if w.mirrored.OCI {
+		w.printLogins(p)
+	}
 	p.block("provider_installation", nil, func() { w.printInstallation(p) })
+}
+
+// printLogins writes the logins to OCI registries. Their relative paths start in the
+// directory of the file that has them.
+func (w *rewriter) printLogins(p *printer) {
+	for _, b := range w.logins["oci_default_credentials"] {
+		p.block("oci_default_credentials", nil, func() {
+			for _, i := range b.body {
+				if strings.EqualFold(i.name, "docker_style_config_files") {
+					i.value.list = slices.Clone(i.value.list)
+					for n := range i.value.list {
+						i.value.list[n].text = beside(b.at.File, i.value.list[n].text)
+					}
+				}
+				p.items([]item{i})
+			}
+		})
+	}
+	for _, b := range w.logins["oci_credentials"] {
+		p.block("oci_credentials", []node{b.label}, func() { p.items(b.body) })
+	}
 }
 
 func (w *rewriter) absolute(n node) node {

@@ -281,6 +281,59 @@ func TestRewriteMeansTheSame(t *testing.T) {
 	}
 }
 
+// TestRewriteForOCI: OpenTofu 1.10 and later get what is said about OCI registries, and the
+// mirrored provider still comes from the directory alone.
+func TestRewriteForOCI(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		".tofurc": `
+oci_default_credentials {
+  docker_style_config_files = ["auth.json", "/abs.json"]
+}
+oci_credentials "example.com/a" {
+  username = "u"
+  password = "secret"
+}
+provider_installation {
+  oci_mirror {
+    repository_template = "example.com/${namespace}/${type}"
+    include = ["registry.terraform.io/*/*"]
+    exclude = ["a/b"]
+  }
+}`,
+		".terraformrc": `{
+  "oci_default_credentials": {"docker_style_config_files": ["auth.json", "/abs.json"]},
+  "oci_credentials": {"example.com/a": {"username": "u", "password": "secret"}},
+  "provider_installation": [{"oci_mirror": [{"repository_template": "example.com/${namespace}/${type}", "include": ["registry.terraform.io/*/*"], "exclude": ["a/b"]}]}]
+}`,
+	} {
+		before, err := cliconfig.Parse(name, []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := rewrite(t, map[string]string{name: text}, cliconfig.Mirrored{Dir: "/store/mirror", OCI: true}, "registry.terraform.io/hashicorp/null")
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := cliconfig.Parse("after", []byte(got))
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, got)
+		}
+		m := after.Installation.Methods[1]
+		if len(m.Exclude) != 2 || m.Exclude[0].String() != "registry.terraform.io/hashicorp/null" || m.Template != before.Installation.Methods[0].Template {
+			t.Errorf("the method is %v", m)
+		}
+		login, want := after.Logins[0], before.Logins[0]
+		login.Position = want.Position
+		if login != want || !slices.Equal(after.DefaultLogins.DockerFiles[1:], before.DefaultLogins.DockerFiles[1:]) {
+			t.Errorf("the logins are in\n%s", got)
+		}
+		if !strings.Contains(got, `docker_style_config_files = ["~/auth.json", "/abs.json"]`) {
+			t.Errorf("the files are in\n%s", got)
+		}
+	}
+}
+
 func TestRewriteErrors(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

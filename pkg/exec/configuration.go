@@ -4,13 +4,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// configuration is the user's, as the child would read it.
-type configuration struct {
+// userConfig is the user's, as the child would read it.
+type userConfig struct {
 	env   cliconfig.Environment
 	files cliconfig.Files
 	cliconfig.Config
@@ -18,7 +20,7 @@ type configuration struct {
 	dir string
 }
 
-func readConfiguration(o Options) (c configuration, err error) {
+func readConfiguration(o Options) (c userConfig, err error) {
 	c.env = o.Environment
 	if c.env.Getenv == nil {
 		c.env.Getenv = func(string) string { return "" }
@@ -34,11 +36,25 @@ func readConfiguration(o Options) (c configuration, err error) {
 	return c, err
 }
 
+// hasOCI reports whether there is anything about OCI registries in the configuration.
+func (c userConfig) hasOCI() bool {
+	mirrors := c.Installation != nil && slices.ContainsFunc(c.Installation.Methods, func(m cliconfig.Method) bool { return m.Kind == cliconfig.OCIMirror })
+	return mirrors || len(c.Logins) > 0 || c.DefaultLogins.Position != (cliconfig.Position{})
+}
+
+// hasOCIMirror reports whether an oci_mirror is for a provider.
+func (c userConfig) hasOCIMirror(a provider.Address) bool {
+	return c.Installation != nil && slices.ContainsFunc(c.Installation.Methods, func(m cliconfig.Method) bool {
+		matches, _ := m.Match(a)
+		return matches && m.Kind == cliconfig.OCIMirror
+	})
+}
+
 // write writes what the child reads into a file that nobody else may read, in the
-// store, which is swept.
-func (c configuration) write(o Options, m mirrored) (path string, err error) {
+// store, which is swept. oci keeps what is about OCI registries.
+func (c userConfig) write(o Options, m mirrored, oci bool) (path string, err error) {
 	text, err := cliconfig.Rewrite(c.env, c.files, cliconfig.Mirrored{
-		Dir: m.Dir(), Providers: m.providers, PluginCacheDir: m.pluginCacheDir(toolOf(o.Command)), WorkDir: c.dir,
+		Dir: m.Dir(), Providers: m.providers, PluginCacheDir: m.pluginCacheDir(toolOf(o.Command)), WorkDir: c.dir, OCI: oci,
 	})
 	if err != nil {
 		return "", err

@@ -44,6 +44,13 @@ type Options struct {
 	// each package: those in the store by the evidence that is stored with them. The
 	// source is asked for newer evidence before a package in the store is refused.
 	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
+	// OnlyLocked refuses to start a command that may install a required provider which
+	// no lock file selects. Set it if Judge demands more than the command checks.
+	OnlyLocked bool
+	// Approves reports whether releases of a provider wait for approval, or were
+	// denied, in the repository that the user's oci_mirror names. OpenTofu ignores
+	// that, so such a provider has to be locked. May be nil.
+	Approves func(ctx context.Context, a provider.Address) (bool, error)
 	// Concurrency is how many zips move at once; 0 is [DefaultConcurrency].
 	Concurrency int
 	// Platform is that of the packages; the zero value is this machine's.
@@ -53,8 +60,8 @@ type Options struct {
 	Backoff func(failed int) time.Duration
 	// Progress is told what moves.
 	Progress provider.Progress
-	// Left is told of each package that is left to the user's configuration, and why:
-	// a filesystem_mirror has it, and only unpacked. May be nil.
+	// Left is told of each provider that is left to the user's configuration, and why:
+	// a filesystem_mirror has it only unpacked, or no lock file selects it. May be nil.
 	Left func(a provider.Address, why string)
 
 	// Environment has the user's CLI configuration, and Config is a file that takes
@@ -93,6 +100,10 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	oci, err := o.keepsOCI(ctx, config, program, wanted)
+	if err != nil {
+		return 0, err
+	}
 	// 2. The packages, in the store.
 	mirror, err := o.mirror(ctx, wanted)
 	if err != nil {
@@ -100,7 +111,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, mirror.Close()) }()
 	// 3. A configuration that leads there.
-	path, err := config.write(o, mirror)
+	path, err := config.write(o, mirror, oci)
 	if err != nil {
 		return 0, fmt.Errorf("writing the CLI configuration: %w", err)
 	}

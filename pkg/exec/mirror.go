@@ -26,7 +26,7 @@ type mirrored struct {
 // unlink removes links to the store's packages where the command will unpack a zip:
 // Terraform, and OpenTofu before 1.10, would unpack it over what a link leads to.
 // Such a link is of no use, since its package is not what the lock file has.
-func (m mirrored) unlink(c configuration, s *store.Store) error {
+func (m mirrored) unlink(c userConfig, s *store.Store) error {
 	data := c.env.Getenv("TF_DATA_DIR")
 	if data == "" {
 		data = ".terraform"

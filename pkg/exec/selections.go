@@ -29,7 +29,7 @@ type selection struct {
 }
 
 // selections reads the lock files.
-func (o Options) selections(ctx context.Context, c configuration) ([]selection, error) {
+func (o Options) selections(ctx context.Context, c userConfig) ([]selection, error) {
 	files, err := o.files(ctx, c)
 	if err != nil {
 		return nil, err
@@ -37,10 +37,8 @@ func (o Options) selections(ctx context.Context, c configuration) ([]selection, 
 	var all []selection
 	for _, f := range files {
 		for _, s := range f.Selections() {
-			if c.Installation != nil {
-				if _, developed := c.Installation.DevOverrides[s.Address]; developed {
-					continue
-				}
+			if _, developed := c.DevOverride(s.Address); developed {
+				continue
 			}
 			i := slices.IndexFunc(all, func(other selection) bool { return other.Address == s.Address && other.Version == s.Version })
 			if i < 0 {
@@ -57,7 +55,7 @@ func (o Options) selections(ctx context.Context, c configuration) ([]selection, 
 }
 
 // files are the lock files.
-func (o Options) files(ctx context.Context, c configuration) ([]*lockfile.File, error) {
+func (o Options) files(ctx context.Context, c userConfig) ([]*lockfile.File, error) {
 	var files []*lockfile.File
 	for _, path := range o.LockFiles {
 		f, err := lockfile.Read(path)

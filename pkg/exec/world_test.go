@@ -117,6 +117,16 @@ func (w *world) lock(t *testing.T, name string, locked map[string][]string) (pat
 	return path
 }
 
+// require writes a configuration that requires providers.
+func (w *world) require(t *testing.T, types ...string) {
+	t.Helper()
+	var b strings.Builder
+	for _, typ := range types {
+		fmt.Fprintf(&b, "    %s = {\n      source = \"registry.opentofu.org/acme/%[1]s\"\n    }\n", typ)
+	}
+	must(t, os.WriteFile(filepath.Join(w.dir, "main.tf"), []byte("terraform {\n  required_providers {\n"+b.String()+"  }\n}\n"), 0o600))
+}
+
 func (w *world) open(t *testing.T) *store.Store {
 	t.Helper()
 	s, err := store.Open(w.cache, store.Options{
@@ -210,8 +220,15 @@ func copySelf(path string) error {
 	return os.WriteFile(path, self, 0o700)
 }
 
+// envVersion is what the child prints as its version.
+const envVersion = "TEST_EXEC_VERSION"
+
 // asChild is the child.
 func asChild(do string) (code int) {
+	if len(os.Args) == 2 && os.Args[1] == "version" {
+		fmt.Println(os.Getenv(envVersion))
+		return 0
+	}
 	switch do {
 	case "fail":
 		return 3

@@ -1,0 +1,102 @@
+package e2e_test
+
+import (
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// configured is a job whose providers come from where a CLI configuration says: the block
+// that tofurc prints, after some text.
+func (m timeMirror) configured(t *testing.T, before string) job {
+	t.Helper()
+	config := filepath.Join(t.TempDir(), "tofurc")
+	block := run(t, programs.tofuOCI, "tofurc", m.repository)
+	write(t, config, strings.Replace(block, "provider_installation {\n", "provider_installation {\n"+before, 1))
+	m.flags = []string{"--config", config, "--ca-file", world.caFile}
+	return m.job(t, t.TempDir())
+}
+
+// refuses checks that exec ends with a code before the client has said anything.
+func (j job) refuses(t *testing.T, code int, reason string, flags []string, command ...string) {
+	t.Helper()
+	j.flags = append(flags, j.flags...)
+	cmd := j.exec(t, command...)
+	said, err := cmd.CombinedOutput()
+	exit, _ := errors.AsType[*exec.ExitError](err)
+	if exit == nil || exit.ExitCode() != code || !strings.Contains(string(said), "tofu-oci: ") || !strings.Contains(string(said), reason) {
+		t.Errorf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, said)
+	}
+}
+
+// TestExecAndUnlockedProviders: OpenTofu installs from the user's oci_mirror what the lock
+// file lacks, also if only the state has it. Terraform does not start, and neither does
+// OpenTofu where signatures are demanded.
+func TestExecAndUnlockedProviders(t *testing.T) {
+	t.Parallel()
+	const lockFile = ".terraform.lock.hcl"
+	m := newTimeMirror(t, provider.DefaultHost.String())
+	j := m.configured(t, "")
+	named := strings.Replace(mainTF, `"hashicorp/time"`, `"registry.opentofu.org/hashicorp/time"`, 1)
+	write(t, filepath.Join(j.dir, "main.tf"), named)
+	write(t, filepath.Join(j.dir, lockFile), "# nothing yet\n")
+	j.refuses(t, 5, "not in the lock file", nil, programs.terraform, "init", "-input=false")
+	j.refuses(t, 5, "not in the lock file", []string{"--signatures", "require"}, programs.tofu, "init", "-input=false")
+	output(t, j.exec(t, programs.tofu, "init", "-input=false", "-no-color"))
+	output(t, j.exec(t, programs.tofu, "apply", "-input=false", "-no-color", "-auto-approve"))
+
+	inState := m.configured(t, "")
+	write(t, filepath.Join(inState.dir, "main.tf"), "terraform {}\n")
+	write(t, filepath.Join(inState.dir, "terraform.tfstate"), readFile(t, filepath.Join(j.dir, "terraform.tfstate")))
+	write(t, filepath.Join(inState.dir, lockFile), "# nothing yet\n")
+	output(t, inState.exec(t, programs.tofu, "init", "-input=false", "-no-color"))
+	output(t, inState.exec(t, programs.tofu, "apply", "-input=false", "-no-color", "-auto-approve"))
+}
+
+// TestExecJudgesWhatIsCached: neither client starts with a package that was cached by a run
+// without the policy of this one.
+func TestExecJudgesWhatIsCached(t *testing.T) {
+	t.Parallel()
+	m := newTimeMirror(t, provider.DefaultHost.String())
+	j := m.job(t, t.TempDir())
+	write(t, filepath.Join(j.dir, "main.tf"), strings.Replace(mainTF, `"hashicorp/time"`, `"registry.opentofu.org/hashicorp/time"`, 1))
+	for _, client := range []string{programs.tofu, programs.terraform} {
+		output(t, j.exec(t, client, "init", "-input=false", "-no-color"))
+		j.refuses(t, 4, "is refused: ", []string{"--signatures", "require"}, client, "init", "-input=false")
+	}
+	m.stop()
+	j.refuses(t, 4, "is refused: ", []string{"--signatures", "require"}, programs.tofu, "init", "-input=false")
+	output(t, j.exec(t, programs.tofu, "init", "-input=false", "-no-color"))
+}
+
+// TestExecAndDevelopedProviders: what dev_overrides replace is neither locked nor brought, and
+// all other providers are.
+func TestExecAndDevelopedProviders(t *testing.T) {
+	t.Parallel()
+	m := newTimeMirror(t, provider.DefaultHost.String())
+	built := filepath.ToSlash(t.TempDir())
+	run(t, programs.tofuOCI, append([]string{"pull", "hashicorp/time", "--dir", built, "--layout", "unpacked"}, m.flags...)...)
+	binary, err := filepath.Glob(filepath.Join(built, "*", "*", "*", "*", "*"))
+	if err != nil || len(binary) != 1 {
+		t.Fatalf("%v, %v", binary, err)
+	}
+	onlyTime := strings.Replace(mainTF, `"hashicorp/time"`, `"registry.opentofu.org/hashicorp/time"`, 1)
+	both := strings.Replace(onlyTime, "    time = ", "    own = { source = \"registry.opentofu.org/acme/own\" }\n    time = ", 1)
+	for _, client := range []string{programs.tofu, programs.terraform} {
+		// 1. One that nobody has released is developed.
+		j := m.configured(t, "  dev_overrides {\n    \"registry.opentofu.org/acme/own\" = \""+built+"\"\n  }\n")
+		write(t, filepath.Join(j.dir, "main.tf"), both)
+		output(t, j.exec(t, client, "version"))
+		if locked := string(readLock(t, j.dir)); strings.Contains(locked, "acme/own") || !strings.Contains(locked, "hashicorp/time") {
+			t.Errorf("locked are\n%s", locked)
+		}
+		// 2. The only one is developed.
+		j = m.configured(t, "  dev_overrides {\n    \"registry.opentofu.org/hashicorp/time\" = \""+filepath.ToSlash(binary[0])+"\"\n  }\n")
+		write(t, filepath.Join(j.dir, "main.tf"), onlyTime)
+		output(t, j.exec(t, client, "apply", "-input=false", "-no-color", "-auto-approve"))
+	}
+}

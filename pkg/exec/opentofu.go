@@ -1,0 +1,52 @@
+package exec
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+const (
+	// modulePath is that of OpenTofu, and ociModule is a module that OpenTofu is built of
+	// since it reads oci_mirror blocks, in 1.10.
+	modulePath, ociModule = "github.com/opentofu/opentofu", "oras.land/oras-go/v2"
+	// versionTimeout bounds how long a version manager takes, which may have to
+	// download OpenTofu first.
+	versionTimeout = 5 * time.Minute
+)
+
+// readsOCI reports whether a program is an OpenTofu that reads oci_mirror blocks. The
+// executable of OpenTofu tells that by its build information, which takes about a
+// millisecond. Other programs, such as those of version managers, are asked for their version.
+func (o Options) readsOCI(ctx context.Context, program string) bool {
+	if info, err := buildinfo.ReadFile(program); err == nil && info.Main.Path == modulePath {
+		return slices.ContainsFunc(info.Deps, func(m *debug.Module) bool { return m.Path == ociModule })
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "version")
+	cmd.Dir, cmd.Env, cmd.WaitDelay = o.Dir, environment(o.Environ, os.DevNull), time.Second
+	text, err := cmd.Output()
+	return err == nil && isOpenTofuWithOCI(text)
+}
+
+// isOpenTofuWithOCI reads what "tofu version" prints: "OpenTofu v1.10.0", among other
+// lines.
+func isOpenTofuWithOCI(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		if version, found := strings.CutPrefix(strings.TrimSpace(string(line)), "OpenTofu v"); found {
+			first, _ := provider.ParseVersion("1.10.0")
+			v, err := provider.ParseVersion(version)
+			return err == nil && v.Compare(first) >= 0
+		}
+	}
+	return false
+}

@@ -1,0 +1,88 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/configuration"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// keepsOCI reports whether the command gets the user's oci_mirror blocks, to install
+// providers from them that no lock file selects. The error is [lock.ErrNotLocked] if the
+// configuration requires such a provider and the command would not find it, or must not
+// install it.
+func (o Options) keepsOCI(ctx context.Context, c userConfig, program string, wanted []selection) (bool, error) {
+	if !o.installs() {
+		return false, nil
+	}
+	keeps := !o.OnlyLocked && c.hasOCI() && toolOf(o.Command) == toolOpenTofu && o.readsOCI(ctx, program)
+	unlocked, err := o.unlocked(ctx, c, wanted)
+	if err != nil {
+		return false, err
+	}
+	var problems []error
+	for _, a := range unlocked {
+		why := ""
+		switch mirrored := c.hasOCIMirror(a); {
+		case o.OnlyLocked:
+			why = "the command would install it without the checks that are demanded"
+		case mirrored && !keeps:
+			why = "only OpenTofu 1.10 or later can install it from the oci_mirror"
+		case mirrored && o.Approves != nil:
+			approves, err := o.Approves(ctx, a)
+			if err != nil {
+				return false, err
+			}
+			if approves {
+				why = "its releases need approval, which OpenTofu ignores"
+			}
+		}
+		if why != "" {
+			problems = append(problems, fmt.Errorf("%s is required by %s but %w, and %s", a, c.dir, lock.ErrNotLocked, why))
+			continue
+		}
+		o.Left(a, "it is not in the lock file; tofu-oci lock adds it")
+	}
+	return keeps, errors.Join(problems...)
+}
+
+// installs reports whether the command may install providers. Of the subcommands of
+// OpenTofu and Terraform only init does.
+func (o Options) installs() bool {
+	if !o.saysItself() {
+		return true
+	}
+	args := o.Command[1:]
+	i := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	return i >= 0 && args[i] == "init"
+}
+
+// unlocked returns the providers that the configuration in the command's directory
+// requires, and that are neither selected nor under development. It reports what is
+// wrong with the configuration only if all of it has to be known: the command reports
+// it too.
+func (o Options) unlocked(ctx context.Context, c userConfig, wanted []selection) ([]provider.Address, error) {
+	found, err := configuration.Load(ctx, c.dir, configuration.Options{DataDir: c.env.Getenv("TF_DATA_DIR"), Terraform: c.env.Terraform})
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, configuration.ErrNoConfiguration) || !o.OnlyLocked && err != nil:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	var all []provider.Address
+	for _, r := range found.Required {
+		a := r.Requirement.Address
+		selected := slices.ContainsFunc(wanted, func(s selection) bool { return s.Address == a })
+		if _, developed := c.DevOverride(a); !selected && !developed {
+			all = append(all, a)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,111 @@
+package exec_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/exec"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// TestUnlocked: a provider that the configuration requires and the lock file lacks is
+// left to the user's oci_mirror if the command reads that, and if nothing is demanded that
+// it does not check. Otherwise the command does not start if it would miss the provider.
+func TestUnlocked(t *testing.T) {
+	t.Parallel()
+	const mirror = "oci_mirror {\n repository_template = \"example.com/${namespace}/${type}\"\n include = [\"registry.opentofu.org/acme/*\"]\n}\n"
+	approves := func(is bool) func(*exec.Options) {
+		return func(o *exec.Options) {
+			o.Approves = func(_ context.Context, a provider.Address) (bool, error) { return is && a.Type == "two", nil }
+		}
+	}
+	onlyLocked := func(o *exec.Options) { o.OnlyLocked = true }
+	const kept, left, refused = "kept", "left", "refused"
+	for name, test := range map[string]struct {
+		program, version, methods string
+		args                      []string
+		change                    func(*exec.Options)
+		want                      string
+	}{
+		"OpenTofu 1.10":         {"tofu", "OpenTofu v1.10.0", mirror, []string{"init"}, nil, kept},
+		"OpenTofu 1.12":         {"tofu", "x\nOpenTofu v1.12.6-dev\non linux_amd64", mirror, []string{"-chdir=.", "init", "-upgrade"}, nil, kept},
+		"OpenTofu 1.9":          {"tofu", "OpenTofu v1.9.4", mirror, []string{"init"}, nil, refused},
+		"another program":       {"tofu", "Terraform v1.11.4", mirror, []string{"init"}, nil, refused},
+		"Terraform":             {"terraform", "", mirror, []string{"init"}, nil, refused},
+		"a script":              {"make", "", mirror, nil, nil, refused},
+		"plan":                  {"terraform", "", mirror, []string{"plan"}, nil, ""},
+		"no subcommand":         {"tofu", "", mirror, []string{"-version"}, nil, ""},
+		"demanded":              {"tofu", "OpenTofu v1.10.0", mirror, []string{"init"}, onlyLocked, refused},
+		"demanded, no mirror":   {"tofu", "OpenTofu v1.10.0", "direct {}\n", []string{"init"}, onlyLocked, refused},
+		"approved":              {"tofu", "OpenTofu v1.10.0", mirror, []string{"init"}, approves(true), refused},
+		"not approved":          {"tofu", "OpenTofu v1.10.0", mirror, []string{"init"}, approves(false), kept},
+		"no mirror":             {"terraform", "", "direct {}\n", []string{"init"}, nil, left},
+		"developed":             {"terraform", "", "dev_overrides {\n \"acme/two\" = \"built\"\n}\n" + mirror, []string{"init"}, onlyLocked, ""},
+		"mirror of another one": {"terraform", "", "oci_mirror {\n repository_template = \"example.com/${type}\"\n include = [\"example.com/acme/*\"]\n}\n", []string{"init"}, nil, left},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
+			w.require(t, "one", "two")
+			config := filepath.Join(w.dir, "config.tfrc")
+			must(t, os.WriteFile(config, []byte("provider_installation {\n"+test.methods+"}\n"), 0o600))
+			var told []string
+			r := w.run(t, test.program, "show", func(o *exec.Options) {
+				o.Config, o.Command, o.Environ = config, append(o.Command, test.args...), append(o.Environ, envVersion+"="+test.version)
+				o.Left = func(a provider.Address, _ string) { told = append(told, a.Type) }
+				if test.change != nil {
+					test.change(o)
+				}
+			})
+			if test.want == refused {
+				if !errors.Is(r.err, lock.ErrNotLocked) || r.stdout != "" {
+					t.Errorf("error %v, the child says %q", r.err, r.stdout)
+				}
+				return
+			}
+			c, _ := r.configured(t)
+			keeps := slices.ContainsFunc(c.Installation.Methods, func(m cliconfig.Method) bool {
+				return m.Kind == cliconfig.OCIMirror && slices.ContainsFunc(m.Exclude, func(p provider.Pattern) bool { return p.String() == "registry.opentofu.org/acme/one" })
+			})
+			if keeps != (test.want == kept) || slices.Contains(told, "two") != (test.want != "") {
+				t.Errorf("kept is %v, told of %v; the child says %s", keeps, told, r.stdout)
+			}
+		})
+	}
+}
+
+// TestUnlockedInState: a provider that nothing in the configuration requires may be in the
+// state, so the oci_mirror is kept for it too.
+func TestUnlockedInState(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
+	config := filepath.Join(w.dir, "config.tfrc")
+	must(t, os.WriteFile(config, []byte("provider_installation {\n oci_mirror {\n repository_template = \"example.com/${namespace}/${type}\"\n include = [\"registry.opentofu.org/*/*\"]\n}\n}\n"), 0o600))
+	c, _ := w.run(t, "tofu", "show", func(o *exec.Options) {
+		o.Config, o.Command, o.Environ = config, append(o.Command, "init"), append(o.Environ, envVersion+"=OpenTofu v1.10.0")
+	}).configured(t)
+	if last := c.Installation.Methods[1]; last.Kind != cliconfig.OCIMirror {
+		t.Errorf("the child has %v", c.Installation.Methods)
+	}
+}
+
+// TestUnlockedUnread: a configuration that can't be read is the command's to report, unless
+// all that it requires has to be known.
+func TestUnlockedUnread(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
+	must(t, os.WriteFile(filepath.Join(w.dir, "main.tf"), []byte("terraform {"), 0o600))
+	w.run(t, "make", "show").configured(t)
+	if r := w.run(t, "make", "show", func(o *exec.Options) { o.OnlyLocked = true }); r.err == nil || r.stdout != "" {
+		t.Errorf("error %v, the child says %q", r.err, r.stdout)
+	}
+}
