@@ -8,7 +8,9 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -164,6 +166,76 @@ func TestMany(t *testing.T) {
 		if e := <-ended; e.Err != nil || e.Status == "" {
 			t.Errorf("told %+v", e)
 		}
+	}
+}
+
+// growing is a source whose first answer states too small a size, and breaks off. retried
+// is set when the second one is read.
+type growing struct {
+	*held
+	retried *atomic.Bool
+}
+
+func (g growing) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
+	body, size, err := g.held.Open(ctx, p)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case err != nil:
+	case g.opened == 1:
+		body, size = io.NopCloser(io.MultiReader(bytes.NewReader(g.zip[:1]), iotest.ErrReader(io.ErrUnexpectedEOF))), 2
+	case g.opened == 2:
+		body = &watched{body, g.retried}
+	}
+	return body, size, err
+}
+
+// watched sets read when somebody reads it.
+type watched struct {
+	io.ReadCloser
+	read *atomic.Bool
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	w.read.Store(true)
+	return w.ReadCloser.Read(p)
+}
+
+// TestDiskBoundHoldsForRetries: a retry that states another size needs room for that
+// size.
+func TestDiskBoundHoldsForRetries(t *testing.T) {
+	t.Parallel()
+	zip := nouns.Zip(t, "rocket")
+	for name, test := range map[string]struct {
+		disk int64
+		kept bool
+	}{
+		"enough room": {int64(len(zip)), true},
+		"too little":  {int64(len(zip)) - 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			src := growing{&held{zip: zip, hold: make(chan struct{})}, new(atomic.Bool)}
+			close(src.hold)
+			ended := make(chan struct{})
+			p, to := newPuller(t, src, func(o *pullthrough.Options) {
+				o.MaxDisk = test.disk
+				o.Publish.Backoff = func(int) time.Duration { return 0 }
+				o.Told = func(e pullthrough.Event) {
+					if e.Stage != pullthrough.StageStarted {
+						close(ended)
+					}
+				}
+			})
+			defer p.Close()
+			if z, err := p.Fetch(t.Context(), to, release(t, p, "1.0.0"), nouns.Plan9); err == nil {
+				z.Close()
+			}
+			<-ended
+			if src.retried.Load() != test.kept {
+				t.Errorf("the retry was kept on the disk: %t, want %t", src.retried.Load(), test.kept)
+			}
+		})
 	}
 }
 

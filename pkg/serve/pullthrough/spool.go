@@ -37,7 +37,7 @@ type spool struct {
 	written int64
 	ended   bool
 	err     error
-	// reserved is what it has of the disk.
+	// reserved is its share of the disk bound, in bytes.
 	reserved int64
 }
 
@@ -130,28 +130,42 @@ func (s *spool) download(ctx context.Context) error {
 	return err
 }
 
-// prepare makes the file, if the disk has room for it. Nobody waits for room: who has it
-// may be waiting for us.
+// prepare reserves room on the disk for the size that this try states, and creates the
+// file if there is none. It never waits for room, because those who hold it may be
+// waiting for this download.
 func (s *spool) prepare(size int64) error {
+	if err := s.reserve(size); err != nil {
+		return err
+	}
 	if s.file == nil {
-		room := size
-		if room < 0 {
-			room = artifact.MaxZipSize
-		}
-		if !s.puller.disk.TryAcquire(room) {
+		file, err := scratch.NewFile(s.puller.options.Dir, size)
+		if errors.Is(err, syscall.ENOSPC) {
 			return errNoRoom
 		}
-		file, err := scratch.NewFile(s.puller.options.Dir, size)
 		if err != nil {
-			s.puller.disk.Release(room)
-			if errors.Is(err, syscall.ENOSPC) {
-				return errNoRoom
-			}
 			return err
 		}
-		s.change(func() { s.file, s.reserved = file, room })
+		s.change(func() { s.file = file })
 	}
 	s.change(func() { s.total, s.written = size, 0 })
+	return nil
+}
+
+// reserve changes the reservation to the room that a size needs. [spool.cleanUp] releases
+// it.
+func (s *spool) reserve(size int64) error {
+	if size < 0 {
+		size = artifact.MaxZipSize
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if more := size - s.reserved; more > 0 && !s.puller.disk.TryAcquire(more) {
+		return errNoRoom
+	}
+	if less := s.reserved - size; less > 0 {
+		s.puller.disk.Release(less)
+	}
+	s.reserved = size
 	return nil
 }
 
