@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	svchost "github.com/hashicorp/terraform-svchost"
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -41,15 +42,18 @@ What there is, /api/v1/ says as JSON: providers, versions, what they hold, and w
 verify says of them. The providers of a registry are those of the repositories that
 it lists, or of --providers FILE, which is read again when it changes.
 
-Several --from are asked in their order, and the first that has a provider answers
-for it. One that cannot be asked is no reason to ask the next.
+Several --from are tried in order, and the first that has the provider is used. A
+repository that holds the same name of another host does not have it. If a
+repository cannot be read, the next one is not tried.
 
 A list of tags is believed for --max-age. When a registry does not answer, what is
 known is served for --stale-if-error, and says so in Warning and Age headers.
 
 Everybody may read everything, unless --serve-config FILE says who may read what,
-by tokens or the OIDC tokens of jobs. Clients send no login with archives, so their
-links carry a signature that is good for an hour: replicas share --archive-key.
+by tokens or the OIDC tokens of jobs. The rules apply to the address that a release
+is stored as, whichever address was requested. Clients send no login with archives,
+so their links carry a signature that is good for an hour: replicas share
+--archive-key.
 
 --pull-through PATTERN brings what the repositories lack from origin registries, when
 somebody asks for it: versions are listed and described by the origin's documents, and
@@ -105,6 +109,7 @@ func servedFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "stale-if-error", Value: serve.DefaultStaleIfError, Usage: "serve what is known for `DURATION` when a registry does not answer"},
 		&cli.StringFlag{Name: "memory", Value: "32MiB", Usage: "keep `SIZE` of lists, indexes and signatures in memory"},
 		aliasFlag(),
+		&cli.StringFlag{Name: "unannotated", Usage: "treat releases without a provider annotation as those of `HOST`; without this flag, rules let only callers read them who may read everything"},
 	}
 }
 
@@ -185,6 +190,9 @@ func serveOptions(c *cli.Context, out *output, lines *serveLog) (o serve.Options
 		return o, err
 	}
 	o.Ready = func(ctx context.Context) error { return reachable(ctx, o.From, conn.repos) }
+	if o.Unannotated, err = unannotated(c); err != nil {
+		return o, err
+	}
 	o.Aliases, o.Events, o.Redirect = conn.aliases, lines.events(), c.Bool("redirect")
 	o.MaxAge, o.StaleIfError = c.Duration("max-age"), c.Duration("stale-if-error")
 	if o.Memory, err = parseSize(c.String("memory")); err != nil {
@@ -218,6 +226,19 @@ func serveOptions(c *cli.Context, out *output, lines *serveLog) (o serve.Options
 	}
 	err = accessOptions(c, conn, lines, &o)
 	return o, err
+}
+
+// unannotated reads --unannotated.
+func unannotated(c *cli.Context) (svchost.Hostname, error) {
+	text := c.String("unannotated")
+	if text == "" {
+		return "", nil
+	}
+	host, err := provider.ParseHost(text)
+	if err != nil {
+		return "", usagef("--unannotated: %w", err)
+	}
+	return host, nil
 }
 
 // servedProviders reads --providers: now, to find what is wrong with it, and whenever

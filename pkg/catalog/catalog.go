@@ -30,6 +30,9 @@ const (
 type Entry struct {
 	Address   provider.Address
 	Reference template.Reference
+	// Stated reports that the address is known: from the name of the repository, the
+	// annotation of its newest release, or Options.Named. Otherwise its host is a guess.
+	Stated bool
 }
 
 // Listing is what was found of a template.
@@ -89,11 +92,11 @@ func List(ctx context.Context, t template.Template, o Options) (Listing, error) 
 	}
 	var l Listing
 	for i, ref := range refs {
-		if owners[i] == (provider.Address{}) {
+		if owners[i].Address == (provider.Address{}) {
 			l.Unknown = append(l.Unknown, ref)
 			continue
 		}
-		l.Entries = append(l.Entries, Entry{owners[i], ref})
+		l.Entries = append(l.Entries, owners[i])
 	}
 	l.sort()
 	return l, nil
@@ -104,7 +107,7 @@ func named(t template.Template, as []provider.Address) Listing {
 	var l Listing
 	for _, a := range as {
 		if ref, err := t.Repository(a); err == nil {
-			l.Entries = append(l.Entries, Entry{a, ref})
+			l.Entries = append(l.Entries, Entry{a, ref, true})
 		}
 	}
 	l.sort()
@@ -148,18 +151,20 @@ func references(ctx context.Context, t template.Template, o Options) ([]template
 	return refs, nil
 }
 
-// owners says whose repositories are; the zero value where nothing tells.
-func owners(ctx context.Context, t template.Template, refs []template.Reference, o Options) ([]provider.Address, error) {
-	found := make([]provider.Address, len(refs))
+// owners says whose repositories are; the address is zero where nothing tells.
+func owners(ctx context.Context, t template.Template, refs []template.Reference, o Options) ([]Entry, error) {
+	hostname, _, _ := t.Uses()
+	found := make([]Entry, len(refs))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxQuestions)
 	asked := 0
 	for i, ref := range refs {
 		candidates, _ := t.Match(ref)
+		found[i].Reference = ref
 		if len(candidates) == 1 {
-			found[i] = candidates[0]
+			found[i] = Entry{candidates[0], ref, hostname}
 		}
-		if hostname, _, _ := t.Uses(); o.Owner == nil || hostname && len(candidates) == 1 {
+		if o.Owner == nil || found[i].Stated {
 			continue
 		}
 		if asked++; asked > maxOwners {
@@ -168,7 +173,7 @@ func owners(ctx context.Context, t template.Template, refs []template.Reference,
 		group.Go(func() error {
 			a, ok, err := o.Owner(ctx, ref)
 			if again, unfit := t.Repository(a); ok && err == nil && unfit == nil && again == ref {
-				found[i] = a
+				found[i] = Entry{a, ref, true}
 			}
 			return ctx.Err()
 		})

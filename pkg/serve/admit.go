@@ -20,10 +20,10 @@ import (
 // have it.
 func (s *Server) mirrorPlace(x *exchange) (place, error) {
 	at, err := s.mirrorAddress(x)
-	if err == nil {
-		err = s.admit(x, at)
+	if err != nil {
+		return at, err
 	}
-	return at, err
+	return s.admit(x, at)
 }
 
 func (s *Server) mirrorAddress(x *exchange) (place, error) {
@@ -40,10 +40,10 @@ func (s *Server) mirrorAddress(x *exchange) (place, error) {
 // publishedPlace gives the provider of a path of the registry protocol.
 func (s *Server) publishedPlace(x *exchange) (place, error) {
 	at, err := s.publishedAddress(x)
-	if err == nil {
-		err = s.admit(x, at)
+	if err != nil {
+		return at, err
 	}
-	return at, err
+	return s.admit(x, at)
 }
 
 func (s *Server) publishedAddress(x *exchange) (place, error) {
@@ -56,7 +56,7 @@ func placeIn(x *exchange, v *view, host svchost.Hostname) (place, error) {
 	if err != nil {
 		return place{}, &problem{http.StatusNotFound, err.Error()}
 	}
-	return place{v, a}, nil
+	return place{view: v, address: a}, nil
 }
 
 // viewOf finds what the host that is asked publishes, and whether the rules name it.
@@ -76,19 +76,16 @@ func (s *Server) viewOf(r *http.Request) (v *view, named bool) {
 	return s.viewOfHost(rules.Hosts[at]), true
 }
 
-// admit refuses who may not have a provider, or asks too often.
-func (s *Server) admit(x *exchange, at place) error {
+// admit gives a place its caller, and refuses callers whose right to it does not depend
+// on what the repositories hold, and those who ask too often.
+func (s *Server) admit(x *exchange, at place) (place, error) {
 	if err := s.identify(x); err != nil {
-		return err
+		return at, err
 	}
-	caller := x.caller
-	switch {
-	case caller.May(at.address):
-		return nil
-	case caller.Name == "":
-		return &problem{http.StatusUnauthorized, fmt.Sprintf("a token is needed for %s", at.address)}
+	if at.caller = x.caller; !at.mayAsk() {
+		return at, at.refusal(at.address)
 	}
-	return &problem{http.StatusForbidden, fmt.Sprintf("the token is not one for %s", at.address)}
+	return at, nil
 }
 
 // identify finds out who asks, and refuses whose token does not count, or who asks too

@@ -35,7 +35,8 @@ func (s *Server) shownAt(x *exchange) (shownPlace, error) {
 			p.address.Host = p.as
 		}
 	}
-	return p, s.admit(x, p.place)
+	p.place, err = s.admit(x, p.place)
+	return p, err
 }
 
 // publishedHosts are those that the rules name.
@@ -49,7 +50,7 @@ func (s *Server) publishedHosts() []access.Host {
 // viewOfHost gives the view of a published host. What is known goes by the view, so a
 // host has the same one each time.
 func (s *Server) viewOfHost(h access.Host) *view {
-	known, _ := s.hosts.LoadOrStore(h, published([]template.Template{h.Repository}, h.As))
+	known, _ := s.hosts.LoadOrStore(h, published([]template.Template{h.Repository}, h.As, s.options.Unannotated))
 	v, _ := known.(*view)
 	return v
 }

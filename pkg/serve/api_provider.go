@@ -46,9 +46,6 @@ func (s *Server) describeProvider(x *exchange) (api.Provider, state, error) {
 		return api.Provider{}, how, err
 	}
 	x.answered.Repository = known.repo.String()
-	if err := s.checkOwner(x, at.place, known); err != nil {
-		return api.Provider{}, how, err
-	}
 	// 3. The page of them.
 	items, more := pageOf(known.versions, page, versionsOnPage)
 	found := api.Provider{
@@ -92,7 +89,7 @@ func (s *Server) together(ctx context.Context, n int, look func(ctx context.Cont
 }
 
 func (s *Server) versionRef(ctx context.Context, at shownPlace, known listing, v provider.Version) api.VersionRef {
-	i, _, err := s.known.indexIn(ctx, at.place, known.repo, v, max(reportAge, s.options.MaxAge))
+	i, _, err := s.known.indexIn(ctx, at.place, known, v, max(reportAge, s.options.MaxAge))
 	if problem := brokenBy(err); problem != "" {
 		return broken(v, problem).VersionRef
 	}

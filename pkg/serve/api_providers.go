@@ -7,8 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/pkg/catalog"
+	svchost "github.com/hashicorp/terraform-svchost"
+
 	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // providersOnPage is how many providers are on a page.
@@ -30,10 +32,10 @@ func (s *Server) apiProviders(x *exchange) error {
 	return s.answerTagged(x, found, how)
 }
 
-// shelved is a provider on a shelf.
-type shelved struct {
+// listed is a provider of a list.
+type listed struct {
 	shownPlace
-	entry catalog.Entry
+	reference template.Reference
 }
 
 // listProviders gives a page of the providers that the caller may see, and that the
@@ -61,13 +63,13 @@ func (s *Server) listProviders(x *exchange) (api.Providers, state, error) {
 	if err != nil {
 		return none, how, err
 	}
-	all = slices.DeleteFunc(all, func(p shelved) bool { return !isFound(p, search) })
+	all = slices.DeleteFunc(all, func(p listed) bool { return !isFound(p, search) })
 	// 3. The page of it.
 	found := api.Providers{Providers: none.Providers, Total: len(all), Warnings: warnings}
 	items, more := pageOf(all, page, providersOnPage)
 	for _, p := range items {
 		ref := p.ref(base)
-		ref.Repository, ref.Latest = p.entry.Reference.String(), s.browse.latest(p.place, p.entry.Reference)
+		ref.Repository, ref.Latest = p.reference.String(), s.browse.latest(p.reference)
 		found.Providers = append(found.Providers, ref)
 	}
 	if more {
@@ -85,7 +87,7 @@ func query(search string, page int) string {
 }
 
 // isFound tells whether all words of a search are in an address.
-func isFound(p shelved, search string) bool {
+func isFound(p listed, search string) bool {
 	address := strings.ToLower(p.shown.String())
 	for word := range strings.FieldsSeq(strings.ToLower(search)) {
 		if !strings.Contains(address, word) {
@@ -96,36 +98,34 @@ func isFound(p shelved, search string) bool {
 }
 
 // shelved lists the providers of all views that the caller may see, sorted by address.
-func (s *Server) shelved(x *exchange) (all []shelved, warnings []string, how state, err error) {
-	add := func(v *view, show func(catalog.Entry) shownPlace) error {
+func (s *Server) shelved(x *exchange) (all []listed, warnings []string, how state, err error) {
+	add := func(v *view, name svchost.Hostname) error {
 		stock, learned, err := s.browse.shelf(x.r.Context(), v)
 		if err != nil {
 			return err
 		}
 		how, warnings = how.merge(learned), append(warnings, stock.warnings...)
 		for _, e := range stock.entries {
-			if p := show(e); x.caller.May(p.address) {
-				all = append(all, shelved{p, e})
+			if !x.caller.May(e.stored) {
+				continue
 			}
+			p := shownPlace{place{view: v, address: e.address}, e.address}
+			if name != "" {
+				p.shown.Host = name
+			}
+			all = append(all, listed{p, e.reference})
 		}
 		return nil
 	}
-	err = add(s.mirrored, func(e catalog.Entry) shownPlace {
-		return shownPlace{place{s.mirrored, e.Address}, e.Address}
-	})
+	err = add(s.mirrored, "")
 	for _, h := range s.publishedHosts() {
 		if err != nil {
 			return nil, nil, how, err
 		}
-		v := s.viewOfHost(h)
-		err = add(v, func(e catalog.Entry) shownPlace {
-			p := shownPlace{place{v, e.Address}, e.Address}
-			p.shown.Host = h.Name
-			return p
-		})
+		err = add(s.viewOfHost(h), h.Name)
 	}
-	slices.SortStableFunc(all, func(a, b shelved) int { return a.shown.Compare(b.shown) })
-	all = slices.CompactFunc(all, func(a, b shelved) bool { return a.shown == b.shown })
+	slices.SortStableFunc(all, func(a, b listed) int { return a.shown.Compare(b.shown) })
+	all = slices.CompactFunc(all, func(a, b listed) bool { return a.shown == b.shown })
 	slices.Sort(warnings)
 	return all, slices.Compact(warnings), how, err
 }

@@ -346,13 +346,7 @@ func TestAPIPending(t *testing.T) {
 		w := newLayout(t, options...)
 		w.push(t, rocket{version: "1.0.0"})
 		w.push(t, rocket{version: "1.1.0"})
-		d, data, err := w.repo.Manifest(t.Context(), "1.1.0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.repo.PushTag(t.Context(), artifact.Blob{Descriptor: d, Bytes: data}, "pending-1.2.0", ""); err != nil {
-			t.Fatal(err)
-		}
+		w.tag(t, "1.1.0", "pending-1.2.0")
 		got := document[api.Provider](t, w.api(t, apiRocket, login...))
 		if got.Total != 2 || len(got.Pending) != 1 || got.Pending[0].Version != "1.2.0" || got.Pending[0].Tag != "pending-1.2.0" ||
 			got.Pending[0].Status != api.StatusPending || len(got.Pending[0].Platforms) != 2 || got.Latest != "1.1.0" {
@@ -365,13 +359,7 @@ func TestAPIPending(t *testing.T) {
 	// Those who read without a token don't see them.
 	w := newLayout(t, func(o *serve.Options) { o.Rules = ruled(t, everyone) })
 	w.push(t, rocket{version: "1.0.0"})
-	d, data, err := w.repo.Manifest(t.Context(), "1.0.0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.repo.PushTag(t.Context(), artifact.Blob{Descriptor: d, Bytes: data}, "pending-1.2.0", ""); err != nil {
-		t.Fatal(err)
-	}
+	w.tag(t, "1.0.0", "pending-1.2.0")
 	if got := document[api.Provider](t, w.api(t, apiRocket)); len(got.Pending) != 0 || got.Total != 1 {
 		t.Errorf("%+v", got)
 	}

@@ -103,7 +103,7 @@ func (s *Server) packages(x *exchange, r release, base string) []api.Package {
 	packages := []api.Package{}
 	for _, p := range r.summary.packages {
 		if p.Problem == "" {
-			p.URL = base + "/archive" + s.tokenPath(x, r.at.place, r.version, p.Filename)
+			p.URL = base + "/archive" + s.tokenPath(x, r.at.place, r.index.stored, r.version, p.Filename)
 		}
 		var documents []api.Document
 		for _, d := range p.Documents {

@@ -83,12 +83,12 @@ func (s *Server) home(ctx context.Context, at place) (template.Reference, error)
 	if err != nil {
 		return template.Reference{}, err
 	}
-	known, _, err := s.known.list(ctx, at)
+	known, _, err := s.known.find(ctx, at)
 	switch {
 	case err == nil && known.choice < len(refs):
-		return refs[known.choice], nil
+		return refs[known.choice].Reference, nil
 	case err == nil || s.lacks(at, err):
-		return refs[len(refs)-1], nil
+		return refs[len(refs)-1].Reference, nil
 	}
 	return template.Reference{}, err
 }
@@ -143,7 +143,7 @@ func (s *Server) mirrorVersionBehind(x *exchange, at place, v provider.Version, 
 	}
 	archives := map[string]mirrorArchive{}
 	for _, p := range d.Packages {
-		path := withWhy(s.tokenPath(x, at, v, p.Filename), reason(d.refused))
+		path := withWhy(s.tokenPath(x, at, at.address, v, p.Filename), reason(d.refused))
 		// What the origin says of h1 is not signed.
 		archives[p.Platform.String()] = mirrorArchive{URL: mirrorLink(path), Hashes: []string{sums.ZH(p.Digest)}}
 	}
@@ -166,7 +166,7 @@ func (s *Server) proofBehind(x *exchange, at place, v provider.Version, p provid
 	if isLeftOut(err) && d.refused != nil {
 		return proven{}, d.refused
 	}
-	return proven{e, how, reason(d.refused)}, err
+	return proven{e, how, at.address, reason(d.refused)}, err
 }
 
 // at gives the package of a platform.

@@ -46,9 +46,17 @@ type releaseKey struct {
 
 // shelf is the providers in the repositories of a view.
 type shelf struct {
-	entries []catalog.Entry
+	entries []shelved
 	// warnings say what could not be listed.
 	warnings []string
+}
+
+// shelved is a provider in a repository.
+type shelved struct {
+	address   provider.Address
+	reference template.Reference
+	// stored is the address that its releases are stored as; zero if it is unknown.
+	stored provider.Address
 }
 
 // owner is whose a repository is, and the newest version in it.
@@ -92,7 +100,7 @@ func (b *browsing) tell(e Events) {
 // one's.
 func (b *browsing) shelf(ctx context.Context, v *view) (shelf, state, error) {
 	return b.shelves.get(ctx, v, func(ctx context.Context) (shelf, error) {
-		o := catalog.Options{Names: b.options.Catalog, Owner: b.owner}
+		o := catalog.Options{Names: b.options.Catalog}
 		if b.options.Providers != nil {
 			named, err := b.options.Providers()
 			if err != nil {
@@ -103,6 +111,9 @@ func (b *browsing) shelf(ctx context.Context, v *view) (shelf, state, error) {
 		var s shelf
 		seen := map[provider.Address]bool{}
 		for _, t := range v.from {
+			o.Owner = func(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
+				return b.owner(ctx, v, t, ref)
+			}
 			l, err := catalog.List(ctx, t, o)
 			if why := unlisted(t, err); why != "" {
 				s.warnings = append(s.warnings, why)
@@ -112,12 +123,16 @@ func (b *browsing) shelf(ctx context.Context, v *view) (shelf, state, error) {
 				return shelf{}, err
 			}
 			for _, e := range l.Entries {
-				if v.as != "" {
-					e.Address.Host = v.as // the host does not count there
+				found := shelved{address: e.Address, reference: e.Reference}
+				if e.Stated {
+					found.stored = e.Address
 				}
-				if !seen[e.Address] {
-					seen[e.Address] = true
-					s.entries = append(s.entries, e)
+				if v.as != "" {
+					found.address.Host = v.as // the host does not count there
+				}
+				if !seen[found.address] {
+					seen[found.address] = true
+					s.entries = append(s.entries, found)
 				}
 			}
 		}
@@ -125,8 +140,8 @@ func (b *browsing) shelf(ctx context.Context, v *view) (shelf, state, error) {
 	})
 }
 
-// owner says whose a repository is.
-func (b *browsing) owner(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
+// owner says whose a repository of a view is.
+func (b *browsing) owner(ctx context.Context, v *view, t template.Template, ref template.Reference) (provider.Address, bool, error) {
 	o, _, err := b.owners.getWithin(ctx, ref, max(ownerAge, b.options.MaxAge), func(ctx context.Context) (owner, error) {
 		repo, err := b.options.Open(ref)
 		if err != nil {
@@ -136,7 +151,11 @@ func (b *browsing) owner(ctx context.Context, ref template.Reference) (provider.
 		a, ok, err := catalog.Owner(ctx, noted)
 		return owner{a, ok, newest(artifact.Versions(noted.tags))}, err
 	})
-	return o.address, o.stated, err
+	if err != nil || o.stated {
+		return o.address, o.stated, err
+	}
+	unstated := v.unstated(t, ref)
+	return unstated, unstated != (provider.Address{}), nil
 }
 
 // tagsNoted is a repository whose tags are of use to two.
@@ -165,9 +184,9 @@ func newest(versions []provider.Version) string {
 	return versions[0].String()
 }
 
-// latest gives the newest version of a provider, where that is known without asking.
-func (b *browsing) latest(at place, ref template.Reference) string {
-	if known, found := b.known.listings.kept.get(at.key()); found && known.answered && known.absent == nil {
+// latest gives the newest version in a repository, where that is known without asking.
+func (b *browsing) latest(ref template.Reference) string {
+	if known, found := b.known.listings.kept.get(ref.String()); found && known.answered && known.absent == nil {
 		return newest(known.value.versions)
 	}
 	if known, found := b.owners.kept.get(ref); found && known.answered {

@@ -21,17 +21,22 @@ func (s *Server) addPending(x *exchange, found *api.Provider, at shownPlace, kno
 	}
 	shown, _ := pageOf(known.pending, 1, maxPending)
 	found.MorePending = len(known.pending) - len(shown)
-	refs := make([]api.VersionRef, len(shown))
+	refs := make([]summary, len(shown))
 	s.together(x.r.Context(), len(shown), func(ctx context.Context, n int) {
-		refs[n] = s.browse.pendingRef(ctx, at.place, known.repo, shown[n])
+		refs[n] = s.browse.pendingRef(ctx, at.place, known, shown[n])
 	})
-	found.Pending = refs
+	for _, ref := range refs {
+		if at.caller.May(ref.stored) {
+			found.Pending = append(found.Pending, ref.VersionRef)
+		}
+	}
 }
 
-// pendingRef says what lies under the tag of a release that waits for approval.
-func (b *browsing) pendingRef(ctx context.Context, at place, repo repository.Reader, v provider.Version) api.VersionRef {
+// pendingRef says what lies under the tag of a release that waits for approval. One that
+// cannot be read is taken for that of the other releases.
+func (b *browsing) pendingRef(ctx context.Context, at place, known listing, v provider.Version) summary {
 	s, _, err := b.pending.get(ctx, versionKey{at.key(), v}, func(ctx context.Context) (summary, error) {
-		found, err := repository.Inspect(ctx, repo, artifact.PendingTag(v), repository.DepthManifests)
+		found, err := repository.Inspect(ctx, known.repo, artifact.PendingTag(v), repository.DepthManifests)
 		switch {
 		case err != nil:
 			return summary{}, err
@@ -42,12 +47,22 @@ func (b *browsing) pendingRef(ctx context.Context, at place, repo repository.Rea
 		case found.Format != nil:
 			return broken(v, clip(found.Format.Error(), longText)), nil //nolint:nilerr // it is what is wrong with the release
 		}
-		return summarize(at, index{Inspection: found, repo: repo, version: v}, found), nil
+		i := index{Inspection: found, candidate: known.candidate, version: v}
+		if i.stored, err = at.ownerOf(found, known.unstated); err != nil {
+			return summary{}, err
+		}
+		return summarize(at, i, found), nil
 	})
 	if err != nil {
-		_, text := statusOf(err)
+		_, text := statusOf(at.discreet(err))
 		s = broken(v, text)
 	}
+	switch {
+	case isForeign(err):
+		s.stored = foreignTo(err)
+	case s.repo == nil:
+		s.stored = known.stored
+	}
 	s.Tag, s.Status = artifact.PendingTag(v), api.StatusPending
-	return s.VersionRef
+	return s
 }

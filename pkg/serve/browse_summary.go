@@ -25,7 +25,9 @@ type summary struct {
 	packages  []api.Package
 	evidence  []api.Document
 	repo      repository.Reader
-	weight    int64
+	// stored is the address that it is stored as; zero if it is unknown.
+	stored provider.Address
+	weight int64
 }
 
 // broken is the summary of a tag that names no release that can be read.
@@ -39,10 +41,10 @@ func broken(v provider.Version, problem string) summary {
 func brokenBy(err error) string {
 	lost, isLost := errors.AsType[*repository.LostError](err)
 	format, isFormat := errors.AsType[*artifact.FormatError](err)
-	foreign, isForeign := errors.AsType[*repository.ForeignError](err)
 	switch {
-	case isForeign:
-		return foreign.Error()
+	case isForeign(err):
+		_, text := statusOf(err)
+		return text
 	case isLost:
 		return fmt.Sprintf("the index %s, which the tag names, is missing or damaged", lost.Index.Digest)
 	case isFormat:
@@ -80,7 +82,7 @@ func summarize(at place, i index, found repository.Inspection) summary {
 			Version: i.version.String(), Tag: found.Tag, Published: dateOf(found.Index), Platforms: []string{},
 			Status: api.StatusComplete, Signed: &signed,
 		},
-		digest: found.Digest.String(), protocols: protocols(found.Index), packages: []api.Package{}, repo: i.repo,
+		digest: found.Digest.String(), protocols: protocols(found.Index), packages: []api.Package{}, repo: i.repo, stored: i.stored,
 	}
 	var wrong []string
 	for _, platform := range found.Index.Platforms() {

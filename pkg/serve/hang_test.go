@@ -59,12 +59,21 @@ func TestHang(t *testing.T) {
 	})
 }
 
+// broken is a repository with a bug.
+type broken struct{ repository.Reader }
+
+func (broken) Tags(context.Context) ([]string, error) { panic("a bug") }
+
 // TestBroken: what breaks in one request, or in a question of several, is an error of
 // that alone.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, func(o *serve.Options) {
-		o.Open = func(template.Reference) (repository.Reader, error) { panic("a bug") }
+		open := o.Open
+		o.Open = func(ref template.Reference) (repository.Reader, error) {
+			repo, err := open(ref)
+			return broken{repo}, err
+		}
 		o.Ready = func(context.Context) error { panic("another") }
 	})
 	if got := w.get(t, mirrored+"index.json"); got.Code != http.StatusBadGateway {

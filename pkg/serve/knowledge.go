@@ -26,12 +26,12 @@ const listAge = time.Hour
 type knowledge struct {
 	openOne func(template.Reference) (repository.Reader, error)
 	// opened are repositories that have answered: they keep tokens and connections.
-	opened    *memory[placeKey, []repository.Reader]
-	listings  *recent[placeKey, listing]
-	indexes   *recent[versionKey, index]
+	opened    *memory[placeKey, []candidate]
+	listings  *recent[string, tagged]
+	indexes   *recent[tagKey, index]
 	manifests *recent[targetKey, target]
 	evidence  *recent[targetKey, evidence]
-	offers    *recent[placeKey, offer]
+	offers    *recent[placeKey, stock]
 	signer    Signer
 }
 
@@ -39,6 +39,10 @@ type placeKey struct {
 	view    *view
 	address provider.Address
 }
+
+// tagKey names a tag. What it refers to is the same for all places: whose it is, is
+// looked at for each.
+type tagKey struct{ repository, tag string }
 
 type versionKey struct {
 	placeKey
@@ -55,11 +59,19 @@ type targetKey struct {
 
 func (p place) key() placeKey { return placeKey{p.view, p.address} }
 
-// listing is the versions of a provider, and where they lie.
-type listing struct {
+// candidate is a repository that may have a provider.
+type candidate struct {
 	repo repository.Reader
-	// choice counts the repositories that could have had it and came before.
-	choice   int
+	// unstated is the address of its releases without a provider annotation; zero if it
+	// is unknown.
+	unstated provider.Address
+}
+
+// tagged is what the tags of a repository say.
+type tagged struct {
+	// newest are the tags of the newest releases, denied ones included: they tell whose
+	// the repository is.
+	newest   []string
 	versions []provider.Version
 	// pending are those that wait for approval; no client sees them.
 	pending []provider.Version
@@ -69,14 +81,26 @@ type listing struct {
 }
 
 // settled are the versions that no origin is asked for.
-func (l listing) settled() []provider.Version { return slices.Concat(l.versions, l.pending, l.denied) }
+func (t tagged) settled() []provider.Version { return slices.Concat(t.versions, t.pending, t.denied) }
+
+// listing is the versions of a provider, and where they lie.
+type listing struct {
+	candidate
+	tagged
+	// choice counts the repositories that could have had it and came before.
+	choice int
+	// stored is the address that its releases are stored as; zero if it is unknown.
+	stored provider.Address
+}
 
 // index is what the tag of a version names.
 type index struct {
 	repository.Inspection
-	repo    repository.Reader
+	candidate
 	version provider.Version
-	weight  int64
+	// stored is the address that it is stored as; zero if it is unknown.
+	stored provider.Address
+	weight int64
 }
 
 // target is the package of a platform, as its manifest has it.
@@ -93,12 +117,12 @@ func newKnowledge(o Options) *knowledge {
 	forever := freshness{now: o.Now, asking: asking}
 	k := &knowledge{
 		openOne:   o.Open,
-		opened:    newMemory[placeKey, []repository.Reader](o.Memory / 8),
-		listings:  newRecent[placeKey](changing, o.Memory/8, func(l listing) int64 { return int64(len(l.settled())) * 96 }, isAbsent),
-		indexes:   newRecent[versionKey](changing, o.Memory*3/8, func(i index) int64 { return i.weight }, isAbsent),
+		opened:    newMemory[placeKey, []candidate](o.Memory / 8),
+		listings:  newRecent[string](changing, o.Memory/8, func(t tagged) int64 { return int64(len(t.settled())) * 96 }, repository.IsUnknown),
+		indexes:   newRecent[tagKey](changing, o.Memory*3/8, func(i index) int64 { return i.weight }, isAbsent),
 		manifests: newRecent[targetKey](forever, o.Memory/8, func(target) int64 { return 1 << 10 }, isNever),
 		evidence:  newRecent[targetKey](forever, o.Memory/4, evidence.weight, isLeftOut),
-		offers:    newRecent[placeKey](changing, o.Memory/8, offer.weight, isAbsent),
+		offers:    newRecent[placeKey](changing, o.Memory/8, stock.weight, isAbsent),
 		signer:    o.Signer,
 	}
 	k.tell(o.Events)
@@ -117,70 +141,121 @@ func (k *knowledge) tell(e Events) {
 
 // isAbsent tells of errors that are answers.
 func isAbsent(err error) bool {
-	_, foreign := errors.AsType[*repository.ForeignError](err)
-	return foreign || errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
+	return isForeign(err) || errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
 }
 
 func isNever(error) bool { return false }
 
-// list gives the versions of a provider: those of the first repository that has it.
+// list returns the versions of a provider, if the caller may read it.
 func (k *knowledge) list(ctx context.Context, at place) (listing, state, error) {
-	return k.listings.get(ctx, at.key(), func(ctx context.Context) (listing, error) {
-		repos, err := k.open(at)
-		if err != nil {
-			return listing{}, err
+	known, how, err := k.find(ctx, at)
+	if err = at.admitted(known.stored, err); err != nil {
+		return listing{}, how, err
+	}
+	return known, how, nil
+}
+
+// find returns the versions of a provider, in the first repository that has it. It does
+// not depend on who asks: what a name means must be the same for all.
+func (k *knowledge) find(ctx context.Context, at place) (listing, state, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxWait) // for all repositories together
+	defer cancel()
+	candidates, err := k.open(at)
+	if err != nil {
+		return listing{}, state{}, err
+	}
+	absent := fmt.Errorf("%w: no repository has %s", provider.ErrProviderNotFound, at.address)
+	for choice, in := range candidates {
+		known := listing{candidate: in, choice: choice}
+		var how state
+		known.tagged, how, err = k.tags(ctx, in.repo)
+		if repository.IsUnknown(err) {
+			continue // one that refuses to say is another matter: the next must not answer for it
 		}
-		for choice, repo := range repos {
-			tags, err := repo.Tags(ctx)
-			if repository.IsUnknown(err) {
-				continue // one that refuses to say is another matter: the next must not answer for it
-			}
-			if err != nil {
-				return listing{}, err
-			}
-			k.opened.put(at.key(), repos, 8<<10)
-			return listing{
-				repo, choice, artifact.Versions(tags), artifact.PendingVersions(tags), artifact.DeniedVersions(tags),
-			}, nil
+		if err == nil {
+			k.opened.put(at.key(), candidates, 8<<10)
+			known.stored, err = k.owner(ctx, at, known)
 		}
-		return listing{}, fmt.Errorf("%w: no repository has %s", provider.ErrProviderNotFound, at.address)
+		switch {
+		case err == nil:
+			return known, how, nil
+		case !isForeign(err):
+			return listing{}, how, err
+		case choice == len(candidates)-1:
+			// Nothing can be brought into it either.
+			return listing{}, how, fmt.Errorf("%w: %w", absent, err)
+		}
+	}
+	return listing{}, state{}, absent
+}
+
+// tags returns what the tags of a repository say.
+func (k *knowledge) tags(ctx context.Context, repo repository.Reader) (tagged, state, error) {
+	return k.listings.get(ctx, repo.String(), func(ctx context.Context) (tagged, error) {
+		tags, err := repo.Tags(ctx)
+		return tagged{
+			newest: newestTags(tags), versions: artifact.Versions(tags),
+			pending: artifact.PendingVersions(tags), denied: artifact.DeniedVersions(tags),
+		}, err
 	})
 }
 
-// index gives what a version is, if the list has it and it is the provider's.
+// index returns the index of a version, if the list has it, it is the provider's, and
+// the caller may read it.
 func (k *knowledge) index(ctx context.Context, at place, v provider.Version) (index, state, error) {
-	known, listed, err := k.list(ctx, at)
-	if err != nil {
-		return index{}, listed, err
+	known, listed, err := k.find(ctx, at)
+	if err == nil && slices.Contains(known.versions, v) {
+		i, read, err := k.indexIn(ctx, at, known, v, k.indexes.maxAge)
+		return i, listed.merge(read), err
 	}
-	if !slices.Contains(known.versions, v) {
-		return index{}, listed, fmt.Errorf("%w: %s %s: %s", provider.ErrVersionNotFound, at.address, v, provider.SomeVersions(known.versions))
+	if err = at.admitted(known.stored, err); err == nil {
+		err = fmt.Errorf("%w: %s %s: %s", provider.ErrVersionNotFound, at.address, v, provider.SomeVersions(known.versions))
 	}
-	i, read, err := k.indexIn(ctx, at, known.repo, v, k.indexes.maxAge)
-	return i, listed.merge(read), err
+	return index{}, listed, err
 }
 
-// indexIn is index for a version of which the repository is known.
-func (k *knowledge) indexIn(ctx context.Context, at place, repo repository.Reader, v provider.Version, maxAge time.Duration) (index, state, error) {
-	return k.indexes.getWithin(ctx, versionKey{at.key(), v}, maxAge, func(ctx context.Context) (index, error) {
-		found, err := repository.Inspect(ctx, repo, artifact.Tag(v), repository.DepthIndex)
+// indexIn is index for a version of a list.
+func (k *knowledge) indexIn(ctx context.Context, at place, known listing, v provider.Version, maxAge time.Duration) (index, state, error) {
+	i, how, err := k.release(ctx, at, known.candidate, v, maxAge)
+	stored := i.stored
+	if err != nil {
+		stored = known.stored
+	}
+	if !at.caller.May(stored) {
+		return index{}, how, at.refusal(stored)
+	}
+	return i, how, at.discreet(err)
+}
+
+// release is indexIn for any caller.
+func (k *knowledge) release(ctx context.Context, at place, in candidate, v provider.Version, maxAge time.Duration) (index, state, error) {
+	i, how, err := k.read(ctx, in.repo, artifact.Tag(v), maxAge)
+	if err != nil {
+		return index{}, how, err
+	}
+	i.candidate, i.version = in, v
+	i.stored, err = at.ownerOf(i.Inspection, in.unstated)
+	return i, how, err
+}
+
+// read returns the index that a tag refers to, whoever's it is.
+func (k *knowledge) read(ctx context.Context, repo repository.Reader, tag string, maxAge time.Duration) (index, state, error) {
+	return k.indexes.getWithin(ctx, tagKey{repo.String(), tag}, maxAge, func(ctx context.Context) (index, error) {
+		found, err := repository.Inspect(ctx, repo, tag, repository.DepthIndex)
 		switch {
 		case err != nil:
 			return index{}, err
 		case found.Lost:
 			return index{}, &repository.LostError{Tag: found.Tag, Index: ocispec.Descriptor{Digest: found.Digest}, Err: repository.ErrNotFound}
 		case !found.Exists():
-			return index{}, fmt.Errorf("%w: %s %s: %w", provider.ErrVersionNotFound, at.address, v, found.Absent)
+			return index{}, fmt.Errorf("%w: the tag %s: %w", provider.ErrVersionNotFound, tag, found.Absent)
 		case found.Format != nil:
 			return index{}, found.Format
-		}
-		if err := found.CheckProvider(at.address, at.aliases...); err != nil {
-			return index{}, err
 		}
 		// Parsed, an index takes some four times the bytes that it was read from.
 		weight := 4 * int64(len(found.Bytes))
 		found.Bytes = nil
-		return index{Inspection: found, repo: repo, version: v, weight: weight}, nil
+		return index{Inspection: found, weight: weight}, nil
 	})
 }
 

@@ -1,11 +1,9 @@
 package serve
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -24,9 +22,6 @@ func (s *Server) mirrorIndex(x *exchange) error {
 		x.answered.Repository = originOf(at.address)
 	} else {
 		x.answered.Repository = known.repo.String()
-		if err := s.checkOwner(x, at, known); err != nil {
-			return err
-		}
 	}
 	versions := make(map[string]struct{}, len(known.versions)+len(behind))
 	for _, v := range slices.Concat(known.versions, behind) {
@@ -35,19 +30,6 @@ func (s *Server) mirrorIndex(x *exchange) error {
 	return x.answer(struct {
 		Versions map[string]struct{} `json:"versions"`
 	}{versions}, how)
-}
-
-// checkOwner refuses a list of versions whose newest is another provider's: a template
-// without {hostname} has the providers of all hosts in one repository.
-func (s *Server) checkOwner(x *exchange, at place, known listing) error {
-	if len(known.versions) == 0 {
-		return nil
-	}
-	_, _, err := s.known.indexIn(x.r.Context(), at, known.repo, known.versions[0], listAge)
-	if foreign, ok := errors.AsType[*repository.ForeignError](err); ok && foreign.Format == nil {
-		return err
-	}
-	return nil // what else is wrong with a version is said to who asks for it
 }
 
 // mirrorArchive is a package as VERSION.json has it.
@@ -81,7 +63,7 @@ func (s *Server) mirrorVersion(x *exchange) error {
 		if err != nil {
 			return err
 		}
-		path := s.tokenPath(x, at, v, provider.Filename(at.address, v, p))
+		path := s.tokenPath(x, at, found.stored, v, provider.Filename(at.address, v, p))
 		archives[p.String()] = mirrorArchive{URL: mirrorLink(path), Hashes: hashes}
 	}
 	return x.answer(mirrorArchives{archives}, how)

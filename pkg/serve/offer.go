@@ -10,7 +10,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 const (
@@ -27,110 +26,119 @@ type offer struct {
 	warnings   []string
 }
 
-func (o offer) weight() int64 {
+// stock is what a repository has for clients of the registry protocol, whoever asks.
+type stock struct {
+	listing
+	releases []stocked
+}
+
+// stocked is a version, and why it is left out if it is.
+type stocked struct {
+	version offeredVersion
+	why     error
+	// stored is the address that it is stored as; zero if it is unknown.
+	stored provider.Address
+}
+
+func (s stock) weight() int64 {
 	var weight int64
-	for _, v := range o.versions {
-		weight += 128 + 40*int64(len(v.Platforms))
+	for _, r := range s.releases {
+		weight += 256 + 40*int64(len(r.version.Platforms))
 	}
 	return weight
 }
 
-// offer gives the versions that clients would install. To know who signed them each is
-// looked at, once: what an index names does not change.
+// offer returns the versions that clients would install, of those that the caller may
+// read.
 func (s *Server) offer(ctx context.Context, at place) (offer, state, error) {
-	return s.known.offers.get(ctx, at.key(), func(ctx context.Context) (offer, error) {
-		known, how, err := s.known.list(ctx, at)
+	all, how, err := s.stock(ctx, at)
+	if err = at.admitted(all.stored, err); err != nil {
+		return offer{}, how, err
+	}
+	o := offer{repository: all.repo.String(), versions: []offeredVersion{}}
+	var left []stocked
+	for _, r := range all.releases {
+		switch {
+		case !at.caller.May(r.stored):
+		case r.why != nil:
+			left = append(left, r)
+		default:
+			o.versions = append(o.versions, r.version)
+		}
+	}
+	o.warnings = warnings(left)
+	return o, how, nil
+}
+
+// stock looks at each version, to know who signed it. It does so once: what an index
+// names does not change.
+func (s *Server) stock(ctx context.Context, at place) (stock, state, error) {
+	return s.known.offers.get(ctx, at.key(), func(ctx context.Context) (stock, error) {
+		known, how, err := s.known.find(ctx, at)
 		if err == nil && how.stale != nil {
 			err = how.stale // who keeps the older list marks it stale
 		}
 		if err != nil {
-			return offer{}, err
+			return stock{}, err
 		}
-		found := make([]*offeredVersion, len(known.versions))
-		why := make([]error, len(known.versions))
+		all := stock{known, make([]stocked, len(known.versions))}
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(maxLooks)
 		for n, v := range known.versions {
-			group.Go(func() (err error) {
-				found[n], err = s.offered(ctx, at, known.repo, v)
+			group.Go(func() error {
+				r, err := s.offered(ctx, at, known, v)
 				if isLeftOut(err) || isAbsent(err) || isFormat(err) {
-					why[n], err = err, nil
+					r.why, err = err, nil
 				}
+				all.releases[n] = r
 				return err
 			})
 		}
-		if err := group.Wait(); err != nil {
-			return offer{}, err
-		}
-		o := offer{repository: known.repo.String(), versions: []offeredVersion{}, warnings: warnings(known.versions, why)}
-		for _, v := range found {
-			if v != nil {
-				o.versions = append(o.versions, *v)
-			}
-		}
-		if len(o.versions) == 0 && isForeign(why) {
-			return offer{}, fmt.Errorf("%w: the repository has another one: %w", provider.ErrProviderNotFound, errors.Join(why...))
-		}
-		return o, nil
+		return all, group.Wait()
 	})
 }
 
 // offered looks at one version: its index, and the evidence of its first platform,
 // which is that of all where the artifact is ours.
-func (s *Server) offered(ctx context.Context, at place, repo repository.Reader, v provider.Version) (*offeredVersion, error) {
-	i, _, err := s.known.indexIn(ctx, at, repo, v, max(listAge, s.options.MaxAge))
+func (s *Server) offered(ctx context.Context, at place, known listing, v provider.Version) (stocked, error) {
+	found := stocked{version: offeredVersion{Version: v.String()}, stored: known.stored}
+	i, _, err := s.known.release(ctx, at, known.candidate, v, max(listAge, s.options.MaxAge))
 	if err != nil {
-		return nil, err
+		return found, err
 	}
+	found.stored = i.stored
 	platforms := i.Index.Single()
 	if len(platforms) == 0 {
-		return nil, &leftOutError{at.address, v, "it has no package for any platform"}
+		return found, &leftOutError{at.address, v, "it has no package for any platform"}
 	}
 	e, err := s.evidenceFor(ctx, at, i, platforms[0])
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	o := &offeredVersion{Version: v.String(), Protocols: e.protocols}
+	found.version.Protocols = e.protocols
 	for _, p := range platforms {
-		o.Platforms = append(o.Platforms, offeredPlatform{p.OS, p.Arch})
+		found.version.Platforms = append(found.version.Platforms, offeredPlatform{p.OS, p.Arch})
 	}
-	return o, nil
+	return found, nil
 }
 
 // warnings tell people, in the output of init, what they do not get.
-func warnings(versions []provider.Version, why []error) []string {
-	var names []string
-	var first error
-	for n, v := range versions {
-		if why[n] == nil {
-			continue
-		}
-		if first == nil {
-			first = why[n]
-		}
-		names = append(names, v.String())
-	}
-	if first == nil {
+func warnings(left []stocked) []string {
+	if len(left) == 0 {
 		return nil
 	}
-	if left := len(names) - maxNamed; left > 0 {
-		names = append(names[:maxNamed], fmt.Sprintf("%d more", left))
+	var names []string
+	for _, r := range left {
+		names = append(names, r.version.Version)
+	}
+	if more := len(names) - maxNamed; more > 0 {
+		names = append(names[:maxNamed], fmt.Sprintf("%d more", more))
 	}
 	reason := "they hold no provider that can be read"
-	if left, ok := errors.AsType[*leftOutError](first); ok {
+	if left, ok := errors.AsType[*leftOutError](left[0].why); ok {
 		reason = left.why
 	}
 	return []string{fmt.Sprintf("Not all versions can be had here: %s are left out (%s).", strings.Join(names, ", "), reason)}
-}
-
-// isForeign tells whether what is wrong is that versions are another provider's.
-func isForeign(why []error) bool {
-	for _, err := range why {
-		if foreign, ok := errors.AsType[*repository.ForeignError](err); ok && foreign.Format == nil {
-			return true
-		}
-	}
-	return false
 }
 
 func isFormat(err error) bool {

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"time"
 
+	svchost "github.com/hashicorp/terraform-svchost"
+
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
@@ -39,7 +41,8 @@ type Signer interface {
 // are the defaults.
 type Options struct {
 	// From are the repositories of providers, the first choice first: the first that has
-	// a provider answers for it. Open opens one.
+	// a provider answers for it. One that holds another provider, such as the same name
+	// of another host, does not have it. Open opens one.
 	From []template.Template
 	Open func(template.Reference) (repository.Reader, error)
 	// Catalog lists the names of a registry's repositories, of which it is told one, as
@@ -55,6 +58,10 @@ type Options struct {
 	// Aliases let releases stand for those of other addresses in the network mirror
 	// protocol. In the registry protocol the host never counts.
 	Aliases provider.Aliases
+	// Unannotated is the host of releases without a provider annotation, in repositories
+	// whose template has no {hostname}. If it is empty, such a release stands for any
+	// host's, and only callers who may read everything may read it.
+	Unannotated svchost.Hostname
 	// BaseURL is where clients reach the server, with the path that stands before all
 	// of its own. Nil is what the request says.
 	BaseURL *url.URL

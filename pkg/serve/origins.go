@@ -10,8 +10,8 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 )
 
@@ -123,17 +123,17 @@ func (o *origins) release(ctx context.Context, a provider.Address, v provider.Ve
 	return d, how, err
 }
 
-// isThrough tells whether what the repositories lack of a provider comes from its origin.
+// isThrough reports whether what the repositories lack of a provider comes from its
+// origin, for the caller: it would be stored as the address that he asks for.
 func (s *Server) isThrough(at place) bool {
-	return s.origins != nil && s.origins.puller.Covers(at.address)
+	return s.origins != nil && s.origins.puller.Covers(at.address) && at.caller.May(at.address)
 }
 
 // lacks tells whether an error of the repositories is that they have not got what its
 // origin may have.
 func (s *Server) lacks(at place, err error) bool {
-	_, foreign := errors.AsType[*repository.ForeignError](err)
 	absent := errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
-	return absent && !foreign && s.isThrough(at)
+	return absent && !isForeign(err) && s.isThrough(at)
 }
 
 // beside asks a provider's origin for its versions while stored asks the repositories:
@@ -167,20 +167,14 @@ func (s *Server) join(at place, stored, behind state, storedErr, behindErr error
 // stored puts a release that has come into what is known of its repository: nobody has
 // to wait until the list of tags is asked for again.
 func (k *knowledge) stored(e pullthrough.Event) {
-	for _, key := range k.listings.kept.keys() {
-		if key.address != e.Address {
-			continue
-		}
-		known, found := k.listings.kept.get(key)
-		if !found || known.value.repo == nil || known.value.repo.String() != e.Repository {
-			k.listings.kept.forget(key)
-			continue
-		}
-		if slices.Contains(known.value.versions, e.Version) {
-			continue
-		}
+	known, found := k.listings.kept.get(e.Repository)
+	switch {
+	case !found || known.absent != nil:
+		k.listings.kept.forget(e.Repository)
+	case !slices.Contains(known.value.versions, e.Version):
+		known.value.newest = append([]string{artifact.Tag(e.Version)}, known.value.newest...)
 		known.value.versions = provider.NewestFirst(append(slices.Clip(known.value.versions), e.Version))
-		k.listings.kept.put(key, known, k.listings.weigh(known.value))
+		k.listings.kept.put(e.Repository, known, k.listings.weigh(known.value))
 	}
 	for _, key := range k.offers.kept.keys() {
 		if key.address == e.Address {

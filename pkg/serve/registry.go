@@ -91,7 +91,7 @@ func (s *Server) pkg(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	path := s.tokenPath(x, at, v, provider.Filename(at.address, v, p))
+	path := s.tokenPath(x, at, found.stored, v, provider.Filename(at.address, v, p))
 	// Absolute, since not all clients take relative ones (terragrunt#3304).
 	document := packageDocument{
 		Protocols: e.protocols, OS: p.OS, Arch: p.Arch, Filename: e.filename, Sum: e.zip.Encoded(),
@@ -107,6 +107,8 @@ func (s *Server) pkg(x *exchange) error {
 type proven struct {
 	evidence
 	how state
+	// stored is the address that it is stored as; zero if it is unknown.
+	stored provider.Address
 	// why is why its archive cannot be had; empty when it can.
 	why string
 }
@@ -122,7 +124,7 @@ func (s *Server) proof(x *exchange, at place, v provider.Version, p provider.Pla
 	}
 	x.answered.Repository = found.repo.String()
 	e, err := s.evidenceFor(x.r.Context(), at, found, p)
-	return proven{e, how, ""}, err
+	return proven{e, how, found.stored, ""}, err
 }
 
 // The documents about a package that have URLs of their own.

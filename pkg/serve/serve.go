@@ -41,8 +41,8 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		options: o, known: newKnowledge(o), hashed: newMemory[digest.Digest, time.Time](o.Memory / 32),
-		mirrored: &view{from: o.From, aliases: o.Aliases},
-		own:      published(o.From, provider.DefaultHost),
+		mirrored: &view{from: o.From, aliases: o.Aliases, unannotated: o.Unannotated},
+		own:      published(o.From, provider.DefaultHost, o.Unannotated),
 	}
 	s.browse = newBrowsing(o, s.known)
 	if s.origins, err = newOrigins(o, s.known); err != nil {

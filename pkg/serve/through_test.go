@@ -20,9 +20,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -519,17 +517,7 @@ func throughSettled(t *testing.T, tag, why string) {
 	w := newThrough(t, newLayout)
 	w.offer(t, "1.2.0", 1000)
 	w.push(t, rocket{version: "1.0.0"})
-	found, err := repository.Inspect(t.Context(), w.repo, "1.0.0", repository.DepthIndex)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, index, err := w.repo.Manifest(t.Context(), "1.0.0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.repo.PushTag(t.Context(), artifact.Blob{Descriptor: found.Descriptor, Bytes: index}, tag, ""); err != nil {
-		t.Fatal(err)
-	}
+	w.tag(t, "1.0.0", tag)
 	if versions := document[map[string]map[string]any](t, w.get(t, mirrored+"index.json"))["versions"]; len(versions) != 1 {
 		t.Errorf("got %v", versions)
 	}

@@ -22,13 +22,17 @@ const (
 	tokenStep = 5 * time.Minute
 )
 
+// linkRefused is what clients are told about a link that does not open its archive.
+const linkRefused = "the link is not valid, or not any more: ask for the provider again"
+
 // tokenPath is the path of a package after /archive or /v1/documents, with what stands
-// for a login: clients send none there.
-func (s *Server) tokenPath(x *exchange, at place, v provider.Version, filename string) string {
+// for a login: clients send none there. The link is good for what is stored as one
+// address.
+func (s *Server) tokenPath(x *exchange, at place, stored provider.Address, v provider.Version, filename string) string {
 	token := anybody
 	if !s.options.Rules().Open() {
 		expires := s.options.Now().Truncate(tokenStep).Add(tokenStep + tokenAge)
-		token = s.options.Key.Token(access.Archive{Address: at.address, Version: v, Filename: filename}, x.caller, expires)
+		token = s.options.Key.Token(access.Archive{Address: at.address, Stored: stored, Version: v, Filename: filename}, x.caller, expires)
 	}
 	words := []string{token, at.host(), at.address.Namespace, at.address.Type, v.String(), filename}
 	for i, word := range words {
@@ -50,14 +54,15 @@ func (s *Server) admitByToken(x *exchange, v provider.Version) (at place, err er
 		return at, err
 	}
 	if token == anybody || s.options.Rules().Open() {
-		return at, s.admit(x, at)
+		return s.admit(x, at)
 	}
-	name, err := s.options.Key.Check(token, access.Archive{Address: at.address, Version: v, Filename: x.values["FILENAME"]})
-	if tooMany := s.limit(x, access.Caller{Name: name}); tooMany != nil {
+	at.byLink = true
+	at.caller, err = s.options.Key.Check(token, access.Archive{Address: at.address, Version: v, Filename: x.values["FILENAME"]})
+	if tooMany := s.limit(x, at.caller); tooMany != nil {
 		return at, tooMany
 	}
 	if err != nil {
-		return at, because(err, http.StatusForbidden, "the link is not valid, or not any more: ask for the provider again")
+		return at, because(err, http.StatusForbidden, linkRefused)
 	}
 	return at, nil
 }

@@ -7,7 +7,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -20,14 +20,21 @@ const ownHost = "-"
 type view struct {
 	from    []template.Template
 	aliases provider.Aliases
+	// unannotated is the host of releases without a provider annotation, in repositories
+	// whose template has no {hostname}; empty if it is unknown.
+	unannotated svchost.Hostname
 	// as is the host of all addresses; empty where the path says it.
 	as svchost.Hostname
 }
 
-// place is a provider in a view.
+// place is a provider in a view, for a caller.
 type place struct {
 	*view
 	address provider.Address
+	// caller is who asks; the zero value may read nothing. byLink reports that his right
+	// comes from a signed link.
+	caller access.Caller
+	byLink bool
 }
 
 // host is how paths name the view, or the host of the address.
@@ -38,11 +45,19 @@ func (p place) host() string {
 	return string(p.address.Host)
 }
 
+// reference is a repository that may have a provider.
+type reference struct {
+	template.Reference
+	// unstated is the address of its releases without a provider annotation; zero if it
+	// is unknown.
+	unstated provider.Address
+}
+
 // references are the repositories that may have the provider, the first choice first.
 // A template that makes no repository of its address is none of them: a registry has
 // no names for hosts with a port.
-func (p place) references() ([]template.Reference, error) {
-	var all []template.Reference
+func (p place) references() ([]reference, error) {
+	var all []reference
 	for _, t := range p.from {
 		ref, err := t.Repository(p.address)
 		if _, unfit := errors.AsType[*template.ReferenceError](err); unfit {
@@ -51,7 +66,7 @@ func (p place) references() ([]template.Reference, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, ref)
+		all = append(all, reference{ref, p.unstated(t, ref)})
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%w: no repository can have %s", provider.ErrProviderNotFound, p.address)
@@ -59,26 +74,28 @@ func (p place) references() ([]template.Reference, error) {
 	return all, nil
 }
 
-func (k *knowledge) open(at place) ([]repository.Reader, error) {
-	if repos, found := k.opened.get(at.key()); found {
-		return repos, nil
+func (k *knowledge) open(at place) ([]candidate, error) {
+	if all, found := k.opened.get(at.key()); found {
+		return all, nil
 	}
 	refs, err := at.references()
 	if err != nil {
 		return nil, err
 	}
-	repos := make([]repository.Reader, len(refs))
+	all := make([]candidate, len(refs))
 	for i, ref := range refs {
-		if repos[i], err = k.openOne(ref); err != nil {
+		repo, err := k.openOne(ref.Reference)
+		if err != nil {
 			return nil, err
 		}
+		all[i] = candidate{repo, ref.unstated}
 	}
-	return repos, nil
+	return all, nil
 }
 
 // published is a view in which the host does not count.
-func published(from []template.Template, as svchost.Hostname) *view {
-	return &view{from: from, aliases: provider.Aliases{anyHost(as)}, as: as}
+func published(from []template.Template, as, unannotated svchost.Hostname) *view {
+	return &view{from: from, aliases: provider.Aliases{anyHost(as)}, unannotated: unannotated, as: as}
 }
 
 // anyHost lets what is stored as any host's stand for one host's.

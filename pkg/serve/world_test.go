@@ -233,6 +233,18 @@ func (w *world) push(tb testing.TB, r rocket) digest.Digest {
 	return packed.Index.Descriptor.Digest
 }
 
+// tag lets another tag refer to a release.
+func (w *world) tag(tb testing.TB, version, tag string) {
+	tb.Helper()
+	d, index, err := w.repo.Manifest(tb.Context(), version)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := w.repo.PushTag(tb.Context(), artifact.Blob{Descriptor: d, Bytes: index}, tag, ""); err != nil {
+		tb.Fatal(err)
+	}
+}
+
 func (r rocket) documents(tb testing.TB, release provider.Release, text []byte) []provider.Document {
 	tb.Helper()
 	if r.noSums {

@@ -13,12 +13,13 @@ import (
 )
 
 // The bytes of an archive's token are its form, when it expires in seconds since 1970
-// (8 bytes), the HMAC-SHA-256 (32 bytes), and the caller's name (up to 96): 183
-// characters at most.
+// (8 bytes), a hash of the address that the archive is stored as (8 bytes), the
+// HMAC-SHA-256 (32 bytes), and the caller's name (up to 96): 194 characters at most.
 const (
-	tokenForm  = 1
+	tokenForm  = 2
 	expiresAt  = 1
-	macAt      = expiresAt + 8
+	storedAt   = expiresAt + 8
+	macAt      = storedAt + len(storedHash{})
 	nameAt     = macAt + sha256.Size
 	maxToken   = nameAt + maxName
 	macPurpose = "tofu-oci archive"
@@ -30,7 +31,10 @@ var tokenEncoding = base64.RawURLEncoding.Strict()
 
 // Archive is what a token is for: one file of one version of a provider.
 type Archive struct {
+	// Address is the one that is asked for, Stored the one that the release is stored as;
+	// zero if that is unknown.
 	Address  provider.Address
+	Stored   provider.Address
 	Version  provider.Version
 	Filename string
 }
@@ -46,19 +50,22 @@ func (k ArchiveKey) Token(a Archive, c Caller, expires time.Time) string {
 	token := make([]byte, nameAt, maxToken)
 	token[0] = tokenForm
 	binary.BigEndian.PutUint64(token[expiresAt:], uint64(max(expires.Unix(), 0)))
+	hash := hashOf(a.Stored)
+	copy(token[storedAt:], hash[:])
 	token = append(token, c.Name[:min(len(c.Name), maxName)]...)
 	copy(token[macAt:], a.sign(k.keys[0], token))
 	return tokenEncoding.EncodeToString(token)
 }
 
-// Check gives the name of the caller whom a token was made for, when it was made by
-// one of the keys for just this archive and has not expired. Errors are [ErrDenied]
-// with a reason.
-func (k ArchiveKey) Check(token string, a Archive) (name string, err error) {
+// Check returns a caller with the name of the one whom a token was made for, if one of
+// the keys made it for this archive and it has not expired. The caller may read what is
+// stored as the address that the token was made for, and nothing else: whoever knows by
+// then whose the release is checks that. Errors are [ErrDenied] with a reason.
+func (k ArchiveKey) Check(token string, a Archive) (Caller, error) {
 	// 1. Its form. The decoder would let line breaks pass.
 	bytes, err := tokenEncoding.DecodeString(token)
 	if err != nil || strings.ContainsAny(token, "\r\n") || len(bytes) < nameAt || len(bytes) > maxToken || bytes[0] != tokenForm {
-		return "", fmt.Errorf("%w: it is no token for an archive", ErrDenied)
+		return Caller{}, fmt.Errorf("%w: it is no token for an archive", ErrDenied)
 	}
 	// 2. Who made it, and for what. All keys are tried, whichever is right.
 	right := false
@@ -66,14 +73,14 @@ func (k ArchiveKey) Check(token string, a Archive) (name string, err error) {
 		right = hmac.Equal(a.sign(key, bytes), bytes[macAt:nameAt]) || right
 	}
 	if !right {
-		return "", fmt.Errorf("%w: it is for another archive, or was made with another key", ErrDenied)
+		return Caller{}, fmt.Errorf("%w: it is for another archive, or was made with another key", ErrDenied)
 	}
 	// 3. Until when. Only a token that is ours says so.
-	name = string(bytes[nameAt:])
+	name := string(bytes[nameAt:])
 	if at := binary.BigEndian.Uint64(bytes[expiresAt:]); uint64(max(time.Now().Unix(), 0)) >= at {
-		return "", fmt.Errorf("%w: the archive's token of %q expired at %s", ErrDenied, name, time.Unix(int64(min(at, 1<<40)), 0).UTC().Format(time.RFC3339))
+		return Caller{}, fmt.Errorf("%w: the archive's token of %q expired at %s", ErrDenied, name, time.Unix(int64(min(at, 1<<40)), 0).UTC().Format(time.RFC3339))
 	}
-	return name, nil
+	return Caller{Name: name, link: true, stored: storedHash(bytes[storedAt:macAt])}, nil
 }
 
 // sign covers a token, its HMAC aside, and what it is for. Each part has its length in

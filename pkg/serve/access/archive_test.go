@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
 )
 
@@ -62,8 +63,8 @@ func TestArchiveTokens(t *testing.T) {
 			if !segment.MatchString(token) {
 				t.Errorf("%q is no segment of at most 200 characters that nobody escapes", token)
 			}
-			if got, err := key.Check(token, a); got != name || err != nil {
-				t.Errorf("got %q, %v", got, err)
+			if got, err := key.Check(token, a); got.Name != name || err != nil {
+				t.Errorf("got %q, %v", got.Name, err)
 			}
 			if again := keyOf(t, oneKey).Token(a, caller, expires); again != token {
 				t.Error("two replicas make different tokens of the same")
@@ -75,8 +76,8 @@ func TestArchiveTokens(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(time.Second)
-		if name, err := key.Check(token, a); name != "" || !errors.Is(err, access.ErrDenied) || !strings.Contains(err.Error(), `of "ci" expired at 2000-01-01T00:10:00Z`) {
-			t.Errorf("got %q, %v", name, err)
+		if got, err := key.Check(token, a); got.Name != "" || !errors.Is(err, access.ErrDenied) || !strings.Contains(err.Error(), `of "ci" expired at 2000-01-01T00:10:00Z`) {
+			t.Errorf("got %q, %v", got.Name, err)
 		}
 	})
 }
@@ -87,8 +88,8 @@ func TestArchiveTokensAreForOneThing(t *testing.T) {
 	token := key.Token(a, access.Caller{Name: "ci"}, time.Now().Add(time.Hour))
 	refused := func(name, token string, key access.ArchiveKey, a access.Archive) {
 		t.Helper()
-		if got, err := key.Check(token, a); got != "" || !errors.Is(err, access.ErrDenied) {
-			t.Errorf("%s: got %q, %v", name, got, err)
+		if got, err := key.Check(token, a); got.Name != "" || got.May(a.Stored) || !errors.Is(err, access.ErrDenied) {
+			t.Errorf("%s: got %q, %v", name, got.Name, err)
 		} else if len(token) > 8 && strings.Contains(err.Error(), token[len(token)-8:]) {
 			t.Errorf("%s: the error has the token in it: %v", name, err)
 		}
@@ -130,6 +131,26 @@ func TestArchiveTokensAreForOneThing(t *testing.T) {
 	for _, last := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/" {
 		if changed := token[:len(token)-1] + string(last); changed != token {
 			refused("another last character", changed, key, a)
+		}
+	}
+}
+
+// TestArchiveTokenOpensWhatIsStored: a token is good for the address that the release
+// was stored as when it was made.
+func TestArchiveTokenOpensWhatIsStored(t *testing.T) {
+	t.Parallel()
+	key, a := keyOf(t, oneKey), rocket(t)
+	stored := []provider.Address{{}, a.Address, nouns.Address(t, "private.example.com/acme/rocket")}
+	for _, made := range stored {
+		a.Stored = made
+		caller, err := key.Check(key.Token(a, access.Caller{}, time.Now().Add(time.Hour)), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, now := range stored {
+			if caller.May(now) != (now == made) {
+				t.Errorf("made for %s: may read %s: %t", made, now, caller.May(now))
+			}
 		}
 	}
 }

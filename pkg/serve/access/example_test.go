@@ -58,17 +58,17 @@ func ExampleArchiveKey() {
 	key := access.NewArchiveKey() // replicas share one: access.ReadArchiveKey
 	address, _ := provider.ParseAddress("acme/rocket")
 	version, _ := provider.ParseVersion("1.2.3")
-	archive := access.Archive{Address: address, Version: version, Filename: "terraform-provider-rocket_1.2.3_linux_amd64.zip"}
+	archive := access.Archive{Address: address, Stored: address, Version: version, Filename: "terraform-provider-rocket_1.2.3_linux_amd64.zip"}
 
 	token := key.Token(archive, access.Caller{Name: "ci"}, time.Now().Add(10*time.Minute))
-	name, err := key.Check(token, archive)
-	fmt.Println(name, err)
+	caller, err := key.Check(token, archive)
+	fmt.Println(caller.Name, caller.May(address), err)
 
 	archive.Filename = "terraform-provider-rocket_1.2.3_linux_arm64.zip"
 	_, err = key.Check(token, archive)
 	fmt.Println(err)
 	// Output:
-	// ci <nil>
+	// ci true <nil>
 	// the token is refused: it is for another archive, or was made with another key
 }
 

@@ -1,0 +1,144 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// maxUnreadable is how many of the newest releases may be unreadable until the owner of
+// a repository counts as unknown.
+const maxUnreadable = 4
+
+// unstated returns the address of releases without a provider annotation in a
+// repository. It is known only if the repository's name determines it.
+func (v *view) unstated(t template.Template, ref template.Reference) provider.Address {
+	addresses, _ := t.Match(ref)
+	if len(addresses) != 1 {
+		return provider.Address{}
+	}
+	a := addresses[0]
+	if hostname, _, _ := t.Uses(); !hostname {
+		if v.unannotated == "" {
+			return provider.Address{}
+		}
+		a.Host = v.unannotated
+	}
+	return a
+}
+
+// ownerOf returns the address that a release is stored as; zero if that is unknown.
+// The error is a *[repository.ForeignError] if the release must not stand for the
+// address of the place.
+func (p place) ownerOf(found repository.Inspection, unstated provider.Address) (provider.Address, error) {
+	stated := found.Index.Annotations[artifact.AnnotationProvider]
+	if stated == "" {
+		if unstated == (provider.Address{}) {
+			return unstated, nil
+		}
+		stated = unstated.String()
+		found.Index.Annotations = map[string]string{artifact.AnnotationProvider: stated}
+	}
+	if err := found.CheckProvider(p.address, p.aliases...); err != nil {
+		return provider.Address{}, err
+	}
+	return provider.ParseAddress(stated)
+}
+
+// newestTags returns the tags of the newest releases; without releases, of those that
+// wait for approval.
+func newestTags(tags []string) (newest []string) {
+	for _, v := range artifact.TaggedVersions(tags) {
+		newest = append(newest, artifact.Tag(v))
+	}
+	if newest == nil {
+		for _, v := range artifact.PendingVersions(tags) {
+			newest = append(newest, artifact.PendingTag(v))
+		}
+	}
+	return slices.Clone(newest[:min(len(newest), maxUnreadable)])
+}
+
+// owner returns the address that the releases of a repository are stored as, which is
+// that of the newest readable one. Errors are those of ownerOf and of the repository.
+func (k *knowledge) owner(ctx context.Context, at place, l listing) (provider.Address, error) {
+	if len(l.newest) == 0 {
+		return at.address, nil // no release reveals anything
+	}
+	for _, tag := range l.newest {
+		i, _, err := k.read(ctx, l.repo, tag, max(listAge, k.indexes.maxAge))
+		_, lost := errors.AsType[*repository.LostError](err)
+		switch {
+		case err == nil:
+			return at.ownerOf(i.Inspection, l.unstated)
+		case !lost && !isFormat(err) && !isAbsent(err):
+			return provider.Address{}, err
+		}
+	}
+	return l.unstated, nil
+}
+
+// mayAsk reports whether the caller may read something that stands for the address.
+func (p place) mayAsk() bool {
+	return p.caller.May(p.address) ||
+		slices.ContainsFunc(p.aliases, func(x provider.Alias) bool { return x.Asked.Match(p.address) })
+}
+
+// admitted returns what the caller is told of something that is stored as an address,
+// or of the error that was met instead. A caller without the right to the address that
+// he asks for is not told that nothing is there.
+func (p place) admitted(stored provider.Address, err error) error {
+	switch {
+	case err == nil && !p.caller.May(stored):
+		return p.refusal(stored)
+	case isAbsent(err) && !p.caller.May(p.address):
+		return p.refusal(p.address)
+	}
+	return p.discreet(err)
+}
+
+// discreet hides the name of another provider from callers who may not read it.
+func (p place) discreet(err error) error {
+	if !isForeign(err) || p.caller.May(foreignTo(err)) {
+		return err
+	}
+	return because(err, http.StatusNotFound, fmt.Sprintf("%v: no repository has %s", provider.ErrProviderNotFound, p.address))
+}
+
+// refusal refuses a caller without the right to a stored address, which only the log
+// names.
+func (p place) refusal(stored provider.Address) error {
+	why := fmt.Errorf("it is stored as %s", stored)
+	if stored == (provider.Address{}) {
+		why = errors.New("it does not say whose it is, so that only callers who may read everything may read it")
+	}
+	switch {
+	case p.byLink:
+		return because(fmt.Errorf("%w: %w", access.ErrDenied, why), http.StatusForbidden, linkRefused)
+	case p.caller.Name == "":
+		return because(why, http.StatusUnauthorized, fmt.Sprintf("a token is needed for %s", p.address))
+	}
+	return because(why, http.StatusForbidden, fmt.Sprintf("the token is not one for %s", p.address))
+}
+
+// foreignTo returns the address of another provider's release; zero if it is none.
+func foreignTo(err error) (stored provider.Address) {
+	if foreign, is := errors.AsType[*repository.ForeignError](err); is {
+		stored, _ = provider.ParseAddress(foreign.Provider)
+	}
+	return stored
+}
+
+// isForeign reports that something is another provider's.
+func isForeign(err error) bool {
+	_, is := errors.AsType[*repository.ForeignError](err)
+	return is
+}

@@ -1,0 +1,60 @@
+package serve_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// TestThroughRights: what comes from an origin is stored as the address that was
+// requested, so the right to another host of that name asks no origin.
+func TestThroughRights(t *testing.T) {
+	t.Parallel()
+	hash := sha256.Sum256([]byte(canary))
+	w := newThrough(t, newLayout, guarded(t), func(o *serve.Options) {
+		o.Rules = ruled(t, fmt.Sprintf("token \"ci\" {\n sha256 = %q\n allow = [%q]\n}", hex.EncodeToString(hash[:]), privateHost+"/*/*"))
+	})
+	w.offer(t, "1.2.0", 1000)
+	for _, path := range []string{"/v1/providers/acme/rocket/versions", "/v1/providers/acme/rocket/1.2.0/download/plan9/mips", mirrored + "index.json", archiveOf("1.2.0", plan9)} {
+		if got := w.get(t, path, login...); got.Code != http.StatusForbidden {
+			t.Errorf("%s: got %d %s", path, got.Code, got.Body)
+		}
+	}
+	if n := w.origin.Requests(); len(n) != 0 {
+		t.Errorf("the origin was asked: %v", n)
+	}
+}
+
+// TestThroughPastAnotherProvider: what a repository lacks because it has another host's
+// provider goes to the last one, unless that has another's too.
+func TestThroughPastAnotherProvider(t *testing.T) {
+	t.Parallel()
+	for _, last := range []bool{false, true} {
+		other := newLayout(t)
+		other.push(t, rocket{host: privateHost, version: "1.0.0"})
+		w := newThrough(t, newLayout, func(o *serve.Options) {
+			theirs := parsed(t, other.template)
+			if o.From = append([]template.Template{theirs}, o.From...); last {
+				o.From = []template.Template{o.From[1], theirs}
+			}
+		})
+		w.offer(t, "1.2.0", 1000)
+		if last {
+			for _, path := range []string{mirrored + "index.json", archiveOf("1.2.0", plan9)} {
+				if got := w.get(t, path); got.Code != http.StatusNotFound || len(w.stages()) != 0 {
+					t.Errorf("%s: got %d %s, told %v", path, got.Code, got.Body, w.stages())
+				}
+			}
+			continue
+		}
+		got := w.get(t, archiveOf("1.2.0", plan9))
+		ok(t, got.Code, got.Body.String())
+		w.end(t)
+		w.whole(t, "1.2.0")
+	}
+}
