@@ -66,6 +66,10 @@ func (o *output) decided(repo string, r approval.Result, dryRun bool) {
 		i.Stays = r.Stays.Error()
 		lines.WriteString("  " + stays(r) + "\n")
 	}
+	if r.Live != nil {
+		i.Live = r.Live.Error()
+		_, _ = fmt.Fprintf(lines, "  the tag %s stays, so a plain tofu init can still install the version: %s\n", artifact.Tag(r.Version), oneLine(r.Live.Error()))
+	}
 	o.done(i, lines.String())
 }
 

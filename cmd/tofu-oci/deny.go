@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -14,21 +15,27 @@ import (
 func denyCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "deny",
-		Usage:     "say why a release that mirror --stage has put aside is not to be used",
+		Usage:     "record why a version is not to be used, and delete its tags",
 		ArgsUsage: "PROVIDER@VERSION --reason TEXT [--to REPO] [FLAG...]",
 		Description: strings.TrimSpace(`
 Records the reason in the repository, under the tag denied-VERSION and as a referrer
-of the release, and removes the tag pending-VERSION. What no tag names any more, the
-registry's garbage collection may take; the record stays, and mirror --stage stages
-the same release no more, unless by --force, and says why.
+of the release. Then deletes the tag of the version, if it is released, and the tag
+pending-VERSION, if mirror --stage has put it aside. The registry may collect what no
+tag points to any more; the record stays. From then on all commands treat the version
+as denied, whatever its zips are: a run that names it exactly ends with exit code 4,
+and all others skip it and say so.
 
-Where a registry removes no tags, the pending one names the denial from then on.
+If the registry doesn't delete tags, a plain tofu init can still install the version
+until you delete its tag yourself. deny says how, and ends with exit code 3. The tag
+pending-VERSION points to the record then.
+
+promote --force with the version's name removes the denial.
 
 Examples:
    tofu-oci deny hashicorp/null@3.2.4 --to ghcr.io/acme/providers/{namespace}/{type} \
       --reason 'crashes on arm64, see OPS-4711' --by jane`),
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` where it waits (default: what the first oci_mirror of the CLI configuration names for it)"},
+			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` that has the version (default: what the first oci_mirror of the CLI configuration names for it)"},
 			&cli.StringFlag{Name: "reason", Usage: "why: `TEXT` that everybody may read who reads the repository"},
 			&cli.StringFlag{Name: "by", Usage: "`WHO` decided (default: nobody is named)"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "look only, write nothing"},
@@ -72,5 +79,10 @@ func denyAction(c *cli.Context, out *output) error {
 	} else {
 		out.decided(repo.String(), done, o.DryRun)
 	}
-	return errors.Join(out.finish(), c.Context.Err())
+	err = errors.Join(out.finish(), c.Context.Err())
+	if err == nil && done.Live != nil {
+		out.warn("%s %s is denied, and a plain tofu init can still install it: %s", r.Address, v, cmp.Or(untagHint(done.Live), "delete its tag"))
+		return &itemsError{exitPartly}
+	}
+	return err
 }

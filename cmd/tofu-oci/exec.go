@@ -238,6 +238,7 @@ func (l execLock) file(ctx context.Context, dir string, terraform bool) (*lockfi
 	o.Judge = l.Judge
 	change, err := lock.File(ctx, l.Source, path, wanted, o)
 	for _, p := range change.Providers {
+		l.out.warnDeniedLocked(ctx, l.Source, p, false)
 		if p.Err != nil {
 			err = errors.Join(err, p.Err)
 		}

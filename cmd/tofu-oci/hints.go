@@ -79,7 +79,7 @@ func hint(err error) string {
 	if e, ok := errors.AsType[*lackingError](err); ok {
 		return e.hint()
 	}
-	if text := cmp.Or(registryHint(err), tlsHint(err)); text != "" {
+	if text := cmp.Or(untagHint(err), registryHint(err), tlsHint(err)); text != "" {
 		return text
 	}
 	if foreign, ok := errors.AsType[*repository.ForeignError](err); ok {

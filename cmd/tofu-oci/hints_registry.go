@@ -20,6 +20,8 @@ const (
 	gitlab    product = "GitLab"
 	dockerHub product = "Docker Hub"
 	quay      product = "Quay"
+	harbor    product = "Harbor"
+	azure     product = "Azure"
 	other     product = ""
 )
 
@@ -38,6 +40,10 @@ func productAt(registry string) product {
 		return quay
 	case strings.Contains(host, "gitlab"):
 		return gitlab
+	case strings.Contains(host, "harbor"):
+		return harbor
+	case strings.HasSuffix(host, ".azurecr.io"):
+		return azure
 	}
 	return other
 }

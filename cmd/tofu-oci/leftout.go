@@ -1,8 +1,12 @@
 package main
 
 import (
+	"context"
+
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
 // leftOutItem are versions that --all does not mean.
@@ -41,4 +45,21 @@ func (o *output) sayLeftOut() {
 		first := o.leftOut[0]
 		o.note("%s left out: name one to take it, such as %s@%s", counted(count, "pre-release"), first.Provider, first.PreReleases[0])
 	}
+}
+
+// warnDenied reports the denied versions that a requirement would mean otherwise: n of
+// them, or all if n is 0. chosen are the versions that it means.
+func (o *output) warnDenied(ctx context.Context, src provider.Source, r provider.Requirement, n int, chosen ...provider.Version) {
+	for _, v := range source.Denied(ctx, src, r, n, chosen) {
+		o.warn("%s %s is denied, and skipped", r.Address, v)
+	}
+}
+
+// warnDeniedLocked is warnDenied for a version that was chosen for a lock file.
+func (o *output) warnDeniedLocked(ctx context.Context, src provider.Source, l lock.Locked, upgrade bool) {
+	constraint, err := l.Wanted.Constraint.And(l.Wanted.Narrower)
+	if err != nil || l.Err != nil || l.Was != nil && !upgrade {
+		return
+	}
+	o.warnDenied(ctx, src, provider.Requirement{Address: l.Wanted.Address, Constraint: constraint}, 1, l.Selection.Version)
 }

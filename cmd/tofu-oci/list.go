@@ -130,6 +130,7 @@ func list(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
+	out.warnDenied(c.Context, src, r, 0)
 	return out.listVersions(r.Address, versions)
 }
 

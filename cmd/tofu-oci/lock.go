@@ -197,6 +197,7 @@ func (l locking) directory(ctx context.Context, dir string) (lockedFile, error) 
 	change, err := lock.File(ctx, l.src, file.Path, wanted, l.options)
 	done()
 	for i, p := range change.Providers {
+		l.out.warnDeniedLocked(ctx, l.src, p, l.options.Upgrade)
 		change.Providers[i].Err = l.lacking(p)
 	}
 	file.describe(change, l.options.DryRun)

@@ -164,6 +164,9 @@ type item struct {
 	Denial *denialItem `json:"denial,omitempty"`
 	// Stays is why the tag of a release that was decided about is still there.
 	Stays string `json:"stays,omitempty"`
+	// Live is why the tag of a denied version is still there, so that a plain tofu init
+	// can install the version.
+	Live string `json:"live,omitempty"`
 	// Signature is what the release's signature proves, where it was judged.
 	Signature *signatureItem `json:"signature,omitempty"`
 	Error     *errorItem     `json:"error,omitempty"`

@@ -130,6 +130,7 @@ func pullAction(c *cli.Context, out *output) error {
 				out.failed(pulledItem(p, at(p.Requirement.Address)), p.Err)
 				return
 			}
+			out.warnDenied(c.Context, src, p.Requirement, 1, p.Version)
 			out.pulled(p)
 		},
 	})

@@ -101,18 +101,26 @@ func (o Options) packages(ctx context.Context, wanted []selection) ([]store.Know
 	acquire := schedule.NewTransfers(o.Concurrency).Acquire
 	type result struct {
 		store.Known
+		asked bool
 		error
 	}
 	found := make([]store.Known, 0, len(wanted))
 	var problems []error
+	asked := map[provider.Address]bool{}
+	var kept []selection
 	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (result, bool) {
 		k, ok, refused := o.known(ctx, wanted[i])
 		if ok {
-			return result{k, nil}, true
+			return result{k, false, nil}, true
 		}
 		k, err := o.bring(ctx, wanted[i], refused, acquire)
-		return result{k, err}, true
+		return result{k, true, err}, true
 	}, func(r result) {
+		if s := wanted[len(found)]; r.asked {
+			asked[s.Address] = true
+		} else {
+			kept = append(kept, s)
+		}
 		found = append(found, r.Known)
 		if r.error != nil {
 			problems = append(problems, r.error)
@@ -121,7 +129,28 @@ func (o Options) packages(ctx context.Context, wanted []selection) ([]store.Know
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("bringing what is locked: %w", err)
 	}
-	return found, errors.Join(problems...)
+	return found, errors.Join(errors.Join(problems...), o.checkDenied(ctx, kept, asked))
+}
+
+// checkDenied returns the errors of packages that are in the store and denied, for the
+// providers whose repositories were contacted.
+func (o Options) checkDenied(ctx context.Context, kept []selection, asked map[provider.Address]bool) error {
+	list := provider.CapabilitiesOf(o.Source).Denied
+	if list == nil {
+		return nil
+	}
+	var problems []error
+	for _, s := range kept {
+		if !asked[s.Address] {
+			continue
+		}
+		denied, _ := list(ctx, s.Address) // bring reports the error
+		if slices.Contains(denied, s.Version) {
+			_, err := o.Source.Release(ctx, s.Address, s.Version, s.Platform)
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // known finds a package in the store alone. refused is the error of Judge if the

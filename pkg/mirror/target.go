@@ -88,14 +88,17 @@ func (i Item) isNamed() bool {
 	return exact
 }
 
-// denied returns the versions that the target denies, as far as its list of tags tells.
-// A target that can't be asked fails each item when its turn comes.
-func (t target) denied(ctx context.Context) []provider.Version {
+// denied returns the versions that the target denies, as far as the login may list its
+// tags.
+func (t target) denied(ctx context.Context) ([]provider.Version, error) {
 	if t.err != nil || t.repo == nil {
-		return nil
+		return nil, nil
 	}
-	tags, _ := t.options.Seen.Tags(ctx, t.repo)
-	return artifact.DeniedVersions(tags)
+	tags, err := t.options.Seen.Tags(ctx, t.repo)
+	if errors.Is(err, provider.ErrDenied) || errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
+		err = nil
+	}
+	return artifact.DeniedVersions(tags), err
 }
 
 // has tells whether a version is there, as far as the list of tags tells. What can't

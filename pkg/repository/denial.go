@@ -43,7 +43,7 @@ func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
 	case errors.Is(err, ErrNoRepository), errors.Is(err, ErrNotFound):
 		return nil
 	case err != nil:
-		return fmt.Errorf("looking for a denial: %w", err)
+		return err
 	case !slices.Contains(tags, artifact.DeniedTag(v)):
 		return nil
 	}
@@ -83,9 +83,6 @@ func denialOf(ctx context.Context, repo Reader, v provider.Version) (i Inspectio
 	i, err = Inspect(ctx, repo, artifact.DeniedTag(v), DepthIndex)
 	if isFinding(err) {
 		return i, true, nil
-	}
-	if err != nil {
-		err = fmt.Errorf("reading the denial: %w", err)
 	}
 	return i, i.Exists(), err
 }

@@ -37,7 +37,7 @@ func (r *Registry) untag(ctx context.Context, tag string, was digest.Digest) err
 			return err
 		}
 		if refused == nil {
-			return fmt.Errorf("removing the tag %s:%s: %w", r, tag, ErrTagStays)
+			return r.fail("removing the tag", tag, ErrTagStays)
 		}
 		return fmt.Errorf("%w: %w", ErrTagStays, refused)
 	})

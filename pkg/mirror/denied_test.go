@@ -1,0 +1,105 @@
+package mirror_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// deny denies versions that were mirrored.
+func (w *world) deny(t *testing.T, versions ...string) {
+	t.Helper()
+	repo, _, err := w.target(w.address)
+	for _, v := range versions {
+		if err == nil {
+			_, err = approval.Deny(t.Context(), repo, w.address, nouns.Version(t, v), approval.DenyOptions{Reason: "it phones home", Settle: time.Millisecond})
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRunDenied: a denied version that nobody named is skipped and reported, also by
+// force, and the next older one takes its place. One that is named fails.
+func TestRunDenied(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, registrytest.Options{}, 5, 1000)
+	w.run(t, w.source(), mirror.Options{})
+	w.deny(t, "1.4.0", "1.2.0", "1.0.0")
+	forced := func(a provider.Address) (repository.Repository, publish.Options, error) {
+		repo, o, err := w.target(a)
+		o.Force = true
+		return repo, o, err
+	}
+	for name, test := range map[string]struct {
+		wanted []string
+		newest int
+		target func(provider.Address) (repository.Repository, publish.Options, error)
+		want   []string
+	}{
+		"all":                  {[]string{""}, 0, w.target, []string{"1.4.0 denied", "1.3.0 unchanged", "1.2.0 denied", "1.1.0 unchanged", "1.0.0 denied"}},
+		"all by force":         {[]string{""}, 0, forced, []string{"1.4.0 denied", "1.3.0 unchanged", "1.2.0 denied", "1.1.0 unchanged", "1.0.0 denied"}},
+		"the newest":           {[]string{""}, 1, w.target, []string{"1.4.0 denied", "1.3.0 unchanged"}},
+		"the newest two":       {[]string{""}, 2, w.target, []string{"1.4.0 denied", "1.3.0 unchanged", "1.2.0 denied", "1.1.0 unchanged"}},
+		"a range":              {[]string{"@< 1.1.0"}, 1, w.target, []string{"1.0.0 denied"}},
+		"by its name":          {[]string{"@1.4.0"}, 1, w.target, []string{"1.4.0 failed"}},
+		"by its name, and not": {[]string{"", "@1.4.0"}, 1, w.target, []string{"1.4.0 failed", "1.3.0 unchanged"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var wanted []provider.Requirement
+			for _, constraint := range test.wanted {
+				wanted = append(wanted, w.requirement(t, "acme/rocket"+constraint))
+			}
+			var got []string
+			o := mirror.Options{Newest: test.newest, Target: test.target, Done: func(r mirror.Result) {
+				status := string(r.Published.Status)
+				if r.Err != nil {
+					status = "failed"
+				}
+				if denied := r.Published.Denial != nil && r.Published.Denial.Reason == "it phones home"; denied != (status == "denied") {
+					t.Errorf("%+v", r.Published)
+				}
+				got = append(got, r.Item.Version.String()+" "+status)
+			}}
+			if err := mirror.Run(t.Context(), w.source(), wanted, o); err != nil || !slices.Equal(got, test.want) {
+				t.Errorf("got %v, %v", got, err)
+			}
+		})
+	}
+}
+
+// TestCopyDenied: what the source denies is skipped as well. Each repository is listed
+// once, and the source has no denied version to give.
+func TestCopyDenied(t *testing.T) {
+	t.Parallel()
+	from := newWorld(t, registrytest.Options{}, 4, 1000)
+	from.run(t, from.source(), mirror.Options{})
+	from.deny(t, "1.3.0")
+	to := newWorld(t, registrytest.Options{}, 0, 1000)
+	to.address = from.address
+	before := from.registry.Requests()[registrytest.Tags]
+	open := func(a provider.Address) (repository.Reader, error) {
+		repo, _, err := from.target(a)
+		return repo, err
+	}
+	var got []string
+	err := mirror.Copy(t.Context(), open, []provider.Requirement{{Address: from.address}}, mirror.Options{Target: to.target, Done: func(r mirror.Result) {
+		got = append(got, r.Item.Version.String()+" "+string(r.Published.Status))
+	}})
+	if want := []string{"1.3.0 denied", "1.2.0 created", "1.1.0 created", "1.0.0 created"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if lists := from.registry.Requests()[registrytest.Tags] - before; lists != 1 || to.registry.Requests()[registrytest.Tags] != 1 {
+		t.Errorf("the source was listed %d times, the target %d times", lists, to.registry.Requests()[registrytest.Tags])
+	}
+}
