@@ -1,6 +1,6 @@
-// Package nesting looks at a text before a parser does that recurses into what
-// is nested: some kilobytes of brackets would exhaust its stack, or keep it busy
-// for minutes. It reads tokens one after the other, as the parser itself would.
+// Package nesting checks a text before it is passed to a parser of HCL. A few
+// kilobytes of brackets exhaust the stack of such a parser or keep it busy for
+// minutes, and it needs hundreds of bytes of memory for each token.
 package nesting
 
 import (
@@ -10,8 +10,6 @@ import (
 	"github.com/hashicorp/hcl/hcl/token"
 	jsonscanner "github.com/hashicorp/hcl/json/scanner"
 	jsontoken "github.com/hashicorp/hcl/json/token"
-	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
 const (
@@ -43,7 +41,7 @@ func (c *counter) open(line, column int) error {
 	c.opened++
 	switch {
 	case c.depth > maxDepth:
-		return &Error{line, column, fmt.Sprintf("brackets are nested deeper than %d", maxDepth)}
+		return &Error{line, column, tooDeep}
 	case c.opened > maxOpened:
 		return &Error{line, column, fmt.Sprintf("there are more than %d blocks and lists", maxOpened)}
 	}
@@ -87,72 +85,4 @@ func JSON(data []byte) error {
 			c.depth--
 		}
 	}
-}
-
-// HCL2 checks a text in HCL 2's native syntax: brackets, templates, and the
-// operators of an expression. It needs up to 300 bytes of memory for each byte of
-// the text, as the parser does, so bound that first.
-func HCL2(data []byte) error {
-	tokens, _ := hclsyntax.LexConfig(data, "", hcl.InitialPos)
-	// open has an entry for the text itself and one for each bracket that is open.
-	open := []expression{{lines: true}}
-	for _, t := range tokens {
-		last := &open[len(open)-1]
-		switch t.Type {
-		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenTemplateControl:
-			last.operators++ // a[0][0], and %{if} without an end, nest as operators do
-			open = append(open, expression{lines: t.Type == hclsyntax.TokenOBrace})
-		case hclsyntax.TokenTemplateInterp:
-			open = append(open, expression{})
-		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenTemplateSeqEnd:
-			open = open[:max(len(open)-1, 1)]
-		case hclsyntax.TokenComma:
-			last.operators = 0
-		case hclsyntax.TokenNewline:
-			if last.lines {
-				last.operators = 0
-			}
-		case hclsyntax.TokenIdent, hclsyntax.TokenEqual, hclsyntax.TokenComment, hclsyntax.TokenNumberLit,
-			hclsyntax.TokenOQuote, hclsyntax.TokenCQuote, hclsyntax.TokenQuotedLit, hclsyntax.TokenOHeredoc, hclsyntax.TokenCHeredoc, hclsyntax.TokenStringLit:
-		default:
-			last.operators++
-		}
-		switch {
-		case len(open)-1 > maxDepth:
-			return &Error{t.Range.Start.Line, t.Range.Start.Column, fmt.Sprintf("brackets are nested deeper than %d", maxDepth)}
-		case last.operators > maxOperators:
-			return &Error{t.Range.Start.Line, t.Range.Start.Column, fmt.Sprintf("there are more than %d operators", maxOperators)}
-		}
-	}
-	return nil
-}
-
-// expression counts the operators since the last comma or, where lines end
-// expressions, the last line.
-type expression struct {
-	operators int
-	lines     bool
-}
-
-// HCL2JSON checks a text in HCL 2's JSON syntax, which has as many objects as it
-// likes.
-func HCL2JSON(data []byte) error {
-	depth, line, start, quoted := 0, 1, 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case c == '\n':
-			line, start = line+1, i+1
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case !quoted && (c == '{' || c == '['):
-			if depth++; depth > maxDepth {
-				return &Error{line, i - start + 1, fmt.Sprintf("brackets are nested deeper than %d", maxDepth)}
-			}
-		case !quoted && (c == '}' || c == ']'):
-			depth--
-		}
-	}
-	return nil
 }

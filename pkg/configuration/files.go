@@ -9,13 +9,13 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/nesting"
 )
 
 const (
-	// maxFile bounds a file. Parsing takes up to 300 bytes of memory for each
-	// byte; what programs generate has some hundred kilobytes.
+	// maxFile bounds a file, in bytes. Generated files have some hundred kilobytes.
 	maxFile = 4 << 20
-	// maxTotal bounds all files of a configuration.
+	// maxTotal bounds all files of a configuration, in bytes.
 	maxTotal = 32 << 20
 	// maxFiles bounds their number.
 	maxFiles = 5_000
@@ -84,6 +84,9 @@ type files struct {
 	problems *problems
 	count    int
 	bytes    int64
+	// parsing limits what the parser does, which depends more on the tokens of the
+	// files than on their bytes.
+	parsing nesting.Budget
 }
 
 // read gives a file's content. What can't be read is a problem.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
@@ -54,13 +55,17 @@ func TestHostile(t *testing.T) {
 		want  string
 	}{
 		"a large file":   {map[string]string{"main.tf": strings.Repeat("# comment\n", 500_000)}, "main.tf: the file has more than 4 MiB"},
-		"large files":    {largeFiles(), "the configuration has more than 32 MiB"},
-		"many files":     {manyFiles(), "the configuration has more than 5000 files"},
+		"large files":    {numbered(9, ".tf.json", "{"+strings.Repeat(" ", 4<<20-100)+"}\n"), "the configuration has more than 32 MiB"},
+		"many files":     {numbered(5_001, ".tf", ""), "the configuration has more than 5000 files"},
 		"brackets":       {entry(strings.Repeat("[", 100_000)), "brackets are nested deeper than 64"},
 		"negations":      {entry(strings.Repeat("!", 200_000)), "there are more than 256 operators"},
 		"indexes":        {entry("a" + strings.Repeat("[0]", 100_000)), "there are more than 256 operators"},
 		"templates":      {entry(`"` + strings.Repeat("%{if a}", 50_000)), "there are more than 256 operators"},
 		"JSON":           {map[string]string{"main.tf.json": strings.Repeat(`{"a":`, 500_000)}, "brackets are nested deeper than 64"},
+		"tokens":         {map[string]string{"main.tf": strings.Repeat("a=1\n", 1<<20)}, "there are more than 524288 tokens"},
+		"JSON tokens":    {map[string]string{"main.tf.json": `{"a":[` + strings.Repeat("1,", 1<<20) + "1]}"}, "there are more than 524288 tokens"},
+		"dollars":        {entry(`"` + strings.Repeat("$", 256<<10) + `"`), "literals have too many pieces"},
+		"all dollars":    {numbered(4, ".tf", `a="`+strings.Repeat("$", 18_000)+"\"\n"), "literals have too many pieces"},
 		"loops":          {entry(`{ source = [for a in [1, 2] : [for b in [1, 2] : b]] }`), "the source must be a text in quotes"},
 		"numbers":        {entry("1e600000000"), "must be a text or an object"},
 		"small numbers":  {entry("1e-600000000"), "must be a text or an object"},
@@ -88,20 +93,46 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-func largeFiles() map[string]string {
+// numbered returns n files with the same text.
+func numbered(n int, extension, text string) map[string]string {
 	files := map[string]string{}
-	for i := range 9 {
-		files[fmt.Sprintf("%d.tf.json", i)] = "{" + strings.Repeat(" ", 4<<20-100) + "}\n"
+	for i := range n {
+		files[fmt.Sprintf("%d%s", i, extension)] = text
 	}
 	return files
 }
 
-func manyFiles() map[string]string {
-	files := map[string]string{}
-	for i := range 5_001 {
-		files[fmt.Sprintf("%d.tf", i)] = ""
+// TestEndsWhileParsing checks that a context that is done ends the call at once,
+// though the parser that is running can't be stopped.
+func TestEndsWhileParsing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "main.tf"), strings.Repeat("a=[\"\"]\n", 60_000))
+	start := time.Now()
+	if _, err := configuration.Load(t.Context(), dir, configuration.Options{}); err == nil {
+		t.Error("an attribute that is set twice is no error")
 	}
-	return files
+	whole := time.Since(start)
+	for name, call := range map[string]func(context.Context) error{
+		"Load": func(ctx context.Context) error {
+			_, err := configuration.Load(ctx, dir, configuration.Options{})
+			return err
+		},
+		"Roots": func(ctx context.Context) error {
+			_, err := configuration.Roots(ctx, configuration.Options{}, dir)
+			return err
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), whole/20)
+		start = time.Now()
+		if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		cancel()
+		if took := time.Since(start); took > whole/2 {
+			t.Errorf("%s returned after %s, and parsing takes %s", name, took, whole)
+		}
+	}
 }
 
 func TestLinks(t *testing.T) {

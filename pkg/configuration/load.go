@@ -23,8 +23,31 @@ const (
 
 // Load reads what the module in a directory requires, with all modules that it
 // calls, as far as they are there. Errors are *[Error], several of them joined,
-// [ErrNoConfiguration], or those of the file system for the directory itself.
+// [ErrNoConfiguration], or those of the file system for the directory itself. Load
+// returns as soon as ctx is done, even while it parses a file.
 func Load(ctx context.Context, dir string, o Options) (Configuration, error) {
+	return await(ctx, func() (Configuration, error) { return load(ctx, dir, o) })
+}
+
+// await returns the results of f, or the cause of ctx if that is done first. f ends
+// later then, on its own.
+func await[T any](ctx context.Context, f func() (T, error)) (value T, err error) {
+	done := make(chan struct{})
+	var result T
+	var failed error
+	go func() {
+		defer close(done)
+		result, failed = f()
+	}()
+	select {
+	case <-ctx.Done():
+		return value, context.Cause(ctx)
+	case <-done:
+		return result, failed
+	}
+}
+
+func load(ctx context.Context, dir string, o Options) (Configuration, error) {
 	// 1. The root module, and its tests.
 	dir = filepath.Clean(dir)
 	found, err := list(dir, o.Terraform)
@@ -35,7 +58,7 @@ func Load(ctx context.Context, dir string, o Options) (Configuration, error) {
 		return Configuration{}, fmt.Errorf("reading the configuration: %w in %s", ErrNoConfiguration, dir)
 	}
 	p := &problems{}
-	w := &walker{reader: reader{files{problems: p}, p, o}, modules: map[string]*module{}, found: collection{map[provider.Address][]Origin{}, map[string]bool{}}}
+	w := &walker{reader: reader{files: files{problems: p}, problems: p, options: o}, modules: map[string]*module{}, found: collection{map[provider.Address][]Origin{}, map[string]bool{}}}
 	w.installed = w.readInstalled(dir)
 	root := w.module(ctx, dir, found)
 	root.tests = w.tests(ctx, dir, found.tests)

@@ -27,23 +27,21 @@ var topLevel = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 
 // parse reads the text of a file and gives the blocks of the schema. Of a text
 // with a syntax error there are none.
-func (p *problems) parse(path string, data []byte, schema *hcl.BodySchema) hcl.Blocks {
-	var file *hcl.File
-	var found hcl.Diagnostics
-	check, parse := nesting.HCL2, parseNative
+func (r *reader) parse(path string, data []byte, schema *hcl.BodySchema) hcl.Blocks {
+	check, parse := r.parsing.HCL2, parseNative
 	if strings.HasSuffix(path, ".json") {
-		check, parse = nesting.HCL2JSON, hcljson.Parse
+		check, parse = r.parsing.HCL2JSON, hcljson.Parse
 	}
 	if err := check(data); err != nil {
-		p.nesting(path, err)
+		r.nesting(path, err)
 		return nil
 	}
-	file, found = parse(data, path)
-	if p.diagnostics(path, found) || file == nil || file.Body == nil {
+	file, found := parse(data, path)
+	if r.diagnostics(path, found) || file == nil || file.Body == nil {
 		return nil
 	}
 	content, _, found := file.Body.PartialContent(schema)
-	if p.diagnostics(path, found) {
+	if r.diagnostics(path, found) {
 		return nil
 	}
 	return content.Blocks

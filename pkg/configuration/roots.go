@@ -20,6 +20,10 @@ const maxRoots = 10_000
 // below are not followed. What is wrong
 // with a configuration is for [Load] to say. They are sorted, each once.
 func Roots(ctx context.Context, o Options, dirs ...string) ([]string, error) {
+	return await(ctx, func() ([]string, error) { return roots(ctx, o, dirs) })
+}
+
+func roots(ctx context.Context, o Options, dirs []string) ([]string, error) {
 	found, called := map[string]bool{}, map[string]bool{}
 	for _, top := range dirs {
 		top += string(filepath.Separator) // which leads through a link, where the directory itself is one
@@ -58,7 +62,7 @@ func (o Options) look(ctx context.Context, dir string, found, called map[string]
 	}
 	found[dir] = true
 	problems := &problems{}
-	r := reader{files{problems: problems}, problems, o}
+	r := reader{files: files{problems: problems}, problems: problems, options: o}
 	for _, c := range r.module(ctx, dir, there).calls {
 		if path, ok := local(c.source); ok {
 			called[filepath.Join(dir, filepath.FromSlash(path))] = true

@@ -1,0 +1,4 @@
+package nesting
+
+// WholeLines is wholeLines.
+var WholeLines = wholeLines

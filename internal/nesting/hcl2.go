@@ -1,0 +1,234 @@
+package nesting
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+const (
+	// maxTokens bounds the tokens of a text. The parsers keep all of them, and need
+	// up to 400 bytes for each: about 200 MiB in total.
+	maxTokens = 512 << 10
+	// maxAllTokens bounds the tokens of all texts of a budget. A million takes a few
+	// seconds.
+	maxAllTokens = 2 << 20
+	// maxJoining bounds the effort of joining the pieces of literals, for all texts of
+	// a budget. The unit is about a nanosecond.
+	maxJoining = 1 << 30
+	// chunk is how many bytes are split into tokens at a time.
+	chunk = 64 << 10
+)
+
+var tooDeep = fmt.Sprintf("brackets are nested deeper than %d", maxDepth)
+
+// Budget limits the effort of parsing several texts in HCL 2. The zero value is a
+// full budget. It must not be used concurrently.
+type Budget struct {
+	tokens, joining int
+}
+
+// HCL2 checks a text in HCL 2's native syntax with a budget of its own.
+func HCL2(data []byte) error { return new(Budget).HCL2(data) }
+
+// HCL2JSON checks a text in HCL 2's JSON syntax with a budget of its own.
+func HCL2JSON(data []byte) error { return new(Budget).HCL2JSON(data) }
+
+// HCL2 checks a text in HCL 2's native syntax: the number of tokens, the depth of
+// brackets and templates, the operators of an expression, and the pieces of
+// literals. Errors are *[Error]; syntax errors are left to the parser.
+func (b *Budget) HCL2(data []byte) error {
+	s := syntax{budget: b, open: []expression{{lines: true}}}
+	pos, size := hcl.InitialPos, chunk
+	for end := 0; end < len(data); {
+		end = min(pos.Byte+size, len(data))
+		tokens, _ := hclsyntax.LexConfig(data[pos.Byte:end], "", pos)
+		if problem := b.exceeded(s.tokens + len(tokens)); problem != "" {
+			return s.fail(tokens[len(tokens)-1], problem)
+		}
+		if end < len(data) {
+			// The last line can be incomplete.
+			if tokens = wholeLines(tokens); len(tokens) == 0 {
+				size *= 2
+				continue
+			}
+		}
+		for _, t := range tokens {
+			if problem := s.next(t); problem != "" {
+				return s.fail(t, problem)
+			}
+		}
+		s.tokens += len(tokens)
+		pos, size = tokens[len(tokens)-1].Range.End, chunk
+	}
+	b.tokens += s.tokens
+	return nil
+}
+
+// HCL2JSON checks a text in HCL 2's JSON syntax: the number of tokens, and the depth
+// of brackets. Errors are *[Error]; syntax errors are left to the parser.
+func (b *Budget) HCL2JSON(data []byte) error {
+	depth, tokens, line, start, quoted, word := 0, 0, 1, 0, false, false
+	for i := 0; i < len(data); i++ {
+		c := data[i]
+		inWord := word
+		word = false
+		switch {
+		case c == '\n':
+			line, start = line+1, i+1
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+			tokens++
+		case quoted || c == ' ' || c == '\t' || c == '\r':
+		case c == '{' || c == '[':
+			depth++
+			tokens++
+		case c == '}' || c == ']':
+			depth--
+			tokens++
+		case c == ',' || c == ':':
+			tokens++
+		default:
+			if word = true; !inWord {
+				tokens++
+			}
+		}
+		problem := b.exceeded(tokens)
+		if depth > maxDepth {
+			problem = tooDeep
+		}
+		if problem != "" {
+			return &Error{line, i - start + 1, problem}
+		}
+	}
+	b.tokens += tokens
+	return nil
+}
+
+// exceeded returns what is wrong with the number of tokens of a text, or "".
+func (b *Budget) exceeded(tokens int) string {
+	switch {
+	case tokens > maxTokens:
+		return fmt.Sprintf("there are more than %d tokens", maxTokens)
+	case b.tokens+tokens > maxAllTokens:
+		return fmt.Sprintf("there are more than %d tokens in all files", maxAllTokens)
+	}
+	return ""
+}
+
+// wholeLines returns the tokens up to the last newline that is outside of templates
+// and comments, where the lexer can start anew.
+func wholeLines(tokens hclsyntax.Tokens) hclsyntax.Tokens {
+	end, templates := 0, 0
+	for i, t := range tokens {
+		switch t.Type {
+		case hclsyntax.TokenStar:
+			// A comment whose end is missing is split into tokens.
+			if i > 0 && tokens[i-1].Type == hclsyntax.TokenSlash && tokens[i-1].Range.End.Byte == t.Range.Start.Byte {
+				return tokens[:end]
+			}
+		case hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
+			templates++
+		case hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
+			templates--
+		case hclsyntax.TokenNewline:
+			if templates == 0 {
+				end = i + 1
+			}
+		}
+	}
+	return tokens[:end]
+}
+
+// syntax follows the tokens of a text.
+type syntax struct {
+	budget *Budget
+	tokens int
+	// open has an entry for the text itself and one for each open bracket.
+	open []expression
+	// templates are those that are open.
+	templates []literals
+}
+
+// expression counts the operators since the last comma or, where lines end
+// expressions, the last line.
+type expression struct {
+	operators int
+	lines     bool
+}
+
+// literals counts the effort of joining the pieces of a template's literals: the
+// lexer makes a piece of each line of a heredoc and of each "$".
+type literals struct {
+	parts, joins int
+	// last is the length of the literal that the next piece is appended to.
+	last int
+}
+
+func (s *syntax) fail(at hclsyntax.Token, problem string) error {
+	return &Error{at.Range.Start.Line, at.Range.Start.Column, problem}
+}
+
+// next returns what is wrong after a token, or "".
+func (s *syntax) next(t hclsyntax.Token) string {
+	last := &s.open[len(s.open)-1]
+	switch t.Type {
+	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenTemplateControl:
+		last.operators++ // a[0][0], and %{if} without an end, nest as operators do
+		s.open = append(s.open, expression{lines: t.Type == hclsyntax.TokenOBrace})
+	case hclsyntax.TokenTemplateInterp:
+		s.open = append(s.open, expression{})
+	case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenTemplateSeqEnd:
+		s.open = s.open[:max(len(s.open)-1, 1)]
+	case hclsyntax.TokenComma:
+		last.operators = 0
+	case hclsyntax.TokenNewline:
+		if last.lines {
+			last.operators = 0
+		}
+	case hclsyntax.TokenIdent, hclsyntax.TokenEqual, hclsyntax.TokenComment, hclsyntax.TokenNumberLit,
+		hclsyntax.TokenOQuote, hclsyntax.TokenCQuote, hclsyntax.TokenQuotedLit, hclsyntax.TokenOHeredoc, hclsyntax.TokenCHeredoc, hclsyntax.TokenStringLit:
+	default:
+		last.operators++
+	}
+	s.join(t)
+	switch {
+	case len(s.open)-1 > maxDepth:
+		return tooDeep
+	case last.operators > maxOperators:
+		return fmt.Sprintf("there are more than %d operators", maxOperators)
+	case s.budget.joining > maxJoining:
+		return "literals have too many pieces, such as lines of a heredoc"
+	}
+	return ""
+}
+
+// join adds the effort of a template's token to the budget.
+func (s *syntax) join(t hclsyntax.Token) {
+	if t.Type == hclsyntax.TokenOQuote || t.Type == hclsyntax.TokenOHeredoc {
+		s.templates = append(s.templates, literals{})
+	}
+	if len(s.templates) == 0 {
+		return
+	}
+	l := &s.templates[len(s.templates)-1]
+	switch t.Type {
+	case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+		l.parts++
+		l.last = 0
+	case hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit:
+		l.parts++
+		if l.last > 0 {
+			l.joins++
+			s.budget.joining += l.last
+		}
+		l.last += len(t.Bytes)
+	case hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
+		// Each joined piece is removed from the list of parts, the rest of which moves.
+		s.budget.joining += l.joins * l.parts
+		s.templates = s.templates[:len(s.templates)-1]
+	}
+}
