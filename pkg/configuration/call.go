@@ -1,6 +1,7 @@
 package configuration
 
 import (
+	"maps"
 	"path"
 	"strings"
 
@@ -10,10 +11,16 @@ import (
 
 // call is a module block.
 type call struct {
-	// source is empty when it is an expression, or of an override none.
+	at Position
+	// sourceIs and versionIs are expressions, nil if they are not given.
+	sourceIs, versionIs hcl.Expression
+	// arguments are the values of the module's variables.
+	arguments map[string]hcl.Expression
+
+	// source and version are what the expressions are in a scope. The source is empty
+	// if that is not known, for the reason in unresolved.
 	source, version string
-	at              Position
-	sourceAt        Position
+	unresolved      error
 }
 
 // call reads a module block.
@@ -33,11 +40,16 @@ func (r *reader) call(b *hcl.Block, override bool) (call, bool) {
 		return c, false
 	}
 	if given {
-		c.sourceAt = position(source.Expr.Range())
-		c.source, _ = literal(source.Expr)
+		c.sourceIs = source.Expr
 	}
 	if version, given := content.Attributes["version"]; given {
-		c.version, _ = literal(version.Expr)
+		c.versionIs = version.Expr
+	}
+	all, _ := b.Body.JustAttributes() // blocks are left alone
+	c.arguments = r.kept(all)
+	for _, escaping := range r.inner(b, hcl.BlockHeaderSchema{Type: "_"}) {
+		all, _ = escaping.Body.JustAttributes()
+		maps.Copy(c.arguments, r.kept(all))
 	}
 	return c, true
 }
@@ -48,13 +60,23 @@ func (c call) overrides(calls map[string]call, name string) {
 	if !exists {
 		return
 	}
-	if c.sourceAt != (Position{}) {
-		there.source, there.sourceAt = c.source, c.sourceAt
+	if c.sourceIs != nil {
+		there.sourceIs = c.sourceIs
 	}
-	if c.version != "" {
-		there.version = c.version
+	if c.versionIs != nil {
+		there.versionIs = c.versionIs
 	}
+	maps.Copy(there.arguments, c.arguments)
 	calls[name] = there
+}
+
+// resolve returns a call with its source and version in a scope.
+func (r *reader) resolve(c call, s *scope) call {
+	c.source, c.unresolved = r.constant(c.sourceIs, s)
+	if c.versionIs != nil {
+		c.version, _ = r.constant(c.versionIs, s)
+	}
+	return c
 }
 
 // local gives the directory that a source means, relative to the module that

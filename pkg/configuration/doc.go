@@ -8,8 +8,10 @@
 // something else is left alone, also one that OpenTofu would refuse: the client
 // that runs the configuration judges those, and it may be Terraform.
 //
-// Texts have to be literals where OpenTofu wants constants: "a${"b"}" is refused,
-// and a module whose source is an expression is found by what init installed.
+// Texts have to be literals where OpenTofu wants constants: "a${"b"}" is refused.
+// Sources of modules can refer to locals and variables, as in OpenTofu 1.8 and later:
+// references, templates and conditions are resolved, functions are not. A module whose
+// source can't be resolved is found by what init installed.
 //
 // Providers that only a state knows are not found: no state is read.
 package configuration
@@ -58,8 +60,8 @@ func (o Origin) String() string {
 type Call struct {
 	// Address names the call, as in "module.network.module.dns".
 	Address string
-	// Source is what the configuration says. It is empty when it is an
-	// expression.
+	// Source is what the configuration says. It is empty if it is an expression that
+	// can't be resolved: then the configuration may require any version of any provider.
 	Source   string
 	Position Position
 	// Reason says why it was not looked at, as in "it is not installed".
@@ -69,7 +71,7 @@ type Call struct {
 // String gives "module.network at main.tf:7:1 ("acme/network/aws"): it is not
 // installed".
 func (c Call) String() string {
-	source := "its source is an expression"
+	source := "its source can't be resolved"
 	if c.Source != "" {
 		source = fmt.Sprintf("%q", c.Source)
 	}
@@ -84,4 +86,10 @@ type Options struct {
 	// Terraform reads as Terraform does: without .tofu files, and providers
 	// without a host are those of registry.terraform.io.
 	Terraform bool
+	// Variables are values of the root module's variables by name, as in TF_VAR_NAME.
+	// Those in .tfvars files, which are read, take precedence.
+	Variables map[string]string
+	// UnknownVariables says that variables of the root module have values that are not
+	// known here, such as those of -var. Sources that refer to one are not resolved.
+	UnknownVariables bool
 }

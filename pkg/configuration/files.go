@@ -17,6 +17,10 @@ const (
 	maxFile = 4 << 20
 	// maxTotal bounds all files of a configuration, in bytes.
 	maxTotal = 32 << 20
+	// maxKept bounds the text of all expressions that sources of modules can refer to,
+	// in bytes. They are kept in the form that the parser gives them, which takes up to
+	// 260 times as much memory.
+	maxKept = 512 << 10
 	// maxFiles bounds their number.
 	maxFiles = 5_000
 )

@@ -93,6 +93,44 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestHostileSources checks that sources of modules that refer to others are resolved
+// within bounds.
+func TestHostileSources(t *testing.T) {
+	t.Parallel()
+	doubled := "locals {\n a0 = \"\"\n"
+	for i := range 60 {
+		doubled += fmt.Sprintf(" a%d = \"${local.a%d}${local.a%d}\"\n", i+1, i, i)
+	}
+	doubled += "}\n"
+	chain := "locals {\n a0 = \"./m\"\n"
+	for i := range 100 {
+		chain += fmt.Sprintf(" a%d = local.a%d\n", i+1, i)
+	}
+	chain += "}\n"
+	for name, test := range map[string]struct{ locals, source, want string }{
+		"doubled":       {doubled, "local.a60", "it refers to itself or to too much"},
+		"chain":         {chain, "local.a100", "it refers to itself or to too much"},
+		"long":          {"locals {\n a = \"" + strings.Repeat("x", 3000) + "\"\n}\n", `"${local.a}${local.a}"`, "it has more than 4096 bytes"},
+		"number":        {"locals {\n a = 1e600000000\n}\n", `"${local.a}"`, "it is not a text"},
+		"large locals":  {"locals {\n a = \"./m\"\n b = \"" + strings.Repeat("x", 600<<10) + "\"\n}\n", "local.a", "are too large"},
+		"large objects": {"locals {\n a = {" + strings.Repeat("x = 1,", 80_000) + "}\n}\n", "local.a.y", "which isn't found"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := test.locals
+			for i := range 100 {
+				text += fmt.Sprintf("module \"m%d\" {\n source = %s\n}\n", i, test.source)
+			}
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "main.tf"), text)
+			c, err := configuration.Load(t.Context(), dir, configuration.Options{})
+			if err != nil || len(c.NotLookedAt) != 100 || !strings.Contains(c.NotLookedAt[0].Reason, test.want) || c.NotLookedAt[0].Source != "" {
+				t.Errorf("got %v, %v, want %s", c.NotLookedAt, err, test.want)
+			}
+		})
+	}
+}
+
 // numbered returns n files with the same text.
 func numbered(n int, extension, text string) map[string]string {
 	files := map[string]string{}

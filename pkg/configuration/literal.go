@@ -1,6 +1,8 @@
 package configuration
 
 import (
+	"errors"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	hcljson "github.com/hashicorp/hcl/v2/json"
@@ -24,19 +26,29 @@ func literal(e hcl.Expression) (string, bool) {
 // primitive is [literal], but takes numbers and truth values as well.
 func primitive(e hcl.Expression) (string, bool) {
 	v, ok := value(e)
-	if !ok || v.IsNull() || !v.Type().IsPrimitiveType() {
+	if !ok {
 		return "", false
+	}
+	text, err := textOf(v)
+	return text, err == nil
+}
+
+// textOf returns the text of a primitive value.
+func textOf(v cty.Value) (string, error) {
+	notText := errors.New("it is not a text")
+	if v.IsNull() || !v.IsKnown() || !v.Type().IsPrimitiveType() {
+		return "", notText
 	}
 	if v.Type() == cty.Number {
 		if exponent := v.AsBigFloat().MantExp(nil); exponent > maxExponent || exponent < -maxExponent {
-			return "", false
+			return "", notText
 		}
 	}
 	text, err := convert.Convert(v, cty.String)
 	if err != nil {
-		return "", false
+		return "", err
 	}
-	return text.AsString(), true
+	return text.AsString(), nil
 }
 
 func isNull(e hcl.Expression) bool {

@@ -65,7 +65,7 @@ func load(ctx context.Context, dir string, o Options) (Configuration, error) {
 	w.modules[dir] = root
 
 	// 2. The modules that these call.
-	w.visit(ctx, root, place{dir: dir, above: []string{dir}})
+	w.visit(ctx, root, place{dir: dir, above: []string{dir}, scope: w.rootScope(ctx, dir, root)})
 
 	// 3. What all of them require.
 	c := Configuration{Required: w.found.required(p), NotLookedAt: w.notLookedAt}
@@ -96,6 +96,8 @@ type place struct {
 	key, address string
 	// above are the directories of the modules that led here, its own the last.
 	above []string
+	// scope is what the module's expressions refer to.
+	scope *scope
 }
 
 // visit takes a module's requirements and goes on to what it calls.
@@ -106,14 +108,15 @@ func (w *walker) visit(ctx context.Context, m *module, at place) {
 	}
 	for _, t := range m.tests {
 		for _, run := range sortedKeys(t.runs) {
-			to := place{key: t.key + "." + run, address: "run." + run}
+			// Test files set variables in ways of their own.
+			to := place{key: t.key + "." + run, address: "run." + run, scope: &scope{unknown: true}}
 			w.follow(ctx, at, t.runs[run], to)
 		}
 	}
 }
 
 func (p place) below(name string) place {
-	return place{key: strings.TrimPrefix(p.key+"."+name, "."), address: strings.TrimPrefix(p.address+".module."+name, ".")}
+	return place{key: strings.TrimPrefix(p.key+"."+name, "."), address: strings.TrimPrefix(p.address+".module."+name, "."), scope: &scope{caller: p.scope}}
 }
 
 // follow reads a module that is called, and visits it.
@@ -125,6 +128,7 @@ func (w *walker) follow(ctx context.Context, from place, c call, to place) {
 		w.add(c.at, "the configuration calls more than %d modules", maxCalls)
 		return
 	}
+	c = w.resolve(c, from.scope)
 	to, ok := w.locate(from, c, to)
 	if !ok {
 		return
@@ -147,6 +151,7 @@ func (w *walker) follow(ctx context.Context, from place, c call, to place) {
 		w.modules[to.dir] = m
 	}
 	to.above = append(slices.Clone(from.above), to.dir)
+	to.scope.module, to.scope.arguments = m, c.arguments
 	w.visit(ctx, m, to)
 }
 
@@ -169,6 +174,9 @@ func (w *walker) locate(from place, c call, to place) (place, bool) {
 			return to, true
 		}
 		reason = "it is not installed any more"
+	}
+	if c.unresolved != nil {
+		reason = c.unresolved.Error() + ", and " + reason
 	}
 	w.notLookedAt = append(w.notLookedAt, Call{Address: to.address, Source: c.source, Position: c.at, Reason: reason})
 	return to, false

@@ -22,6 +22,9 @@ type module struct {
 	imports   []use
 	calls     map[string]call
 	tests     []test
+	// locals and variables are those that sources of modules can refer to.
+	locals    map[string]hcl.Expression
+	variables map[string]variable
 }
 
 // block is a provider block.
@@ -41,11 +44,16 @@ type reader struct {
 	files
 	*problems
 	options Options
+	// steps and keptBytes count what is bounded by maxSteps and maxKept.
+	steps, keptBytes int
 }
 
 // module reads the files of a directory, those of tests aside.
 func (r *reader) module(ctx context.Context, dir string, found names) *module {
-	m := &module{required: map[string]entry{}, providers: map[string]block{}, resources: map[string]use{}, calls: map[string]call{}}
+	m := &module{
+		required: map[string]entry{}, providers: map[string]block{}, resources: map[string]use{}, calls: map[string]call{},
+		locals: map[string]hcl.Expression{}, variables: map[string]variable{},
+	}
 	for _, name := range found.primary {
 		for _, b := range r.blocks(ctx, filepath.Join(dir, name), topLevel) {
 			r.primary(m, b)
@@ -61,11 +69,15 @@ func (r *reader) module(ctx context.Context, dir string, found names) *module {
 
 // blocks reads a file and gives its blocks.
 func (r *reader) blocks(ctx context.Context, path string, schema *hcl.BodySchema) hcl.Blocks {
-	data, ok := r.read(ctx, path)
+	body, ok := r.body(ctx, path)
 	if !ok {
 		return nil
 	}
-	return r.parse(path, data, schema)
+	content, _, found := body.PartialContent(schema)
+	if r.diagnostics(path, found) {
+		return nil
+	}
+	return content.Blocks
 }
 
 // primary adds a block of a file that is no override.
@@ -100,6 +112,8 @@ func (r *reader) primary(m *module, b *hcl.Block) {
 		if u, ok := r.imported(b); ok {
 			m.imports = append(m.imports, u)
 		}
+	case "locals", "variable":
+		r.named(m, b)
 	}
 }
 
@@ -132,6 +146,8 @@ func (r *reader) override(m *module, b *hcl.Block) {
 				m.resources[resourceKey(b)] = use{name, position(b.DefRange)}
 			}
 		}
+	case "locals", "variable":
+		r.named(m, b)
 	}
 }
 

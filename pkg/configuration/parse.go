@@ -1,6 +1,7 @@
 package configuration
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -23,28 +24,29 @@ var topLevel = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "ephemeral", LabelNames: []string{"type", "name"}},
 	{Type: "check", LabelNames: []string{"name"}},
 	{Type: "import"},
+	{Type: "locals"},
+	{Type: "variable", LabelNames: []string{"name"}},
 }}
 
-// parse reads the text of a file and gives the blocks of the schema. Of a text
-// with a syntax error there are none.
-func (r *reader) parse(path string, data []byte, schema *hcl.BodySchema) hcl.Blocks {
+// body reads and parses a file. What is wrong with it is a problem.
+func (r *reader) body(ctx context.Context, path string) (hcl.Body, bool) {
+	data, ok := r.read(ctx, path)
+	if !ok {
+		return nil, false
+	}
 	check, parse := r.parsing.HCL2, parseNative
 	if strings.HasSuffix(path, ".json") {
 		check, parse = r.parsing.HCL2JSON, hcljson.Parse
 	}
 	if err := check(data); err != nil {
 		r.nesting(path, err)
-		return nil
+		return nil, false
 	}
 	file, found := parse(data, path)
 	if r.diagnostics(path, found) || file == nil || file.Body == nil {
-		return nil
+		return nil, false
 	}
-	content, _, found := file.Body.PartialContent(schema)
-	if r.diagnostics(path, found) {
-		return nil
-	}
-	return content.Blocks
+	return file.Body, true
 }
 
 func parseNative(data []byte, path string) (*hcl.File, hcl.Diagnostics) {

@@ -63,8 +63,10 @@ func (o Options) look(ctx context.Context, dir string, found, called map[string]
 	found[dir] = true
 	problems := &problems{}
 	r := reader{files: files{problems: problems}, problems: problems, options: o}
-	for _, c := range r.module(ctx, dir, there).calls {
-		if path, ok := local(c.source); ok {
+	m := r.module(ctx, dir, there)
+	s := r.rootScope(ctx, dir, m)
+	for _, c := range m.calls {
+		if path, ok := local(r.resolve(c, s).source); ok {
 			called[filepath.Join(dir, filepath.FromSlash(path))] = true
 		}
 	}

@@ -1,0 +1,234 @@
+package configuration
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	hcljson "github.com/hashicorp/hcl/v2/json"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/tofu-oci/tofu-oci/internal/nesting"
+)
+
+const (
+	// maxConstant bounds a text that is put together, in bytes.
+	maxConstant = 4096
+	// maxReferences bounds references to references.
+	maxReferences = 64
+	// maxSteps bounds the expressions and elements that are visited for all sources
+	// of a configuration.
+	maxSteps = 1 << 20
+)
+
+// evaluation resolves the expressions that OpenTofu evaluates before it installs
+// modules: literals, templates, conditions, and references to locals and variables.
+// Functions and all other references are errors. It visits only what a reference
+// leads to, and puts no objects together, so that an expression can't cost more
+// than its steps.
+type evaluation struct {
+	reader *reader
+	// scope is where references lead to. Without one, they are errors.
+	scope *scope
+	depth int
+}
+
+// constant returns the text of an expression.
+func (r *reader) constant(e hcl.Expression, s *scope) (string, error) {
+	v, err := evaluation{reader: r, scope: s}.value(e, nil)
+	if err != nil {
+		return "", err
+	}
+	return textOf(v)
+}
+
+// value returns the primitive value that a path of attributes and indexes of an
+// expression leads to.
+func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
+	v.depth++
+	if v.reader.steps++; v.reader.steps > maxSteps || v.depth > maxReferences {
+		return cty.NilVal, errors.New("it refers to itself or to too much")
+	}
+	switch e := e.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		return v.value(e.Expression, path)
+	case *hclsyntax.TemplateWrapExpr:
+		return v.value(e.Wrapped, path)
+	case *hclsyntax.ScopeTraversalExpr:
+		return v.reference(e.Traversal.RootName(), append(keys(e.Traversal[1:]), path...))
+	case *hclsyntax.RelativeTraversalExpr:
+		return v.value(e.Source, append(keys(e.Traversal), path...))
+	case *hclsyntax.IndexExpr:
+		key, err := v.text(e.Key)
+		if err != nil {
+			return cty.NilVal, err
+		}
+		return v.value(e.Collection, append([]string{key}, path...))
+	case *hclsyntax.ConditionalExpr:
+		return v.condition(e, path)
+	case *hclsyntax.FunctionCallExpr:
+		return cty.NilVal, fmt.Errorf("it calls the function %s", e.Name)
+	}
+	if len(path) > 0 {
+		return v.element(e, path)
+	}
+	switch e := e.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return e.Val, nil
+	case *hclsyntax.TemplateExpr:
+		return v.template(e)
+	case *hclsyntax.BinaryOpExpr:
+		return v.operation(e)
+	}
+	if hcljson.IsJSONExpression(e) {
+		return v.json(e)
+	}
+	return cty.NilVal, errors.New("its form is not supported here")
+}
+
+// text is value for an expression that must be a text, a number or a truth value.
+func (v evaluation) text(e hcl.Expression) (string, error) {
+	found, err := v.value(e, nil)
+	if err != nil {
+		return "", err
+	}
+	return textOf(found)
+}
+
+func (v evaluation) template(e *hclsyntax.TemplateExpr) (cty.Value, error) {
+	var b strings.Builder
+	for _, part := range e.Parts {
+		text, err := v.text(part)
+		if err != nil {
+			return cty.NilVal, err
+		}
+		if b.WriteString(text); b.Len() > maxConstant {
+			return cty.NilVal, fmt.Errorf("it has more than %d bytes", maxConstant)
+		}
+	}
+	return cty.StringVal(b.String()), nil
+}
+
+func (v evaluation) condition(e *hclsyntax.ConditionalExpr, path []string) (cty.Value, error) {
+	found, err := v.value(e.Condition, nil)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	holds, err := convert.Convert(found, cty.Bool)
+	switch {
+	case err != nil || holds.IsNull():
+		return cty.NilVal, errors.New("its condition is neither true nor false")
+	case holds.True():
+		return v.value(e.TrueResult, path)
+	}
+	return v.value(e.FalseResult, path)
+}
+
+func (v evaluation) operation(e *hclsyntax.BinaryOpExpr) (cty.Value, error) {
+	var operands []cty.Value
+	for i, side := range []hcl.Expression{e.LHS, e.RHS} {
+		found, err := v.value(side, nil)
+		if err == nil {
+			found, err = convert.Convert(found, e.Op.Impl.Params()[i].Type)
+		}
+		if err != nil {
+			return cty.NilVal, err
+		}
+		operands = append(operands, found)
+	}
+	return e.Op.Impl.Call(operands)
+}
+
+// element follows a path into an object or a list.
+func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) {
+	var found hcl.Expression
+	if pairs, wrong := hcl.ExprMap(e); !wrong.HasErrors() {
+		v.reader.steps += len(pairs)
+		for _, pair := range pairs {
+			key, ok := primitive(pair.Key)
+			if !ok {
+				return cty.NilVal, errors.New("a name in an object is an expression")
+			}
+			if key == path[0] {
+				found = pair.Value
+			}
+		}
+	} else if list, wrong := hcl.ExprList(e); !wrong.HasErrors() {
+		v.reader.steps += len(list)
+		for i, element := range list {
+			if fmt.Sprint(i) == path[0] {
+				found = element
+			}
+		}
+	}
+	if found == nil {
+		return cty.NilVal, fmt.Errorf("it depends on an element %q, which isn't found", path[0])
+	}
+	return v.value(found, path[1:])
+}
+
+// json returns the value of an expression in JSON syntax, where texts are templates
+// unless references are not allowed.
+func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
+	v.reader.steps += e.Range().End.Byte - e.Range().Start.Byte
+	text, ok := literal(e)
+	if !ok {
+		found, ok := value(e)
+		if !ok || !found.Type().IsPrimitiveType() {
+			return cty.NilVal, errors.New("it is not a text")
+		}
+		return found, nil
+	}
+	if v.scope == nil || !strings.ContainsAny(text, "$%") {
+		return cty.StringVal(text), nil
+	}
+	if len(text) > maxConstant || nesting.HCL2([]byte(text)) != nil {
+		return cty.NilVal, errors.New("it is too long or nested too deeply")
+	}
+	parsed, wrong := hclsyntax.ParseTemplate([]byte(text), e.Range().Filename, hcl.InitialPos)
+	if wrong.HasErrors() {
+		return cty.NilVal, errors.New("it is not a valid template")
+	}
+	return v.value(parsed, nil)
+}
+
+// reference follows a reference to a local or a variable.
+func (v evaluation) reference(root string, path []string) (cty.Value, error) {
+	switch name := strings.Join(slices.Concat([]string{root}, path), "."); {
+	case v.scope == nil:
+		return cty.NilVal, fmt.Errorf("it depends on %s, and references are not allowed there", name)
+	case v.reader.keptBytes > maxKept:
+		return cty.NilVal, errors.New("the locals, variables and arguments of the configuration are too large")
+	case root == "local" && len(path) > 0:
+		e, ok := v.scope.module.locals[path[0]]
+		if !ok {
+			return cty.NilVal, fmt.Errorf("it depends on local.%s, which isn't declared", path[0])
+		}
+		return v.value(e, path[1:])
+	case root == "var" && len(path) > 0:
+		return v.variable(path[0], path[1:])
+	default:
+		return cty.NilVal, fmt.Errorf("it depends on %s", name)
+	}
+}
+
+// keys returns the names and indexes of a traversal.
+func keys(t hcl.Traversal) []string {
+	var all []string
+	for _, step := range t {
+		switch s := step.(type) {
+		case hcl.TraverseAttr:
+			all = append(all, s.Name)
+		case hcl.TraverseIndex:
+			text, _ := textOf(s.Key)
+			all = append(all, text)
+		default: // a splat, which no element has
+			all = append(all, "*")
+		}
+	}
+	return all
+}

@@ -1,0 +1,208 @@
+package configuration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/tofu-oci/tofu-oci/internal/nesting"
+)
+
+// scope is what the expressions of a module can refer to.
+type scope struct {
+	module *module
+	// arguments are the values of its variables, which refer to the caller's scope.
+	arguments map[string]hcl.Expression
+	caller    *scope
+	// files returns the arguments of a root module from its .tfvars files, and
+	// environment those of TF_VAR_NAME.
+	files       func() map[string]hcl.Expression
+	environment map[string]string
+	// unknown says that variables can have values that are not known here.
+	unknown bool
+}
+
+// variable is a variable block.
+type variable struct {
+	// value is the default, and nil for none.
+	value hcl.Expression
+	// kind is the type constraint, and nil for none.
+	kind hcl.Expression
+}
+
+// constraint returns the type of a variable.
+func (b variable) constraint() (cty.Type, error) {
+	if b.kind == nil {
+		return cty.DynamicPseudoType, nil
+	}
+	switch hcl.ExprAsKeyword(b.kind) {
+	case "list":
+		return cty.List(cty.DynamicPseudoType), nil
+	case "map":
+		return cty.Map(cty.DynamicPseudoType), nil
+	}
+	t, _, wrong := typeexpr.TypeConstraintWithDefaults(b.kind)
+	if wrong.HasErrors() {
+		return t, errors.New("its type is not valid")
+	}
+	return t, nil
+}
+
+// variable returns what a path of a variable's value leads to, converted to its type.
+func (v evaluation) variable(name string, path []string) (cty.Value, error) {
+	s := v.scope
+	declared, ok := s.module.variables[name]
+	if !ok {
+		return cty.NilVal, fmt.Errorf("it depends on var.%s, which isn't declared", name)
+	}
+	if s.unknown {
+		return cty.NilVal, fmt.Errorf("it depends on var.%s, whose value is set where tofu-oci can't see it", name)
+	}
+	t, err := declared.constraint()
+	if err != nil {
+		return cty.NilVal, err
+	}
+	e, from, err := s.argument(name, declared, t)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	v.scope = from
+	found, err := v.value(e, path)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	if found.IsNull() {
+		return cty.NilVal, fmt.Errorf("it depends on var.%s, which is null", name)
+	}
+	if t, ok = elementType(t, path); !ok {
+		return cty.NilVal, fmt.Errorf("it depends on an element of var.%s, which its type doesn't have", name)
+	}
+	return convert.Convert(found, t)
+}
+
+// argument returns the expression of a variable's value, and the scope of that.
+func (s *scope) argument(name string, declared variable, t cty.Type) (hcl.Expression, *scope, error) {
+	if e, given := s.arguments[name]; given {
+		return e, s.caller, nil
+	}
+	if s.files != nil {
+		if e, given := s.files()[name]; given {
+			return e, nil, nil
+		}
+	}
+	text, given := s.environment[name]
+	switch {
+	case given && (declared.kind == nil || t.IsPrimitiveType()):
+		return &hclsyntax.LiteralValueExpr{Val: cty.StringVal(text)}, nil, nil
+	case given && len(text) <= maxConstant && nesting.HCL2([]byte(text)) == nil:
+		if e, wrong := hclsyntax.ParseExpression([]byte(text), "TF_VAR_"+name, hcl.InitialPos); !wrong.HasErrors() {
+			return e, nil, nil
+		}
+	}
+	switch {
+	case given:
+		return nil, nil, fmt.Errorf("it depends on var.%s, and TF_VAR_%s is too long or not valid", name, name)
+	case declared.value == nil:
+		return nil, nil, fmt.Errorf("it depends on var.%s, which has no value", name)
+	}
+	return declared.value, nil, nil
+}
+
+// elementType returns the type of what a path leads to.
+func elementType(t cty.Type, path []string) (cty.Type, bool) {
+	for _, key := range path {
+		switch i, err := strconv.Atoi(key); {
+		case t == cty.DynamicPseudoType:
+		case t.IsObjectType() && t.HasAttribute(key):
+			t = t.AttributeType(key)
+		case t.IsMapType() || t.IsListType():
+			t = t.ElementType()
+		case t.IsTupleType() && err == nil && i >= 0 && i < t.Length():
+			t = t.TupleElementType(i)
+		default:
+			return t, false
+		}
+	}
+	return t, true
+}
+
+// rootScope returns the scope of a root module in a directory.
+func (r *reader) rootScope(ctx context.Context, dir string, m *module) *scope {
+	return &scope{
+		module: m, environment: r.options.Variables, unknown: r.options.UnknownVariables,
+		files: sync.OnceValue(func() map[string]hcl.Expression { return r.variableFiles(ctx, dir) }),
+	}
+}
+
+// variableFiles reads the files that set variables without being named on the
+// command line. Later ones take precedence.
+func (r *reader) variableFiles(ctx context.Context, dir string) map[string]hcl.Expression {
+	found := []string{"terraform.tfvars", "terraform.tfvars.json"}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		r.add(Position{File: dir}, "reading it: %w", bare(err))
+	}
+	for _, e := range entries {
+		if name := e.Name(); strings.HasSuffix(name, ".auto.tfvars") || strings.HasSuffix(name, ".auto.tfvars.json") {
+			found = append(found, name)
+		}
+	}
+	values := map[string]hcl.Expression{}
+	for _, name := range found {
+		if !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == name }) {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		body, ok := r.body(ctx, path)
+		if !ok {
+			continue
+		}
+		attributes, wrong := body.JustAttributes()
+		r.diagnostics(path, wrong)
+		maps.Copy(values, r.kept(attributes))
+	}
+	return values
+}
+
+// named reads locals and variables. Those of override files take precedence.
+func (r *reader) named(m *module, b *hcl.Block) {
+	all, _ := b.Body.JustAttributes() // validation blocks are left alone
+	if b.Type == "locals" {
+		maps.Copy(m.locals, r.kept(all))
+		return
+	}
+	v, kept := m.variables[b.Labels[0]], r.kept(all)
+	if e, given := kept["default"]; given {
+		v.value = e
+	}
+	if e, given := kept["type"]; given {
+		v.kind = e
+	}
+	m.variables[b.Labels[0]] = v
+}
+
+// kept returns the expressions of attributes. Beyond maxKept they are dropped, and no
+// references are followed anymore.
+func (r *reader) kept(all hcl.Attributes) map[string]hcl.Expression {
+	kept := map[string]hcl.Expression{}
+	for name, a := range all {
+		at := a.Expr.Range()
+		if r.keptBytes += at.End.Byte - at.Start.Byte; r.keptBytes <= maxKept {
+			kept[name] = a.Expr
+		}
+	}
+	return kept
+}
