@@ -85,7 +85,7 @@ var classes = []struct {
 	{refused, []func(error) bool{
 		isA[*provider.DowngradeError], isA[*provider.TooLargeError], isA[*provider.UnreadableError], isA[*repository.TraitsError],
 		isA[*repository.LostError], isA[*repository.DamagedLayoutError], errorIs(repository.ErrSubject), errorIs(provider.ErrWrongSource), errorIs(repository.ErrNotFound), errorIs(repository.ErrUntagged),
-		isA[*mirror.TooYoungError], isA[*pullthrough.RefusedError], errorIs(pullthrough.ErrStored), isA[*repository.RealmError], isA[*repository.Error], isA[*repository.CatalogError], errorIs(api.ErrNoSBOM), isA[*installation.UnresolvedError], errorIs(approval.ErrIncomplete), errorIs(repository.ErrTagStays), isA[*logins.HelperError],
+		isA[*mirror.TooYoungError], isA[*pullthrough.RefusedError], errorIs(pullthrough.ErrStored), isA[*repository.RealmError], isA[*repository.Error], isA[*repository.CatalogError], errorIs(api.ErrNoSBOM), isA[*installation.UnresolvedError], errorIs(approval.ErrIncomplete), errorIs(repository.ErrTagStays), errorIs(lock.ErrIncomplete), isA[*logins.HelperError],
 	}},
 }
 

@@ -219,7 +219,9 @@ type execLock struct {
 
 func (l execLock) file(ctx context.Context, dir string, terraform bool) (*lockfile.File, error) {
 	path := filepath.Join(dir, lock.Filename)
-	found, err := configuration.Load(ctx, dir, readingAs(terraform))
+	reading := readingAs(terraform)
+	reading.UnknownVariables = reading.UnknownVariables || setsVariables(l.Command)
+	found, err := configuration.Load(ctx, dir, reading)
 	if errors.Is(err, configuration.ErrNoConfiguration) {
 		none := fmt.Errorf("%w in %s, nor a configuration: name lock files with --lock-file, or the directory with --dir", lock.ErrNoFile, dir)
 		if l.Dir != "" { // which is wrong then, whatever the command is
@@ -233,8 +235,11 @@ func (l execLock) file(ctx context.Context, dir string, terraform bool) (*lockfi
 	for _, call := range found.NotLookedAt {
 		l.out.warn("%s: not looked at for the lock file: %s", dir, call)
 	}
+	if incomplete(found) {
+		return nil, fmt.Errorf("%s has no lock file, and none is written, because %w", dir, lock.ErrIncomplete)
+	}
 	wanted := l.out.requiredBy(found, l.config)
-	o := lock.FileOptions{DryRun: l.c.Bool("no-write-lock")}
+	o := lock.FileOptions{DryRun: l.c.Bool("no-write-lock"), Terraform: terraform}
 	o.Judge = l.Judge
 	change, err := lock.File(ctx, l.Source, path, wanted, o)
 	for _, p := range change.Providers {

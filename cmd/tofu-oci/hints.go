@@ -123,6 +123,7 @@ var hints = []struct {
 	{isA[*pull.ExistsError], "move it away, or choose another --dir"},
 	{isOtherPackage, "compare with the checksums of the origin; if the lock file only lacks other platforms' hashes, tofu-oci lock adds them, and --platform leaves those platforms out"},
 	{isA[*lock.HashError], "compare with the checksums of the origin before anything else; if what is locked is the wrong one, take its block out of the lock file"},
+	{errorIs(lock.ErrIncomplete), "set the variables that sources of modules depend on with TF_VAR_NAME or a .auto.tfvars file, or run tofu get with their values, and lock again"},
 	{isA[*lock.UpgradeError], "change the constraint, or choose a newer version with tofu-oci lock --upgrade"},
 	{errorIs(client.ErrNoAPI), "check the URL: it is where clients reach the server, with the path before all of its own, and without /api; servers before this version have no API"},
 	{errorIs(lock.ErrNotLocked), "tofu-oci lock adds what a configuration requires"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -29,8 +30,13 @@ Writes .terraform.lock.hcl for what the configuration in a directory requires, o
 for the PROVIDERs that are named: the zh hash of every zip that the SHA256SUMS
 list, and the h1 hash of every platform. All of that lies in the repository beside
 the zips, so none of those is fetched. What is locked stays, as OpenTofu has it,
-unless --upgrade; comments and providers that are not meant stay as well. A file
-is written when all of its providers could be locked.
+unless --upgrade, and so do comments. Providers that the configuration no longer
+requires are removed if all of its modules were read; if PROVIDERs are named, all
+others stay. A file is written when all of its providers could be locked.
+
+Sources of modules can refer to locals and variables. If one can't be resolved,
+locked versions stay, no other version is selected, and the exit code is 3, or 1 if
+nothing could be locked.
 
 An h1 hash is the word of whoever filled the repository, as far as the zips are
 not read: --compute-h1 does that, and refuses what is stated wrongly. The zh
@@ -186,37 +192,64 @@ func (l locking) directories() ([]string, error) {
 // directory locks what the configuration of one requires, and what is named.
 func (l locking) directory(ctx context.Context, dir string) (lockedFile, error) {
 	file := lockedFile{Path: filepath.Join(dir, lock.Filename)}
-	wanted, calls, err := l.required(ctx, dir)
-	if err != nil {
+	found, err := configuration.Load(ctx, dir, l.reading())
+	if err != nil && (!errors.Is(err, configuration.ErrNoConfiguration) || len(l.named) == 0) {
 		return file, err
 	}
-	for _, call := range calls {
+	for _, call := range found.NotLookedAt {
 		file.NotLookedAt = append(file.NotLookedAt, call.String())
 	}
+	o := l.options
+	o.Terraform = l.c.Bool("terraform")
+	if len(l.named) == 0 && len(found.NotLookedAt) == 0 {
+		o.Prune = notRequiredBy(found)
+	}
+	o.Incomplete = incomplete(found) && !l.exact()
 	done := l.out.step("locking %s", file.Path)
-	change, err := lock.File(ctx, l.src, file.Path, wanted, l.options)
+	change, err := lock.File(ctx, l.src, file.Path, l.wanted(found), o)
 	done()
 	for i, p := range change.Providers {
 		l.out.warnDeniedLocked(ctx, l.src, p, l.options.Upgrade)
 		change.Providers[i].Err = l.lacking(p)
 	}
 	file.describe(change, l.options.DryRun)
+	if o.Incomplete && err == nil && file.Status != "failed" {
+		file.incomplete()
+	}
 	return file, err
 }
 
-// required gives what is to be locked in a directory. PROVIDERs that are named have
-// to meet the configuration too.
-func (l locking) required(ctx context.Context, dir string) ([]lock.Wanted, []configuration.Call, error) {
-	found, err := configuration.Load(ctx, dir, l.reading())
-	if err != nil && (!errors.Is(err, configuration.ErrNoConfiguration) || len(l.named) == 0) {
-		return nil, nil, err
+// incomplete reports whether a module was not read because its source is not known. A
+// module that has a source and is only not installed is a warning.
+func incomplete(c configuration.Configuration) bool {
+	return slices.ContainsFunc(c.NotLookedAt, func(call configuration.Call) bool { return call.Source == "" })
+}
+
+// notRequiredBy returns a function that reports whether a configuration doesn't require
+// a provider.
+func notRequiredBy(c configuration.Configuration) func(provider.Address) bool {
+	return func(a provider.Address) bool {
+		return !slices.ContainsFunc(c.Required, func(r configuration.Required) bool { return r.Requirement.Address == a })
 	}
+}
+
+// exact reports whether there are PROVIDERs that all name one version.
+func (l locking) exact() bool {
+	return len(l.named) > 0 && !slices.ContainsFunc(l.named, func(r provider.Requirement) bool {
+		_, exact := r.Constraint.Exact()
+		return !exact
+	})
+}
+
+// wanted returns what is to be locked: what the configuration requires, or the
+// PROVIDERs, which have to meet its constraints too.
+func (l locking) wanted(found configuration.Configuration) []lock.Wanted {
 	if len(l.named) == 0 {
 		config := l.conn.config
 		if l.c.IsSet("from") {
 			config = cliconfig.Config{} // which does not count then
 		}
-		return l.out.requiredBy(found, config), found.NotLookedAt, nil
+		return l.out.requiredBy(found, config)
 	}
 	var wanted []lock.Wanted
 	for _, named := range l.named {
@@ -228,7 +261,7 @@ func (l locking) required(ctx context.Context, dir string) ([]lock.Wanted, []con
 		}
 		wanted = append(wanted, w)
 	}
-	return wanted, nil, nil
+	return wanted
 }
 
 // requiredBy returns the providers to lock for a configuration: those that it requires,
@@ -247,7 +280,26 @@ func (o *output) requiredBy(found configuration.Configuration, config cliconfig.
 
 func (l locking) reading() configuration.Options { return readingAs(l.c.Bool("terraform")) }
 
-// readingAs is how configurations are read, as OpenTofu or as Terraform does.
+// readingAs returns how configurations are read, by the rules of OpenTofu or of
+// Terraform.
 func readingAs(terraform bool) configuration.Options {
-	return configuration.Options{DataDir: os.Getenv("TF_DATA_DIR"), Terraform: terraform}
+	o := configuration.Options{
+		DataDir: os.Getenv("TF_DATA_DIR"), Terraform: terraform, Variables: map[string]string{},
+		UnknownVariables: setsVariables(strings.Fields(os.Getenv("TF_CLI_ARGS") + " " + os.Getenv("TF_CLI_ARGS_init"))),
+	}
+	for _, entry := range os.Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		if name, is := strings.CutPrefix(name, "TF_VAR_"); is {
+			o.Variables[name] = value
+		}
+	}
+	return o
+}
+
+// variableFlag matches the flags of tofu and terraform that set variables.
+var variableFlag = regexp.MustCompile(`^['"]?--?var(-file)?(=|$)`)
+
+// setsVariables reports whether arguments of tofu or terraform set variables.
+func setsVariables(args []string) bool {
+	return slices.ContainsFunc(args, variableFlag.MatchString)
 }

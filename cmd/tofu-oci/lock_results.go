@@ -24,6 +24,8 @@ type lockedFile struct {
 	// Status is written, planned, unchanged or failed.
 	Status    string           `json:"status"`
 	Providers []lockedProvider `json:"providers,omitempty"`
+	// Removed are providers that the configuration no longer requires.
+	Removed []string `json:"removed,omitempty"`
 	// NotLookedAt are modules whose requirements are not known.
 	NotLookedAt []string `json:"not_looked_at,omitempty"`
 	// Diff is the change in unified form.
@@ -58,6 +60,9 @@ func (f *lockedFile) describe(c lock.Change, dryRun bool) {
 		}
 		f.Providers = append(f.Providers, p)
 	}
+	for _, a := range c.Removed {
+		f.Removed = append(f.Removed, a.String())
+	}
 	f.Diff = textdiff.Diff(f.Path, c.Old, c.New)
 	switch {
 	case len(f.errors) > 0:
@@ -74,6 +79,13 @@ func (f *lockedFile) describe(c lock.Change, dryRun bool) {
 // fail says that the file was not written.
 func (f *lockedFile) fail(err error) {
 	f.Status, f.Diff, f.Error = "failed", "", describeError(err)
+	f.errors = append(f.errors, err)
+}
+
+// incomplete reports that more may be required than was locked.
+func (f *lockedFile) incomplete() {
+	err := fmt.Errorf("locked versions were kept, and no others were selected: %w", lock.ErrIncomplete)
+	f.Error = describeError(err)
 	f.errors = append(f.errors, err)
 }
 
@@ -102,6 +114,9 @@ func (o *output) lockedFile(f lockedFile) error {
 		if p.Error == nil {
 			fmt.Fprintf(&text, "  %s %s%s  %s\n", p.Provider, p.Version, since(p), countHashes(p.Hashes))
 		}
+	}
+	for _, address := range f.Removed {
+		fmt.Fprintf(&text, "  %s removed: the configuration doesn't require it\n", address)
 	}
 	text.WriteString(f.Diff)
 	_, err := io.WriteString(o.above(), printable(text.String()))
@@ -141,7 +156,7 @@ func (o *output) lockedAll(r lockReport) error {
 	var failed []error
 	for _, f := range r.Files {
 		failed = append(failed, f.errors...)
-		if len(f.errors) == 0 {
+		if f.Status != "failed" { // it may be incomplete
 			done++
 		}
 	}

@@ -33,17 +33,20 @@ func (e *UpgradeError) Error() string {
 // choose says which version is meant beside what is locked: that version, as long
 // as it meets the requirement; with upgrade, or when none is locked, the newest that
 // does.
-func choose(ctx context.Context, src provider.Source, wanted Wanted, locked *lockfile.Selection, upgrade bool) (provider.Version, error) {
+func choose(ctx context.Context, src provider.Source, wanted Wanted, locked *lockfile.Selection, o FileOptions) (provider.Version, error) {
 	required, err := wanted.Constraint.And(wanted.Narrower)
 	if err != nil {
 		return provider.Version{}, fmt.Errorf("%s: %w", wanted.Address, err)
 	}
-	if locked != nil && !upgrade {
+	if locked != nil && !o.Upgrade {
 		// Without a constraint any version may stay, also a pre-release.
 		if required.IsZero() || required.Allows(locked.Version) {
 			return locked.Version, nil
 		}
 		return provider.Version{}, &UpgradeError{Locked: *locked, Required: required}
+	}
+	if o.Incomplete {
+		return provider.Version{}, fmt.Errorf("%s: no version is selected, because %w", wanted.Address, ErrIncomplete)
 	}
 	found, err := source.Resolve(ctx, src, provider.Requirement{Address: wanted.Address, Constraint: required}, 1)
 	if err != nil {
@@ -55,7 +58,7 @@ func choose(ctx context.Context, src provider.Source, wanted Wanted, locked *loc
 // selection gives what is to be locked of a requirement. Hashes of the same version
 // that are locked stay, unless they are other bytes' altogether.
 func selection(ctx context.Context, src provider.Source, wanted Wanted, locked *lockfile.Selection, o FileOptions) (lockfile.Selection, error) {
-	v, err := choose(ctx, src, wanted, locked, o.Upgrade)
+	v, err := choose(ctx, src, wanted, locked, o)
 	if err != nil {
 		return lockfile.Selection{}, err
 	}

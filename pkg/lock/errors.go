@@ -1,12 +1,17 @@
 package lock
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
+
+// ErrIncomplete reports that a version can't be selected, because a part of the
+// configuration that could not be read may exclude it.
+var ErrIncomplete = errors.New("not all requirements of the configuration are known")
 
 // HashError says that a package is not one of those that are locked, or that no
 // package of a version is.

@@ -20,6 +20,14 @@ type FileOptions struct {
 	Upgrade bool
 	// DryRun writes nothing.
 	DryRun bool
+	// Prune reports whether a provider that is locked is removed, because nothing
+	// requires it. nil removes none.
+	Prune func(provider.Address) bool
+	// Incomplete says that the requirements are not fully known: versions that are
+	// locked stay, and selecting another one is [ErrIncomplete].
+	Incomplete bool
+	// Terraform makes the first line of a new file the one that Terraform writes.
+	Terraform bool
 }
 
 // Locked says what became of a provider.
@@ -38,13 +46,15 @@ type Change struct {
 	Old, New []byte
 	// Providers are in the order in which they were wanted.
 	Providers []Locked
+	// Removed are those that were pruned, sorted by address.
+	Removed []provider.Address
 }
 
 // maxRounds is how often a lock file that goes on changing is begun anew.
 const maxRounds = 5
 
 // File locks what is wanted in a lock file, which need not exist; what it locks
-// beyond that stays. It is written when every provider could be locked, and it
+// beyond that stays, unless it is pruned. It is written when every provider could be locked, and it
 // differs. The error is about the file, a *[lockfile.BusyError] where others go on
 // changing it; what is wrong with a provider is in the change.
 func File(ctx context.Context, src provider.Source, path string, wanted []Wanted, o FileOptions) (Change, error) {
@@ -60,6 +70,10 @@ func File(ctx context.Context, src provider.Source, path string, wanted []Wanted
 		if c.Providers, err = lockAll(ctx, src, f, wanted, o); err != nil {
 			return c, err
 		}
+		if o.Prune != nil && !c.failed() {
+			c.prune(f, o)
+		}
+		c.apply(f, o)
 		c.New = f.Bytes()
 		if o.DryRun || c.failed() {
 			return c, nil
@@ -69,9 +83,7 @@ func File(ctx context.Context, src provider.Source, path string, wanted []Wanted
 			if !bytes.Equal(now.Bytes(), c.Old) {
 				return &lockfile.BusyError{Path: path}
 			}
-			for _, l := range c.Providers {
-				now.Set(l.Selection)
-			}
+			c.apply(now, o)
 			return nil
 		})
 		if busy, is := errors.AsType[*lockfile.BusyError](err); !is || busy.Waited > 0 || round == maxRounds {
@@ -89,18 +101,35 @@ func read(path string) (*lockfile.File, error) {
 	return f, err
 }
 
-// lockAll puts what is wanted into f, as far as it can be locked.
+// lockAll finds out what is to be locked of what is wanted.
 func lockAll(ctx context.Context, src provider.Source, f *lockfile.File, wanted []Wanted, o FileOptions) ([]Locked, error) {
 	var all []Locked
 	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (Locked, bool) {
 		return locked(ctx, src, f, wanted[i], o), true
 	}, func(l Locked) { all = append(all, l) })
-	for _, l := range all {
+	return all, ctx.Err()
+}
+
+// apply changes a lock file, as far as its providers could be locked.
+func (c Change) apply(f *lockfile.File, o FileOptions) {
+	f.Terraform = o.Terraform
+	for _, a := range c.Removed {
+		f.Remove(a)
+	}
+	for _, l := range c.Providers {
 		if l.Err == nil {
 			f.Set(l.Selection)
 		}
 	}
-	return all, ctx.Err()
+}
+
+// prune notes what is to be removed from a lock file.
+func (c *Change) prune(f *lockfile.File, o FileOptions) {
+	for _, s := range f.Selections() {
+		if o.Prune(s.Address) {
+			c.Removed = append(c.Removed, s.Address)
+		}
+	}
 }
 
 func (c Change) failed() bool {

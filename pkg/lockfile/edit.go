@@ -7,10 +7,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// header is what OpenTofu begins a lock file with.
-var header = []string{
-	`# This file is maintained automatically by "tofu init".`,
-	`# Manual edits may be lost in future updates.`,
+// header returns the first lines of a lock file, as a program writes them.
+func (f *File) header() string {
+	program := "tofu"
+	if f.Terraform {
+		program = "terraform"
+	}
+	return `# This file is maintained automatically by "` + program + ` init".` + f.lineEnd() +
+		`# Manual edits may be lost in future updates.` + f.lineEnd()
 }
 
 // Set adds a provider's block, or changes it. A block that says the same already
@@ -76,7 +80,7 @@ func (f *File) insert(p part) {
 // insertOnly puts a block where none is, after all that is there.
 func (f *File) insertOnly(p part) {
 	if start := strings.TrimPrefix(f.rest, bom); strings.TrimSpace(start) == "" {
-		f.rest = strings.TrimSuffix(f.rest, start) + strings.Join(header, f.lineEnd()) + f.lineEnd()
+		f.rest = strings.TrimSuffix(f.rest, start) + f.header()
 	}
 	p.lead = apart(f.rest, f.lineEnd())
 	f.rest = ""

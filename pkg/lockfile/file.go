@@ -15,6 +15,8 @@ type File struct {
 	rest string
 	// newline is "\r\n" in a file that has such lines.
 	newline string
+	// Terraform makes the first line of an empty file the one that Terraform writes.
+	Terraform bool
 }
 
 // part is a provider's block, and the text before it, as far as that is not
