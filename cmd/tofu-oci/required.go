@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/configuration"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// readingAs returns how configurations are read, by the rules of OpenTofu or of
+// Terraform.
+func readingAs(terraform bool) configuration.Options {
+	o := configuration.Options{
+		DataDir: os.Getenv("TF_DATA_DIR"), Terraform: terraform, Variables: map[string]string{},
+		UnknownVariables: setsVariables(strings.Fields(os.Getenv("TF_CLI_ARGS") + " " + os.Getenv("TF_CLI_ARGS_init"))),
+	}
+	for _, entry := range os.Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		if name, is := strings.CutPrefix(name, "TF_VAR_"); is {
+			o.Variables[name] = value
+		}
+	}
+	return o
+}
+
+// variableFlag matches the flags of tofu and terraform that set variables.
+var variableFlag = regexp.MustCompile(`^['"]?--?var(-file)?(=|$)`)
+
+// setsVariables reports whether arguments of tofu or terraform set variables.
+func setsVariables(args []string) bool {
+	return slices.ContainsFunc(args, variableFlag.MatchString)
+}
+
+// incomplete reports whether a module was not read because its source is not known. A
+// module that has a source and is only not installed is a warning.
+func incomplete(c configuration.Configuration) bool {
+	return slices.ContainsFunc(c.NotLookedAt, func(call configuration.Call) bool { return call.Source == "" })
+}
+
+// notRequiredBy returns a function that reports whether a configuration doesn't require
+// a provider.
+func notRequiredBy(c configuration.Configuration) func(provider.Address) bool {
+	return func(a provider.Address) bool {
+		return !slices.ContainsFunc(c.Required, func(r configuration.Required) bool { return r.Requirement.Address == a })
+	}
+}
+
+// requiredBy returns the providers to lock for a configuration: those that it requires,
+// except those that dev_overrides replace.
+func (o *output) requiredBy(found configuration.Configuration, config cliconfig.Config) []lock.Wanted {
+	wanted := make([]lock.Wanted, 0, len(found.Required))
+	for _, r := range found.Required {
+		if override, developed := config.DevOverride(r.Requirement.Address); developed {
+			o.note("%s is not locked, because dev_overrides replace it with %s", r.Requirement.Address, override.Path)
+			continue
+		}
+		wanted = append(wanted, lock.Wanted{Requirement: r.Requirement})
+	}
+	return wanted
+}
