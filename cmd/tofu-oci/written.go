@@ -67,8 +67,12 @@ func (c *call) repeated() error {
 		if _, repeatable := flag.(*cli.StringSliceFlag); flag == nil || repeatable {
 			continue
 		}
-		if slices.ContainsFunc(c.flags[:i], func(v written) bool { return v.name == w.name && !(isSwitch(flag) && v.off == w.off) }) {
+		before := slices.IndexFunc(c.flags[:i], func(v written) bool { return v.name == w.name })
+		switch {
+		case before >= 0 && !isSwitch(flag):
 			return usagef("--%s is given twice, but takes one value; see %s --help", w.name, c.program())
+		case before >= 0 && c.flags[before].off != w.off:
+			return usagef("--%s is given as true and as false", w.name)
 		}
 	}
 	return nil
