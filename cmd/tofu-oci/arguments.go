@@ -12,7 +12,7 @@ import (
 
 // requirements reads the PROVIDERs, of which there has to be one.
 func requirements(c *cli.Context, out *output) ([]provider.Requirement, error) {
-	if !c.Args().Present() && !c.IsSet("sources") {
+	if !namesProviders(c) {
 		or := ""
 		switch listed := flagNamed(c.Command, "sources") != nil; {
 		case listed && flagNamed(c.Command, "lock-file") != nil:

@@ -13,7 +13,9 @@ import (
 // verification is what verify found, as --output json shows it; docs/cli.md
 // documents the fields.
 type verification struct {
-	Releases int              `json:"releases"`
+	Releases int `json:"releases"`
+	// Checked are the releases that were looked at to the end.
+	Checked  []checkedItem    `json:"checked"`
 	Errors   int              `json:"errors"`
 	Warnings int              `json:"warnings"`
 	Notes    int              `json:"notes"`
@@ -24,14 +26,37 @@ type verification struct {
 	Failed []item `json:"failed,omitempty"`
 	// LeftOut are the pre-releases that --all does not mean.
 	LeftOut []leftOutItem `json:"left_out,omitempty"`
+	// Unknown are repositories whose provider is unknown, so that nothing in them was
+	// checked.
+	Unknown []string `json:"unknown,omitempty"`
 	// failed counts the releases among Failed.
 	failed int
 }
 
+// checkedItem is a release that verify looked at.
+type checkedItem struct {
+	Provider   string         `json:"provider"`
+	Version    string         `json:"version"`
+	Repository string         `json:"repository"`
+	Tag        string         `json:"tag"`
+	Digest     string         `json:"digest,omitempty"`
+	Signature  *signatureItem `json:"signature,omitempty"`
+	Errors     int            `json:"errors"`
+	Warnings   int            `json:"warnings"`
+	Notes      int            `json:"notes"`
+}
+
+func describeChecked(c verify.Checked) checkedItem {
+	return checkedItem{
+		Provider: c.Address.String(), Version: c.Version.String(), Repository: c.Stored.Repository, Tag: c.Stored.Tag, Digest: c.Stored.Digest.String(),
+		Signature: describeVerdict(c.Verdict), Errors: c.Counts[doctor.Error], Warnings: c.Counts[doctor.Warning], Notes: c.Counts[doctor.Note],
+	}
+}
+
 // verified prints what was found. An error is exit code 4, whatever else failed.
-func (o *output) verified(reports []verify.Report) error {
+func (o *output) verified(reports []verify.Report, unknown []string) error {
 	o.endProgress()
-	all := verification{Findings: []verify.Finding{}, Failed: o.results, LeftOut: o.leftOut}
+	all := verification{Checked: []checkedItem{}, Findings: []verify.Finding{}, Failed: o.results, LeftOut: o.leftOut, Unknown: unknown}
 	for _, r := range reports {
 		for _, f := range r.Failed {
 			if f.Version != (provider.Version{}) { // else a requirement that means none
@@ -39,6 +64,9 @@ func (o *output) verified(reports []verify.Report) error {
 			}
 		}
 		all.Releases += r.Releases
+		for _, c := range r.Checked {
+			all.Checked = append(all.Checked, describeChecked(c))
+		}
 		all.Errors += r.Counts[doctor.Error]
 		all.Warnings += r.Counts[doctor.Warning]
 		all.Notes += r.Counts[doctor.Note]

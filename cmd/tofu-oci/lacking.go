@@ -28,15 +28,12 @@ func (e *lackingError) hint() string { return e.help }
 // lacking gives the error about a provider of a lock file with the command that brings
 // the version which is not there. Where providers come from their origin, none does.
 func (l locking) lacking(p lock.Locked) error {
+	err := l.conn.withRemedy(l.c, p.Err)
 	missing, ok := errors.AsType[*provider.VersionError](p.Err)
-	if !ok || !l.conn.fromRepository(l.c, missing.Address) {
-		return l.conn.restoring(l.c, p.Err)
+	if isA[*lackingError](err) || !ok || !l.conn.fromRepository(l.c, missing.Address) {
+		return err
 	}
-	wanted := wantedBy(missing)
-	if staged := l.conn.staged(l.c)(l.c.Context, wanted).Hint(); staged != "" {
-		return &lackingError{p.Err, staged}
-	}
-	return &lackingError{p.Err, "bring one there: " + doctor.MirrorCommand(missing.Address, l.options.Template, wanted.Constraint.String())}
+	return &lackingError{p.Err, "bring one there: " + doctor.MirrorCommand(missing.Address, l.options.Template, wantedBy(missing).Constraint.String())}
 }
 
 // staged asks how a version that is missing stands with those who approve releases, where
@@ -65,10 +62,8 @@ func wantedBy(e *provider.VersionError) provider.Requirement {
 // lackingForExec gives an error of exec with the command that brings what is not there.
 // exec has no choice of platforms: this machine's is wanted.
 func lackingForExec(c *cli.Context, conn *connection, err error) error {
-	if missing, ok := errors.AsType[*provider.VersionError](err); ok && conn.fromRepository(c, missing.Address) {
-		if staged := conn.staged(c)(c.Context, wantedBy(missing)).Hint(); staged != "" {
-			return &lackingError{err, staged}
-		}
+	if said := conn.withRemedy(c, err); isA[*lackingError](said) {
+		return said
 	}
 	absent := errors.Is(err, provider.ErrVersionNotFound) || errors.Is(err, provider.ErrProviderNotFound)
 	if at, ok := errors.AsType[*provider.Error](err); ok && absent && conn.fromRepository(c, at.Address) {
@@ -77,16 +72,22 @@ func lackingForExec(c *cli.Context, conn *connection, err error) error {
 	e, ok := errors.AsType[*provider.PlatformError](err)
 	switch {
 	case !ok:
-		return conn.restoring(c, err)
+		return err
 	case conn.fromRepository(c, e.Address):
 		return &lackingError{err, "bring it there for this machine too: " + bringCommand(c, e.Address, e.Version) + " --platform " + e.Wanted.String() + "; what was built here, tofu-oci publish adds"}
 	}
 	return &lackingError{err, "its author has released nothing for this machine: lock another version, or run where there is one"}
 }
 
-// restoring adds the remedy of verify to an error about a release that is listed in a
-// repository, and parts of which are lost.
-func (conn *connection) restoring(c *cli.Context, err error) error {
+// withRemedy adds what to do to an error about a release in a repository: the remedy of
+// verify for one that is listed and whose content is lost, and how a version that is
+// missing stands with those who approve releases.
+func (conn *connection) withRemedy(c *cli.Context, err error) error {
+	if missing, ok := errors.AsType[*provider.VersionError](err); ok && conn.fromRepository(c, missing.Address) {
+		if staged := conn.staged(c)(c.Context, wantedBy(missing)).Hint(); staged != "" {
+			return &lackingError{err, staged}
+		}
+	}
 	at, ok := errors.AsType[*provider.Error](err)
 	absent := errors.Is(err, provider.ErrVersionNotFound) || errors.Is(err, provider.ErrProviderNotFound)
 	lost := errors.Is(err, repository.ErrNotFound) || isA[*repository.LostError](err)

@@ -75,7 +75,7 @@ func (l locking) check() error {
 				report.looked++
 				continue
 			}
-			fail(lockFailure{File: path, Provider: c.Selection.Address.String(), Version: c.Selection.Version.String()}, l.conn.restoring(l.c, c.Err))
+			fail(lockFailure{File: path, Provider: c.Selection.Address.String(), Version: c.Selection.Version.String()}, l.conn.withRemedy(l.c, c.Err))
 		}
 		if err := l.c.Context.Err(); err != nil {
 			return err

@@ -40,7 +40,7 @@ func listAllPending(c *cli.Context, out *output) error {
 		return err
 	}
 	var found allPending
-	if !c.Args().Present() && !c.IsSet("sources") {
+	if !namesProviders(c) {
 		l, err := listing(c, conn)
 		if err != nil {
 			return err

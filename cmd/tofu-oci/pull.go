@@ -126,7 +126,7 @@ func pullAction(c *cli.Context, out *output) error {
 		},
 		Done: func(p pull.Pulled) {
 			if p.Err != nil {
-				p.Err = conn.restoring(c, p.Err)
+				p.Err = conn.withRemedy(c, p.Err)
 				out.failed(pulledItem(p, at(p.Requirement.Address)), p.Err)
 				return
 			}

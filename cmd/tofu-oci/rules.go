@@ -57,6 +57,8 @@ var rules = []rule{
 	},
 	{command: "list", refused: []string{"providers"}, beside: []string{"server"}, why: "--providers is for --from; a server has its own"},
 	{command: "list", refused: []string{"providers"}, beside: []string{argument, "sources"}, why: "--providers is for a list of providers; leave the PROVIDER out"},
+	{command: "verify", refused: []string{"providers"}, beside: []string{argument, "sources"}, why: "--providers is for all providers of --from; leave the PROVIDER out"},
+	{command: "verify", refused: []string{"providers"}, without: []string{"from"}, why: "--providers is about the repositories of --from: name them"},
 
 	{command: "doctor", refused: []string{"from"}, beside: []string{"to"}, why: doctorPlaceText},
 	{command: "doctor", refused: []string{"to"}, beside: []string{"from"}, why: doctorPlaceText},

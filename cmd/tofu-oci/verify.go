@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -28,6 +30,9 @@ proves, by the evidence that lies beside the zips. It changes nothing. Each
 finding has a severity, a code that stays the same, and what to do about it. An
 error is exit code 4; with warnings alone it is 0.
 
+Without PROVIDER it checks all providers that tofu-oci list finds in the repositories
+of --from. With --output json, checked names every release that was looked at.
+
 --deep reads every blob, and finds what rotted under the right name.
 --against-origin asks the origin registry too: for versions and platforms that it
 does not offer any more or that are missing here, other bytes, and another key.
@@ -38,12 +43,17 @@ Missing, which is a warning, is what mirror would take with the same PROVIDER an
 Examples:
    tofu-oci verify hashicorp/aws --from ghcr.io/acme/providers/{namespace}/{type}
 
+   # an audit of a whole mirror, with a record of what was checked
+   tofu-oci verify --all --from ghcr.io/acme/providers/{namespace}/{type} \
+      --providers providers.txt --output json > audit.json
+
    # every week: all versions, for the code-scanning page of a repository
    tofu-oci verify hashicorp/aws hashicorp/null --all --deep --against-origin \
       --from ghcr.io/acme/providers/{namespace}/{type} --output sarif > findings.sarif`),
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: what the first oci_mirror of the CLI configuration names for it)"},
 			sourcesFlag(),
+			providersFlag(),
 			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that match"},
 			&cli.BoolFlag{Name: "all", Usage: "all versions that match, pre-releases aside"},
 			&cli.BoolFlag{Name: "deep", Usage: "read every blob, not only ask whether it is there in its size"},
@@ -59,11 +69,8 @@ Examples:
 }
 
 func verifyAction(c *cli.Context, out *output) error {
-	wanted, err := requirements(c, out)
-	if err != nil {
-		return err
-	}
 	o := verify.Options{Deep: c.Bool("deep")}
+	var err error
 	if o.Newest, err = newestOf(c, 1); err != nil {
 		return err
 	}
@@ -72,6 +79,10 @@ func verifyAction(c *cli.Context, out *output) error {
 		return err
 	}
 	conn, err := connect(c, out)
+	if err != nil {
+		return err
+	}
+	wanted, unknown, err := conn.toVerify(c, out)
 	if err != nil {
 		return err
 	}
@@ -91,8 +102,31 @@ func verifyAction(c *cli.Context, out *output) error {
 		out.leaveOut(group[0].Address, report.LeftOut)
 		found = append(found, report)
 	}
-	return out.verified(found)
+	return out.verified(found, unknown)
 }
+
+// toVerify returns the PROVIDERs that are named, otherwise all that list finds in the
+// repositories of --from, and the repositories whose provider is unknown.
+func (conn *connection) toVerify(c *cli.Context, out *output) (wanted []provider.Requirement, unknown []string, err error) {
+	if namesProviders(c) || !c.IsSet("from") {
+		wanted, err = requirements(c, out)
+		return wanted, nil, err
+	}
+	l, err := listing(c, conn)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range l.Entries {
+		wanted = append(wanted, provider.Requirement{Address: e.Address})
+	}
+	if unknown = out.unknown(l); len(wanted) == 0 {
+		err = fmt.Errorf("%w: there is none in the repositories of %s", provider.ErrProviderNotFound, c.String("from"))
+	}
+	return wanted, unknown, err
+}
+
+// namesProviders reports whether PROVIDERs are named, as arguments or in a file.
+func namesProviders(c *cli.Context) bool { return c.Args().Present() || c.IsSet("sources") }
 
 // verifyProvider looks at what requirements of one provider mean, and tells what could
 // not be looked at.
@@ -104,12 +138,22 @@ func verifyProvider(c *cli.Context, out *output, conn *connection, wanted []prov
 		report, err = verify.Repository(c.Context, repo, wanted, o)
 		done()
 	}
+	if !namesProviders(c) {
+		report.Failed = slices.DeleteFunc(report.Failed, func(f verify.Failure) bool {
+			_, none := errors.AsType[*provider.VersionError](f.Err)
+			if none { // list finds repositories without releases as well
+				out.note("nothing to verify: %v", f.Err)
+			}
+			return none
+		})
+	}
 	for _, f := range report.Failed {
 		where := ""
 		if f.Version != (provider.Version{}) {
 			where = repo.String()
 		}
-		out.failed(failedItem(f.Wanted, f.Version, where, f.Err), f.Err)
+		err := conn.withRemedy(c, f.Err)
+		out.failed(failedItem(f.Wanted, f.Version, where, err), err)
 	}
 	if err != nil {
 		out.failed(failedItem(wanted[0], provider.Version{}, "", err), err)

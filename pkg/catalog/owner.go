@@ -9,18 +9,22 @@ import (
 )
 
 // Owner says whose releases lie in a repository: the address that its newest release is
-// annotated with. It is false where the repository has no release, or one without the
-// annotation, as others than tofu-oci write them.
+// annotated with, or without releases the newest one that waits for approval. It is false
+// if there is neither, or one without the annotation, as others than tofu-oci write them.
 func Owner(ctx context.Context, repo repository.Reader) (a provider.Address, ok bool, err error) {
 	tags, err := repo.Tags(ctx)
 	if err != nil {
 		return provider.Address{}, false, err
 	}
-	versions := artifact.TaggedVersions(tags)
-	if len(versions) == 0 {
+	var newest string
+	if versions := artifact.TaggedVersions(tags); len(versions) > 0 {
+		newest = artifact.Tag(versions[0])
+	} else if pending := artifact.PendingVersions(tags); len(pending) > 0 {
+		newest = artifact.PendingTag(pending[0])
+	} else {
 		return provider.Address{}, false, nil
 	}
-	i, err := repository.Inspect(ctx, repo, artifact.Tag(versions[0]), repository.DepthIndex)
+	i, err := repository.Inspect(ctx, repo, newest, repository.DepthIndex)
 	if err != nil {
 		return provider.Address{}, false, err
 	}

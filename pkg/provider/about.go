@@ -75,6 +75,8 @@ type VersionError struct {
 	Where string
 	// Have are the versions that there are.
 	Have []Version
+	// Pending are versions that meet Wanted, and wait for approval.
+	Pending []Version
 	// Err is what the other side answered, if that says more.
 	Err error
 }
@@ -84,6 +86,8 @@ func (e *VersionError) Error() string {
 	switch {
 	case e.Version != (Version{}):
 		text += e.Address.String() + " " + e.Version.String()
+	case e.Wanted.IsZero() && len(e.Have) == 0 && len(e.Pending) > 0:
+		return text + e.Address.String() + " has no approved release; waiting for approval: " + join(e.Pending[:min(MaxSomeVersions, len(e.Pending))])
 	case e.Wanted.IsZero():
 		text += e.Address.String() + " has no release (a pre-release has to be named exactly)"
 	default:

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -51,6 +52,12 @@ func meant(tags []string, wanted provider.Requirement, newest int) (versions, le
 		leftOut = wanted.PreReleases(there)
 	}
 	versions, err = wanted.Select(there, newest)
+	if missing, ok := errors.AsType[*provider.VersionError](err); ok {
+		denied := artifact.DeniedVersions(tags)
+		missing.Pending = slices.DeleteFunc(artifact.PendingVersions(tags), func(v provider.Version) bool {
+			return !wanted.Constraint.Allows(v) || slices.Contains(denied, v)
+		})
+	}
 	return versions, leftOut, err
 }
 

@@ -1,11 +1,13 @@
 package verify_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
@@ -62,7 +64,30 @@ func TestEachOnce(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || report.Releases != 3 {
 		t.Errorf("%d releases; found (-want +got):\n%s", report.Releases, diff)
 	}
+	for i, v := range []string{"2.0.0-rc2", "1.2.3", "1.0.0"} {
+		c := report.Checked[i]
+		if c.Version.String() != v || c.Counts[doctor.Error] == 0 || c.Stored.Repository != w.repo.String() || c.Stored.Tag != v || c.Stored.Digest == "" {
+			t.Errorf("checked %+v, want %s", c, v)
+		}
+	}
 	if left := report.LeftOut; len(left) != 1 || left[0].String() != "2.0.0-rc1" {
 		t.Errorf("left out are %v", left)
+	}
+}
+
+// TestPendingOnly: a provider whose releases wait for approval has releases.
+func TestPendingOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, true)
+	for _, other := range []string{"pending-2.0.0", "pending-2.1.0", "denied-2.1.0", "pending-3.0.0"} {
+		w.tagAs(t, other)
+	}
+	report, err := verify.Repository(t.Context(), w.repo, requirements(t, "~> 2.0"), verify.Options{})
+	if err != nil || len(report.Failed) != 1 || report.Releases != 0 || len(report.Checked) != 0 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	missing, ok := errors.AsType[*provider.VersionError](report.Failed[0].Err)
+	if !ok || len(missing.Pending) != 1 || missing.Pending[0].String() != "2.0.0" {
+		t.Errorf("got %v", report.Failed[0].Err)
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+
+	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -25,12 +28,24 @@ type audit struct {
 	// more counts the findings that are left out, left them by severity.
 	more int
 	left map[doctor.Severity]int
-	err  error
+	// digest is that of the index, verdict what its signature proves.
+	digest  digest.Digest
+	verdict provider.Verdict
+	err     error
 }
 
 func newAudit(repo repository.Reader, zips *schedule.Limiter, a provider.Address, v provider.Version, o Options) *audit {
 	hashes := &hashing{Reader: repo, zips: zips}
 	return &audit{repo: hashes, hashes: hashes, address: a, version: v, options: o, left: map[doctor.Severity]int{}}
+}
+
+// checked describes the release for the report.
+func (a *audit) checked() Checked {
+	counts := maps.Clone(a.left)
+	for _, f := range a.findings {
+		counts[f.Severity]++
+	}
+	return Checked{a.address, a.version, provider.Stored{Repository: a.repo.String(), Tag: artifact.Tag(a.version), Digest: a.digest}, a.verdict, counts}
 }
 
 // at says what a finding is about: the zero value is the release.
@@ -86,6 +101,7 @@ func (a *audit) release(ctx context.Context) error {
 		depth = repository.DepthContent
 	}
 	found, err := repository.Inspect(ctx, a.repo, artifact.Tag(a.version), depth)
+	a.digest = found.Digest
 	if usable, err := a.index(found, err); !usable {
 		return err
 	}
@@ -104,8 +120,7 @@ func (a *audit) release(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	verdict, err := a.signature(ctx, release)
-	if err != nil {
+	if a.verdict, err = a.signature(ctx, release); err != nil {
 		return err
 	}
 	if err := a.referrers(ctx, found); err != nil {
@@ -113,7 +128,7 @@ func (a *audit) release(ctx context.Context) error {
 	}
 	// 4. What the origin says of it.
 	if a.options.Origin != nil {
-		if err := a.against(ctx, found, verdict); err != nil {
+		if err := a.against(ctx, found, a.verdict); err != nil {
 			return err
 		}
 	}

@@ -82,10 +82,24 @@ type Failure struct {
 
 func (f Failure) isRelease() bool { return f.Version != provider.Version{} }
 
+// Checked is a release that was looked at to the end.
+type Checked struct {
+	Address provider.Address
+	Version provider.Version
+	// Stored is where it is; without a digest if the tag leads to no index.
+	Stored provider.Stored
+	// Verdict is what Judge said; the zero value if it was not asked.
+	Verdict provider.Verdict
+	// Counts has how many findings of a severity there are.
+	Counts map[doctor.Severity]int
+}
+
 // Report says what was found.
 type Report struct {
-	// Releases counts those that were looked at.
+	// Releases counts those that were looked at, Failed ones included.
 	Releases int
+	// Checked are the others, newest first.
+	Checked []Checked
 	// Findings are at most a thousand, those about the whole repository first, then
 	// release by release, the newest first; More counts the others.
 	Findings []Finding
@@ -151,8 +165,10 @@ func (r *Report) take(a *audit, chosen []choice) {
 	for severity, n := range a.left {
 		r.Counts[severity] += n
 	}
-	if a.err != nil {
-		i := slices.IndexFunc(chosen, func(c choice) bool { return c.version == a.version })
-		r.Failed = append(r.Failed, Failure{chosen[i].Requirement, a.version, a.err})
+	if a.err == nil {
+		r.Checked = append(r.Checked, a.checked())
+		return
 	}
+	i := slices.IndexFunc(chosen, func(c choice) bool { return c.version == a.version })
+	r.Failed = append(r.Failed, Failure{chosen[i].Requirement, a.version, a.err})
 }
