@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -15,6 +16,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
+
+// decisionAge is how old a list of tags may be that lets a release be brought here. It is
+// enough for requests at the same time to share a list.
+const decisionAge = time.Second
 
 // maxWhy bounds the reason in a link, in bytes: clients print the link in one line.
 const maxWhy = 300
@@ -35,7 +40,7 @@ func (s *Server) list(ctx context.Context, at place) (known listing, behind []pr
 	if how, err = s.join(at, how, behindHow, err, behindErr); err != nil {
 		return listing{}, nil, how, err
 	}
-	behind = without(behind, known.settled())
+	behind = without(behind, known.versions)
 	return known, s.aged(dating, at, behind, len(known.versions) > 0), how, nil
 }
 
@@ -69,7 +74,7 @@ func (s *Server) offers(ctx context.Context, at place) (offered offer, how state
 		offered.repository = originOf(at.address)
 	}
 	offered.versions = slices.Clip(offered.versions)
-	behind = without(behind, known.settled())
+	behind = without(behind, known.versions)
 	for _, v := range s.aged(dating, at, behind, len(known.versions) > 0) {
 		offered.versions = append(offered.versions, offeredVersion{Version: v.String(), Platforms: []offeredPlatform{}})
 	}
@@ -105,29 +110,31 @@ func (s *Server) behind(x *exchange, at place, v provider.Version) (described, s
 	if err != nil {
 		return d, how, err
 	}
-	d.refused = s.unapproved(x.r.Context(), at, v)
-	if d.refused == nil {
-		d.refused = s.origins.puller.Failed(to, at.address, v)
+	_, err = s.checkDecisions(x.r.Context(), at, v, s.options.MaxAge)
+	if refused, is := errors.AsType[*pullthrough.RefusedError](err); is {
+		d.refused = refused
+		return d, how, nil
 	}
-	return d, how, nil
+	d.refused = s.origins.puller.Failed(to, at.address, v)
+	return d, how, err
 }
 
-// unapproved tells that a release waits for approval in the repositories, or was denied
-// it; nil when it does not, or there is none of them.
-func (s *Server) unapproved(ctx context.Context, at place, v provider.Version) error {
-	known, _, err := s.known.list(ctx, at)
+// checkDecisions returns a *[pullthrough.RefusedError] if a release waits for approval in
+// any of the repositories, or is denied.
+func (s *Server) checkDecisions(ctx context.Context, at place, v provider.Version, maxAge time.Duration) (state, error) {
+	decided, how, err := s.known.decisions(ctx, at, maxAge)
 	var why string
 	switch {
 	case err != nil:
-		return nil //nolint:nilerr // who cannot be asked has said nothing
-	case slices.Contains(known.pending, v):
-		why = "waits for approval"
-	case slices.Contains(known.denied, v):
+		return how, err
+	case slices.Contains(decided.denied, v):
 		why = "was denied"
+	case slices.Contains(decided.pending, v):
+		why = "waits for approval"
 	default:
-		return nil
+		return how, nil
 	}
-	return &pullthrough.RefusedError{Address: at.address, Version: v, Err: fmt.Errorf("%s %s %s", at.address, v, why)}
+	return how, &pullthrough.RefusedError{Address: at.address, Version: v, Err: fmt.Errorf("%s %s %s", at.address, v, why)}
 }
 
 // mirrorVersionBehind is mirrorVersion for a release that only the origin has. Clients
@@ -203,7 +210,13 @@ func (s *Server) pull(x *exchange, at place, v provider.Version, p provider.Plat
 	if err != nil {
 		return err
 	}
-	zip, err := s.origins.puller.Fetch(x.r.Context(), to, d.Release, p)
+	zip, err := s.origins.puller.Fetch(x.r.Context(), to, d.Release, p, func(ctx context.Context) error {
+		how, err := s.checkDecisions(ctx, at, v, decisionAge)
+		if err == nil {
+			err = how.stale // nothing passes a decision that cannot be read
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -80,9 +80,6 @@ type tagged struct {
 	denied []provider.Version
 }
 
-// settled are the versions that no origin is asked for.
-func (t tagged) settled() []provider.Version { return slices.Concat(t.versions, t.pending, t.denied) }
-
 // listing is the versions of a provider, and where they lie.
 type listing struct {
 	candidate
@@ -118,7 +115,7 @@ func newKnowledge(o Options) *knowledge {
 	k := &knowledge{
 		openOne:   o.Open,
 		opened:    newMemory[placeKey, []candidate](o.Memory / 8),
-		listings:  newRecent[string](changing, o.Memory/8, func(t tagged) int64 { return int64(len(t.settled())) * 96 }, repository.IsUnknown),
+		listings:  newRecent[string](changing, o.Memory/8, func(t tagged) int64 { return int64(len(t.versions)+len(t.pending)+len(t.denied)) * 96 }, repository.IsUnknown),
 		indexes:   newRecent[tagKey](changing, o.Memory*3/8, func(i index) int64 { return i.weight }, isAbsent),
 		manifests: newRecent[targetKey](forever, o.Memory/8, func(target) int64 { return 1 << 10 }, isNever),
 		evidence:  newRecent[targetKey](forever, o.Memory/4, evidence.weight, isLeftOut),
@@ -168,7 +165,7 @@ func (k *knowledge) find(ctx context.Context, at place) (listing, state, error) 
 	for choice, in := range candidates {
 		known := listing{candidate: in, choice: choice}
 		var how state
-		known.tagged, how, err = k.tags(ctx, in.repo)
+		known.tagged, how, err = k.tags(ctx, in.repo, k.listings.maxAge)
 		if repository.IsUnknown(err) {
 			continue // one that refuses to say is another matter: the next must not answer for it
 		}
@@ -190,14 +187,37 @@ func (k *knowledge) find(ctx context.Context, at place) (listing, state, error) 
 }
 
 // tags returns what the tags of a repository say.
-func (k *knowledge) tags(ctx context.Context, repo repository.Reader) (tagged, state, error) {
-	return k.listings.get(ctx, repo.String(), func(ctx context.Context) (tagged, error) {
+func (k *knowledge) tags(ctx context.Context, repo repository.Reader, maxAge time.Duration) (tagged, state, error) {
+	return k.listings.getWithin(ctx, repo.String(), maxAge, func(ctx context.Context) (tagged, error) {
 		tags, err := repo.Tags(ctx)
 		return tagged{
 			newest: newestTags(tags), versions: artifact.Versions(tags),
 			pending: artifact.PendingVersions(tags), denied: artifact.DeniedVersions(tags),
 		}, err
 	})
+}
+
+// decisions returns the pending and denied versions of a provider in all repositories
+// that may have it.
+func (k *knowledge) decisions(ctx context.Context, at place, maxAge time.Duration) (all tagged, how state, err error) {
+	candidates, err := k.open(at)
+	if err != nil {
+		return tagged{}, state{}, err
+	}
+	for _, in := range candidates {
+		known, learned, err := k.tags(ctx, in.repo, maxAge)
+		if err == nil && len(known.pending)+len(known.denied) > 0 {
+			_, err = k.owner(ctx, at, listing{candidate: in, tagged: known})
+		}
+		switch how = how.merge(learned); {
+		case repository.IsUnknown(err) || isForeign(err): // its decisions are about another provider
+		case err != nil:
+			return tagged{}, how, err
+		default:
+			all.pending, all.denied = append(all.pending, known.pending...), append(all.denied, known.denied...)
+		}
+	}
+	return all, how, nil
 }
 
 // index returns the index of a version, if the list has it, it is the provider's, and

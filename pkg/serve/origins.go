@@ -137,13 +137,17 @@ func (s *Server) lacks(at place, err error) bool {
 }
 
 // beside asks a provider's origin for its versions while stored asks the repositories:
-// clients have time for one of both.
+// clients have time for one of both. Versions that are pending or denied are left out.
 func (s *Server) beside(ctx context.Context, at place, stored func()) (versions []provider.Version, how state, err error) {
 	var group sync.WaitGroup
 	group.Go(func() { versions, how, err = s.origins.versions(ctx, at.address) })
 	stored()
+	decided, _, undecided := s.known.decisions(ctx, at, s.options.MaxAge)
 	group.Wait()
-	return versions, how, err
+	if undecided != nil {
+		return nil, how, undecided
+	}
+	return without(versions, slices.Concat(decided.pending, decided.denied)), how, err
 }
 
 // join makes one answer of what the repositories and the origin say. The repositories'

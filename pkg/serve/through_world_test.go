@@ -70,7 +70,7 @@ func newThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)) *w
 			t.told.Lock()
 			t.tells = append(t.tells, e)
 			t.told.Unlock()
-			if e.Stage == pullthrough.StageDone || e.Stage == pullthrough.StageFailed {
+			if e.Stage != pullthrough.StageStarted && e.Repository != "" { // what is refused before has none
 				t.ended <- e
 			}
 		},

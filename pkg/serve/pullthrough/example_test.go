@@ -50,7 +50,7 @@ func ExamplePuller_Fetch() {
 		fmt.Println(err)
 		return
 	}
-	zip, err := puller.Fetch(ctx, template.Reference{Layout: dir}, release, release.Packages[0].Platform)
+	zip, err := puller.Fetch(ctx, template.Reference{Layout: dir}, release, release.Packages[0].Platform, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -41,14 +41,24 @@ func (z *Zip) Close() {
 // cause it once. ctx is also that of reading the zip. The error is [ErrStored] when the
 // release is in the repository by now, a *[RefusedError] or *[FailedError] when it will
 // not be, and [ErrBusy] when too much is under way.
-func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Release, platform provider.Platform) (*Zip, error) {
+//
+// Check returns a *[RefusedError] if somebody has to approve the release, or has denied
+// it. Fetch calls it before the mirror begins and before it returns a zip, and the mirror
+// calls that of its first caller before it writes the tag. Nil checks nothing.
+func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Release, platform provider.Platform, check func(context.Context) error) (*Zip, error) {
 	// 1. Is there anything to bring?
 	if _, err := packageOf(r, platform); err != nil {
 		return nil, err
 	}
+	if check == nil {
+		check = func(context.Context) error { return nil }
+	}
+	if err := check(ctx); err != nil {
+		return nil, err
+	}
 	// 2. The mirror, and its leave to begin.
 	key := jobKey{to, r.Address, r.Version}
-	j, err := p.join(key, r)
+	j, err := p.join(key, r, check)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +69,9 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 	case <-j.done:
 	case <-waiting.Done():
 		return nil, context.Cause(waiting)
+	}
+	if err := check(ctx); err != nil {
+		return nil, err
 	}
 	// 3. The download, or what has become of it.
 	pkg, err := packageOf(j.release, platform)

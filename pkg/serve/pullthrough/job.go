@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -22,7 +23,9 @@ type job struct {
 	puller  *Puller
 	repo    repository.Repository
 	release provider.Release
-	began   time.Time
+	// check is called before the tag is written.
+	check func(context.Context) error
+	began time.Time
 	// approved is closed when the policy has let the release pass, and the repository
 	// has no other one; done when the mirror has ended, with err set.
 	approved, done chan struct{}
@@ -40,9 +43,9 @@ type job struct {
 	idle   chan struct{}
 }
 
-func newJob(p *Puller, repo repository.Repository, r provider.Release) *job {
+func newJob(p *Puller, repo repository.Repository, r provider.Release, check func(context.Context) error) *job {
 	j := &job{
-		puller: p, repo: repo, release: r, began: p.options.Now(),
+		puller: p, repo: repo, release: r, check: check, began: p.options.Now(),
 		approved: make(chan struct{}), done: make(chan struct{}), idle: make(chan struct{}),
 		spools: map[digest.Digest]*spool{}, pushed: map[digest.Digest]int64{},
 	}
@@ -119,6 +122,9 @@ func asRefusal(r provider.Release, err error) error {
 	}
 	if refused, ok := errors.AsType[*trust.RefusedError](err); ok {
 		return &RefusedError{r.Address, r.Version, refused}
+	}
+	if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
+		return &RefusedError{r.Address, r.Version, fmt.Errorf("%s %s: %w", r.Address, r.Version, denied)}
 	}
 	return err
 }
@@ -248,6 +254,14 @@ func (s source) first(ctx context.Context, pkg provider.Package) error {
 type pushing struct {
 	repository.Repository
 	job *job
+}
+
+// PushTag writes the tag, unless the release was staged or denied in the meantime.
+func (p pushing) PushTag(ctx context.Context, index artifact.Blob, tag string, was digest.Digest) error {
+	if err := p.job.check(ctx); err != nil {
+		return err
+	}
+	return p.Repository.PushTag(ctx, index, tag, was)
 }
 
 // PushBlob stores a blob, and lets go of its download.

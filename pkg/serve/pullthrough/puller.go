@@ -192,7 +192,7 @@ func (p *Puller) failedNow(key jobKey, err error) error {
 }
 
 // join gives the mirror of a release, which is begun if there is none.
-func (p *Puller) join(key jobKey, r provider.Release) (*job, error) {
+func (p *Puller) join(key jobKey, r provider.Release, check func(context.Context) error) (*job, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -211,7 +211,7 @@ func (p *Puller) join(key jobKey, r provider.Release) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := newJob(p, repo, r)
+	j := newJob(p, repo, r, check)
 	p.jobs[key] = j
 	p.running.Go(func() {
 		result, err := j.run(p.life)

@@ -115,7 +115,7 @@ func TestBusy(t *testing.T) {
 		for n := range most {
 			r := release(t, p, fmt.Sprintf("1.%d.0", n))
 			group.Go(func() {
-				if _, err := p.Fetch(t.Context(), to, r, nouns.Plan9); !errors.Is(err, pullthrough.ErrBusy) || time.Since(began) != 45*time.Second {
+				if _, err := p.Fetch(t.Context(), to, r, nouns.Plan9, nil); !errors.Is(err, pullthrough.ErrBusy) || time.Since(began) != 45*time.Second {
 					t.Errorf("%s: %v after %s", r.Version, err, time.Since(began))
 				}
 			})
@@ -124,7 +124,7 @@ func TestBusy(t *testing.T) {
 		if src.opened != 4 {
 			t.Errorf("%d zips are fetched at once, want 4", src.opened)
 		}
-		if _, err := p.Fetch(t.Context(), to, release(t, p, "2.0.0"), nouns.Plan9); !errors.Is(err, pullthrough.ErrBusy) || time.Since(began) != 0 {
+		if _, err := p.Fetch(t.Context(), to, release(t, p, "2.0.0"), nouns.Plan9, nil); !errors.Is(err, pullthrough.ErrBusy) || time.Since(began) != 0 {
 			t.Errorf("one more: %v after %s", err, time.Since(began))
 		}
 		group.Wait()
@@ -149,7 +149,7 @@ func TestMany(t *testing.T) {
 	for n := range 20 {
 		r := release(t, p, fmt.Sprintf("1.%d.0", n%10))
 		group.Go(func() {
-			zip, err := p.Fetch(t.Context(), to, r, nouns.Plan9)
+			zip, err := p.Fetch(t.Context(), to, r, nouns.Plan9, nil)
 			if errors.Is(err, pullthrough.ErrStored) {
 				return
 			}
@@ -228,7 +228,7 @@ func TestDiskBoundHoldsForRetries(t *testing.T) {
 				}
 			})
 			defer p.Close()
-			if z, err := p.Fetch(t.Context(), to, release(t, p, "1.0.0"), nouns.Plan9); err == nil {
+			if z, err := p.Fetch(t.Context(), to, release(t, p, "1.0.0"), nouns.Plan9, nil); err == nil {
 				z.Close()
 			}
 			<-ended
@@ -252,7 +252,7 @@ func TestBroken(t *testing.T) {
 	defer broken.Close()
 	var failed *pullthrough.FailedError
 	for range 2 {
-		if _, err := broken.Fetch(t.Context(), to, r, nouns.Plan9); !errors.As(err, &failed) || !strings.Contains(err.Error(), "a bug") {
+		if _, err := broken.Fetch(t.Context(), to, r, nouns.Plan9, nil); !errors.As(err, &failed) || !strings.Contains(err.Error(), "a bug") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -260,7 +260,7 @@ func TestBroken(t *testing.T) {
 		t.Errorf("it is not remembered: %v", err)
 	}
 	var platform *provider.PlatformError
-	if _, err := p.Fetch(t.Context(), to, r, nouns.Haiku); !errors.As(err, &platform) {
+	if _, err := p.Fetch(t.Context(), to, r, nouns.Haiku, nil); !errors.As(err, &platform) {
 		t.Errorf("a platform that there is not: %v", err)
 	}
 }

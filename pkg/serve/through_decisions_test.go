@@ -1,0 +1,145 @@
+package serve_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// before serves another world's repositories before those of the world itself.
+func before(t *testing.T, first *world) func(*serve.Options) {
+	t.Helper()
+	return func(o *serve.Options) { o.From = append([]template.Template{parsed(t, first.template)}, o.From...) }
+}
+
+// unchanged makes sure that nothing of a version was brought.
+func (t *through) unchanged(tb testing.TB, version string) {
+	tb.Helper()
+	t.absent(tb, version)
+	if n := t.origin.Requests()[origintest.Zip]; n != 0 || len(t.stages()) != 0 {
+		tb.Errorf("%d zips were fetched, told %v", n, t.stages())
+	}
+}
+
+// TestThroughDecidedElsewhere: what is denied or waits for approval in one repository is
+// not brought into another one of the same provider.
+func TestThroughDecidedElsewhere(t *testing.T) {
+	t.Parallel()
+	for tag, why := range map[string]string{"denied-1.2.0": "was denied", "pending-1.2.0": "waits for approval"} {
+		first := newLayout(t)
+		w := newThrough(t, newLayout, before(t, first))
+		first.push(t, rocket{version: "1.1.0"})
+		w.push(t, rocket{version: "1.0.0"})
+		w.tag(t, "1.0.0", tag)
+		w.offer(t, "1.2.0", 1000)
+		for _, path := range []string{mirrored + "index.json", "/v1/providers/acme/rocket/versions"} {
+			if got := w.get(t, path); got.Code != http.StatusOK || strings.Contains(got.Body.String(), "1.2.0") {
+				t.Errorf("%s: %s: got %d %s", tag, path, got.Code, got.Body)
+			}
+		}
+		got := w.get(t, archiveOf("1.2.0", plan9))
+		if got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), why) {
+			t.Errorf("%s: got %d %.300s", tag, got.Code, got.Body)
+		}
+		w.unchanged(t, "1.2.0")
+	}
+}
+
+// TestThroughDenialOfAnotherHost: a denial is about the provider of its repository.
+func TestThroughDenialOfAnotherHost(t *testing.T) {
+	t.Parallel()
+	first := newLayout(t)
+	w := newThrough(t, newLayout, before(t, first))
+	first.push(t, rocket{host: privateHost, version: "1.0.0"})
+	first.tag(t, "1.0.0", "denied-1.2.0")
+	w.offer(t, "1.2.0", 1000)
+	got := w.get(t, archiveOf("1.2.0", plan9))
+	ok(t, got.Code, got.Body.String())
+	w.end(t)
+	w.whole(t, "1.2.0")
+}
+
+// TestThroughDecidedMeanwhile: a decision counts although the kept list of tags is older.
+func TestThroughDecidedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for tag, why := range map[string]string{"denied-1.2.0": "was denied", "pending-1.2.0": "waits for approval"} {
+		w := newThrough(t, newRegistry)
+		w.push(t, rocket{version: "1.0.0"})
+		w.offer(t, "1.2.0", 1000)
+		link := strings.TrimPrefix(document[archives](t, w.get(t, mirrored+"1.2.0.json")).Archives[plan9.String()].URL, "../../../..")
+		w.tag(t, "1.0.0", tag)
+		w.clock.Forward(time.Second)
+		if got := w.get(t, link); got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), why) {
+			t.Errorf("%s: got %d %.300s", tag, got.Code, got.Body)
+		}
+		w.unchanged(t, "1.2.0")
+	}
+}
+
+// TestThroughDecidedWhileMirroring: a decision counts until the tag is written.
+func TestThroughDecidedWhileMirroring(t *testing.T) {
+	t.Parallel()
+	for _, tag := range []string{"denied-1.2.0", "pending-1.2.0"} {
+		first := newLayout(t)
+		w := newThrough(t, newLayout, before(t, first))
+		first.push(t, rocket{version: "1.1.0"}) // where the release goes
+		w.push(t, rocket{version: "1.0.0"})
+		w.offer(t, "1.2.0", 1000)
+		begun, held := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		w.origin.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+			once.Do(func() { close(begun) })
+			<-held
+			honest(rw, r)
+		}, -1)
+		var group sync.WaitGroup
+		group.Go(func() { w.get(t, archiveOf("1.2.0", plan9)) })
+		<-begun
+		w.tag(t, "1.0.0", tag)
+		w.clock.Forward(time.Second)
+		close(held)
+		group.Wait()
+		if e := w.end(t); e.Stage != pullthrough.StageRefused {
+			t.Errorf("%s: told %+v", tag, e)
+		}
+		if tags, err := first.repo.Tags(t.Context()); err != nil || slices.Contains(tags, "1.2.0") {
+			t.Errorf("%s: the repository has %v, %v", tag, tags, err)
+		}
+	}
+}
+
+// TestThroughUndecided: a repository whose tags cannot be listed might deny the release.
+func TestThroughUndecided(t *testing.T) {
+	t.Parallel()
+	first := newLayout(t)
+	w := newThrough(t, newRegistry, before(t, first), func(o *serve.Options) {
+		open := o.Open
+		o.Open = func(ref template.Reference) (repository.Reader, error) {
+			if ref.IsLayout() {
+				return first.open(ref)
+			}
+			return open(ref)
+		}
+	})
+	first.push(t, rocket{version: "1.1.0"})
+	w.offer(t, "1.2.0", 1000)
+	w.registry.Misbehave(registrytest.Tags, status(http.StatusForbidden), -1)
+	got := w.get(t, mirrored+"index.json")
+	if got.Code != http.StatusOK || strings.Contains(got.Body.String(), "1.2.0") || got.Header().Get("Warning") == "" {
+		t.Errorf("got %d %s %v", got.Code, got.Body, got.Header())
+	}
+	if got := w.get(t, archiveOf("1.2.0", plan9)); got.Code != http.StatusBadGateway {
+		t.Errorf("got %d %.300s", got.Code, got.Body)
+	}
+	w.unchanged(t, "1.2.0")
+}
