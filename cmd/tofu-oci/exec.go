@@ -133,6 +133,11 @@ func execOptions(c *cli.Context, out *output) (o exec.Options, conn *connection,
 		Stdin: os.Stdin, Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Starting: func() { out.starting(c.Args().First()) }, Progress: out.progress(),
 		Left: func(a provider.Address, why string) { out.note("%s is left to the CLI configuration: %s", a, why) },
 	}
+	o.Reading = func(terraform bool) configuration.Options {
+		reading := readingAs(terraform)
+		reading.UnknownVariables = reading.UnknownVariables || setsVariables(o.Command)
+		return reading
+	}
 	if o.Dir != "" {
 		if info, err := os.Stat(o.Dir); err != nil {
 			return o, nil, usagef("--dir: %w", err)
@@ -219,9 +224,7 @@ type execLock struct {
 
 func (l execLock) file(ctx context.Context, dir string, terraform bool) (*lockfile.File, error) {
 	path := filepath.Join(dir, lock.Filename)
-	reading := readingAs(terraform)
-	reading.UnknownVariables = reading.UnknownVariables || setsVariables(l.Command)
-	found, err := configuration.Load(ctx, dir, reading)
+	found, err := configuration.Load(ctx, dir, l.Reading(terraform))
 	if errors.Is(err, configuration.ErrNoConfiguration) {
 		none := fmt.Errorf("%w in %s, nor a configuration: name lock files with --lock-file, or the directory with --dir", lock.ErrNoFile, dir)
 		if l.Dir != "" { // which is wrong then, whatever the command is

@@ -22,9 +22,6 @@ type userConfig struct {
 
 func readConfiguration(o Options) (c userConfig, err error) {
 	c.env = o.Environment
-	if c.env.Getenv == nil {
-		c.env.Getenv = func(string) string { return "" }
-	}
 	c.env.Terraform = toolOf(o.Command) == toolTerraform
 	if c.dir, err = filepath.Abs(WorkDir(o.Command, o.Dir, c.env.Getenv)); err != nil {
 		return c, err

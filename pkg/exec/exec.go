@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
@@ -44,6 +45,9 @@ type Options struct {
 	// each package: those in the store by the evidence that is stored with them. The
 	// source is asked for newer evidence before a package in the store is refused.
 	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
+	// Reading returns how the configuration is read that is compared with the lock files.
+	// nil leaves all but TF_DATA_DIR and the program's rules at their zero values.
+	Reading func(terraform bool) configuration.Options
 	// OnlyLocked refuses to start a command that may install a required provider which
 	// no lock file selects. Set it if Judge demands more than the command checks.
 	OnlyLocked bool
@@ -137,6 +141,15 @@ func (o Options) complete() Options {
 	}
 	if o.Environ == nil {
 		o.Environ = os.Environ()
+	}
+	if o.Environment.Getenv == nil {
+		o.Environment.Getenv = func(string) string { return "" }
+	}
+	if o.Reading == nil {
+		getenv := o.Environment.Getenv
+		o.Reading = func(terraform bool) configuration.Options {
+			return configuration.Options{DataDir: getenv("TF_DATA_DIR"), Terraform: terraform}
+		}
 	}
 	if o.Starting == nil {
 		o.Starting = func() {}

@@ -67,7 +67,7 @@ func (o Options) installs() bool {
 // wrong with the configuration only if all of it has to be known: the command reports
 // it too.
 func (o Options) unlocked(ctx context.Context, c userConfig, wanted []selection) ([]provider.Address, error) {
-	found, err := configuration.Load(ctx, c.dir, configuration.Options{DataDir: c.env.Getenv("TF_DATA_DIR"), Terraform: c.env.Terraform})
+	found, err := configuration.Load(ctx, c.dir, o.Reading(c.env.Terraform))
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
