@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,11 +70,51 @@ func TestTofuSeesWhatIsPromoted(t *testing.T) {
 	// What is denied is never there.
 	run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@" + badVersion, "--stage"}, flags...)...)
 	run(t, programs.tofuOCI, append([]string{"deny", "hashicorp/time@" + badVersion, "--reason", "not good enough"}, flags...)...)
-	again := parse(t, run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@" + badVersion, "--stage"}, flags...)...))
+	again := parse(t, run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@<= " + badVersion, "--stage"}, flags...)...))
 	if got := again.Results[0].Status; got != "denied" {
 		t.Errorf("staged again: %s", got)
 	}
 	initialize(t, installation)
+}
+
+// TestTofuPassesOverDenied: once a released version is denied, OpenTofu installs the
+// next older one, and the nightly run succeeds without bringing the version back.
+func TestTofuPassesOverDenied(t *testing.T) {
+	t.Parallel()
+	const denied, older = fixture.TimeVersion, badVersion
+	_, config := serveOrigin(t, origintest.Options{}, world.release, badRelease(t))
+	to := startRegistry(t) + "/mirror/{namespace}/{type}"
+	flags := []string{"--to", to, "--config", config, "--ca-file", world.caFile}
+	nightly := append([]string{"mirror", "hashicorp/time", "--all"}, flags...)
+	run(t, programs.tofuOCI, nightly...)
+	installation := run(t, programs.tofuOCI, "tofurc", to)
+	install := func() (dir string) {
+		dir, cli := t.TempDir(), filepath.Join(t.TempDir(), "tofurc")
+		write(t, filepath.Join(dir, "main.tf"), "terraform {\n  required_providers {\n    time = { source = \"hashicorp/time\" }\n  }\n}\n")
+		write(t, cli, installation)
+		tofu(t, dir, cli, "init", "-input=false", "-no-color")
+		return dir
+	}
+	before := install()
+	run(t, programs.tofuOCI, append([]string{"deny", "hashicorp/time@" + denied, "--reason", "not good enough"}, flags...)...)
+
+	said := run(t, programs.tofuOCI, nightly...)
+	if !strings.Contains(said, denied+" denied ") || !strings.Contains(said, older+" unchanged ") {
+		t.Errorf("the nightly run:\n%s", said)
+	}
+	if tags := tagsOf(t, to); slices.Contains(tags, denied) || !slices.Contains(tags, "denied-"+denied) {
+		t.Errorf("the registry has the tags %q", tags)
+	}
+	for dir, want := range map[string]string{before: denied, install(): older} {
+		locked, err := os.ReadFile(filepath.Join(dir, ".terraform.lock.hcl"))
+		if err != nil || !strings.Contains(string(locked), strconv.Quote(want)) {
+			t.Errorf("%v, not %s is locked:\n%s", err, want, locked)
+		}
+	}
+	check := command(t, programs.tofuOCI, "lock", "--check", "--dir", before, "--from", to, "--ca-file", world.caFile)
+	if said, err := check.Output(); exitCode(err) != 4 || !strings.Contains(string(said), "[lock-version-denied]") {
+		t.Errorf("lock --check: %v\n%s", err, said)
+	}
 }
 
 // TestTofuInstallsFromPromotedLayout: the same by an image layout.
@@ -134,7 +176,7 @@ func TestGarbageCollectionKeepsWhatWaits(t *testing.T) {
 	if _, err := repo.Stat(t.Context(), zip); !errors.Is(err, repository.ErrNotFound) {
 		t.Errorf("the zip that was denied: %v", err)
 	}
-	again := parse(t, run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@" + badVersion, "--stage"}, flags()...)...))
+	again := parse(t, run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@<= " + badVersion, "--stage"}, flags()...)...))
 	if got := again.Results[0].Status; got != "denied" {
 		t.Errorf("staged again: %s", got)
 	}
