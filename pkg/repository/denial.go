@@ -39,7 +39,10 @@ func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
 	tags, err := repo.Tags(ctx)
 	switch {
 	case errors.Is(err, provider.ErrDenied):
-		return CheckDeniedNow(ctx, repo, v)
+		if now := CheckDeniedNow(ctx, repo, v); !errors.Is(now, provider.ErrDenied) {
+			return now
+		}
+		return err
 	case errors.Is(err, ErrNoRepository), errors.Is(err, ErrNotFound):
 		return nil
 	case err != nil:
