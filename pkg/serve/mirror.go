@@ -59,12 +59,12 @@ func (s *Server) mirrorVersion(x *exchange) error {
 	x.answered.Repository = found.repo.String()
 	archives := map[string]mirrorArchive{}
 	for _, p := range found.Index.Single() {
-		hashes, err := s.hashes(x, at, found, p)
+		hash, err := s.zipHash(x, at, found, p)
 		if err != nil {
 			return err
 		}
 		path := s.tokenPath(x, at, found.stored, v, provider.Filename(at.address, v, p))
-		archives[p.String()] = mirrorArchive{URL: mirrorLink(path), Hashes: hashes}
+		archives[p.String()] = mirrorArchive{URL: mirrorLink(path), Hashes: []string{hash}}
 	}
 	return x.answer(mirrorArchives{archives}, how)
 }
@@ -78,20 +78,17 @@ type mirrorArchives struct {
 // /mirror/HOST/NAMESPACE/TYPE/.
 func mirrorLink(path string) string { return "../../../../archive" + path }
 
-// hashes gives both hashes of a package, from the annotations of the index where they
-// are there, else from its manifest, which does not know h1.
-func (s *Server) hashes(x *exchange, at place, i index, p provider.Platform) ([]string, error) {
+// zipHash returns the zh: hash of a package, from the annotation in the index or else
+// from the manifest. The h1: annotation is left out: no signature covers it, and a client
+// with trust_all_hashes writes every hash of the answer to its lock file.
+func (s *Server) zipHash(x *exchange, at place, i index, p provider.Platform) (string, error) {
 	t, _ := i.Index.Target(p)
-	zip, stated := t.Digest()
-	if !stated {
-		read, err := s.known.target(x.r.Context(), at, i, p)
-		if err != nil {
-			return nil, err
-		}
-		zip = read.zip.Digest
+	if zip, stated := t.Digest(); stated {
+		return sums.ZH(zip), nil
 	}
-	if h1 := t.H1(); h1 != "" {
-		return []string{h1, sums.ZH(zip)}, nil
+	read, err := s.known.target(x.r.Context(), at, i, p)
+	if err != nil {
+		return "", err
 	}
-	return []string{sums.ZH(zip)}, nil
+	return sums.ZH(read.zip.Digest), nil
 }

@@ -19,7 +19,6 @@ import (
 
 const (
 	mirrored = "/mirror/registry.opentofu.org/acme/rocket/"
-	h1       = "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 )
 
 type archives struct {
@@ -48,7 +47,8 @@ func TestMirror(t *testing.T) {
 			packages := document[archives](t, w.get(t, path)).Archives
 			for _, p := range []provider.Platform{haiku, plan9} {
 				zip := r.zipOf(p)
-				if diff := cmp.Diff([]string{h1, sums.ZH(digest.FromBytes(zip))}, packages[p.String()].Hashes); diff != "" {
+				// The index has h1 annotations, which no signature covers.
+				if diff := cmp.Diff([]string{sums.ZH(digest.FromBytes(zip))}, packages[p.String()].Hashes); diff != "" {
 					t.Errorf("hashes (-want +got):\n%s", diff)
 				}
 				at, err := (&url.URL{Scheme: "https", Host: "tofu.example.com", Path: path}).Parse(packages[p.String()].URL)
