@@ -1,7 +1,6 @@
 package origin
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,12 +11,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// dates are the names under which documents say when a version was published. The
-// protocol knows none of them: published is what OpenTofu's own documents of
-// providers have, published_at what registry.terraform.io's have.
+// dates are the names under which documents date a version. The protocol knows none of
+// them. discovered or discovered_at is when registry.opentofu.org first saw the version,
+// which its author can't backdate; versions from before it recorded that share a later
+// date, or have none. published is in OpenTofu's documents of providers, published_at in
+// those of registry.terraform.io.
+// See opentofu/registry#4113.
 type dates struct {
-	Published   date `json:"published"`
-	PublishedAt date `json:"published_at"`
+	Discovered   date `json:"discovered"`
+	DiscoveredAt date `json:"discovered_at"`
+	Published    date `json:"published"`
+	PublishedAt  date `json:"published_at"`
 }
 
 // date is one of them. What is no date is as if it were not there: it must not
@@ -32,9 +36,15 @@ func (d *date) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// published gives the date that the document states, zero when it states none.
+// published returns the date that the document states, or zero. The date that the
+// registry set takes precedence over the author's.
 func (d dates) published(doc httpclient.Document) time.Time {
-	return cmp.Or(notAfterAnswer(d.Published.Time, doc), notAfterAnswer(d.PublishedAt.Time, doc))
+	for _, stated := range []date{d.Discovered, d.DiscoveredAt, d.Published, d.PublishedAt} {
+		if t := notAfterAnswer(stated.Time, doc); !t.IsZero() {
+			return t
+		}
+	}
+	return time.Time{}
 }
 
 // lastModified gives the date of a file by the server that has it.

@@ -2,6 +2,7 @@ package origin_test
 
 import (
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -20,6 +21,9 @@ func TestRegistryDates(t *testing.T) {
 	list := func(field string, value any) func(map[string]any) {
 		return func(entry map[string]any) { entry[field] = value }
 	}
+	lists := func(fields map[string]any) func(map[string]any) {
+		return func(entry map[string]any) { maps.Copy(entry, fields) }
+	}
 	documents := func(field string, values map[provider.Platform]any) func(provider.Platform, map[string]any) {
 		return func(p provider.Platform, doc map[string]any) {
 			if value, ok := values[p]; ok {
@@ -36,9 +40,12 @@ func TestRegistryDates(t *testing.T) {
 		modified time.Time
 		want     bool // else zero
 	}{
-		"nothing":                                  {},
-		"the list":                                 {list: list("published", stated), modified: someDay.Add(time.Hour), want: true},
-		"the list in other words":                  {list: list("published_at", stated), want: true},
+		"nothing":                 {},
+		"the list":                {list: list("published", stated), modified: someDay.Add(time.Hour), want: true},
+		"the list in other words": {list: list("published_at", stated), want: true},
+		"the registry's date before the author's":  {list: lists(map[string]any{"published": "2020-01-01T00:00:00Z", "discovered": stated}), want: true},
+		"the registry's date in other words":       {edit: documents("discovered_at", both(stated)), modified: someDay.Add(-time.Hour), want: true},
+		"the registry's date that is none":         {list: lists(map[string]any{"published": stated, "discovered": "0001-01-01T00:00:00Z"}), want: true},
 		"the list before the documents":            {list: list("published", stated), edit: documents("published", both(other)), want: true},
 		"the documents before the sums":            {edit: documents("published", both(stated)), modified: someDay.Add(time.Hour), want: true},
 		"the documents in other words":             {edit: documents("published_at", both(stated)), want: true},
