@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -129,6 +130,75 @@ func TestTofuInstallsWhatLockWrote(t *testing.T) {
 	}
 }
 
+// TestTofuAcceptsWhatLockRemoved checks that init has nothing to change after a provider
+// was dropped from the configuration, and that a module whose source depends on a local is
+// read as tofu reads it: it requires a provider that nothing else requires.
+func TestTofuAcceptsWhatLockRemoved(t *testing.T) {
+	t.Parallel()
+	m := newLockMirror(t)
+	dir := m.configure(t)
+	m.lock(t, dir)
+	write(t, filepath.Join(dir, "main.tf"), "locals {\n  what = \"re\"\n}\nmodule \"more\" {\n  source = \"./mo${local.what}\"\n}\n")
+	locked := m.lock(t, dir)
+	if !bytes.Contains(locked, []byte(plainName)) || bytes.Contains(locked, []byte("hashicorp/time")) {
+		t.Fatalf("locked is\n%s", locked)
+	}
+	cli := filepath.Join(t.TempDir(), "tofurc")
+	write(t, cli, run(t, programs.tofuOCI, "tofurc", m.repository))
+	tofu(t, dir, cli, "init", "-input=false", "-no-color", "-lockfile=readonly")
+	if now := readLock(t, dir); !bytes.Equal(now, locked) {
+		t.Errorf("init changed the file from\n%s\nto\n%s", locked, now)
+	}
+}
+
+// TestTofuTrustsAllHashes checks that init locks all platforms from a network mirror with
+// trust_all_hashes. From serve it gets no h1, except the one that it computes, because
+// those in a repository are not signed; pull computes those that it writes.
+func TestTofuTrustsAllHashes(t *testing.T) {
+	t.Parallel()
+	m := newLockMirror(t)
+	served, _ := startServe(t, "--from", m.repository)
+	complete := t.TempDir()
+	write(t, filepath.Join(complete, "main.tf"), "terraform {\n  required_providers {\n    plain = { source = \""+plainName+"\" }\n  }\n}\n")
+	locked := m.lock(t, complete)
+	platforms := slices.Collect(maps.Keys(m.plain))
+	static := serve(t, http.FileServer(http.Dir(m.pull(t, locked, "network", platforms...))))
+	for name, test := range map[string]struct {
+		url string
+		h1  int
+	}{"serve": {served + "/mirror/", 1}, "layout": {static + "/", len(platforms)}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "main.tf"), "terraform {\n  required_providers {\n    plain = { source = \""+plainName+"\" }\n  }\n}\n")
+			cli := filepath.Join(t.TempDir(), "tofurc")
+			write(t, cli, fmt.Sprintf("provider_installation {\n  network_mirror {\n    url              = %q\n    trust_all_hashes = true\n  }\n}\n", test.url))
+			tofu(t, dir, cli, "init", "-input=false", "-no-color")
+			h1 := 0
+			hashes := parseLock(t, readLock(t, dir)).Selections()[0].Hashes
+			for _, h := range hashes {
+				if h.IsH1() {
+					h1++
+				}
+			}
+			for platform, p := range m.plain {
+				if !slices.Contains(hashes, p.zh) {
+					t.Errorf("the zh of %s is not locked: %s", platform, hashes)
+				}
+			}
+			if h1 != test.h1 {
+				t.Errorf("%d h1 are locked, want %d: %s", h1, test.h1, hashes)
+			}
+			// What it locked is enough for the other ways.
+			write(t, cli, run(t, programs.tofuOCI, "tofurc", m.repository))
+			if err := os.RemoveAll(filepath.Join(dir, ".terraform")); err != nil {
+				t.Fatal(err)
+			}
+			tofu(t, dir, cli, "init", "-input=false", "-no-color", "-lockfile=readonly")
+		})
+	}
+}
+
 func filesystemMirror(dir string) string {
 	return fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", filepath.ToSlash(dir))
 }
@@ -247,5 +317,17 @@ func TestTerraformInstallsWhatLockWrote(t *testing.T) {
 		if now := readLock(t, dir); !bytes.Equal(now, locked) {
 			t.Errorf("init %v changed the file from\n%s\nto\n%s", args, locked, now)
 		}
+	}
+	// A file of its own begins in the same way.
+	if err := os.Remove(filepath.Join(dir, ".terraform.lock.hcl")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t, programs.terraform, "init", "-input=false", "-no-color")
+	cmd.Dir, cmd.Env = dir, append(cmd.Env, "TF_CLI_CONFIG_FILE="+cli)
+	output(t, cmd)
+	ours, _, _ := bytes.Cut(locked, []byte("provider "))
+	theirs, _, _ := bytes.Cut(readLock(t, dir), []byte("provider "))
+	if !bytes.Equal(ours, theirs) {
+		t.Errorf("the file begins with\n%s\nand Terraform's own with\n%s", ours, theirs)
 	}
 }
