@@ -23,9 +23,9 @@ const (
 	versionTimeout = 5 * time.Minute
 )
 
-// readsOCI reports whether a program is an OpenTofu that reads oci_mirror blocks. The
-// executable of OpenTofu tells that by its build information, which takes about a
-// millisecond. Other programs, such as those of version managers, are asked for their version.
+// readsOCI reports whether a program is an OpenTofu that reads oci_mirror blocks. The build
+// information of OpenTofu's executable shows that, and takes about a millisecond to read.
+// Other programs, such as those of version managers, are run for their version.
 func (o Options) readsOCI(ctx context.Context, program string) bool {
 	if info, err := buildinfo.ReadFile(program); err == nil && info.Main.Path == modulePath {
 		return slices.ContainsFunc(info.Deps, func(m *debug.Module) bool { return m.Path == ociModule })
