@@ -169,8 +169,8 @@ bench-serve: build $(LOADER) ## measure serve beside nginx and under load, and w
 	TOFU_OCI="$(BIN)/tofu-oci" VEGETA="$(TOOLS)/vegeta" $(GO) run -C e2e ./load -disk "$(BIN)" $(LOADFLAGS)
 
 .PHONY: soak
-soak: ## ask a server for everything for ten minutes while its registry misbehaves; SOAKFLAGS='-last 2m' is less
-	$(GO) run -C e2e ./soak $(SOAKFLAGS)
+soak: build ## occupy a server with stalled and idle clients, then ask one for everything for ten minutes while its registry misbehaves; SOAKFLAGS='-last 2m' is less
+	TOFU_OCI="$(BIN)/tofu-oci" $(GO) run -C e2e ./soak $(SOAKFLAGS)
 
 .PHONY: docs
 docs: ## write docs/cli.md and the schemas of the output again, from the commands

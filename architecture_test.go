@@ -65,7 +65,7 @@ var rows = map[string][]string{
 	},
 	"pkg/serve": {
 		"pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/serve/access", "pkg/serve/api", "pkg/serve/pullthrough", "pkg/serve/page", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/ctxio",
+		"internal/ctxio", "internal/httpclient",
 	},
 	"pkg/launch":       {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/scratch"},
 	"pkg/trust":        {"pkg/provider", "internal/boundedfile", "internal/memo", "internal/stricthcl"},

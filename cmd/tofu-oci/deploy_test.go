@@ -156,6 +156,11 @@ func TestDeployIsHeldTogether(t *testing.T) {
 	if c.LivenessProbe.HTTPGet.Path != "/healthz" || c.ReadinessProbe.HTTPGet.Path != "/readyz" || c.Resources.Limits["memory"] == "" {
 		t.Errorf("the probes or limits are others: %+v", c)
 	}
+	for _, p := range []probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
+		if p.HTTPGet.Port != "metrics" || p.HTTPGet.Scheme != "" {
+			t.Errorf("clients can take all connections of the port that a probe asks: %+v", p)
+		}
+	}
 	volumes := map[string]bool{}
 	for _, v := range pod.Volumes {
 		volumes[v.Name] = true
@@ -209,6 +214,7 @@ type named struct {
 
 type container struct {
 	Args            []string
+	StartupProbe    probe   `yaml:"startupProbe"`
 	LivenessProbe   probe   `yaml:"livenessProbe"`
 	ReadinessProbe  probe   `yaml:"readinessProbe"`
 	VolumeMounts    []named `yaml:"volumeMounts"`
@@ -221,7 +227,7 @@ type container struct {
 }
 
 type probe struct {
-	HTTPGet struct{ Path string } `yaml:"httpGet"`
+	HTTPGet struct{ Path, Port, Scheme string } `yaml:"httpGet"`
 }
 
 var (

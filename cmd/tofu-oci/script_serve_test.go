@@ -101,12 +101,14 @@ func startServer(ts *testscript.TestScript, args []string) *serving {
 	return s
 }
 
-// metrics reads the server's metrics into the file answer.
+// metrics [PATH] reads the server's metrics, or another path of their listener, into the
+// file answer.
 func cmdMetrics(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 0 {
-		ts.Fatalf("usage: metrics")
+	if neg || len(args) > 1 {
+		ts.Fatalf("usage: metrics [PATH]")
 	}
-	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+worldOf(ts).serving.metrics+"/metrics", nil)
+	path := append(args, "/metrics")[0]
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+worldOf(ts).serving.metrics+path, nil)
 	ts.Check(err)
 	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
 	ts.Check(err)

@@ -124,6 +124,7 @@ func listenFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "trusted-proxy", Usage: "believe the X-Forwarded headers of `NETWORK`, such as 10.0.0.0/8 (repeatable)"},
 		&cli.Float64Flag{Name: "rate", Usage: "answer `N` requests a second of each client; 0 is any number"},
 		&cli.IntFlag{Name: "max-connections", Value: serve.DefaultMaxConnections, Usage: "have `N` connections open; more of them wait"},
+		&cli.IntFlag{Name: "max-connections-per-address", Usage: "have `N` connections open from one address, or from one /64 of IPv6; more of them are closed (default: three quarters of --max-connections)"},
 		metricsFlag(),
 		&cli.DurationFlag{Name: "grace", Value: serve.DefaultGrace, Usage: "let downloads go on for `DURATION` when the server ends"},
 	}
@@ -142,11 +143,6 @@ func serveAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	end, err := startMetrics(c, lines)
-	if err != nil {
-		return err
-	}
-	defer end()
 	server, err := serve.New(options)
 	if err != nil {
 		return &usage{err}
@@ -155,7 +151,11 @@ func serveAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	lines.listening(l.Addr(), life.TLS != nil)
+	end, err := startMetrics(c, lines, server)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer end()
 	return server.Run(c.Context, l, life)
 }
 
@@ -271,16 +271,16 @@ func accessOptions(c *cli.Context, conn *connection, lines *serveLog, o *serve.O
 }
 
 // serveLife reads the flags about how the server listens and ends.
-func serveLife(c *cli.Context, lines *serveLog) (serve.Life, error) {
-	life := serve.Life{
-		InsecureHTTP: c.Bool("insecure-http"), MaxConnections: c.Int("max-connections"), Grace: c.Duration("grace"),
+func serveLife(c *cli.Context, lines *serveLog) (life serve.Life, err error) {
+	life = serve.Life{
+		InsecureHTTP: c.Bool("insecure-http"), MaxConnections: c.Int("max-connections"), MaxPerAddress: c.Int("max-connections-per-address"), Grace: c.Duration("grace"),
 		Trouble: lines.trouble,
 	}
+	life.Listening = func(at net.Addr) { lines.listening(at, life.TLS != nil) }
 	certFile, keyFile := c.String("tls-cert"), c.String("tls-key")
 	if (certFile == "") != (keyFile == "") {
 		return life, usagef("--tls-cert and --tls-key need each other")
 	}
-	var err error
 	if life.TLS, err = serveTLS(certFile, keyFile, lines); err != nil {
 		return life, usagef("--tls-cert: %w", err)
 	}

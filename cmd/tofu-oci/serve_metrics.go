@@ -10,6 +10,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/net/netutil"
+
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
 const (
@@ -20,11 +22,12 @@ const (
 )
 
 func metricsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "metrics-listen", Usage: "answer /metrics for Prometheus on `ADDRESS`, HOST:PORT or :PORT, by plain HTTP (default: not at all)"}
+	return &cli.StringFlag{Name: "metrics-listen", Usage: "answer /metrics for Prometheus, /healthz and /readyz on `ADDRESS`, HOST:PORT or :PORT, by plain HTTP (default: not at all)"}
 }
 
-// startMetrics serves the metrics if --metrics-listen is given.
-func startMetrics(c *cli.Context, lines *serveLog) (end func(), err error) {
+// startMetrics serves the metrics if --metrics-listen is given, and the probes, which must
+// be answered however many connections clients have open elsewhere.
+func startMetrics(c *cli.Context, lines *serveLog, s *serve.Server) (end func(), err error) {
 	address := c.String("metrics-listen")
 	if address == "" {
 		return func() {}, nil
@@ -33,8 +36,12 @@ func startMetrics(c *cli.Context, lines *serveLog) (end func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("--metrics-listen %s: %w", address, err)
 	}
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", lines.counted.Handler())
+	mux.Handle("/healthz", s.Probes())
+	mux.Handle("/readyz", s.Probes())
 	server := &http.Server{
-		Handler: lines.counted.Handler(), ReadTimeout: metricsTimeout, WriteTimeout: metricsTimeout, IdleTimeout: 2 * time.Minute,
+		Handler: mux, ReadTimeout: metricsTimeout, WriteTimeout: metricsTimeout, IdleTimeout: 2 * time.Minute,
 		// Prometheus leaves connections open between scrapes.
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(c.Context) },
 	}

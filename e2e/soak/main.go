@@ -5,6 +5,9 @@
 // descriptors have to be as many as soon after the start, and no answer may have had a
 // wrong byte.
 //
+// Before that, it lets clients that don't read, and idle ones, occupy the real program,
+// and prints its peak memory and the latency of /healthz.
+//
 // make soak runs it.
 package main
 
@@ -26,6 +29,8 @@ type options struct {
 	clients uint64
 	rate    float64
 	seed    uint64
+	// crowds leaves out what lasts minutes.
+	crowds bool
 }
 
 func main() {
@@ -45,6 +50,7 @@ func parseAndRun(ctx context.Context) error {
 	flags.Uint64Var(&o.clients, "clients", 32, "let `N` clients ask at once")
 	flags.Float64Var(&o.rate, "rate", 5, "let each ask `N` times a second")
 	flags.Uint64Var(&o.seed, "seed", 1, "choose requests and faults by `N`")
+	flags.BoolVar(&o.crowds, "crowds", false, "only let crowds of clients occupy the server")
 	if err := flags.Parse(os.Args[1:]); err != nil {
 		return err
 	}
@@ -58,6 +64,9 @@ func parseAndRun(ctx context.Context) error {
 }
 
 func run(ctx context.Context, o options) error {
+	if err := endure(ctx); err != nil || o.crowds {
+		return err
+	}
 	// 1. A registry that misbehaves, and a server over it.
 	w, err := newWorld(ctx, o)
 	if err != nil {

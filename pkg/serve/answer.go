@@ -71,6 +71,10 @@ const retryLater = "5"
 
 // fail writes an error as both protocols do: {"errors":["…"]}.
 func (x *exchange) fail(err error) {
+	if x.w.busy {
+		x.turnAway()
+		return
+	}
 	status, text := statusOf(err)
 	x.answered.Err, x.answered.Refused = err, refusalOf(err)
 	h := x.w.Header()
@@ -138,6 +142,14 @@ func (x *exchange) writeJSON(status int, document any) {
 }
 
 func (x *exchange) writeBytes(status int, contentType string, data []byte) {
+	if len(data) > slowBuffer {
+		giveBack, ok := x.w.memory.take(x.w.client, int64(len(data)))
+		if !ok {
+			x.turnAway()
+			return
+		}
+		defer giveBack()
+	}
 	h := x.w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(data)))
@@ -145,4 +157,15 @@ func (x *exchange) writeBytes(status int, contentType string, data []byte) {
 	if x.r.Method != http.MethodHead {
 		_, _ = x.w.Write(data) // a client that left is seen in the bytes of the access line
 	}
+}
+
+// turnAway responds to a client that may try again later, without a body, which it may
+// not read.
+func (x *exchange) turnAway() {
+	x.answered.Err = errBusy
+	h := x.w.Header()
+	clear(h)
+	h.Set("Retry-After", retryLater)
+	h.Set("Connection", "close") // which frees what the connection takes
+	x.w.WriteHeader(http.StatusServiceUnavailable)
 }

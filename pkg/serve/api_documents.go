@@ -39,7 +39,7 @@ func (s *Server) apiDocument(x *exchange) error {
 		s.describeDocument(x, d)
 		return nil
 	}
-	body, err := repository.Verified(x.r.Context(), r.summary.repo, d.descriptor(), d.Name)
+	body, err := openBlob(x.r.Context(), r.summary.repo, d.descriptor(), d.Name)
 	if err != nil {
 		return err
 	}

@@ -101,6 +101,8 @@ func (s *Server) sendContent(x *exchange, content *content) error {
 	http.ServeContent(w, x.r, "", time.Time{}, content)
 	s.options.Events.failed(content.err)
 	switch {
+	case w.busy:
+		return errBusy
 	case w.outside:
 		return &problem{http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the archive has %d bytes, and none of those that were asked for", content.size)}
 	case content.err != nil && x.w.sent:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
 )
 
 // trusted tells whether an address is that of a proxy that may say for whom it asks.
@@ -22,6 +23,16 @@ func (s *Server) trusted(client string) bool {
 		}
 	}
 	return false
+}
+
+// network returns the network of a client, whose use is limited. It is the zero value for
+// trusted proxies, which ask for many clients, and for clients without an address.
+func (s *Server) network(client string) netip.Prefix {
+	ip, err := netip.ParseAddr(client)
+	if err != nil || s.trusted(client) {
+		return netip.Prefix{}
+	}
+	return access.Network(ip)
 }
 
 // forwarded gives what a trusted proxy says in a header: its own word, which is the

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -72,13 +74,19 @@ func (s *Server) content(ctx context.Context, t target) (*content, error) {
 		return c, err
 	}
 	c.open = func(ctx context.Context) (io.ReadCloser, error) {
-		body, err := repository.Verified(ctx, t.repo, t.zip, c.name)
+		body, err := openBlob(ctx, t.repo, t.zip, c.name)
 		if err != nil {
 			return nil, err
 		}
 		return s.options.Store.Keep(c.digest, c.size, body), nil
 	}
 	return c, nil
+}
+
+// openBlob opens a blob that is sent to a client, verified. It comes on a connection of
+// its own, because a client of HTTP/2 keeps up to 4 MiB of each body that nobody reads.
+func openBlob(ctx context.Context, repo repository.Reader, d ocispec.Descriptor, name string) (io.ReadCloser, error) {
+	return repository.Verified(httpclient.Apart(ctx), repo, d, name)
 }
 
 // stored tells whether the store has a zip.

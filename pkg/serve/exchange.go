@@ -3,7 +3,7 @@ package serve
 import (
 	"io"
 	"net/http"
-	"sync"
+	"net/netip"
 	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -15,10 +15,22 @@ import (
 // writeTimeout is how long a client may take nothing of an answer.
 const writeTimeout = 60 * time.Second
 
-// copyBuffer is large enough that reading a file costs little beside encrypting it.
-const copyBuffer = 256 << 10
-
-var buffers = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
+const (
+	// bodyMemory bounds the memory of all bodies that are being sent to clients,
+	// which those that read nothing hold until [writeTimeout].
+	bodyMemory = 64 << 20
+	// streamMemory is what a stalled stream takes besides its buffer: a TLS record, the
+	// buffers of its connection, and stacks.
+	streamMemory = 48 << 10
+	// upstreamMemory is what the connection takes on which a body comes that is in no file.
+	upstreamMemory = 32 << 10
+	// fastBuffer is large enough that reading a file costs little compared with
+	// encrypting it. Streams get it while less than fastMemory is in use, and slowBuffer
+	// otherwise.
+	fastBuffer = 256 << 10
+	slowBuffer = 16 << 10
+	fastMemory = bodyMemory / 4
+)
 
 // exchange is a request and its answer.
 type exchange struct {
@@ -57,10 +69,11 @@ type writer struct {
 	status  int
 	sent    bool
 	bytes   int64
-}
-
-func newWriter(w http.ResponseWriter) *writer {
-	return &writer{ResponseWriter: w, control: http.NewResponseController(w)}
+	// memory is what buffers are taken from, for a client.
+	memory *quota
+	client netip.Prefix
+	// busy is set when there was no buffer.
+	busy bool
 }
 
 // WriteHeader implements [http.ResponseWriter].
@@ -91,9 +104,25 @@ func (w *writer) finish() {
 	w.ResponseWriter.WriteHeader(w.status)
 }
 
-// ReadFrom implements [io.ReaderFrom], which copies with a buffer of our size.
+// ReadFrom implements [io.ReaderFrom]. It fails with [errBusy], and sends nothing, if too
+// many bodies are being sent.
 func (w *writer) ReadFrom(r io.Reader) (int64, error) {
-	buffer := buffers.Get().(*[copyBuffer]byte)
-	defer buffers.Put(buffer)
-	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, buffer[:])
+	size, rest := int64(fastBuffer), int64(streamMemory)
+	if w.memory.inUse() >= fastMemory {
+		size = slowBuffer
+	}
+	source := r
+	if part, ok := r.(*io.LimitedReader); ok {
+		size, source = min(size, max(part.N, 1)), part.R
+	}
+	if c, ok := source.(*content); !ok || c.file == nil {
+		rest += upstreamMemory
+	}
+	giveBack, ok := w.memory.take(w.client, size+rest)
+	if !ok {
+		w.busy = true
+		return 0, errBusy
+	}
+	defer giveBack()
+	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, make([]byte, size))
 }

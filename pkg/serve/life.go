@@ -9,8 +9,6 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 const (
@@ -26,6 +24,9 @@ const (
 	// DefaultMaxConnections is several times what an office or a fleet of runners has
 	// open, and takes up to some 180 MB: a thousand took 44.
 	DefaultMaxConnections = 4096
+	// quarters is the part of MaxConnections, in quarters, that is the default of
+	// MaxPerAddress. Many clients may have one address, that of a NAT gateway.
+	quarters = 3
 	// DefaultGrace lets most downloads end before the server does.
 	DefaultGrace = 25 * time.Second
 )
@@ -38,8 +39,16 @@ type Life struct {
 	// InsecureHTTP lets plain HTTP be spoken with other machines: what protects the way
 	// to them is somebody else's matter.
 	InsecureHTTP bool
-	// MaxConnections bounds the open connections; more of them wait.
+	// MaxConnections bounds the open connections; more of them wait. It also bounds the
+	// requests that are answered at the same time.
 	MaxConnections int
+	// MaxPerAddress bounds the open connections from one address, or from one /64 of
+	// IPv6; more of them are closed. Zero is three quarters of MaxConnections. A client
+	// has the same share of requests, and of the memory for responses. Trusted proxies
+	// have no bound.
+	MaxPerAddress int
+	// Listening is called before the first connection is accepted. May be nil.
+	Listening func(net.Addr)
 	// Grace is how long requests that are under way may go on when the server ends.
 	Grace time.Duration
 	// Trouble is told what clients do wrong below HTTP, such as a TLS handshake that
@@ -56,6 +65,21 @@ func isLoopback(a net.Addr) bool {
 	return !ok || tcp.IP.IsLoopback() // others are sockets of this machine
 }
 
+// complete returns the settings with their defaults.
+func (life Life) complete() Life {
+	if life.MaxConnections <= 0 {
+		life.MaxConnections = DefaultMaxConnections
+	}
+	if life.MaxPerAddress <= 0 {
+		life.MaxPerAddress = max(life.MaxConnections*quarters/4, 1)
+	}
+	life.MaxPerAddress = min(life.MaxPerAddress, life.MaxConnections)
+	if life.Grace <= 0 {
+		life.Grace = DefaultGrace
+	}
+	return life
+}
+
 // Run answers on a listener until the context ends, and then lets what is under way
 // come to its end. It closes the listener. The error is nil when the server ended
 // because it was to.
@@ -64,12 +88,8 @@ func (s *Server) Run(ctx context.Context, l net.Listener, life Life) error {
 		_ = l.Close()
 		return fmt.Errorf("serving on %s: %w", l.Addr(), ErrInsecure)
 	}
-	if life.MaxConnections <= 0 {
-		life.MaxConnections = DefaultMaxConnections
-	}
-	if life.Grace <= 0 {
-		life.Grace = DefaultGrace
-	}
+	life = life.complete()
+	s.divide(life)
 	server := &http.Server{
 		Handler: s, TLSConfig: life.TLS,
 		// A ReadTimeout would end the context of long answers; bodies of requests have
@@ -81,7 +101,10 @@ func (s *Server) Run(ctx context.Context, l net.Listener, life Life) error {
 		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ErrorLog:       log.New(troubleWriter{life.Trouble}, "", 0), //nolint:forbidigo // the only way to be told
 	}
-	l = netutil.LimitListener(l, life.MaxConnections)
+	if life.Listening != nil {
+		life.Listening(l.Addr())
+	}
+	l = s.limitConnections(l, life)
 	ended := make(chan error, 1)
 	go func() {
 		if life.TLS != nil {

@@ -31,8 +31,9 @@ const (
 	maxQuestions = 512
 )
 
-// errBusy says that no more questions are asked for now.
-var errBusy = errors.New("too many questions to repositories are under way")
+// errBusy is the error of requests beyond a limit: of questions to repositories, of
+// requests that are being answered, or of memory for responses.
+var errBusy = errors.New("too much is under way")
 
 // freshness says how long what is known may be served.
 type freshness struct {

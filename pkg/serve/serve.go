@@ -29,6 +29,8 @@ type Server struct {
 	hosts         sync.Map // access.Host → *view
 	// hashed has when files were read whole, and found right.
 	hashed *memory[digest.Digest, time.Time]
+	// requests bounds those that are being answered, memory the bodies that are being sent.
+	requests, memory *quota
 	// draining is set when the server is about to end.
 	draining atomic.Bool
 }
@@ -44,6 +46,7 @@ func New(o Options) (*Server, error) {
 		mirrored: &view{from: o.From, aliases: o.Aliases, unannotated: o.Unannotated},
 		own:      published(o.From, provider.DefaultHost, o.Unannotated),
 	}
+	s.divide(Life{}.complete())
 	s.browse = newBrowsing(o, s.known)
 	if s.origins, err = newOrigins(o, s.known); err != nil {
 		return nil, fmt.Errorf("options of the server: %w", err)
@@ -59,11 +62,44 @@ func (s *Server) Close() {
 	}
 }
 
-// ServeHTTP answers a request, and tells of it.
+// divide sets how much clients can use at the same time.
+func (s *Server) divide(life Life) {
+	s.requests, s.memory = newQuota(int64(life.MaxConnections), life), newQuota(bodyMemory, life)
+}
+
+// ServeHTTP answers a request, and tells of it. It responds with 503 to requests beyond
+// the limit on connections: HTTP/2 has many on each.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := s.exchange(w, r)
+	giveBack, ok := s.requests.take(x.w.client, 1)
+	if !ok {
+		x.turnAway()
+		s.finish(x, s.options.Now())
+		return
+	}
+	defer giveBack()
+	s.respond(x)
+	if r.ProtoMajor > 1 {
+		_ = x.w.control.Flush() // package http would send the rest when the request does not count any more
+	}
+}
+
+// Probes answers as the server does, but without limits on clients, for a listener that
+// they cannot reach.
+func (s *Server) Probes() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.respond(s.exchange(w, r)) })
+}
+
+func (s *Server) exchange(w http.ResponseWriter, r *http.Request) *exchange {
+	client := s.client(r)
+	x := &exchange{w: &writer{ResponseWriter: w, control: http.NewResponseController(w), memory: s.memory, client: s.network(client)}, r: r}
+	x.answered = Answered{Route: routeUnknown, Method: r.Method, Path: "?", Client: client}
+	return x
+}
+
+// respond follows the route of a request, and reports the response.
+func (s *Server) respond(x *exchange) {
 	began := s.options.Now()
-	x := &exchange{w: newWriter(w), r: r}
-	x.answered = Answered{Route: routeUnknown, Method: r.Method, Path: "?", Client: s.client(r)}
 	defer func() {
 		broken := recover()
 		if broken != nil && broken != http.ErrAbortHandler { //nolint:errorlint // it is not wrapped
@@ -73,9 +109,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				broken = nil
 			}
 		}
-		x.answered.Status, x.answered.Bytes = x.w.status, x.w.bytes
-		x.answered.Duration = s.options.Now().Sub(began)
-		s.options.Events.answered(x.answered)
+		s.finish(x, began)
 		if broken != nil {
 			panic(http.ErrAbortHandler) // the connection ends, so that nobody takes the answer for whole
 		}
@@ -83,7 +117,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := s.serve(x); err != nil {
 		x.fail(err)
 	}
+}
+
+// finish sends what is not sent of a response, and reports it.
+func (s *Server) finish(x *exchange, began time.Time) {
 	x.w.finish()
+	x.answered.Status, x.answered.Bytes = x.w.status, x.w.bytes
+	x.answered.Duration = s.options.Now().Sub(began)
+	s.options.Events.answered(x.answered)
 }
 
 // serve finds the route and the caller of a request, and follows the route.

@@ -81,11 +81,17 @@ func clientKey(c Caller, from netip.Addr) string {
 	if c.Name != "" {
 		return "name " + c.Name
 	}
+	return "net " + Network(from).String()
+}
+
+// Network returns the network that counts as one client: an IPv4 address, or the /64 of
+// an IPv6 address. It is the zero value for an invalid address.
+func Network(from netip.Addr) netip.Prefix {
 	from = from.Unmap().WithZone("")
+	bits := from.BitLen()
 	if from.Is6() {
-		if network, err := from.Prefix(ipv6Client); err == nil {
-			return "net " + network.String()
-		}
+		bits = ipv6Client
 	}
-	return "ip " + from.String()
+	network, _ := from.Prefix(bits) // an invalid address has none
+	return network
 }
