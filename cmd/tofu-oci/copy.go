@@ -33,7 +33,9 @@ other release, and none gets lost:
               added, and what the target has besides would get lost: exit code 4
    replaced   the tag is now that of the source, as --force says
 
-What was denied at the target is refused too, unless --force: exit code 4.
+A version that the source or the target denies is skipped and reported as denied. If a
+PROVIDER names it exactly, that is an error, exit code 4, unless --force overrules the
+target.
 
 --check says how hard a version that is there is looked at:
    tags       the list of tags has it. Misses all that came to the version later

@@ -18,6 +18,16 @@ func launchFlag() cli.Flag {
 // launching starts packages of a source, and says what is wrong with them.
 func launching(out *output, src provider.Source) func(context.Context, provider.Package) (string, error) {
 	return func(ctx context.Context, p provider.Package) (string, error) {
+		if list := provider.CapabilitiesOf(src).Denied; list != nil {
+			denied, err := list(ctx, p.Address)
+			if err != nil {
+				return "", err
+			}
+			if slices.Contains(denied, p.Version) {
+				out.warn("%s %s is denied, and not started", p.Address, p.Version)
+				return "", nil
+			}
+		}
 		err := launchPackage(ctx, out, src, p)
 		if broken, ok := errors.AsType[*launch.Error](err); ok {
 			return broken.Error(), nil

@@ -29,9 +29,11 @@ docs/trust.md says what else is, and what is only warned of.
 
 --stage puts releases under pending-VERSION, where OpenTofu does not see them, until
 tofu-oci promote moves them to their version by the tag alone, or tofu-oci deny
-says why not. What is promoted already is unchanged, and what was denied stays so.
-Without --stage releases need no approval; but what was denied is refused, unless
---force, with exit code 4.
+records why not. What is promoted already is unchanged. Without --stage, releases need
+no approval.
+
+A version that tofu-oci deny took out of use is skipped and reported as denied. If a
+PROVIDER names it exactly, that is an error, exit code 4, unless --force overrules it.
 
 --check says how hard a version that is there is looked at before it is called
 unchanged. Each level finds what those before it find, and costs more requests:
@@ -98,7 +100,7 @@ func mirrorCommand() *cli.Command {
 			&cli.BoolFlag{Name: "no-h1", Usage: "leave out h1 hashes that the origin does not state, instead of computing them"},
 			&cli.BoolFlag{Name: "recheck", Usage: "ask the origin for checksums also where everything is there, to find versions that were republished with other bytes, and judge their signatures again"},
 			&cli.BoolFlag{Name: "stage", Usage: "put releases where they wait for approval, and OpenTofu does not see them"},
-			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts, and take what was denied"},
+			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts, and mirror a denied version that is named exactly"},
 			checkFlag("tags, index, manifests, blobs or deep"),
 			cacheFlag("take zips that pull kept in `DIR` from there; nothing is added"),
 			aliasFlag(),

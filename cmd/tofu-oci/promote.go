@@ -28,8 +28,11 @@ the newest version that waits and matches. The signature is judged again, by the
 evidence that lies beside the zips, as pull does.
 
 A version that is there already gets more platforms, if what waits holds all that
-the version holds; other bytes are a conflict, exit code 4. What was denied is not
-promoted. --force does both. What is promoted already is unchanged.
+the version holds; other bytes are a conflict, exit code 4, unless --force. What is
+promoted already is unchanged.
+
+A denied version is skipped and reported. If a PROVIDER names it exactly, that is an
+error, exit code 4, unless --force: then it is promoted, and the denial is removed.
 
 Where a registry removes no tags, the pending one stays: nobody installs from it.
 
@@ -44,7 +47,7 @@ Examples:
 			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that wait and match"},
 			&cli.BoolFlag{Name: "all", Usage: "all versions that wait and match"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "compare and judge only, write nothing"},
-			&cli.BoolFlag{Name: "force", Usage: "replace a version that holds something else, and promote what was denied"},
+			&cli.BoolFlag{Name: "force", Usage: "replace a version that holds something else, and promote a denied version that is named exactly"},
 			aliasFlag(),
 		}, trustFlags(), networkFlags(), outputFlags()),
 		Action: printing(promoteAction),

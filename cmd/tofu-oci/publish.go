@@ -90,7 +90,7 @@ func publishCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "check and compare only, send nothing"},
 			&cli.BoolFlag{Name: "skip-checks", Usage: "do not look into the zips"},
 			launchFlag(),
-			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts, and publish what was denied"},
+			&cli.BoolFlag{Name: "force", Usage: "replace what conflicts, and publish a denied version"},
 			checkFlag("index, manifests, blobs or deep"),
 			&cli.StringFlag{Name: "sign-key", Usage: "sign SHA256SUMS with the secret OpenPGP key in `FILE`, where there is no signature"},
 			passphraseFlag(),

@@ -41,7 +41,7 @@ var simplest = []struct {
 	{"list --from oci-layout:repo/{type}", 0},
 	{"list --server http://{taken}", 1},
 	{"promote hashicorp/null --to oci-layout:repo/{type}", 5},
-	{"deny hashicorp/null@3.2.4 --reason old --to oci-layout:repo/{type}", 5},
+	{"deny hashicorp/null@9.9.9 --reason old --to oci-layout:repo/{type}", 5},
 	{"lock --dir live --from oci-layout:repo/{type}", 0},
 	{"lock hashicorp/null --dir live --from oci-layout:repo/{type}", 0},
 	{"lock --check --dir live --from oci-layout:repo/{type}", 0},
