@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -21,6 +22,9 @@ const (
 	barWidth = 40
 	// shownFrom is how long something without bytes goes on before it is shown.
 	shownFrom = time.Second
+	// perRelease is the length of a release in the line about the whole run, which also
+	// moves with the bytes of releases under way.
+	perRelease = 1000
 )
 
 // bars draws a bar for each large zip under way, and a line about the whole run.
@@ -33,7 +37,18 @@ type bars struct {
 	mu   sync.Mutex
 	bars map[packageKey]*bar
 	all  *mpb.Bar
+	// shares are what has moved of the releases under way, without a platform, and reached
+	// is how far the line about the whole run is, which never goes back.
+	shares  map[packageKey]*share
+	reached int64
+
+	// done counts releases that ended. It is read while a bar is drawn, when mu may be
+	// held by a goroutine that waits for this bar.
+	done atomic.Int64
 }
+
+// share is what has moved of the known bytes of a release.
+type share struct{ moved, total int64 }
 
 // bar is that of a transfer.
 type bar struct {
@@ -45,7 +60,7 @@ type bar struct {
 }
 
 func newBars(terminal *os.File, t *tally, w *works) *bars {
-	return &bars{Progress: mpb.New(mpb.WithOutput(terminal), mpb.WithWidth(barWidth)), terminal: terminal, tally: t, works: w, bars: map[packageKey]*bar{}}
+	return &bars{Progress: mpb.New(mpb.WithOutput(terminal), mpb.WithWidth(barWidth)), terminal: terminal, tally: t, works: w, bars: map[packageKey]*bar{}, shares: map[packageKey]*share{}}
 }
 
 // packageKey tells packages apart. It is no text: each read of a transfer asks for it.
@@ -75,12 +90,12 @@ func (b *bars) expect(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var whole pace
-	b.all = b.AddBar(int64(n),
+	b.all = b.AddBar(int64(n)*perRelease,
 		mpb.BarPriority(math.MaxInt),
 		mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Name("releases", decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(decor.CountersNoUnit("%d / %d"), decor.Any(func(decor.Statistics) string {
-			return b.whole(&whole)
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
+			return fmt.Sprintf("%d / %d", b.done.Load(), n) + b.whole(&whole)
 		})),
 	)
 }
@@ -102,11 +117,27 @@ func (b *bars) whole(p *pace) string {
 }
 
 // ended counts a release that has ended.
-func (b *bars) ended() {
+func (b *bars) ended(a provider.Address, v provider.Version) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.all != nil {
-		b.all.Increment()
+	b.done.Add(1)
+	delete(b.shares, packageKey{address: a, version: v})
+	b.move()
+}
+
+// move brings the line about the whole run up to date.
+func (b *bars) move() {
+	if b.all == nil {
+		return
+	}
+	at := b.done.Load() * perRelease
+	for _, s := range b.shares {
+		// The end of a release is told by ended, whatever its transfers have moved.
+		at += int64(float64(min(s.moved, s.total)) / float64(max(s.total, 1)) * (perRelease - 1))
+	}
+	if at > b.reached {
+		b.reached = at
+		b.all.SetCurrent(at)
 	}
 }
 
@@ -121,24 +152,34 @@ func (b *bars) close() {
 }
 
 func (b *bars) begin(p provider.Package, total int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	release := packageKey{address: p.Address, version: p.Version}
+	if b.shares[release] == nil {
+		b.shares[release] = &share{}
+	}
+	b.shares[release].total += max(total, 0)
 	if 0 <= total && total < minBar {
 		return
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	one := &bar{}
 	// It is not complete, and so removed, before the transfer has ended.
 	one.Bar = b.AddBar(max(total+1, 0),
 		mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.Name(fmt.Sprintf("%s %s %s", p.Address.Type, p.Version, p.Platform), decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(decor.Any(func(s decor.Statistics) string { return one.state(s.Current, total) })),
+		mpb.PrependDecorators(decor.Any(func(s decor.Statistics) string {
+			return shortened(fmt.Sprintf("%s %s %s", p.Address.Type, p.Version, p.Platform), s.AvailableWidth/2)
+		}, decor.WCSyncSpaceR)),
+		mpb.AppendDecorators(decor.Any(func(s decor.Statistics) string {
+			return fitting(one.state(s.Current, total), s.AvailableWidth)
+		})),
 	)
 	b.bars[key(p)] = one
 }
 
-// state says how far a transfer is: "12.0 MB / 300.0 MB  9.5 MB/s  30 s", or that it
-// waits, as for a registry that hashes what it got.
-func (b *bar) state(moved, total int64) string {
+// state says how far a transfer is, and the same shorter for narrow terminals, with what
+// is left last: "12.0 MB / 300.0 MB  9.5 MB/s  30 s left". Or it waits, as for a registry
+// that hashes what it got.
+func (b *bar) state(moved, total int64) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
@@ -146,17 +187,40 @@ func (b *bar) state(moved, total int64) string {
 		if b.full.IsZero() {
 			b.full = now
 		}
-		return fmt.Sprintf("%s, finishing: %s", size(total), lasted(now.Sub(b.full)))
+		finishing := "finishing: " + lasted(now.Sub(b.full))
+		return []string{size(total) + ", " + finishing, finishing}
 	}
 	text := size(moved)
 	if total > 0 {
 		text += " / " + size(total)
 	}
-	if rate := b.pace.rate(now, moved); rate > 0 {
-		text += "  " + size(rate) + "/s"
-		if total > 0 {
-			text += "  " + left(total-moved, rate) + " left"
+	rate := b.pace.rate(now, moved)
+	if rate == 0 {
+		return []string{text, size(moved)}
+	}
+	speed := "  " + size(rate) + "/s"
+	if total <= 0 {
+		return []string{text + speed, size(moved)}
+	}
+	rest := left(total-moved, rate) + " left"
+	return []string{text + speed + "  " + rest, text + "  " + rest, rest}
+}
+
+// fitting returns the first of several texts that has at most so many columns, or else
+// the last one.
+func fitting(texts []string, columns int) string {
+	for _, text := range texts {
+		if len(text) <= columns {
+			return text
 		}
+	}
+	return texts[len(texts)-1]
+}
+
+// shortened cuts a text to so many columns.
+func shortened(text string, columns int) string {
+	if runes := []rune(text); len(runes) > columns {
+		return string(runes[:max(columns-1, 0)]) + "…"
 	}
 	return text
 }
@@ -166,6 +230,10 @@ func (b *bars) advance(p provider.Package, n int) {
 	defer b.mu.Unlock()
 	if one := b.bars[key(p)]; one != nil {
 		one.IncrBy(n)
+	}
+	if s := b.shares[packageKey{address: p.Address, version: p.Version}]; s != nil {
+		s.moved += int64(n)
+		b.move()
 	}
 }
 

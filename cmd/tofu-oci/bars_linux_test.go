@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -37,7 +38,7 @@ func TestCanDraw(t *testing.T) {
 }
 
 // TestBarsNarrow draws on a terminal of 60 columns: no line is longer, or it would be
-// two, and the screen would fill with them.
+// two, and the screen would fill with them. The time left is there nevertheless.
 func TestBarsNarrow(t *testing.T) {
 	t.Parallel()
 	const columns = 60
@@ -46,13 +47,16 @@ func TestBarsNarrow(t *testing.T) {
 	o.tally.began = time.Now()
 	b := newBars(terminal, &o.tally, o.works)
 	o.display = b
-	p := lineOf(t, "hashicorp/large")
+	p := lineOf(t, "hashicorp/googleworkspace")
 	done := o.step("checking %s", strings.Repeat("long ", 30))
 	b.expect(3)
 	b.begin(p, 2*minBar)
 	b.advance(p, minBar)
 	shown := readUntil(t, screen, "checking")
-	b.advance(p, minBar)
+	shown += readUntil(t, screen, "MB / ")
+	b.advance(p, minBar/2)
+	shown += readUntil(t, screen, " left")
+	b.advance(p, minBar/2)
 	shown += readUntil(t, screen, "finishing")
 	b.end(p, nil)
 	done()
@@ -62,6 +66,30 @@ func TestBarsNarrow(t *testing.T) {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
 		}
 	}
+}
+
+// TestBarOfTheRun: the line about the whole run moves with the bytes of a release under
+// way, never back, and to its end with the release.
+func TestBarOfTheRun(t *testing.T) {
+	t.Parallel()
+	screen, terminal := openTerminal(t, 80, 20)
+	var count tally
+	b := newBars(terminal, &count, newWorks())
+	p := lineOf(t, "hashicorp/large")
+	b.expect(2)
+	readUntil(t, screen, "[-----")
+	b.begin(p, 8*minBar)
+	b.advance(p, 4*minBar)
+	readUntil(t, screen, "[========>-")
+	b.end(p, errors.New("reset"))
+	b.begin(p, 8*minBar)
+	b.advance(p, 8*minBar)
+	b.end(p, nil)
+	b.ended(p.Address, p.Version)
+	if shown := readUntil(t, screen, "1 / 2"); regexp.MustCompile(`releases +\[-`).MatchString(shown) {
+		t.Errorf("it went back: %q", shown)
+	}
+	b.close()
 }
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")

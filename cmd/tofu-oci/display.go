@@ -22,7 +22,7 @@ type display interface {
 	// expect says how many releases there are to be.
 	expect(n int)
 	// ended counts one.
-	ended()
+	ended(a provider.Address, v provider.Version)
 	// close shows nothing any more. More calls do nothing.
 	close()
 }
@@ -30,11 +30,11 @@ type display interface {
 // nothing is the display of --quiet.
 type nothing struct{}
 
-func (nothing) progress() provider.Progress { return provider.Progress{} }
-func (nothing) step(string) func()          { return func() {} }
-func (nothing) expect(int)                  {}
-func (nothing) ended()                      {}
-func (nothing) close()                      {}
+func (nothing) progress() provider.Progress              { return provider.Progress{} }
+func (nothing) step(string) func()                       { return func() {} }
+func (nothing) expect(int)                               {}
+func (nothing) ended(provider.Address, provider.Version) {}
+func (nothing) close()                                   {}
 
 // canDraw tells whether a file is a terminal that bars can be drawn on: not one of
 // an editor or a test whose kind, $TERM, is dumb, or that has no columns.

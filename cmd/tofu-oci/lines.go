@@ -106,7 +106,7 @@ func (l *lines) close() {
 	}
 }
 
-func (l *lines) ended() {
+func (l *lines) ended(provider.Address, provider.Version) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.done++

@@ -94,7 +94,7 @@ func TestLines(t *testing.T) {
 				l.expect(test.releases)
 				// Ticks are between the whole seconds, so that their order is certain.
 				time.Sleep(500 * time.Millisecond)
-				test.run(together([]provider.Progress{count.progress(), under.progress(), l.progress()}), l.ended)
+				test.run(together([]provider.Progress{count.progress(), under.progress(), l.progress()}), func() { l.ended(large.Address, large.Version) })
 				l.close()
 				l.close()
 				if diff := cmp.Diff(test.want, said); diff != "" {

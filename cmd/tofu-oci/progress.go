@@ -88,7 +88,7 @@ func (o *output) finishRun(err error) error {
 func (o *output) ended(a provider.Address, v provider.Version, i item) {
 	o.works.end(workOn(a, v))
 	o.events.itemFinished(i)
-	o.display.ended()
+	o.display.ended(a, v)
 }
 
 // endProgress takes the progress display off the screen.
