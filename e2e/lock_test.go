@@ -139,8 +139,13 @@ func TestTofuAcceptsWhatLockRemoved(t *testing.T) {
 	dir := m.configure(t)
 	m.lock(t, dir)
 	write(t, filepath.Join(dir, "main.tf"), "locals {\n  what = \"re\"\n}\nmodule \"more\" {\n  source = \"./mo${local.what}\"\n}\n")
+	// exec ignores a provider that is locked, missing, and not required any more.
+	stale := strings.ReplaceAll(string(readLock(t, dir)), "hashicorp/time", "hashicorp/gone")
+	write(t, filepath.Join(dir, ".terraform.lock.hcl"), stale)
+	run(t, programs.tofuOCI, "exec", "--cache", t.TempDir(), "--from", m.repository, "--ca-file", world.caFile, "--dir", dir, "--", programs.tofu, "init", "-input=false", "-no-color")
+	write(t, filepath.Join(dir, ".terraform.lock.hcl"), stale)
 	locked := m.lock(t, dir)
-	if !bytes.Contains(locked, []byte(plainName)) || bytes.Contains(locked, []byte("hashicorp/time")) {
+	if !bytes.Contains(locked, []byte(plainName)) || bytes.Contains(locked, []byte("hashicorp/gone")) {
 		t.Fatalf("locked is\n%s", locked)
 	}
 	cli := filepath.Join(t.TempDir(), "tofurc")

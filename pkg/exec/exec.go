@@ -109,7 +109,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		return 0, err
 	}
 	// 2. The packages, in the store.
-	mirror, err := o.mirror(ctx, wanted)
+	mirror, err := o.mirror(ctx, config, wanted)
 	if err != nil {
 		return 0, err
 	}

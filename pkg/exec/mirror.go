@@ -64,10 +64,10 @@ func (m mirrored) pluginCacheDir(t tool) string {
 const maxRounds = 5
 
 // mirror has the selected packages in the store, and a mirror of them.
-func (o Options) mirror(ctx context.Context, wanted []selection) (mirrored, error) {
+func (o Options) mirror(ctx context.Context, c userConfig, wanted []selection) (mirrored, error) {
 	for round := 1; ; round++ {
 		// 1. What the store has, and the rest from the source.
-		found, err := o.packages(ctx, wanted)
+		found, err := o.packages(ctx, c, wanted)
 		if err != nil {
 			return mirrored{}, err
 		}
@@ -97,7 +97,7 @@ func (o Options) mirror(ctx context.Context, wanted []selection) (mirrored, erro
 
 // packages finds each selected package; what is left to the user's configuration has
 // no digest.
-func (o Options) packages(ctx context.Context, wanted []selection) ([]store.Known, error) {
+func (o Options) packages(ctx context.Context, c userConfig, wanted []selection) ([]store.Known, error) {
 	acquire := schedule.NewTransfers(o.Concurrency).Acquire
 	type result struct {
 		store.Known
@@ -114,6 +114,10 @@ func (o Options) packages(ctx context.Context, wanted []selection) ([]store.Know
 			return result{k, false, nil}, true
 		}
 		k, err := o.bring(ctx, wanted[i], refused, acquire)
+		if err != nil && o.ignores(ctx, c, wanted[i].Address, err) {
+			o.Left(wanted[i].Address, "it is not there, and the configuration does not require it")
+			err = nil
+		}
 		return result{k, true, err}, true
 	}, func(r result) {
 		if s := wanted[len(found)]; r.asked {

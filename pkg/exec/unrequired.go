@@ -1,0 +1,26 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/pkg/configuration"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// ignores reports whether a package that the source lacks is ignored, because the
+// configuration does not require its provider: a lock file can outlive a requirement.
+// The state can still require it, so the error stays if the command could then install
+// the provider without the checks that are demanded.
+func (o Options) ignores(ctx context.Context, c userConfig, a provider.Address, err error) bool {
+	_, noPlatform := errors.AsType[*provider.PlatformError](err)
+	missing := noPlatform || errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
+	if !missing || len(o.LockFiles) > 0 || o.OnlyLocked && o.installs() {
+		return false
+	}
+	found, err := configuration.Load(ctx, c.dir, o.Reading(c.env.Terraform))
+	return err == nil && len(found.NotLookedAt) == 0 && !slices.ContainsFunc(found.Required, func(r configuration.Required) bool {
+		return r.Requirement.Address == a
+	})
+}
