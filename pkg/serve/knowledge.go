@@ -25,6 +25,8 @@ const listAge = time.Hour
 // answer needs: a list of versions is one list of tags, a version one index.
 type knowledge struct {
 	openOne func(template.Reference) (repository.Reader, error)
+	// failed counts repositories that can't be opened.
+	failed func(error)
 	// opened are repositories that have answered: they keep tokens and connections.
 	opened    *memory[placeKey, []candidate]
 	listings  *recent[string, tagged]
@@ -114,6 +116,7 @@ func newKnowledge(o Options) *knowledge {
 	forever := freshness{now: o.Now, asking: asking}
 	k := &knowledge{
 		openOne:   o.Open,
+		failed:    o.Events.failed,
 		opened:    newMemory[placeKey, []candidate](o.Memory / 8),
 		listings:  newRecent[string](changing, o.Memory/8, func(t tagged) int64 { return int64(len(t.versions)+len(t.pending)+len(t.denied)) * 96 }, repository.IsUnknown),
 		indexes:   newRecent[tagKey](changing, o.Memory*3/8, func(i index) int64 { return i.weight }, isAbsent),

@@ -86,6 +86,7 @@ func (k *knowledge) open(at place) ([]candidate, error) {
 	for i, ref := range refs {
 		repo, err := k.openOne(ref.Reference)
 		if err != nil {
+			k.failed(err)
 			return nil, err
 		}
 		all[i] = candidate{repo, ref.unstated}
