@@ -30,8 +30,8 @@ proves, by the evidence that lies beside the zips. It changes nothing. Each
 finding has a severity, a code that stays the same, and what to do about it. An
 error is exit code 4; with warnings alone it is 0.
 
-Without PROVIDER it checks all providers that tofu-oci list finds in the repositories
-of --from. With --output json, checked names every release that was looked at.
+Without PROVIDER it checks all versions of all providers that tofu-oci list finds in
+the repositories of --from, unless --latest. With --output json, checked names every release that was looked at.
 
 --deep reads every blob, and finds what rotted under the right name.
 --against-origin asks the origin registry too: for versions and platforms that it
@@ -44,7 +44,7 @@ Examples:
    tofu-oci verify hashicorp/aws --from ghcr.io/acme/providers/{namespace}/{type}
 
    # an audit of a whole mirror, with a record of what was checked
-   tofu-oci verify --all --from ghcr.io/acme/providers/{namespace}/{type} \
+   tofu-oci verify --from ghcr.io/acme/providers/{namespace}/{type} \
       --providers providers.txt --output json > audit.json
 
    # every week: all versions, for the code-scanning page of a repository
@@ -70,8 +70,12 @@ Examples:
 
 func verifyAction(c *cli.Context, out *output) error {
 	o := verify.Options{Deep: c.Bool("deep")}
+	newest := 1
+	if !namesProviders(c) {
+		newest = 0 // all that list finds
+	}
 	var err error
-	if o.Newest, err = newestOf(c, 1); err != nil {
+	if o.Newest, err = newestOf(c, newest); err != nil {
 		return err
 	}
 	judging, err := policy(c)
