@@ -20,13 +20,26 @@ import (
 // What became of a release that was to be staged, beside being denied.
 const (
 	stagedPending  = string(approval.StatePending)
-	stagedPromoted = string(approval.StatePromoted)
+	stagedReleased = "released"
 )
 
 // denialItem is a denial as --output json shows it.
 type denialItem struct {
 	Reason string `json:"reason"`
 	By     string `json:"by,omitempty"`
+}
+
+// approvalItem is an approval as --output json shows it.
+type approvalItem struct {
+	Reason string `json:"reason,omitempty"`
+	By     string `json:"by,omitempty"`
+}
+
+func describeApproval(a *artifact.Approval) *approvalItem {
+	if a == nil {
+		return nil
+	}
+	return &approvalItem{a.Reason, a.By}
 }
 
 func describeDenial(r *repository.DenialRecord) *denialItem {
@@ -40,7 +53,7 @@ func describeDenial(r *repository.DenialRecord) *denialItem {
 func (o *output) decided(repo string, r approval.Result, dryRun bool) {
 	i := item{
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: dryRun,
-		Repository: repo, Tag: r.Tag, Digest: r.Digest.String(), Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Record),
+		Repository: repo, Tag: r.Tag, Digest: r.Digest.String(), Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Record), Approval: describeApproval(r.Approval),
 	}
 	status := i.Status
 	if dryRun && r.Status != approval.Unchanged {
@@ -61,6 +74,9 @@ func (o *output) decided(repo string, r approval.Result, dryRun bool) {
 			said = "it was denied before"
 		}
 		_, _ = fmt.Fprintf(lines, "  %s: %s\n", said, oneLine(r.Record.String()))
+	}
+	if r.Approval != nil {
+		_, _ = fmt.Fprintf(lines, "  approved: %s\n", oneLine(r.Approval.String()))
 	}
 	if r.Stays != nil {
 		i.Stays = r.Stays.Error()

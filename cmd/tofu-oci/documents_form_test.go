@@ -160,7 +160,7 @@ func enums(in reflect.Type, field string) []string {
 	case "item.status":
 		return append(slices.Clone(statuses), statusJudged)
 	case "item.staged":
-		return []string{stagedPending, stagedPromoted}
+		return []string{stagedPending, stagedReleased}
 	case "pendingItem.state":
 		return []string{string(approval.StatePending), string(approval.StateDenied), string(approval.StatePromoted)}
 	case "checkedVersion.status":

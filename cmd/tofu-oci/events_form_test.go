@@ -19,11 +19,11 @@ import (
 var forms = map[string]any{
 	"run_started": runStarted{}, "run_planned": runPlanned{}, "item_started": itemStarted{}, "item_finished": itemFinished{},
 	"transfer_started": transferStarted{}, "transfer_finished": transferFinished{}, "retry": retried{}, "pause": paused{}, "run_finished": runFinished{},
-	"package": packageItem{}, "evidence": evidenceItem{}, "signature": signatureItem{}, "denial": denialItem{}, "error": errorItem{},
+	"package": packageItem{}, "evidence": evidenceItem{}, "signature": signatureItem{}, "denial": denialItem{}, "approval": approvalItem{}, "error": errorItem{},
 }
 
 // parts are those that are no events themselves.
-var parts = []string{"package", "evidence", "signature", "denial", "error"}
+var parts = []string{"package", "evidence", "signature", "denial", "approval", "error"}
 
 // schemaOf is what the tests need of docs/schema/events.schema.json.
 type schemaOf struct {

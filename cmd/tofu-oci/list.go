@@ -151,7 +151,29 @@ func (o *output) listOne(ctx context.Context, src provider.Source, judging trust
 			return err
 		}
 	}
-	return o.listRelease(release, referrers, verdict, refused)
+	approvals, err := approvalsAmong(ctx, referrers)
+	if err != nil {
+		return err
+	}
+	return o.listRelease(release, referrers, approvals, verdict, refused)
+}
+
+// approvalsAmong reads the approvals among the documents that refer to a release.
+func approvalsAmong(ctx context.Context, referrers []provider.Document) ([]approvalItem, error) {
+	var approvals []approvalItem
+	for _, d := range referrers {
+		if d.MediaType != artifact.TypeApproval || d.Size > artifact.MaxDenialSize {
+			continue
+		}
+		data, err := d.Read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if a, err := artifact.ParseApproval(data); err == nil { // anything else is still listed as a document
+			approvals = append(approvals, *describeApproval(&a))
+		}
+	}
+	return approvals, nil
 }
 
 // listed gives the versions that meet a constraint, and without one all of them,
@@ -198,11 +220,13 @@ type releaseDescription struct {
 	Packages   []packageItem  `json:"packages"`
 	Evidence   []evidenceItem `json:"evidence"`
 	Signature  *signatureItem `json:"signature,omitempty"`
+	// Approvals are what promote has recorded.
+	Approvals []approvalItem `json:"approvals,omitempty"`
 }
 
 // listRelease prints what a version holds. Refused is why its signature would not
 // do, nil when it does.
-func (o *output) listRelease(r provider.Release, referrers []provider.Document, v provider.Verdict, refused *trust.RefusedError) error {
+func (o *output) listRelease(r provider.Release, referrers []provider.Document, approvals []approvalItem, v provider.Verdict, refused *trust.RefusedError) error {
 	tag := cmp.Or(r.Stored.Tag, artifact.Tag(r.Version))
 	signature := describeVerdict(v)
 	if refused != nil && signature != nil {
@@ -225,7 +249,7 @@ func (o *output) listRelease(r provider.Release, referrers []provider.Document, 
 		evidence = append(evidence, e)
 	}
 	if o.json {
-		return o.printDocument(documentRelease, releaseDescription{r.Address.String(), r.Version.String(), r.Stored.Repository, tag, r.Stored.Digest.String(), dateText(r.Published), r.Protocols, packages, evidence, signature})
+		return o.printDocument(documentRelease, releaseDescription{r.Address.String(), r.Version.String(), r.Stored.Repository, tag, r.Stored.Digest.String(), dateText(r.Published), r.Protocols, packages, evidence, signature, approvals})
 	}
 	lines := &strings.Builder{}
 	_, _ = fmt.Fprintf(lines, "%s %s\n", r.Address, r.Version)
@@ -241,6 +265,9 @@ func (o *output) listRelease(r provider.Release, referrers []provider.Document, 
 	_, _ = fmt.Fprintf(lines, "%s\n", oneLine(v.String()))
 	if refused != nil {
 		_, _ = fmt.Fprintf(lines, "refused: %s\n", oneLine(refused.Problem))
+	}
+	for _, a := range approvals {
+		_, _ = fmt.Fprintf(lines, "approved: %s\n", oneLine(artifact.Approval{Reason: a.Reason, By: a.By}.String()))
 	}
 	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
 	for _, p := range packages {

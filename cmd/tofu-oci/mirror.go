@@ -29,7 +29,7 @@ docs/trust.md says what else is, and what is only warned of.
 
 --stage puts releases under pending-VERSION, where OpenTofu does not see them, until
 tofu-oci promote moves them to their version by the tag alone, or tofu-oci deny
-records why not. What is promoted already is unchanged. Without --stage, releases need
+records why not. What is released already is unchanged. Without --stage, releases need
 no approval.
 
 A version that tofu-oci deny took out of use is skipped and reported as denied. If a

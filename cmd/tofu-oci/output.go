@@ -157,11 +157,13 @@ type item struct {
 	// published, and from when on it is old enough.
 	Published string `json:"published,omitempty"`
 	Eligible  string `json:"eligible,omitempty"`
-	// Staged tells where a release is that was to be staged: "pending", or "promoted"
+	// Staged tells where a release is that was to be staged: "pending", or "released"
 	// already.
 	Staged string `json:"staged,omitempty"`
 	// Denial is why it is not to be used.
 	Denial *denialItem `json:"denial,omitempty"`
+	// Approval is what promote has recorded.
+	Approval *approvalItem `json:"approval,omitempty"`
 	// Stays is why the tag of a release that was decided about is still there.
 	Stays string `json:"stays,omitempty"`
 	// Live is why the tag of a denied version is still there, so that a plain tofu init

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -36,8 +37,16 @@ error, exit code 4, unless --force: then it is promoted, and the denial is remov
 
 Where a registry removes no tags, the pending one stays: nobody installs from it.
 
+--reason and --by are recorded as a document that refers to the release. copy takes it
+along, and list PROVIDER@VERSION shows it. For a version that is released already, for
+example because nothing was staged at that time, they are recorded as well.
+
 Examples:
    tofu-oci promote hashicorp/null@3.2.4 --to ghcr.io/acme/providers/{namespace}/{type}
+
+   # with a record of the decision
+   tofu-oci promote hashicorp/null@3.2.4 --to ghcr.io/acme/providers/{namespace}/{type} \
+      --reason 'tested in staging, see OPS-4711' --by jane
 
    # all that waits, of two providers
    tofu-oci promote hashicorp/null hashicorp/aws --all \
@@ -46,6 +55,8 @@ Examples:
 			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` where they wait (default: what the first oci_mirror of the CLI configuration names for it)"},
 			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that wait and match"},
 			&cli.BoolFlag{Name: "all", Usage: "all versions that wait and match"},
+			&cli.StringFlag{Name: "reason", Usage: "why: `TEXT` that everybody may read who reads the repository (default: no reason is recorded)"},
+			&cli.StringFlag{Name: "by", Usage: "`WHO` decided (default: nobody is named)"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "compare and judge only, write nothing"},
 			&cli.BoolFlag{Name: "force", Usage: "replace a version that holds something else, and promote a denied version that is named exactly"},
 			aliasFlag(),
@@ -79,6 +90,7 @@ func promoteAction(c *cli.Context, out *output) error {
 	judging.Earlier = trust.NewEarlier(oci.New(open, conn.aliases...))
 	waiting := source.NewMemo(oci.NewPending(open, conn.aliases...), 0)
 	o := approval.PromoteOptions{Judge: judging.Judge, Aliases: conn.aliases, Force: c.Bool("force"), DryRun: c.Bool("dry-run")}
+	o.Approval = artifact.Approval{Reason: strings.TrimSpace(c.String("reason")), By: strings.TrimSpace(c.String("by"))}
 	for _, r := range wanted {
 		repo, err := repository.Open(refs[r.Address], conn.repos)
 		if err != nil {

@@ -76,8 +76,8 @@ func (o *output) mirroredItem(repository string, r publish.Result, dryRun bool) 
 	}
 	if _, waits := artifact.ParsePending(r.Tag); waits && r.Denial == nil {
 		i.Staged = stagedPending
-	} else if r.Promoted {
-		i.Staged = stagedPromoted
+	} else if r.Released {
+		i.Staged = stagedReleased
 	}
 	i.Evidence = evidenceOf(r)
 	for _, p := range r.Packages {
@@ -116,8 +116,8 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	if r.Digest != "" {
 		text += "@" + r.Digest.String()
 	}
-	if i.Staged == stagedPromoted {
-		text += " (promoted already)"
+	if i.Staged == stagedReleased {
+		text += " (released already)"
 	}
 	if r.Moved > 0 {
 		text += fmt.Sprintf(" (merged with another run's work %d times)", r.Moved)

@@ -55,6 +55,8 @@ type Result struct {
 	Verdict provider.Verdict
 	// Record is the denial, where there is one.
 	Record *repository.DenialRecord
+	// Approval is what Promote has recorded; nil if nothing.
+	Approval *artifact.Approval
 	// Stays says why the pending tag is still there; nil when it is not. It wraps
 	// [repository.ErrTagStays] where the registry removes no tags, and
 	// [repository.ErrTagMoved] where another run has staged more meanwhile.

@@ -1,9 +1,11 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -18,6 +20,12 @@ type PromoteOptions struct {
 	// be any more. Its error ends the run. nil judges nothing; trust.Policy has such a
 	// method.
 	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
+	// Approval says who decided, and why. Unless it is the zero value, it is attached to
+	// the index of the release, also if the version is released already.
+	Approval artifact.Approval
+	// Settle is how long to wait before looking whether another run has overwritten the
+	// list of referrers; 0 is half a second.
+	Settle time.Duration
 	// Aliases are the providers whose releases the repository may have instead.
 	Aliases provider.Aliases
 	// Force replaces a version that holds something else, and promotes what was
@@ -66,6 +74,9 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	waiting, err := p.waiting(ctx)
 	if errors.Is(err, ErrNotPending) && standing.Exists() && p.own(standing, p.options.Aliases) == nil {
 		r.Status, r.Digest, r.Packages = Unchanged, standing.Digest, p.packages(standing)
+		if err := p.record(ctx, &r, standing); err != nil {
+			return r, err
+		}
 		return p.tidy(ctx, r, waiting, standing)
 	}
 	if err != nil {
@@ -78,6 +89,9 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	}
 	if r.Status == Unchanged {
 		r.Digest = standing.Digest
+		if err := p.record(ctx, &r, standing); err != nil {
+			return r, err
+		}
 		return p.tidy(ctx, r, waiting, standing)
 	}
 	// 3. Its signature, and whether that does.
@@ -90,8 +104,8 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 			return r, err
 		}
 	}
-	if p.options.DryRun {
-		return r, nil
+	if err := p.record(ctx, &r, waiting); err != nil || p.options.DryRun {
+		return r, err
 	}
 	// 4. The version's tag, unless it was denied meanwhile, and only then the pending one.
 	if denied == nil {
@@ -103,6 +117,25 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 		return r, err
 	}
 	return p.tidy(ctx, r, waiting, waiting)
+}
+
+// record attaches who decided and why to an index, before a tag says that it is approved.
+func (p promotion) record(ctx context.Context, r *Result, i repository.Inspection) error {
+	if p.options.Approval == (artifact.Approval{}) {
+		return nil
+	}
+	document, err := p.options.Approval.Document()
+	if err != nil {
+		return err
+	}
+	r.Approval = &p.options.Approval
+	if p.options.DryRun {
+		return nil
+	}
+	if _, err := repository.Attach(ctx, p.repo, []provider.Document{document}, i.Descriptor, cmp.Or(p.options.Settle, defaultSettle)); err != nil {
+		return fmt.Errorf("recording the approval: %w", err)
+	}
+	return nil
 }
 
 // waiting looks at what waits for approval, and refuses what is not whole.

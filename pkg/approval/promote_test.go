@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -67,6 +69,47 @@ func TestPromote(t *testing.T) {
 		// Again, there is nothing to do and nothing to judge.
 		if r := w.promote(t, o); r.Status != approval.Unchanged || r.Digest != index || len(r.Packages) != 2 || judged != 2 {
 			t.Errorf("again: %+v, judged %d times", r, judged)
+		}
+	})
+}
+
+// TestPromoteRecord: who decided is attached to the index before the tag is written.
+func TestPromoteRecord(t *testing.T) {
+	t.Parallel()
+	eachWorld(t, func(t *testing.T, w *world) {
+		index := w.put(t, waiting, both)
+		o := approval.PromoteOptions{Approval: artifact.Approval{Reason: "tested", By: "jane"}, Settle: time.Millisecond, DryRun: true}
+		recorded := func() int {
+			documents, err := repository.Documents(t.Context(), w.repo, index)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range documents {
+				data, err := d.Read(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := artifact.ParseApproval(data); err != nil || got != o.Approval || d.MediaType != artifact.TypeApproval {
+					t.Errorf("got %+v, %v", got, err)
+				}
+			}
+			return len(documents)
+		}
+		if r := w.promote(t, o); recorded() != 0 || r.Approval == nil {
+			t.Errorf("a dry run: %+v", r)
+		}
+		o.DryRun = false
+		for _, want := range []approval.Status{approval.Promoted, approval.Unchanged} {
+			if r := w.promote(t, o); r.Status != want || recorded() != 1 || w.at(t, version) != index {
+				t.Errorf("%+v, want %s", r, want)
+			}
+		}
+		if r := w.promote(t, approval.PromoteOptions{}); r.Approval != nil || recorded() != 1 {
+			t.Errorf("without a record: %+v", r)
+		}
+		long := approval.PromoteOptions{Approval: artifact.Approval{Reason: strings.Repeat("x", 5<<10)}}
+		if _, err := approval.Promote(t.Context(), w.repo, w.address, w.version, long); err == nil {
+			t.Error("a reason of 5 KiB is recorded")
 		}
 	})
 }

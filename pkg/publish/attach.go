@@ -7,6 +7,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -51,7 +52,7 @@ func (p publisher) attach(ctx context.Context, done outcome) (result Result, err
 }
 
 // carried gives the source's documents, and those of earlier indexes that the
-// source has no newer ones of.
+// source has no newer ones of. An approval is about the packages of its own index only.
 func (p publisher) carried(ctx context.Context, own []provider.Document, earlier []ocispec.Descriptor, index ocispec.Descriptor) ([]provider.Document, error) {
 	documents := slices.Clone(own)
 	// The last one first: what was attached again there is the newest.
@@ -64,7 +65,7 @@ func (p publisher) carried(ctx context.Context, own []provider.Document, earlier
 			return nil, err
 		}
 		for _, d := range found {
-			if !slices.ContainsFunc(documents, func(o provider.Document) bool { return o.Name == d.Name && o.MediaType == d.MediaType }) {
+			if d.MediaType != artifact.TypeApproval && !slices.ContainsFunc(documents, func(o provider.Document) bool { return o.Name == d.Name && o.MediaType == d.MediaType }) {
 				documents = append(documents, d)
 			}
 		}

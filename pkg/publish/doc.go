@@ -154,9 +154,9 @@ type Result struct {
 	Documents []provider.Document
 	// Verdict is what Judge said; none where it was not asked.
 	Verdict provider.Verdict
-	// Promoted tells, where a release was to be staged, that its version holds it
-	// already.
-	Promoted bool
+	// Released tells that a release which was to be staged is released already, with or
+	// without approval.
+	Released bool
 	// Denial is why the version is denied; nil if it is not.
 	Denial *repository.DenialRecord
 	// Dropped are the platforms that the tag held and that Force left out: the

@@ -65,7 +65,7 @@ func (p publisher) run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	if tag != "" {
-		return Result{Address: p.address, Version: p.version, Tag: tag, Status: Unchanged, Promoted: tag != p.tag()}, nil
+		return Result{Address: p.address, Version: p.version, Tag: tag, Status: Unchanged, Released: tag != p.tag()}, nil
 	}
 	for moves := 0; ; moves++ {
 		done, err = p.round(ctx, done.learned)

@@ -80,6 +80,9 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 	plan.release, done.result.Verdict, err = p.approve(ctx, plan.release, *done.learned.release)
 	done.result = done.result.naming(plan.release)
 	if err != nil || p.options.DryRun {
+		if plan.status == Healed {
+			done.restores(old)
+		}
 		done.result.Packages = results(done.learned, done.learned.release.Packages)
 		return done, err
 	}
@@ -105,6 +108,9 @@ func (p publisher) write(ctx context.Context, old repository.Inspection, release
 	if err := p.overrules.admit(ctx, p.repo, p.version); err != nil {
 		return done, err
 	}
+	if packed.Index.Descriptor.Digest == old.Digest {
+		done.restores(old)
+	}
 	began := time.Now()
 	old.Tag, old.Digest = done.result.Tag, done.was
 	now, err := repository.Push(ctx, p.repo, packed, old, repository.PushOptions{Backoff: p.options.Backoff, Progress: p.options.Progress})
@@ -119,10 +125,17 @@ func (p publisher) write(ctx context.Context, old repository.Inspection, release
 	return done, err
 }
 
+// restores notes that the tag of old keeps its index. A released version that is staged
+// and only gets back what it lost needs no approval.
+func (done *outcome) restores(old repository.Inspection) {
+	done.result.Released = old.Tag != done.result.Tag
+	done.result.Tag, done.was = old.Tag, old.Digest
+}
+
 // unchanged is the outcome of a round that found everything there.
 func (done outcome) unchanged(old repository.Inspection, packages []provider.Package, o Options) outcome {
-	done.result.Promoted = old.Tag != done.result.Tag
-	done.result.Status, done.result.Tag, done.result.Digest = Unchanged, old.Tag, old.Digest
+	done.restores(old)
+	done.result.Status, done.result.Digest = Unchanged, old.Digest
 	done.result.Packages = results(done.learned, packages)
 	for key, value := range o.Annotations {
 		done.result.AnnotationsKept = done.result.AnnotationsKept || old.Index.Annotations[key] != value

@@ -28,8 +28,8 @@ func (w *world) stage(t *testing.T, to *target, want publish.Status, tag string,
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Status != want || result.Tag != tag || result.Digest != to.at(t, tag) || result.Promoted != (tag == "1.2.3") {
-		t.Fatalf("%s under %s at %s (promoted: %t), not %s under %s at %s", result.Status, result.Tag, result.Digest, result.Promoted, want, tag, to.at(t, tag))
+	if result.Status != want || result.Tag != tag || result.Digest != to.at(t, tag) || result.Released != (tag == "1.2.3") {
+		t.Fatalf("%s under %s at %s (released: %t), not %s under %s at %s", result.Status, result.Tag, result.Digest, result.Released, want, tag, to.at(t, tag))
 	}
 	return result
 }
