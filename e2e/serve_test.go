@@ -143,20 +143,11 @@ func TestServeWithTokens(t *testing.T) { //nolint:tparallel // the log is read w
 	write(t, rules, fmt.Sprintf("token \"ci\" {\n  sha256 = %q\n  allow = [\"hashicorp/*\"]\n}\n", hex.EncodeToString(hash[:])))
 	url, log := startServe(t, "--from", m.repository, "--serve-config", rules)
 	host := strings.TrimPrefix(url, "https://")
-	login := fmt.Sprintf("credentials %q {\n  token = %q\n}\n", host, "canary-of-ci")
 	for _, c := range clients() {
 		t.Run(c.name, func(t *testing.T) {
-			c.install(t, timeAddress, login+networkMirrorAt(url))
-			c.install(t, host+"/hashicorp/time", login)
-			dir := t.TempDir()
-			write(t, filepath.Join(dir, "main.tf"), mainTF)
-			config := filepath.Join(dir, "cli.tofurc")
-			write(t, config, networkMirrorAt(url))
-			cmd := command(t, c.program, "init", "-input=false", "-no-color")
-			cmd.Dir, cmd.Env = dir, append(cmd.Env, "TF_CLI_CONFIG_FILE="+config)
-			if said, err := cmd.CombinedOutput(); err == nil {
-				t.Errorf("it installs without the token:\n%s", said)
-			}
+			c.install(t, timeAddress, login(url)+networkMirrorAt(url))
+			c.install(t, host+"/hashicorp/time", login(url))
+			c.refused(t, timeAddress, networkMirrorAt(url))
 		})
 	}
 	said, err := os.ReadFile(log)
