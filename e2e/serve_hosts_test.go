@@ -30,19 +30,22 @@ func TestServeHosts(t *testing.T) {
 			c.install(t, timeAddress, networkMirrorAt(both))
 			c.install(t, terraformHost+"/hashicorp/time", login(both)+networkMirrorAt(both))
 			c.install(t, byRegistry, login(alone))
-			c.refused(t, terraformHost+"/hashicorp/time", networkMirrorAt(both))
-			c.refused(t, byRegistry, "")
+			c.refused(t, terraformHost+"/hashicorp/time", networkMirrorAt(both), needsLogin)
+			c.refused(t, byRegistry, "", needsLogin)
 		})
 	}
 }
+
+// needsLogin is what both clients say of 401 and 403.
+const needsLogin = "authentication"
 
 // login is the block with the token for a server.
 func login(url string) string {
 	return fmt.Sprintf("credentials %q {\n  token = %q\n}\n", strings.TrimPrefix(url, "https://"), "canary-of-ci")
 }
 
-// refused makes sure that a client cannot install a provider.
-func (c client) refused(t *testing.T, source, cliConfig string) {
+// refused makes sure that a client cannot install a provider, and says why.
+func (c client) refused(t *testing.T, source, cliConfig, why string) {
 	t.Helper()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "main.tf"), strings.ReplaceAll(mainTF, `"hashicorp/time"`, strconv.Quote(source)))
@@ -50,7 +53,8 @@ func (c client) refused(t *testing.T, source, cliConfig string) {
 	write(t, config, cliConfig)
 	cmd := command(t, c.program, "init", "-input=false", "-no-color")
 	cmd.Dir, cmd.Env = dir, append(cmd.Env, "TF_CLI_CONFIG_FILE="+config)
-	if said, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(said), "authentication") {
+	said, err := cmd.CombinedOutput()
+	if words := strings.Join(strings.Fields(string(said)), " "); err == nil || !strings.Contains(words, why) {
 		t.Errorf("%s: %v\n%s", source, err, said)
 	}
 }

@@ -71,6 +71,26 @@ func TestPullThroughRegistry(t *testing.T) {
 	run(t, programs.tofuOCI, "verify", "hashicorp/time", "--from", repository, "--deep", "--ca-file", world.caFile)
 }
 
+// TestPullThroughPendingElsewhere: a release that waits in the second repository is not
+// brought into the first one.
+func TestPullThroughPendingElsewhere(t *testing.T) {
+	t.Parallel()
+	origin, config := serveOrigin(t, origintest.Options{}, world.release)
+	first, second := emptyRepositories(t)["layout"], emptyRepositories(t)["layout"]
+	run(t, programs.tofuOCI, "mirror", "hashicorp/time", "--stage", "--to", second, "--config", config, "--ca-file", world.caFile)
+	mirrored := origin.Requests()[origintest.Zip]
+	url, _ := startServe(t, "--from", first, "--from", second, "--pull-through", "hashicorp/*", "--config", config)
+	for _, c := range clients() {
+		c.refused(t, timeAddress, networkMirrorAt(url), "was not found in any of the search locations")
+	}
+	run(t, programs.tofuOCI, "promote", "hashicorp/time", "--to", second, "--ca-file", world.caFile)
+	url, _ = startServe(t, "--from", first, "--from", second, "--pull-through", "hashicorp/*", "--config", config)
+	clients()[0].install(t, timeAddress, networkMirrorAt(url))
+	if n := origin.Requests()[origintest.Zip]; n != mirrored {
+		t.Errorf("%d zips were fetched, want %d", n, mirrored)
+	}
+}
+
 // TestPullThroughRefused: what the policy refuses, clients say why.
 func TestPullThroughRefused(t *testing.T) {
 	t.Parallel()

@@ -147,7 +147,7 @@ func TestServeWithTokens(t *testing.T) { //nolint:tparallel // the log is read w
 		t.Run(c.name, func(t *testing.T) {
 			c.install(t, timeAddress, login(url)+networkMirrorAt(url))
 			c.install(t, host+"/hashicorp/time", login(url))
-			c.refused(t, timeAddress, networkMirrorAt(url))
+			c.refused(t, timeAddress, networkMirrorAt(url), needsLogin)
 		})
 	}
 	said, err := os.ReadFile(log)

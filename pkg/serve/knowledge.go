@@ -200,29 +200,6 @@ func (k *knowledge) tags(ctx context.Context, repo repository.Reader, maxAge tim
 	})
 }
 
-// decisions returns the pending and denied versions of a provider in all repositories
-// that may have it.
-func (k *knowledge) decisions(ctx context.Context, at place, maxAge time.Duration) (all tagged, how state, err error) {
-	candidates, err := k.open(at)
-	if err != nil {
-		return tagged{}, state{}, err
-	}
-	for _, in := range candidates {
-		known, learned, err := k.tags(ctx, in.repo, maxAge)
-		if err == nil && len(known.pending)+len(known.denied) > 0 {
-			_, err = k.owner(ctx, at, listing{candidate: in, tagged: known})
-		}
-		switch how = how.merge(learned); {
-		case repository.IsUnknown(err) || isForeign(err): // its decisions are about another provider
-		case err != nil:
-			return tagged{}, how, err
-		default:
-			all.pending, all.denied = append(all.pending, known.pending...), append(all.denied, known.denied...)
-		}
-	}
-	return all, how, nil
-}
-
 // index returns the index of a version, if the list has it, it is the provider's, and
 // the caller may read it.
 func (k *knowledge) index(ctx context.Context, at place, v provider.Version) (index, state, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 )
 
@@ -140,9 +141,11 @@ func (s *Server) lacks(at place, err error) bool {
 // clients have time for one of both. Versions that are pending or denied are left out.
 func (s *Server) beside(ctx context.Context, at place, stored func()) (versions []provider.Version, how state, err error) {
 	var group sync.WaitGroup
+	var decided tagged
+	var undecided error
 	group.Go(func() { versions, how, err = s.origins.versions(ctx, at.address) })
+	group.Go(func() { decided, _, undecided = s.known.decisions(ctx, at, s.options.MaxAge) })
 	stored()
-	decided, _, undecided := s.known.decisions(ctx, at, s.options.MaxAge)
 	group.Wait()
 	if undecided != nil {
 		return nil, how, undecided
@@ -166,6 +169,31 @@ func (s *Server) join(at place, stored, behind state, storedErr, behindErr error
 		return stored, storedErr
 	}
 	return stored, behindErr
+}
+
+// decisions returns the pending and denied versions of a provider in all repositories
+// that may have it.
+func (k *knowledge) decisions(ctx context.Context, at place, maxAge time.Duration) (all tagged, how state, err error) {
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	candidates, err := k.open(at)
+	if err != nil {
+		return tagged{}, state{}, err
+	}
+	for _, in := range candidates {
+		known, learned, err := k.tags(ctx, in.repo, maxAge)
+		if err == nil && len(known.pending)+len(known.denied) > 0 {
+			_, err = k.owner(ctx, at, listing{candidate: in, tagged: known})
+		}
+		switch how = how.merge(learned); {
+		case repository.IsUnknown(err) || isForeign(err): // its decisions are about another provider
+		case err != nil:
+			return tagged{}, how, err
+		default:
+			all.pending, all.denied = append(all.pending, known.pending...), append(all.denied, known.denied...)
+		}
+	}
+	return all, how, nil
 }
 
 // stored puts a release that has come into what is known of its repository: nobody has
