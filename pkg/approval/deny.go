@@ -158,7 +158,7 @@ func (d denying) pack(denial artifact.Denial, subject repository.Inspection, r *
 	}
 	packed, err := artifact.PackDenial(denial, subject.Descriptor)
 	r.Digest = packed.Manifest.Descriptor.Digest
-	r.Record = &repository.DenialRecord{Denial: denial, Tag: r.Tag, Digest: r.Digest, Index: subject.Digest}
+	r.Record = &repository.DenialRecord{Denial: denial, Repository: d.repo.String(), Tag: r.Tag, Digest: r.Digest, Index: subject.Digest}
 	return packed, err
 }
 

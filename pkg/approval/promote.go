@@ -28,8 +28,8 @@ type PromoteOptions struct {
 	Settle time.Duration
 	// Aliases are the providers whose releases the repository may have instead.
 	Aliases provider.Aliases
-	// Force replaces a version that holds something else, and promotes what was
-	// denied.
+	// Force replaces a version that holds something else, and promotes a denied one,
+	// whose denial it removes.
 	Force bool
 	// DryRun compares and judges, and writes nothing.
 	DryRun bool

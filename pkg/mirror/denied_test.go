@@ -2,6 +2,7 @@ package mirror_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,6 +96,9 @@ func TestCopyDenied(t *testing.T) {
 	var got []string
 	err := mirror.Copy(t.Context(), open, []provider.Requirement{{Address: from.address}}, mirror.Options{Target: to.target, Done: func(r mirror.Result) {
 		got = append(got, r.Item.Version.String()+" "+string(r.Published.Status))
+		if r.Published.Status == publish.Denied && !strings.HasPrefix(r.Repository, from.atRegistry.host) {
+			t.Errorf("denied by %s", r.Repository)
+		}
 	}})
 	if want := []string{"1.3.0 denied", "1.2.0 created", "1.1.0 created", "1.0.0 created"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v", got, err)

@@ -75,6 +75,7 @@ func (t target) take(ctx context.Context, item Item, begun func(Item), bring bri
 	}
 	if denied, ok := errors.AsType[*repository.DeniedError](r.Err); ok && !item.isNamed() {
 		record := &denied.Record
+		r.Repository = record.Repository // which a copy may read from
 		r.Published, r.Err = publish.Result{
 			Address: item.Requirement.Address, Version: item.Version, Status: publish.Denied, Tag: record.Tag, Digest: record.Digest, Denial: record,
 		}, nil

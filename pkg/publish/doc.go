@@ -75,7 +75,7 @@ type Options struct {
 	Recheck bool
 	// Check is how hard a release that is there is looked at.
 	Check Check
-	// Force replaces what conflicts instead of refusing it, and takes what was denied.
+	// Force replaces what conflicts instead of refusing it, and overrules a denial.
 	Force bool
 	// Stage puts the release under its pending tag, which OpenTofu does not see, until
 	// approval.Promote moves it to its version. What the version holds already is taken

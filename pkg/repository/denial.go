@@ -18,6 +18,8 @@ const lostReason = "the reason is lost"
 // DenialRecord describes a denial as a repository stores it.
 type DenialRecord struct {
 	artifact.Denial
+	// Repository is the one that denies the version, as people write it.
+	Repository string
 	// Tag is the tag of the denial, and Digest what it points to; Digest is empty if
 	// the registry lists the tag without having it.
 	Tag    string
@@ -91,7 +93,7 @@ func denialOf(ctx context.Context, repo Reader, v provider.Version) (i Inspectio
 }
 
 func readDenial(ctx context.Context, repo Reader, i Inspection) (DenialRecord, error) {
-	r := DenialRecord{Denial: artifact.Denial{Reason: lostReason}, Tag: i.Tag, Digest: i.Digest}
+	r := DenialRecord{Denial: artifact.Denial{Reason: lostReason}, Repository: repo.String(), Tag: i.Tag, Digest: i.Digest}
 	index, document, err := artifact.ParseDenialManifest(i.Bytes)
 	if err != nil {
 		return r, nil //nolint:nilerr // the tag denies the version all the same
