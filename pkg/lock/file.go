@@ -54,9 +54,9 @@ type Change struct {
 const maxRounds = 5
 
 // File locks what is wanted in a lock file, which need not exist; what it locks
-// beyond that stays, unless it is pruned. It is written when every provider could be locked, and it
-// differs. The error is about the file, a *[lockfile.BusyError] where others go on
-// changing it; what is wrong with a provider is in the change.
+// beyond that stays, unless it is pruned. It is written when every provider could be
+// locked, and it differs. The error is about the file, a *[lockfile.BusyError] where
+// others go on changing it; what is wrong with a provider is in the change.
 func File(ctx context.Context, src provider.Source, path string, wanted []Wanted, o FileOptions) (Change, error) {
 	o.Options = o.bounded()
 	for round := 1; ; round++ {
@@ -101,7 +101,7 @@ func read(path string) (*lockfile.File, error) {
 	return f, err
 }
 
-// lockAll finds out what is to be locked of what is wanted.
+// lockAll returns what to lock for each provider that is wanted.
 func lockAll(ctx context.Context, src provider.Source, f *lockfile.File, wanted []Wanted, o FileOptions) ([]Locked, error) {
 	var all []Locked
 	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (Locked, bool) {
@@ -123,7 +123,7 @@ func (c Change) apply(f *lockfile.File, o FileOptions) {
 	}
 }
 
-// prune notes what is to be removed from a lock file.
+// prune sets Removed to the locked providers that nothing requires.
 func (c *Change) prune(f *lockfile.File, o FileOptions) {
 	for _, s := range f.Selections() {
 		if o.Prune(s.Address) {
