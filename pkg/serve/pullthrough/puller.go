@@ -215,14 +215,15 @@ func (p *Puller) join(key jobKey, r provider.Release, check func(context.Context
 	p.jobs[key] = j
 	p.running.Go(func() {
 		result, err := j.run(p.life)
+		at := p.options.Now()
 		j.end(result, err)
-		p.ended(key, err)
+		p.ended(key, at, err)
 	})
 	return j, nil
 }
 
 // ended forgets a mirror, and remembers why it failed.
-func (p *Puller) ended(key jobKey, err error) {
+func (p *Puller) ended(key jobKey, now time.Time, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.jobs, key)
@@ -230,7 +231,6 @@ func (p *Puller) ended(key jobKey, err error) {
 	if err == nil || p.life.Err() != nil {
 		return
 	}
-	now := p.options.Now()
 	if len(p.failures) >= maxFailures {
 		for known, f := range p.failures {
 			if now.Sub(f.at) >= failureAge || len(p.failures) >= maxFailures {
