@@ -98,7 +98,7 @@ func TestTofuPassesOverDenied(t *testing.T) {
 	before := install()
 	run(t, programs.tofuOCI, append([]string{"deny", "hashicorp/time@" + denied, "--reason", "not good enough"}, flags...)...)
 
-	said := run(t, programs.tofuOCI, nightly...)
+	said := run(t, programs.tofuOCI, append(nightly, "--verbose")...)
 	if !strings.Contains(said, denied+" denied ") || !strings.Contains(said, older+" unchanged ") {
 		t.Errorf("the nightly run:\n%s", said)
 	}

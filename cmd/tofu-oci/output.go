@@ -32,7 +32,7 @@ func outputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "output", Value: outputText, Usage: "`FORMAT` of the result on stdout: text or json"},
 		quietFlag(),
-		&cli.BoolFlag{Name: "verbose", Usage: "say all of what is otherwise one line, such as the packages of what is unchanged"},
+		&cli.BoolFlag{Name: "verbose", Usage: "also list unchanged releases and their packages, which a run over several releases only counts"},
 	}
 }
 
@@ -65,6 +65,9 @@ type output struct {
 	digestFile string
 	// expected is how many results there are to be; 0 where that is not known.
 	expected int
+	// several tells that the run is about more than one release, so that those which are
+	// unchanged are only counted.
+	several bool
 	// total is that of a dry run, nil for any other.
 	total *total
 	// leftOut are the versions that --all does not mean.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -18,7 +19,11 @@ import (
 
 // watched are options of a run that is told of as it goes.
 func (o *output) watched(dryRun bool, m mirror.Options) mirror.Options {
-	m.Planned = func(items []mirror.Item) { o.expect(len(items)) }
+	m.Planned = func(items []mirror.Item) {
+		o.expect(len(items))
+		held := slices.DeleteFunc(slices.Clone(items), func(i mirror.Item) bool { return i.Held == nil })
+		o.several = len(items)-len(held) > 1
+	}
 	m.LeftOut = o.leaveAllOut
 	m.Begun = func(i mirror.Item) { o.begun(i.Requirement.Address, i.Version) }
 	m.Ended = func(r mirror.Result) {
@@ -157,7 +162,11 @@ func (o *output) mirrored(repository string, r publish.Result, dryRun bool) {
 	if r.Digest != "" {
 		o.digests = append(o.digests, r.Digest.String())
 	}
-	o.done(i, text+"\n"+lines.String())
+	text += "\n" + lines.String()
+	if r.Status == publish.Unchanged && lines.Len() == 0 && o.several && !o.verbose {
+		text = "" // the last line of the run counts it
+	}
+	o.done(i, text)
 }
 
 // writePackages writes a row for each package.
