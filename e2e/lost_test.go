@@ -1,0 +1,69 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// TestLostZip: a registry that has lost a zip still lists the release, and init fails.
+// lock --check, pull, and exec say so, and the command that they name restores the zip.
+func TestLostZip(t *testing.T) {
+	t.Parallel()
+	// 1. A mirror whose zip for this machine is lost, and a lock file that selects it.
+	signer, err := fixture.NewSigner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := tinyPackages(t, plainName, plainVersion)
+	_, config := serveOrigin(t, origintest.Options{}, lockRelease(t, signer, plainName, plainVersion, packages))
+	storage := t.TempDir()
+	host, stop, err := fixture.StartRegistry(t.Context(), programs.registry, storage, "", world.ca)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	repository := host + "/mirror/{namespace}/{type}"
+	mirror := []string{"mirror", "registry.opentofu.org/" + plainName + "@" + plainVersion, "--to", repository, "--config", config, "--ca-file", world.caFile}
+	run(t, programs.tofuOCI, mirror...)
+	dir, cli := t.TempDir(), filepath.Join(t.TempDir(), "tofurc")
+	write(t, filepath.Join(dir, "main.tf"), "terraform {\n  required_providers {\n    plain = { source = \""+plainName+"\" }\n  }\n}\n")
+	write(t, cli, run(t, programs.tofuOCI, "tofurc", repository))
+	from := []string{"--from", repository, "--ca-file", world.caFile}
+	run(t, programs.tofuOCI, append([]string{"lock", "--dir", dir}, from...)...)
+	zip := strings.TrimPrefix(string(packages[provider.CurrentPlatform()].zh), "zh:")
+	if err := os.Remove(filepath.Join(storage, "data", "docker", "registry", "v2", "blobs", "sha256", zip[:2], zip, "data")); err != nil {
+		t.Fatal(err)
+	}
+	// 2. What the programs say.
+	check := append([]string{"lock", "--check", "--dir", dir}, from...)
+	restore := "tofu-oci mirror '" + mirror[1] + "' --to '" + repository + "'"
+	for _, args := range [][]string{
+		check,
+		append([]string{"pull", plainName, "--dir", t.TempDir()}, from...),
+		append(append([]string{"exec", "--dir", dir, "--cache", t.TempDir()}, from...), "--", programs.tofu, "version"),
+	} {
+		if said, err := command(t, programs.tofuOCI, args...).CombinedOutput(); err == nil || !strings.Contains(string(said), restore) {
+			t.Errorf("%s: %v\n%s", args[0], err, said)
+		}
+	}
+	init := func() ([]byte, error) {
+		cmd := command(t, programs.tofu, "init", "-input=false", "-no-color")
+		cmd.Dir, cmd.Env = dir, append(cmd.Env, "TF_CLI_CONFIG_FILE="+cli)
+		return cmd.CombinedOutput()
+	}
+	if said, err := init(); err == nil {
+		t.Errorf("init works without the zip:\n%s", said)
+	}
+	// 3. The remedy.
+	run(t, programs.tofuOCI, mirror...)
+	run(t, programs.tofuOCI, check...)
+	if said, err := init(); err != nil {
+		t.Errorf("%v\n%s", err, said)
+	}
+}
