@@ -176,7 +176,7 @@ var hints = []struct {
 	{isA[*repository.ForeignError], "the repository holds another provider; check the repository template"},
 	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},
 	{errorIs(origin.ErrNoRegistry), "check the host in the address, or say in a host block of --config where its registry is"},
-	{errorIs(repository.ErrSubject), "publish has put the release there, and takes documents about one package each (…_OS_ARCH.spdx.json) as its layers; copy leaves such documents out with --no-referrers"},
+	{errorIs(repository.ErrSubject), "publish has put the release there, and takes documents about one package each (…_OS_ARCH.spdx.json) as its layers; copy leaves such documents out with --no-referrers, and promote needs none without --reason and --by"},
 	{isCutOff, "the server, or a proxy on the way, ends connections; try again later"},
 	{isBusy, "the server is overloaded, throttles, or is out of order; try again later"},
 	{unreachable, "the server may be down or out of reach; check the host name, the proxy variables and the network"},
