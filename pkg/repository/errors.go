@@ -210,8 +210,8 @@ func translated(err error, sent redact.Secrets) error {
 		realm.Realm = sent.Text(realm.Realm)
 		return realm
 	}
-	if sent, ok := errors.AsType[*url.Error](httpclient.RedactError(err)); ok {
-		return fmt.Errorf("%s %s: %w", strings.ToUpper(sent.Op), sent.URL, sent.Err)
+	if failed, ok := errors.AsType[*url.Error](httpclient.RedactError(err)); ok {
+		return fmt.Errorf("%s %s: %w", strings.ToUpper(failed.Op), failed.URL, failed.Err)
 	}
 	return err
 }
