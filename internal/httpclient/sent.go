@@ -60,10 +60,13 @@ func ofLogin(login *url.Userinfo) redact.Secrets {
 		return nil
 	}
 	username := login.Username()
-	if password, _ := login.Password(); password != "" {
+	switch password, _ := login.Password(); {
+	case password != "":
 		return redact.Secrets{password, username + ":" + password}
+	case username != "":
+		return redact.Secrets{username, username + ":"}
 	}
-	return redact.Secrets{username, username + ":"}
+	return nil
 }
 
 // ofValues returns the credentials in a query or a form.

@@ -119,3 +119,16 @@ func raw(format string) http.HandlerFunc {
 		}
 	}
 }
+
+// TestEmptyLogin: an empty login hides nothing, least of all each colon.
+func TestEmptyLogin(t *testing.T) {
+	t.Parallel()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://@host/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth("", "")
+	if got := httpclient.SentWith(req).Text("reason: a"); got != "reason: a" {
+		t.Errorf("%q", got)
+	}
+}
