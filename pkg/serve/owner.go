@@ -129,16 +129,16 @@ func (p place) refusal(stored provider.Address) error {
 	return because(why, http.StatusForbidden, fmt.Sprintf("the token is not one for %s", p.address))
 }
 
-// foreignTo returns the address of another provider's release; zero if it is none.
+// isForeign reports whether an error is about another provider's release.
+func isForeign(err error) bool {
+	_, is := errors.AsType[*repository.ForeignError](err)
+	return is
+}
+
+// foreignTo returns the address of that release; zero if there is none.
 func foreignTo(err error) (stored provider.Address) {
 	if foreign, is := errors.AsType[*repository.ForeignError](err); is {
 		stored, _ = provider.ParseAddress(foreign.Provider)
 	}
 	return stored
-}
-
-// isForeign reports that something is another provider's.
-func isForeign(err error) bool {
-	_, is := errors.AsType[*repository.ForeignError](err)
-	return is
 }
