@@ -71,10 +71,7 @@ Examples:
       --alias 'registry.terraform.io/hashicorp/*=hashicorp/*' -- terraform -chdir=live plan
 
    # Terragrunt, with the lock files of all units
-   tofu-oci exec --lock-file 'live/**/.terraform.lock.hcl' -- terragrunt run-all plan
-
-   # a step of a workflow of Atlantis
-   tofu-oci exec -- terraform$ATLANTIS_TERRAFORM_VERSION init -input=false`),
+   tofu-oci exec --lock-file 'live/**/.terraform.lock.hcl' -- terragrunt run-all plan`),
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to fetch from (default: where the CLI configuration says that OpenTofu installs from)"},
 			lockFileFlag("lock `FILE`, directory of them, or pattern such as 'live/**/.terraform.lock.hcl' (repeatable; default: that of the directory where COMMAND works)"),

@@ -183,7 +183,7 @@ func (c crowd) arrive(ctx context.Context, ca *testca.CA, url, archive string) (
 	const atOnce = 50
 	clients.SetLimit(atOnce)
 	for i := range c.connections {
-		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+i/perAddress))}} //nolint:gosec // it is small
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+i/perAddress))}}
 		transport := &http.Transport{
 			DialContext: dialer.DialContext, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 			ForceAttemptHTTP2: c.streams > 1, HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10, MaxReceiveBufferPerConnection: 64 << 10},

@@ -68,12 +68,10 @@ func (o Options) installs() bool {
 // it too.
 func (o Options) unlocked(ctx context.Context, c userConfig, wanted []selection) ([]provider.Address, error) {
 	found, err := configuration.Load(ctx, c.dir, o.Reading(c.env.Terraform))
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return nil, ctx.Err()
-	case errors.Is(err, configuration.ErrNoConfiguration) || !o.OnlyLocked && err != nil:
-		return nil, nil
-	case err != nil:
+	}
+	if o.OnlyLocked && err != nil && !errors.Is(err, configuration.ErrNoConfiguration) {
 		return nil, err
 	}
 	var all []provider.Address

@@ -111,7 +111,7 @@ func lockAll(ctx context.Context, src provider.Source, f *lockfile.File, wanted 
 }
 
 // apply changes a lock file, as far as its providers could be locked.
-func (c Change) apply(f *lockfile.File, o FileOptions) {
+func (c *Change) apply(f *lockfile.File, o FileOptions) {
 	f.Terraform = o.Terraform
 	for _, a := range c.Removed {
 		f.Remove(a)
@@ -132,7 +132,7 @@ func (c *Change) prune(f *lockfile.File, o FileOptions) {
 	}
 }
 
-func (c Change) failed() bool {
+func (c *Change) failed() bool {
 	return slices.ContainsFunc(c.Providers, func(l Locked) bool { return l.Err != nil })
 }
 

@@ -92,7 +92,7 @@ func (i Item) isNamed() bool {
 // denied returns the versions that the target denies, as far as the login may list its
 // tags.
 func (t target) denied(ctx context.Context) ([]provider.Version, error) {
-	if t.err != nil || t.repo == nil {
+	if t.repo == nil {
 		return nil, nil
 	}
 	tags, err := t.options.Seen.Tags(ctx, t.repo)

@@ -81,7 +81,7 @@ func (p publisher) round(ctx context.Context, known learned) (done outcome, err 
 	done.result = done.result.naming(plan.release)
 	if err != nil || p.options.DryRun {
 		if plan.status == Healed {
-			done.restores(old)
+			done = done.restores(old)
 		}
 		done.result.Packages = results(done.learned, done.learned.release.Packages)
 		return done, err
@@ -109,7 +109,7 @@ func (p publisher) write(ctx context.Context, old repository.Inspection, release
 		return done, err
 	}
 	if packed.Index.Descriptor.Digest == old.Digest {
-		done.restores(old)
+		done = done.restores(old)
 	}
 	began := time.Now()
 	old.Tag, old.Digest = done.result.Tag, done.was
@@ -125,16 +125,17 @@ func (p publisher) write(ctx context.Context, old repository.Inspection, release
 	return done, err
 }
 
-// restores notes that the tag of old keeps its index. A released version that is staged
-// and only gets back what it lost needs no approval.
-func (done *outcome) restores(old repository.Inspection) {
+// restores returns the outcome in which the tag of old keeps its index. A released
+// version that is staged and only gets back what it lost needs no approval.
+func (done outcome) restores(old repository.Inspection) outcome {
 	done.result.Released = old.Tag != done.result.Tag
 	done.result.Tag, done.was = old.Tag, old.Digest
+	return done
 }
 
 // unchanged is the outcome of a round that found everything there.
 func (done outcome) unchanged(old repository.Inspection, packages []provider.Package, o Options) outcome {
-	done.restores(old)
+	done = done.restores(old)
 	done.result.Status, done.result.Digest = Unchanged, old.Digest
 	done.result.Packages = results(done.learned, packages)
 	for key, value := range o.Annotations {

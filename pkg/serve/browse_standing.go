@@ -26,9 +26,7 @@ func (b *browsing) standing(ctx context.Context, at place, i index) (summary, er
 	}
 	// 1. Index and manifests are complete. A registry can still lose what they name.
 	key := i.releaseKey(at)
-	lost, _, err := b.lost.getWithin(ctx, key, max(reportAge, b.options.MaxAge), func(ctx context.Context) ([]string, error) {
-		return s.lost(ctx)
-	})
+	lost, _, err := b.lost.getWithin(ctx, key, max(reportAge, b.options.MaxAge), s.lost)
 	if err != nil {
 		_, s.Problem = statusOf(err)
 		s.Status = api.StatusUnknown

@@ -149,7 +149,7 @@ func isNever(error) bool { return false }
 // list returns the versions of a provider, if the caller may read it.
 func (k *knowledge) list(ctx context.Context, at place) (listing, state, error) {
 	known, how, err := k.find(ctx, at)
-	if err = at.admitted(known.stored, err); err != nil {
+	if err := at.admitted(known.stored, err); err != nil {
 		return listing{}, how, err
 	}
 	return known, how, nil

@@ -52,7 +52,7 @@ func (s stock) weight() int64 {
 // read.
 func (s *Server) offer(ctx context.Context, at place) (offer, state, error) {
 	all, how, err := s.stock(ctx, at)
-	if err = at.admitted(all.stored, err); err != nil {
+	if err := at.admitted(all.stored, err); err != nil {
 		return offer{}, how, err
 	}
 	o := offer{repository: all.repo.String(), versions: []offeredVersion{}}
