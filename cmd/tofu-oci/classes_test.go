@@ -57,6 +57,8 @@ var exported = map[string]struct {
 	"access.SyntaxError":               {&access.SyntaxError{}, malformed},
 	"repository.DeniedError":           {&repository.DeniedError{}, conflict},
 	"approval.ErrIncomplete":           {approval.ErrIncomplete, refused},
+	"lock.ErrIncomplete":               {lock.ErrIncomplete, refused},
+	"repository.ErrUntagged":           {repository.ErrUntagged, refused},
 	"approval.ErrNotPending":           {approval.ErrNotPending, missing},
 	"artifact.FormatError":             {&artifact.FormatError{}, malformed},
 	"builddir.PackageError":            {&builddir.PackageError{}, unverified},

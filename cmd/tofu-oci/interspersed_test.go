@@ -80,7 +80,7 @@ func TestInterspersedRefuses(t *testing.T) {
 		{"list a/b --json", "list has no flag --json; did you mean --output json?"},
 		{"--nonsense", "there is no flag --nonsense; see tofu-oci --help"},
 		{"--quite list a/b", "there is no flag --quite; did you mean --quiet?"},
-		{"--to X list a/b", "list has no flag --to; see tofu-oci list --help"},
+		{"--to X list a/b", "list has no flag --to; did you mean --from?"},
 		{"--check lock", "--check is not the same for all commands: write it behind the command"},
 		{"--quiet", "name a command beside --quiet; see tofu-oci --help"},
 		{"list a/b --concurrency 2", "list has no flag --concurrency; see tofu-oci list --help"},

@@ -83,7 +83,7 @@ var plausible = map[string]string{
 	"SBOM_PROGRAM": "make-sbom {zip}", "SERVER": "https://tofu.example.com", "SERVE_BASE_URL": "https://tofu.example.com", "SERVE_CONFIG": "rules.hcl",
 	"SERVE_FROM": "oci-layout:repo/{type},oci-layout:copied/{type}", "SIGNATURES": "off", "SIGN_KEY": "secret.asc", "SIGN_PASSPHRASE_FILE": "passphrase",
 	"SOURCES": "providers.txt", "SOURCE_URL": "https://git.example.com/acme", "TLS_CERT": "tls.crt", "TLS_KEY": "tls.key", "TO": "oci-layout:repo/{type}",
-	"TOKEN_REALM": "token.example.com", "TRUST": "trust.hcl", "TRUSTED_PROXY": "10.0.0.0/8", "USERNAME": "jane",
+	"TOKEN_REALM": "token.example.com", "TRUST": "trust.hcl", "TRUSTED_PROXY": "10.0.0.0/8", "UNANNOTATED": "registry.example.org", "USERNAME": "jane",
 }
 
 var (

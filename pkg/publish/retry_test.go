@@ -171,7 +171,7 @@ func TestTokenExpires(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, origintest.Options{})
 			to := w.registry(t, registrytest.Options{Username: "user", Password: "password", Bearer: true})
-			to.options.Credential = login("user", "mistaken")
+			to.options.Credential = login("user", "password")
 			o := onlyPlan9(t, w)
 			to.registry.Misbehave(kind, to.registry.ExpireTokens(), 1)
 			w.publish(t, to, publish.Created, o)
@@ -185,7 +185,7 @@ func TestTokenExpiresForSmallBlobs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	to := w.registry(t, registrytest.Options{Username: "user", Password: "password", Bearer: true})
-	to.options.Credential = login("user", "mistaken")
+	to.options.Credential = login("user", "password")
 	o := onlyPlan9(t, w)
 	honest := func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) { honest(w, r) }
 	to.registry.Misbehave(registrytest.UploadPut, honest, 1)

@@ -111,7 +111,7 @@ func TestStalledStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := w.run(t, serve.Life{TLS: c.Config(), MaxConnections: 2})                                                                                    // of which one address gets one
+	server := w.run(t, serve.Life{TLS: c.Config(), MaxConnections: 2}) // of which one address gets one
 	conn, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}).DialContext(t.Context(), "tcp", server.address)
 	if err != nil {
 		t.Fatal(err)
