@@ -147,8 +147,9 @@ func TestLargeBlob(t *testing.T) {
 				t.Errorf("%d requests, at most %d", asked, test.asked)
 			}
 			_, _ = readLarge(t.Context(), repo)
-			if again := s.Requests()[registrytest.BlobGet] - asked; again > test.again {
-				t.Errorf("%d requests for the second time, at most %d", again, test.again)
+			// A canceled request of the first time may arrive only now.
+			if both := s.Requests()[registrytest.BlobGet]; both > test.asked+test.again {
+				t.Errorf("%d requests in both times, at most %d", both, test.asked+test.again)
 			}
 		})
 	}
