@@ -201,7 +201,7 @@ func (l locking) directory(ctx context.Context, dir string) (lockedFile, error) 
 	o := l.options
 	o.Terraform = l.c.Bool("terraform")
 	if len(l.named) == 0 && len(found.NotLookedAt) == 0 {
-		o.Prune = notRequiredBy(found)
+		o.Prune = func(a provider.Address) bool { return !found.Requires(a) }
 	}
 	o.Incomplete = incomplete(found) && !l.exact()
 	done := l.out.step("locking %s", file.Path)

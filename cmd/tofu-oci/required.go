@@ -9,7 +9,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // readingAs returns how configurations are read, by the rules of OpenTofu or of
@@ -40,14 +39,6 @@ func setsVariables(args []string) bool {
 // module that has a source and is only not installed is a warning.
 func incomplete(c configuration.Configuration) bool {
 	return slices.ContainsFunc(c.NotLookedAt, func(call configuration.Call) bool { return call.Source == "" })
-}
-
-// notRequiredBy returns a function that reports whether a configuration doesn't require
-// a provider.
-func notRequiredBy(c configuration.Configuration) func(provider.Address) bool {
-	return func(a provider.Address) bool {
-		return !slices.ContainsFunc(c.Required, func(r configuration.Required) bool { return r.Requirement.Address == a })
-	}
 }
 
 // requiredBy returns the providers to lock for a configuration: those that it requires,

@@ -32,9 +32,6 @@ type Budget struct {
 // HCL2 checks a text in HCL 2's native syntax with a budget of its own.
 func HCL2(data []byte) error { return new(Budget).HCL2(data) }
 
-// HCL2JSON checks a text in HCL 2's JSON syntax with a budget of its own.
-func HCL2JSON(data []byte) error { return new(Budget).HCL2JSON(data) }
-
 // HCL2 checks a text in HCL 2's native syntax: the number of tokens, the depth of
 // brackets and templates, the operators of an expression, and the pieces of
 // literals. Errors are *[Error]; syntax errors are left to the parser.

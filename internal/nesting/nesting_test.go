@@ -23,7 +23,7 @@ func TestWhatPeopleWritePasses(t *testing.T) {
 		"JSON":       nesting.JSON([]byte(`{"a":[{"` + brackets + `":[1]}]` + strings.Repeat(`,"b":{}`, 1000) + "}")),
 		"HCL 2":      nesting.HCL2([]byte("# " + brackets + "\n" + strings.Repeat("provider \"x\" {\n  version = \"1.0.0\"\n  hashes = [\n    \"zh:(([[{{\",\n  ]\n}\n", 1000))),
 		"long":       nesting.HCL2([]byte(strings.Repeat("a = b.c + 1\n", 1000) + "x = [" + strings.Repeat("a.b.c, ", 1000) + "]\n" + strings.Repeat("y = \"${a.b}${c.d}\"\n", 1000))),
-		"HCL 2 JSON": nesting.HCL2JSON([]byte(`{"a":"` + brackets + `\"[[","b":[` + strings.Repeat("{},", 5000) + "1]}")),
+		"HCL 2 JSON": new(nesting.Budget).HCL2JSON([]byte(`{"a":"` + brackets + `\"[[","b":[` + strings.Repeat("{},", 5000) + "1]}")),
 		"script":     nesting.HCL2([]byte("a = <<-EOT\n" + strings.Repeat("  echo \"$HOME\" 100% ${var.a}\n", 2000) + "  EOT\n")),
 		"large":      nesting.HCL2([]byte(strings.Repeat("resource \"a_b\" \"c\" {\n  name = \"some-text-of-usual-length\"\n}\n", 20_000))),
 		"no HCL":     nesting.Native([]byte("\x00\"")),
@@ -57,7 +57,7 @@ func TestTooMuch(t *testing.T) {
 		{"lines in brackets", nesting.HCL2, "a = (1" + strings.Repeat("\n+1", 300) + ")", "there are more than 256 operators"},
 		{"indexes", nesting.HCL2, "a = b" + strings.Repeat("[0]", 300), "there are more than 256 operators"},
 		{"if without end", nesting.HCL2, `a = "` + strings.Repeat("%{if a}", 300), "there are more than 256 operators"},
-		{"HCL 2 JSON", nesting.HCL2JSON, `{"\\":` + "\n" + strings.Repeat("[", 5000), "2:64: brackets are nested deeper than 64"},
+		{"HCL 2 JSON", new(nesting.Budget).HCL2JSON, `{"\\":` + "\n" + strings.Repeat("[", 5000), "2:64: brackets are nested deeper than 64"},
 		{"dollars", nesting.HCL2, "a = \"" + strings.Repeat("$", 64<<10) + "\"\n", "literals have too many pieces, such as lines of a heredoc"},
 		{"percents", nesting.HCL2, "a = \"" + strings.Repeat("%x", 64<<10) + "\"\n", "literals have too many pieces, such as lines of a heredoc"},
 		{"lines of a heredoc", nesting.HCL2, "a = <<E\n" + strings.Repeat("\n", 32<<10) + "E\n", "literals have too many pieces, such as lines of a heredoc"},
@@ -65,8 +65,8 @@ func TestTooMuch(t *testing.T) {
 		{"tokens", nesting.HCL2, strings.Repeat("a=1\n", 1<<20), "there are more than 524288 tokens"},
 		{"tokens in a line", nesting.HCL2, "a=[" + strings.Repeat("1,", 2<<20) + "]", "there are more than 524288 tokens"},
 		{"behind a long comment", nesting.HCL2, "/*" + strings.Repeat("x\n", 64<<10) + "\"\n*/ a = " + strings.Repeat("(", 65), "brackets are nested deeper than 64"},
-		{"tokens in JSON", nesting.HCL2JSON, "[" + strings.Repeat("1,", 2<<20) + "1]", "there are more than 524288 tokens"},
-		{"texts in JSON", nesting.HCL2JSON, "[" + strings.Repeat(`"",`, 1<<20) + "1]", "there are more than 524288 tokens"},
+		{"tokens in JSON", new(nesting.Budget).HCL2JSON, "[" + strings.Repeat("1,", 2<<20) + "1]", "there are more than 524288 tokens"},
+		{"texts in JSON", new(nesting.Budget).HCL2JSON, "[" + strings.Repeat(`"",`, 1<<20) + "1]", "there are more than 524288 tokens"},
 		{"sums", nesting.HCL2, "a = 1" + strings.Repeat("+1", 300), "there are more than 256 operators"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

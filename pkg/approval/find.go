@@ -2,7 +2,6 @@ package approval
 
 import (
 	"context"
-	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -18,13 +17,12 @@ func Find(ctx context.Context, repo repository.Reader, wanted provider.Requireme
 	if err != nil {
 		return Entry{}, err
 	}
-	denied := artifact.DeniedVersions(tags)
-	for _, v := range artifact.PendingVersions(tags) {
-		if wanted.Constraint.Allows(v) && !slices.Contains(denied, v) {
+	for _, v := range artifact.UndecidedVersions(tags) {
+		if wanted.Constraint.Allows(v) {
 			return Entry{Version: v, State: StatePending, Tag: artifact.PendingTag(v)}, nil
 		}
 	}
-	for _, v := range denied {
+	for _, v := range artifact.DeniedVersions(tags) {
 		if wanted.Constraint.Allows(v) {
 			record, err := repository.ReadDenial(ctx, repo, v)
 			return Entry{Version: v, State: StateDenied, Tag: artifact.DeniedTag(v), Record: &record}, err

@@ -42,13 +42,30 @@ func parsePrefixed(tag, prefix string) (provider.Version, bool) {
 }
 
 // Versions returns the released versions of a list of tags, newest first: those that
-// have a tag and are not denied. This is the one place that hides denied versions.
-func Versions(tags []string) []provider.Version {
+// have a tag and are not denied.
+func Versions(tags []string) []provider.Version { return withoutDenied(TaggedVersions(tags), tags) }
+
+// UndecidedVersions returns the pending versions that are not denied, newest first.
+func UndecidedVersions(tags []string) []provider.Version {
+	return withoutDenied(PendingVersions(tags), tags)
+}
+
+func withoutDenied(versions []provider.Version, tags []string) []provider.Version {
 	denied := map[provider.Version]bool{}
 	for _, v := range DeniedVersions(tags) {
 		denied[v] = true
 	}
-	return slices.DeleteFunc(TaggedVersions(tags), func(v provider.Version) bool { return denied[v] })
+	return slices.DeleteFunc(versions, func(v provider.Version) bool { return denied[v] })
+}
+
+// Newest returns the versions whose releases show which provider a repository holds,
+// newest first, and the function that returns their tags: the released versions, denied
+// ones included, or the pending versions if there are none.
+func Newest(tags []string) (versions []provider.Version, tag func(provider.Version) string) {
+	if versions = TaggedVersions(tags); len(versions) > 0 {
+		return versions, Tag
+	}
+	return PendingVersions(tags), PendingTag
 }
 
 // TaggedVersions returns the versions that OpenTofu sees in a list of tags, newest

@@ -8,23 +8,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// Owner says whose releases lie in a repository: the address that its newest release is
-// annotated with, or without releases the newest one that waits for approval. It is false
-// if there is neither, or one without the annotation, as others than tofu-oci write them.
+// Owner returns the provider of a repository: the address in the annotation of its newest
+// release or, without releases, of its newest pending one. ok is false if there is neither,
+// or if it has no annotation, as when another tool has written it.
 func Owner(ctx context.Context, repo repository.Reader) (a provider.Address, ok bool, err error) {
 	tags, err := repo.Tags(ctx)
 	if err != nil {
 		return provider.Address{}, false, err
 	}
-	var newest string
-	if versions := artifact.TaggedVersions(tags); len(versions) > 0 {
-		newest = artifact.Tag(versions[0])
-	} else if pending := artifact.PendingVersions(tags); len(pending) > 0 {
-		newest = artifact.PendingTag(pending[0])
-	} else {
+	versions, tag := artifact.Newest(tags)
+	if len(versions) == 0 {
 		return provider.Address{}, false, nil
 	}
-	i, err := repository.Inspect(ctx, repo, newest, repository.DepthIndex)
+	i, err := repository.Inspect(ctx, repo, tag(versions[0]), repository.DepthIndex)
 	if err != nil {
 		return provider.Address{}, false, err
 	}

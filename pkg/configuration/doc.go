@@ -18,6 +18,7 @@ package configuration
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -30,6 +31,11 @@ type Configuration struct {
 	// NotLookedAt has the modules whose requirements are not known, in the order
 	// in which they are called. They are none when init has installed them.
 	NotLookedAt []Call
+}
+
+// Requires reports whether the configuration requires a provider.
+func (c Configuration) Requires(a provider.Address) bool {
+	return slices.ContainsFunc(c.Required, func(r Required) bool { return r.Requirement.Address == a })
 }
 
 // Required is a provider with the constraints of all modules.

@@ -3,7 +3,6 @@ package exec
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -20,7 +19,5 @@ func (o Options) ignores(ctx context.Context, c userConfig, a provider.Address, 
 		return false
 	}
 	found, err := configuration.Load(ctx, c.dir, o.Reading(c.env.Terraform))
-	return err == nil && len(found.NotLookedAt) == 0 && !slices.ContainsFunc(found.Required, func(r configuration.Required) bool {
-		return r.Requirement.Address == a
-	})
+	return err == nil && len(found.NotLookedAt) == 0 && !found.Requires(a)
 }

@@ -89,14 +89,13 @@ func (i Item) isNamed() bool {
 	return exact
 }
 
-// denied returns the versions that the target denies, as far as the login may list its
-// tags.
+// denied returns the versions that the target denies; none if its tags can't be listed.
 func (t target) denied(ctx context.Context) ([]provider.Version, error) {
 	if t.repo == nil {
 		return nil, nil
 	}
 	tags, err := t.options.Seen.Tags(ctx, t.repo)
-	if errors.Is(err, provider.ErrDenied) || errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
+	if repository.IsUnlisted(err) {
 		err = nil
 	}
 	return artifact.DeniedVersions(tags), err

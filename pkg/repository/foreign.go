@@ -79,17 +79,17 @@ func (i Inspection) CheckProvider(a provider.Address, aliases ...provider.Alias)
 // taken at the word of whoever names it.
 func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ...provider.Alias) error {
 	tags, err := repo.Tags(ctx)
-	if errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNoRepository) || errors.Is(err, ErrNotFound) {
+	if IsUnlisted(err) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("looking for other releases in the repository: %w", err)
 	}
-	newest, tag := newestOf(tags)
-	if tag == "" {
+	versions, tag := artifact.Newest(tags)
+	if len(versions) == 0 {
 		return nil
 	}
-	i, err := Inspect(ctx, repo, tag, DepthIndex)
+	i, err := Inspect(ctx, repo, tag(versions[0]), DepthIndex)
 	if err != nil || i.Format != nil {
 		return err
 	}
@@ -103,21 +103,9 @@ func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ..
 	if i, err = i.Deeper(ctx, repo, DepthManifests, platform); err != nil || i.Platforms[platform].Err != nil {
 		return err
 	}
-	named, wrong := errors.AsType[*provider.IdentityError](i.Platforms[platform].Package(a, newest).CheckIdentity())
+	named, wrong := errors.AsType[*provider.IdentityError](i.Platforms[platform].Package(a, versions[0]).CheckIdentity())
 	if wrong && named.Type != a.Type {
 		return &ForeignError{Tag: i.Tag, Wanted: a, Title: named.Name}
 	}
 	return nil
-}
-
-// newestOf gives the newest release, else the newest that waits for approval, and its
-// tag; the tag is empty where there is neither.
-func newestOf(tags []string) (newest provider.Version, tag string) {
-	if versions := artifact.TaggedVersions(tags); len(versions) > 0 {
-		return versions[0], artifact.Tag(versions[0])
-	}
-	if versions := artifact.PendingVersions(tags); len(versions) > 0 {
-		return versions[0], artifact.PendingTag(versions[0])
-	}
-	return provider.Version{}, ""
 }

@@ -15,6 +15,12 @@ type Listings struct {
 	lists memo.Memo[string, listing]
 }
 
+// IsUnlisted reports whether an error means that there is no list of tags: the repository
+// is missing, or the login must not list its tags.
+func IsUnlisted(err error) bool {
+	return errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNoRepository) || errors.Is(err, ErrNotFound)
+}
+
 // listing is the response to a list request. A missing repository, or a login without
 // the right to list tags, is a response as well.
 type listing struct {
@@ -27,7 +33,7 @@ func (l *Listings) Tags(ctx context.Context, repo Reader) ([]string, error) {
 	kept, err := l.lists.Get(ctx, repo.String(), func(ctx context.Context) (listing, error) {
 		tags, err := repo.Tags(ctx)
 		slices.Sort(tags)
-		if errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNoRepository) || errors.Is(err, ErrNotFound) {
+		if IsUnlisted(err) {
 			return listing{err: err}, nil
 		}
 		return listing{tags: tags}, err

@@ -53,18 +53,14 @@ func (p place) ownerOf(found repository.Inspection, unstated provider.Address) (
 	return provider.ParseAddress(stated)
 }
 
-// newestTags returns the tags of the newest releases; without releases, of those that
-// wait for approval.
+// newestTags returns the tags of the newest releases or, without releases, of the newest
+// pending ones.
 func newestTags(tags []string) (newest []string) {
-	for _, v := range artifact.TaggedVersions(tags) {
-		newest = append(newest, artifact.Tag(v))
+	versions, tag := artifact.Newest(tags)
+	for _, v := range versions[:min(len(versions), maxUnreadable)] {
+		newest = append(newest, tag(v))
 	}
-	if newest == nil {
-		for _, v := range artifact.PendingVersions(tags) {
-			newest = append(newest, artifact.PendingTag(v))
-		}
-	}
-	return slices.Clone(newest[:min(len(newest), maxUnreadable)])
+	return newest
 }
 
 // owner returns the address that the releases of a repository are stored as, which is

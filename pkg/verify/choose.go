@@ -53,10 +53,7 @@ func meant(tags []string, wanted provider.Requirement, newest int) (versions, le
 	}
 	versions, err = wanted.Select(there, newest)
 	if missing, ok := errors.AsType[*provider.VersionError](err); ok {
-		denied := artifact.DeniedVersions(tags)
-		missing.Pending = slices.DeleteFunc(artifact.PendingVersions(tags), func(v provider.Version) bool {
-			return !wanted.Constraint.Allows(v) || slices.Contains(denied, v)
-		})
+		missing.Pending = slices.DeleteFunc(artifact.UndecidedVersions(tags), func(v provider.Version) bool { return !wanted.Constraint.Allows(v) })
 	}
 	return versions, leftOut, err
 }

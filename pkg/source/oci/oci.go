@@ -30,7 +30,7 @@ type Source struct {
 	aliases provider.Aliases
 	tags    tags
 
-	// listings keep the tags of each repository, which tell what is denied.
+	// listings keep the tags of each repository, which show the denied versions.
 	listings repository.Listings
 
 	mu sync.Mutex
@@ -43,7 +43,7 @@ var _ provider.Capable = (*Source)(nil)
 // New makes a source of the repositories that open finds for an address. A release
 // that is annotated with another address is a *[repository.ForeignError], unless
 // one of the aliases allows it. Denied versions are not listed, and the release of one
-// is a *[repository.DeniedError]. Each repository is asked once for its tags, so a
+// is a *[repository.DeniedError]. The tags of each repository are listed once, so a
 // source is for one run.
 func New(open func(provider.Address) (repository.Reader, error), aliases ...provider.Alias) *Source {
 	return &Source{open: open, aliases: slices.Clone(aliases), tags: released, repos: map[provider.Address]repository.Reader{}}
@@ -58,8 +58,8 @@ func NewPending(open func(provider.Address) (repository.Reader, error), aliases 
 	return s
 }
 
-// tags say under which tag a version is, which versions tags are of, and whether a
-// version may be read.
+// tags has the functions that return the tag of a version and the versions in a list of
+// tags, and that check whether a version may be read.
 type tags struct {
 	of       func(provider.Version) string
 	versions func([]string) []provider.Version
@@ -68,14 +68,8 @@ type tags struct {
 
 var (
 	released = tags{artifact.Tag, artifact.Versions, repository.CheckDenied}
-	pending  = tags{artifact.PendingTag, undenied, func(context.Context, repository.Reader, provider.Version) error { return nil }}
+	pending  = tags{artifact.PendingTag, artifact.UndecidedVersions, func(context.Context, repository.Reader, provider.Version) error { return nil }}
 )
-
-// undenied returns the pending versions that are not denied.
-func undenied(tags []string) []provider.Version {
-	denied := artifact.DeniedVersions(tags)
-	return slices.DeleteFunc(artifact.PendingVersions(tags), func(v provider.Version) bool { return slices.Contains(denied, v) })
-}
 
 // ociBlob is where a zip of an OCI source lies.
 type ociBlob struct {
@@ -89,8 +83,8 @@ type ociIndex struct {
 	index digest.Digest
 }
 
-// Capabilities tell that releases are published, that documents may refer to them, and
-// whether their zips exist.
+// Capabilities reports that releases are published, and provides the denied versions, the
+// documents that refer to releases, and a check whether zips exist.
 func (s *Source) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Published: true, Denied: s.denied, Documents: s.documents, Stat: s.stat}
 }
@@ -110,9 +104,10 @@ func (s *Source) repository(a provider.Address) (repository.Reader, error) {
 	return repo, nil
 }
 
-// Versions lists the tags that are versions, without the denied ones. A repository that is missing is
-// [provider.ErrProviderNotFound] where OpenTofu takes it so, see
-// [repository.ResponseError] NoProvider; else the error is the repository's own.
+// Versions lists the versions that have a tag and are not denied. If the repository is
+// missing, and OpenTofu would treat that as a missing provider (see
+// [repository.ResponseError] NoProvider), the error is [provider.ErrProviderNotFound].
+// Otherwise it is the repository's own.
 func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	return s.list(ctx, a, s.tags.versions)
 }
