@@ -48,8 +48,12 @@ type overruling struct {
 	denial *repository.DenialRecord
 }
 
-// begin returns the *[repository.DeniedError] of a denied version, unless by force.
+// begin returns the *[repository.DeniedError] of a denied version, unless by force. A
+// repository without a list of tags is most likely a new one, and admit asks again.
 func (o *overruling) begin(ctx context.Context, repo repository.Reader, v provider.Version) error {
+	if _, err := repo.Tags(ctx); errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
+		return nil
+	}
 	err := repository.CheckDenied(ctx, repo, v)
 	if denied, ok := errors.AsType[*repository.DeniedError](err); ok && o.force {
 		o.denial = &denied.Record

@@ -36,7 +36,8 @@ func (e *DeniedError) Error() string { return fmt.Sprintf("the version is denied
 
 // CheckDenied returns a *[DeniedError] if a repository denies a version. The tag of a
 // denial denies the version whatever it points to, so the list of tags decides. If the
-// login must not list tags, CheckDenied requests that tag.
+// login must not list tags, or the registry has no list, CheckDenied requests that tag:
+// a proxy may have the tags of a repository that it doesn't list.
 func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
 	tags, err := repo.Tags(ctx)
 	switch {
@@ -46,7 +47,7 @@ func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
 		}
 		return err
 	case errors.Is(err, ErrNoRepository), errors.Is(err, ErrNotFound):
-		return nil
+		return CheckDeniedNow(ctx, repo, v)
 	case err != nil:
 		return err
 	case !slices.Contains(tags, artifact.DeniedTag(v)):

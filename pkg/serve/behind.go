@@ -122,7 +122,7 @@ func (s *Server) behind(x *exchange, at place, v provider.Version) (described, s
 // checkDecisions returns a *[pullthrough.RefusedError] if a release waits for approval in
 // any of the repositories, or is denied.
 func (s *Server) checkDecisions(ctx context.Context, at place, v provider.Version, maxAge time.Duration) (state, error) {
-	decided, how, err := s.known.decisions(ctx, at, maxAge)
+	decided, how, err := s.known.decisions(ctx, at, maxAge, v)
 	var why string
 	switch {
 	case err != nil:

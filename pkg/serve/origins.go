@@ -172,8 +172,9 @@ func (s *Server) join(at place, stored, behind state, storedErr, behindErr error
 }
 
 // decisions returns the pending and denied versions of a provider in all repositories
-// that may have it.
-func (k *knowledge) decisions(ctx context.Context, at place, maxAge time.Duration) (all tagged, how state, err error) {
+// that may have it. Those without a list of tags are asked for the tags of the versions
+// that are named.
+func (k *knowledge) decisions(ctx context.Context, at place, maxAge time.Duration, named ...provider.Version) (all tagged, how state, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
 	candidates, err := k.open(at)
@@ -182,6 +183,9 @@ func (k *knowledge) decisions(ctx context.Context, at place, maxAge time.Duratio
 	}
 	for _, in := range candidates {
 		known, learned, err := k.tags(ctx, in.repo, maxAge)
+		if repository.IsUnknown(err) && len(named) > 0 {
+			known, learned, err = k.unlisted(ctx, in.repo, maxAge, named)
+		}
 		if err == nil && len(known.pending)+len(known.denied) > 0 {
 			_, err = k.owner(ctx, at, listing{candidate: in, tagged: known})
 		}
@@ -194,6 +198,32 @@ func (k *knowledge) decisions(ctx context.Context, at place, maxAge time.Duratio
 		}
 	}
 	return all, how, nil
+}
+
+// unlisted returns the versions that are pending or denied in a repository without a list
+// of tags.
+func (k *knowledge) unlisted(ctx context.Context, repo repository.Reader, maxAge time.Duration, versions []provider.Version) (found tagged, how state, err error) {
+	exists := func(tag string) bool {
+		_, learned, failure := k.read(ctx, repo, tag, maxAge)
+		how = how.merge(learned)
+		_, lost := errors.AsType[*repository.LostError](failure)
+		switch {
+		case failure == nil || lost || isFormat(failure):
+			return true
+		case !isAbsent(failure):
+			err = errors.Join(err, failure)
+		}
+		return false
+	}
+	for _, v := range versions {
+		if exists(artifact.DeniedTag(v)) {
+			found.denied = append(found.denied, v)
+		}
+		if exists(artifact.PendingTag(v)) {
+			found.pending = append(found.pending, v)
+		}
+	}
+	return found, how, err
 }
 
 // stored puts a release that has come into what is known of its repository: nobody has

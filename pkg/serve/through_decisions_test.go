@@ -143,3 +143,21 @@ func TestThroughUndecided(t *testing.T) {
 	}
 	w.unchanged(t, "1.2.0")
 }
+
+// TestThroughDecidedWithoutList: a decision counts although the registry says that it has
+// no such repository when it is asked for the tags.
+func TestThroughDecidedWithoutList(t *testing.T) {
+	t.Parallel()
+	for tag, why := range map[string]string{"denied-1.2.0": "was denied", "pending-1.2.0": "waits for approval"} {
+		w := newThrough(t, newRegistry)
+		w.push(t, rocket{version: "1.0.0"})
+		w.tag(t, "1.0.0", tag)
+		w.offer(t, "1.2.0", 1000)
+		w.registry.Misbehave(registrytest.Tags, status(http.StatusNotFound), -1)
+		got := w.get(t, archiveOf("1.2.0", plan9))
+		if got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), why) {
+			t.Errorf("%s: got %d %.300s", tag, got.Code, got.Body)
+		}
+		w.unchanged(t, "1.2.0")
+	}
+}

@@ -64,20 +64,28 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// TestDeniedUnlisted: where the login must not list tags, the tag itself is requested.
+// TestDeniedUnlisted: where the login must not list tags, or the registry has no list of
+// them, the tag itself is requested.
 func TestDeniedUnlisted(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, false)
 	m.foreign().put(t)
-	m.registry.Misbehave(registrytest.Tags, origintest.Status(http.StatusForbidden), -1)
-	if _, err := m.source().Release(t.Context(), m.address, m.version); err != nil {
-		t.Error(err)
+	unlisted := []int{http.StatusForbidden, http.StatusNotFound}
+	for _, status := range unlisted {
+		m.registry.Misbehave(registrytest.Tags, origintest.Status(status), -1)
+		if _, err := m.source().Release(t.Context(), m.address, m.version); err != nil {
+			t.Errorf("%d: %v", status, err)
+		}
+		m.registry.Behave()
 	}
 	m.pointTag(t, "denied-1.2.3", "1.2.3")
-	_, err := m.source().Release(t.Context(), m.address, m.version)
-	wantDenied(t, err)
+	for _, status := range unlisted {
+		m.registry.Misbehave(registrytest.Tags, origintest.Status(status), -1)
+		_, err := m.source().Release(t.Context(), m.address, m.version)
+		wantDenied(t, err)
+		m.registry.Behave()
+	}
 	// A list that fails otherwise tells nothing, so nothing is installed.
-	m.registry.Behave()
 	m.registry.Misbehave(registrytest.Tags, origintest.Status(http.StatusNotImplemented), -1)
 	if _, err := m.source().Release(t.Context(), m.address, m.version); err == nil {
 		t.Error("no error")
