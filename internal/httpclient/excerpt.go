@@ -25,9 +25,9 @@ const (
 // titlePattern finds an HTML page's title.
 var titlePattern = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
-// Excerpt makes the body of a response fit for an error message: at most 1 KiB on one
-// line, without control characters and without the credentials that were sent. Of an
-// HTML page it is only the title, which names the proxy or login form that responded.
+// Excerpt shortens the body of a response for an error message: at most 1 KiB on one line,
+// without control characters and without the credentials that were sent. For an HTML page,
+// it returns only the title, which shows which proxy or login form responded.
 func Excerpt(contentType string, body []byte, sent redact.Secrets) string {
 	body = body[:min(len(body), maxDrain)]
 	mediaType, _, _ := mime.ParseMediaType(contentType)

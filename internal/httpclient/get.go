@@ -31,11 +31,12 @@ type Document struct {
 	sent   redact.Secrets
 }
 
-// Error hides the credentials that were sent in an error about the document's content.
+// Error returns err, which is about the document's content, without the credentials that
+// were sent.
 func (d Document) Error(err error) error { return d.sent.Error(err) }
 
-// Excerpt is the function of this name for the document, of which it reads at most so
-// many bytes if it is not an HTML page.
+// Excerpt returns the [Excerpt] of the document. Unless it is an HTML page, at most the given
+// number of bytes is used.
 func (d Document) Excerpt(most int) string {
 	contentType := d.Header.Get("Content-Type")
 	if mediaType, _, _ := mime.ParseMediaType(contentType); mediaType == "text/html" {
@@ -45,7 +46,7 @@ func (d Document) Excerpt(most int) string {
 	return Excerpt(contentType, []byte(text[:min(len(text), most)]), nil)
 }
 
-// Page describes a document that is an HTML page.
+// Page returns the [Excerpt] of a document that is an HTML page.
 func (d Document) Page() string { return Excerpt("text/html", d.Bytes, d.sent) }
 
 // Get fetches a small document whole. A status beyond 2xx is a *[provider.StatusError],

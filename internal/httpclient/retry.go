@@ -170,7 +170,7 @@ func counted(resp *http.Response, tries int) *http.Response {
 	return resp
 }
 
-// Read hides credentials in errors: those of HTTP/2 quote what the server says.
+// Read hides credentials in errors, because errors of HTTP/2 quote the server.
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {

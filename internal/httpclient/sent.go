@@ -12,16 +12,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/redact"
 )
 
-// maxForm is the size, in bytes, up to which a form is searched for credentials.
+// maxForm limits the part of a form that is searched for credentials, in bytes.
 const maxForm = 64 << 10
 
 // secretName matches the names of parameters and form fields that hold a credential:
 // those of OAuth 2.0, and of URLs that storage services sign.
 var secretName = regexp.MustCompile(`(?i)^(?:.*[-_])?(?:token|secret|password|signature|credential|sig|assertion)$`)
 
-// SentWith returns the credentials that a request carries, also in its URL, its form and to
-// its proxy, and those of the requests that were redirected to it. All text from its
-// response passes through [redact.Secrets.Text] before it becomes part of an error or log.
+// SentWith returns the credentials of a request, including those in its URL, its form, and
+// for its proxy, and those of the requests that were redirected to it. All text of the
+// response must pass through [redact.Secrets.Text] before it becomes part of an error or log.
 func SentWith(req *http.Request) redact.Secrets {
 	var all redact.Secrets
 	for req != nil {
@@ -53,8 +53,8 @@ func ofHeader(value string) redact.Secrets {
 	return ofLogin(url.UserPassword(username, password))
 }
 
-// ofLogin returns the secret ones of a user name, a password and both of them. Without a
-// password the user name is the secret.
+// ofLogin returns the password, and the user name with the password. Without a password,
+// the user name is the secret.
 func ofLogin(login *url.Userinfo) redact.Secrets {
 	if login == nil {
 		return nil
@@ -81,7 +81,7 @@ func ofValues(values url.Values) (all redact.Secrets) {
 	return all
 }
 
-// formOf returns the form that a request has as its body, without reading that.
+// formOf returns the form in the body of a request, without consuming the body.
 func formOf(req *http.Request) url.Values {
 	mediaType, _, _ := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	if mediaType != "application/x-www-form-urlencoded" || req.GetBody == nil {

@@ -28,8 +28,8 @@ func (e *wordedError) Error() string { return e.text }
 
 func (e *wordedError) Unwrap() error { return e.err }
 
-// worded puts what went wrong with a request into words, without the credentials that
-// it carried: net/http quotes malformed responses. The error's kind stays.
+// worded returns err with a readable message, without the credentials of the request, because
+// net/http quotes malformed responses. The kind of the error stays the same.
 func worded(req *http.Request, err error) error { return SentWith(req).Error(inWords(req, err)) }
 
 func inWords(req *http.Request, err error) error {

@@ -82,8 +82,8 @@ func (f *Finder) compareHelper(ctx context.Context, r repository, from *candidat
 	case theirs.Username != from.credential.Username:
 		return fmt.Sprintf("OpenTofu asks %s for %q, and gets another login", name, server)
 	case theirs.Password != from.credential.Password:
-		// Some helpers make a new token each time. From others it is an old password: docker
-		// login replaces only the one that Docker asks for.
+		// Some helpers create a new token each time. Otherwise, it is an old password, because
+		// docker login replaces only the entry that Docker reads.
 		again, err := run(ctx, question{helper: from.origin.Helper, server: from.origin.Asked})
 		if err == nil && again == from.credential {
 			return fmt.Sprintf("OpenTofu asks %s for %q, and gets another password", name, server)

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// maxTokens bounds the tokens of a text. The parsers keep all of them, and need
-	// up to 400 bytes for each: about 200 MiB in total.
+	// maxTokens limits the tokens of a text. The parsers keep all of them, and use up to
+	// 400 bytes for each: about 200 MiB in total.
 	maxTokens = 512 << 10
-	// maxAllTokens bounds the tokens of all texts of a budget. A million takes a few
+	// maxAllTokens limits the tokens of all texts of a budget. A million takes a few
 	// seconds.
 	maxAllTokens = 2 << 20
-	// maxJoining bounds the effort of joining the pieces of literals, for all texts of
+	// maxJoining limits the effort of joining the pieces of literals, for all texts of
 	// a budget. The unit is about a nanosecond.
 	maxJoining = 1 << 30
-	// chunk is how many bytes are split into tokens at a time.
+	// chunk is the number of bytes that are split into tokens at a time.
 	chunk = 64 << 10
 )
 
@@ -29,7 +29,7 @@ type Budget struct {
 	tokens, joining int
 }
 
-// HCL2 checks a text in HCL 2's native syntax with a budget of its own.
+// HCL2 checks a text in HCL 2's native syntax with a separate budget.
 func HCL2(data []byte) error { return new(Budget).HCL2(data) }
 
 // HCL2 checks a text in HCL 2's native syntax: the number of tokens, the depth of
@@ -105,7 +105,7 @@ func (b *Budget) HCL2JSON(data []byte) error {
 	return nil
 }
 
-// exceeded returns what is wrong with the number of tokens of a text, or "".
+// exceeded describes which limit the number of tokens of a text exceeds, or returns "".
 func (b *Budget) exceeded(tokens int) string {
 	switch {
 	case tokens > maxTokens:
@@ -117,13 +117,13 @@ func (b *Budget) exceeded(tokens int) string {
 }
 
 // wholeLines returns the tokens up to the last newline that is outside of templates
-// and comments, where the lexer can start anew.
+// and comments, after which the lexer can start again.
 func wholeLines(tokens hclsyntax.Tokens) hclsyntax.Tokens {
 	end, templates := 0, 0
 	for i, t := range tokens {
 		switch t.Type {
 		case hclsyntax.TokenStar:
-			// A comment whose end is missing is split into tokens.
+			// The lexer splits a comment without an end into tokens.
 			if i > 0 && tokens[i-1].Type == hclsyntax.TokenSlash && tokens[i-1].Range.End.Byte == t.Range.Start.Byte {
 				return tokens[:end]
 			}
@@ -146,7 +146,7 @@ type syntax struct {
 	tokens int
 	// open has an entry for the text itself and one for each open bracket.
 	open []expression
-	// templates are those that are open.
+	// templates has an entry for each open template.
 	templates []literals
 }
 
@@ -157,8 +157,8 @@ type expression struct {
 	lines     bool
 }
 
-// literals counts the effort of joining the pieces of a template's literals: the
-// lexer makes a piece of each line of a heredoc and of each "$".
+// literals counts the effort of joining the pieces of a template's literals: the lexer
+// returns each line of a heredoc and each "$" as a separate piece.
 type literals struct {
 	parts, joins int
 	// last is the length of the literal that the next piece is appended to.
@@ -169,7 +169,7 @@ func (s *syntax) fail(at hclsyntax.Token, problem string) error {
 	return &Error{at.Range.Start.Line, at.Range.Start.Column, problem}
 }
 
-// next returns what is wrong after a token, or "".
+// next processes a token, and describes the limit that it exceeds, or returns "".
 func (s *syntax) next(t hclsyntax.Token) string {
 	last := &s.open[len(s.open)-1]
 	switch t.Type {

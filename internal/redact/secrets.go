@@ -13,12 +13,12 @@ import (
 // response. The zero value hides nothing.
 type Secrets []string
 
-// minPart is the number of bytes from which the beginning of a credential is hidden too:
-// servers, libraries and error messages truncate long text.
+// minPart is the minimum length of the beginning of a credential that is hidden too, because
+// servers, libraries, and error messages truncate long text.
 const minPart = 16
 
-// Text hides the credentials in text that comes from a response: as they are, in base64,
-// and both of them as URLs and JSON escape them.
+// Text replaces the credentials in the text of a response: plain, in base64, and both of
+// these as escaped in URLs and JSON.
 func (s Secrets) Text(text string) string {
 	forms := s.forms()
 	if len(forms) == 0 {
@@ -43,7 +43,7 @@ func (s Secrets) Text(text string) string {
 	return b.String()
 }
 
-// common returns the length of the beginning that two texts share.
+// common returns the length of the common prefix of two texts.
 func common(a, b string) (n int) {
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
@@ -51,7 +51,7 @@ func common(a, b string) (n int) {
 	return n
 }
 
-// Error hides the credentials in the text of err, which the returned error wraps.
+// Error returns an error that wraps err, without the credentials in its text.
 func (s Secrets) Error(err error) error {
 	if err == nil {
 		return nil
@@ -59,7 +59,8 @@ func (s Secrets) Error(err error) error {
 	return WithText(err, s.Text(err.Error()))
 }
 
-// WithText returns an error with another text that wraps err, or err if that is its text.
+// WithText returns an error that wraps err and has the given text, or err itself if its
+// text is the same.
 func WithText(err error, text string) error {
 	if text == err.Error() {
 		return err
@@ -67,7 +68,7 @@ func WithText(err error, text string) error {
 	return &redactedError{text, err}
 }
 
-// redactedError is an error whose own text has a secret in it.
+// redactedError is an error with the redacted text of the error that it wraps.
 type redactedError struct {
 	text string
 	err  error
@@ -77,7 +78,7 @@ func (e *redactedError) Error() string { return e.text }
 
 func (e *redactedError) Unwrap() error { return e.err }
 
-// forms returns how the credentials can appear in a text, each form once.
+// forms returns all forms in which the credentials can appear in a text, each once.
 func (s Secrets) forms() []string {
 	var forms []string
 	for _, secret := range s {
@@ -96,10 +97,10 @@ func (s Secrets) forms() []string {
 	return slices.Compact(forms)
 }
 
-// percent is an escaped byte of a URL, whose digits may also be small letters.
+// percent matches an escaped byte of a URL, whose digits can also be lower-case.
 var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
 
-// escaped returns a text as URLs and JSON may have it.
+// escaped returns the forms of a text that is escaped in URLs and JSON.
 func escaped(text string) []string {
 	query, path := url.QueryEscape(text), url.PathEscape(text)
 	forms := []string{query, path, percent.ReplaceAllStringFunc(query, strings.ToLower), percent.ReplaceAllStringFunc(path, strings.ToLower)}

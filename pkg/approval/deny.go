@@ -65,7 +65,7 @@ func (d denying) run(ctx context.Context) (Result, error) {
 	if err := denial.Check(); err != nil {
 		return r, err
 	}
-	// 1. What is pending or released, and whether it is denied already.
+	// 1. The pending and the released version, and an existing denial.
 	found, err := d.look(ctx)
 	if err != nil {
 		return r, err
@@ -87,32 +87,32 @@ func (d denying) run(ctx context.Context) (Result, error) {
 		if err := d.record(ctx, packed, found.subject); err != nil {
 			return r, fmt.Errorf("recording the reason: %w", err)
 		}
-		// A run that looked for a denial before this one writes its tag by then.
+		// By then, a run that checked for a denial before the record existed has written its tag.
 		if err := ctxio.Pause(ctx, cmp.Or(d.options.Settle, defaultSettle)); err != nil {
 			return r, err
 		}
 	}
-	// 3. The version's tag: it goes, or stays as it is.
+	// 3. Delete the version's tag, or leave it unchanged.
 	if r.Live, err = d.unpublish(ctx, packed); err != nil || !found.pending.Exists() {
 		return r, err
 	}
-	// 4. The pending tag: it goes, or points to the record.
+	// 4. Delete the pending tag, or point it to the record.
 	r.Stays, err = d.unstage(ctx, packed, found.pending)
 	return r, err
 }
 
-// deniable is what a denial is about.
+// deniable describes the version to deny.
 type deniable struct {
 	// pending and version are the releases under the two tags, the zero value without one.
 	pending, version repository.Inspection
-	// subject is the one that the record refers to.
+	// subject is the release that the record refers to.
 	subject repository.Inspection
-	// before is a denial that stays as it is.
+	// before is the existing denial if it is kept.
 	before *repository.DenialRecord
 }
 
-// look inspects the tags, and refuses what can't be denied: a version that is not
-// there, that a record can't refer to, or that is another provider's.
+// look inspects the tags. It returns an error if the version can't be denied: it doesn't
+// exist, a record can't refer to it, or it belongs to another provider.
 func (d denying) look(ctx context.Context) (f deniable, err error) {
 	denied, err := deniedBy(repository.CheckDenied(ctx, d.repo, d.version))
 	if err != nil {
@@ -148,7 +148,7 @@ func (d denying) look(ctx context.Context) (f deniable, err error) {
 	return f, nil
 }
 
-// pack makes the record, and describes it in the result.
+// pack creates the record, and describes it in the result.
 func (d denying) pack(denial artifact.Denial, subject repository.Inspection, r *Result) (artifact.Referrer, error) {
 	r.Packages = d.packages(subject)
 	for _, p := range r.Packages {
@@ -171,7 +171,7 @@ func (d denying) record(ctx context.Context, packed artifact.Referrer, subject r
 	return d.push(ctx, packed)
 }
 
-// push stores the denial under its tag, unless it is there.
+// push stores the denial under its tag, unless the tag has it already.
 func (d denying) push(ctx context.Context, packed artifact.Referrer) error {
 	before, err := repository.Inspect(ctx, d.repo, artifact.DeniedTag(d.version), repository.DepthIndex)
 	if err != nil || before.Digest == packed.Manifest.Descriptor.Digest && !before.Lost {
@@ -194,7 +194,7 @@ func (d denying) unstage(ctx context.Context, packed artifact.Referrer, pending 
 		return nil, err
 	}
 	if errors.Is(stays, repository.ErrTagMoved) {
-		return stays, stays // somebody staged it anew: that has to be looked at
+		return stays, stays // another release was staged, which needs a decision of its own
 	}
 	if err := d.repo.PushTag(ctx, packed.Manifest, pending.Tag, pending.Digest); err != nil {
 		return stays, fmt.Errorf("the reason is recorded under the tag %s, and the tag %s can be neither removed nor moved: %w", artifact.DeniedTag(d.version), pending.Tag, err)
@@ -202,8 +202,8 @@ func (d denying) unstage(ctx context.Context, packed artifact.Referrer, pending 
 	return stays, nil
 }
 
-// unpublish removes the version's tag as it is now; live says why it is still there. It
-// never points to anything else: OpenTofu would take that for the version, and fail.
+// unpublish deletes the version's tag; live is the reason if the tag stays. The tag is
+// never pointed to anything else, because OpenTofu would still select the version, and fail.
 func (d denying) unpublish(ctx context.Context, packed artifact.Referrer) (live, err error) {
 	now, err := repository.Inspect(ctx, d.repo, artifact.Tag(d.version), repository.DepthIndex)
 	if err != nil || !now.Exists() {
@@ -212,6 +212,6 @@ func (d denying) unpublish(ctx context.Context, packed artifact.Referrer) (live,
 	if live, err = d.untag(ctx, now.Tag, now.Digest); err != nil || live != nil || packed.Document.Digest == "" {
 		return live, err
 	}
-	// Some registries delete what refers to a manifest together with it.
+	// Some registries delete a manifest's referrers together with it.
 	return nil, d.push(ctx, packed)
 }

@@ -55,14 +55,15 @@ type Result struct {
 	Verdict provider.Verdict
 	// Record is the denial, where there is one.
 	Record *repository.DenialRecord
-	// Approval is what Promote has recorded; nil if nothing.
+	// Approval is the approval that Promote recorded, if any.
 	Approval *artifact.Approval
 	// Stays says why the pending tag is still there; nil when it is not. It wraps
 	// [repository.ErrTagStays] where the registry removes no tags, and
 	// [repository.ErrTagMoved] where another run has staged more meanwhile.
 	Stays error
-	// Live says why the tag of a denied version is still there: a plain tofu init can
-	// install the version. It wraps what Stays wraps. It is nil if the tag is gone.
+	// Live is the reason why the tag of a denied version could not be deleted; a plain tofu
+	// init can then still install the version. It wraps the same errors as Stays. It is
+	// nil if the tag was deleted.
 	Live error
 }
 
@@ -131,7 +132,7 @@ func (d decision) untag(ctx context.Context, tag string, was digest.Digest) (sta
 	return nil, err
 }
 
-// deniedBy tells a denial from other errors.
+// deniedBy separates a denial from other errors.
 func deniedBy(err error) (*repository.DeniedError, error) {
 	if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
 		return denied, nil

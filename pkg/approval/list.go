@@ -64,8 +64,8 @@ func List(ctx context.Context, repo repository.Reader) ([]Entry, error) {
 	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Tag == "" }), err
 }
 
-// entry describes a version. released and denied report whether it has a tag of its own
-// and one of a denial. The zero value means that the version is gone by now.
+// entry describes a version. released and denied report whether the version's tag and the
+// tag of a denial exist. The zero value means that the version no longer exists.
 func entry(ctx context.Context, repo repository.Reader, v provider.Version, released, denied bool) (e Entry, err error) {
 	if denied {
 		record, err := repository.ReadDenial(ctx, repo, v)

@@ -20,16 +20,16 @@ type PromoteOptions struct {
 	// be any more. Its error ends the run. nil judges nothing; trust.Policy has such a
 	// method.
 	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
-	// Approval says who decided, and why. Unless it is the zero value, it is attached to
-	// the index of the release, also if the version is released already.
+	// Approval records who decided, and why. Unless it is the zero value, it is attached to
+	// the index of the release, even if the version is already released.
 	Approval artifact.Approval
 	// Settle is how long to wait before looking whether another run has overwritten the
 	// list of referrers; 0 is half a second.
 	Settle time.Duration
 	// Aliases are the providers whose releases the repository may have instead.
 	Aliases provider.Aliases
-	// Force replaces a version that holds something else, and promotes a denied one,
-	// whose denial it removes.
+	// Force replaces a version that holds something else, promotes a denied version, and
+	// removes the denial.
 	Force bool
 	// DryRun compares and judges, and writes nothing.
 	DryRun bool
@@ -56,7 +56,7 @@ type promotion struct {
 
 func (p promotion) run(ctx context.Context) (Result, error) {
 	r := Result{Address: p.address, Version: p.version, Tag: artifact.Tag(p.version)}
-	// 1. What waits, what the version is, and whether it is denied.
+	// 1. The denial, the pending release, and the released one.
 	denied, err := deniedBy(repository.CheckDenied(ctx, p.repo, p.version))
 	if err == nil && denied != nil && !p.options.Force {
 		err = denied
@@ -107,7 +107,7 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	if err := p.record(ctx, &r, waiting); err != nil || p.options.DryRun {
 		return r, err
 	}
-	// 4. The version's tag, unless it was denied meanwhile, and only then the pending one.
+	// 4. Write the version's tag, unless it was denied in the meantime, then delete the pending one.
 	if denied == nil {
 		if err := repository.CheckDeniedNow(ctx, p.repo, p.version); err != nil {
 			return r, err
@@ -119,7 +119,7 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	return p.tidy(ctx, r, waiting, waiting)
 }
 
-// record attaches who decided and why to an index, before a tag says that it is approved.
+// record attaches the approval to an index. It runs before the version's tag is written.
 func (p promotion) record(ctx context.Context, r *Result, i repository.Inspection) error {
 	if p.options.Approval == (artifact.Approval{}) {
 		return nil
@@ -163,7 +163,7 @@ func (p promotion) waiting(ctx context.Context) (repository.Inspection, error) {
 	return i, nil
 }
 
-// decide says what promoting means for the version, or why it is refused.
+// decide returns what promoting does to the version, or why it is refused.
 func (p promotion) decide(ctx context.Context, waiting, standing repository.Inspection) (Status, error) {
 	status, conflicts := compare(waiting, standing)
 	if status == Unchanged || p.options.Force {
@@ -194,8 +194,8 @@ func (p promotion) tag(ctx context.Context, waiting, standing repository.Inspect
 	return err
 }
 
-// tidy removes the pending tag, and that of a denial which was overruled; version is
-// what the version's tag names.
+// tidy deletes the pending tag, and the tag of an overruled denial; version is the index
+// that the version's tag points to.
 func (p promotion) tidy(ctx context.Context, r Result, waiting, version repository.Inspection) (Result, error) {
 	if p.options.DryRun || !waiting.Exists() && r.Record == nil {
 		return r, nil

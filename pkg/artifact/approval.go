@@ -12,21 +12,21 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TypeApproval is the media type of the document that says who approved a release, and
-// why. It refers to the index of the release.
+// TypeApproval is the media type of an [Approval] document, which refers to the index of
+// the release.
 const TypeApproval = "application/vnd.io.github.tofu-oci.approval.v1+json"
 
-// Approval says who approved a release, and why. It has no time, so that equal approvals
-// are equal bytes.
+// Approval records who approved a release, and why. It contains no time, so equal
+// approvals have equal bytes.
 type Approval struct {
-	// Reason is for people, any text; it may be empty.
+	// Reason is a text for people; it may be empty.
 	Reason string `json:"reason,omitempty"`
-	// By names who decided; it may be empty.
+	// By is the person who decided; it may be empty.
 	By string `json:"by,omitempty"`
 }
 
-// Document returns the approval as a document. The error is about texts that are too long
-// or not UTF-8.
+// Document returns the approval as a document, or an error if a text is too long or not
+// valid UTF-8.
 func (a Approval) Document() (provider.Document, error) {
 	switch {
 	case len(a.Reason) > maxReason || len(a.By) > maxReason:
@@ -38,7 +38,7 @@ func (a Approval) Document() (provider.Document, error) {
 	if err != nil {
 		return provider.Document{}, err
 	}
-	// Another approval of the same index is another document.
+	// The name differs, so that an index can have several approvals.
 	return NewDocument("approval-"+digest.FromBytes(data).Encoded()[:12]+".json", TypeApproval, data), nil
 }
 
@@ -53,7 +53,7 @@ func ParseApproval(data []byte) (a Approval, err error) {
 	return a, nil
 }
 
-// String returns the reason, and who decided.
+// String returns the reason and the person who decided.
 func (a Approval) String() string {
 	if a.Reason == "" {
 		return "by " + a.By

@@ -35,8 +35,8 @@ func DeniedTag(v provider.Version) string { return deniedPrefix + Tag(v) }
 func ParseDenied(tag string) (provider.Version, bool) { return parsePrefixed(tag, deniedPrefix) }
 
 // Denial says that a version is not to be used. Packages lists the zips that the
-// version had when it was denied, for the record: the denial is about the version,
-// whatever its zips are. It has no time, so that equal denials are equal bytes.
+// version had when it was denied, for information only: the denial applies to the version,
+// whatever its zips are. It contains no time, so equal denials have equal bytes.
 type Denial struct {
 	// Reason is for people, any text.
 	Reason string

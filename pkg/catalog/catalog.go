@@ -151,7 +151,7 @@ func references(ctx context.Context, t template.Template, o Options) ([]template
 	return refs, nil
 }
 
-// owners says whose repositories are; the address is zero where nothing tells.
+// owners returns the provider of each repository; the address is zero if it is unknown.
 func owners(ctx context.Context, t template.Template, refs []template.Reference, o Options) ([]Entry, error) {
 	hostname, _, _ := t.Uses()
 	found := make([]Entry, len(refs))

@@ -60,7 +60,7 @@ func (c Config) Token(env func(svchost.Hostname) string) func(svchost.Hostname) 
 	}
 }
 
-// DevOverride returns the entry of dev_overrides for a provider, if there is one.
+// DevOverride returns the dev_overrides entry of a provider, if there is one.
 func (c Config) DevOverride(a provider.Address) (override DevOverride, found bool) {
 	if c.Installation != nil {
 		override, found = c.Installation.DevOverrides[a]

@@ -21,7 +21,7 @@ type Mirrored struct {
 	PluginCacheDir string
 	// WorkDir is the directory that the program runs in, absolute.
 	WorkDir string
-	// OCI keeps oci_mirror blocks and logins to OCI registries. The program must be
+	// OCI keeps oci_mirror blocks and credentials for OCI registries. The program must be
 	// OpenTofu 1.10 or later, because others refuse these blocks.
 	OCI bool
 }
@@ -76,7 +76,7 @@ type rewriter struct {
 	members map[string][]keyed
 	// rest is what may be there several times, and means nothing to us.
 	rest []item
-	// logins has the blocks about logins to OCI registries, by their names.
+	// logins has the blocks with credentials for OCI registries, by name.
 	logins       map[string][]block
 	installation []block
 }
@@ -179,8 +179,8 @@ func (w *rewriter) print(p *printer) {
 	p.block("provider_installation", nil, func() { w.printInstallation(p) })
 }
 
-// printLogins writes the logins to OCI registries. Their relative paths start in the
-// directory of the file that has them.
+// printLogins writes the credentials for OCI registries. Relative paths are resolved
+// against the directory of the file that contains them.
 func (w *rewriter) printLogins(p *printer) {
 	for _, b := range w.logins["oci_default_credentials"] {
 		p.block("oci_default_credentials", nil, func() {

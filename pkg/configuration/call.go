@@ -12,13 +12,13 @@ import (
 // call is a module block.
 type call struct {
 	at Position
-	// sourceIs and versionIs are expressions, nil if they are not given.
+	// sourceIs and versionIs are expressions; nil if the block doesn't have them.
 	sourceIs, versionIs hcl.Expression
 	// arguments are the values of the module's variables.
 	arguments map[string]hcl.Expression
 
-	// source and version are what the expressions are in a scope. The source is empty
-	// if that is not known, for the reason in unresolved.
+	// source and version are the values of the expressions in a scope. If the source can't
+	// be resolved, it is empty, and unresolved is the reason.
 	source, version string
 	unresolved      error
 }
@@ -45,7 +45,7 @@ func (r *reader) call(b *hcl.Block, override bool) (call, bool) {
 	if version, given := content.Attributes["version"]; given {
 		c.versionIs = version.Expr
 	}
-	all, _ := b.Body.JustAttributes() // blocks are left alone
+	all, _ := b.Body.JustAttributes() // blocks are ignored
 	c.arguments = r.kept(all)
 	for _, escaping := range r.inner(b, hcl.BlockHeaderSchema{Type: "_"}) {
 		all, _ = escaping.Body.JustAttributes()

@@ -16,23 +16,22 @@ import (
 )
 
 const (
-	// maxConstant bounds a text that is put together, in bytes.
+	// maxConstant limits the text of a template's value, in bytes.
 	maxConstant = 4096
-	// maxReferences bounds references to references.
+	// maxReferences limits references to references.
 	maxReferences = 64
-	// maxSteps bounds the expressions and elements that are visited for all sources
-	// of a configuration.
+	// maxSteps limits the expressions and elements that are visited for all sources of a
+	// configuration.
 	maxSteps = 1 << 20
 )
 
 // evaluation resolves the expressions that OpenTofu evaluates before it installs
 // modules: literals, templates, conditions, and references to locals and variables.
-// Functions and all other references are errors. It visits only what a reference
-// leads to, and puts no objects together, so that an expression can't cost more
-// than its steps.
+// Functions and all other references are errors. It visits only the targets of references
+// and builds no objects, so the number of steps bounds the cost of an expression.
 type evaluation struct {
 	reader *reader
-	// scope is where references lead to. Without one, they are errors.
+	// scope resolves references. If it is nil, references are errors.
 	scope *scope
 	depth int
 }
@@ -46,8 +45,7 @@ func (r *reader) constant(e hcl.Expression, s *scope) (string, error) {
 	return textOf(v)
 }
 
-// value returns the primitive value that a path of attributes and indexes of an
-// expression leads to.
+// value returns the primitive value at a path of attributes and indexes in an expression.
 func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	v.depth++
 	if v.reader.steps++; v.reader.steps > maxSteps || v.depth > maxReferences {
@@ -90,7 +88,7 @@ func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	return cty.NilVal, errors.New("its form is not supported here")
 }
 
-// text is value for an expression that must be a text, a number or a truth value.
+// text returns the value of an expression as text; it must be a string, number, or boolean.
 func (v evaluation) text(e hcl.Expression) (string, error) {
 	found, err := v.value(e, nil)
 	if err != nil {
@@ -171,8 +169,8 @@ func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) 
 	return v.value(found, path[1:])
 }
 
-// json returns the value of an expression in JSON syntax, where texts are templates
-// unless references are not allowed.
+// json returns the value of an expression in JSON syntax. Strings are templates if references
+// are allowed.
 func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
 	v.reader.steps += e.Range().End.Byte - e.Range().Start.Byte
 	text, ok := literal(e)
@@ -226,7 +224,7 @@ func keys(t hcl.Traversal) []string {
 		case hcl.TraverseIndex:
 			text, _ := textOf(s.Key)
 			all = append(all, text)
-		default: // a splat, which no element has
+		default: // a splat, which matches no element
 			all = append(all, "*")
 		}
 	}

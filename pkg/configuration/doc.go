@@ -95,7 +95,7 @@ type Options struct {
 	// Variables are values of the root module's variables by name, as in TF_VAR_NAME.
 	// Those in .tfvars files, which are read, take precedence.
 	Variables map[string]string
-	// UnknownVariables says that variables of the root module have values that are not
-	// known here, such as those of -var. Sources that refer to one are not resolved.
+	// UnknownVariables reports that variables of the root module can have unknown values,
+	// such as those of -var. Sources that refer to variables are then not resolved.
 	UnknownVariables bool
 }

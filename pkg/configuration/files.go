@@ -17,9 +17,8 @@ const (
 	maxFile = 4 << 20
 	// maxTotal bounds all files of a configuration, in bytes.
 	maxTotal = 32 << 20
-	// maxKept bounds the text of all expressions that sources of modules can refer to,
-	// in bytes. They are kept in the form that the parser gives them, which takes up to
-	// 260 times as much memory.
+	// maxKept limits the text of all expressions that sources of modules can refer to, in
+	// bytes. They are kept as parsed, which takes up to 260 times as much memory.
 	maxKept = 512 << 10
 	// maxFiles bounds their number.
 	maxFiles = 5_000
@@ -88,8 +87,8 @@ type files struct {
 	problems *problems
 	count    int
 	bytes    int64
-	// parsing limits what the parser does, which depends more on the tokens of the
-	// files than on their bytes.
+	// parsing limits the effort of the parser, which depends more on the number of tokens
+	// than on the size of the files.
 	parsing nesting.Budget
 }
 

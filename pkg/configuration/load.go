@@ -29,8 +29,8 @@ func Load(ctx context.Context, dir string, o Options) (Configuration, error) {
 	return await(ctx, func() (Configuration, error) { return load(ctx, dir, o) })
 }
 
-// await returns the results of f, or the cause of ctx if that is done first. f ends
-// later then, on its own.
+// await returns the results of f, or the cause of ctx if that is done first. In that case,
+// f keeps running in the background.
 func await[T any](ctx context.Context, f func() (T, error)) (value T, err error) {
 	done := make(chan struct{})
 	var result T
@@ -96,7 +96,7 @@ type place struct {
 	key, address string
 	// above are the directories of the modules that led here, its own the last.
 	above []string
-	// scope is what the module's expressions refer to.
+	// scope resolves the references in the module's expressions.
 	scope *scope
 }
 
@@ -108,7 +108,7 @@ func (w *walker) visit(ctx context.Context, m *module, at place) {
 	}
 	for _, t := range m.tests {
 		for _, run := range sortedKeys(t.runs) {
-			// Test files set variables in ways of their own.
+			// Test files set variables in other ways.
 			to := place{key: t.key + "." + run, address: "run." + run, scope: &scope{unknown: true}}
 			w.follow(ctx, at, t.runs[run], to)
 		}

@@ -22,7 +22,7 @@ type module struct {
 	imports   []use
 	calls     map[string]call
 	tests     []test
-	// locals and variables are those that sources of modules can refer to.
+	// locals and variables can be referred to by sources of modules.
 	locals    map[string]hcl.Expression
 	variables map[string]variable
 }
@@ -44,7 +44,7 @@ type reader struct {
 	files
 	*problems
 	options Options
-	// steps and keptBytes count what is bounded by maxSteps and maxKept.
+	// steps and keptBytes are limited by maxSteps and maxKept.
 	steps, keptBytes int
 }
 

@@ -28,7 +28,7 @@ var topLevel = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "variable", LabelNames: []string{"name"}},
 }}
 
-// body reads and parses a file. What is wrong with it is a problem.
+// body reads and parses a file. Its errors are added to the problems.
 func (r *reader) body(ctx context.Context, path string) (hcl.Body, bool) {
 	data, ok := r.read(ctx, path)
 	if !ok {

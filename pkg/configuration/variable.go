@@ -21,7 +21,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/nesting"
 )
 
-// scope is what the expressions of a module can refer to.
+// scope resolves the references in the expressions of a module.
 type scope struct {
 	module *module
 	// arguments are the values of its variables, which refer to the caller's scope.
@@ -31,15 +31,15 @@ type scope struct {
 	// environment those of TF_VAR_NAME.
 	files       func() map[string]hcl.Expression
 	environment map[string]string
-	// unknown says that variables can have values that are not known here.
+	// unknown reports that variables can have unknown values.
 	unknown bool
 }
 
 // variable is a variable block.
 type variable struct {
-	// value is the default, and nil for none.
+	// value is the default, or nil.
 	value hcl.Expression
-	// kind is the type constraint, and nil for none.
+	// kind is the type constraint, or nil.
 	kind hcl.Expression
 }
 
@@ -61,7 +61,7 @@ func (b variable) constraint() (cty.Type, error) {
 	return t, nil
 }
 
-// variable returns what a path of a variable's value leads to, converted to its type.
+// variable returns the value at a path in a variable, converted to its type.
 func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 	s := v.scope
 	declared, ok := s.module.variables[name]
@@ -93,7 +93,7 @@ func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 	return convert.Convert(found, t)
 }
 
-// argument returns the expression of a variable's value, and the scope of that.
+// argument returns the expression of a variable's value, and the scope of the expression.
 func (s *scope) argument(name string, declared variable, t cty.Type) (hcl.Expression, *scope, error) {
 	if e, given := s.arguments[name]; given {
 		return e, s.caller, nil
@@ -121,7 +121,7 @@ func (s *scope) argument(name string, declared variable, t cty.Type) (hcl.Expres
 	return declared.value, nil, nil
 }
 
-// elementType returns the type of what a path leads to.
+// elementType returns the type of the element at a path.
 func elementType(t cty.Type, path []string) (cty.Type, bool) {
 	for _, key := range path {
 		switch i, err := strconv.Atoi(key); {
@@ -147,8 +147,8 @@ func (r *reader) rootScope(ctx context.Context, dir string, m *module) *scope {
 	}
 }
 
-// variableFiles reads the files that set variables without being named on the
-// command line. Later ones take precedence.
+// variableFiles reads the .tfvars files that are loaded automatically. Later ones take
+// precedence.
 func (r *reader) variableFiles(ctx context.Context, dir string) map[string]hcl.Expression {
 	found := []string{"terraform.tfvars", "terraform.tfvars.json"}
 	entries, err := os.ReadDir(dir)
@@ -179,7 +179,7 @@ func (r *reader) variableFiles(ctx context.Context, dir string) map[string]hcl.E
 
 // named reads locals and variables. Those of override files take precedence.
 func (r *reader) named(m *module, b *hcl.Block) {
-	all, _ := b.Body.JustAttributes() // validation blocks are left alone
+	all, _ := b.Body.JustAttributes() // validation blocks are ignored
 	if b.Type == "locals" {
 		maps.Copy(m.locals, r.kept(all))
 		return

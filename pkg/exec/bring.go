@@ -16,8 +16,8 @@ import (
 // errLeft says that a package is not brought.
 var errLeft = errors.New("left to the user's configuration")
 
-// bring brings a package from the source into the store. refused says why the
-// package in the store was refused, if it was: the error if the source can't be asked.
+// bring downloads a package from the source into the store. If the package in the store
+// was refused, refused is the reason, which is part of the error if the download fails.
 func (o Options) bring(ctx context.Context, s selection, refused error, acquire func(context.Context, int64) (func(), error)) (store.Known, error) {
 	src := source.NewCached(o.Source, o.Store, source.CacheOptions{TakeOnly: true})
 	to := &sink{store: o.Store, selection: s}

@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// userConfig is the user's, as the child would read it.
+// userConfig is the user's CLI configuration, as the child would read it.
 type userConfig struct {
 	env   cliconfig.Environment
 	files cliconfig.Files
@@ -33,13 +33,13 @@ func readConfiguration(o Options) (c userConfig, err error) {
 	return c, err
 }
 
-// hasOCI reports whether there is anything about OCI registries in the configuration.
+// hasOCI reports whether the configuration has blocks about OCI registries.
 func (c userConfig) hasOCI() bool {
 	mirrors := c.Installation != nil && slices.ContainsFunc(c.Installation.Methods, func(m cliconfig.Method) bool { return m.Kind == cliconfig.OCIMirror })
 	return mirrors || len(c.Logins) > 0 || c.DefaultLogins.Position != (cliconfig.Position{})
 }
 
-// hasOCIMirror reports whether an oci_mirror is for a provider.
+// hasOCIMirror reports whether an oci_mirror matches a provider.
 func (c userConfig) hasOCIMirror(a provider.Address) bool {
 	return c.Installation != nil && slices.ContainsFunc(c.Installation.Methods, func(m cliconfig.Method) bool {
 		matches, _ := m.Match(a)
@@ -48,7 +48,7 @@ func (c userConfig) hasOCIMirror(a provider.Address) bool {
 }
 
 // write writes what the child reads into a file that nobody else may read, in the
-// store, which is swept. oci keeps what is about OCI registries.
+// store, which is swept. If oci is set, the blocks about OCI registries are kept.
 func (c userConfig) write(o Options, m mirrored, oci bool) (path string, err error) {
 	text, err := cliconfig.Rewrite(c.env, c.files, cliconfig.Mirrored{
 		Dir: m.Dir(), Providers: m.providers, PluginCacheDir: m.pluginCacheDir(toolOf(o.Command)), WorkDir: c.dir, OCI: oci,

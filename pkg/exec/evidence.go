@@ -9,9 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// evidenceOf reads what the signature of a release with one package is judged by, so
-// that later runs can judge it without the source. It returns nil if a document can't
-// be read.
+// evidenceOf reads the evidence of a release with one package, so that later runs can
+// verify its signature without the source. It returns nil if a document can't be read.
 func evidenceOf(ctx context.Context, r provider.Release) *store.Evidence {
 	if len(r.Packages) != 1 {
 		return nil
@@ -34,8 +33,8 @@ func evidenceOf(ctx context.Context, r provider.Release) *store.Evidence {
 	return e
 }
 
-// restore makes the release of a package from the evidence in the store. It returns
-// false if the store has no evidence, or if its SHA256SUMS does not list the zip.
+// restore builds the release of a package from the evidence in the store. It returns
+// false if the store has no evidence, or if the SHA256SUMS does not list the zip.
 func restore(s selection, k store.Known) (provider.Release, bool) {
 	if k.Evidence == nil {
 		return provider.Release{}, false

@@ -40,20 +40,21 @@ type Options struct {
 	Source provider.Source
 	// Store is where they are kept.
 	Store *store.Store
-	// Judge says what the signature of a release proves; its error ends the run. nil
-	// judges nothing; the methods of trust.Policy are such functions. Each run judges
-	// each package: those in the store by the evidence that is stored with them. The
-	// source is asked for newer evidence before a package in the store is refused.
+	// Judge verifies the signature of a release; its error ends the run. The methods of
+	// trust.Policy are such functions. If nil, no signatures are verified. Each run
+	// verifies each package; for packages in the store, it uses the evidence that is
+	// stored with them. Before such a package is refused, Run requests newer evidence
+	// from the source.
 	Judge func(ctx context.Context, r provider.Release) (provider.Verdict, error)
-	// Reading returns how the configuration is read that is compared with the lock files.
-	// nil leaves all but TF_DATA_DIR and the program's rules at their zero values.
+	// Reading returns the options to read the configuration that is compared with the lock
+	// files. If nil, only the data directory and the program's rules are set.
 	Reading func(terraform bool) configuration.Options
-	// OnlyLocked refuses to start a command that may install a required provider which
-	// no lock file selects. Set it if Judge demands more than the command checks.
+	// OnlyLocked refuses to start a command that could install a required provider that
+	// no lock file selects. Set it if Judge requires more than the command checks.
 	OnlyLocked bool
-	// Approves reports whether releases of a provider wait for approval, or were
-	// denied, in the repository that the user's oci_mirror names. OpenTofu ignores
-	// that, so such a provider has to be locked. May be nil.
+	// Approves reports whether the repository of the user's oci_mirror has pending or
+	// denied releases of a provider. OpenTofu ignores approvals, so such a provider must
+	// be locked. May be nil.
 	Approves func(ctx context.Context, a provider.Address) (bool, error)
 	// Concurrency is how many zips move at once; 0 is [DefaultConcurrency].
 	Concurrency int
@@ -64,8 +65,9 @@ type Options struct {
 	Backoff func(failed int) time.Duration
 	// Progress is told what moves.
 	Progress provider.Progress
-	// Left is told of each provider that is left to the user's configuration, and why:
-	// a filesystem_mirror has it only unpacked, or no lock file selects it. May be nil.
+	// Left is called with each provider that is left to the user's configuration, and the
+	// reason: a filesystem_mirror has it only unpacked, no lock file selects it, or it is
+	// neither available nor required. May be nil.
 	Left func(a provider.Address, why string)
 
 	// Environment has the user's CLI configuration, and Config is a file that takes

@@ -136,8 +136,8 @@ func (o Options) packages(ctx context.Context, c userConfig, wanted []selection)
 	return found, errors.Join(errors.Join(problems...), o.checkDenied(ctx, kept, asked))
 }
 
-// checkDenied returns the errors of packages that are in the store and denied, for the
-// providers whose repositories were contacted.
+// checkDenied returns the errors of denied packages in the store, for providers whose
+// repositories were contacted.
 func (o Options) checkDenied(ctx context.Context, kept []selection, asked map[provider.Address]bool) error {
 	list := provider.CapabilitiesOf(o.Source).Denied
 	if list == nil {
@@ -157,8 +157,8 @@ func (o Options) checkDenied(ctx context.Context, kept []selection, asked map[pr
 	return errors.Join(problems...)
 }
 
-// known finds a package in the store alone. refused is the error of Judge if the
-// evidence in the store does not satisfy it. The source may have better evidence now.
+// known looks for a package in the store only. If the evidence in the store does not
+// satisfy Judge, refused is its error; the source may have better evidence now.
 func (o Options) known(ctx context.Context, s selection) (k store.Known, ok bool, refused error) {
 	for _, k := range o.Store.Known(s.name()) {
 		if s.accepts(k.Zip, k.Hashes) != nil || !has(ctx, o.Store, k, s.packed(k.Hashes)) {

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// modulePath is that of OpenTofu, and ociModule is a module that OpenTofu is built of
-	// since it reads oci_mirror blocks, in 1.10.
+	// modulePath is OpenTofu's own module. ociModule is a dependency of OpenTofu since
+	// 1.10, the first version that reads oci_mirror blocks.
 	modulePath, ociModule = "github.com/opentofu/opentofu", "oras.land/oras-go/v2"
-	// versionTimeout bounds how long a version manager takes, which may have to
-	// download OpenTofu first.
+	// versionTimeout limits the run of a version manager, which may have to download
+	// OpenTofu first.
 	versionTimeout = 5 * time.Minute
 )
 
@@ -38,8 +38,8 @@ func (o Options) readsOCI(ctx context.Context, program string) bool {
 	return err == nil && isOpenTofuWithOCI(text)
 }
 
-// isOpenTofuWithOCI reads what "tofu version" prints: "OpenTofu v1.10.0", among other
-// lines.
+// isOpenTofuWithOCI reports whether the output of "tofu version" has a line such as
+// "OpenTofu v1.10.0", with this version or a later one.
 func isOpenTofuWithOCI(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if version, found := strings.CutPrefix(strings.TrimSpace(string(line)), "OpenTofu v"); found {

@@ -12,9 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// keepsOCI reports whether the command gets the user's oci_mirror blocks, to install
-// providers from them that no lock file selects. The error is [lock.ErrNotLocked] if the
-// configuration requires such a provider and the command would not find it, or must not
+// keepsOCI reports whether the command gets the user's oci_mirror blocks, so that it can
+// install providers that no lock file selects. The error is [lock.ErrNotLocked] if the
+// configuration requires such a provider, and the command can't find it or must not
 // install it.
 func (o Options) keepsOCI(ctx context.Context, c userConfig, program string, wanted []selection) (bool, error) {
 	if !o.installs() {
@@ -63,9 +63,9 @@ func (o Options) installs() bool {
 }
 
 // unlocked returns the providers that the configuration in the command's directory
-// requires, and that are neither selected nor under development. It reports what is
-// wrong with the configuration only if all of it has to be known: the command reports
-// it too.
+// requires, and that are neither selected nor replaced by dev_overrides. Errors of the
+// configuration are returned only if OnlyLocked is set, because the command reports them
+// too.
 func (o Options) unlocked(ctx context.Context, c userConfig, wanted []selection) ([]provider.Address, error) {
 	found, err := configuration.Load(ctx, c.dir, o.Reading(c.env.Terraform))
 	if ctx.Err() != nil {

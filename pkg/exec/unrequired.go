@@ -8,10 +8,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ignores reports whether a package that the source lacks is ignored, because the
-// configuration does not require its provider: a lock file can outlive a requirement.
-// The state can still require it, so the error stays if the command could then install
-// the provider without the checks that are demanded.
+// ignores reports whether a missing package is ignored because the configuration doesn't
+// require its provider: a lock file can contain providers that are no longer required. The
+// state can still require the provider, so the error is returned if the command could
+// install it without the required checks.
 func (o Options) ignores(ctx context.Context, c userConfig, a provider.Address, err error) bool {
 	_, noPlatform := errors.AsType[*provider.PlatformError](err)
 	missing := noPlatform || errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)

@@ -65,8 +65,8 @@ func (i *Installation) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Denied: i.denied, Documents: i.documents, Stat: i.stat, Path: i.path, Directory: i.directory}
 }
 
-// denied lists the versions that the methods for a provider deny. A method that can't
-// be asked denies nothing here: Versions reports its error.
+// denied lists the versions that the methods for a provider deny. Errors of a method are
+// ignored here, because Versions returns them.
 func (i *Installation) denied(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	methods, err := i.candidates(ctx, a)
 	if err != nil {
@@ -109,7 +109,7 @@ func (i *Installation) documents(ctx context.Context, r provider.Release) ([]pro
 	return all, nil
 }
 
-// stat checks that a package's zip exists, if the source that it came from can.
+// stat checks that a package's zip exists, if its source has that capability.
 func (i *Installation) stat(ctx context.Context, p provider.Package) (checked bool, err error) {
 	at, ok := p.Locator.(located)
 	if !ok {

@@ -57,8 +57,8 @@ type Finding struct {
 	doctor.Finding
 }
 
-// IsMissing tells that something is not there, in contrast to a version that is
-// denied, or hashes that disagree.
+// IsMissing reports whether the finding is about missing content or hashes, in contrast
+// to a denied version or different hashes.
 func (f Finding) IsMissing() bool {
 	return !slices.Contains([]string{versionDenied, hashDisagrees, h1Only}, f.Code)
 }
@@ -72,8 +72,8 @@ type Checked struct {
 	// Unknown counts the hashes that the source knows nothing of, such as those of
 	// other platforms' packages. They are no error.
 	Unknown int
-	// Unchecked counts the packages whose source cannot tell whether their zips exist, such
-	// as an origin registry.
+	// Unchecked is the number of packages whose source can't check that their zips exist,
+	// such as an origin registry.
 	Unchecked int
 	// Err says why the selection could not be looked at.
 	Err error
@@ -102,7 +102,7 @@ func Check(ctx context.Context, src provider.Source, file string, f *lockfile.Fi
 }
 
 func (c *Checked) check(ctx context.Context, src provider.Source, o Options) error {
-	// 1. What there is, and what proves it.
+	// 1. The release.
 	s := c.Selection
 	release, err := src.Release(ctx, s.Address, s.Version)
 	denied, isDenied := errors.AsType[*repository.DeniedError](err)
@@ -157,8 +157,8 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	return nil
 }
 
-// zip checks that the zip of a package exists. Metadata alone does not prove it: a
-// registry can lose a blob and still list the release.
+// zip checks that the zip of a package exists. Metadata is not enough, because a registry
+// can lose a blob and still list the release.
 func (c *Checked) zip(ctx context.Context, src provider.Source, p provider.Package) error {
 	stat, checked := provider.CapabilitiesOf(src).Stat, false
 	var err error
@@ -229,8 +229,8 @@ func (c *Checked) bring(flags string) string {
 		"\nor, if it was built here, publish it there; if another repository has it, copy it from there"
 }
 
-// bringPlatform returns the remedy for a package that a release lacks. SHA256SUMS lists
-// every package of the release, so what it does not list cannot be mirrored.
+// bringPlatform returns the remedy for a missing package. SHA256SUMS lists every package
+// of the release, so a package that it doesn't list can't be mirrored.
 func (c *Checked) bringPlatform(r provider.Release, platform provider.Platform) string {
 	document, ok := r.Document(provider.KindSums)
 	listed, err := sums.Parse(document.Bytes)

@@ -9,7 +9,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ErrIncomplete reports that a version can't be selected, because a part of the
+// ErrIncomplete is returned if a version can't be selected, because a part of the
 // configuration that could not be read may exclude it.
 var ErrIncomplete = errors.New("not all requirements of the configuration are known")
 

@@ -20,13 +20,13 @@ type FileOptions struct {
 	Upgrade bool
 	// DryRun writes nothing.
 	DryRun bool
-	// Prune reports whether a provider that is locked is removed, because nothing
-	// requires it. nil removes none.
+	// Prune reports whether to remove a locked provider, because nothing requires it. If
+	// nil, no provider is removed.
 	Prune func(provider.Address) bool
-	// Incomplete says that the requirements are not fully known: versions that are
-	// locked stay, and selecting another one is [ErrIncomplete].
+	// Incomplete reports that not all requirements are known. Locked versions are kept,
+	// and selecting another version returns [ErrIncomplete].
 	Incomplete bool
-	// Terraform makes the first line of a new file the one that Terraform writes.
+	// Terraform starts a new file with the line that Terraform writes.
 	Terraform bool
 }
 
@@ -46,7 +46,7 @@ type Change struct {
 	Old, New []byte
 	// Providers are in the order in which they were wanted.
 	Providers []Locked
-	// Removed are those that were pruned, sorted by address.
+	// Removed are the pruned providers, sorted by address.
 	Removed []provider.Address
 }
 
@@ -101,7 +101,7 @@ func read(path string) (*lockfile.File, error) {
 	return f, err
 }
 
-// lockAll returns what to lock for each provider that is wanted.
+// lockAll returns the selection for each wanted provider.
 func lockAll(ctx context.Context, src provider.Source, f *lockfile.File, wanted []Wanted, o FileOptions) ([]Locked, error) {
 	var all []Locked
 	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (Locked, bool) {
@@ -110,7 +110,7 @@ func lockAll(ctx context.Context, src provider.Source, f *lockfile.File, wanted 
 	return all, ctx.Err()
 }
 
-// apply changes a lock file, as far as its providers could be locked.
+// apply makes the change in a lock file. Providers that failed stay as they are.
 func (c *Change) apply(f *lockfile.File, o FileOptions) {
 	f.Terraform = o.Terraform
 	for _, a := range c.Removed {

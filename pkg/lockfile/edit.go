@@ -7,7 +7,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// header returns the first lines of a lock file, as a program writes them.
+// header returns the comment that OpenTofu or Terraform writes at the top of a lock file.
 func (f *File) header() string {
 	program := "tofu"
 	if f.Terraform {

@@ -15,7 +15,7 @@ type File struct {
 	rest string
 	// newline is "\r\n" in a file that has such lines.
 	newline string
-	// Terraform makes the first line of an empty file the one that Terraform writes.
+	// Terraform starts an empty file with the line that Terraform writes.
 	Terraform bool
 }
 

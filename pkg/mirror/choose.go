@@ -57,8 +57,8 @@ func (c chooser) choose(ctx context.Context, r provider.Requirement) choice {
 	return choice{c.withDenied(r, items, denied), leftOut}
 }
 
-// withDenied adds the denied versions that would be among the items. Each is reported
-// as such when its turn comes.
+// withDenied adds the denied versions that would otherwise be among the items. Each is
+// reported as denied when it is processed.
 func (c chooser) withDenied(r provider.Requirement, items []Item, denied []provider.Version) []Item {
 	var chosen []provider.Version
 	for _, item := range items {
@@ -73,8 +73,8 @@ func (c chooser) withDenied(r provider.Requirement, items []Item, denied []provi
 	return items
 }
 
-// resolve asks for the newest versions that meet a requirement, for the denied ones
-// among all versions, and, where all are wanted, which pre-releases are left out.
+// resolve returns the newest versions that meet a requirement, all denied versions, and,
+// if all versions are wanted, the omitted pre-releases.
 func (c chooser) resolve(ctx context.Context, r provider.Requirement, newest int) (met, denied, leftOut []provider.Version, err error) {
 	if _, exact := r.Constraint.Exact(); exact {
 		met, err = source.Resolve(ctx, c.src, r, newest)

@@ -18,7 +18,7 @@ func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, e
 	if from == nil || o.Target == nil {
 		return errors.New("copying: there is no source, or Options have no Target")
 	}
-	from = openOnce(from) // whose tags are listed once
+	from = openOnce(from) // lists the tags of each repository once
 	return run(ctx, oci.New(from), wanted, o, func(ctx context.Context, i Item, t target) (publish.Result, error) {
 		a := i.Requirement.Address
 		source, err := from(a)

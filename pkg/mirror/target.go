@@ -67,7 +67,7 @@ func (t target) take(ctx context.Context, item Item, begun func(Item), bring bri
 		return r
 	}
 	begun(item)
-	if t.options.Force && !item.isNamed() { // force overrules only a denial that was named
+	if t.options.Force && !item.isNamed() { // force overrules the denial of a named version only
 		r.Err = repository.CheckDenied(ctx, t.options.Seen.Reader(t.repo), item.Version)
 	}
 	if r.Err == nil {
@@ -75,7 +75,7 @@ func (t target) take(ctx context.Context, item Item, begun func(Item), bring bri
 	}
 	if denied, ok := errors.AsType[*repository.DeniedError](r.Err); ok && !item.isNamed() {
 		record := &denied.Record
-		r.Repository = record.Repository // which a copy may read from
+		r.Repository = record.Repository // may be the source of a copy
 		r.Published, r.Err = publish.Result{
 			Address: item.Requirement.Address, Version: item.Version, Status: publish.Denied, Tag: record.Tag, Digest: record.Digest, Denial: record,
 		}, nil

@@ -75,7 +75,7 @@ type VersionError struct {
 	Where string
 	// Have are the versions that there are.
 	Have []Version
-	// Pending are versions that meet Wanted, and wait for approval.
+	// Pending are the pending versions that meet Wanted.
 	Pending []Version
 	// Err is what the other side answered, if that says more.
 	Err error

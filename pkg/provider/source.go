@@ -43,15 +43,14 @@ type Capabilities struct {
 	// Date gives when a version was published, as its release does, for less than
 	// that costs; zero where nobody says so. Errors are those of Release.
 	Date func(ctx context.Context, a Address, v Version) (time.Time, error)
-	// Denied lists the versions that the place denies, newest first. Versions leaves them
-	// out.
+	// Denied lists the denied versions, newest first. Versions omits them.
 	Denied func(ctx context.Context, a Address) ([]Version, error)
 	// Documents gives the documents about all packages of a release that are no
 	// part of it, such as an SBOM that refers to an OCI index. The release is
 	// one that the source gave.
 	Documents func(ctx context.Context, r Release) ([]Document, error)
-	// Stat checks that a package's zip exists and has its size, without reading it. The
-	// error is that of Open. checked is false if only Open can tell.
+	// Stat checks that a package's zip exists and has the expected size, without reading
+	// it. It returns the errors of Open. checked is false if only Open can find out.
 	Stat func(ctx context.Context, p Package) (checked bool, err error)
 	// Path gives the local file that a package's zip is; ok is false when there
 	// is none.

@@ -52,7 +52,8 @@ func (p publisher) attach(ctx context.Context, done outcome) (result Result, err
 }
 
 // carried gives the source's documents, and those of earlier indexes that the
-// source has no newer ones of. An approval is about the packages of its own index only.
+// source has no newer ones of. Approvals are not carried over: each applies to its own
+// index only.
 func (p publisher) carried(ctx context.Context, own []provider.Document, earlier []ocispec.Descriptor, index ocispec.Descriptor) ([]provider.Document, error) {
 	documents := slices.Clone(own)
 	// The last one first: what was attached again there is the newest.

@@ -60,8 +60,8 @@ func (c copying) run(ctx context.Context) (Result, error) {
 	if o := c.options; len(o.Platforms) > 0 || o.SourceURL != "" || len(o.Annotations) > 0 || o.SBOM != nil || o.Signer != nil {
 		return result, ErrBytes
 	}
-	// 1. Whether either end denies the version, and what a glance can tell. Nothing
-	// overrules the source: whoever denied the version there can promote it.
+	// 1. Whether either side denies the version, and a quick check. Force doesn't overrule
+	// the source, whose denial promote can remove.
 	if err := repository.CheckDenied(ctx, c.from, c.version); err != nil {
 		return result, fmt.Errorf("%s: %w", c.from, err)
 	}

@@ -125,8 +125,8 @@ const (
 	Healed Status = "healed"
 	// Replaced: what conflicted was overwritten, as Force says.
 	Replaced Status = "replaced"
-	// Denied: the version is denied, so nothing was sent. Package mirror reports it so
-	// for a version that nobody named exactly; [Release] and [Copy] return an error.
+	// Denied: the version is denied, so nothing was sent. Package mirror reports this for a
+	// version that was not named exactly; [Release] and [Copy] return an error.
 	Denied Status = "denied"
 )
 
@@ -154,8 +154,8 @@ type Result struct {
 	Documents []provider.Document
 	// Verdict is what Judge said; none where it was not asked.
 	Verdict provider.Verdict
-	// Released tells that a release which was to be staged is released already, with or
-	// without approval.
+	// Released reports that a release to be staged is already released, with or without
+	// approval.
 	Released bool
 	// Denial is why the version is denied; nil if it is not.
 	Denial *repository.DenialRecord

@@ -20,9 +20,9 @@ const maxMoves = 20
 // Release brings one release of a source into a repository. Running it again
 // changes nothing; running it after a failure completes it. Errors are those of
 // the source and the repository, *[repository.ConflictError], and
-// *[repository.DeniedError] for a version that is denied. Force overrules a denial: it
-// is removed once the version has its tag. With Stage, the denial stays until the
-// release is promoted.
+// *[repository.DeniedError] for a denied version. Force overrules a denial, and removes it
+// once the version has its tag. With Stage, the denial stays until the release is
+// promoted.
 func Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	if o.Seen == nil {
 		o.Seen = &Seen{}

@@ -62,12 +62,12 @@ func (s *Seen) create(ctx context.Context, repository string, create func(contex
 	return failure
 }
 
-// Tags lists all tags of a repository, sorted, as of the first request.
+// Tags returns all tags of a repository, sorted, as of the first request.
 func (s *Seen) Tags(ctx context.Context, repo repository.Reader) ([]string, error) {
 	return s.tags.Tags(ctx, repo)
 }
 
-// Reader returns a repository with the tags that the run has seen.
+// Reader returns repo with its tags listed at most once per run.
 func (s *Seen) Reader(repo repository.Reader) repository.Reader { return s.tags.Reader(repo) }
 
 // seeing is a repository of which something was seen.

@@ -42,14 +42,14 @@ func adds(pending, version repository.Inspection) bool {
 	return len(pending.Index.Targets) > len(version.Index.Targets)
 }
 
-// overruling is the part of Force that is about denials.
+// overruling implements Force for denials.
 type overruling struct {
 	force  bool
 	denial *repository.DenialRecord
 }
 
-// begin returns the *[repository.DeniedError] of a denied version, unless by force. A
-// repository without a list of tags is most likely a new one, and admit asks again.
+// begin returns a *[repository.DeniedError] for a denied version, unless force is set. A
+// repository without a list of tags is most likely a new one, and admit checks again.
 func (o *overruling) begin(ctx context.Context, repo repository.Reader, v provider.Version) error {
 	if _, err := repo.Tags(ctx); errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
 		return nil
@@ -62,8 +62,8 @@ func (o *overruling) begin(ctx context.Context, repo repository.Reader, v provid
 	return err
 }
 
-// admit checks again, before a tag is written, whether the version was denied
-// meanwhile. Force overrules only a denial that was there at the beginning.
+// admit checks again, before a tag is written, whether the version has been denied in
+// the meantime. Force overrules only a denial that existed at the beginning.
 func (o *overruling) admit(ctx context.Context, repo repository.Reader, v provider.Version) error {
 	if o.denial != nil {
 		return nil
@@ -71,7 +71,7 @@ func (o *overruling) admit(ctx context.Context, repo repository.Reader, v provid
 	return repository.CheckDeniedNow(ctx, repo, v)
 }
 
-// end removes a denial that was overruled, now that the version has its tag.
+// end removes an overruled denial after the version's tag was written.
 func (o *overruling) end(ctx context.Context, repo repository.Repository) error {
 	if o.denial == nil {
 		return nil

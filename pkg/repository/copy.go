@@ -37,7 +37,7 @@ type CopyOptions struct {
 	// the target has under the tag already is not judged again. nil judges nothing;
 	// oci.JudgeCopy makes such a function of one for releases.
 	Judge func(ctx context.Context, from Reader, release Inspection) (provider.Verdict, error)
-	// Admit is asked before the tag is written. Its error ends the copy. May be nil.
+	// Admit is called before the tag is written. Its error ends the copy. May be nil.
 	Admit func(ctx context.Context) error
 	// NoReferrers leaves out what refers to the release, for registries that
 	// cannot hold it: see [ErrSubject].

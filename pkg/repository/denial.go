@@ -18,10 +18,11 @@ const lostReason = "the reason is lost"
 // DenialRecord describes a denial as a repository stores it.
 type DenialRecord struct {
 	artifact.Denial
-	// Repository is the one that denies the version, as people write it.
+	// Repository is the repository that denies the version, in the form of its String
+	// method.
 	Repository string
-	// Tag is the tag of the denial, and Digest what it points to; Digest is empty if
-	// the registry lists the tag without having it.
+	// Tag is the tag of the denial, and Digest the manifest that it points to. Digest is
+	// empty if the registry lists the tag but doesn't have it.
 	Tag    string
 	Digest digest.Digest
 	// Index is the index that was denied, which the registry may have collected as
@@ -34,10 +35,10 @@ type DeniedError struct{ Record DenialRecord }
 
 func (e *DeniedError) Error() string { return fmt.Sprintf("the version is denied: %s", e.Record) }
 
-// CheckDenied returns a *[DeniedError] if a repository denies a version. The tag of a
-// denial denies the version whatever it points to, so the list of tags decides. If the
-// login must not list tags, or the registry has no list, CheckDenied requests that tag:
-// a proxy may have the tags of a repository that it doesn't list.
+// CheckDenied returns a *[DeniedError] if a repository denies a version. The list of tags
+// decides, because the tag of a denial denies the version whatever it points to. If the
+// login isn't allowed to list tags, or the registry has no list, CheckDenied requests the
+// tag of the denial: a proxy can have the tags of a repository that it doesn't list.
 func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
 	tags, err := repo.Tags(ctx)
 	switch {
@@ -60,8 +61,8 @@ func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
 	return &DeniedError{record}
 }
 
-// CheckDeniedNow is [CheckDenied] for the moment before a tag is written, when a list
-// of tags may be out of date: it requests the tag of the denial.
+// CheckDeniedNow is like [CheckDenied], but always requests the tag of the denial. It is
+// used before a tag is written, when a list of tags may be out of date.
 func CheckDeniedNow(ctx context.Context, repo Reader, v provider.Version) error {
 	i, there, err := denialOf(ctx, repo, v)
 	if err != nil || !there {
@@ -74,8 +75,8 @@ func CheckDeniedNow(ctx context.Context, repo Reader, v provider.Version) error 
 	return &DeniedError{record}
 }
 
-// ReadDenial reads the reason why a version is denied. If it is lost or damaged, the
-// record says so. Errors are those of a repository that doesn't respond.
+// ReadDenial reads the reason why a version is denied. If the reason is lost or damaged,
+// the record says so; an error means that the repository could not be read.
 func ReadDenial(ctx context.Context, repo Reader, v provider.Version) (DenialRecord, error) {
 	i, _, err := denialOf(ctx, repo, v)
 	if err != nil {
@@ -84,7 +85,7 @@ func ReadDenial(ctx context.Context, repo Reader, v provider.Version) (DenialRec
 	return readDenial(ctx, repo, i)
 }
 
-// denialOf inspects the tag of a denial. A damaged one is there as well.
+// denialOf inspects the tag of a denial. It exists even if its manifest is damaged.
 func denialOf(ctx context.Context, repo Reader, v provider.Version) (i Inspection, there bool, err error) {
 	i, err = Inspect(ctx, repo, artifact.DeniedTag(v), DepthIndex)
 	if isFinding(err) {
@@ -97,7 +98,7 @@ func readDenial(ctx context.Context, repo Reader, i Inspection) (DenialRecord, e
 	r := DenialRecord{Denial: artifact.Denial{Reason: lostReason}, Repository: repo.String(), Tag: i.Tag, Digest: i.Digest}
 	index, document, err := artifact.ParseDenialManifest(i.Bytes)
 	if err != nil {
-		return r, nil //nolint:nilerr // the tag denies the version all the same
+		return r, nil //nolint:nilerr // the tag denies the version anyway
 	}
 	r.Index = index.Digest
 	content, err := DocumentAt(repo, document, "").Read(ctx)
@@ -119,7 +120,7 @@ func (i Inspection) IsDenial() bool {
 	return err == nil
 }
 
-// RemoveDenial removes the tag of a denial. [ErrTagStays] means that the version is
+// RemoveDenial deletes the tag of a denial. If it returns [ErrTagStays], the version is
 // still denied.
 func RemoveDenial(ctx context.Context, repo Repository, r DenialRecord) error {
 	err := ErrTagStays

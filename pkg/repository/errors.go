@@ -169,8 +169,8 @@ func (e *ResponseError) lacksProject() bool {
 	return e.Code == "NOT_FOUND" && strings.HasPrefix(e.Message, "project ") && strings.Contains(e.Message, "not found")
 }
 
-// translate replaces the library's errors by ours, which lead with the registry's code.
-// Their texts have no secret of a URL, and no credential that the registry repeats.
+// translate replaces the library's errors with ours, which start with the registry's code.
+// Their texts contain no secret of a URL, and no credential that the registry repeats.
 func (s *loginState) translate(err error) error {
 	sent := s.credentials()
 	err = translated(err, sent)

@@ -9,8 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Listings keeps the tags of repositories, so that a run lists each repository once,
-// however many releases it handles at the same time. The zero value is ready.
+// Listings keeps the tags of repositories, so that a run lists the tags of each repository
+// once, however many releases it handles concurrently. The zero value is ready to use.
 type Listings struct {
 	lists memo.Memo[string, listing]
 }
@@ -21,14 +21,13 @@ func IsUnlisted(err error) bool {
 	return errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNoRepository) || errors.Is(err, ErrNotFound)
 }
 
-// listing is the response to a list request. A missing repository, or a login without
-// the right to list tags, is a response as well.
+// listing is the response to a list request. The errors of [IsUnlisted] are kept as well.
 type listing struct {
 	tags []string
 	err  error
 }
 
-// Tags lists all tags of a repository, sorted, as of the first request.
+// Tags returns all tags of a repository, sorted, as of the first request.
 func (l *Listings) Tags(ctx context.Context, repo Reader) ([]string, error) {
 	kept, err := l.lists.Get(ctx, repo.String(), func(ctx context.Context) (listing, error) {
 		tags, err := repo.Tags(ctx)
@@ -44,7 +43,7 @@ func (l *Listings) Tags(ctx context.Context, repo Reader) ([]string, error) {
 	return kept.tags, err
 }
 
-// Reader returns a repository with the tags of these listings.
+// Reader returns repo with its Tags method replaced by these listings.
 func (l *Listings) Reader(repo Reader) Reader { return listed{repo, l} }
 
 type listed struct {

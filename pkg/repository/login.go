@@ -69,11 +69,11 @@ type loginState struct {
 	sent redact.Secrets
 }
 
-// maxSent is the number of credentials that are kept for one repository: a login has a
-// handful of forms, and each scope has a token.
+// maxSent is the number of credentials that are kept per repository. A login takes a
+// handful of forms, and each scope has its own token.
 const maxSent = 64
 
-// sends notes the credentials of a request, which a response may repeat.
+// sends records the credentials of a request, because a response may repeat them.
 func (s *loginState) sends(credentials redact.Secrets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *loginState) sends(credentials redact.Secrets) {
 	s.sent = slices.Delete(s.sent, 0, max(len(s.sent)-maxSent, 0))
 }
 
-// credentials returns those that were noted last.
+// credentials returns the recorded credentials.
 func (s *loginState) credentials() redact.Secrets {
 	s.mu.Lock()
 	defer s.mu.Unlock()

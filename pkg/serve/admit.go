@@ -76,8 +76,8 @@ func (s *Server) viewOf(r *http.Request) (v *view, named bool) {
 	return s.viewOfHost(rules.Hosts[at]), true
 }
 
-// admit gives a place its caller, and refuses callers whose right to it does not depend
-// on what the repositories hold, and those who ask too often.
+// admit returns the place with its caller. It refuses callers who have no right to the
+// provider whatever the repositories contain, and callers with too many requests.
 func (s *Server) admit(x *exchange, at place) (place, error) {
 	if err := s.identify(x); err != nil {
 		return at, err

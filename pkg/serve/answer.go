@@ -159,13 +159,13 @@ func (x *exchange) writeBytes(status int, contentType string, data []byte) {
 	}
 }
 
-// turnAway responds to a client that may try again later, without a body, which it may
-// not read.
+// turnAway tells a client to try again later. The response has no body, because the client
+// may not read it.
 func (x *exchange) turnAway() {
 	x.answered.Err = errBusy
 	h := x.w.Header()
 	clear(h)
 	h.Set("Retry-After", retryLater)
-	h.Set("Connection", "close") // which frees what the connection takes
+	h.Set("Connection", "close") // frees the memory of the connection
 	x.w.WriteHeader(http.StatusServiceUnavailable)
 }

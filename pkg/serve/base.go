@@ -25,8 +25,8 @@ func (s *Server) trusted(client string) bool {
 	return false
 }
 
-// network returns the network of a client, whose use is limited. It is the zero value for
-// trusted proxies, which ask for many clients, and for clients without an address.
+// network returns the network of a client, for limits. It is the zero value for trusted
+// proxies, which send requests of many clients, and for clients without an address.
 func (s *Server) network(client string) netip.Prefix {
 	ip, err := netip.ParseAddr(client)
 	if err != nil || s.trusted(client) {

@@ -17,8 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// decisionAge is how old a list of tags may be that lets a release be brought here. It is
-// enough for requests at the same time to share a list.
+// decisionAge is the maximum age of the list of tags that is checked before a release is
+// pulled. It lets concurrent requests share a list.
 const decisionAge = time.Second
 
 // maxWhy bounds the reason in a link, in bytes: clients print the link in one line.
@@ -119,8 +119,8 @@ func (s *Server) behind(x *exchange, at place, v provider.Version) (described, s
 	return d, how, err
 }
 
-// checkDecisions returns a *[pullthrough.RefusedError] if a release waits for approval in
-// any of the repositories, or is denied.
+// checkDecisions returns a *[pullthrough.RefusedError] if a release is pending or denied in
+// any of the repositories.
 func (s *Server) checkDecisions(ctx context.Context, at place, v provider.Version, maxAge time.Duration) (state, error) {
 	decided, how, err := s.known.decisions(ctx, at, maxAge, v)
 	var why string
@@ -213,7 +213,7 @@ func (s *Server) pull(x *exchange, at place, v provider.Version, p provider.Plat
 	zip, err := s.origins.puller.Fetch(x.r.Context(), to, d.Release, p, func(ctx context.Context) error {
 		how, err := s.checkDecisions(ctx, at, v, decisionAge)
 		if err == nil {
-			err = how.stale // nothing passes a decision that cannot be read
+			err = how.stale // a decision that can't be read stops the pull
 		}
 		return err
 	})

@@ -55,7 +55,7 @@ type shelf struct {
 type shelved struct {
 	address   provider.Address
 	reference template.Reference
-	// stored is the address that its releases are stored as; zero if it is unknown.
+	// stored is the address that its releases are stored as, or zero if unknown.
 	stored provider.Address
 }
 
@@ -140,7 +140,7 @@ func (b *browsing) shelf(ctx context.Context, v *view) (shelf, state, error) {
 	})
 }
 
-// owner says whose a repository of a view is.
+// owner returns the provider of a repository of a view.
 func (b *browsing) owner(ctx context.Context, v *view, t template.Template, ref template.Reference) (provider.Address, bool, error) {
 	o, _, err := b.owners.getWithin(ctx, ref, max(ownerAge, b.options.MaxAge), func(ctx context.Context) (owner, error) {
 		repo, err := b.options.Open(ref)
@@ -184,7 +184,7 @@ func newest(versions []provider.Version) string {
 	return versions[0].String()
 }
 
-// latest gives the newest version in a repository, where that is known without asking.
+// latest returns the newest version in a repository if it is known without a request.
 func (b *browsing) latest(ref template.Reference) string {
 	if known, found := b.known.listings.kept.get(ref.String()); found && known.answered && known.absent == nil {
 		return newest(known.value.versions)

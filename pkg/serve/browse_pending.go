@@ -32,8 +32,8 @@ func (s *Server) addPending(x *exchange, found *api.Provider, at shownPlace, kno
 	}
 }
 
-// pendingRef says what lies under the tag of a release that waits for approval. One that
-// cannot be read is taken for that of the other releases.
+// pendingRef describes a pending release. If it can't be read, the stored address is that
+// of the repository's other releases.
 func (b *browsing) pendingRef(ctx context.Context, at place, known listing, v provider.Version) summary {
 	s, _, err := b.pending.get(ctx, versionKey{at.key(), v}, func(ctx context.Context) (summary, error) {
 		found, err := repository.Inspect(ctx, known.repo, artifact.PendingTag(v), repository.DepthManifests)

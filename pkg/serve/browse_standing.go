@@ -14,17 +14,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
 )
 
-// maxBlobLooks is how many blobs of a release are looked for together.
+// maxBlobLooks is the maximum number of blobs of a release that are checked concurrently.
 const maxBlobLooks = 8
 
-// standing returns what is known of a release and whether it is complete. Lists and the
-// page of a version both use it, so they agree.
+// standing describes a release, and whether it is complete. Lists and the page of a version
+// both use it, so they show the same status.
 func (b *browsing) standing(ctx context.Context, at place, i index) (summary, error) {
 	s, err := b.summary(ctx, at, i)
 	if err != nil || s.Status != api.StatusComplete {
 		return s, err
 	}
-	// 1. Index and manifests are complete. A registry can still lose what they name.
+	// 1. Index and manifests are complete, but blobs can be lost.
 	key := i.releaseKey(at)
 	lost, _, err := b.lost.getWithin(ctx, key, max(reportAge, b.options.MaxAge), s.lost)
 	if err != nil {
@@ -36,7 +36,7 @@ func (b *browsing) standing(ctx context.Context, at place, i index) (summary, er
 		s.Status = api.StatusIncomplete
 		return s, nil
 	}
-	// 2. A report may be known that looked further.
+	// 2. A report that is already known can contain more errors.
 	if known, found := b.reports.kept.get(key); found && known.answered {
 		for _, f := range known.value.findings {
 			if f.Severity == severityError {
@@ -48,8 +48,8 @@ func (b *browsing) standing(ctx context.Context, at place, i index) (summary, er
 	return s, nil
 }
 
-// lost returns the digests of the zips and documents that are not in the repository in
-// their size. Each is asked for once, without reading it.
+// lost returns the digests of the zips and documents that the repository lacks, or has with
+// another size. It requests each once, without reading it.
 func (s *summary) lost(ctx context.Context) ([]string, error) {
 	sizes := map[string]int64{}
 	for _, d := range s.documentsOfAll() {
@@ -84,7 +84,7 @@ func (s *summary) lost(ctx context.Context) ([]string, error) {
 	return lost, nil
 }
 
-// incomplete says what is wrong with a release that has lost blobs; empty if it has not.
+// incomplete describes the problem of a release that has lost blobs, or returns "".
 func (s *summary) incomplete(lost []string) string {
 	var platforms, names []string
 	for _, p := range s.packages {

@@ -25,7 +25,7 @@ type summary struct {
 	packages  []api.Package
 	evidence  []api.Document
 	repo      repository.Reader
-	// stored is the address that it is stored as; zero if it is unknown.
+	// stored is the address that it is stored as, or zero if unknown.
 	stored provider.Address
 	weight int64
 }

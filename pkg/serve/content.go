@@ -83,8 +83,8 @@ func (s *Server) content(ctx context.Context, t target) (*content, error) {
 	return c, nil
 }
 
-// openBlob opens a blob that is sent to a client, verified. It comes on a connection of
-// its own, because a client of HTTP/2 keeps up to 4 MiB of each body that nobody reads.
+// openBlob opens a blob that is verified and sent to a client. It uses a separate
+// connection, because an HTTP/2 client buffers up to 4 MiB of each unread body.
 func openBlob(ctx context.Context, repo repository.Reader, d ocispec.Descriptor, name string) (io.ReadCloser, error) {
 	return repository.Verified(httpclient.Apart(ctx), repo, d, name)
 }

@@ -7,9 +7,9 @@
 // number of servers may stand beside each other.
 //
 // A request takes one way: [Server] ServeHTTP finds the route, the route says which
-// provider is asked for, the gate says who asks, the knowledge finds the release in the
-// repositories and checks the caller's right to the address that it is stored as, and
-// one function a route writes the answer.
+// provider is requested, the gate identifies the caller, the knowledge finds the release in
+// the repositories and checks the caller's right to the address that it is stored as, and
+// one function per route writes the response.
 //
 //	/mirror/HOST/NAMESPACE/TYPE/index.json, VERSION.json
 //	/.well-known/terraform.json

@@ -16,13 +16,13 @@ import (
 const writeTimeout = 60 * time.Second
 
 const (
-	// bodyMemory bounds the memory of all bodies that are being sent to clients,
-	// which those that read nothing hold until [writeTimeout].
+	// bodyMemory limits the memory of all bodies that are being sent. Clients that read
+	// nothing hold theirs until [writeTimeout].
 	bodyMemory = 64 << 20
-	// streamMemory is what a stalled stream takes besides its buffer: a TLS record, the
+	// streamMemory is the memory of a stalled stream without its buffer: a TLS record, the
 	// buffers of its connection, and stacks.
 	streamMemory = 48 << 10
-	// upstreamMemory is what the connection takes on which a body comes that is in no file.
+	// upstreamMemory is the memory of the upstream connection of a body that is not in a file.
 	upstreamMemory = 32 << 10
 	// fastBuffer is large enough that reading a file costs little compared with
 	// encrypting it. Streams get it while less than fastMemory is in use, and slowBuffer
@@ -69,10 +69,10 @@ type writer struct {
 	status  int
 	sent    bool
 	bytes   int64
-	// memory is what buffers are taken from, for a client.
+	// memory is the quota for buffers, and client the one that they are charged to.
 	memory *quota
 	client netip.Prefix
-	// busy is set when there was no buffer.
+	// busy is set if the quota had no room for a buffer.
 	busy bool
 }
 
@@ -104,8 +104,8 @@ func (w *writer) finish() {
 	w.ResponseWriter.WriteHeader(w.status)
 }
 
-// ReadFrom implements [io.ReaderFrom]. It fails with [errBusy], and sends nothing, if too
-// many bodies are being sent.
+// ReadFrom implements [io.ReaderFrom]. If too many bodies are being sent, it sends nothing
+// and returns [errBusy].
 func (w *writer) ReadFrom(r io.Reader) (int64, error) {
 	size, rest := int64(fastBuffer), int64(streamMemory)
 	if w.memory.inUse() >= fastMemory {

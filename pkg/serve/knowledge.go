@@ -25,7 +25,7 @@ const listAge = time.Hour
 // answer needs: a list of versions is one list of tags, a version one index.
 type knowledge struct {
 	openOne func(template.Reference) (repository.Reader, error)
-	// failed counts repositories that can't be opened.
+	// failed is called with the errors of repositories that can't be opened.
 	failed func(error)
 	// opened are repositories that have answered: they keep tokens and connections.
 	opened    *memory[placeKey, []candidate]
@@ -42,8 +42,8 @@ type placeKey struct {
 	address provider.Address
 }
 
-// tagKey names a tag. What it refers to is the same for all places: whose it is, is
-// looked at for each.
+// tagKey identifies a tag. Its index is shared by all places; the provider is checked for
+// each of them.
 type tagKey struct{ repository, tag string }
 
 type versionKey struct {
@@ -64,15 +64,15 @@ func (p place) key() placeKey { return placeKey{p.view, p.address} }
 // candidate is a repository that may have a provider.
 type candidate struct {
 	repo repository.Reader
-	// unstated is the address of its releases without a provider annotation; zero if it
-	// is unknown.
+	// unstated is the address of its releases without a provider annotation, or zero if
+	// unknown.
 	unstated provider.Address
 }
 
-// tagged is what the tags of a repository say.
+// tagged has the versions in the tags of a repository.
 type tagged struct {
-	// newest are the tags of the newest releases, denied ones included: they tell whose
-	// the repository is.
+	// newest are the tags of the newest releases, denied ones included, which determine the
+	// provider of the repository.
 	newest   []string
 	versions []provider.Version
 	// pending are those that wait for approval; no client sees them.
@@ -82,13 +82,13 @@ type tagged struct {
 	denied []provider.Version
 }
 
-// listing is the versions of a provider, and where they lie.
+// listing has the versions of a provider, and their repository.
 type listing struct {
 	candidate
 	tagged
-	// choice counts the repositories that could have had it and came before.
+	// choice is the position of the repository among those that may have the provider.
 	choice int
-	// stored is the address that its releases are stored as; zero if it is unknown.
+	// stored is the address that its releases are stored as, or zero if unknown.
 	stored provider.Address
 }
 
@@ -97,7 +97,7 @@ type index struct {
 	repository.Inspection
 	candidate
 	version provider.Version
-	// stored is the address that it is stored as; zero if it is unknown.
+	// stored is the address that it is stored as, or zero if unknown.
 	stored provider.Address
 	weight int64
 }
@@ -155,8 +155,8 @@ func (k *knowledge) list(ctx context.Context, at place) (listing, state, error) 
 	return known, how, nil
 }
 
-// find returns the versions of a provider, in the first repository that has it. It does
-// not depend on who asks: what a name means must be the same for all.
+// find returns the versions of a provider in the first repository that has it. The result
+// doesn't depend on the caller: an address must refer to the same provider for everyone.
 func (k *knowledge) find(ctx context.Context, at place) (listing, state, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait) // for all repositories together
 	defer cancel()
@@ -170,7 +170,7 @@ func (k *knowledge) find(ctx context.Context, at place) (listing, state, error) 
 		var how state
 		known.tagged, how, err = k.tags(ctx, in.repo, k.listings.maxAge)
 		if repository.IsUnknown(err) {
-			continue // one that refuses to say is another matter: the next must not answer for it
+			continue // other errors are returned: the next repository must not stand in for this one
 		}
 		if err == nil {
 			k.opened.put(at.key(), candidates, 8<<10)
@@ -182,14 +182,14 @@ func (k *knowledge) find(ctx context.Context, at place) (listing, state, error) 
 		case !isForeign(err):
 			return listing{}, how, err
 		case choice == len(candidates)-1:
-			// Nothing can be brought into it either.
+			// Pull-through can't write to it either.
 			return listing{}, how, fmt.Errorf("%w: %w", absent, err)
 		}
 	}
 	return listing{}, state{}, absent
 }
 
-// tags returns what the tags of a repository say.
+// tags returns the versions in the tags of a repository.
 func (k *knowledge) tags(ctx context.Context, repo repository.Reader, maxAge time.Duration) (tagged, state, error) {
 	return k.listings.getWithin(ctx, repo.String(), maxAge, func(ctx context.Context) (tagged, error) {
 		tags, err := repo.Tags(ctx)
@@ -238,7 +238,7 @@ func (k *knowledge) release(ctx context.Context, at place, in candidate, v provi
 	return i, how, err
 }
 
-// read returns the index that a tag refers to, whoever's it is.
+// read returns the index that a tag points to, of any provider.
 func (k *knowledge) read(ctx context.Context, repo repository.Reader, tag string, maxAge time.Duration) (index, state, error) {
 	return k.indexes.getWithin(ctx, tagKey{repo.String(), tag}, maxAge, func(ctx context.Context) (index, error) {
 		found, err := repository.Inspect(ctx, repo, tag, repository.DepthIndex)

@@ -24,8 +24,8 @@ const (
 	// DefaultMaxConnections is several times what an office or a fleet of runners has
 	// open, and takes up to some 180 MB: a thousand took 44.
 	DefaultMaxConnections = 4096
-	// quarters is the part of MaxConnections, in quarters, that is the default of
-	// MaxPerAddress. Many clients may have one address, that of a NAT gateway.
+	// quarters is the default of MaxPerAddress in quarters of MaxConnections. Many clients
+	// can share the address of a NAT gateway.
 	quarters = 3
 	// DefaultGrace lets most downloads end before the server does.
 	DefaultGrace = 25 * time.Second
@@ -39,13 +39,13 @@ type Life struct {
 	// InsecureHTTP lets plain HTTP be spoken with other machines: what protects the way
 	// to them is somebody else's matter.
 	InsecureHTTP bool
-	// MaxConnections bounds the open connections; more of them wait. It also bounds the
-	// requests that are answered at the same time.
+	// MaxConnections limits the open connections; others wait. It also limits the
+	// concurrent requests.
 	MaxConnections int
-	// MaxPerAddress bounds the open connections from one address, or from one /64 of
-	// IPv6; more of them are closed. Zero is three quarters of MaxConnections. A client
-	// has the same share of requests, and of the memory for responses. Trusted proxies
-	// have no bound.
+	// MaxPerAddress limits the open connections from one address, or from one IPv6 /64
+	// network; others are closed. If zero, it is three quarters of MaxConnections. The same
+	// share applies to requests and to the memory for responses. Trusted proxies are not
+	// limited.
 	MaxPerAddress int
 	// Listening is called before the first connection is accepted. May be nil.
 	Listening func(net.Addr)

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// listener accepts connections, and closes those of addresses that have too many.
+// listener accepts connections, and closes those of addresses with too many of them.
 type listener struct {
 	net.Listener
 	server      *Server
@@ -15,7 +15,7 @@ type listener struct {
 	life        Life
 }
 
-// limitConnections bounds the connections of a listener.
+// limitConnections limits the connections of a listener.
 func (s *Server) limitConnections(l net.Listener, life Life) net.Listener {
 	return &listener{netutil.LimitListener(l, life.MaxConnections), s, newQuota(int64(life.MaxConnections), life), life}
 }
@@ -42,7 +42,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// connection is one that counts until it is closed.
+// connection returns its share of the limit when it is closed.
 type connection struct {
 	net.Conn
 	giveBack func()

@@ -78,9 +78,9 @@ type mirrorArchives struct {
 // /mirror/HOST/NAMESPACE/TYPE/.
 func mirrorLink(path string) string { return "../../../../archive" + path }
 
-// zipHash returns the zh: hash of a package, from the annotation in the index or else
-// from the manifest. The h1: annotation is left out: no signature covers it, and a client
-// with trust_all_hashes writes every hash of the answer to its lock file.
+// zipHash returns the zh: hash of a package, from the annotation in the index or, without
+// one, from the manifest. It omits the h1: annotation, because no signature covers it, and
+// a client with trust_all_hashes writes every hash in the response to its lock file.
 func (s *Server) zipHash(x *exchange, at place, i index, p provider.Platform) (string, error) {
 	t, _ := i.Index.Target(p)
 	if zip, stated := t.Digest(); stated {

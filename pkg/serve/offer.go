@@ -26,17 +26,17 @@ type offer struct {
 	warnings   []string
 }
 
-// stock is what a repository has for clients of the registry protocol, whoever asks.
+// stock has the versions of a repository for the registry protocol, for all callers.
 type stock struct {
 	listing
 	releases []stocked
 }
 
-// stocked is a version, and why it is left out if it is.
+// stocked is a version, with the reason if it is left out.
 type stocked struct {
 	version offeredVersion
 	why     error
-	// stored is the address that it is stored as; zero if it is unknown.
+	// stored is the address that it is stored as, or zero if unknown.
 	stored provider.Address
 }
 
@@ -48,8 +48,7 @@ func (s stock) weight() int64 {
 	return weight
 }
 
-// offer returns the versions that clients would install, of those that the caller may
-// read.
+// offer returns the installable versions that the caller may read.
 func (s *Server) offer(ctx context.Context, at place) (offer, state, error) {
 	all, how, err := s.stock(ctx, at)
 	if err := at.admitted(all.stored, err); err != nil {
@@ -70,8 +69,8 @@ func (s *Server) offer(ctx context.Context, at place) (offer, state, error) {
 	return o, how, nil
 }
 
-// stock looks at each version, to know who signed it. It does so once: what an index
-// names does not change.
+// stock reads each version to find out who signed it. It does so once, because the content
+// of an index does not change.
 func (s *Server) stock(ctx context.Context, at place) (stock, state, error) {
 	return s.known.offers.get(ctx, at.key(), func(ctx context.Context) (stock, error) {
 		known, how, err := s.known.find(ctx, at)

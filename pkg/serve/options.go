@@ -59,8 +59,8 @@ type Options struct {
 	// protocol. In the registry protocol the host never counts.
 	Aliases provider.Aliases
 	// Unannotated is the host of releases without a provider annotation, in repositories
-	// whose template has no {hostname}. If it is empty, such a release stands for any
-	// host's, and only callers who may read everything may read it.
+	// whose template has no {hostname}. If it is empty, such a release is served for any
+	// host, but only to callers who may read everything.
 	Unannotated svchost.Hostname
 	// BaseURL is where clients reach the server, with the path that stands before all
 	// of its own. Nil is what the request says.

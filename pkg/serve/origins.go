@@ -124,8 +124,8 @@ func (o *origins) release(ctx context.Context, a provider.Address, v provider.Ve
 	return d, how, err
 }
 
-// isThrough reports whether what the repositories lack of a provider comes from its
-// origin, for the caller: it would be stored as the address that he asks for.
+// isThrough reports whether missing releases of a provider are pulled from its origin for
+// the caller. They would be stored as the requested address.
 func (s *Server) isThrough(at place) bool {
 	return s.origins != nil && s.origins.puller.Covers(at.address) && at.caller.May(at.address)
 }
@@ -171,9 +171,9 @@ func (s *Server) join(at place, stored, behind state, storedErr, behindErr error
 	return stored, behindErr
 }
 
-// decisions returns the pending and denied versions of a provider in all repositories
-// that may have it. Those without a list of tags are asked for the tags of the versions
-// that are named.
+// decisions returns the pending and the denied versions of a provider in all repositories
+// that may have it. If a repository has no list of tags, it requests the tags of the named
+// versions.
 func (k *knowledge) decisions(ctx context.Context, at place, maxAge time.Duration, named ...provider.Version) (all tagged, how state, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
@@ -200,8 +200,8 @@ func (k *knowledge) decisions(ctx context.Context, at place, maxAge time.Duratio
 	return all, how, nil
 }
 
-// unlisted returns the versions that are pending or denied in a repository without a list
-// of tags.
+// unlisted returns which of the versions are pending or denied in a repository without a
+// list of tags.
 func (k *knowledge) unlisted(ctx context.Context, repo repository.Reader, maxAge time.Duration, versions []provider.Version) (found tagged, how state, err error) {
 	exists := func(tag string) bool {
 		_, learned, failure := k.read(ctx, repo, tag, maxAge)

@@ -14,12 +14,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// maxUnreadable is how many of the newest releases may be unreadable until the owner of
-// a repository counts as unknown.
+// maxUnreadable is the number of newest releases that are tried until the provider of a
+// repository is considered unknown.
 const maxUnreadable = 4
 
-// unstated returns the address of releases without a provider annotation in a
-// repository. It is known only if the repository's name determines it.
+// unstated returns the address of releases without a provider annotation in a repository,
+// or zero unless the repository's name determines it.
 func (v *view) unstated(t template.Template, ref template.Reference) provider.Address {
 	addresses, _ := t.Match(ref)
 	if len(addresses) != 1 {
@@ -35,9 +35,9 @@ func (v *view) unstated(t template.Template, ref template.Reference) provider.Ad
 	return a
 }
 
-// ownerOf returns the address that a release is stored as; zero if that is unknown.
-// The error is a *[repository.ForeignError] if the release must not stand for the
-// address of the place.
+// ownerOf returns the address that a release is stored as, or zero if it is unknown. The
+// error is a *[repository.ForeignError] if the release must not be served for the address
+// of the place.
 func (p place) ownerOf(found repository.Inspection, unstated provider.Address) (provider.Address, error) {
 	stated := found.Index.Annotations[artifact.AnnotationProvider]
 	if stated == "" {
@@ -63,11 +63,11 @@ func newestTags(tags []string) (newest []string) {
 	return newest
 }
 
-// owner returns the address that the releases of a repository are stored as, which is
-// that of the newest readable one. Errors are those of ownerOf and of the repository.
+// owner returns the address that the releases of a repository are stored as: the address
+// of the newest readable release. It returns the errors of ownerOf and of the repository.
 func (k *knowledge) owner(ctx context.Context, at place, l listing) (provider.Address, error) {
 	if len(l.newest) == 0 {
-		return at.address, nil // no release reveals anything
+		return at.address, nil // without releases, nothing is revealed
 	}
 	for _, tag := range l.newest {
 		i, _, err := k.read(ctx, l.repo, tag, max(listAge, k.indexes.maxAge))
@@ -82,15 +82,15 @@ func (k *knowledge) owner(ctx context.Context, at place, l listing) (provider.Ad
 	return l.unstated, nil
 }
 
-// mayAsk reports whether the caller may read something that stands for the address.
+// mayAsk reports whether the caller may read some release that is served for the address.
 func (p place) mayAsk() bool {
 	return p.caller.May(p.address) ||
 		slices.ContainsFunc(p.aliases, func(x provider.Alias) bool { return x.Asked.Match(p.address) })
 }
 
-// admitted returns what the caller is told of something that is stored as an address,
-// or of the error that was met instead. A caller without the right to the address that
-// he asks for is not told that nothing is there.
+// admitted returns the error for the caller: nil if the caller may read the stored address,
+// otherwise a refusal or err without the names of other providers. A caller without the
+// right to the requested address gets a refusal instead of the error that nothing exists.
 func (p place) admitted(stored provider.Address, err error) error {
 	switch {
 	case err == nil && !p.caller.May(stored):
@@ -101,7 +101,7 @@ func (p place) admitted(stored provider.Address, err error) error {
 	return p.discreet(err)
 }
 
-// discreet hides the name of another provider from callers who may not read it.
+// discreet hides the name of another provider from callers without the right to it.
 func (p place) discreet(err error) error {
 	if !isForeign(err) || p.caller.May(foreignTo(err)) {
 		return err
@@ -109,12 +109,12 @@ func (p place) discreet(err error) error {
 	return because(err, http.StatusNotFound, fmt.Sprintf("%v: no repository has %s", provider.ErrProviderNotFound, p.address))
 }
 
-// refusal refuses a caller without the right to a stored address, which only the log
-// names.
+// refusal returns the error for a caller without the right to a stored address. Only the
+// log contains that address.
 func (p place) refusal(stored provider.Address) error {
 	why := fmt.Errorf("it is stored as %s", stored)
 	if stored == (provider.Address{}) {
-		why = errors.New("it does not say whose it is, so that only callers who may read everything may read it")
+		why = errors.New("its address is unknown, so only callers who may read everything may read it")
 	}
 	switch {
 	case p.byLink:
@@ -131,7 +131,7 @@ func isForeign(err error) bool {
 	return is
 }
 
-// foreignTo returns the address of that release; zero if there is none.
+// foreignTo returns the address of the other provider's release, or zero if unknown.
 func foreignTo(err error) (stored provider.Address) {
 	if foreign, is := errors.AsType[*repository.ForeignError](err); is {
 		stored, _ = provider.ParseAddress(foreign.Provider)

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// quota bounds an amount that is in use at the same time, in total and for each client,
-// so that no client takes all of it. It is safe for concurrent use.
+// quota limits an amount that is in use at the same time, in total and per client, so that
+// no client uses all of it. It is safe for concurrent use.
 type quota struct {
 	total, each int64
 
@@ -15,8 +15,7 @@ type quota struct {
 	clients map[netip.Prefix]int64
 }
 
-// newQuota returns a quota in which each client has the same share as it has of the
-// connections.
+// newQuota returns a quota in which each client has the same share as of the connections.
 func newQuota(total int64, life Life) *quota {
 	return &quota{
 		total: total, each: total * int64(life.MaxPerAddress) / int64(life.MaxConnections),
@@ -24,8 +23,8 @@ func newQuota(total int64, life Life) *quota {
 	}
 }
 
-// take reserves an amount for a client until it is given back, and reports whether there
-// was enough. Only the total bounds the zero client.
+// take reserves an amount for a client until giveBack is called. ok is false if there is not
+// enough. The zero client is limited only by the total.
 func (q *quota) take(client netip.Prefix, amount int64) (giveBack func(), ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -47,7 +46,7 @@ func (q *quota) add(client netip.Prefix, amount int64) {
 	}
 }
 
-// inUse returns the amount that all clients have taken.
+// inUse returns the amount that all clients use.
 func (q *quota) inUse() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -31,8 +31,8 @@ const (
 	maxQuestions = 512
 )
 
-// errBusy is the error of requests beyond a limit: of questions to repositories, of
-// requests that are being answered, or of memory for responses.
+// errBusy is returned if a limit is exceeded: for requests to repositories, for concurrent
+// requests, or for the memory of responses.
 var errBusy = errors.New("too much is under way")
 
 // freshness says how long what is known may be served.

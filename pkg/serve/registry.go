@@ -107,7 +107,7 @@ func (s *Server) pkg(x *exchange) error {
 type proven struct {
 	evidence
 	how state
-	// stored is the address that it is stored as; zero if it is unknown.
+	// stored is the address that it is stored as, or zero if unknown.
 	stored provider.Address
 	// why is why its archive cannot be had; empty when it can.
 	why string

@@ -29,7 +29,7 @@ type Server struct {
 	hosts         sync.Map // access.Host → *view
 	// hashed has when files were read whole, and found right.
 	hashed *memory[digest.Digest, time.Time]
-	// requests bounds those that are being answered, memory the bodies that are being sent.
+	// requests limits concurrent requests, and memory the bodies that are being sent.
 	requests, memory *quota
 	// draining is set when the server is about to end.
 	draining atomic.Bool
@@ -62,13 +62,13 @@ func (s *Server) Close() {
 	}
 }
 
-// divide sets how much clients can use at the same time.
+// divide sets the limits for concurrent use by clients.
 func (s *Server) divide(life Life) {
 	s.requests, s.memory = newQuota(int64(life.MaxConnections), life), newQuota(bodyMemory, life)
 }
 
-// ServeHTTP answers a request, and tells of it. It responds with 503 to requests beyond
-// the limit on connections: HTTP/2 has many on each.
+// ServeHTTP responds to a request, and reports it. Because an HTTP/2 connection carries many
+// requests, it responds with 503 to requests that exceed the limit on connections.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.exchange(w, r)
 	giveBack, ok := s.requests.take(x.w.client, 1)
@@ -80,12 +80,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer giveBack()
 	s.respond(x)
 	if r.ProtoMajor > 1 {
-		_ = x.w.control.Flush() // package http would send the rest when the request does not count any more
+		_ = x.w.control.Flush() // package http would send the rest after the request is no longer counted
 	}
 }
 
-// Probes answers as the server does, but without limits on clients, for a listener that
-// they cannot reach.
+// Probes returns the server's handler without limits on clients, for a listener that they
+// can't reach.
 func (s *Server) Probes() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.respond(s.exchange(w, r)) })
 }
@@ -119,7 +119,7 @@ func (s *Server) respond(x *exchange) {
 	}
 }
 
-// finish sends what is not sent of a response, and reports it.
+// finish sends the rest of a response, and reports it.
 func (s *Server) finish(x *exchange, began time.Time) {
 	x.w.finish()
 	x.answered.Status, x.answered.Bytes = x.w.status, x.w.bytes

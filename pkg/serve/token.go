@@ -22,12 +22,12 @@ const (
 	tokenStep = 5 * time.Minute
 )
 
-// linkRefused is what clients are told about a link that does not open its archive.
+// linkRefused is the message for clients whose link is refused.
 const linkRefused = "the link is not valid, or not any more: ask for the provider again"
 
 // tokenPath is the path of a package after /archive or /v1/documents, with what stands
-// for a login: clients send none there. The link is good for what is stored as one
-// address.
+// for a login: clients send none there. The link is valid for releases that are stored as
+// one address.
 func (s *Server) tokenPath(x *exchange, at place, stored provider.Address, v provider.Version, filename string) string {
 	token := anybody
 	if !s.options.Rules().Open() {

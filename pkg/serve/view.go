@@ -21,7 +21,7 @@ type view struct {
 	from    []template.Template
 	aliases provider.Aliases
 	// unannotated is the host of releases without a provider annotation, in repositories
-	// whose template has no {hostname}; empty if it is unknown.
+	// whose template has no {hostname}; empty if unknown.
 	unannotated svchost.Hostname
 	// as is the host of all addresses; empty where the path says it.
 	as svchost.Hostname
@@ -31,8 +31,8 @@ type view struct {
 type place struct {
 	*view
 	address provider.Address
-	// caller is who asks; the zero value may read nothing. byLink reports that his right
-	// comes from a signed link.
+	// caller is the one whose request it is; the zero value may read nothing. byLink reports
+	// that the right to the archive comes from a signed link.
 	caller access.Caller
 	byLink bool
 }
@@ -48,8 +48,8 @@ func (p place) host() string {
 // reference is a repository that may have a provider.
 type reference struct {
 	template.Reference
-	// unstated is the address of its releases without a provider annotation; zero if it
-	// is unknown.
+	// unstated is the address of its releases without a provider annotation, or zero if
+	// unknown.
 	unstated provider.Address
 }
 

@@ -23,9 +23,9 @@ func Resolve(ctx context.Context, src provider.Source, r provider.Requirement, n
 	return r.Select(versions, n)
 }
 
-// Denied returns the versions that a source denies and that [Resolve] would have chosen
-// otherwise, newest first; chosen is what it chose. A source that can't be asked denies
-// nothing here: Resolve reports its error.
+// Denied returns the denied versions that [Resolve] would have chosen otherwise, newest
+// first; chosen is the result of Resolve. Errors of the source are ignored, because
+// Resolve returns them.
 func Denied(ctx context.Context, src provider.Source, r provider.Requirement, n int, chosen []provider.Version) []provider.Version {
 	list := provider.CapabilitiesOf(src).Denied
 	if list == nil {
@@ -35,8 +35,9 @@ func Denied(ctx context.Context, src provider.Source, r provider.Requirement, n 
 	return PassedOver(r, n, denied, chosen)
 }
 
-// PassedOver returns the denied versions that a requirement means, newest first: all
-// that meet it, or, if n versions were chosen, those newer than the last of them.
+// PassedOver returns the denied versions that would have been chosen for a requirement,
+// newest first: all that meet it or, if n versions were chosen, those that are newer than
+// the last of them. If the requirement names a version exactly, there are none.
 func PassedOver(r provider.Requirement, n int, denied, chosen []provider.Version) []provider.Version {
 	if _, exact := r.Constraint.Exact(); exact {
 		return nil

@@ -31,13 +31,13 @@ const (
 type Known struct {
 	Zip digest.Digest `json:"zip"`
 	Hashes
-	// Evidence came with the package. It is nil if nobody recorded it, which is not
-	// the same as a release without evidence.
+	// Evidence is the evidence of the package's release. It is nil if it was not recorded,
+	// which is different from a release without evidence.
 	Evidence *Evidence `json:"evidence,omitempty"`
 }
 
-// Evidence is what the signature of a package's release can be judged by. It is no
-// verdict: each run judges it by its own policy.
+// Evidence has the documents to verify the signature of a package's release. It contains
+// no verdict, because each run verifies it under its own policy.
 type Evidence struct {
 	// ListedAs is the name of the zip in SHA256SUMS if it differs from the
 	// conventional one.

@@ -28,7 +28,7 @@ type audit struct {
 	// more counts the findings that are left out, left them by severity.
 	more int
 	left map[doctor.Severity]int
-	// digest is that of the index, verdict what its signature proves.
+	// digest is the digest of the index, and verdict the result of Judge.
 	digest  digest.Digest
 	verdict provider.Verdict
 	err     error

@@ -82,15 +82,15 @@ type Failure struct {
 
 func (f Failure) isRelease() bool { return f.Version != provider.Version{} }
 
-// Checked is a release that was looked at to the end.
+// Checked is a release whose check was completed.
 type Checked struct {
 	Address provider.Address
 	Version provider.Version
-	// Stored is where it is; without a digest if the tag leads to no index.
+	// Stored is the location of the release. It has no digest if the tag is dangling.
 	Stored provider.Stored
-	// Verdict is what Judge said; the zero value if it was not asked.
+	// Verdict is the result of Judge, or the zero value if it was not called.
 	Verdict provider.Verdict
-	// Counts has how many findings of a severity there are.
+	// Counts is the number of findings by severity.
 	Counts map[doctor.Severity]int
 }
 

@@ -31,8 +31,8 @@ var tokenEncoding = base64.RawURLEncoding.Strict()
 
 // Archive is what a token is for: one file of one version of a provider.
 type Archive struct {
-	// Address is the one that is asked for, Stored the one that the release is stored as;
-	// zero if that is unknown.
+	// Address is the requested address, and Stored the address that the release is stored
+	// as, or the zero value if it is unknown.
 	Address  provider.Address
 	Stored   provider.Address
 	Version  provider.Version
@@ -57,15 +57,15 @@ func (k ArchiveKey) Token(a Archive, c Caller, expires time.Time) string {
 	return tokenEncoding.EncodeToString(token)
 }
 
-// Check returns a caller with the name of the one whom a token was made for, if one of
-// the keys made it for this archive and it has not expired. The caller may read what is
-// stored as the address that the token was made for, and nothing else: whoever knows by
-// then whose the release is checks that. Errors are [ErrDenied] with a reason.
+// Check returns the caller that a token was issued to, if one of the keys signed it for this
+// archive and it has not expired. The caller may read only releases that are stored as the
+// address in the token. That has to be checked once the stored address is known. Errors
+// wrap [ErrDenied] with a reason.
 func (k ArchiveKey) Check(token string, a Archive) (Caller, error) {
 	// 1. Its form. The decoder would let line breaks pass.
 	bytes, err := tokenEncoding.DecodeString(token)
 	if err != nil || strings.ContainsAny(token, "\r\n") || len(bytes) < nameAt || len(bytes) > maxToken || bytes[0] != tokenForm {
-		return Caller{}, fmt.Errorf("%w: it is no token for an archive", ErrDenied)
+		return Caller{}, fmt.Errorf("%w: not a token for an archive", ErrDenied)
 	}
 	// 2. Who made it, and for what. All keys are tried, whichever is right.
 	right := false

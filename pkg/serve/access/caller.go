@@ -21,8 +21,8 @@ type Caller struct {
 	Name string
 
 	may []provider.Pattern
-	// link reports that the caller has a signed link, to an archive that is stored as the
-	// address with this hash.
+	// link reports that the caller has a signed link to an archive. The hash of the address
+	// that the archive is stored as is stored.
 	link   bool
 	stored storedHash
 }
@@ -35,9 +35,9 @@ func hashOf(a provider.Address) storedHash {
 	return storedHash(sum[:len(storedHash{})])
 }
 
-// May reports whether the caller may read what is stored as an address. The zero address
-// is that of a release that does not say whose it is: only callers who may read
-// everything (*/*/*) may read it.
+// May reports whether the caller may read releases that are stored as an address. The zero
+// address stands for releases whose address is unknown, which only callers who may read
+// everything (*/*/*) may read.
 func (c Caller) May(a provider.Address) bool {
 	if c.link {
 		return hashOf(a) == c.stored

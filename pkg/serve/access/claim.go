@@ -54,7 +54,7 @@ func (c claim) accepts(text string) bool {
 	})
 }
 
-// What a value must look like to name an owner. Values end in at most one *.
+// Patterns of values that name an owner. Values end in at most one *.
 var (
 	wholeName = regexp.MustCompile(`^[^*]+$`)
 	ownerPath = regexp.MustCompile(`^[^*/]+/`)

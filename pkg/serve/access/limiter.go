@@ -84,8 +84,8 @@ func clientKey(c Caller, from netip.Addr) string {
 	return "net " + Network(from).String()
 }
 
-// Network returns the network that counts as one client: an IPv4 address, or the /64 of
-// an IPv6 address. It is the zero value for an invalid address.
+// Network returns the network that is treated as one client: an IPv4 address, or the /64
+// of an IPv6 address. It is the zero value for an invalid address.
 func Network(from netip.Addr) netip.Prefix {
 	from = from.Unmap().WithZone("")
 	bits := from.BitLen()

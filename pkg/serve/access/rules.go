@@ -15,9 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Rules specify who may read which providers. They allow only what a block allows, so
-// the zero value allows nothing. Nil, which is a server without rules, allows
-// everything.
+// Rules specify who may read which providers. They deny by default, so the zero value
+// allows nothing. Nil stands for a server without rules, and allows everything.
 type Rules struct {
 	// Hosts are those that the file publishes, in its order.
 	Hosts []Host

@@ -112,8 +112,8 @@ var errClosed = fmt.Errorf("the server is about to end: %w", ErrBusy)
 type RefusedError struct {
 	Address provider.Address
 	Version provider.Version
-	// Err is why: a *[trust.RefusedError], a *[mirror.TooYoungError], a
-	// *[repository.DeniedError], or what the check of [Puller] Fetch returned.
+	// Err is the reason: a *[trust.RefusedError], a *[mirror.TooYoungError], a
+	// *[repository.DeniedError], or the error of the check function of [Puller] Fetch.
 	Err error
 }
 

@@ -42,9 +42,9 @@ func (z *Zip) Close() {
 // release is in the repository by now, a *[RefusedError] or *[FailedError] when it will
 // not be, and [ErrBusy] when too much is under way.
 //
-// Check returns a *[RefusedError] if somebody has to approve the release, or has denied
-// it. Fetch calls it before the mirror begins and before it returns a zip, and the mirror
-// calls that of its first caller before it writes the tag. Nil checks nothing.
+// check returns a *[RefusedError] if the release is pending or denied. Fetch calls it before
+// the mirror starts and before it returns a zip. The mirror calls the check of its first
+// caller before it writes the tag. check may be nil.
 func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Release, platform provider.Platform, check func(context.Context) error) (*Zip, error) {
 	// 1. Is there anything to bring?
 	if _, err := packageOf(r, platform); err != nil {

@@ -130,9 +130,9 @@ func (s *spool) download(ctx context.Context) error {
 	return err
 }
 
-// prepare reserves room on the disk for the size that this try states, and creates the
-// file if there is none. It never waits for room, because those who hold it may be
-// waiting for this download.
+// prepare reserves disk space for the size that this attempt reports, and creates the file
+// if it doesn't exist. It never waits for space, because the downloads that hold it may be
+// waiting for this one.
 func (s *spool) prepare(size int64) error {
 	if err := s.reserve(size); err != nil {
 		return err
@@ -151,8 +151,7 @@ func (s *spool) prepare(size int64) error {
 	return nil
 }
 
-// reserve changes the reservation to the room that a size needs. [spool.cleanUp] releases
-// it.
+// reserve changes the reservation to a size. [spool.cleanUp] releases it.
 func (s *spool) reserve(size int64) error {
 	if size < 0 {
 		size = artifact.MaxZipSize

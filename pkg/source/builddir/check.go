@@ -57,7 +57,7 @@ func (s *Source) Check(ctx context.Context, a provider.Address, v provider.Versi
 	return warnings, errors.Join(problems...)
 }
 
-// versionOf returns the version that the name of an executable has, as in
+// versionOf returns the version in the name of an executable, as in
 // terraform-provider-TYPE_v1.2.3 or terraform-provider-TYPE_v1.2.3_x5.exe.
 func versionOf(executable, typ string) (provider.Version, bool) {
 	name, found := strings.CutPrefix(executable, "terraform-provider-"+typ+"_v")

@@ -124,8 +124,8 @@ func listFiles(paths []string) ([]candidate, error) {
 	return all, nil
 }
 
-// isPlatform reports whether a text is a platform in the words that clients use.
-// linux_amd64v1 is not.
+// isPlatform reports whether a text is a platform in the spelling that clients use, unlike
+// linux_amd64v1.
 func isPlatform(text string) bool {
 	p, err := provider.ParsePlatform(text)
 	meant, known := spelling.Platform(text)

@@ -124,8 +124,8 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	return sums.NewReadCloser(ctxio.ReadCloser(ctx, f), p.Filename, p.Size, p.Digest), p.Size, nil
 }
 
-// Capabilities tell which packages are directories. Release has read every package, so
-// Stat has nothing left to check.
+// Capabilities returns Directory, for packages that are directories, and Stat, which has
+// nothing left to check because Release has read every package.
 func (s *Source) Capabilities() provider.Capabilities {
 	return provider.Capabilities{
 		Directory: s.directory,

@@ -11,12 +11,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// dates are the names under which documents date a version. The protocol knows none of
-// them. discovered or discovered_at is when registry.opentofu.org first saw the version,
-// which its author can't backdate; versions from before it recorded that share a later
-// date, or have none. published is in OpenTofu's documents of providers, published_at in
-// those of registry.terraform.io.
-// See opentofu/registry#4113.
+// dates has the fields that contain the date of a version. None of them is part of the
+// protocol. discovered or discovered_at is when registry.opentofu.org first saw the
+// version, so its author can't backdate it. Older versions, which the registry saw before
+// it recorded that date, share a later one or have none (opentofu/registry#4113).
+// OpenTofu's provider documents have published, those of registry.terraform.io
+// published_at.
 type dates struct {
 	Discovered   date `json:"discovered"`
 	DiscoveredAt date `json:"discovered_at"`
@@ -36,8 +36,8 @@ func (d *date) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// published returns the date that the document states, or zero. The date that the
-// registry set takes precedence over the author's.
+// published returns the date in the document, or the zero time. A date that the registry
+// set takes precedence over one that the author set.
 func (d dates) published(doc httpclient.Document) time.Time {
 	for _, stated := range []date{d.Discovered, d.DiscoveredAt, d.Published, d.PublishedAt} {
 		if t := notAfterAnswer(stated.Time, doc); !t.IsZero() {
