@@ -36,7 +36,7 @@ func (t *retrier) setBack(req *http.Request, resp *http.Response, sent time.Time
 		s.slowed = t.pool.Slow(req.URL.Host, sent, s.wait)
 	}
 	if s.slowed.News {
-		cause := &provider.StatusError{Method: req.Method, URL: RedactURL(req.URL), Status: resp.StatusCode, RetryAfter: asked}
+		cause := &provider.StatusError{Method: req.Method, URL: SentWith(req).Text(RedactURL(req.URL)), Status: resp.StatusCode, RetryAfter: asked}
 		t.tell(req, Retry{Attempt: failed, Wait: s.wait, Cause: cause, Host: req.URL.Host})
 	}
 	return s
@@ -60,7 +60,7 @@ func (t *retrier) waitOut(req *http.Request, made int, s setback, cause error) e
 
 func (t *retrier) tell(req *http.Request, r Retry) {
 	if t.options.Retried != nil {
-		r.Method, r.URL, r.Of = req.Method, RedactURL(req.URL), MaxTries
+		r.Method, r.URL, r.Of = req.Method, SentWith(req).Text(RedactURL(req.URL)), MaxTries
 		t.options.Retried(r)
 	}
 }

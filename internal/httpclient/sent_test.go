@@ -1,6 +1,7 @@
 package httpclient_test
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -116,6 +117,44 @@ func raw(format string) http.HandlerFunc {
 		if err == nil {
 			_, _ = fmt.Fprintf(conn, format, recorder.Body)
 			_ = conn.Close()
+		}
+	}
+}
+
+// TestEchoInRedirect: a URL that a redirect leads to can have the password in its path, and
+// each retry names it.
+func TestEchoInRedirect(t *testing.T) {
+	t.Parallel()
+	const password = "sesame-open"
+	for _, retryAfter := range []string{"", "1"} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, sent, _ := r.BasicAuth(); r.URL.Path == "/" {
+				http.Redirect(w, r, "/login/"+sent+"/again", http.StatusFound)
+				return
+			}
+			w.Header().Set("Retry-After", retryAfter)
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}))
+		t.Cleanup(server.Close)
+		var retried strings.Builder
+		client, err := httpclient.New(httpclient.Options{
+			FirstWait: time.Millisecond, Retried: func(r httpclient.Retry) { fmt.Fprintf(&retried, "%+v %v\n", r, r.Cause) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // it need not wait for the second
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.SetBasicAuth("jane", password)
+		if resp, err := httpclient.Do(client, req); err == nil {
+			_ = resp.Body.Close()
+		}
+		if text := retried.String(); !strings.Contains(text, "/login/***/again") || strings.Contains(text, password) {
+			t.Errorf("retries: %q", text)
 		}
 	}
 }

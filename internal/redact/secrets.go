@@ -3,10 +3,13 @@ package redact
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Secrets are credentials that were sent to a server, which may repeat them in its
@@ -18,7 +21,7 @@ type Secrets []string
 const minPart = 16
 
 // Text replaces the credentials in the text of a response: plain, in base64, and both of
-// these as escaped in URLs and JSON.
+// these as escaped in URLs, JSON, XML, and HTML.
 func (s Secrets) Text(text string) string {
 	forms := s.forms()
 	if len(forms) == 0 {
@@ -100,18 +103,47 @@ func (s Secrets) forms() []string {
 // percent matches an escaped byte of a URL, whose digits can also be lower-case.
 var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
 
-// escaped returns the forms of a text that is escaped in URLs and JSON.
+// markup escapes a text for XML and HTML, where libraries escape quotes differently.
+var markup = []*strings.Replacer{
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;"),
+}
+
+// escaped returns the forms of a text that is escaped in URLs, JSON, XML, and HTML.
 func escaped(text string) []string {
 	query, path := url.QueryEscape(text), url.PathEscape(text)
 	forms := []string{query, path, percent.ReplaceAllStringFunc(query, strings.ToLower), percent.ReplaceAllStringFunc(path, strings.ToLower)}
+	for _, m := range markup {
+		forms = append(forms, m.Replace(text))
+	}
 	var plain strings.Builder
 	encoder := json.NewEncoder(&plain)
 	encoder.SetEscapeHTML(false)
 	if html, err := json.Marshal(text); err == nil && encoder.Encode(text) == nil {
 		for _, quoted := range []string{string(html), strings.TrimSuffix(plain.String(), "\n")} {
-			inner := quoted[1 : len(quoted)-1]
-			forms = append(forms, inner, strings.ReplaceAll(inner, "/", `\/`))
+			for _, inner := range []string{quoted[1 : len(quoted)-1], ascii(quoted[1:len(quoted)-1], `\u%04x`), ascii(quoted[1:len(quoted)-1], `\u%04X`)} {
+				forms = append(forms, inner, strings.ReplaceAll(inner, "/", `\/`))
+			}
 		}
 	}
 	return forms
+}
+
+// ascii escapes the characters of JSON that are not ASCII, as some libraries do.
+func ascii(text, format string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r < utf8.RuneSelf {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, format, unit)
+		}
+	}
+	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"html"
 	"io"
 	"net/url"
 	"strings"
@@ -15,7 +16,7 @@ import (
 // TestSecretsInText looks for a credential in each form that a server can repeat it in.
 func TestSecretsInText(t *testing.T) {
 	t.Parallel()
-	const password = `p"<ä>&/?+ü\ %???>>>canary`
+	const password = `p"<ä>&/?+ü\ %???>>>'😀canary`
 	long := strings.Repeat("eyJhbGciOiJIUzI1NiJ9.", 20) + "canary"
 	secrets := redact.Secrets{"", password, "jane:" + password, long}
 	quoted, err := json.Marshal(password)
@@ -36,8 +37,11 @@ func TestSecretsInText(t *testing.T) {
 		"both in base64":          std,
 		"in a query":              url.QueryEscape(password),
 		"in a path":               url.PathEscape(password),
-		"in small letters":        strings.NewReplacer("%C3", "%c3", "%3F", "%3f", "%2F", "%2f", "%2B", "%2b", "%BC", "%bc", "%A4", "%a4", "%3C", "%3c", "%3E", "%3e", "%5C", "%5c").Replace(url.QueryEscape(password)),
+		"in small letters":        strings.NewReplacer("%C3", "%c3", "%3F", "%3f", "%2F", "%2f", "%2B", "%2b", "%BC", "%bc", "%A4", "%a4", "%3C", "%3c", "%3E", "%3e", "%5C", "%5c", "%F0", "%f0", "%9F", "%9f").Replace(url.QueryEscape(password)),
 		"in JSON":                 strings.Trim(string(quoted), `"`),
+		"in JSON of ASCII":        strings.NewReplacer(`\`, `\\`, `"`, `\"`, "ä", `\u00e4`, "ü", `\u00fc`, "😀", `\ud83d\ude00`).Replace(password),
+		"in HTML":                 html.EscapeString(password),
+		"in XML":                  strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;").Replace(password),
 		"in JSON without <":       strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(password),
 		"base64 in a query":       url.QueryEscape(std),
 		"base64 as PHP writes it": strings.ReplaceAll(std, "/", `\/`),

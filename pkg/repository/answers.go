@@ -163,7 +163,7 @@ func newPageError(req *http.Request, resp *http.Response, data []byte) error {
 	_ = resp.Body.Close()
 	sent := httpclient.SentWith(req)
 	return &PageError{
-		Method: req.Method, URL: httpclient.RedactURL(req.URL), ContentType: line(sent.Text(resp.Header.Get("Content-Type"))),
+		Method: req.Method, URL: sent.Text(httpclient.RedactURL(req.URL)), ContentType: line(sent.Text(resp.Header.Get("Content-Type"))),
 		Page: httpclient.Excerpt("text/html", data, sent),
 	}
 }

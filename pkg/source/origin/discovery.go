@@ -101,7 +101,7 @@ func (c client) askHost(ctx context.Context, at *url.URL, token Token) (*url.URL
 		return nil, fmt.Errorf("%w: its discovery document has no %q", ErrNoRegistry, providersService)
 	}
 	if err := json.Unmarshal(raw, &text); err != nil {
-		return nil, fmt.Errorf("GET %s: %q is not a string", httpclient.RedactURL(doc.URL), providersService)
+		return nil, doc.Error(fmt.Errorf("GET %s: %q is not a string", httpclient.RedactURL(doc.URL), providersService))
 	}
 	base, err := resolveURL(doc.URL, text)
 	return base, doc.Error(err)

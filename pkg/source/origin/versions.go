@@ -114,10 +114,10 @@ func (answer versionsDocument) listing(doc httpclient.Document) (listing, error)
 func decode(doc httpclient.Document, into any, values int) error {
 	err := boundedjson.Unmarshal(doc.Bytes, into, values)
 	if limit, ok := errors.AsType[*boundedjson.LimitError](err); ok {
-		return fmt.Errorf("GET %s: the answer is not read: %w", httpclient.RedactURL(doc.URL), limit)
+		return doc.Error(fmt.Errorf("GET %s: the answer is not read: %w", httpclient.RedactURL(doc.URL), limit))
 	}
 	if err != nil && isPage(doc) {
-		return &PageError{URL: httpclient.RedactURL(doc.URL), Page: doc.Page()}
+		return doc.Error(&PageError{URL: httpclient.RedactURL(doc.URL), Page: doc.Page()})
 	}
 	if err != nil {
 		return doc.Error(fmt.Errorf("GET %s: the answer is not the JSON that was expected (%w)%s",
