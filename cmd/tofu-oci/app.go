@@ -61,7 +61,7 @@ as OpenTofu writes it, or oci-layout:DIR/{namespace}/{type} for an OCI image
 layout on disk. It may use {hostname}, {namespace} and {type}.
 
 Flags stand anywhere: before the command, after it, or after its arguments. A flag
-that takes one value can be given once; "(repeatable)" marks the others. Where
+takes one value and can be given once, unless its help says "(repeatable)". Where
 the command line has not got a flag, the variable counts that the flag's help names,
 such as TOFU_OCI_FROM for --from, unless it is empty. A switch is true or false
 there; several values stand one a line, or in one line between commas.

@@ -22,8 +22,8 @@ const (
 	barWidth = 40
 	// shownFrom is how long something without bytes goes on before it is shown.
 	shownFrom = time.Second
-	// perRelease is the length of a release in the line about the whole run, which also
-	// moves with the bytes of releases under way.
+	// perRelease is the length of a release in the bar of the whole run, which also
+	// advances with the bytes of unfinished releases.
 	perRelease = 1000
 )
 
@@ -37,17 +37,17 @@ type bars struct {
 	mu   sync.Mutex
 	bars map[packageKey]*bar
 	all  *mpb.Bar
-	// shares are what has moved of the releases under way, without a platform, and reached
-	// is how far the line about the whole run is, which never goes back.
+	// shares has the progress of unfinished releases; their keys have no platform. reached
+	// is the position of the bar of the whole run, which never goes back.
 	shares  map[packageKey]*share
 	reached int64
 
-	// done counts releases that ended. It is read while a bar is drawn, when mu may be
-	// held by a goroutine that waits for this bar.
+	// done is the number of finished releases. It is read while a bar is drawn, when a
+	// goroutine that waits for this bar may hold mu.
 	done atomic.Int64
 }
 
-// share is what has moved of the known bytes of a release.
+// share is the progress of a release, in bytes.
 type share struct{ moved, total int64 }
 
 // bar is that of a transfer.
@@ -125,14 +125,14 @@ func (b *bars) ended(a provider.Address, v provider.Version) {
 	b.move()
 }
 
-// move brings the line about the whole run up to date.
+// move updates the bar of the whole run.
 func (b *bars) move() {
 	if b.all == nil {
 		return
 	}
 	at := b.done.Load() * perRelease
 	for _, s := range b.shares {
-		// The end of a release is told by ended, whatever its transfers have moved.
+		// Only ended completes a release, however many bytes have moved.
 		at += int64(float64(min(s.moved, s.total)) / float64(max(s.total, 1)) * (perRelease - 1))
 	}
 	if at > b.reached {
@@ -176,9 +176,9 @@ func (b *bars) begin(p provider.Package, total int64) {
 	b.bars[key(p)] = one
 }
 
-// state says how far a transfer is, and the same shorter for narrow terminals, with what
-// is left last: "12.0 MB / 300.0 MB  9.5 MB/s  30 s left". Or it waits, as for a registry
-// that hashes what it got.
+// state describes the progress of a transfer, followed by shorter forms for narrow
+// terminals: "12.0 MB / 300.0 MB  9.5 MB/s  30 s left". After the last byte, it describes
+// how long the registry has been processing the upload.
 func (b *bar) state(moved, total int64) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -206,8 +206,8 @@ func (b *bar) state(moved, total int64) []string {
 	return []string{text + speed + "  " + rest, text + "  " + rest, rest}
 }
 
-// fitting returns the first of several texts that has at most so many columns, or else
-// the last one.
+// fitting returns the first text that fits into the columns, or the last text if none
+// does.
 func fitting(texts []string, columns int) string {
 	for _, text := range texts {
 		if len(text) <= columns {
@@ -217,7 +217,7 @@ func fitting(texts []string, columns int) string {
 	return texts[len(texts)-1]
 }
 
-// shortened cuts a text to so many columns.
+// shortened truncates a text to a number of columns.
 func shortened(text string, columns int) string {
 	if runes := []rune(text); len(runes) > columns {
 		return string(runes[:max(columns-1, 0)]) + "…"

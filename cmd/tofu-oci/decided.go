@@ -89,7 +89,7 @@ func (o *output) decided(repo string, r approval.Result, dryRun bool) {
 	o.done(i, lines.String())
 }
 
-// skipped reports a denied version that nobody named.
+// skipped reports a denied version that was not named exactly.
 func (o *output) skipped(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version, dryRun bool) error {
 	record, err := repository.ReadDenial(ctx, repo, v)
 	if err != nil {

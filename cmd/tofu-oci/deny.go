@@ -20,14 +20,13 @@ func denyCommand() *cli.Command {
 		Description: strings.TrimSpace(`
 Records the reason in the repository, under the tag denied-VERSION and as a referrer
 of the release. Then deletes the tag of the version, if it is released, and the tag
-pending-VERSION, if mirror --stage has put it aside. The registry may collect what no
-tag points to any more; the record stays. From then on all commands treat the version
-as denied, whatever its zips are: a run that names it exactly ends with exit code 4,
-and all others skip it and say so.
+pending-VERSION, if it is staged. The registry may then collect the release as garbage,
+but not the record. All commands treat the version as denied, whatever its zips are: a
+run that names it exactly exits with code 4, and other runs skip and report it.
 
 If the registry doesn't delete tags, a plain tofu init can still install the version
-until you delete its tag yourself. deny says how, and ends with exit code 3. The tag
-pending-VERSION points to the record then.
+until you delete its tag yourself. deny prints how, and exits with code 3. The tag
+pending-VERSION then points to the record.
 
 promote --force with the version's name removes the denial.
 
@@ -36,8 +35,8 @@ Examples:
       --reason 'crashes on arm64, see OPS-4711' --by jane`),
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` that has the version (default: what the first oci_mirror of the CLI configuration names for it)"},
-			&cli.StringFlag{Name: "reason", Usage: "why: `TEXT` that everybody may read who reads the repository"},
-			&cli.StringFlag{Name: "by", Usage: "`WHO` decided (default: nobody is named)"},
+			&cli.StringFlag{Name: "reason", Usage: "record `TEXT` as the reason; everyone who can read the repository can read it"},
+			&cli.StringFlag{Name: "by", Usage: "record `NAME` as the person who decided (default: none)"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "look only, write nothing"},
 			aliasFlag(),
 		}, networkFlags(), outputFlags()),

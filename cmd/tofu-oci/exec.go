@@ -47,16 +47,16 @@ beforehand, name all lock files.
 
 If the configuration requires a provider that the lock file lacks, tofu-oci lock
 adds it. Until then, OpenTofu from 1.10 installs it from the oci_mirror of the CLI
-configuration. Other commands that would need the oci_mirror do not start. With
---signatures require, a trust file or a keyring, no command starts until it is
-locked.
+configuration. Other commands that need the oci_mirror do not start. With
+--signatures require, a trust file or a keyring, no command starts until the provider
+is locked.
 
 COMMAND sees no version but those that are locked, so init -upgrade finds nothing
 newer: tofu-oci lock --upgrade is for that. Its .terraform links to the cache; what
 cache prune removes there comes back with the next tofu-oci exec -- tofu init.
 
-Each run judges signatures by its own flags and trust file, also those of packages
-in the cache, which needs no network. Hashes in a lock file are held in any case.
+Each run verifies signatures by its own flags and trust file, even those of packages
+in the cache, which needs no network. Hashes in a lock file are always checked.
 
 stdin, stdout, stderr and signals are COMMAND's, and its exit code is given back:
 127 when it does not exist, 126 when it is no program, 128 and the number of the
@@ -108,7 +108,7 @@ func execAction(c *cli.Context, out *output) error {
 	return lackingForExec(c, conn, err)
 }
 
-// lockCommandFor returns the command that locks what the command of exec requires.
+// lockCommandFor returns the command that locks the providers for the command of exec.
 func lockCommandFor(c *cli.Context) string {
 	command := "tofu-oci lock"
 	if strings.HasPrefix(filepath.Base(c.Args().First()), "terraform") {
@@ -165,14 +165,14 @@ func execOptions(c *cli.Context, out *output) (o exec.Options, conn *connection,
 	return o, conn, err
 }
 
-// demandsMore reports whether a policy refuses releases that OpenTofu installs from an OCI
-// registry, where it judges no signatures.
+// demandsMore reports whether a policy could refuse releases that OpenTofu installs from an
+// OCI registry, where it doesn't verify signatures.
 func demandsMore(p trust.Policy) bool {
 	return p.Mode == trust.ModeRequire || len(p.Rules) > 0 || !p.Keyring.IsZero() || p.EnforceExpiration || p.EnforceValidation
 }
 
-// approves reports whether releases of a provider wait for approval, or were denied, in the
-// repository that the first oci_mirror for it names.
+// approves reports whether the repository of the first oci_mirror that matches a provider has
+// pending or denied releases of it.
 func (conn *connection) approves(ctx context.Context, a provider.Address) (bool, error) {
 	i, err := conn.installed()
 	if err != nil {

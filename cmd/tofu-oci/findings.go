@@ -14,7 +14,7 @@ import (
 // documents the fields.
 type verification struct {
 	Releases int `json:"releases"`
-	// Checked are the releases that were looked at to the end.
+	// Checked are the releases whose check was completed.
 	Checked  []checkedItem    `json:"checked"`
 	Errors   int              `json:"errors"`
 	Warnings int              `json:"warnings"`
@@ -26,14 +26,13 @@ type verification struct {
 	Failed []item `json:"failed,omitempty"`
 	// LeftOut are the pre-releases that --all does not mean.
 	LeftOut []leftOutItem `json:"left_out,omitempty"`
-	// Unknown are repositories whose provider is unknown, so that nothing in them was
-	// checked.
+	// Unknown are repositories whose provider is unknown. They were not checked.
 	Unknown []string `json:"unknown,omitempty"`
 	// failed counts the releases among Failed.
 	failed int
 }
 
-// checkedItem is a release that verify looked at.
+// checkedItem is a release that verify checked.
 type checkedItem struct {
 	Provider   string         `json:"provider"`
 	Version    string         `json:"version"`

@@ -7,9 +7,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// untagHints say how to delete a tag that a registry doesn't delete by the distribution
+// untagHints describe how to delete a tag that a registry doesn't delete by the distribution
 // protocol, or not for this login. TAG, REGISTRY, REPOSITORY and PROJECT stand for names,
-// PACKAGE and NAME for the rest of REPOSITORY as GitHub and Harbor want it in a URL.
+// PACKAGE and NAME for the rest of REPOSITORY as encoded in URLs of GitHub and Harbor.
 var untagHints = map[product]string{
 	ghcr: "delete the package version with the tag TAG: on the package's page at github.com, or with the ID that gh api '/orgs/PROJECT/packages/container/PACKAGE/versions' lists (/users/PROJECT for a user): " +
 		"gh api --method DELETE '/orgs/PROJECT/packages/container/PACKAGE/versions/ID', with a token that has delete:packages",
@@ -22,7 +22,7 @@ var untagHints = map[product]string{
 	other:     "delete the tag TAG of REPOSITORY on the registry's own page, or by its own API; the distribution registry deletes tags if storage.delete.enabled is true; or let a login that may delete run this command again",
 }
 
-// untagHint says how to delete a tag that stays, and is empty for other errors.
+// untagHint returns how to delete a tag that stays, or "" for other errors.
 func untagHint(err error) string {
 	about, ok := errors.AsType[*repository.Error](err)
 	if !ok || !errors.Is(err, repository.ErrTagStays) {
@@ -31,7 +31,7 @@ func untagHint(err error) string {
 	project, inside, _ := strings.Cut(about.Name, "/")
 	encode := func(name string) string { return strings.ReplaceAll(name, "/", "%2F") }
 	name := encode(inside)
-	if productAt(about.Registry) == harbor { // which encodes twice
+	if productAt(about.Registry) == harbor { // its URLs are encoded twice
 		name = strings.ReplaceAll(name, "%", "%25")
 	}
 	return strings.NewReplacer("TAG", about.Reference, "REGISTRY", about.Registry, "REPOSITORY", about.Name, "PROJECT", project, "PACKAGE", encode(inside), "NAME", name).

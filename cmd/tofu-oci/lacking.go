@@ -79,9 +79,8 @@ func lackingForExec(c *cli.Context, conn *connection, err error) error {
 	return &lackingError{err, "its author has released nothing for this machine: lock another version, or run where there is one"}
 }
 
-// withRemedy adds what to do to an error about a release in a repository: the remedy of
-// verify for one that is listed and whose content is lost, and how a version that is
-// missing stands with those who approve releases.
+// withRemedy adds a remedy to an error about a release in a repository: the command to
+// restore lost content, or whether a missing version is pending or denied.
 func (conn *connection) withRemedy(c *cli.Context, err error) error {
 	if missing, ok := errors.AsType[*provider.VersionError](err); ok && conn.fromRepository(c, missing.Address) {
 		if staged := conn.staged(c)(c.Context, wantedBy(missing)).Hint(); staged != "" {
@@ -104,8 +103,8 @@ func bringCommand(c *cli.Context, a provider.Address, v provider.Version) string
 	return doctor.MirrorCommand(a, fromTemplate(c), v.String())
 }
 
-// fromTemplate returns the template of --from, which was parsed before; the zero value
-// if the CLI configuration names the repository.
+// fromTemplate returns the template of --from, which was validated before, or the zero
+// value if the CLI configuration selects the repository.
 func fromTemplate(c *cli.Context) (t template.Template) {
 	if c.IsSet("from") {
 		t, _ = repositoryTemplate(c, "from")

@@ -47,8 +47,8 @@ func (o *output) sayLeftOut() {
 	}
 }
 
-// warnDenied reports the denied versions that a requirement would mean otherwise: n of
-// them, or all if n is 0. chosen are the versions that it means.
+// warnDenied reports the denied versions that would otherwise have been chosen for a
+// requirement, of which n were wanted, or all if n is 0. chosen are the chosen versions.
 func (o *output) warnDenied(ctx context.Context, src provider.Source, r provider.Requirement, n int, chosen ...provider.Version) {
 	for _, v := range source.Denied(ctx, src, r, n, chosen) {
 		o.warn("%s %s is denied, and skipped", r.Address, v)

@@ -158,7 +158,7 @@ func (o *output) listOne(ctx context.Context, src provider.Source, judging trust
 	return o.listRelease(release, referrers, approvals, verdict, refused)
 }
 
-// approvalsAmong reads the approvals among the documents that refer to a release.
+// approvalsAmong reads the approvals in the documents that refer to a release.
 func approvalsAmong(ctx context.Context, referrers []provider.Document) ([]approvalItem, error) {
 	var approvals []approvalItem
 	for _, d := range referrers {
@@ -220,7 +220,7 @@ type releaseDescription struct {
 	Packages   []packageItem  `json:"packages"`
 	Evidence   []evidenceItem `json:"evidence"`
 	Signature  *signatureItem `json:"signature,omitempty"`
-	// Approvals are what promote has recorded.
+	// Approvals are the approvals that promote recorded.
 	Approvals []approvalItem `json:"approvals,omitempty"`
 }
 

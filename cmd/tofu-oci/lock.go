@@ -28,10 +28,10 @@ func lockCommand() *cli.Command {
 Writes .terraform.lock.hcl for what the configuration in a directory requires, or
 for the PROVIDERs that are named: the zh hash of every zip that the SHA256SUMS
 list, and the h1 hash of every platform. All of that lies in the repository beside
-the zips, so none of those is fetched. What is locked stays, as OpenTofu has it,
-unless --upgrade, and so do comments. Providers that the configuration no longer
-requires are removed if all of its modules were read; if PROVIDERs are named, all
-others stay. A file is written when all of its providers could be locked.
+the zips, so none of those is fetched. Locked versions stay, as in OpenTofu, unless
+--upgrade; comments stay too. Providers that the configuration no longer requires are
+removed if all of its modules were read; if PROVIDERs are named, all others stay. A
+file is written if all of its providers could be locked.
 
 Sources of modules can refer to locals and variables. If one can't be resolved,
 locked versions stay, no other version is selected, and the exit code is 3, or 1 if
@@ -218,7 +218,7 @@ func (l locking) directory(ctx context.Context, dir string) (lockedFile, error) 
 	return file, err
 }
 
-// exact reports whether there are PROVIDERs that all name one version.
+// exact reports whether PROVIDERs are given and each names an exact version.
 func (l locking) exact() bool {
 	return len(l.named) > 0 && !slices.ContainsFunc(l.named, func(r provider.Requirement) bool {
 		_, exact := r.Constraint.Exact()
@@ -226,13 +226,13 @@ func (l locking) exact() bool {
 	})
 }
 
-// wanted returns what is to be locked: what the configuration requires, or the
-// PROVIDERs, which have to meet its constraints too.
+// wanted returns the providers to lock: those that the configuration requires, or the
+// PROVIDERs, which must meet its constraints too.
 func (l locking) wanted(found configuration.Configuration) []lock.Wanted {
 	if len(l.named) == 0 {
 		config := l.conn.config
 		if l.c.IsSet("from") {
-			config = cliconfig.Config{} // which does not count then
+			config = cliconfig.Config{} // --from replaces it
 		}
 		return l.out.requiredBy(found, config)
 	}

@@ -19,8 +19,7 @@ type lockCheck struct {
 	Platforms []string `json:"platforms"`
 	// UnknownHashes counts hashes that the repository knows nothing of.
 	UnknownHashes int `json:"unknown_hashes"`
-	// UncheckedZips counts zips that may not exist: an origin registry states only their
-	// URLs.
+	// UncheckedZips counts zips at origin registries, which provide only their URLs.
 	UncheckedZips int            `json:"unchecked_zips,omitempty"`
 	Findings      []lock.Finding `json:"findings"`
 	// Failed are lock files and providers that could not be looked at.

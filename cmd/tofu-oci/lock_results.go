@@ -24,7 +24,7 @@ type lockedFile struct {
 	// Status is written, planned, unchanged or failed.
 	Status    string           `json:"status"`
 	Providers []lockedProvider `json:"providers,omitempty"`
-	// Removed are providers that the configuration no longer requires.
+	// Removed are the providers that the configuration no longer requires.
 	Removed []string `json:"removed,omitempty"`
 	// NotLookedAt are modules whose requirements are not known.
 	NotLookedAt []string `json:"not_looked_at,omitempty"`
@@ -82,7 +82,7 @@ func (f *lockedFile) fail(err error) {
 	f.errors = append(f.errors, err)
 }
 
-// incomplete reports that more may be required than was locked.
+// incomplete adds the error that not all requirements are known.
 func (f *lockedFile) incomplete() {
 	err := fmt.Errorf("locked versions were kept, and no others were selected: %w", lock.ErrIncomplete)
 	f.Error = describeError(err)
@@ -156,7 +156,7 @@ func (o *output) lockedAll(r lockReport) error {
 	var failed []error
 	for _, f := range r.Files {
 		failed = append(failed, f.errors...)
-		if f.Status != "failed" { // it may be incomplete
+		if f.Status != "failed" { // incomplete files are done, and have errors
 			done++
 		}
 	}

@@ -28,9 +28,9 @@ a revoked key, or by another key than those, is refused with exit code 4;
 docs/trust.md says what else is, and what is only warned of.
 
 --stage puts releases under pending-VERSION, where OpenTofu does not see them, until
-tofu-oci promote moves them to their version by the tag alone, or tofu-oci deny
-records why not. What is released already is unchanged. Without --stage, releases need
-no approval.
+tofu-oci promote points the version's tag to them, or tofu-oci deny records why not.
+Versions that are already released are unchanged. Without --stage, releases need no
+approval.
 
 A version that tofu-oci deny took out of use is skipped and reported as denied. If a
 PROVIDER names it exactly, that is an error, exit code 4, unless --force overrules it.

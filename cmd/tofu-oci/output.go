@@ -65,8 +65,8 @@ type output struct {
 	digestFile string
 	// expected is how many results there are to be; 0 where that is not known.
 	expected int
-	// several tells that the run is about more than one release, so that those which are
-	// unchanged are only counted.
+	// several reports that the run has more than one release, so that unchanged ones are
+	// only counted.
 	several bool
 	// total is that of a dry run, nil for any other.
 	total *total
@@ -160,17 +160,17 @@ type item struct {
 	// published, and from when on it is old enough.
 	Published string `json:"published,omitempty"`
 	Eligible  string `json:"eligible,omitempty"`
-	// Staged tells where a release is that was to be staged: "pending", or "released"
-	// already.
+	// Staged is the state of a release to be staged: "pending", or "released" if it
+	// already is.
 	Staged string `json:"staged,omitempty"`
 	// Denial is why it is not to be used.
 	Denial *denialItem `json:"denial,omitempty"`
-	// Approval is what promote has recorded.
+	// Approval is the approval that promote recorded.
 	Approval *approvalItem `json:"approval,omitempty"`
 	// Stays is why the tag of a release that was decided about is still there.
 	Stays string `json:"stays,omitempty"`
-	// Live is why the tag of a denied version is still there, so that a plain tofu init
-	// can install the version.
+	// Live is the reason why the tag of a denied version could not be deleted, so that a
+	// plain tofu init can still install the version.
 	Live string `json:"live,omitempty"`
 	// Signature is what the release's signature proves, where it was judged.
 	Signature *signatureItem `json:"signature,omitempty"`

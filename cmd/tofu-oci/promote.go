@@ -37,9 +37,9 @@ error, exit code 4, unless --force: then it is promoted, and the denial is remov
 
 Where a registry removes no tags, the pending one stays: nobody installs from it.
 
---reason and --by are recorded as a document that refers to the release. copy takes it
-along, and list PROVIDER@VERSION shows it. For a version that is released already, for
-example because nothing was staged at that time, they are recorded as well.
+--reason and --by are recorded in a document that refers to the release. copy copies
+it, and list PROVIDER@VERSION shows it. This also works for a version that is already
+released, for example because it was never staged.
 
 Examples:
    tofu-oci promote hashicorp/null@3.2.4 --to ghcr.io/acme/providers/{namespace}/{type}
@@ -55,8 +55,8 @@ Examples:
 			&cli.StringFlag{Name: "to", Usage: "repository template `REPO` where they wait (default: what the first oci_mirror of the CLI configuration names for it)"},
 			&cli.IntFlag{Name: "latest", Usage: "the newest `N` versions that wait and match"},
 			&cli.BoolFlag{Name: "all", Usage: "all versions that wait and match"},
-			&cli.StringFlag{Name: "reason", Usage: "why: `TEXT` that everybody may read who reads the repository (default: no reason is recorded)"},
-			&cli.StringFlag{Name: "by", Usage: "`WHO` decided (default: nobody is named)"},
+			&cli.StringFlag{Name: "reason", Usage: "record `TEXT` as the reason; everyone who can read the repository can read it (default: none)"},
+			&cli.StringFlag{Name: "by", Usage: "record `NAME` as the person who decided (default: none)"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "compare and judge only, write nothing"},
 			&cli.BoolFlag{Name: "force", Usage: "replace a version that holds something else, and promote a denied version that is named exactly"},
 			aliasFlag(),

@@ -35,8 +35,8 @@ func setsVariables(args []string) bool {
 	return slices.ContainsFunc(args, variableFlag.MatchString)
 }
 
-// incomplete reports whether a module was not read because its source is not known. A
-// module that has a source and is only not installed is a warning.
+// incomplete reports whether a module was not read because its source can't be resolved. A
+// module that is only not installed causes a warning.
 func incomplete(c configuration.Configuration) bool {
 	return slices.ContainsFunc(c.NotLookedAt, func(call configuration.Call) bool { return call.Source == "" })
 }

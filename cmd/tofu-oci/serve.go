@@ -109,7 +109,7 @@ func servedFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "stale-if-error", Value: serve.DefaultStaleIfError, Usage: "serve what is known for `DURATION` when a registry does not answer"},
 		&cli.StringFlag{Name: "memory", Value: "32MiB", Usage: "keep `SIZE` of lists, indexes and signatures in memory"},
 		aliasFlag(),
-		&cli.StringFlag{Name: "unannotated", Usage: "treat releases without a provider annotation as those of `HOST`; without this flag, rules let only callers read them who may read everything"},
+		&cli.StringFlag{Name: "unannotated", Usage: "treat releases without a provider annotation as those of `HOST`; without this flag, only callers who may read everything can read them"},
 	}
 }
 
@@ -124,7 +124,7 @@ func listenFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "trusted-proxy", Usage: "believe the X-Forwarded headers of `NETWORK`, such as 10.0.0.0/8 (repeatable)"},
 		&cli.Float64Flag{Name: "rate", Usage: "answer `N` requests a second of each client; 0 is any number"},
 		&cli.IntFlag{Name: "max-connections", Value: serve.DefaultMaxConnections, Usage: "have `N` connections open; more of them wait"},
-		&cli.IntFlag{Name: "max-connections-per-address", Usage: "have `N` connections open from one address, or from one /64 of IPv6; more of them are closed (default: three quarters of --max-connections)"},
+		&cli.IntFlag{Name: "max-connections-per-address", Usage: "allow `N` open connections from one address, or from one IPv6 /64 network; others are closed (default: three quarters of --max-connections)"},
 		metricsFlag(),
 		&cli.DurationFlag{Name: "grace", Value: serve.DefaultGrace, Usage: "let downloads go on for `DURATION` when the server ends"},
 	}
@@ -252,7 +252,7 @@ func servedProviders(c *cli.Context) (func() ([]provider.Address, error), error)
 
 // accessOptions reads the flags about who may read what.
 func accessOptions(c *cli.Context, conn *connection, lines *serveLog, o *serve.Options) (err error) {
-	if path := c.String("serve-config"); c.IsSet("serve-config") { // an empty name must not mean that there are no rules
+	if path := c.String("serve-config"); c.IsSet("serve-config") { // an empty name must not disable the rules
 		file, err := access.Open(path, access.Options{HTTP: conn.http, Reloaded: lines.reloaded})
 		if err != nil {
 			return usagef("--serve-config: %w", err)

@@ -25,8 +25,8 @@ func metricsFlag() cli.Flag {
 	return &cli.StringFlag{Name: "metrics-listen", Usage: "answer /metrics for Prometheus, /healthz and /readyz on `ADDRESS`, HOST:PORT or :PORT, by plain HTTP (default: not at all)"}
 }
 
-// startMetrics serves the metrics if --metrics-listen is given, and the probes, which must
-// be answered however many connections clients have open elsewhere.
+// startMetrics serves the metrics and the probes if --metrics-listen is given. Probes must
+// work however many connections clients have open on the other address.
 func startMetrics(c *cli.Context, lines *serveLog, s *serve.Server) (end func(), err error) {
 	address := c.String("metrics-listen")
 	if address == "" {

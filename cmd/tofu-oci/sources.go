@@ -92,7 +92,7 @@ func readSources(c *cli.Context, name string) ([]listedSource, error) {
 	return all, nil
 }
 
-// flagIn finds a flag among the words of a line.
+// flagIn returns the first flag in a line, or "".
 func flagIn(line string) string {
 	for word := range strings.FieldsSeq(line) {
 		if strings.HasPrefix(word, "--") {

@@ -25,8 +25,8 @@ TF_CLI_CONFIG_FILE names). Providers that a PATTERN matches come from the
 repository, and only from there: OpenTofu asks every method for versions, and
 fails on one that the mirror lacks, so "direct" excludes the same patterns.
 A PATTERN is [HOST/]NAMESPACE/TYPE with * for trailing parts; the default is
-every provider that the template can name. A note on stderr has the template in the
-form that tofu providers lock takes, from OpenTofu 1.13 on: -oci-mirror=TEMPLATE.
+every provider that the template can name. A note on stderr shows the template in the
+form that tofu providers lock expects from OpenTofu 1.13 on: -oci-mirror=TEMPLATE.
 
 With --write the block is put into FILE, and what changes is shown. All else in it
 stays as it is, comments too; a block that tofurc wrote before is replaced. Where
@@ -115,7 +115,7 @@ func tofurc(c *cli.Context) error {
 	if _, err = fmt.Fprint(c.App.Writer, block); err != nil {
 		return err
 	}
-	// OpenTofu 1.13 takes an RFC 6570 template there, whose variables have no $.
+	// OpenTofu 1.13 expects an RFC 6570 template, whose variables have no $.
 	_, err = fmt.Fprintf(c.App.ErrWriter, "note: tofu providers lock, from OpenTofu 1.13, doesn't read this block; run it with -oci-mirror=%s\n",
 		shell.Quote(strings.ReplaceAll(t.HCL(), "${", "{")))
 	return err

@@ -71,11 +71,11 @@ func isForAnother(flag cli.Flag, value string) bool {
 	return slices.Contains(all, value) && !slices.Contains(wordsOfFlag(flag), value)
 }
 
-// ofInstaller are the variables of install.sh, which jobs set beside ours.
+// ofInstaller are the variables of install.sh, which jobs set in addition to ours.
 var ofInstaller = []string{"VERSION", "BASE_URL", "INSTALL_DIR"}
 
-// warnOfVariables warns of variables that look as if they set a flag, and set none of any
-// command: they may be mistyped.
+// warnOfVariables warns of variables with our prefix that set no flag of any command, because
+// they may be misspelled.
 func warnOfVariables(c *cli.Context, environ []string) {
 	known := append([]string{strings.TrimPrefix(passphraseVariable, variablePrefix)}, ofInstaller...)
 	var learn func([]*cli.Command)

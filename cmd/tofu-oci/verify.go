@@ -30,8 +30,9 @@ proves, by the evidence that lies beside the zips. It changes nothing. Each
 finding has a severity, a code that stays the same, and what to do about it. An
 error is exit code 4; with warnings alone it is 0.
 
-Without PROVIDER it checks all versions of all providers that tofu-oci list finds in
-the repositories of --from, unless --latest. With --output json, checked names every release that was looked at.
+Without PROVIDER, it checks all versions of all providers that tofu-oci list finds in
+the repositories of --from, unless --latest. With --output json, "checked" lists every
+release that was checked.
 
 --deep reads every blob, and finds what rotted under the right name.
 --against-origin asks the origin registry too: for versions and platforms that it
@@ -109,8 +110,8 @@ func verifyAction(c *cli.Context, out *output) error {
 	return out.verified(found, unknown)
 }
 
-// toVerify returns the PROVIDERs that are named, otherwise all that list finds in the
-// repositories of --from, and the repositories whose provider is unknown.
+// toVerify returns the given PROVIDERs or, if there are none, all providers that list finds
+// in the repositories of --from, and the repositories whose provider is unknown.
 func (conn *connection) toVerify(c *cli.Context, out *output) (wanted []provider.Requirement, unknown []string, err error) {
 	if namesProviders(c) || !c.IsSet("from") {
 		wanted, err = requirements(c, out)
@@ -129,7 +130,7 @@ func (conn *connection) toVerify(c *cli.Context, out *output) (wanted []provider
 	return wanted, unknown, err
 }
 
-// namesProviders reports whether PROVIDERs are named, as arguments or in a file.
+// namesProviders reports whether PROVIDERs are given, as arguments or in a file.
 func namesProviders(c *cli.Context) bool { return c.Args().Present() || c.IsSet("sources") }
 
 // verifyProvider looks at what requirements of one provider mean, and tells what could
@@ -145,7 +146,7 @@ func verifyProvider(c *cli.Context, out *output, conn *connection, wanted []prov
 	if !namesProviders(c) {
 		report.Failed = slices.DeleteFunc(report.Failed, func(f verify.Failure) bool {
 			_, none := errors.AsType[*provider.VersionError](f.Err)
-			if none { // list finds repositories without releases as well
+			if none { // list also finds repositories without releases
 				out.note("nothing to verify: %v", f.Err)
 			}
 			return none

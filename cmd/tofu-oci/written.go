@@ -59,8 +59,8 @@ func (c *call) has(name string) (w written, there bool) {
 	return w, false
 }
 
-// repeated refuses a flag that takes one value and is given twice, of which the library
-// would ignore the first. A switch may be repeated with the same value.
+// repeated refuses a flag that takes one value and is given twice, because the library would
+// ignore the first value. A Boolean flag can be repeated with the same value.
 func (c *call) repeated() error {
 	for i, w := range c.flags {
 		flag := flagNamed(c.command, w.name)
