@@ -13,6 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -250,5 +251,22 @@ func wantReason(t *testing.T, err error, reason string) {
 	t.Helper()
 	if denied, ok := errors.AsType[*repository.DeniedError](err); !ok || denied.Record.Reason != reason {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestDeniedTooLong: no registry can have the tag of a denial of the longest versions, and
+// they are published all the same.
+func TestDeniedTooLong(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	r := w.release(all...)
+	r.Version = "1.2.3-" + strings.Repeat("a", 122)
+	w.offer(t, r)
+	var err error
+	if w.version, err = provider.ParseVersion(r.Version); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.run(t, w.registry(t, registrytest.Options{}), publish.Options{}); err != nil {
+		t.Error(err)
 	}
 }

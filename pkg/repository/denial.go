@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/opencontainers/go-digest"
+	"oras.land/oras-go/v2/errdef"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -85,11 +86,15 @@ func ReadDenial(ctx context.Context, repo Reader, v provider.Version) (DenialRec
 	return readDenial(ctx, repo, i)
 }
 
-// denialOf inspects the tag of a denial. It exists even if its manifest is damaged.
+// denialOf inspects the tag of a denial. It exists even if its manifest is damaged, and
+// can't exist in a registry if the version is too long for a tag with that prefix.
 func denialOf(ctx context.Context, repo Reader, v provider.Version) (i Inspection, there bool, err error) {
 	i, err = Inspect(ctx, repo, artifact.DeniedTag(v), DepthIndex)
-	if isFinding(err) {
+	switch {
+	case isFinding(err):
 		return i, true, nil
+	case errors.Is(err, errdef.ErrInvalidReference):
+		return i, false, nil
 	}
 	return i, i.Exists(), err
 }

@@ -20,6 +20,9 @@ import (
 // again: clients would wait for it each time.
 const originFailing = 10 * time.Second
 
+// maxTag is the maximum length of a tag in a registry.
+const maxTag = 128
+
 // origins is what the server knows of origin registries, for as long as it believes what
 // it knows of repositories.
 type origins struct {
@@ -204,6 +207,9 @@ func (k *knowledge) decisions(ctx context.Context, at place, maxAge time.Duratio
 // list of tags.
 func (k *knowledge) unlisted(ctx context.Context, repo repository.Reader, maxAge time.Duration, versions []provider.Version) (found tagged, how state, err error) {
 	exists := func(tag string) bool {
+		if len(tag) > maxTag {
+			return false
+		}
 		_, learned, failure := k.read(ctx, repo, tag, maxAge)
 		how = how.merge(learned)
 		_, lost := errors.AsType[*repository.LostError](failure)
