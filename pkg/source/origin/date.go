@@ -24,14 +24,16 @@ type dates struct {
 	PublishedAt  date `json:"published_at"`
 }
 
-// date is one of them. What is no date is as if it were not there: it must not
-// spoil the document.
-type date struct{ time.Time }
+// date is a date in seconds since 1970, or 0 for none, as small as possible because a
+// list has many. Text that is not a date must not spoil the document, so it is none.
+type date int64
 
 func (d *date) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) == nil {
-		d.Time = provider.ParseDate(text)
+		if t := provider.ParseDate(text); !t.IsZero() {
+			*d = date(t.Unix())
+		}
 	}
 	return nil
 }
@@ -40,7 +42,10 @@ func (d *date) UnmarshalJSON(data []byte) error {
 // set takes precedence over one that the author set.
 func (d dates) published(doc httpclient.Document) time.Time {
 	for _, stated := range []date{d.Discovered, d.DiscoveredAt, d.Published, d.PublishedAt} {
-		if t := notAfterAnswer(stated.Time, doc); !t.IsZero() {
+		if stated == 0 {
+			continue
+		}
+		if t := notAfterAnswer(time.Unix(int64(stated), 0).UTC(), doc); !t.IsZero() {
 			return t
 		}
 	}
