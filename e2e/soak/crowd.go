@@ -58,8 +58,8 @@ var crowds = []crowd{
 	{name: "64 idle connections to a server that has 64", connections: 64, streams: 1, idle: true, args: []string{"--max-connections", "64"}, limit: 200 << 20},
 }
 
-// endure lets each crowd occupy a server of its own, and prints the peak memory of the
-// server and how long /healthz takes meanwhile.
+// endure lets each crowd occupy a separate server, and prints the peak memory of the server
+// and the response time of /healthz.
 func endure(ctx context.Context) error {
 	program := os.Getenv("TOFU_OCI")
 	if program == "" {

@@ -2,9 +2,6 @@ package artifact
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
-	"unicode/utf8"
 
 	"github.com/opencontainers/go-digest"
 
@@ -28,11 +25,8 @@ type Approval struct {
 // Document returns the approval as a document, or an error if a text is too long or not
 // valid UTF-8.
 func (a Approval) Document() (provider.Document, error) {
-	switch {
-	case len(a.Reason) > maxReason || len(a.By) > maxReason:
-		return provider.Document{}, fmt.Errorf("the reason or the name has more than %d bytes", maxReason)
-	case !utf8.ValidString(a.Reason) || !utf8.ValidString(a.By):
-		return provider.Document{}, errors.New("the reason or the name is not UTF-8")
+	if err := checkTexts(a.Reason, a.By); err != nil {
+		return provider.Document{}, err
 	}
 	data, err := json.Marshal(a)
 	if err != nil {

@@ -52,17 +52,23 @@ type denialDocument struct {
 	Packages map[string]digest.Digest `json:"packages"`
 }
 
-// Check says what is wrong with a denial that is to be recorded.
+// Check returns an error if a denial can't be recorded.
 func (d Denial) Check() error {
-	switch {
-	case strings.TrimSpace(d.Reason) == "":
+	if strings.TrimSpace(d.Reason) == "" {
 		return errors.New("a denial needs a reason")
-	case len(d.Reason) > maxReason:
-		return fmt.Errorf("the reason has more than %d bytes", maxReason)
-	case len(d.By) > maxReason:
-		return fmt.Errorf("the name has more than %d bytes", maxReason)
-	case !utf8.ValidString(d.Reason) || !utf8.ValidString(d.By):
-		return errors.New("the reason is no text in UTF-8")
+	}
+	return checkTexts(d.Reason, d.By)
+}
+
+// checkTexts checks the texts of a denial or an approval.
+func checkTexts(reason, by string) error {
+	switch {
+	case len(reason) > maxReason:
+		return fmt.Errorf("the reason exceeds %d bytes", maxReason)
+	case len(by) > maxReason:
+		return fmt.Errorf("the name exceeds %d bytes", maxReason)
+	case !utf8.ValidString(reason) || !utf8.ValidString(by):
+		return errors.New("the reason or the name is not valid UTF-8")
 	}
 	return nil
 }

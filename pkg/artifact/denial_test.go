@@ -81,10 +81,10 @@ func TestDenialsAreNoVersions(t *testing.T) {
 func TestDenialRefused(t *testing.T) {
 	t.Parallel()
 	for problem, d := range map[string]artifact.Denial{
-		"a denial needs a reason":        {Reason: " \n"},
-		"the reason has more than":       {Reason: strings.Repeat("x", 5000)},
-		"the name has more than":         {Reason: "x", By: strings.Repeat("x", 5000)},
-		"the reason is no text in UTF-8": {Reason: "x\xff"},
+		"a denial needs a reason": {Reason: " \n"},
+		"the reason exceeds":      {Reason: strings.Repeat("x", 5000)},
+		"the name exceeds":        {Reason: "x", By: strings.Repeat("x", 5000)},
+		"is not valid UTF-8":      {Reason: "x\xff"},
 	} {
 		if _, err := artifact.PackDenial(d, deniedIndex); err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%s: %v", problem, err)

@@ -32,9 +32,8 @@ func AskStaged(ctx context.Context, repo repository.Reader, wanted provider.Requ
 	if e.State == approval.StatePending {
 		return Staged{v + " waits for approval", command("promote", wanted.Address, to, v)}
 	}
-	reason := strings.Join(strings.Fields(e.Record.String()), " ")
 	return Staged{
-		fmt.Sprintf("%s is denied: %s", v, reason),
+		fmt.Sprintf("%s is denied: %s", v, DenialReason(*e.Record)),
 		fmt.Sprintf("choose another version; if the reason does not hold any more: %s --stage --force, and then tofu-oci promote --force", MirrorCommand(wanted.Address, to, v)),
 	}
 }
@@ -57,4 +56,9 @@ func (s Staged) Hint() string {
 		return s.Problem + ": " + s.Remedy
 	}
 	return s.Problem + "; " + s.Remedy
+}
+
+// DenialReason returns the reason of a denial, and who decided, on one line.
+func DenialReason(r repository.DenialRecord) string {
+	return strings.Join(strings.Fields(r.String()), " ")
 }

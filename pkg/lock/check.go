@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/shell"
@@ -108,8 +107,7 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	denied, isDenied := errors.AsType[*repository.DeniedError](err)
 	switch {
 	case isDenied:
-		reason := strings.Join(strings.Fields(denied.Record.String()), " ")
-		c.add("", versionDenied, fmt.Sprintf("%s %s is denied: %s.", s.Address, s.Version, reason), "choose another version: tofu-oci lock --upgrade")
+		c.add("", versionDenied, fmt.Sprintf("%s %s is denied: %s.", s.Address, s.Version, doctor.DenialReason(denied.Record)), "choose another version: tofu-oci lock --upgrade")
 		return nil
 	case errors.Is(err, provider.ErrProviderNotFound):
 		problem, remedy := o.staged(ctx, s).Or(fmt.Sprintf("%s is not there", s.Address), c.bring(""))
