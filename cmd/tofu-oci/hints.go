@@ -102,7 +102,7 @@ var hints = []struct {
 	fits func(error) bool
 	text string
 }{
-	{isA[*repository.DeniedError], "choose another version; if the reason no longer holds, name the version and use --force: tofu-oci mirror --stage --force puts it where it waits, and tofu-oci promote --force removes the denial"},
+	{isA[*repository.DeniedError], "choose another version; if the reason no longer holds, name the version and use --force: tofu-oci mirror --stage --force stages it, and tofu-oci promote --force removes the denial"},
 	{errorIs(approval.ErrNotPending), "tofu-oci list PROVIDER --pending shows what waits; tofu-oci mirror --stage puts releases there"},
 	{errorIs(approval.ErrIncomplete), "run tofu-oci mirror --stage for it again, which sends what is missing"},
 	{isA[*repository.ConflictError], "a published version should never change; compare both sides with tofu-oci list, and use --force only if the repository's content is the wrong one"},
