@@ -138,6 +138,29 @@ func TestStoreKeepsArchives(t *testing.T) {
 	}
 }
 
+// TestStoreOfOthers: a release that states the digest of another repository's zip does not
+// make it readable, though the store has it.
+func TestStoreOfOthers(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t, stored(t), guarded(t))
+	w.push(t, rocket{version: "1.0.0"})
+	link := w.link(t)
+	if got := w.get(t, link); got.Code != http.StatusOK {
+		t.Fatalf("got %d", got.Code)
+	}
+	w.registry.Misbehave(registrytest.BlobHead, status(http.StatusServiceUnavailable), -1)
+	if got := w.get(t, link); got.Code != http.StatusOK {
+		t.Errorf("a registry that can't be asked: got %d", got.Code)
+	}
+	w.registry.Behave()
+	for _, kind := range []registrytest.Kind{registrytest.BlobHead, registrytest.BlobGet} {
+		w.registry.Misbehave(kind, status(http.StatusNotFound), -1)
+	}
+	if got := w.get(t, link); got.Code == http.StatusOK {
+		t.Errorf("got %d", got.Code)
+	}
+}
+
 // TestWrongArchive: who gets a wrong archive cannot take it for whole.
 func TestWrongArchive(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ func (s *Server) content(ctx context.Context, t target) (*content, error) {
 		s.options.Events.looks("archive")(kept)
 	}
 	if kept {
-		if blob.Size() == c.size {
+		if blob.Size() == c.size && s.has(ctx, t) {
 			c.random, c.file, c.closer = true, blob.File(), blob
 			return c, nil
 		}
@@ -81,6 +81,30 @@ func (s *Server) content(ctx context.Context, t target) (*content, error) {
 		return s.options.Store.Keep(c.digest, c.size, body), nil
 	}
 	return c, nil
+}
+
+// inRepository is a blob of a repository.
+type inRepository struct {
+	repository string
+	digest     digest.Digest
+}
+
+// has reports whether the repository of a zip has it, or can't be asked. The store has the
+// zips of all repositories, so a release that only states the digest of another one's zip
+// must not make it readable. Each zip is asked for once, and not if everyone may read
+// everything.
+func (s *Server) has(ctx context.Context, t target) bool {
+	key := inRepository{t.repo.String(), t.zip.Digest}
+	if _, known := s.owned.get(key); known || s.options.Rules().Open() {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := t.repo.Stat(ctx, t.zip.Digest)
+	if err == nil {
+		s.owned.put(key, struct{}{}, 0)
+	}
+	return !errors.Is(err, repository.ErrNotFound) && !errors.Is(err, repository.ErrNoRepository)
 }
 
 // openBlob opens a blob that is verified and sent to a client. It uses a separate

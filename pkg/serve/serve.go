@@ -29,6 +29,8 @@ type Server struct {
 	hosts         sync.Map // access.Host → *view
 	// hashed has when files were read whole, and found right.
 	hashed *memory[digest.Digest, time.Time]
+	// owned has the zips that their repositories were found to have.
+	owned *memory[inRepository, struct{}]
 	// requests limits concurrent requests, and memory the bodies that are being sent.
 	requests, memory *quota
 	// draining is set when the server is about to end.
@@ -43,6 +45,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		options: o, known: newKnowledge(o), hashed: newMemory[digest.Digest, time.Time](o.Memory / 32),
+		owned:    newMemory[inRepository, struct{}](o.Memory / 32),
 		mirrored: &view{from: o.From, aliases: o.Aliases, unannotated: o.Unannotated},
 		own:      published(o.From, provider.DefaultHost, o.Unannotated),
 	}
