@@ -35,7 +35,8 @@ func Unanswered() origintest.Fault {
 	}
 }
 
-// Lose answers to the end of an upload that the blob was stored, and has lost it.
+// Lose responds to the end of an upload that the blob is stored, and does not store it. A
+// blob that was stored before stays, because the manifests of others refer to it.
 func (r *Registry) Lose() origintest.Fault {
 	return r.afterUpload(func(repository, digest string, _ http.Header) { r.blobs.delete(repository, digest) })
 }
@@ -50,7 +51,7 @@ func Forget() origintest.Fault {
 }
 
 // Misname answers to the end of an upload that the blob was stored under another
-// digest, and has it there alone.
+// digest, and has it there alone. A blob that was stored before stays.
 func (r *Registry) Misname() origintest.Fault {
 	return r.afterUpload(func(repository, named string, answered http.Header) {
 		other := digest.FromString(named).String()
@@ -60,14 +61,17 @@ func (r *Registry) Misname() origintest.Fault {
 	})
 }
 
-// afterUpload does something between an upload's end and the answer to it.
+// afterUpload does something between the end of an upload and the response to it, unless
+// the blob was stored before.
 func (r *Registry) afterUpload(do func(repository, digest string, answered http.Header)) origintest.Fault {
 	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
+		repository, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/v2/"), "/blobs/")
+		named := req.URL.Query().Get("digest")
+		stored := r.HasBlob(repository, named)
 		recorded := httptest.NewRecorder()
 		honest(recorded, req)
-		if recorded.Code == http.StatusCreated {
-			repository, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/v2/"), "/blobs/")
-			do(repository, req.URL.Query().Get("digest"), recorded.Header())
+		if recorded.Code == http.StatusCreated && !stored {
+			do(repository, named, recorded.Header())
 		}
 		maps.Copy(w.Header(), recorded.Header())
 		w.WriteHeader(recorded.Code)
