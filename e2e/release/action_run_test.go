@@ -162,7 +162,6 @@ func TestActionMirrorByTags(t *testing.T) {
 		"by a flag":               {flags: "--check=tags"},
 		"by the environment":      {env: "TOFU_OCI_CHECK=tags"},
 		"by a flag against it":    {flags: "--check=index", env: "TOFU_OCI_CHECK=tags", digests: true},
-		"by the last of two":      {flags: "--check=index\n--check=tags"},
 		"by neither, with others": {flags: "--signatures=warn", digests: true},
 	} {
 		job := *r
