@@ -232,8 +232,8 @@ func (k *knowledge) unlisted(ctx context.Context, repo repository.Reader, maxAge
 	return found, how, err
 }
 
-// stored puts a release that has come into what is known of its repository: nobody has
-// to wait until the list of tags is asked for again.
+// stored adds a release that was mirrored to the cached list of its repository, so that
+// clients need not wait until the tags are listed again.
 func (k *knowledge) stored(e pullthrough.Event) {
 	known, found := k.listings.kept.get(e.Repository)
 	switch {
