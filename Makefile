@@ -90,7 +90,7 @@ unit: ## run the unit tests of what has changed
 	$(GO) test -timeout 20m ./...
 
 # Packages that are not for the race detector: nothing goes on at once in them, or one damage after another is tried, which takes minutes.
-RACELESS = ^$(MODULE)$$|/(internal/testing/faults|pkg/configuration|pkg/lockfile|pkg/trust)$$
+RACELESS = ^$(MODULE)$$|/(internal/testing/faults|internal/opentofu/configuration|pkg/lockfile|pkg/trust)$$
 
 # One package at a time: tests with deadlines don't wait for the processors that another package has. Scripts start the program hundreds of times,
 # which takes a quarter of an hour with the race detector: those in which much goes on at once do.

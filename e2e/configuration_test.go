@@ -13,17 +13,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"github.com/tofu-oci/tofu-oci/pkg/configuration"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestRequirementsAsOpenTofuReadsThem gives the directories of pkg/configuration's
+// TestRequirementsAsOpenTofuReadsThem gives the directories of internal/opentofu/configuration's
 // tests to tofu as well, which has to find the same providers and constraints, or
 // refuse what we refuse.
 func TestRequirementsAsOpenTofuReadsThem(t *testing.T) {
 	t.Parallel()
-	paths, err := filepath.Glob("../pkg/configuration/testdata/*.txtar")
+	paths, err := filepath.Glob("../internal/opentofu/configuration/testdata/*.txtar")
 	if err != nil || len(paths) < 20 {
 		t.Fatalf("there are %d directories, %v", len(paths), err)
 	}
@@ -63,7 +63,7 @@ var unlike = map[string]string{
 	"terraform-prefix": "no registry takes such a name, which OpenTofu finds out when it asks",
 }
 
-// weRequire gives what pkg/configuration reads, a provider a line. A module that
+// weRequire gives what internal/opentofu/configuration reads, a provider a line. A module that
 // is not there is an error, as it is to tofu.
 func weRequire(ctx context.Context, dir string) ([]string, error) {
 	c, err := configuration.Load(ctx, dir, configuration.Options{})

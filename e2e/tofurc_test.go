@@ -14,8 +14,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
-	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 )
 
 // judged is how many configurations both read, oddities among them. OpenTofu takes some 30 ms each.

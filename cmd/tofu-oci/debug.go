@@ -14,8 +14,8 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/redact"
-	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
 )
 
 // debugFlag is that of every command.

@@ -21,9 +21,9 @@ import (
 
 	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 	"github.com/tofu-oci/tofu-oci/internal/metrics"
+	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	pkgserve "github.com/tofu-oci/tofu-oci/pkg/serve"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 )
 
 var deploy = filepath.Join("..", "..", "deploy")

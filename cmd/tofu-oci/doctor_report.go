@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/internal/doctor"
 )
 
 // report prints a report. It ends in an error, which says nothing more, when a

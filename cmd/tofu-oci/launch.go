@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/tofu-oci/tofu-oci/pkg/launch"
+	"github.com/tofu-oci/tofu-oci/internal/launch"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/internal/serve/client"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/client"
 )
 
 // server is the API that --server names, with the token that there is for its host.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/pkg/cliconfig"
-	"github.com/tofu-oci/tofu-oci/pkg/configuration"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 )
 

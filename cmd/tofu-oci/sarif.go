@@ -3,7 +3,7 @@ package main
 import (
 	"net/url"
 
-	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/internal/doctor"
 )
 
 // sarif is the part of SARIF 2.1.0 that findings need.

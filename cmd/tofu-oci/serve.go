@@ -14,10 +14,10 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/tofu-oci/tofu-oci/pkg/configuration"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
 )
 
 // ruled are the rules of a text.

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 )
 
 // problem is an answer other than what was asked for, with the words for the client.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 )
 
 // isAPI tells whether a path is one of the API, which has errors of its own form.

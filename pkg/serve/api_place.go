@@ -5,9 +5,9 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 

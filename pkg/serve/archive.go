@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 )
 
 // archive answers with a package's zip: whole or a part of it, verified.

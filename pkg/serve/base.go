@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
 )
 
 // trusted tells whether an address is that of a proxy that may say for whom it asks.

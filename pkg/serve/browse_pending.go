@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
 )
 
 // maxPending is how many releases that wait for approval are shown of a provider.

@@ -3,8 +3,8 @@ package serve
 import (
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 )
 
 // Events are told what happens. Each function may be nil, and is called by several

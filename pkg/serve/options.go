@@ -10,10 +10,10 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )

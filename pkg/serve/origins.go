@@ -10,10 +10,10 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/pullthrough"
 )
 
 // originFailing is how long an origin that did not answer is not asked the same thing

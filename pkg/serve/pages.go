@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/pkg/serve/api"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/page"
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/internal/serve/page"
 )
 
 // isPage tells whether a path is one of the pages for people, which have errors of

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve/page"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/page"
 )
 
 const rocketPage = "/providers/registry.opentofu.org/acme/rocket"

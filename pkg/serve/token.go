@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/serve/access"
 )
 
 // anybody stands in the place of a token where everybody may read.

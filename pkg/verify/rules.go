@@ -1,7 +1,7 @@
 package verify
 
 import (
-	"github.com/tofu-oci/tofu-oci/pkg/doctor"
+	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 

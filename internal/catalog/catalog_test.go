@@ -1,0 +1,225 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/catalog"
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+func parse(t *testing.T, text string) template.Template {
+	t.Helper()
+	parsed, err := template.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+// shown is a listing as text.
+func shown(l catalog.Listing) (all []string) {
+	for _, e := range l.Entries {
+		all = append(all, e.Address.String()+" in "+e.Reference.String())
+	}
+	for _, ref := range l.Unknown {
+		all = append(all, "? in "+ref.String())
+	}
+	return all
+}
+
+// asking are options over repositories, by name, and what each says of its owner.
+func asking(t *testing.T, owners map[string]string, asked *atomic.Int32) catalog.Options {
+	t.Helper()
+	return catalog.Options{
+		Names: func(context.Context, template.Reference) (names []string, err error) {
+			for name := range owners {
+				names = append(names, name, name) // which some registries do
+			}
+			return names, nil
+		},
+		Owner: func(_ context.Context, ref template.Reference) (provider.Address, bool, error) {
+			asked.Add(1)
+			switch says := owners[ref.Name]; says {
+			case "":
+				return provider.Address{}, false, nil
+			case "fails":
+				return provider.Address{}, false, errors.New("down")
+			default:
+				return nouns.Address(t, says), true, nil
+			}
+		},
+	}
+}
+
+func TestListOfRegistry(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		template string
+		owners   map[string]string
+		asked    int32
+		want     []string
+	}{
+		{"ghcr.io/m/{namespace}/{type}", map[string]string{
+			"m/acme/a": "", "m/acme/b": "registry.terraform.io/acme/b", "m/acme/c": "fails",
+			"m/acme/d": "acme/other", // a template does not make d's repository of it
+			"m/acme":   "", "other/acme/x": "", "m/acme/x\ny": "", "m/ACME/X": "", "m/../x": "", "m/<b>/x": "",
+		}, 4, []string{
+			"registry.opentofu.org/acme/a in ghcr.io/m/acme/a", "registry.opentofu.org/acme/c in ghcr.io/m/acme/c",
+			"registry.opentofu.org/acme/d in ghcr.io/m/acme/d", "registry.terraform.io/acme/b in ghcr.io/m/acme/b",
+		}},
+		// The name says it all.
+		{"ghcr.io/{hostname}/{namespace}/{type}", map[string]string{"example.com/acme/a": "acme/a"}, 0, []string{"example.com/acme/a in ghcr.io/example.com/acme/a"}},
+		// The name does not say enough.
+		{"ghcr.io/p-{type}", map[string]string{"p-a": "acme/a", "p-b": "", "p-c": "acme/b"}, 3, []string{
+			"registry.opentofu.org/acme/a in ghcr.io/p-a", "? in ghcr.io/p-b", "? in ghcr.io/p-c",
+		}},
+		{"ghcr.io/{namespace}-{type}", map[string]string{"a-b-c": "a-b/c"}, 1, []string{"registry.opentofu.org/a-b/c in ghcr.io/a-b-c"}},
+	} {
+		var asked atomic.Int32
+		l, err := catalog.List(t.Context(), parse(t, test.template), asking(t, test.owners, &asked))
+		sorted := shown(l)
+		if diff := cmp.Diff(test.want, sorted, sortUnknown()); diff != "" || err != nil || asked.Load() != test.asked {
+			t.Errorf("%s: asked %d, %v, -want +got:\n%s", test.template, asked.Load(), err, diff)
+		}
+	}
+}
+
+// TestOwnersAreBounded has more repositories than are asked.
+func TestOwnersAreBounded(t *testing.T) {
+	t.Parallel()
+	owners := map[string]string{}
+	for n := range 2100 {
+		owners[fmt.Sprintf("m/acme/p%d", n)] = "acme/other"
+	}
+	var asked atomic.Int32
+	l, err := catalog.List(t.Context(), parse(t, "ghcr.io/m/{namespace}/{type}"), asking(t, owners, &asked))
+	if err != nil || asked.Load() != 2000 || len(l.Entries) != 2100 {
+		t.Errorf("asked %d, %d entries, %v", asked.Load(), len(l.Entries), err)
+	}
+}
+
+// sortUnknown lets what was listed in no order be compared.
+func sortUnknown() cmp.Option {
+	return cmp.Transformer("sorted", func(all []string) map[string]bool {
+		set := map[string]bool{}
+		for _, text := range all {
+			set[text] = true
+		}
+		return set
+	})
+}
+
+func TestListOfNamed(t *testing.T) {
+	t.Parallel()
+	l, err := catalog.List(t.Context(), parse(t, `ghcr.io/${type == "a" ? "x" : "y"}/${type}`), catalog.Options{
+		Named: []provider.Address{nouns.Address(t, "acme/b"), nouns.Address(t, "acme/a"), nouns.Address(t, "acme/b"), nouns.Address(t, "acme/größe")},
+	})
+	want := []string{"registry.opentofu.org/acme/a in ghcr.io/x/a", "registry.opentofu.org/acme/b in ghcr.io/y/b"}
+	if diff := cmp.Diff(want, shown(l)); diff != "" || err != nil {
+		t.Errorf("%v, -want +got:\n%s", err, diff)
+	}
+}
+
+func TestListRefuses(t *testing.T) {
+	t.Parallel()
+	_, err := catalog.List(t.Context(), parse(t, `ghcr.io/${type == "a" ? "x" : "y"}/${type}`), catalog.Options{})
+	if _, is := errors.AsType[*catalog.TemplateError](err); !is {
+		t.Errorf("%v", err)
+	}
+	down := errors.New("down")
+	_, err = catalog.List(t.Context(), parse(t, "ghcr.io/{namespace}/{type}"), catalog.Options{
+		Names: func(context.Context, template.Reference) ([]string, error) { return nil, down },
+	})
+	if !errors.Is(err, down) {
+		t.Errorf("%v", err)
+	}
+	_, err = catalog.List(t.Context(), parse(t, "oci-layout:"+filepath.ToSlash(t.TempDir())+"/none/{type}"), catalog.Options{})
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = catalog.List(ctx, parse(t, "oci-layout:"+filepath.ToSlash(t.TempDir())+"/{type}"), catalog.Options{})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestListOfLayouts has directories that are layouts, and others beside.
+func TestListOfLayouts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, path := range []string{
+		"acme/a/oci-layout", "acme/b/oci-layout", "acme/c/index.json", "acme/oci-layout", "acme/blobs/sha256/0123", "x/y/z/oci-layout", "file",
+		"acme/NO/oci-layout", "localhost_8080/acme/a/oci-layout",
+	} {
+		at := filepath.Join(dir, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root := "oci-layout:" + filepath.ToSlash(dir)
+	for text, want := range map[string][]string{
+		"/{namespace}/{type}":            {"registry.opentofu.org/acme/a in ROOT/acme/a", "registry.opentofu.org/acme/b in ROOT/acme/b"},
+		"/${namespace}/${type}":          {"registry.opentofu.org/acme/a in ROOT/acme/a", "registry.opentofu.org/acme/b in ROOT/acme/b"},
+		"/./{namespace}//{type}/":        {"registry.opentofu.org/acme/a in ROOT/./acme//a/", "registry.opentofu.org/acme/b in ROOT/./acme//b/"},
+		"/{hostname}/{namespace}/{type}": {"localhost:8080/acme/a in ROOT/localhost_8080/acme/a", "x/y/z in ROOT/x/y/z"},
+		"/acme/{type}":                   {"? in ROOT/acme/a", "? in ROOT/acme/b"},
+		"/acme/a":                        {"? in ROOT/acme/a"},
+		"/{namespace}/z/{type}":          nil,
+	} {
+		l, err := catalog.List(t.Context(), parse(t, root+text), catalog.Options{})
+		var got []string
+		for _, line := range shown(l) {
+			if !strings.Contains(line, "acme/NO") { // which the template says nothing of
+				got = append(got, strings.ReplaceAll(line, root, "ROOT"))
+			}
+		}
+		if diff := cmp.Diff(want, got, sortUnknown()); diff != "" || err != nil {
+			t.Errorf("%s: %v, -want +got:\n%s", text, err, diff)
+		}
+	}
+}
+
+func TestReadFile(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                             "",
+		"acme/a\n\n# none\nacme/b # b": "acme/a acme/b",
+		"acme/a\r\n  example.com/a/b ": "acme/a example.com/a/b",
+		"acme/a\nacme":                 "line 2: ",
+		"acme/a@1.0.0":                 "line 1: ",
+		strings.Repeat("#", 1<<20+1):   "has more than",
+	} {
+		path := filepath.Join(t.TempDir(), "providers")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		as, err := catalog.ReadFile(path)
+		var got []string
+		for _, a := range as {
+			got = append(got, strings.TrimPrefix(a.String(), "registry.opentofu.org/"))
+		}
+		if err != nil {
+			got = append(got, err.Error())
+		}
+		if list := strings.Join(got, " "); !strings.Contains(list, want) || (want == "") != (list == "") {
+			t.Errorf("%.50q: %q", text, list)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package catalog_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/tofu-oci/tofu-oci/internal/catalog"
+	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// What lies in the image layouts below a directory. Their paths do not name the
+// provider here, so each is asked.
+func ExampleList() {
+	dir, remove := exampletest.Dir()
+	defer remove()
+	exampletest.Layout(dir, "1.0.0")
+	from, err := template.Parse("oci-layout:" + filepath.ToSlash(dir) + "/layout")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	listing, err := catalog.List(context.Background(), from, catalog.Options{
+		Owner: func(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
+			return catalog.Owner(ctx, repository.NewLayout(ref.Layout))
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, e := range listing.Entries {
+		fmt.Println(e.Address)
+	}
+	// Output:
+	// registry.opentofu.org/acme/rocket
+}

@@ -1,0 +1,242 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// CheckConfig finds what is wrong with a CLI configuration whichever provider is
+// asked for. Nobody is contacted.
+func CheckConfig(c cliconfig.Config, files cliconfig.Files) []Finding {
+	findings := []Finding{}
+	for _, n := range c.Notes {
+		findings = append(findings, ofNote(c, n))
+	}
+	if c.Installation == nil {
+		findings = append(findings, Finding{Note, "no-installation-block",
+			"There is no provider_installation block, so OpenTofu takes what its plugin directories hold and all else from origin registries" + places(files) + ".",
+			"tofu-oci tofurc REPO >> FILE"})
+	} else {
+		findings = append(findings, notExcluded(c.Installation)...)
+		for a, override := range c.Installation.DevOverrides {
+			findings = append(findings, Finding{Warning, "dev-override",
+				fmt.Sprintf("OpenTofu takes %s from the directory %s, whatever its version.", a, override.Path),
+				"delete the line at " + override.Position.String()})
+		}
+		slices.SortStableFunc(findings, func(f, g Finding) int {
+			if f.Code != "dev-override" || g.Code != f.Code {
+				return 0
+			}
+			return strings.Compare(f.Problem, g.Problem)
+		})
+	}
+	return append(findings, shared(c.Logins)...)
+}
+
+// CheckSyntax gives a finding for each *[cliconfig.SyntaxError] within an error;
+// ok is false when it has none.
+func CheckSyntax(err error) (findings []Finding, ok bool) {
+	if joined, isJoined := err.(interface{ Unwrap() []error }); isJoined {
+		for _, e := range joined.Unwrap() {
+			more, _ := CheckSyntax(e)
+			findings = append(findings, more...)
+		}
+		return findings, len(findings) > 0
+	}
+	if e, is := err.(*cliconfig.SyntaxError); is { //nolint:errorlint // the tree of errors is walked here
+		return []Finding{{Error, "config-syntax", e.Error() + ".", "correct " + e.Position.String()}}, true
+	}
+	if inner := errors.Unwrap(err); inner != nil {
+		return CheckSyntax(inner)
+	}
+	return nil, false
+}
+
+func places(files cliconfig.Files) string {
+	chosen := files.Chosen()
+	if len(chosen) == 0 {
+		return ""
+	}
+	return "; read was " + strings.Join(chosen, ", ")
+}
+
+// ofNote says what to do about a note of the reader.
+func ofNote(c cliconfig.Config, n cliconfig.Note) Finding {
+	f := Finding{Warning, string(n.Kind), n.String() + ".", "correct " + n.Position.String()}
+	switch n.Kind {
+	case cliconfig.NoteDraft:
+		f.Severity = Error
+		if m, found := methodAt(c, n.Position); found {
+			f.Remedy = mirrorBlock(m)
+		}
+	case cliconfig.NoteMissing:
+		f.Remedy = "write the file " + n.File + ", or have the variable name the file that is meant"
+	case cliconfig.NoteUnreadable:
+		f.Remedy = "make " + n.File + " readable"
+	case cliconfig.NoteCacheDir:
+		f.Remedy = "mkdir -p " + shell.Quote(n.File)
+	case cliconfig.NoteIgnored:
+		f.Remedy = "delete the line at " + n.Position.String()
+	case cliconfig.NoteObjects:
+		f.Severity = Error
+		f.Remedy = `"direct": [{ … }]`
+	case cliconfig.NoteLabel:
+		f.Remedy = "write the registry's name at " + n.Position.String() + "; parts of it cannot be left open"
+	case cliconfig.NoteAmbiguous:
+		if m, found := methodAt(c, n.Position); found {
+			f.Remedy = fmt.Sprintf("use ${hostname}, ${namespace} and ${type} in repository_template = %q, or write an oci_mirror block for each pattern", m.Template.Redacted())
+		}
+	}
+	return f
+}
+
+func methodAt(c cliconfig.Config, at cliconfig.Position) (cliconfig.Method, bool) {
+	if c.Installation == nil {
+		return cliconfig.Method{}, false
+	}
+	i := slices.IndexFunc(c.Installation.Methods, func(m cliconfig.Method) bool { return m.Position == at })
+	if i < 0 {
+		return cliconfig.Method{}, false
+	}
+	return c.Installation.Methods[i], true
+}
+
+// mirrorBlock writes an oci_mirror block.
+func mirrorBlock(m cliconfig.Method) string {
+	lines := []string{"oci_mirror {", "  repository_template = \"" + m.Template.HCL() + "\""}
+	for _, list := range []struct {
+		name     string
+		patterns []provider.Pattern
+	}{{"include", m.Include}, {"exclude", m.Exclude}} {
+		if len(list.patterns) > 0 {
+			lines = append(lines, "  "+assignment(list.name, list.patterns))
+		}
+	}
+	return strings.Join(append(lines, "}"), "\n")
+}
+
+func assignment(name string, patterns []provider.Pattern) string {
+	var texts []string
+	for _, p := range patterns {
+		texts = append(texts, fmt.Sprintf("%q", p))
+	}
+	return fmt.Sprintf("%s = [%s]", name, strings.Join(texts, ", "))
+}
+
+// notExcluded finds direct methods that are asked for what a mirror is for:
+// OpenTofu takes the versions of both together, and stops at a version that the
+// mirror lacks.
+func notExcluded(block *cliconfig.Installation) []Finding {
+	var findings []Finding
+	for _, direct := range block.Methods {
+		if direct.Kind != cliconfig.Direct {
+			continue
+		}
+		var open []provider.Pattern
+		var mirrors []string
+		for _, m := range block.Methods {
+			if m.Kind != cliconfig.OCIMirror && m.Kind != cliconfig.NetworkMirror {
+				continue
+			}
+			missing := overlap(m, direct)
+			if len(missing) > 0 {
+				mirrors = append(mirrors, m.String())
+			}
+			for _, p := range missing {
+				if !slices.Contains(open, p) {
+					open = append(open, p)
+				}
+			}
+		}
+		if len(open) > 0 {
+			findings = append(findings, Finding{Warning, "direct-not-excluded",
+				fmt.Sprintf("%s is asked for providers of %s too, so tofu init fails as soon as their origin has a version that the mirror lacks.", direct, strings.Join(mirrors, ", ")),
+				assignment("exclude", slices.Concat(direct.Exclude, open))})
+		}
+	}
+	return findings
+}
+
+// overlap gives the patterns of a mirror that direct is asked for as well.
+func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
+	include := mirror.Include
+	if len(include) == 0 {
+		if all, err := provider.ParsePattern("*/*/*"); err == nil {
+			include = []provider.Pattern{all}
+		}
+	}
+	var open []provider.Pattern
+	for _, p := range include {
+		covered := func(q provider.Pattern) bool { return covers(q, p) }
+		if slices.ContainsFunc(mirror.Exclude, covered) || slices.ContainsFunc(direct.Exclude, covered) {
+			continue
+		}
+		// What direct includes and neither excludes.
+		if len(direct.Include) == 0 {
+			open = append(open, p)
+			continue
+		}
+		for _, d := range direct.Include {
+			meet, ok := intersection(p, d)
+			inMeet := func(q provider.Pattern) bool { return covers(q, meet) }
+			if ok && !slices.ContainsFunc(mirror.Exclude, inMeet) && !slices.ContainsFunc(direct.Exclude, inMeet) {
+				open = append(open, meet)
+			}
+		}
+	}
+	return open
+}
+
+// covers tells whether every address that q matches is one that p matches.
+func covers(p, q provider.Pattern) bool {
+	meet, ok := intersection(p, q)
+	return ok && meet == q
+}
+
+// intersection is the pattern of what both match: of patterns whose stars are
+// at the end, that is the one with fewer of them.
+func intersection(p, q provider.Pattern) (provider.Pattern, bool) {
+	ps, qs := strings.Split(p.String(), "/"), strings.Split(q.String(), "/")
+	for i := range min(len(ps), len(qs)) {
+		if ps[i] != qs[i] && ps[i] != "*" && qs[i] != "*" {
+			return provider.Pattern{}, false
+		}
+	}
+	if strings.Count(p.String(), "*") <= strings.Count(q.String(), "*") {
+		return p, true
+	}
+	return q, true
+}
+
+// shared finds registries with logins for parts of them: OpenTofu before 1.13
+// takes one token for the whole host (opentofu#3316, #4063).
+func shared(logins []cliconfig.Login) []Finding {
+	var findings []Finding
+	told := map[string]bool{}
+	for _, l := range logins {
+		var prefixes []string
+		for _, other := range logins {
+			if other.Registry == l.Registry && other.Form != cliconfig.FormHelper {
+				prefixes = append(prefixes, other.Prefix())
+			}
+		}
+		if len(prefixes) < 2 || told[l.Registry] {
+			continue
+		}
+		told[l.Registry] = true
+		findings = append(findings, Finding{Warning, "tokens-shared",
+			fmt.Sprintf("There are different logins for %s, and OpenTofu before 1.13 uses the token of one for all repositories of %s.", strings.Join(prefixes, " and "), l.Registry),
+			fmt.Sprintf("use OpenTofu 1.13, or write one block for a login that may read all of it:\n%s", credentialsBlock(l.Registry))})
+	}
+	return findings
+}
+
+func credentialsBlock(prefix string) string {
+	return fmt.Sprintf("oci_credentials %q {\n  username = \"…\"\n  password = \"…\"\n}", prefix)
+}

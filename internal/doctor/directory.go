@@ -1,0 +1,114 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tofu-oci/tofu-oci/internal/catalog"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// directory looks at the image layouts of a template, and whether its directory can be
+// written to. Zips are not read.
+func (e *examination) directory(ctx context.Context, fixed bool) error {
+	base := e.ref
+	layouts := []catalog.Entry{{Reference: base}}
+	var err error
+	if !fixed {
+		layouts, err = e.layouts(ctx)
+	}
+	if err == nil && len(layouts) == 0 {
+		err = &repository.NoLayoutError{Dir: base.Layout}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, new(*catalog.TemplateError)): // it is not known which there are
+	case err != nil:
+		e.refused(err)
+	default:
+		e.read(ctx, layouts)
+	}
+	repo, err := e.reopen(provider.Address{}, base)
+	if err == nil && e.Push {
+		e.push(ctx, repo)
+	}
+	return cmp.Or(ctx.Err(), err)
+}
+
+// layouts finds the image layouts of a template, and whose they are.
+func (e *examination) layouts(ctx context.Context) ([]catalog.Entry, error) {
+	found, err := catalog.List(ctx, *e.At, catalog.Options{
+		Owner: func(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
+			repo, err := e.Repository(ref)
+			if err != nil {
+				return provider.Address{}, false, err
+			}
+			return catalog.Owner(ctx, repo)
+		},
+	})
+	for _, ref := range found.Unknown {
+		found.Entries = append(found.Entries, catalog.Entry{Reference: ref})
+	}
+	return found.Entries, err
+}
+
+// read reads the tags of layouts and the manifests that they lead to.
+func (e *examination) read(ctx context.Context, layouts []catalog.Entry) {
+	var broken []Finding
+	read, tags := 0, 0
+	for _, l := range layouts {
+		repo, err := e.reopen(l.Address, l.Reference)
+		var there []string
+		if err == nil {
+			there, err = repo.Tags(ctx)
+		}
+		for _, tag := range there {
+			if err == nil {
+				broken, err = e.tag(ctx, repo, tag, broken)
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			e.refused(err)
+			continue
+		}
+		read, tags = read+1, tags+len(there)
+	}
+	e.add(most(broken)...)
+	if read == len(layouts) {
+		e.report.Answer = fmt.Sprintf("image layouts: %d, tags: %d", read, tags)
+	}
+}
+
+// tag adds what is missing or damaged of what a tag of a layout leads to. A tag that
+// is of no provider is somebody else's.
+func (e *examination) tag(ctx context.Context, repo repository.Reader, tag string, broken []Finding) ([]Finding, error) {
+	found, err := repository.Inspect(ctx, repo, tag, repository.DepthManifests)
+	if err != nil {
+		return broken, err
+	}
+	constraint := ""
+	if v, ok := artifact.ParseTag(tag); ok {
+		constraint = v.String()
+	}
+	add := func(part string) {
+		broken = append(broken, Finding{Error, "artifact-broken", fmt.Sprintf("The %s of %s:%s is missing or damaged.", part, e.ref, tag), e.mirror(constraint)})
+	}
+	if found.Lost {
+		add("index")
+	}
+	for _, p := range found.Index.Platforms() {
+		if f := found.At(p); f.Err != nil {
+			add("manifest for " + p.String())
+		}
+	}
+	return broken, nil
+}

@@ -1,0 +1,213 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
+	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// Options say what is examined. All of the functions are needed, but where it is said.
+type Options struct {
+	// Wanted is the provider. The zero value looks at what At is for all providers.
+	Wanted   provider.Requirement
+	Platform provider.Platform
+	Config   cliconfig.Config
+	Files    cliconfig.Files
+	// Installation resolves by Config.
+	Installation *installation.Installation
+	// Repository opens a repository with the login for it, Anonymous without any.
+	Repository, Anonymous func(template.Reference) (repository.Reader, error)
+	// Login tells about the login for a repository, "host/name".
+	Login func(ctx context.Context, repository string) Login
+	// Registry asks the registry of a reference, whose name need be no repository's,
+	// whether it takes the login for what is below: as [repository.CheckLogin] does. It
+	// is needed where Wanted is the zero value only.
+	Registry func(ctx context.Context, at template.Reference) (asked bool, err error)
+	// PlainHTTP are the registries that are spoken to without TLS.
+	PlainHTTP []string
+	// CAFile has certificates that OpenTofu does not trust by itself; empty for
+	// none.
+	CAFile string
+	// Lock is what a lock file says about the provider; nil is nothing.
+	Lock *lockfile.Selection
+	// At is where the provider's repository is looked for, whatever Config says; nil is
+	// what Config says.
+	At *template.Template
+	// Target tells that At is where releases go: none of them need be there yet.
+	Target bool
+	// Push asks whether something may be pushed there.
+	Push bool
+	// Aliases are what the user has declared to stand for the provider.
+	Aliases provider.Aliases
+}
+
+// examination is a report in the making.
+type examination struct {
+	Options
+	report Report
+	ref    template.Reference
+	// method is that which names the repository.
+	method cliconfig.Method
+}
+
+// Examine follows a provider from the configuration to the zip, as far as it
+// gets. What goes wrong on the way is a finding; the error is ctx's.
+func Examine(ctx context.Context, o Options) (Report, error) {
+	e := &examination{Options: o, report: Facts(o.Files)}
+	if o.At != nil && o.Wanted.Address == (provider.Address{}) {
+		err := e.place(ctx)
+		return e.report, err
+	}
+	e.report.Source, e.report.Platform = o.Wanted.String(), o.Platform.String()
+	// 1. The configuration, and the way to the repository.
+	if !e.locate() {
+		return e.report, nil
+	}
+	// 2. The registry, and the login for it.
+	repo, err := e.Repository(e.ref)
+	if err != nil {
+		e.find(Error, "repository-name", err.Error()+".", "correct "+e.naming())
+		return e.report, nil //nolint:nilerr // it is a finding
+	}
+	if e.ref.Registry != "" {
+		e.connection()
+		e.login(ctx)
+	}
+	// 3. The version and its package.
+	if err := e.version(ctx, repo); err != nil && ctx.Err() == nil {
+		e.refused(err)
+	}
+	// 4. The right to write.
+	if e.Push && ctx.Err() == nil {
+		e.push(ctx, repo)
+	}
+	return e.report, ctx.Err()
+}
+
+// Facts is a report of the files of the configuration, and nothing else.
+func Facts(files cliconfig.Files) Report {
+	r := Report{Files: []File{}, Methods: []Method{}, Findings: []Finding{}}
+	for _, p := range files {
+		r.Files = append(r.Files, File{p.Path, p.Why, p.Chosen && p.Found && p.Err == nil})
+	}
+	return r
+}
+
+func (e *examination) add(findings ...Finding) {
+	e.report.Findings = append(e.report.Findings, findings...)
+}
+
+func (e *examination) find(severity Severity, code, problem, remedy string) {
+	e.add(Finding{severity, code, problem, remedy})
+}
+
+// locate finds the repository.
+func (e *examination) locate() bool {
+	if e.At == nil {
+		e.add(CheckConfig(e.Config, e.Files)...)
+		return e.resolve()
+	}
+	ref, err := e.At.Repository(e.Wanted.Address)
+	if err != nil {
+		e.find(Error, "repository-name", err.Error()+".", "correct the template")
+		return false
+	}
+	e.ref, e.report.Repository = ref, ref.String()
+	e.method.Template = *e.At
+	return true
+}
+
+// naming says what names the repository.
+func (e *examination) naming() string {
+	if e.At != nil {
+		return "the template"
+	}
+	return e.method.Position.String()
+}
+
+// resolve tells which methods are asked, and finds the repository.
+func (e *examination) resolve() bool {
+	a := e.Wanted.Address
+	asked := false
+	for _, s := range e.Installation.Explain(a) {
+		e.report.Methods = append(e.report.Methods, Method{s.Method.String(), s.Matches, why(s)})
+		asked = asked || s.Matches
+		if s.Matches && s.Method.Kind == cliconfig.NetworkMirror && strings.Contains(string(a.Host), ":") {
+			e.find(Error, "host-port", fmt.Sprintf("OpenTofu can't ask the network_mirror at %s for %s, whose host has a port: it takes the address for a URL.", s.Method.Position, a),
+				fmt.Sprintf("exclude = [%q]", a.String()))
+		}
+	}
+	ref, method, err := e.Installation.Target(a)
+	var missing *installation.NoMirrorError
+	switch {
+	case errors.As(err, &missing) && !asked:
+		e.find(Error, "no-method", fmt.Sprintf("No installation method is for %s, so OpenTofu does not find it.", a), include(a))
+	case errors.As(err, &missing):
+		e.find(Warning, "no-mirror", fmt.Sprintf("No oci_mirror is for %s, so OpenTofu does not install it from an OCI registry.", a), missing.Block)
+	case err != nil:
+		e.find(Error, "repository-name", err.Error()+".", "correct the repository_template at "+method.Position.String())
+	default:
+		e.ref, e.method, e.report.Repository = ref, method, ref.String()
+		return true
+	}
+	return false
+}
+
+func include(a provider.Address) string { return fmt.Sprintf("include = [%q]", a.String()) }
+
+// why says why a method is asked, or is not.
+func why(s installation.Step) string {
+	none := s.Pattern == provider.Pattern{}
+	switch {
+	case s.Method.Kind == cliconfig.DevOverrides:
+		return "dev_overrides names the provider"
+	case s.Matches && s.Unless:
+		return "unless a plugin directory has the provider"
+	case s.Matches && none:
+		return "it is for all that exclude leaves"
+	case s.Matches:
+		return "include has " + s.Pattern.String()
+	case none:
+		return "no pattern of include matches"
+	}
+	return "exclude has " + s.Pattern.String()
+}
+
+// connection checks how the registry is reached.
+func (e *examination) connection() {
+	if slices.Contains(e.PlainHTTP, e.ref.Registry) {
+		e.find(Error, "plain-http", fmt.Sprintf("The registry %s is spoken to over plain HTTP, which OpenTofu never does.", e.ref.Registry),
+			"give the registry a certificate and leave --plain-http away")
+	}
+	if e.CAFile != "" {
+		e.find(Note, "ca-file", "OpenTofu trusts the system's certificates only, and knows nothing of --ca-file.", "export SSL_CERT_FILE="+shell.Quote(e.CAFile))
+	}
+}
+
+// login tells about the login. Where OpenTofu does not find it, nobody's login
+// is tried, which is what OpenTofu has then.
+func (e *examination) login(ctx context.Context) {
+	l := e.Login(ctx, e.ref.Registry+"/"+e.ref.Name)
+	e.report.Login = &l
+	if e.Target && l.Err == nil {
+		return // OpenTofu writes nowhere
+	}
+	needed := false
+	if l.Found && !l.OpenTofu && e.report.Repository != "" {
+		if repo, err := e.Anonymous(e.ref); err == nil {
+			_, err = repo.Tags(ctx)
+			needed = errors.Is(err, provider.ErrDenied)
+		}
+	}
+	e.add(CheckLogin(l, e.ref.Registry, needed)...)
+}

@@ -1,0 +1,139 @@
+package doctor_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// TestExamineTemplate looks at a template without a provider.
+func TestExamineTemplate(t *testing.T) {
+	t.Parallel()
+	const everyone, nobody = true, false
+	for name, test := range map[string]struct {
+		at     string
+		login  bool
+		target bool
+		ping   error // of the registry
+		read   error // of the list of tags
+		asked  string
+		want   []string
+	}{
+		"from":                  {"quay.io/x/{namespace}/{type}", everyone, false, nil, nil, "quay.io/x", []string{"note not-checked"}},
+		"HCL":                   {"quay.io/x/a-${type}", everyone, false, nil, nil, "quay.io/x", []string{"note not-checked"}},
+		"no login":              {"quay.io/x/{type}", nobody, false, provider.ErrDenied, nil, "quay.io/x", []string{"warning login-missing", "note not-checked"}},
+		"no login to push with": {"quay.io/x/{type}", nobody, true, provider.ErrDenied, nil, "quay.io/x", []string{"error login-missing", "note not-checked"}},
+		"refused":               {"quay.io/{type}", everyone, false, provider.ErrDenied, nil, "quay.io/", []string{"error access-denied", "note not-checked"}},
+		"out of order":          {"quay.io/{type}", everyone, false, errors.New("503"), nil, "quay.io/", []string{"error registry-failed", "note not-checked"}},
+		"one for all":           {"quay.io/x/all", everyone, false, errors.New("not asked"), nil, "", []string{"note not-checked"}},
+		"one for all, private":  {"quay.io/x/all", nobody, false, nil, provider.ErrDenied, "", []string{"error login-missing", "note not-checked"}},
+		"one for all, new":      {"quay.io/x/all", everyone, true, nil, repository.ErrNoRepository, "", []string{"note repository-new", "note not-checked"}},
+		"registries":            {"{hostname}/x/{type}", everyone, false, errors.New("not asked"), nil, "", []string{"note not-checked"}},
+		"no repository's name":  {"quay.io/X/{type}", everyone, false, errors.New("not asked"), nil, "", []string{"error repository-name"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, repo := options(t)
+			at, err := template.Parse(test.at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			repo.err = test.read
+			o.Wanted, o.Installation, o.At, o.Target = provider.Requirement{}, nil, &at, test.target
+			o.Login = func(context.Context, string) doctor.Login {
+				return doctor.Login{Found: test.login, OpenTofu: true}
+			}
+			asked := ""
+			o.Registry = func(_ context.Context, at template.Reference) (bool, error) {
+				asked = at.Registry + "/" + at.Name
+				return true, test.ping
+			}
+			report, err := doctor.Examine(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, codes(report.Findings)); diff != "" {
+				t.Error(diff)
+			}
+			if asked != test.asked {
+				t.Errorf("asked %q", asked)
+			}
+		})
+	}
+}
+
+// TestExamineDirectory looks at image layouts without a provider.
+func TestExamineDirectory(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		at     string // in a directory, which has a layout
+		spoil  func(layout string) error
+		target bool
+		answer string
+		want   []string
+	}{
+		"all below":     {at: "{type}", answer: "image layouts: 1, tags: 1", want: []string{"note not-checked"}},
+		"one":           {at: "LAYOUT", answer: "image layouts: 1, tags: 1", want: []string{"note not-checked"}},
+		"none":          {at: "c/{type}", want: []string{"error repository-missing", "note not-checked"}},
+		"none yet":      {at: "c/{type}", target: true, want: []string{"note repository-new", "note not-checked"}},
+		"none below":    {at: "LAYOUT/{type}", want: []string{"error repository-missing", "note not-checked"}},
+		"a lost index":  {at: "{type}", spoil: empty("blobs"), answer: "image layouts: 1, tags: 1", want: []string{"error artifact-broken", "note not-checked"}},
+		"a broken list": {at: "{type}", spoil: empty("index.json"), want: []string{"error layout-failed", "note not-checked"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			layout := exampletest.Layout(dir, "1.0.0")
+			if test.spoil != nil {
+				if err := test.spoil(layout); err != nil {
+					t.Fatal(err)
+				}
+			}
+			at, err := template.Parse("oci-layout:" + filepath.ToSlash(dir) + "/" + strings.ReplaceAll(test.at, "LAYOUT", filepath.Base(layout)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := doctor.Examine(t.Context(), doctor.Options{
+				At: &at, Target: test.target, Push: true,
+				Repository: func(ref template.Reference) (repository.Reader, error) {
+					return repository.Open(ref, repository.Options{})
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, codes(report.Findings)); diff != "" {
+				t.Error(diff, report.Answer)
+			}
+			if test.answer != "" && report.Answer != test.answer {
+				t.Errorf("answer: %s", report.Answer)
+			}
+			if report.Push != "allowed" {
+				t.Errorf("push: %s", report.Push)
+			}
+		})
+	}
+}
+
+// empty makes the files empty that are at a path of a layout, or below it.
+func empty(path string) func(string) error {
+	return func(layout string) error {
+		return filepath.WalkDir(filepath.Join(layout, path), func(file string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			return os.WriteFile(file, nil, 0o600)
+		})
+	}
+}

@@ -1,0 +1,72 @@
+package doctor_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// writable is a repository that answers when it is asked whether it may be written to.
+type writable struct {
+	*stub
+	err error
+}
+
+func (w writable) Traits() repository.Traits {
+	return repository.Traits{Writable: func(context.Context) error { return w.err }}
+}
+
+// TestExaminePlace looks at a repository that is named, without any configuration.
+func TestExaminePlace(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		at     string
+		target bool
+		read   error // of the list of tags
+		push   error
+		want   []string
+	}{
+		"from":                      {"quay.io/x/{type}", false, nil, nil, []string{}},
+		"from, no repository":       {"quay.io/x/{type}", false, repository.ErrNoRepository, nil, []string{"error repository-missing"}},
+		"to":                        {"quay.io/x/{type}", true, nil, nil, []string{}},
+		"to, no repository":         {"quay.io/x/{type}", true, repository.ErrNoRepository, nil, []string{"note repository-new"}},
+		"to, which may not be read": {"quay.io/x/{type}", true, provider.ErrDenied, provider.ErrDenied, []string{"error login-missing", "error push-denied"}},
+		"to, read only":             {"quay.io/x/{type}", true, nil, provider.ErrDenied, []string{"error push-denied"}},
+		"to, not made":              {"quay.io/x/{type}", true, repository.ErrNoRepository, repository.ErrNoRepository, []string{"note repository-new", "error push-failed"}},
+		"to, out of order":          {"quay.io/x/{type}", true, nil, errors.New("503"), []string{"error push-failed"}},
+		"to a full disk":            {"oci-layout:mirror/{type}", true, nil, errors.New("full"), []string{"error push-failed"}},
+		"no repository's name":      {"quay.io/X/{type}", true, nil, nil, []string{"error repository-name"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, repo := options(t)
+			o.Config, o.Installation = cliconfig.Config{}, nil
+			at, err := template.Parse(test.at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			repo.err = test.read
+			o.At, o.Target, o.Push = &at, test.target, true
+			o.Platform = provider.Platform{OS: "hurd", Arch: "ia64"}
+			o.Repository = func(template.Reference) (repository.Reader, error) { return writable{repo, test.push}, nil }
+			report, err := doctor.Examine(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, codes(report.Findings)); diff != "" {
+				t.Error(diff)
+			}
+			if allowed := report.Push == "allowed"; allowed != (test.push == nil && name != "no repository's name") {
+				t.Errorf("push is %q", report.Push)
+			}
+		})
+	}
+}

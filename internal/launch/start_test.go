@@ -1,0 +1,274 @@
+package launch_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/tofu-oci/tofu-oci/internal/launch"
+)
+
+// patience is the time that a hanging test has; a passing one doesn't wait.
+const patience = time.Minute
+
+// soon is a time limit that a provider runs into which has begun to do what it should:
+// a busy machine takes some seconds to start one with the race detector.
+const soon = 10 * time.Second
+
+// as gives the test program under the name of one of the providers of TestMain, in a
+// directory of its own.
+func as(t *testing.T, name string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if runtime.GOOS == "windows" {
+		path += ".exe" // and it removes no name of a program that runs
+	} else if os.Link(self, path) == nil {
+		return path
+	}
+	content, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// place is a directory that has to be empty again at the end.
+func place(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "l") //nolint:usetesting // the path of a socket may not be long
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+		_ = os.RemoveAll(dir)
+	})
+	return dir
+}
+
+func TestStart(t *testing.T) {
+	t.Parallel()
+	for name, protocol := range map[string]int{"five": 5, "six": 6} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := launch.Start(t.Context(), as(t, name), launch.Options{TempDir: place(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := launch.Report{Protocol: protocol, Resources: 4, DataSources: 3, Functions: 2, EphemeralResources: 1}
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(launch.Report{}, "Started", "Memory")); diff != "" {
+				t.Error(diff)
+			}
+			if got.Started <= 0 || got.Started > patience {
+				t.Errorf("started in %s", got.Started)
+			}
+			if tells := runtime.GOOS == "linux" || runtime.GOOS == "windows"; tells && got.Memory < 1<<20 || got.Memory > 4<<30 {
+				t.Errorf("%d bytes of memory", got.Memory)
+			}
+		})
+	}
+}
+
+func TestStartRefuses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		options launch.Options
+		kind    launch.Kind
+		// says is a part of the error.
+		says string
+	}{
+		"message":        {kind: launch.Message, says: `in place of the handshake: "libfrob.so.3 is missing: [31m install it"`},
+		"exits":          {kind: launch.Ended, says: "it ended before the handshake, exit status 3; it wrote to stderr: no licence"},
+		"hangs":          {kind: launch.Hung, options: launch.Options{Timeout: time.Second}, says: "printed no handshake within 1s"},
+		"garbage":        {kind: launch.Message, says: "garbage"},
+		"endless":        {kind: launch.Flooded, says: "without the end of a line"},
+		"half":           {kind: launch.Handshake, options: launch.Options{Timeout: soon}, says: `no end of it within 10s: "1|6|un"`},
+		"cut":            {kind: launch.Handshake, says: `half the line of a handshake: "1|6|unix"`},
+		"closes":         {kind: launch.Handshake, says: "closed its output without a handshake"},
+		"netrpc":         {kind: launch.OtherProtocol, says: "does not speak gRPC"},
+		"four":           {kind: launch.OtherProtocol, says: `speaks protocol "4"`},
+		"core":           {kind: launch.OtherProtocol, says: "version 2 of the handshake"},
+		"elsewhere":      {kind: launch.Handshake, says: "192.0.2.1:443 is not an address of this machine"},
+		"plain":          {kind: launch.Schema, says: "authentication handshake failed"},
+		"chatty":         {kind: launch.Flooded, options: launch.Options{MaxOutput: 1 << 20}, says: "it printed more than 1048576 bytes"},
+		"no-schema":      {kind: launch.Schema, says: "Unimplemented"},
+		"bad-schema":     {kind: launch.Schema, says: "can't be read"},
+		"diagnostic":     {kind: launch.Schema, says: "it says two resources of one name: x and x"},
+		"huge-schema":    {kind: launch.Schema, says: "over 64 MiB"},
+		"dying-schema":   {kind: launch.Ended, says: "before it had told its schema, exit status 2; it wrote to stderr: "},
+		"hanging-schema": {kind: launch.Hung, options: launch.Options{Timeout: soon}, says: "did not tell its schema within 10s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.options.TempDir = place(t)
+			report, err := launch.Start(t.Context(), as(t, name), c.options)
+			problem, ok := errors.AsType[*launch.Error](err)
+			if !ok || problem.Kind != c.kind || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("error %v (%#v), want %q with %q", err, problem, c.kind, c.says)
+			}
+			if strings.ContainsAny(err.Error(), "\x1b\n\x00") {
+				t.Errorf("error %q has control characters", err)
+			}
+			if report != (launch.Report{}) {
+				t.Errorf("report %v beside an error", report)
+			}
+		})
+	}
+}
+
+func TestStartOfWhatDoesNot(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "provider.exe")
+	if err := os.WriteFile(path, []byte("MZ is not enough, and ELF it isn't"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{path, path + "-missing"} {
+		_, err := launch.Start(t.Context(), path, launch.Options{TempDir: place(t)})
+		if problem, ok := errors.AsType[*launch.Error](err); !ok || problem.Kind != launch.NotStarted {
+			t.Errorf("error %v, want %q", err, launch.NotStarted)
+		}
+	}
+}
+
+// TestStartLeavesNoProcessBehind has providers with a child, which is known by its
+// connection and holds their output open.
+func TestStartLeavesNoProcessBehind(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kind    launch.Kind
+		timeout time.Duration
+	}{"stubborn": {launch.Hung, soon}, "leaves": {launch.Children, patience}, "daemon": {launch.Children, patience}} {
+		if name == "daemon" && runtime.GOOS != "linux" && runtime.GOOS != "windows" {
+			continue // where those who leave the group can't be found
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := as(t, name)
+			children := listen(t, path)
+			_, err := launch.Start(t.Context(), path, launch.Options{TempDir: place(t), Timeout: c.timeout})
+			if problem, ok := errors.AsType[*launch.Error](err); !ok || problem.Kind != c.kind {
+				t.Errorf("error %v, want %q", err, c.kind)
+			}
+			checkEnded(t, children)
+		})
+	}
+}
+
+func TestStartIsInterrupted(t *testing.T) {
+	t.Parallel()
+	path := as(t, "stubborn")
+	children := listen(t, path)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	dir := place(t)
+	go func() {
+		_, err := launch.Start(ctx, path, launch.Options{TempDir: dir})
+		done <- err
+	}()
+	child, err := children.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer child.Close()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context.Canceled", err)
+	}
+	checkGone(t, child)
+}
+
+// listen tells the children of the provider at path where to let themselves be known.
+func listen(t *testing.T, path string) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	address := filepath.Join(filepath.Dir(path), "address")
+	if err := os.WriteFile(address, []byte(listener.Addr().String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return listener
+}
+
+// checkEnded wants the child that has connected to be gone.
+func checkEnded(t *testing.T, children net.Listener) {
+	t.Helper()
+	if err := children.(*net.TCPListener).SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	child, err := children.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer child.Close()
+	checkGone(t, child)
+}
+
+func checkGone(t *testing.T, child net.Conn) {
+	t.Helper()
+	if err := child.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(child); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the child is still there")
+	}
+}
+
+// TestSurroundings: a provider sees nothing of ours but PATH.
+func TestSurroundings(t *testing.T) {
+	t.Parallel()
+	path, dir := as(t, "surroundings"), place(t)
+	_, err := launch.Start(t.Context(), path, launch.Options{TempDir: dir})
+	if problem, ok := errors.AsType[*launch.Error](err); !ok || problem.Kind != launch.Ended {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(filepath.Join(filepath.Dir(path), "given"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got given
+	if err := json.Unmarshal(content, &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Args) != 0 || got.Entries != 0 || got.Stdin != "" || !strings.Contains(got.Dir, filepath.Base(dir)) {
+		t.Errorf("it was given %v", got)
+	}
+	want := []string{
+		"HOME", "PATH", "PLUGIN_CLIENT_CERT", "PLUGIN_MAX_PORT", "PLUGIN_MIN_PORT", "PLUGIN_PROTOCOL_VERSIONS",
+		"TEMP", "TF_PLUGIN_MAGIC_COOKIE", "TMP", "TMPDIR", "USERPROFILE",
+	}
+	var names []string
+	for _, variable := range got.Environment {
+		if name, _, _ := strings.Cut(variable, "="); !strings.EqualFold(name, "SYSTEMROOT") { // Windows needs it
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("variables (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,70 @@
+package cliconfig_test
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+)
+
+func TestCredentialsHelper(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]*cliconfig.CredentialsHelper{
+		"":                                  nil,
+		"credentials_helper \"vault\" {}\n": {Name: "vault"},
+		"credentials_helper \"vault\" {\n  args = [\"--mount\", \"\"]\n}\n": {Name: "vault", Args: []string{"--mount", ""}},
+		`{"credentials_helper": {"vault": {"args": ["--mount"]}}}`:          {Name: "vault", Args: []string{"--mount"}},
+	} {
+		got := parse(t, text).CredentialsHelper
+		if got != nil && got.Position.Line != 1 {
+			t.Errorf("%s: is at %s", text, got.Position)
+		}
+		if got != nil {
+			got.Position = cliconfig.Position{}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", text, diff)
+		}
+	}
+	_, err := cliconfig.Parse("rc", []byte("credentials_helper \"vault\" {}\ncredentials_helper \"pass\" {}\n"))
+	var syntax *cliconfig.SyntaxError
+	if !errors.As(err, &syntax) || syntax.Position.Line != 2 || !strings.Contains(syntax.Problem, "a second credentials_helper block") {
+		t.Errorf("two of them: %v", err)
+	}
+}
+
+// TestBlocksWithoutATokenCount: they keep the helper from their host.
+func TestBlocksWithoutATokenCount(t *testing.T) {
+	t.Parallel()
+	tokens := parse(t, "credentials \"a.example\" {\n  username = \"u\"\n}\n").Tokens
+	if _, known := tokens["a.example"]; !known || len(tokens) != 1 {
+		t.Errorf("the blocks are for %v", tokens)
+	}
+}
+
+func TestHelperDirs(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		system    string
+		variables map[string]string
+		want      []string
+	}{
+		{"linux", nil, []string{"~/.terraform.d/plugins"}},
+		{"darwin", map[string]string{"XDG_DATA_HOME": "~/data"}, []string{"~/.terraform.d/plugins", "~/data/opentofu/plugins"}},
+		{"windows", map[string]string{"APPDATA": "~/Roaming", "XDG_DATA_HOME": "~/data"}, []string{"~/Roaming/terraform.d/plugins"}},
+		{"windows", nil, nil},
+	} {
+		m := newMachine(t, test.system, test.variables)
+		var want []string
+		for _, dir := range test.want {
+			want = append(want, dir, dir+"/"+test.system+"_"+runtime.GOARCH)
+		}
+		if diff := cmp.Diff(want, m.short(m.env.HelperDirs()...)); diff != "" {
+			t.Errorf("%s: -want +got\n%s", test.system, diff)
+		}
+	}
+}

@@ -1,0 +1,262 @@
+package cliconfig_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// methods writes an installation block down, a line each.
+func methods(i *cliconfig.Installation) []string {
+	if i == nil {
+		return []string{"no block"}
+	}
+	var lines []string
+	for a, override := range i.DevOverrides {
+		lines = append(lines, fmt.Sprintf("%s dev_overrides %s %s", override.Position, a, override.Path))
+	}
+	for _, m := range i.Methods {
+		lines = append(lines, fmt.Sprintf("%s %s %s include=%v exclude=%v", m.Position, m.Kind, m.Template.String()+m.Path+m.URL, m.Include, m.Exclude))
+	}
+	return lines
+}
+
+func parse(t *testing.T, data string) cliconfig.Config {
+	t.Helper()
+	config, err := cliconfig.Parse("rc", []byte(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+func TestInstallationInBothSyntaxes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, data string
+		want       []string
+		notes      []string
+	}{
+		{"none", `plugin_cache_dir = "/x"`, []string{"no block"}, nil},
+		{"none in JSON", `{"credentials":{}}`, []string{"no block"}, nil},
+		{"an empty block", `provider_installation {}`, nil, nil},
+		{"an empty block in JSON", `{"provider_installation":{}}`, nil, nil},
+		{
+			"every method", `provider_installation {
+  dev_overrides {
+    "acme/thing" = "/src/x/../thing"
+  }
+  filesystem_mirror {
+    path    = "mirror"
+    include = ["A.example/*/*"]
+  }
+  oci_mirror {
+    repository_template = "ghcr.io/acme/${namespace}/${type}"
+    include             = ["hashicorp/*"]
+    exclude             = ["hashicorp/aws"]
+  }
+  network_mirror {
+    url = "https://mirror.example/v1/"
+    trust_all_hashes = true
+  }
+  direct {
+    download_retry_count = 3
+  }
+}`, []string{
+				"rc:3:5 dev_overrides registry.opentofu.org/acme/thing /src/thing",
+				"rc:5:3 filesystem_mirror mirror include=[a.example/*/*] exclude=[]",
+				"rc:9:3 oci_mirror ghcr.io/acme/${namespace}/${type} include=[registry.opentofu.org/hashicorp/*] exclude=[registry.opentofu.org/hashicorp/aws]",
+				"rc:14:3 network_mirror https://mirror.example/v1/ include=[] exclude=[]",
+				"rc:18:3 direct  include=[] exclude=[]",
+			}, nil,
+		},
+		{
+			"every method in JSON", `{"provider_installation": {
+  "dev_overrides": {"acme/thing": "/src/thing"},
+  "oci_mirror": [
+    {"repository_template": "ghcr.io/${namespace}/${type}", "include": ["a/*"]},
+    {"repository_template": "quay.io/${namespace}/${type}", "include": ["b/*"]}
+  ],
+  "filesystem_mirror": {"path": "one"},
+  "direct": [{}],
+  "filesystem_mirror": [{"path": "two", "exclude": []}]
+}}`, []string{
+				"rc:2:21 dev_overrides registry.opentofu.org/acme/thing /src/thing",
+				"rc:4:5 oci_mirror ghcr.io/${namespace}/${type} include=[registry.opentofu.org/a/*] exclude=[]",
+				"rc:5:5 oci_mirror quay.io/${namespace}/${type} include=[registry.opentofu.org/b/*] exclude=[]",
+				"rc:7:3 filesystem_mirror one include=[] exclude=[]",
+				"rc:8:14 direct  include=[] exclude=[]",
+				"rc:9:25 filesystem_mirror two include=[] exclude=[]",
+			}, nil,
+		},
+		{
+			"JSON that OpenTofu misreads", `{"provider_installation": {"direct": {"exclude": ["a/*"]}}}`,
+			[]string{"rc:1:28 direct  include=[] exclude=[registry.opentofu.org/a/*]"},
+			[]string{"rc:1:2: OpenTofu misreads a provider_installation object whose members are all objects: write at least one as a list, [{ … }]"},
+		},
+		{
+			"the words of the draft", "provider_installation {\n  oci {\n    registry_template = \"ghcr.io/${namespace}-${type}\"\n    include = [\"example.net/*/*\"]\n  }\n}",
+			[]string{"rc:2:3 oci_mirror ghcr.io/${namespace}-${type} include=[example.net/*/*] exclude=[]"},
+			[]string{"rc:2:3: OpenTofu wants oci_mirror { repository_template = … } instead of the draft's oci { registry_template = … }"},
+		},
+		{
+			"arguments that nobody knows", "provider_installation {\n  direct {\n    inclde = [\"a/*\"]\n  }\n}",
+			[]string{"rc:2:3 direct  include=[] exclude=[]"},
+			[]string{`rc:3:5: direct has no argument "inclde"; it is ignored`},
+		},
+		{
+			"what OpenTofu does not see", `provider_installation { oci_mirror { repository_template = "ghcr.io/${namespace}/${type}" include = ["*/*/*", "a/b"] } }`,
+			[]string{"rc:1:25 oci_mirror ghcr.io/${namespace}/${type} include=[*/*/* registry.opentofu.org/a/b] exclude=[]"},
+			[]string{"rc:1:25: OpenTofu takes the template ghcr.io/${namespace}/${type} although it has no ${hostname}, which a pattern of include leaves open: providers may get mixed up"},
+		},
+		{
+			"lists in pieces, and words in any case", `provider_installation { filesystem_mirror { Path = "x" path = "y" include = ["a/b"] Include = ["a/c"] exclude {} } }`,
+			[]string{"rc:1:25 filesystem_mirror y include=[registry.opentofu.org/a/b registry.opentofu.org/a/c] exclude=[]"}, nil,
+		},
+		{"a one-part address", `provider_installation { dev_overrides { aws = "/x" } }`, []string{"rc:1:41 dev_overrides registry.opentofu.org/hashicorp/aws /x"}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			config := parse(t, test.data)
+			got := methods(config.Installation)
+			for i := range got {
+				got[i] = strings.ReplaceAll(got[i], `\`, "/")
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("wrong methods (-want +got):\n%s", diff)
+			}
+			var notes []string
+			for _, n := range config.Notes {
+				notes = append(notes, n.String())
+			}
+			if diff := cmp.Diff(test.notes, notes); diff != "" {
+				t.Errorf("wrong notes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestChecksOfInstallation(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, data, want string }{
+		{"an equals sign", "provider_installation = {}", "rc:1:25: provider_installation must be a block without an equals sign"},
+		{"a label", `provider_installation "x" {}`, "rc:1:23: provider_installation has no label"},
+		{"text in JSON", `{"provider_installation":"x"}`, "rc:1:26: provider_installation must be an object"},
+		{"a list in JSON", "{\"provider_installation\":[{},\n 1]}", "rc:2:2: provider_installation must be an object"},
+		{"two blocks", "provider_installation {}\n\nprovider_installation {}", "rc:3:1: a second provider_installation block; the first is at rc:1:1"},
+		{"a method with an equals sign", "provider_installation {\n  direct = {}\n}", "rc:2:12: direct must be a block without an equals sign"},
+		{"a method with a label", "provider_installation {\n  direct \"x\" {}\n}", "rc:2:10: direct has no label"},
+		{"a method that is text in JSON", `{"provider_installation":{"direct":"x"}}`, "rc:1:36: direct must be an object"},
+		{"an unknown method", "provider_installation {\n  carrier_pigeon {}\n}", `rc:2:3: there is no installation method "carrier_pigeon"`},
+		{"an unknown method in JSON", "{\"provider_installation\":{\n\"Direct\":{}}}", `rc:2:1: there is no installation method "Direct"`},
+		{"dev_overrides after a method", "provider_installation {\n  direct {}\n  dev_overrides {}\n}", "rc:3:3: dev_overrides must stand before all methods"},
+		{"dev_overrides of no address", "provider_installation {\n  dev_overrides {\n    \"a/b/c/d\" = \"/x\"\n  }\n}", `rc:3:5: "a/b/c/d" is not a provider address: must be NAMESPACE/TYPE`},
+		{"dev_overrides that is a list", "provider_installation {\n  dev_overrides {\n    \"a/b\" = []\n  }\n}", "rc:3:13: a/b must be a text"},
+		{"no path", "provider_installation {\n  filesystem_mirror {}\n}", "rc:2:3: filesystem_mirror must have the argument path"},
+		{"no url", "provider_installation {\n  network_mirror {}\n}", "rc:2:3: network_mirror must have the argument url"},
+		{"a url without TLS", "provider_installation {\n  network_mirror {\n    url = \"http://a.example/\"\n  }\n}", "rc:3:11: the url of a network_mirror must start with https://"},
+		{"no template", "provider_installation {\n  oci_mirror {}\n}", "rc:2:3: oci_mirror must have the argument repository_template"},
+		{"the draft without a template", "provider_installation {\n  oci {}\n}", "rc:2:3: oci must have the argument registry_template"},
+		{"no template in JSON", `{"provider_installation":{"oci_mirror":[{}]}}`, "rc:1:41: oci_mirror must have the argument repository_template"},
+		{"a count that is no number", "provider_installation {\n  direct {\n    download_retry_count = \"x\"\n  }\n}", "rc:3:28: download_retry_count must be a whole number"},
+		{"half a count", "provider_installation {\n  network_mirror {\n    url = \"https://a.example/\"\n    download_retry_count = 1.5\n  }\n}", "rc:4:28: download_retry_count must be a whole number"},
+		{"true in quotes", "provider_installation {\n  network_mirror {\n    url = \"https://a.example/\"\n    trust_all_hashes = \"true\"\n  }\n}", "rc:4:24: trust_all_hashes must be true or false"},
+		{"null in JSON", `{"provider_installation":null}`, "rc:1:26: provider_installation must be an object"},
+		{"an empty list in JSON", `{"provider_installation":[]}`, "rc:1:2: OpenTofu refuses provider_installation as it is written here"},
+		{"a method that is null in JSON", `{"provider_installation":[{"direct":null}]}`, "rc:1:37: direct must be an object"},
+		{"a method that is an empty list in JSON", `{"provider_installation":[{"direct":[]}]}`, "rc:1:2: OpenTofu refuses provider_installation"},
+		{"exclude that is null in JSON", `{"provider_installation":[{"direct":[{"exclude":null}]}]}`, "rc:1:49: exclude must be a list of texts"},
+		{"a path that is a list", "provider_installation {\n  filesystem_mirror {\n    path = [\"x\"]\n  }\n}", "rc:3:12: path must be a text"},
+		{"include that is text", "provider_installation {\n  direct {\n    include = \"a/*\"\n  }\n}", "rc:3:15: include must be a list of texts"},
+		{"include with a list in it", "provider_installation {\n  direct {\n    include = [[]]\n  }\n}", "rc:3:16: include must be a list of texts"},
+		{"a pattern of one part", "provider_installation {\n  direct {\n    include = [\"a/b\", \"aws\"]\n  }\n}", `rc:3:24: provider pattern "aws": must be NAMESPACE/TYPE`},
+		{"a wildcard in front", "provider_installation {\n  direct {\n    exclude = [\"*/aws\"]\n  }\n}", `rc:3:17: provider pattern "*/aws": after a *, every further part must be a * too`},
+		{"a wildcard for hosts only", "provider_installation {\n  direct {\n    include = [\"*/a/*\"]\n  }\n}", `rc:3:17: provider pattern "*/a/*": after a *`},
+		{"half a wildcard", "provider_installation {\n  direct {\n    include = [\"hashi*/aws\"]\n  }\n}", `rc:3:17: provider pattern "hashi*/aws": the namespace is not valid`},
+		{"the second part of a pattern", "{\"provider_installation\":{\"direct\":[{\n \"include\": [\"bücher.example/a/b_c\"]}]}}", `rc:2:32: provider pattern "bücher.example/a/b_c": the type is not valid`},
+		{"a template that does not end", `{"provider_installation":{"oci_mirror":[{"repository_template":"ghcr.io/${type"}]}}`, `rc:1:73: repository template "ghcr.io/${type": the brace is not closed`},
+		{"a variable that there is not", mirror("ghcr.io/${namespace}/${typ}"), `rc:3:51: repository template "ghcr.io/${namespace}/${typ}": no variable is named "typ"`},
+		{"a list for a text", mirror("${[hostname, namespace, type]}"), "rc:3:28: repository template \"${[hostname, namespace, type]}\": gives no text"},
+		{"a template without ${hostname}", mirror("ghcr.io/${namespace}/${type}"), "rc:2:3: the template ghcr.io/${namespace}/${type} must use ${hostname}, or include must name exactly one hostname"},
+		{"a template without ${namespace}", mirror("ghcr.io/${hostname}/${type}"), "rc:2:3: the template ghcr.io/${hostname}/${type} must use ${namespace}, or include must name exactly one namespace"},
+		{"a template without ${type}", mirror("ghcr.io/${hostname}/${namespace}"), "rc:2:3: the template ghcr.io/${hostname}/${namespace} must use ${type}, or include must name exactly one type"},
+		{"two hosts", mirror("ghcr.io/${namespace}/${type}", "a.example/*/*", "b.example/*/*"), "must use ${hostname}, or include must name exactly one hostname"},
+		{"two namespaces", mirror("ghcr.io/${type}", "a/*", "b/x"), "must use ${namespace}, or include must name exactly one namespace"},
+		{"two types", mirror("ghcr.io/x", "a/x", "a/y"), "must use ${type}, or include must name exactly one type"},
+		{"no repository", mirror("ghcr.io", "a/b"), "rc:3:27: repository template \"ghcr.io\" for example.com/example-namespace/example-type"},
+		{"a tag", mirror("ghcr.io/${hostname}/${namespace}/${type}:x"), "rc:3:27: repository template"},
+		{"the other form of templates", mirror("ghcr.io/{hostname}/{namespace}/{type}"), "rc:3:27: variables are written ${…} in this file: ghcr.io/${hostname}/${namespace}/${type}"},
+		{"an image layout", mirror("oci-layout:x/${hostname}/${namespace}/${type}"), "rc:3:27: an oci_mirror is in a registry"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			config, err := cliconfig.Parse("rc", []byte(test.data))
+			var e *cliconfig.SyntaxError
+			if !errors.As(err, &e) || !strings.Contains(e.Error(), test.want) {
+				t.Errorf("got %v\nwant %s …", err, test.want)
+			}
+			if config.Installation != nil {
+				t.Error("an installation beside the error")
+			}
+		})
+	}
+}
+
+// mirror writes a block with the template in line 3, column 27.
+func mirror(template string, include ...string) string {
+	list := ""
+	if len(include) > 0 {
+		list = "\n    include = [\"" + strings.Join(include, `", "`) + "\"]"
+	}
+	return "provider_installation {\n  oci_mirror {\n    repository_template = \"" + template + "\"" + list + "\n  }\n}"
+}
+
+func TestAllProblemsAreTold(t *testing.T) {
+	t.Parallel()
+	_, err := cliconfig.Parse("rc", []byte("host \"a_b\" {}\nprovider_installation {\n  x {}\n  y {}\n}\noci_credentials \"a\" {}"))
+	if got := strings.Count(fmt.Sprint(err), "rc:"); got != 4 {
+		t.Errorf("%d problems: %v", got, err)
+	}
+}
+
+func TestMethodMatch(t *testing.T) {
+	t.Parallel()
+	a, err := provider.ParseAddress("hashicorp/aws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		include, exclude []string
+		want             bool
+		by               string
+	}{
+		{nil, nil, true, ""},
+		{[]string{"a/*", "hashicorp/*"}, nil, true, "registry.opentofu.org/hashicorp/*"},
+		{[]string{"a/*"}, nil, false, ""},
+		{nil, []string{"hashicorp/aws"}, false, "registry.opentofu.org/hashicorp/aws"},
+		{[]string{"hashicorp/aws"}, []string{"*/*/*"}, false, "*/*/*"},
+		{nil, []string{"hashicorp/null"}, true, ""},
+	} {
+		m := cliconfig.Method{Include: parsePatterns(t, test.include), Exclude: parsePatterns(t, test.exclude)}
+		if got, by := m.Match(a); got != test.want || by.String() != test.by {
+			t.Errorf("include %v exclude %v: got %v by %q", test.include, test.exclude, got, by)
+		}
+	}
+}
+
+func TestMethodString(t *testing.T) {
+	t.Parallel()
+	config := parse(t, mirror("ghcr.io/${hostname}/${namespace}/${type}"))
+	if got, want := config.Installation.Methods[0].String(), "oci_mirror ghcr.io/${hostname}/${namespace}/${type} (rc:2:3)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := (cliconfig.Method{Kind: cliconfig.Direct}).String(); got != "direct" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,52 @@
+package configuration_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
+)
+
+func ExampleLoad() {
+	dir, err := os.MkdirTemp("", "configuration")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	text := `terraform {
+  required_providers {
+    aws = {
+      source  = "hashicorp/aws"
+      version = "~> 5.0"
+    }
+  }
+}
+resource "random_id" "name" {}
+module "network" {
+  source = "acme/network/aws"
+}
+`
+	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+	c, err := configuration.Load(context.Background(), dir, configuration.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range c.Required {
+		at := r.From[0].Position
+		fmt.Printf("%s, in %s line %d\n", r.Requirement, filepath.Base(at.File), at.Line)
+	}
+	for _, call := range c.NotLookedAt {
+		fmt.Printf("%s was not looked at: %s\n", call.Address, call.Reason)
+	}
+	// Output:
+	// registry.opentofu.org/hashicorp/aws@~> 5.0, in main.tf line 3
+	// registry.opentofu.org/hashicorp/random, in main.tf line 9
+	// module.network was not looked at: it is not installed
+}

@@ -1,0 +1,318 @@
+package configuration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
+)
+
+// TestHostile: what costs more than a configuration may is refused in time.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	entry := func(text string) map[string]string {
+		return map[string]string{"main.tf": "terraform {\n required_providers {\n  x = " + text + "\n }\n}\n"}
+	}
+	twice := map[string]string{}
+	for i := range 20 {
+		name := "main.tf"
+		if i > 0 {
+			name = fmt.Sprintf("m%d/main.tf", i)
+		}
+		source := fmt.Sprintf("./m%d", i+1)
+		if i > 0 {
+			source = "." + source
+		}
+		twice[name] = fmt.Sprintf("module \"a\" {\n source = %q\n}\nmodule \"b\" {\n source = %q\n}\n", source, source)
+	}
+	twice["m20/main.tf"] = "\n"
+	deep := map[string]string{}
+	for i := range 70 {
+		dir := strings.Repeat("m/", i)
+		deep[dir+"main.tf"] = "module \"a\" {\n source = \"./m\"\n}\n"
+	}
+	deep[strings.Repeat("m/", 70)+"main.tf"] = "\n"
+	parts := ""
+	for i := range 30 {
+		parts += fmt.Sprintf("provider \"x\" {\n alias = \"a%d\"\n version = \"", i)
+		for j := range 40 {
+			parts += fmt.Sprintf("!=%d.%d,", i, j)
+		}
+		parts = strings.TrimSuffix(parts, ",") + "\"\n}\n"
+	}
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"a large file":   {map[string]string{"main.tf": strings.Repeat("# comment\n", 500_000)}, "main.tf: the file has more than 4 MiB"},
+		"large files":    {numbered(9, ".tf.json", "{"+strings.Repeat(" ", 4<<20-100)+"}\n"), "the configuration has more than 32 MiB"},
+		"many files":     {numbered(5_001, ".tf", ""), "the configuration has more than 5000 files"},
+		"brackets":       {entry(strings.Repeat("[", 100_000)), "brackets are nested deeper than 64"},
+		"negations":      {entry(strings.Repeat("!", 200_000)), "there are more than 256 operators"},
+		"indexes":        {entry("a" + strings.Repeat("[0]", 100_000)), "there are more than 256 operators"},
+		"templates":      {entry(`"` + strings.Repeat("%{if a}", 50_000)), "there are more than 256 operators"},
+		"JSON":           {map[string]string{"main.tf.json": strings.Repeat(`{"a":`, 500_000)}, "brackets are nested deeper than 64"},
+		"tokens":         {map[string]string{"main.tf": strings.Repeat("a=1\n", 1<<20)}, "there are more than 524288 tokens"},
+		"JSON tokens":    {map[string]string{"main.tf.json": `{"a":[` + strings.Repeat("1,", 1<<20) + "1]}"}, "there are more than 524288 tokens"},
+		"dollars":        {entry(`"` + strings.Repeat("$", 256<<10) + `"`), "literals have too many pieces"},
+		"all dollars":    {numbered(4, ".tf", `a="`+strings.Repeat("$", 18_000)+"\"\n"), "literals have too many pieces"},
+		"loops":          {entry(`{ source = [for a in [1, 2] : [for b in [1, 2] : b]] }`), "the source must be a text in quotes"},
+		"numbers":        {entry("1e600000000"), "must be a text or an object"},
+		"small numbers":  {entry("1e-600000000"), "must be a text or an object"},
+		"written out":    {entry(`{ version = "${1e600000000}" }`), "the version must be a text in quotes"},
+		"constraint":     {entry(`"` + strings.Repeat(">= 1.0,", 1000) + `"`), "the version constraint has more than 1024 bytes"},
+		"constraints":    {map[string]string{"main.tf": parts}, "the constraints of registry.opentofu.org/hashicorp/x have more than 1000 parts"},
+		"calls":          {twice, "the configuration calls more than 20000 modules"},
+		"depth":          {deep, "modules are nested deeper than 64"},
+		"a reference":    {map[string]string{"main.tf.json": `{"resource":{"a_b":{"c":{"provider":"` + strings.Repeat("(", 2000) + `"}}}}`}, "the provider argument must be the name of a provider"},
+		"many problems":  {map[string]string{"main.tf": strings.Repeat("provider \"A\" {}\n", 5000)}, "and 4980 more"},
+		"out of reach":   {map[string]string{"main.tf": "module \"a\" {\n source = \"" + strings.Repeat("../", 1000) + "none\"\n}\n"}, "the directory of module.a is not there"},
+		"a name of NULs": {map[string]string{"main.tf": "module \"a\" {\n source = \"./a\\u0000b\"\n}\n"}, "reading module.a in"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for name, text := range test.files {
+				write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
+			}
+			c, err := configuration.Load(t.Context(), dir, configuration.Options{})
+			if err == nil || !strings.Contains(err.Error(), test.want) || len(c.Required) > 0 {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+// TestHostileSources checks that sources of modules that refer to others are resolved
+// within bounds.
+func TestHostileSources(t *testing.T) {
+	t.Parallel()
+	doubled := "locals {\n a0 = \"\"\n"
+	for i := range 60 {
+		doubled += fmt.Sprintf(" a%d = \"${local.a%d}${local.a%d}\"\n", i+1, i, i)
+	}
+	doubled += "}\n"
+	chain := "locals {\n a0 = \"./m\"\n"
+	for i := range 100 {
+		chain += fmt.Sprintf(" a%d = local.a%d\n", i+1, i)
+	}
+	chain += "}\n"
+	for name, test := range map[string]struct{ locals, source, want string }{
+		"doubled":       {doubled, "local.a60", "it refers to itself or to too much"},
+		"chain":         {chain, "local.a100", "it refers to itself or to too much"},
+		"long":          {"locals {\n a = \"" + strings.Repeat("x", 3000) + "\"\n}\n", `"${local.a}${local.a}"`, "it has more than 4096 bytes"},
+		"number":        {"locals {\n a = 1e600000000\n}\n", `"${local.a}"`, "it is not a text"},
+		"large locals":  {"locals {\n a = \"./m\"\n b = \"" + strings.Repeat("x", 600<<10) + "\"\n}\n", "local.a", "are too large"},
+		"large objects": {"locals {\n a = {" + strings.Repeat("x = 1,", 80_000) + "}\n}\n", "local.a.y", "which isn't found"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := test.locals
+			for i := range 100 {
+				text += fmt.Sprintf("module \"m%d\" {\n source = %s\n}\n", i, test.source)
+			}
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "main.tf"), text)
+			c, err := configuration.Load(t.Context(), dir, configuration.Options{})
+			if err != nil || len(c.NotLookedAt) != 100 || !strings.Contains(c.NotLookedAt[0].Reason, test.want) || c.NotLookedAt[0].Source != "" {
+				t.Errorf("got %v, %v, want %s", c.NotLookedAt, err, test.want)
+			}
+		})
+	}
+}
+
+// numbered returns n files with the same text.
+func numbered(n int, extension, text string) map[string]string {
+	files := map[string]string{}
+	for i := range n {
+		files[fmt.Sprintf("%d%s", i, extension)] = text
+	}
+	return files
+}
+
+// TestEndsWhileParsing checks that a context that is done ends the call at once,
+// though the parser that is running can't be stopped.
+func TestEndsWhileParsing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "main.tf"), strings.Repeat("a=[\"\"]\n", 60_000))
+	start := time.Now()
+	if _, err := configuration.Load(t.Context(), dir, configuration.Options{}); err == nil {
+		t.Error("an attribute that is set twice is no error")
+	}
+	whole := time.Since(start)
+	for name, call := range map[string]func(context.Context) error{
+		"Load": func(ctx context.Context) error {
+			_, err := configuration.Load(ctx, dir, configuration.Options{})
+			return err
+		},
+		"Roots": func(ctx context.Context) error {
+			_, err := configuration.Roots(ctx, configuration.Options{}, dir)
+			return err
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), whole/20)
+		start = time.Now()
+		if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		cancel()
+		if took := time.Since(start); took > whole/2 {
+			t.Errorf("%s returned after %s, and parsing takes %s", name, took, whole)
+		}
+	}
+}
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "main.tf"), "module \"m\" {\n source = \"./link\"\n}\nmodule \"n\" {\n source = \"./loop\"\n}\n")
+	write(t, filepath.Join(dir, "elsewhere", "m", "main.tf"), "module \"beside\" {\n source = \"../beside\"\n}\n")
+	write(t, filepath.Join(dir, "elsewhere", "beside", "x"), "resource \"aws_x\" \"x\" {}\n")
+	for from, to := range map[string]string{
+		"link": "elsewhere/m", "loop": "loop", "d.tf": "elsewhere", "gone.tf": "nowhere", "self.tf": "self.tf", "elsewhere/beside/x.tf": "x",
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := configuration.Load(t.Context(), dir, configuration.Options{})
+	for _, want := range []string{"d.tf: reading it", "gone.tf: reading it", "self.tf: reading it", "main.tf:4:1: reading module.n in"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	for _, name := range []string{"d.tf", "gone.tf", "self.tf", "loop"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(dir, "main.tf"), "module \"m\" {\n source = \"./link\"\n}\n")
+	// A module that is a link starts where the link leads, as OpenTofu has it.
+	c, err := configuration.Load(t.Context(), dir, configuration.Options{})
+	if err != nil || len(c.Required) != 1 || c.Required[0].Requirement.Address.Type != "aws" {
+		t.Errorf("got %v, %v", c, err)
+	}
+}
+
+// TestLinkedRoot: where the directory itself is a link, as all temporary ones are
+// on macOS, places are named as it was.
+func TestLinkedRoot(t *testing.T) {
+	t.Parallel()
+	above := t.TempDir()
+	link := filepath.Join(above, "link")
+	if err := os.Symlink("real", link); err != nil {
+		t.Fatal(err)
+	}
+	archive, err := txtar.ParseFile("testdata/installed.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := len(archive.Files) - 1
+	for _, f := range archive.Files[:last] {
+		write(t, filepath.Join(above, "real", filepath.FromSlash(f.Name)), string(f.Data))
+	}
+	if diff := cmp.Diff(string(archive.Files[last].Data), describe(link, configuration.Options{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestLinksOutOfPackages: what was fetched cannot lead elsewhere by a link either.
+func TestLinksOutOfPackages(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "main.tf"), "module \"m\" {\n source = \"acme/m/aws\"\n}\n")
+	write(t, filepath.Join(dir, "secret", "main.tf"), "resource \"secret_a\" \"a\" {}\n")
+	modules := filepath.Join(dir, ".terraform", "modules")
+	write(t, filepath.Join(modules, "modules.json"), `{"Modules":[{"Key":"m","Source":"registry.opentofu.org/acme/m/aws","Version":"1.0.0","Dir":".terraform/modules/m"}]}`)
+	write(t, filepath.Join(modules, "m", "main.tf"), "module \"n\" {\n source = \"./out\"\n}\n")
+	if err := os.Symlink("../../../secret", filepath.Join(modules, "m", "out")); err != nil {
+		t.Fatal(err)
+	}
+	if got := describe(dir, configuration.Options{}); !strings.HasSuffix(got, "leads out of the package that its caller came in\n") {
+		t.Errorf("got %s", got)
+	}
+	// A package that is gone is to be installed again.
+	if err := os.RemoveAll(filepath.Join(modules, "m")); err != nil {
+		t.Fatal(err)
+	}
+	if got := describe(dir, configuration.Options{}); !strings.HasSuffix(got, "it is not installed any more\n") {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestNoConfiguration(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "only.tftest.hcl"), "provider \"aws\" {}\n")
+	if _, err := configuration.Load(t.Context(), dir, configuration.Options{}); !errors.Is(err, configuration.ErrNoConfiguration) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := configuration.Load(t.Context(), filepath.Join(dir, "none"), configuration.Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestErrorsSayWhere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "main.tf")
+	write(t, path, "# é\nprovider \"aws\" { version = \"é\" }\n")
+	_, err := configuration.Load(t.Context(), dir, configuration.Options{})
+	var e *configuration.Error
+	if !errors.As(err, &e) || e.Position != (configuration.Position{File: path, Line: 2, Column: 28}) || e.Problem == "" {
+		t.Errorf("got %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "link.tf"), "")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := configuration.Load(ctx, dir, configuration.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(dir, "main.tf"), "module \"m\" {\n source = \"acme/m/aws\"\n}\nresource \"aws_x\" \"x\" {}\n")
+	write(t, filepath.Join(dir, "main.tofu"), "module \"m\" {\n source = \"acme/m/aws\"\n}\nresource \"tls_x\" \"x\" {}\n")
+	for data, recorded := range map[string]string{"data": "data/modules/m", elsewhere: filepath.ToSlash(filepath.Join(elsewhere, "modules", "m"))} {
+		base := data
+		if !filepath.IsAbs(data) {
+			base = filepath.Join(dir, data)
+		}
+		write(t, filepath.Join(base, "modules", "modules.json"), fmt.Sprintf(`{"Modules":[{"Key":"m","Source":"registry.opentofu.org/acme/m/aws","Version":"1.0.0","Dir":%q}]}`, recorded))
+		write(t, filepath.Join(base, "modules", "m", "main.tf"), "resource \"random_x\" \"x\" {}\n")
+		for _, terraform := range []bool{false, true} {
+			want := "registry.opentofu.org/hashicorp/random registry.opentofu.org/hashicorp/tls"
+			if terraform {
+				want = "registry.terraform.io/hashicorp/aws registry.terraform.io/hashicorp/random"
+			}
+			c, err := configuration.Load(t.Context(), dir, configuration.Options{DataDir: data, Terraform: terraform})
+			if got := addresses(c); got != want || err != nil || len(c.NotLookedAt) != 0 {
+				t.Errorf("%s, terraform %v: got %s, %v, want %s", data, terraform, got, err, want)
+			}
+		}
+	}
+}
+
+func addresses(c configuration.Configuration) string {
+	var all []string
+	for _, r := range c.Required {
+		all = append(all, r.Requirement.Address.String())
+	}
+	return strings.Join(all, " ")
+}

@@ -1,0 +1,143 @@
+package installation
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// NotSupportedError says that OpenTofu would go by a part of the configuration
+// that this package does not support yet.
+type NotSupportedError struct {
+	Address provider.Address
+	// Method is the method; its Kind is also [cliconfig.DevOverrides], with the
+	// directory as its Path.
+	Method cliconfig.Method
+}
+
+func (e *NotSupportedError) Error() string {
+	return fmt.Sprintf("OpenTofu would look for %s by %s, which is not supported yet", e.Address, e.Method)
+}
+
+// UnresolvedError says that no method has what was asked for, and what each of
+// them answered. It wraps their errors, and [provider.ErrProviderNotFound] when
+// none was asked.
+type UnresolvedError struct {
+	Address provider.Address
+	// Version is the zero value when versions were asked for.
+	Version provider.Version
+	// Attempts are in the order of methods.
+	Attempts []Attempt
+	// missing is set when versions or packages are there, but none for the
+	// platform.
+	missing *provider.PlatformError
+}
+
+// Attempt is what a method answered.
+type Attempt struct {
+	Method cliconfig.Method
+	Err    error
+}
+
+func (e *UnresolvedError) Error() string {
+	what := e.Address.String()
+	if e.Version != (provider.Version{}) {
+		what += " " + e.Version.String()
+	}
+	if e.missing != nil {
+		return e.text(what, e.missing.Error())
+	}
+	return e.text(what, "")
+}
+
+// Within gives the text for a message that has named the release.
+func (e *UnresolvedError) Within(a provider.Address, v provider.Version) string {
+	switch {
+	case e.Address != a || e.Version != v:
+		return e.Error()
+	case e.missing != nil:
+		return e.text("it", e.missing.Within(a, v))
+	}
+	return e.text("it", "")
+}
+
+// text names what was looked for as it is given, and what is missing of it.
+func (e *UnresolvedError) text(what, missing string) string {
+	if len(e.Attempts) == 0 {
+		return fmt.Sprintf("%v: no installation method of the CLI configuration is for %s", provider.ErrProviderNotFound, what)
+	}
+	var answers []string
+	for _, a := range e.Attempts {
+		answers = append(answers, fmt.Sprintf("%s: %s", a.Method, provider.ErrorWithin(a.Err, e.Address, e.Version)))
+	}
+	if missing != "" {
+		return fmt.Sprintf("%s (%s)", missing, strings.Join(answers, "; "))
+	}
+	return fmt.Sprintf("no installation method has %s: %s", what, strings.Join(answers, "; "))
+}
+
+// methodError says which method ended the search.
+type methodError struct {
+	method cliconfig.Method
+	err    error
+}
+
+func (e *methodError) Error() string {
+	return fmt.Sprintf("installation method %s: %v", e.method, e.err)
+}
+
+func (e *methodError) Within(a provider.Address, v provider.Version) string {
+	return fmt.Sprintf("installation method %s: %s", e.method, provider.ErrorWithin(e.err, a, v))
+}
+
+func (e *methodError) Unwrap() error { return e.err }
+
+// Unwrap gives the errors of the methods, in an order that puts what says most
+// first.
+func (e *UnresolvedError) Unwrap() []error {
+	var all []error
+	if e.missing != nil {
+		all = append(all, e.missing)
+	}
+	for _, a := range e.Attempts {
+		all = append(all, a.Err)
+	}
+	if len(e.Attempts) == 0 {
+		all = append(all, provider.ErrProviderNotFound)
+	}
+	return all
+}
+
+// NoMirrorError says that no oci_mirror of the configuration is for a provider,
+// so that nothing says which repository it belongs in.
+type NoMirrorError struct {
+	Address provider.Address
+	// Block is an example of what to write, a provider_installation block.
+	Block string
+	// Position is where such a block is already, to which the oci_mirror would
+	// have to be added; the zero value when there is none.
+	Position cliconfig.Position
+}
+
+func (e *NoMirrorError) Error() string {
+	return fmt.Sprintf("no oci_mirror of the CLI configuration is for %s, so it names no repository", e.Address)
+}
+
+// unsupported is the source of a method that is not supported.
+type unsupported struct{ method cliconfig.Method }
+
+func (u unsupported) Versions(_ context.Context, a provider.Address) ([]provider.Version, error) {
+	return nil, &NotSupportedError{a, u.method}
+}
+
+func (u unsupported) Release(_ context.Context, a provider.Address, _ provider.Version, _ ...provider.Platform) (provider.Release, error) {
+	return provider.Release{}, &NotSupportedError{a, u.method}
+}
+
+func (u unsupported) Open(_ context.Context, p provider.Package) (io.ReadCloser, int64, error) {
+	return nil, 0, &NotSupportedError{p.Address, u.method}
+}

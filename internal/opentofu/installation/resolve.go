@@ -1,0 +1,172 @@
+package installation
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Versions lists the versions of all methods that are for the provider. Errors
+// are *[UnresolvedError], *[NotSupportedError], and those of the method that
+// ended the search.
+func (i *Installation) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
+	methods, err := i.candidates(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	unresolved := &UnresolvedError{Address: a}
+	var all []provider.Version
+	for _, m := range methods {
+		versions, err := m.source.Versions(ctx, a)
+		switch {
+		case errors.Is(err, provider.ErrProviderNotFound):
+			unresolved.Attempts = append(unresolved.Attempts, Attempt{m.Method, err})
+		case err != nil:
+			return nil, m.failed(err)
+		default:
+			all = append(all, versions...)
+		}
+	}
+	if len(all) == 0 && len(unresolved.Attempts) == len(methods) {
+		return nil, unresolved
+	}
+	return provider.NewestFirst(all), nil
+}
+
+// Release finds each platform's package at the first method that has it. Where
+// several methods gave some, the evidence about a method's release is with each
+// of its packages. Without platforms it is the release of the first method that
+// has the version. Errors are as those of Versions.
+func (i *Installation) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
+	methods, err := i.candidates(ctx, a)
+	if err != nil {
+		return provider.Release{}, err
+	}
+	unresolved := &UnresolvedError{Address: a, Version: v}
+	wanted := provider.SortPlatforms(only)
+	var parts []provider.Release
+	for _, m := range methods {
+		part, err := m.release(ctx, a, v, wanted)
+		if err != nil {
+			if !m.passedOver(err) {
+				return provider.Release{}, m.failed(err)
+			}
+			unresolved.Attempts = append(unresolved.Attempts, Attempt{m.Method, err})
+		}
+		if len(part.Packages) == 0 {
+			continue
+		}
+		parts = append(parts, m.located(part))
+		wanted = slices.DeleteFunc(wanted, func(p provider.Platform) bool { return slices.Contains(part.Platforms(), p) })
+		if len(wanted) == 0 {
+			return merged(parts), nil
+		}
+	}
+	return provider.Release{}, unresolved.about(wanted, parts)
+}
+
+// candidates gives the methods that are for a provider, in their order.
+func (i *Installation) candidates(ctx context.Context, a provider.Address) ([]*method, error) {
+	if i.block != nil {
+		if override, found := i.block.DevOverrides[a]; found {
+			return nil, &NotSupportedError{a, cliconfig.Method{Kind: cliconfig.DevOverrides, Path: override.Path, Position: override.Position}}
+		}
+	}
+	var methods []*method
+	for _, m := range i.methods {
+		ok, _ := m.Match(a)
+		if ok {
+			var err error
+			if ok, err = m.left(ctx, a); err != nil {
+				return nil, err
+			}
+		}
+		if ok {
+			methods = append(methods, m)
+		}
+	}
+	return methods, nil
+}
+
+// left tells whether none of the sources that come before has the provider.
+func (m *method) left(ctx context.Context, a provider.Address) (bool, error) {
+	for _, src := range m.unless {
+		_, err := src.Versions(ctx, a)
+		if err == nil {
+			return false, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		// What else is wrong with the directory is told when it is asked itself.
+	}
+	return true, nil
+}
+
+// release asks the method for the wanted platforms, or for those of them that it
+// has: then with a *[provider.PlatformError] beside it. All are wanted when none
+// is named.
+func (m *method) release(ctx context.Context, a provider.Address, v provider.Version, wanted []provider.Platform) (provider.Release, error) {
+	r, err := m.source.Release(ctx, a, v, wanted...)
+	var missing, still *provider.PlatformError
+	if !errors.As(err, &missing) {
+		return r, err
+	}
+	has := slices.DeleteFunc(slices.Clone(wanted), func(p provider.Platform) bool { return !slices.Contains(missing.Have, p) })
+	if len(has) == 0 || len(has) == len(wanted) {
+		return provider.Release{}, err
+	}
+	// A registry may list a platform that it then does not have, so fewer may
+	// come back once more; each time there is one less to ask for.
+	r, again := m.release(ctx, a, v, has)
+	if again != nil && !errors.As(again, &still) {
+		return provider.Release{}, again
+	}
+	return r, err
+}
+
+// passedOver tells whether OpenTofu goes on to the next method. What ends its
+// search, beside 401 and 403, is the answer of an oci_mirror that it has no such
+// tag: also where it has no such repository.
+func (m *method) passedOver(err error) bool {
+	var missing *provider.PlatformError
+	if errors.As(err, &missing) {
+		return true
+	}
+	absent := errors.Is(err, provider.ErrVersionNotFound) || errors.Is(err, provider.ErrProviderNotFound)
+	return absent && (m.Kind == cliconfig.Direct || m.Kind == cliconfig.FilesystemMirror)
+}
+
+// failed says which method ended the search.
+func (m *method) failed(err error) error {
+	var unsupported *NotSupportedError
+	if errors.As(err, &unsupported) {
+		return err
+	}
+	return &methodError{m.Method, err}
+}
+
+// about adds which platform is missing, where some method knows the version.
+func (e *UnresolvedError) about(wanted []provider.Platform, parts []provider.Release) error {
+	var have []provider.Platform
+	known := false
+	for _, a := range e.Attempts {
+		var missing *provider.PlatformError
+		if errors.As(a.Err, &missing) {
+			known, have = true, append(have, missing.Have...)
+		}
+	}
+	for _, part := range parts {
+		known, have = true, append(have, part.Platforms()...)
+	}
+	if known {
+		e.missing = &provider.PlatformError{Address: e.Address, Version: e.Version, Have: provider.SortPlatforms(have)}
+		if len(wanted) > 0 {
+			e.missing.Wanted = wanted[0]
+		}
+	}
+	return e
+}

@@ -1,0 +1,88 @@
+package access_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// A server asks who sent a request, and what he may read. The file has the tokens'
+// hashes only, and is read again when it has changed.
+func ExampleRules_Who() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	token := "7f1c7d6dc1b5b0c7f1e6c0a1b2c3d4e5f60718293a4b5c6d7e8f901234567890"
+	path := filepath.Join(dir, "serve.hcl")
+	text := fmt.Sprintf(`
+anonymous { allow = ["hashicorp/*"] }
+token "ci" {
+  sha256 = "%x"
+  allow  = ["acme/*"]
+}
+`, sha256.Sum256([]byte(token)))
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+	file, err := access.Open(path, access.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	rocket, _ := provider.ParseAddress("acme/rocket")
+	for _, bearer := range []string{token, "", "stolen"} {
+		caller, err := file.Rules().Who(context.Background(), bearer)
+		fmt.Printf("%q may read it: %t; denied: %t\n", caller.Name, caller.May(rocket), errors.Is(err, access.ErrDenied))
+	}
+	// Output:
+	// "ci" may read it: true; denied: false
+	// "" may read it: false; denied: false
+	// "" may read it: false; denied: true
+}
+
+// Clients send no login when they fetch an archive, so its address has a token in it.
+func ExampleArchiveKey() {
+	key := access.NewArchiveKey() // replicas share one: access.ReadArchiveKey
+	address, _ := provider.ParseAddress("acme/rocket")
+	version, _ := provider.ParseVersion("1.2.3")
+	archive := access.Archive{Address: address, Stored: address, Version: version, Filename: "terraform-provider-rocket_1.2.3_linux_amd64.zip"}
+
+	token := key.Token(archive, access.Caller{Name: "ci"}, time.Now().Add(10*time.Minute))
+	caller, err := key.Check(token, archive)
+	fmt.Println(caller.Name, caller.May(address), err)
+
+	archive.Filename = "terraform-provider-rocket_1.2.3_linux_arm64.zip"
+	_, err = key.Check(token, archive)
+	fmt.Println(err)
+	// Output:
+	// ci true <nil>
+	// the token is refused: it is for another archive, or was made with another key
+}
+
+// Ten requests a second for each client, of which three may come at once.
+func ExampleLimiter() {
+	limiter := access.NewLimiter(10, 3)
+	from := netip.MustParseAddr("192.0.2.1")
+	for range 4 {
+		retryAfter, allowed := limiter.Allow(access.Caller{}, from)
+		fmt.Println(allowed, retryAfter)
+	}
+	// Output:
+	// true 0s
+	// true 0s
+	// true 0s
+	// false 1s
+}

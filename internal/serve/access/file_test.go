@@ -1,0 +1,185 @@
+package access_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+)
+
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	rules := rulesOf(t, `
+host "tofu.example.com" {
+  repository = "ghcr.io/acme/{namespace}/{type}"
+  as         = "registry.opentofu.org"
+}
+host "Bücher.example:8443" { repository = "ghcr.io/books/{type}" }
+`, access.Options{})
+	var got []string
+	for _, h := range rules.Hosts {
+		reference, err := h.Repository.Repository(nouns.Address(t, h.As.ForDisplay()+"/hashicorp/null"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, string(h.Name), string(h.As), reference.String())
+	}
+	want := []string{
+		"tofu.example.com", "registry.opentofu.org", "ghcr.io/acme/hashicorp/null",
+		"xn--bcher-kva.example:8443", "xn--bcher-kva.example:8443", "ghcr.io/books/null",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestParseRefuses: what is wrong, and the place of it.
+func TestParseRefuses(t *testing.T) {
+	t.Parallel()
+	token := func(lines string) string { return "token \"ci\" {\n" + lines + "\n}\n" }
+	good := "  sha256 = \"" + hashed(ciToken) + "\"\n  allow = [\"acme/*\"]"
+	oidc := func(lines string) string {
+		return "oidc \"gh\" {\n  issuer = \"https://token.actions.githubusercontent.com\"\n  audience = \"a\"\n" + lines + "\n}\n"
+	}
+	allow := func(claims string) string {
+		return oidc("  allow {\n    claims = " + claims + "\n    providers = [\"acme/*\"]\n  }")
+	}
+	fine := allow(`{ repository = "acme/x" }`)
+	host := func(lines string) string { return "host \"a.example\" {\n" + lines + "\n}\n" }
+	repository := "  repository = \"ghcr.io/{namespace}/{type}\""
+	for name, test := range map[string]struct{ text, want string }{
+		"nothing":               {"", "f:1:1: the file has no blocks"},
+		"only comments":         {"# token \"ci\" {}\n\n", "f:1:1: the file has no blocks"},
+		"argument":              {"\nopen = true", `f:2:1: there is no argument "open" here, only blocks`},
+		"block":                 {"tokens \"a\" {}", `f:1:1: there are no "tokens" blocks, only anonymous, token, oidc and host`},
+		"syntax":                {"token \"a\" {", "f:1:11: Unclosed configuration block"},
+		"deep":                  {"a = " + strings.Repeat("[", 100), "f:1:69: brackets are nested"},
+		"anonymous, label":      {"anonymous \"x\" {\n allow = [\"a/b\"]\n}", "f:1:11: an anonymous block has no label"},
+		"anonymous, twice":      {"anonymous {\n allow = [\"a/b\"]\n}\nanonymous {\n allow = [\"a/b\"]\n}", "f:4:1: an anonymous block is in line 1 already"},
+		"anonymous, empty":      {"anonymous {}", "f:1:1: the block has no allow"},
+		"no patterns":           {"anonymous {\n allow = []\n}", "f:2:10: allow must be a list of strings, and not empty"},
+		"bad pattern":           {"anonymous {\n allow = [\"a/b\",\n  \"*/a/b\"]\n}", "f:3:3: provider pattern"},
+		"pattern twice":         {"anonymous {\n allow = [\"a/b\", \"A/B\"]\n}", "f:2:18: the pattern registry.opentofu.org/a/b is there twice"},
+		"no name":               {"token {\n" + good + "\n}", "f:1:1: a block of this kind has one label"},
+		"two names":             {"token \"a\" \"b\" {\n" + good + "\n}", "f:1:1: a block of this kind has one label"},
+		"bad name":              {"token \"a:b\" {\n" + good + "\n}", "f:1:7: a name has up to 32 letters"},
+		"long name":             {"token \"" + strings.Repeat("a", 33) + "\" {\n" + good + "\n}", "f:1:7: a name has up to 32 letters"},
+		"name twice":            {token(good) + "token \"ci\" {}", "f:5:7: the name ci is in line 1 already"},
+		"name of another kind":  {token(good) + strings.Replace(fine, `"gh"`, `"ci"`, 1), "f:5:6: the name ci is in line 1 already"},
+		"unknown argument":      {token(good + "\n  alow = 1"), `f:4:3: there is no argument "alow", only sha256 and allow`},
+		"argument twice":        {token(good + "\n  allow = [\"a/b\"]"), "f:4:3: Attribute redefined"},
+		"block in block":        {token(good + "\n  allow {}"), "f:4:3: "},
+		"other block in block":  {token(good + "\n  x {}"), "f:4:3: a block of this kind has no blocks in it"},
+		"no hash":               {token("  allow = [\"a/b\"]"), "f:1:1: the block has no sha256"},
+		"no allow":              {token("  sha256 = \"" + hashed("a") + "\""), "f:1:1: the block has no allow"},
+		"short hash":            {token("  sha256 = \"abcd\""), "f:2:12: sha256 must be the token's SHA-256 in 64"},
+		"the token":             {token("  sha256 = \"not-hex-but-secret\""), "f:2:12: sha256 must be the token's SHA-256 in 64"},
+		"hash of nothing":       {token("  sha256 = \"" + hashed("") + "\""), "f:2:12: it is the SHA-256 of an empty text"},
+		"hash of a line":        {token("  sha256 = \"" + hashed("\n") + "\""), "f:2:12: it is the SHA-256 of an empty text"},
+		"hash, a number":        {token("  sha256 = 1"), "f:2:12: sha256 must be a string"},
+		"hash twice":            {token(good) + strings.Replace(token(good), "ci", "cj", 1), "f:6:12: the sha256 " + hashed(ciToken) + " is in line 2 already"},
+		"no issuer":             {"oidc \"a\" {\n audience = \"a\"\n}", "f:1:1: the block has no issuer"},
+		"no audience":           {"oidc \"a\" {\n issuer = \"https://a\"\n}", "f:1:1: the block has no audience"},
+		"empty audience":        {"oidc \"a\" {\n issuer = \"https://a\"\n audience = \"\"\n}", "f:3:13: audience: it must not be empty"},
+		"issuer without TLS":    {"oidc \"a\" {\n issuer = \"http://a.example\"\n audience = \"a\"\n}", "f:2:11: issuer: it must begin with https://"},
+		"issuer twice":          {fine + strings.Replace(fine, `"gh"`, `"gi"`, 1), "f:10:12: the issuer https://token.actions.githubusercontent.com is in line 2 already"},
+		"nobody":                {oidc(""), "f:1:1: the block has no allow block"},
+		"allow, label":          {oidc("  allow \"x\" {}"), "f:4:3: an oidc block has only blocks allow"},
+		"other block":           {oidc("  deny {}"), "f:4:3: an oidc block has only blocks allow"},
+		"no claims":             {oidc("  allow {\n providers = [\"a/b\"]\n}"), "f:4:3: the block has no claims"},
+		"no providers":          {oidc("  allow {\n claims = { sub = \"a\" }\n}"), "f:4:3: the block has no providers"},
+		"empty claims":          {allow("{}"), "f:5:14: claims must be { NAME"},
+		"claims, a list":        {allow("[]"), "f:5:14: claims must be { NAME"},
+		"claims, computed":      {allow("{ for a in [1] : a => a }"), "f:5:14: claims must be { NAME"},
+		"claim twice":           {allow("{\n sub = \"a\"\n \"sub\" = \"b\"\n}"), "f:7:2: the claim sub is there twice"},
+		"claim, a number":       {allow("{ sub = 1 }"), "f:5:22: the value of sub must be a string, or a list of strings"},
+		"claim, a variable":     {allow("{ sub = a }"), "f:5:22: the value of sub must be a string"},
+		"claim, no name":        {allow("{ (a) = \"a\" }"), "f:5:16: a claim's name must be a string"},
+		"claim, empty":          {allow("{ sub = \"\" }"), "f:5:22: it must not be empty"},
+		"claim, empty list":     {allow("{ sub = [] }"), "f:5:22: sub must be a list of strings, and not empty"},
+		"claim, mixed list":     {allow("{ sub = [\"a\", 1] }"), "f:5:28: a value must be a string"},
+		"star within":           {allow("{ sub = \"repo:*/x\" }"), "f:5:22: a * may only be the last character"},
+		"two stars":             {allow("{ sub = \"repo:acme/**\" }"), "f:5:22: a * may only be the last character"},
+		"star behind a name":    {allow("{ repository_owner = \"acme*\" }"), "f:5:35: \"acme*\" would be any name that begins so"},
+		"star behind an owner":  {allow("{ sub = [\"repo:acme*\"] }"), "f:5:23: \"repo:acme*\" would be any name"},
+		"no owner":              {allow("{ ref = \"refs/heads/main\" }"), "f:5:14: anyone can get a token from https://token.actions.githubusercontent.com: "},
+		"allow in allow":        {oidc("  allow {\n    claims = { sub = \"a\" }\n    providers = [\"a/b\"]\n    allow {}\n  }"), "f:7:5: a block of this kind has no blocks in it"},
+		"host, no label":        {"host {}", "f:1:1: a host block has one label"},
+		"host, bad":             {"host \"a b\" {}", "f:1:6: "},
+		"host twice":            {host(repository) + strings.Replace(host(repository), "a.example", "A.example", 1), "f:4:6: the host a.example is in line 1 already"},
+		"host, no repository":   {host(""), "f:1:1: the block has no repository"},
+		"host, OpenTofu's form": {host("  repository = \"ghcr.io/${namespace}\""), "f:2:16: repository must be a string; write its variables {namespace}"},
+		"host, bad template":    {host("  repository = \"ghcr.io/{name}\""), "f:2:16: repository: "},
+		"host, bad as":          {host(repository + "\n  as = \"a b\""), "f:3:8: as: "},
+	} {
+		_, err := access.Parse("f", []byte(test.text), access.Options{})
+		if e, ok := errors.AsType[*access.SyntaxError](err); !ok || !strings.HasPrefix(e.Error(), test.want) {
+			t.Errorf("%s: got %v, want %s…", name, err, test.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: the error has the token in it: %v", name, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"GitHub": fine, "behind a colon": allow(`{ sub = "repo:acme/rocket:*" }`), "behind a slash": allow(`{ repository = "acme/*", ref = "refs/tags/v*" }`),
+		"of anybody, but named": allow(`{ repository_owner = ["a", "b"], sub = "*" }`),
+	} {
+		if _, err := access.Parse("f", []byte(text), access.Options{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPublicIssuers: anyone can get a token from these issuers, so an allow block has to
+// name an owner.
+func TestPublicIssuers(t *testing.T) {
+	t.Parallel()
+	const github, gitlab = "https://token.actions.githubusercontent.com", "https://gitlab.com"
+	const google, terraform = "https://accounts.google.com", "https://app.terraform.io"
+	for _, test := range []struct {
+		issuer, claims string
+		accepted       bool
+	}{
+		{github, `sub = "*"`, false},
+		{github, `sub = "repo:*"`, false},
+		{github, `sub = "repo:acme/*"`, true},
+		{github, `sub = "repo:acme@1234/rocket@5678:*"`, true},
+		{github, `sub = ["repo:acme/*", "repo:*"]`, false},
+		{github, `sub = "environment:production"`, false}, // an owner can choose the form of the subject
+		{github, `sub = "repository_owner:acme:ref:*"`, true},
+		{github, `sub = "repository_owner:*"`, false},
+		{github, `sub = "repo:*", repository_owner = "acme"`, true},
+		{github, `repository = "*"`, false},
+		{github, `repository = "acme/*"`, true},
+		{github, `repository_id = "1234"`, true},
+		{github, `repository_owner = ["acme", "*"]`, false},
+		{github, `job_workflow_ref = "acme/build/.github/workflows/build.yml@refs/heads/main"`, false}, // everyone can call it
+		{github, `job_workflow_ref = "acme/build/*", repository_owner_id = "1234"`, true},
+		{github, `ref = "refs/heads/main", environment = "production"`, false},
+		{gitlab, `sub = "project_path:*"`, false},
+		{gitlab, `sub = "project_path:acme/*"`, true},
+		{gitlab, `project_path = "acme/*"`, true},
+		{gitlab, `namespace_path = "acme"`, true},
+		{gitlab, `namespace_path = "acme/*"`, true},
+		{gitlab, `namespace_path = "*"`, false},
+		{gitlab, `ref_protected = "true"`, false},
+		{google, `email = "mirror@acme.iam.gserviceaccount.com"`, true},
+		{google, `sub = "*"`, false},
+		{google, `email_verified = "true"`, false},
+		{terraform, `sub = "organization:*"`, false},
+		{terraform, `sub = "organization:acme:*"`, true},
+		{terraform, `terraform_organization_name = "acme"`, true},
+		{terraform, `terraform_workspace_name = "production"`, false},
+		{"https://gitlab.example.com", `ref_protected = "true"`, true},
+	} {
+		text := "oidc \"jobs\" {\n  issuer = \"" + test.issuer + "\"\n  audience = \"a\"\n  allow {\n    claims = { " + test.claims +
+			" }\n    providers = [\"acme/*\"]\n  }\n}\n"
+		if _, err := access.Parse("f", []byte(text), access.Options{}); (err == nil) != test.accepted {
+			t.Errorf("%s, %s: got %v", test.issuer, test.claims, err)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package access_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+)
+
+// FuzzParse: no file causes a panic, each error has a position, and no file opens the
+// server to callers with a wrong token.
+func FuzzParse(f *testing.F) {
+	f.Fuzz(func(t *testing.T, text []byte) {
+		rules, err := access.Parse("f", text, access.Options{})
+		if err != nil {
+			e, ok := errors.AsType[*access.SyntaxError](err)
+			if !ok || e.File != "f" || e.Line < 1 || e.Column < 1 || e.Problem == "" {
+				t.Errorf("%T %v", err, err)
+			}
+			return
+		}
+		none, err := rules.Who(t.Context(), "")
+		if err != nil && !errors.Is(err, access.ErrNoToken) || none.Name != "" {
+			t.Errorf("without a token: %+v, %v", none, err)
+		}
+		if _, err := rules.Who(t.Context(), "no token of any file"); rules.Open() || !errors.Is(err, access.ErrDenied) {
+			t.Errorf("open: %t, with a wrong token: %v", rules.Open(), err)
+		}
+		for _, h := range rules.Hosts {
+			if h.Name == "" || h.As == "" || h.Repository.String() == "" {
+				t.Errorf("a host without its parts: %+v", h)
+			}
+		}
+	})
+}
+
+// FuzzArchiveToken: no text but the token itself is accepted, and that only for its
+// own archive.
+func FuzzArchiveToken(f *testing.F) {
+	f.Fuzz(func(t *testing.T, text, filename, name string) {
+		key, a := access.NewArchiveKey(), rocket(t)
+		if got, err := key.Check(text, a); got.Name != "" || got.May(a.Stored) || !errors.Is(err, access.ErrDenied) {
+			t.Errorf("%q is accepted: %q, %v", text, got.Name, err)
+		}
+		a.Filename = filename
+		token := key.Token(a, access.Caller{Name: name}, time.Now().Add(time.Hour))
+		if !segment.MatchString(token) {
+			t.Errorf("%q is no segment of at most 200 characters", token)
+		}
+		if got, err := key.Check(token, a); got.Name != name[:min(len(name), 96)] || err != nil {
+			t.Errorf("got %q, %v", got.Name, err)
+		}
+		if text != token {
+			if _, err := key.Check(token+text, a); err == nil && text != "" {
+				t.Errorf("%q behind a token is accepted", text)
+			}
+		}
+		a.Address = nouns.Address(t, "acme/other")
+		if _, err := key.Check(token, a); err == nil {
+			t.Error("it is accepted for another archive")
+		}
+	})
+}

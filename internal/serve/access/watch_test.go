@@ -1,0 +1,267 @@
+package access_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+)
+
+// watched is a file of rules, its changes counted.
+type watched struct {
+	*access.File
+	path string
+
+	mu   sync.Mutex
+	told []error
+}
+
+// watch writes a file and opens it. Use it in a bubble of testing/synctest.
+func watch(t *testing.T, text string) *watched {
+	t.Helper()
+	w := &watched{path: filepath.Join(t.TempDir(), "rules.hcl")}
+	w.write(t, text)
+	var err error
+	w.File, err = access.Open(w.path, access.Options{Reloaded: func(err error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.told = append(w.told, err)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// write exchanges the file, which was changed a minute ago by the clock of the bubble.
+func (w *watched) write(t *testing.T, text string) {
+	t.Helper()
+	next := w.path + ".next"
+	if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.age(t, next, time.Minute)
+	if err := os.Rename(next, w.path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *watched) age(t *testing.T, path string, age time.Duration) {
+	t.Helper()
+	if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// after gives what was told when the file was looked at again.
+func (w *watched) after() []error {
+	time.Sleep(2 * time.Second)
+	w.Rules()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	told := w.told
+	w.told = nil
+	return told
+}
+
+func withToken(token string) string {
+	return "token \"ci\" {\n  sha256 = \"" + hashed(token) + "\"\n  allow = [\"acme/*\"]\n}\n"
+}
+
+func TestAFileIsReadAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(t, withToken(ciToken))
+		is(t, w.Rules(), ciToken, "ci", "rocket", nil)
+		if told := w.after(); told != nil {
+			t.Errorf("nothing has changed, and it tells %v", told)
+		}
+		// 1. Another token, in a file of the same length.
+		w.write(t, withToken(devToken))
+		is(t, w.Rules(), devToken, "", "", access.ErrDenied) // not looked at yet
+		if told := w.after(); len(told) != 1 || told[0] != nil {
+			t.Errorf("it tells %v", told)
+		}
+		is(t, w.Rules(), devToken, "ci", "rocket", nil)
+		is(t, w.Rules(), ciToken, "", "", access.ErrDenied)
+		if err := os.Rename(w.path, w.path+".away"); err != nil {
+			t.Fatal(err)
+		}
+		if told := w.after(); len(told) != 1 || !errors.Is(told[0], fs.ErrNotExist) {
+			t.Errorf("it tells %v", told)
+		}
+		if err := os.Rename(w.path+".away", w.path); err != nil {
+			t.Fatal(err)
+		}
+		if told := w.after(); len(told) != 1 || told[0] != nil {
+			t.Errorf("the file is back, and it tells %v", told)
+		}
+		// 2. What is wrong is told once, and changes nothing.
+		w.write(t, "token \"ci\" {\n")
+		told := w.after()
+		if len(told) != 1 || !strings.Contains(told[0].Error(), "rules.hcl:1:12: Unclosed") {
+			t.Errorf("it tells %v", told)
+		}
+		if _, ok := errors.AsType[*access.SyntaxError](told[0]); !ok {
+			t.Errorf("it tells %T", told[0])
+		}
+		is(t, w.Rules(), devToken, "ci", "rocket", nil)
+		if told := w.after(); told != nil {
+			t.Errorf("it tells %v again", told)
+		}
+		// 3. A file that goes away, and comes back as it was.
+		if err := os.Remove(w.path); err != nil {
+			t.Fatal(err)
+		}
+		if told := w.after(); len(told) != 1 || !errors.Is(told[0], fs.ErrNotExist) {
+			t.Errorf("it tells %v", told)
+		}
+		is(t, w.Rules(), devToken, "ci", "rocket", nil)
+		w.write(t, withToken(devToken))
+		if told := w.after(); len(told) != 1 || told[0] != nil {
+			t.Errorf("it tells %v", told)
+		}
+		if told := w.after(); told != nil {
+			t.Errorf("nothing has changed, and it tells %v", told)
+		}
+		is(t, w.Rules(), devToken, "ci", "rocket", nil)
+		// 4. Another file with the same size and time of change.
+		info, err := os.Stat(w.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.write(t, withToken(ciToken))
+		if err := os.Chtimes(w.path, time.Time{}, info.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+		if told := w.after(); len(told) != 1 || told[0] != nil {
+			t.Errorf("it tells %v", told)
+		}
+		is(t, w.Rules(), ciToken, "ci", "rocket", nil)
+	})
+}
+
+// TestAFileThatIsWrittenInPlace, twice within the time that the file system counts in.
+func TestAFileThatIsWrittenInPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(t, withToken(ciToken))
+		for _, token := range []string{devToken, ciToken} {
+			if err := os.WriteFile(w.path, []byte(withToken(token)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			w.age(t, w.path, 0)
+			time.Sleep(time.Second)
+			w.age(t, w.path, time.Second)
+			if told := w.after(); len(told) != 1 || told[0] != nil {
+				t.Errorf("it tells %v", told)
+			}
+			is(t, w.Rules(), token, "ci", "rocket", nil)
+		}
+		// The same time and size as what was read while it was too new to be sure of.
+		now := time.Now()
+		for i, token := range []string{devToken, ciToken} {
+			if err := os.WriteFile(w.path, []byte(withToken(token)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(w.path, time.Time{}, now.Add(2*time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			if told := w.after(); len(told) != 1 || told[0] != nil {
+				t.Errorf("%d: it tells %v", i, told)
+			}
+		}
+	})
+}
+
+// TestReloadFailsClosed: a writer that empties the file before it writes, or a file that
+// loses its rules, never opens the server.
+func TestReloadFailsClosed(t *testing.T) {
+	t.Parallel()
+	host := "host \"tofu.example.com\" { repository = \"ghcr.io/acme/{type}\" }\n"
+	for name, test := range map[string]struct {
+		text     string
+		accepted bool
+	}{
+		"empty":         {"", false},
+		"blank":         {"\n \n", false},
+		"only comments": {"# " + strings.ReplaceAll(withToken(ciToken), "\n", "\n# "), false},
+		"only a host":   {host, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := watch(t, withToken(ciToken))
+				w.write(t, test.text)
+				told := w.after()
+				if len(told) != 1 || (told[0] == nil) != test.accepted {
+					t.Errorf("reported %v", told)
+				}
+				is(t, w.Rules(), "", "", "", access.ErrNoToken)
+				if test.accepted {
+					is(t, w.Rules(), ciToken, "", "", access.ErrDenied)
+				} else {
+					is(t, w.Rules(), ciToken, "ci", "rocket", nil)
+				}
+				w.write(t, "anonymous { allow = [\"*/*/*\"] }\n")
+				if told := w.after(); len(told) != 1 || told[0] != nil {
+					t.Errorf("reported %v", told)
+				}
+				is(t, w.Rules(), "", "", "null rocket secret", nil)
+			})
+		})
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := access.Open(filepath.Join(dir, "none"), access.Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	path := filepath.Join(dir, "rules.hcl")
+	if err := os.WriteFile(path, make([]byte, 1<<20+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := access.Open(path, access.Options{}); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
+		t.Errorf("got %v", err)
+	}
+	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := access.Open(path, access.Options{})
+	if e, ok := errors.AsType[*access.SyntaxError](err); !ok || e.File != path {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestManyReadTheRules while the file changes: for the race detector.
+func TestManyReadTheRules(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(t, withToken(ciToken))
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range 20 {
+					if w.Rules().Open() {
+						t.Error("it is open")
+					}
+					time.Sleep(time.Second)
+				}
+			})
+		}
+		for i := range 10 {
+			w.write(t, withToken([]string{devToken, ciToken}[i%2]))
+			time.Sleep(2 * time.Second)
+		}
+		all.Wait()
+	})
+}

@@ -1,0 +1,66 @@
+package pullthrough_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
+	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// The first who wants a zip has the whole release mirrored, and reads the zip meanwhile.
+func ExamplePuller_Fetch() {
+	dir, remove := exampletest.Dir()
+	defer remove()
+	server := exampletest.NewOrigin("1.0.0")
+	defer server.Close()
+	pattern, err := provider.ParsePattern("acme/*")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	done := make(chan pullthrough.Event, 1)
+	puller, err := pullthrough.New(pullthrough.Options{
+		Patterns: []provider.Pattern{pattern},
+		Source:   origin.New(origin.Options{HTTP: server.Client(), Services: server.Services()}),
+		Open: func(to template.Reference) (repository.Repository, error) {
+			return repository.NewLayout(to.Layout), nil
+		},
+		Told: func(e pullthrough.Event) {
+			if e.Stage != pullthrough.StageStarted {
+				done <- e
+			}
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer puller.Close()
+	ctx := context.Background()
+	rocket, _ := provider.ParseAddress("acme/rocket")
+	version, _ := provider.ParseVersion("1.0.0")
+	release, err := puller.Release(ctx, rocket, version)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	zip, err := puller.Fetch(ctx, template.Reference{Layout: dir}, release, release.Packages[0].Platform, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer zip.Close()
+	size, err := io.Copy(io.Discard, io.NewSectionReader(zip.File, 0, zip.Package.Size))
+	fmt.Println(zip.Package.Filename, size == zip.Package.Size, err)
+	e := <-done
+	fmt.Println(e.Address, e.Version, e.Stage, e.Status)
+	// Output:
+	// terraform-provider-rocket_1.0.0_darwin_arm64.zip true <nil>
+	// registry.opentofu.org/acme/rocket 1.0.0 done created
+}

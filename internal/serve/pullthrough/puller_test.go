@@ -1,0 +1,281 @@
+package pullthrough_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// held is a source whose zips come when they are let go.
+type held struct {
+	zip  []byte
+	hold chan struct{}
+
+	mu     sync.Mutex
+	opened int
+}
+
+func (h *held) Versions(context.Context, provider.Address) ([]provider.Version, error) {
+	return nil, provider.ErrProviderNotFound
+}
+
+func (h *held) Release(_ context.Context, a provider.Address, v provider.Version, _ ...provider.Platform) (provider.Release, error) {
+	pkg := provider.Package{
+		Address: a, Version: v, Platform: nouns.Plan9, Filename: provider.Filename(a, v, nouns.Plan9),
+		Digest: digest.FromBytes(h.zip), Size: int64(len(h.zip)),
+	}
+	listed := sums.New(map[string]digest.Digest{pkg.Filename: pkg.Digest}).Bytes()
+	return provider.Release{
+		Address: a, Version: v, Packages: []provider.Package{pkg},
+		Documents: []provider.Document{artifact.NewDocument(provider.SumsName(a, v), artifact.MediaTypeSums, listed)},
+	}, nil
+}
+
+func (h *held) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
+	h.mu.Lock()
+	h.opened++
+	h.mu.Unlock()
+	select {
+	case <-h.hold:
+		return sums.NewReadCloser(io.NopCloser(bytes.NewReader(h.zip)), p.Filename, p.Size, p.Digest), p.Size, nil
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
+}
+
+// newPuller is a puller of acme's releases into a layout, which is where to leads.
+func newPuller(t *testing.T, src provider.Source, change ...func(*pullthrough.Options)) (p *pullthrough.Puller, to template.Reference) {
+	t.Helper()
+	to = template.Reference{Layout: t.TempDir()}
+	o := pullthrough.Options{
+		Patterns: []provider.Pattern{pattern(t, "acme/*")}, Source: src, Dir: t.TempDir(),
+		Open: func(ref template.Reference) (repository.Repository, error) {
+			return repository.NewLayout(ref.Layout), nil
+		},
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	p, err := pullthrough.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, to
+}
+
+func pattern(t *testing.T, text string) provider.Pattern {
+	t.Helper()
+	p, err := provider.ParsePattern(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// release describes acme/rocket of a version.
+func release(t *testing.T, p *pullthrough.Puller, version string) provider.Release {
+	t.Helper()
+	r, err := p.Release(t.Context(), nouns.Address(t, "acme/rocket"), nouns.Version(t, version))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestBusy: so many releases wait for their turn, nobody waits for ever, and who wants
+// another release is turned away.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	zip := nouns.Zip(t, "rocket")
+	synctest.Test(t, func(t *testing.T) {
+		src := &held{zip: zip, hold: make(chan struct{})}
+		p, to := newPuller(t, src)
+		const most = 4 + 64
+		var group sync.WaitGroup
+		began := time.Now()
+		for n := range most {
+			r := release(t, p, fmt.Sprintf("1.%d.0", n))
+			group.Go(func() {
+				if _, err := p.Fetch(t.Context(), to, r, nouns.Plan9, nil); !errors.Is(err, pullthrough.ErrBusy) || time.Since(began) != 45*time.Second {
+					t.Errorf("%s: %v after %s", r.Version, err, time.Since(began))
+				}
+			})
+		}
+		synctest.Wait()
+		if src.opened != 4 {
+			t.Errorf("%d zips are fetched at once, want 4", src.opened)
+		}
+		if _, err := p.Fetch(t.Context(), to, release(t, p, "2.0.0"), nouns.Plan9, nil); !errors.Is(err, pullthrough.ErrBusy) || time.Since(began) != 0 {
+			t.Errorf("one more: %v after %s", err, time.Since(began))
+		}
+		group.Wait()
+		p.Close()
+	})
+}
+
+// TestMany: releases that waited come in the end, each once.
+func TestMany(t *testing.T) {
+	t.Parallel()
+	src := &held{zip: nouns.Zip(t, "rocket"), hold: make(chan struct{})}
+	ended := make(chan pullthrough.Event, 20)
+	p, to := newPuller(t, src, func(o *pullthrough.Options) {
+		o.Told = func(e pullthrough.Event) {
+			if e.Stage != pullthrough.StageStarted {
+				ended <- e
+			}
+		}
+	})
+	defer p.Close()
+	var group sync.WaitGroup
+	for n := range 20 {
+		r := release(t, p, fmt.Sprintf("1.%d.0", n%10))
+		group.Go(func() {
+			zip, err := p.Fetch(t.Context(), to, r, nouns.Plan9, nil)
+			if errors.Is(err, pullthrough.ErrStored) {
+				return
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			zip.Close()
+		})
+	}
+	close(src.hold)
+	group.Wait()
+	for range 10 {
+		if e := <-ended; e.Err != nil || e.Status == "" {
+			t.Errorf("told %+v", e)
+		}
+	}
+}
+
+// growing is a source whose first answer states too small a size, and breaks off. retried
+// is set when the second one is read.
+type growing struct {
+	*held
+	retried *atomic.Bool
+}
+
+func (g growing) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
+	body, size, err := g.held.Open(ctx, p)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case err != nil:
+	case g.opened == 1:
+		body, size = io.NopCloser(io.MultiReader(bytes.NewReader(g.zip[:1]), iotest.ErrReader(io.ErrUnexpectedEOF))), 2
+	case g.opened == 2:
+		body = &watched{body, g.retried}
+	}
+	return body, size, err
+}
+
+// watched sets read when somebody reads it.
+type watched struct {
+	io.ReadCloser
+	read *atomic.Bool
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	w.read.Store(true)
+	return w.ReadCloser.Read(p)
+}
+
+// TestDiskBoundHoldsForRetries: a retry that states another size needs room for that
+// size.
+func TestDiskBoundHoldsForRetries(t *testing.T) {
+	t.Parallel()
+	zip := nouns.Zip(t, "rocket")
+	for name, test := range map[string]struct {
+		disk int64
+		kept bool
+	}{
+		"enough room": {int64(len(zip)), true},
+		"too little":  {int64(len(zip)) - 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			src := growing{&held{zip: zip, hold: make(chan struct{})}, new(atomic.Bool)}
+			close(src.hold)
+			ended := make(chan struct{})
+			p, to := newPuller(t, src, func(o *pullthrough.Options) {
+				o.MaxDisk = test.disk
+				o.Publish.Backoff = func(int) time.Duration { return 0 }
+				o.Told = func(e pullthrough.Event) {
+					if e.Stage != pullthrough.StageStarted {
+						close(ended)
+					}
+				}
+			})
+			defer p.Close()
+			if z, err := p.Fetch(t.Context(), to, release(t, p, "1.0.0"), nouns.Plan9, nil); err == nil {
+				z.Close()
+			}
+			<-ended
+			if src.retried.Load() != test.kept {
+				t.Errorf("the retry was kept on the disk: %t, want %t", src.retried.Load(), test.kept)
+			}
+		})
+	}
+}
+
+// TestBroken: what breaks in one mirror is an error of that alone.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	src := &held{zip: nouns.Zip(t, "rocket"), hold: make(chan struct{})}
+	p, to := newPuller(t, src)
+	defer p.Close()
+	r := release(t, p, "1.0.0")
+	broken, _ := newPuller(t, src, func(o *pullthrough.Options) {
+		o.Publish.Judge = func(context.Context, provider.Release) (provider.Verdict, error) { panic("a bug") }
+	})
+	defer broken.Close()
+	var failed *pullthrough.FailedError
+	for range 2 {
+		if _, err := broken.Fetch(t.Context(), to, r, nouns.Plan9, nil); !errors.As(err, &failed) || !strings.Contains(err.Error(), "a bug") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if err := broken.Failed(to, r.Address, r.Version); !errors.As(err, &failed) {
+		t.Errorf("it is not remembered: %v", err)
+	}
+	var platform *provider.PlatformError
+	if _, err := p.Fetch(t.Context(), to, r, nouns.Haiku, nil); !errors.As(err, &platform) {
+		t.Errorf("a platform that there is not: %v", err)
+	}
+}
+
+// TestOptions refuses what would let clients choose the host, or could do nothing.
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	open := func(template.Reference) (repository.Repository, error) { return nil, errors.New("nowhere") }
+	for name, o := range map[string]pullthrough.Options{
+		"any host":    {Patterns: []provider.Pattern{pattern(t, "acme/*"), pattern(t, "*/*/*")}, Source: &held{}, Open: open},
+		"no patterns": {Source: &held{}, Open: open},
+		"no source":   {Patterns: []provider.Pattern{pattern(t, "acme/*")}, Open: open},
+	} {
+		if _, err := pullthrough.New(o); err == nil {
+			t.Errorf("%s: it is taken", name)
+		}
+	}
+}
