@@ -92,7 +92,7 @@ var classes = []struct {
 // classOf says what kind of failure an error is.
 func classOf(err error) class {
 	for _, c := range classes {
-		if slices.ContainsFunc(c.fits, func(fits func(error) bool) bool { return fits(err) }) {
+		if provider.KindOf(err) == provider.ErrorKind(c.class) || slices.ContainsFunc(c.fits, func(fits func(error) bool) bool { return fits(err) }) {
 			return c.class
 		}
 	}

@@ -153,7 +153,9 @@ var exported = map[string]struct {
 func TestEveryExportedErrorHasItsClass(t *testing.T) {
 	t.Parallel()
 	found := exportedErrors(t, "../../pkg")
-	maps.Copy(found, exportedErrors(t, "../../internal/logins"))
+	for _, dir := range []string{"catalog", "launch", "logins", "opentofu", "serve"} {
+		maps.Copy(found, exportedErrors(t, "../../internal/"+dir))
+	}
 	for name := range found {
 		if _, known := exported[name]; !known {
 			t.Errorf("%s has no class: a caller, and the exit code, could not tell it apart", name)

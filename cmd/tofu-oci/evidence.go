@@ -52,7 +52,7 @@ func evidenceOf(r publish.Result) []evidenceItem {
 // evidenceNames are those of each kind: of one document about the release, of one
 // about a package, and of several of those.
 var evidenceNames = []struct {
-	kind             provider.Kind
+	kind             provider.DocumentKind
 	release, one, of string
 }{
 	{provider.KindSums, "SHA256SUMS", "sums of a package", "sums of packages"},

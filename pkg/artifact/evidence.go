@@ -31,7 +31,7 @@ func DocumentOf(layer ocispec.Descriptor, sumsName string) provider.Document {
 }
 
 // classify tells what a document is and what it is about.
-func classify(mediaType, name string) (provider.Kind, provider.Scope) {
+func classify(mediaType, name string) (provider.DocumentKind, provider.Scope) {
 	switch mediaType {
 	case MediaTypeSums:
 		return provider.KindSums, provider.ScopeRelease

@@ -321,7 +321,7 @@ func TestKindAndScope(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		mediaType, name string
-		kind            provider.Kind
+		kind            provider.DocumentKind
 		scope           provider.Scope
 	}{
 		{artifact.MediaTypeSums, "anything", provider.KindSums, provider.ScopeRelease},

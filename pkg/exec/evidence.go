@@ -21,7 +21,7 @@ func evidenceOf(ctx context.Context, r provider.Release) *store.Evidence {
 	}
 	e := &store.Evidence{ListedAs: p.ListedAs}
 	for _, d := range documents {
-		if d.Scope != provider.ScopeRelease || !slices.Contains([]provider.Kind{provider.KindSums, provider.KindSignature, provider.KindKeys}, d.Kind) {
+		if d.Scope != provider.ScopeRelease || !slices.Contains([]provider.DocumentKind{provider.KindSums, provider.KindSignature, provider.KindKeys}, d.Kind) {
 			continue
 		}
 		content, err := d.Read(ctx)

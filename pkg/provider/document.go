@@ -9,28 +9,28 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Kind says what a document is, whatever format it has.
-type Kind string
+// DocumentKind classifies a document, whatever its format.
+type DocumentKind string
 
 // The kinds of documents.
 const (
 	// KindSums is a SHA256SUMS document.
-	KindSums Kind = "sums"
+	KindSums DocumentKind = "sums"
 	// KindSignature is a detached OpenPGP signature: of SHA256SUMS when its scope
 	// is the release, of a zip when it is a package.
-	KindSignature Kind = "signature"
+	KindSignature DocumentKind = "signature"
 	// KindKeys is armored OpenPGP keys, as the origin offered them.
-	KindKeys Kind = "keys"
+	KindKeys DocumentKind = "keys"
 	// KindSBOM is a software bill of materials.
-	KindSBOM Kind = "sbom"
+	KindSBOM DocumentKind = "sbom"
 	// KindProvenance says how the packages were built.
-	KindProvenance Kind = "provenance"
+	KindProvenance DocumentKind = "provenance"
 	// KindSigstore is a Sigstore bundle: a signature or an attestation with what is
 	// needed to verify it. It is of SHA256SUMS or of all packages when its scope is
 	// the release, of a zip when it is a package.
-	KindSigstore Kind = "sigstore"
+	KindSigstore DocumentKind = "sigstore"
 	// KindOther is everything else that travels along.
-	KindOther Kind = "other"
+	KindOther DocumentKind = "other"
 )
 
 // Scope says what a document is about.
@@ -46,7 +46,7 @@ const (
 // Document is a small file that travels with a release or a package: evidence
 // about it. Digest and Size are always known.
 type Document struct {
-	Kind  Kind
+	Kind  DocumentKind
 	Scope Scope
 	// Name is its file name, one path element.
 	Name      string

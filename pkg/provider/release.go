@@ -67,7 +67,7 @@ type Stored struct {
 }
 
 // Document gives the release's first document of a kind.
-func (r Release) Document(kind Kind) (Document, bool) {
+func (r Release) Document(kind DocumentKind) (Document, bool) {
 	for _, d := range r.Documents {
 		if d.Kind == kind {
 			return d, true

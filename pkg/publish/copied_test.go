@@ -72,7 +72,7 @@ func (w *world) fill(t *testing.T, to *target) map[string]string {
 	w.publishLocal(t, to, publish.Created, dir, publish.Options{})
 	w.addKeys(t, to)
 	found := w.documents(t, to)
-	kinds := map[provider.Kind]int{}
+	kinds := map[provider.DocumentKind]int{}
 	for _, d := range w.releaseOf(t, to).Documents {
 		kinds[d.Kind]++
 	}

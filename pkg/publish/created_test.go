@@ -34,7 +34,7 @@ func TestCreated(t *testing.T) {
 		if diff := cmp.Diff([]string{"5.0", "6.0"}, r.Protocols); diff != "" {
 			t.Error(diff)
 		}
-		for kind, want := range map[provider.Kind]string{provider.KindSignature: "a signature", provider.KindKeys: "a key\n"} {
+		for kind, want := range map[provider.DocumentKind]string{provider.KindSignature: "a signature", provider.KindKeys: "a key\n"} {
 			if d, _ := r.Document(kind); string(d.Bytes) != want {
 				t.Errorf("%s: %q", kind, d.Bytes)
 			}

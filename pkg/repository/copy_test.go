@@ -83,7 +83,7 @@ func TestCopyTellsOfDocuments(t *testing.T) {
 	from, to := newEnd(t, nil), newEnd(t, nil)
 	from.fill(t)
 	done := from.wantCopied(t, to, repository.CopyOptions{})
-	var kinds []provider.Kind
+	var kinds []provider.DocumentKind
 	for _, d := range done.Documents {
 		kinds = append(kinds, d.Kind)
 	}
@@ -92,7 +92,7 @@ func TestCopyTellsOfDocuments(t *testing.T) {
 			kinds = append(kinds, d.Kind)
 		}
 	}
-	want := []provider.Kind{provider.KindSums, provider.KindSignature, provider.KindKeys, provider.KindSBOM, provider.KindSBOM}
+	want := []provider.DocumentKind{provider.KindSums, provider.KindSignature, provider.KindKeys, provider.KindSBOM, provider.KindSBOM}
 	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Error(diff)
 	}

@@ -48,9 +48,9 @@ type Evidence struct {
 
 // EvidenceDocument is a document with its content.
 type EvidenceDocument struct {
-	Kind    provider.Kind `json:"kind"`
-	Name    string        `json:"name"`
-	Content []byte        `json:"content"`
+	Kind    provider.DocumentKind `json:"kind"`
+	Name    string                `json:"name"`
+	Content []byte                `json:"content"`
 }
 
 // Known gives the zips that were remembered under a package's name, latest first. The

@@ -231,7 +231,7 @@ func TestSeveralDocuments(t *testing.T) {
 func TestJudgeIsBounded(t *testing.T) {
 	t.Parallel()
 	large := make([]byte, 5<<20)
-	for kind, problem := range map[provider.Kind]string{
+	for kind, problem := range map[provider.DocumentKind]string{
 		provider.KindSums: "has more than 1048576 bytes", provider.KindSignature: "has more than 262144 bytes", provider.KindKeys: "has more than 2097152 bytes",
 	} {
 		_, err := trust.Policy{}.Judge(t.Context(), release(t, document(kind, "X", large)))

@@ -159,7 +159,7 @@ func release(t *testing.T, documents ...provider.Document) provider.Release {
 	}}}
 }
 
-func document(kind provider.Kind, name string, content []byte) provider.Document {
+func document(kind provider.DocumentKind, name string, content []byte) provider.Document {
 	return provider.Document{Kind: kind, Scope: provider.ScopeRelease, Name: name}.WithBytes(content)
 }
 
