@@ -3,6 +3,9 @@ package memo_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,7 +82,119 @@ func TestEndedValuesAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := memo.Len(&m); n > 200 {
+	if n := len(m.Keys()); n > 200 {
 		t.Errorf("%d values are kept", n)
+	}
+}
+
+// TestSize: the values that were not used for longest make room for others.
+func TestSize(t *testing.T) {
+	t.Parallel()
+	m := memo.Memo[string, int64]{Size: 10, SizeOf: func(size int64) int64 { return size }}
+	m.Put("a", 4)
+	m.Put("b", 4)
+	m.Lookup("a")
+	m.Put("c", 5)
+	m.Put("too large", 11)
+	if _, isKept := m.Lookup("b"); isKept {
+		t.Error("the value that was not used is kept")
+	}
+	if got, want := m.Keys(), []string{"a", "c"}; !slices.Equal(got, want) || m.Used() != 9 {
+		t.Errorf("got %v of size %d, want %v", got, m.Used(), want)
+	}
+	m.Put("a", 1)
+	if m.Forget("c"); m.Used() != 1 {
+		t.Errorf("the size is %d", m.Used())
+	}
+}
+
+// TestRefresh: the kept value does not count, and stays after a failure.
+func TestRefresh(t *testing.T) {
+	t.Parallel()
+	m := memo.Memo[string, int]{}
+	m.Put("key", 1)
+	if _, err := m.Refresh(t.Context(), "key", func(context.Context) (int, error) { return 0, errors.New("no") }); err == nil {
+		t.Error("the failure is not returned")
+	}
+	if got, isKept := m.Lookup("key"); got != 1 || !isKept {
+		t.Errorf("got %d, %t", got, isKept)
+	}
+	if _, err := m.Refresh(t.Context(), "key", func(context.Context) (int, error) { return 2, nil }); err != nil {
+		t.Error(err)
+	}
+	if got, _ := m.Lookup("key"); got != 2 {
+		t.Errorf("got %d", got)
+	}
+}
+
+// TestCallersShareACall: of concurrent callers one makes the call and waits for its end;
+// another one can stop waiting, and makes the call again if the first one was aborted.
+func TestCallersShareACall(t *testing.T) {
+	t.Parallel()
+	m := memo.Memo[string, int]{}
+	first, stop := context.WithCancel(t.Context())
+	started, end := make(chan struct{}), make(chan struct{})
+	var group sync.WaitGroup
+	var ended atomic.Bool
+	group.Go(func() {
+		_, err := m.Get(first, "key", func(ctx context.Context) (int, error) {
+			close(started)
+			<-ctx.Done()
+			<-end
+			ended.Store(true)
+			return 0, ctx.Err()
+		})
+		if !errors.Is(err, context.Canceled) || !ended.Load() {
+			t.Errorf("the first caller got %v; its call had ended: %t", err, ended.Load())
+		}
+	})
+	<-started
+	impatient, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := m.Get(impatient, "key", counted(new(int))); !errors.Is(err, context.Canceled) {
+		t.Errorf("the impatient caller got %v", err)
+	}
+	group.Go(func() {
+		calls := 0
+		if got, err := m.Get(t.Context(), "key", counted(&calls)); got != 1 || err != nil {
+			t.Errorf("the patient caller got %d, %v", got, err)
+		}
+	})
+	stop()
+	close(end)
+	group.Wait()
+}
+
+// TestDetachedCallsContinue: a call whose caller has left is there for the next one.
+func TestDetachedCallsContinue(t *testing.T) {
+	t.Parallel()
+	m := memo.Memo[string, int]{Detached: time.Minute}
+	ctx, leave := context.WithCancel(t.Context())
+	end := make(chan struct{})
+	if _, err := m.Get(ctx, "key", func(ctx context.Context) (int, error) {
+		leave()
+		<-end
+		return 1, ctx.Err()
+	}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	close(end)
+	calls := 10
+	if got, err := m.Get(t.Context(), "key", counted(&calls)); got != 1 || err != nil {
+		t.Errorf("got %d, %v", got, err)
+	}
+}
+
+// TestPanicReleasesOthers: a call that panics does not block the next caller.
+func TestPanicReleasesOthers(t *testing.T) {
+	t.Parallel()
+	m := memo.Memo[string, int]{}
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = m.Get(t.Context(), "key", func(context.Context) (int, error) { panic("broken") })
+	}()
+	calls := 0
+	if got, err := m.Get(t.Context(), "key", counted(&calls)); got != 1 || err != nil {
+		t.Errorf("got %d, %v", got, err)
 	}
 }

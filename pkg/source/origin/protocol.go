@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 	"unique"
 
@@ -49,28 +48,17 @@ type file struct {
 	modified time.Time
 }
 
-// maxRemembered bounds the package documents and evidence that are kept, in
-// bytes: a few thousand packages of real providers.
-const maxRemembered = 32 << 20
+// maxRemembered bounds the package documents that are kept, and also the documents that
+// they refer to, in bytes: a few thousand packages of real providers.
+const maxRemembered = 16 << 20
 
-// remembered asks each thing once during a lifetime. Package documents and what
-// they point at are forgotten all at once, and asked for again, when there are
-// more of them than fit.
+// remembered asks each thing once during a lifetime, as long as there is room for it.
 type remembered struct {
 	protocol
-	lifetime time.Duration
-	services memo.Memo[svchost.Hostname, service]
-	listings memo.Memo[provider.Address, listing]
-
-	mu   sync.Mutex
-	kept *generation
-}
-
-// generation is what is kept until there is too much of it.
-type generation struct {
+	services  memo.Memo[svchost.Hostname, service]
+	listings  memo.Memo[provider.Address, listing]
 	packages  memo.Memo[packageKey, description]
 	documents memo.Memo[string, keptFile]
-	size      int64
 }
 
 // keptFile is a [file] whose text is kept once for all that have the same.
@@ -81,31 +69,12 @@ type keptFile struct {
 
 // remember decorates a protocol; 0 is a lifetime without end.
 func remember(p protocol, lifetime time.Duration) protocol {
-	r := &remembered{protocol: p, lifetime: lifetime}
-	r.services.Lifetime, r.listings.Lifetime = lifetime, lifetime
-	r.kept = r.generation()
-	return r
-}
-
-func (r *remembered) generation() *generation {
-	g := &generation{}
-	g.packages.Lifetime, g.documents.Lifetime = r.lifetime, r.lifetime
-	return g
-}
-
-// present gives the generation that is asked.
-func (r *remembered) present() *generation {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.kept
-}
-
-// add counts what a generation took in, and begins the next one when it is full.
-func (r *remembered) add(g *generation, size int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if g.size += size; g.size > maxRemembered && r.kept == g {
-		r.kept = r.generation()
+	return &remembered{
+		protocol:  p,
+		services:  memo.Memo[svchost.Hostname, service]{Lifetime: lifetime},
+		listings:  memo.Memo[provider.Address, listing]{Lifetime: lifetime},
+		packages:  memo.Memo[packageKey, description]{Lifetime: lifetime, Size: maxRemembered, SizeOf: description.weight},
+		documents: memo.Memo[string, keptFile]{Lifetime: lifetime, Size: maxRemembered, SizeOf: func(f keptFile) int64 { return int64(len(f.text.Value())) }},
 	}
 }
 
@@ -122,21 +91,16 @@ func (r *remembered) versions(ctx context.Context, registry service, a provider.
 }
 
 func (r *remembered) describe(ctx context.Context, registry service, key packageKey, version listed) (description, error) {
-	g := r.present()
-	return g.packages.Get(ctx, key, func(ctx context.Context) (description, error) {
-		d, err := r.protocol.describe(ctx, registry, key, version)
-		r.add(g, d.weight())
-		return d, err
+	return r.packages.Get(ctx, key, func(ctx context.Context) (description, error) {
+		return r.protocol.describe(ctx, registry, key, version)
 	})
 }
 
 // document keeps equal documents once, as registries may sign the same URL anew
 // for each platform.
 func (r *remembered) document(ctx context.Context, at *url.URL, limit int64) (file, error) {
-	g := r.present()
-	kept, err := g.documents.Get(ctx, at.String(), func(ctx context.Context) (keptFile, error) {
+	kept, err := r.documents.Get(ctx, at.String(), func(ctx context.Context) (keptFile, error) {
 		f, err := r.protocol.document(ctx, at, limit)
-		r.add(g, int64(len(f.text)))
 		return keptFile{unique.Make(string(f.text)), f.modified}, err
 	})
 	if err != nil {
