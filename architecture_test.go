@@ -29,7 +29,7 @@ type listed struct {
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/doctor", "pkg/exec", "internal/opentofu/installation", "internal/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
-		"pkg/repository", "pkg/serve", "internal/serve/access", "internal/serve/api", "internal/serve/client", "internal/serve/pullthrough", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
+		"pkg/repository", "pkg/serve", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/atomicfile", "internal/boundedfile", "internal/commandline", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/redact", "internal/shell", "internal/spelling", "internal/textdiff", "internal/userfile",
 	},
 	"internal/doctor": {
@@ -57,8 +57,7 @@ var rows = map[string][]string{
 	"internal/serve/page":   {"internal/serve/api"},
 	"internal/serve/access": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/httpclient", "internal/oidc", "internal/stricthcl"},
 	"internal/catalog":      {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/template", "internal/boundedfile"},
-	"internal/serve/api":    {"internal/boundedjson"},
-	"internal/serve/client": {"pkg/provider", "internal/serve/api", "internal/boundedjson", "internal/httpclient"},
+	"internal/serve/api":    {"pkg/provider", "internal/boundedjson", "internal/httpclient"},
 	"internal/serve/pullthrough": {
 		"pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/sums", "pkg/template", "pkg/trust",
 		"internal/ctxio", "internal/schedule", "internal/scratch", "internal/transfer",

@@ -12,9 +12,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
-	"github.com/tofu-oci/tofu-oci/internal/serve/access"
-	"github.com/tofu-oci/tofu-oci/internal/serve/api"
-	"github.com/tofu-oci/tofu-oci/internal/serve/client"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -26,7 +23,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/serve"
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
@@ -67,25 +63,25 @@ var classes = []struct {
 	{conflict, []func(error) bool{isA[*cliconfig.MergeError], isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError], isA[*lock.UpgradeError], isA[*repository.DeniedError]}},
 	{misuse, []func(error) bool{
 		isA[*usage], isA[*template.ReferenceError], isA[*catalog.TemplateError], isA[*installation.NotSupportedError], isA[*installation.NoMirrorError],
-		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], isA[*exec.StartError], isA[*pull.PortError], isA[*lockfile.Error], errorIs(serve.ErrInsecure), errorIs(configuration.ErrNoConfiguration), isA[*configuration.Error],
+		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], isA[*exec.StartError], isA[*pull.PortError], isA[*lockfile.Error], errorIs(configuration.ErrNoConfiguration), isA[*configuration.Error],
 		errorIs(publish.ErrBytes), isA[*logins.PartError], errorIs(logins.ErrNoFiles),
 	}},
-	{denied, []func(error) bool{errorIs(provider.ErrDenied), errorIs(access.ErrDenied), errorIs(access.ErrNoToken), noHelper, proxyIs(http.StatusProxyAuthRequired)}},
+	{denied, []func(error) bool{errorIs(provider.ErrDenied), noHelper, proxyIs(http.StatusProxyAuthRequired)}},
 	{missing, []func(error) bool{
-		errorIs(provider.ErrProviderNotFound), errorIs(provider.ErrVersionNotFound), errorIs(repository.ErrNoRepository), errorIs(client.ErrNoAPI),
+		errorIs(provider.ErrProviderNotFound), errorIs(provider.ErrVersionNotFound), errorIs(repository.ErrNoRepository),
 		errorIs(origin.ErrNoRegistry), isA[*provider.PlatformError], isA[*store.AbsentError], errorIs(lock.ErrNotLocked), errorIs(lock.ErrNoFile), errorIs(approval.ErrNotPending),
 	}},
 	{interrupted, []func(error) bool{errorIs(context.Canceled)}},
-	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError], isA[*trust.SyntaxError], isA[*trust.KeyError], isA[*access.SyntaxError], isLoginFile}},
+	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError], isA[*trust.SyntaxError], isA[*trust.KeyError], isLoginFile}},
 	{transient, []func(error) bool{
 		isA[*provider.TransientError], isA[*provider.ProxyError], isA[*provider.StatusError], isA[*repository.ResponseError], isA[*repository.PageError], isA[*origin.PageError], isA[*repository.SourceMovedError],
-		errorIs(repository.ErrTagMoved), errorIs(repository.ErrTagLost), isA[*lockfile.BusyError], errorIs(access.ErrUnavailable),
+		errorIs(repository.ErrTagMoved), errorIs(repository.ErrTagLost), isA[*lockfile.BusyError],
 		isA[*pullthrough.FailedError], errorIs(pullthrough.ErrBusy),
 	}},
 	{refused, []func(error) bool{
 		isA[*provider.DowngradeError], isA[*provider.TooLargeError], isA[*provider.UnreadableError], isA[*repository.TraitsError],
 		isA[*repository.LostError], isA[*repository.DamagedLayoutError], errorIs(repository.ErrSubject), errorIs(provider.ErrWrongSource), errorIs(repository.ErrNotFound), errorIs(repository.ErrUntagged),
-		isA[*mirror.TooYoungError], isA[*pullthrough.RefusedError], errorIs(pullthrough.ErrStored), isA[*repository.RealmError], isA[*repository.Error], isA[*repository.CatalogError], errorIs(api.ErrNoSBOM), isA[*installation.UnresolvedError], errorIs(approval.ErrIncomplete), errorIs(repository.ErrTagStays), errorIs(lock.ErrIncomplete), isA[*logins.HelperError],
+		isA[*mirror.TooYoungError], isA[*pullthrough.RefusedError], errorIs(pullthrough.ErrStored), isA[*repository.RealmError], isA[*repository.Error], isA[*repository.CatalogError], isA[*installation.UnresolvedError], errorIs(approval.ErrIncomplete), errorIs(repository.ErrTagStays), errorIs(lock.ErrIncomplete), isA[*logins.HelperError],
 	}},
 }
 

@@ -24,7 +24,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
-	"github.com/tofu-oci/tofu-oci/internal/serve/client"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -65,7 +64,7 @@ var exported = map[string]struct {
 	"cliconfig.MergeError":             {&cliconfig.MergeError{}, conflict},
 	"api.ErrNoSBOM":                    {api.ErrNoSBOM, refused},
 	"catalog.TemplateError":            {&catalog.TemplateError{}, misuse},
-	"client.ErrNoAPI":                  {client.ErrNoAPI, missing},
+	"api.ErrNoAPI":                     {api.ErrNoAPI, missing},
 	"repository.CatalogError":          {&repository.CatalogError{}, refused},
 	"builddir.SumsError":               {&builddir.SumsError{Err: &sums.MismatchError{}}, unverified},
 	"repository.LoginError":            {&repository.LoginError{Err: provider.ErrDenied}, denied},

@@ -19,7 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
-	"github.com/tofu-oci/tofu-oci/internal/serve/client"
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	providerexec "github.com/tofu-oci/tofu-oci/pkg/exec"
@@ -125,7 +125,7 @@ var hints = []struct {
 	{isA[*lock.HashError], "compare with the checksums of the origin before anything else; if what is locked is the wrong one, take its block out of the lock file"},
 	{errorIs(lock.ErrIncomplete), "set the variables that sources of modules depend on with TF_VAR_NAME or a .auto.tfvars file, or run tofu get with their values, and lock again"},
 	{isA[*lock.UpgradeError], "change the constraint, or choose a newer version with tofu-oci lock --upgrade"},
-	{errorIs(client.ErrNoAPI), "check the URL: it is where clients reach the server, with the path before all of its own, and without /api; servers before this version have no API"},
+	{errorIs(api.ErrNoAPI), "check the URL: it is where clients reach the server, with the path before all of its own, and without /api; servers before this version have no API"},
 	{errorIs(lock.ErrNotLocked), "tofu-oci lock adds what a configuration requires"},
 	{errorIs(lock.ErrNoFile), "name a lock file, a directory that has one, or a pattern in quotes: 'live/**/.terraform.lock.hcl'"},
 	{isA[*lockfile.Error], "OpenTofu refuses the file too; mend the line, or bring the file back from version control"},

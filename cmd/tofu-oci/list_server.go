@@ -11,12 +11,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
-	"github.com/tofu-oci/tofu-oci/internal/serve/client"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // server is the API that --server names, with the token that there is for its host.
-func server(c *cli.Context, out *output) (*client.Client, error) {
+func server(c *cli.Context, out *output) (*api.Client, error) {
 	u, err := url.Parse(c.String("server"))
 	if err != nil {
 		return nil, usagef("--server: it is no URL, such as https://tofu.example.com")
@@ -25,8 +24,8 @@ func server(c *cli.Context, out *output) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := client.Options{HTTP: conn.http, URL: u, PlainHTTP: c.StringSlice("plain-http")}
-	reader, err := client.New(o)
+	o := api.ClientOptions{HTTP: conn.http, URL: u, PlainHTTP: c.StringSlice("plain-http")}
+	reader, err := api.NewClient(o)
 	if err != nil {
 		return nil, usagef("--server: %w", err)
 	}
@@ -39,7 +38,7 @@ func server(c *cli.Context, out *output) (*client.Client, error) {
 		return nil, err
 	}
 	o.Token = token.Value
-	return client.New(o)
+	return api.NewClient(o)
 }
 
 // listServer shows what a server has: its providers, a provider's versions, or what one

@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 const (
@@ -58,7 +60,7 @@ type Life struct {
 
 // ErrInsecure refuses plain HTTP on an address that other machines reach: clients send
 // their tokens, and want TLS.
-var ErrInsecure = errors.New("plain HTTP is for loopback addresses only")
+var ErrInsecure = provider.Errorf(provider.Misuse, "plain HTTP is for loopback addresses only")
 
 func isLoopback(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)

@@ -6,15 +6,15 @@
 // No error of this package has a token or a key in its text.
 package access
 
-import "errors"
+import "github.com/tofu-oci/tofu-oci/pkg/provider"
 
 // Conditions of errors; what stands behind them in the text is the reason, for a log.
 var (
 	// ErrNoToken: nothing may be read without a token, and there is none.
-	ErrNoToken = errors.New("a token is needed")
+	ErrNoToken = provider.Errorf(provider.Denied, "a token is needed")
 	// ErrDenied: the token is not one that counts here, or not any more.
-	ErrDenied = errors.New("the token is refused")
+	ErrDenied = provider.Errorf(provider.Denied, "the token is refused")
 	// ErrUnavailable: the token's issuer can't be asked for its keys at present, so
 	// nothing is known of the token.
-	ErrUnavailable = errors.New("the token can't be checked at present")
+	ErrUnavailable = provider.Errorf(provider.Transient, "the token can't be checked at present")
 )

@@ -27,6 +27,9 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return (*stricthcl.Error)(e).Error() }
 
+// Kind is [provider.Malformed].
+func (e *SyntaxError) Kind() provider.ErrorKind { return provider.Malformed }
+
 // Options say how rules are kept; the zero value is ready for use.
 type Options struct {
 	// HTTP fetches the keys of issuers. It should bound how long a connection may be

@@ -1,8 +1,8 @@
-// Package api is what a server says of the providers in its repositories, as data: the
-// answers below /api/v1, and the document that describes them. It does no I/O.
+// Package api defines the API of a server below /api/v1: the types of its responses, the
+// document that describes them, and a [Client] that reads them.
 //
-// Use it to read the API of a server, or to show the same in another form: package
-// serve fills these types, and its pages render them.
+// Package serve fills these types, and its pages render them. The client bounds what it
+// reads, and verifies none of it.
 //
 // Dates are RFC 3339, sizes are bytes, and a field of which nothing is known is left
 // out. Texts come from whoever made a release: who shows them escapes them.

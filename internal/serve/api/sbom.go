@@ -3,12 +3,12 @@ package api
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 )
 
 // ErrNoSBOM says that a document is none, or has more in it than is read.
-var ErrNoSBOM = errors.New("the document is no software bill of materials that can be shown")
+var ErrNoSBOM = provider.Errorf(provider.Refused, "the document is no software bill of materials that can be shown")
 
 // ParseSBOM reads the components of an SPDX or a CycloneDX document in JSON. Errors are
 // [ErrNoSBOM] with a reason.

@@ -1,10 +1,4 @@
-// Package client reads the API of a tofu-oci server: which providers it has, which
-// versions of them, and what these hold.
-//
-// Use it to look at a mirror through the server in front of it, where nobody has a
-// login for the registry behind. What comes is bounded while it is read, and is what
-// the server says: nothing of it is verified.
-package client
+package api
 
 import (
 	"context"
@@ -21,7 +15,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
-	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -36,10 +29,10 @@ const (
 )
 
 // ErrNoAPI says that there is no API of a tofu-oci server at a URL.
-var ErrNoAPI = errors.New("there is no API of a tofu-oci server")
+var ErrNoAPI = provider.Errorf(provider.NotFound, "there is no API of a tofu-oci server")
 
-// Options of a [Client].
-type Options struct {
+// ClientOptions are the options of a [Client].
+type ClientOptions struct {
 	// HTTP sends the requests.
 	HTTP *http.Client
 	// URL is where clients reach the server, with the path that stands before all of its
@@ -54,12 +47,12 @@ type Options struct {
 
 // Client reads the API of one server.
 type Client struct {
-	options Options
+	options ClientOptions
 	base    string
 }
 
-// New makes a client. It asks nobody anything yet.
-func New(o Options) (*Client, error) {
+// NewClient makes a client. It asks nobody anything yet.
+func NewClient(o ClientOptions) (*Client, error) {
 	u := o.URL
 	switch {
 	case u == nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
@@ -89,10 +82,10 @@ func (c *Client) Host() string {
 
 // Providers lists the providers whose addresses have all words of a search; an empty
 // one finds all.
-func (c *Client) Providers(ctx context.Context, search string) (api.Providers, error) {
-	all := api.Providers{Providers: []api.ProviderRef{}}
+func (c *Client) Providers(ctx context.Context, search string) (Providers, error) {
+	all := Providers{Providers: []ProviderRef{}}
 	err := c.pages(ctx, "", search, func(at string) (int, bool, error) {
-		var page api.Providers
+		var page Providers
 		err := c.get(ctx, at, &page)
 		all.Providers, all.Total, all.Warnings = append(all.Providers, page.Providers...), page.Total, page.Warnings
 		return len(page.Providers), page.Next != "", err
@@ -105,10 +98,10 @@ func (c *Client) Providers(ctx context.Context, search string) (api.Providers, e
 
 // Provider gives a provider with all of its versions. The error may be
 // [provider.ErrProviderNotFound].
-func (c *Client) Provider(ctx context.Context, a provider.Address) (api.Provider, error) {
-	all := api.Provider{Versions: []api.VersionRef{}}
+func (c *Client) Provider(ctx context.Context, a provider.Address) (Provider, error) {
+	all := Provider{Versions: []VersionRef{}}
 	err := c.pages(ctx, path(a.Host.ForDisplay(), a.Namespace, a.Type), "", func(at string) (int, bool, error) {
-		var page api.Provider
+		var page Provider
 		known := len(all.Versions)
 		err := c.get(ctx, at, &page)
 		page.Versions = slices.Concat(all.Versions, page.Versions)
@@ -123,7 +116,7 @@ func (c *Client) Provider(ctx context.Context, a provider.Address) (api.Provider
 }
 
 // Version gives what a release holds. The error may be [provider.ErrVersionNotFound].
-func (c *Client) Version(ctx context.Context, a provider.Address, v provider.Version) (release api.Version, err error) {
+func (c *Client) Version(ctx context.Context, a provider.Address, v provider.Version) (release Version, err error) {
 	err = c.get(ctx, c.base+path(a.Host.ForDisplay(), a.Namespace, a.Type, v.String()), &release)
 	if isNotFound(err) {
 		err = fmt.Errorf("%w: %s %s: %w", c.missing(ctx, provider.ErrVersionNotFound), a, v, err)
@@ -134,7 +127,7 @@ func (c *Client) Version(ctx context.Context, a provider.Address, v provider.Ver
 // missing says what a 404 means: what was asked for is not there, or there is no API
 // that could have it.
 func (c *Client) missing(ctx context.Context, what error) error {
-	err := c.get(ctx, c.base, &api.Providers{})
+	err := c.get(ctx, c.base, &Providers{})
 	if isNotFound(err) || errors.Is(err, ErrNoAPI) {
 		return ErrNoAPI
 	}
@@ -183,7 +176,7 @@ func (c *Client) get(ctx context.Context, at string, into any) error {
 	if err != nil {
 		return err
 	}
-	header := http.Header{"Accept": {"application/json, " + api.ProblemType}}
+	header := http.Header{"Accept": {"application/json, " + ProblemType}}
 	if c.options.Token != "" {
 		header.Set("Authorization", "Bearer "+c.options.Token)
 	}

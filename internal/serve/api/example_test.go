@@ -1,4 +1,4 @@
-package client_test
+package api_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 
-	"github.com/tofu-oci/tofu-oci/internal/serve/client"
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
@@ -38,7 +38,7 @@ func ExampleClient() {
 		fmt.Println(err)
 		return
 	}
-	reader, err := client.New(client.Options{HTTP: server.Client(), URL: u})
+	reader, err := api.NewClient(api.ClientOptions{HTTP: server.Client(), URL: u})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,4 +1,4 @@
-package client_test
+package api_test
 
 import (
 	"errors"
@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tofu-oci/tofu-oci/internal/serve/client"
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // clientOf reads a server that answers as a function does.
-func clientOf(t *testing.T, answer http.HandlerFunc) *client.Client {
+func clientOf(t *testing.T, answer http.HandlerFunc) *api.Client {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
@@ -23,7 +23,7 @@ func clientOf(t *testing.T, answer http.HandlerFunc) *client.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.New(client.Options{HTTP: server.Client(), URL: u, Token: "canary"})
+	c, err := api.NewClient(api.ClientOptions{HTTP: server.Client(), URL: u, Token: "canary"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,13 +88,13 @@ func TestHostileServers(t *testing.T) {
 		"many values": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{"providers":[` + strings.Repeat("{},", 300_000) + `{}]}`))
-		}, client.ErrNoAPI},
+		}, api.ErrNoAPI},
 		"no JSON": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte("<"))
-		}, client.ErrNoAPI},
-		"a page":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, client.ErrNoAPI},
-		"no API":    {http.NotFound, client.ErrNoAPI},
+		}, api.ErrNoAPI},
+		"a page":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, api.ErrNoAPI},
+		"no API":    {http.NotFound, api.ErrNoAPI},
 		"no token":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, provider.ErrDenied},
 		"forbidden": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, provider.ErrDenied},
 	} {
@@ -119,7 +119,7 @@ func TestNotFound(t *testing.T) {
 	})
 	none := clientOf(t, http.NotFound)
 	a := nouns.Address(t, "acme/rocket")
-	if _, err := none.Provider(t.Context(), a); !errors.Is(err, client.ErrNoAPI) || errors.Is(err, provider.ErrProviderNotFound) {
+	if _, err := none.Provider(t.Context(), a); !errors.Is(err, api.ErrNoAPI) || errors.Is(err, provider.ErrProviderNotFound) {
 		t.Errorf("without an API: %v", err)
 	}
 	if _, err := c.Provider(t.Context(), a); !errors.Is(err, provider.ErrProviderNotFound) {
@@ -142,12 +142,12 @@ func TestNewRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = client.New(client.Options{HTTP: http.DefaultClient, URL: u, PlainHTTP: []string{"plain.example.com"}})
+		_, err = api.NewClient(api.ClientOptions{HTTP: http.DefaultClient, URL: u, PlainHTTP: []string{"plain.example.com"}})
 		if (err == nil) != fine || err != nil && strings.Contains(err.Error(), "u:p") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if _, err := client.New(client.Options{}); err == nil {
+	if _, err := api.NewClient(api.ClientOptions{}); err == nil {
 		t.Error("a client without a server")
 	}
 }
