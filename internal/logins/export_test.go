@@ -37,3 +37,11 @@ func ParseDocument(data []byte, legacy bool, name string) ([]Source, error) {
 	}
 	return sources, nil
 }
+
+// The names of the JSON editor for tests.
+var (
+	SetMember    = setMember
+	RemoveMember = removeMember
+	ErrNoObject  = errNoObject
+	ErrDuplicate = errDuplicate
+)

@@ -17,7 +17,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 	"github.com/tofu-oci/tofu-oci/internal/filelock"
-	"github.com/tofu-oci/tofu-oci/internal/jsonedit"
 	"github.com/tofu-oci/tofu-oci/internal/userfile"
 )
 
@@ -117,7 +116,7 @@ func (f *authFile) set(keys []string, c Credential) error {
 	entry, err := json.Marshal(map[string]string{"auth": pair})
 	for _, key := range keys {
 		if err == nil {
-			f.text, err = jsonedit.Set(f.text, entry, f.auths, key)
+			f.text, err = setMember(f.text, entry, f.auths, key)
 		}
 	}
 	return err
@@ -128,7 +127,7 @@ func (f *authFile) set(keys []string, c Credential) error {
 func (f *authFile) remove(t Target) (removed []string, err error) {
 	removed = f.keysOf(t)
 	for _, key := range removed {
-		if f.text, err = jsonedit.Remove(f.text, f.auths, key); err != nil {
+		if f.text, err = removeMember(f.text, f.auths, key); err != nil {
 			return nil, err
 		}
 	}

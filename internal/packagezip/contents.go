@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/pipeline"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -46,7 +46,7 @@ func (c Contents) VerifyH1(name, stated string) error {
 // that joins a *[provider.ArchiveError] or more, or a *[NotStreamableError], upon which [Open]
 // has to read the archive from something that allows random access.
 func HashStream(ctx context.Context, src io.Reader) (Contents, error) {
-	ahead := pipeline.ReadAhead(src)
+	ahead := transfer.ReadAhead(src)
 	defer ahead.Close()
 	return hashStream(ctx, ahead, usualLimits())
 }

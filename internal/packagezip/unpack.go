@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tofu-oci/tofu-oci/internal/disk"
-	"github.com/tofu-oci/tofu-oci/internal/pipeline"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 )
 
 const (
@@ -35,7 +35,7 @@ const (
 // removed, and not to be looked at.
 func UnpackStream(ctx context.Context, src io.Reader, dir string) (Contents, error) {
 	return unpack(ctx, dir, func(visit visitor) ([]entry, error) {
-		ahead := pipeline.ReadAhead(src)
+		ahead := transfer.ReadAhead(src)
 		defer ahead.Close()
 		return walkStream(ctx, ahead, usualLimits(), visit)
 	})

@@ -3,7 +3,7 @@ package packagezip
 import (
 	"context"
 
-	"github.com/tofu-oci/tofu-oci/internal/pipeline"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 )
 
 // HashWriter hashes an archive that is written to it, as [HashStream] does, in a
@@ -12,7 +12,7 @@ import (
 // 1 MiB behind, and has no error, since whether an archive can be hashed must
 // not decide whether it can be copied.
 type HashWriter struct {
-	pipe     *pipeline.Pipe
+	pipe     *transfer.Pipe
 	done     chan struct{}
 	contents Contents
 	err      error
@@ -20,7 +20,7 @@ type HashWriter struct {
 
 // NewHashWriter begins to hash. It has to be ended by [HashWriter.Close].
 func NewHashWriter(ctx context.Context) *HashWriter {
-	w := &HashWriter{pipe: pipeline.NewPipe(), done: make(chan struct{})}
+	w := &HashWriter{pipe: transfer.NewPipe(), done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
 		defer w.pipe.CloseRead()

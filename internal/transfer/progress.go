@@ -1,5 +1,7 @@
-// Package transfer holds what moving a zip needs in either direction: reports
-// to a [provider.Progress], and another try when the connection breaks.
+// Package transfer moves large contents. It reports progress ([Report], [Watch]), repeats
+// transfers ([Retrier]), reads contents by HTTP ranges, in several pieces at once
+// ([RangeReader]) or from where a response was interrupted ([ResumedBody]), and runs both
+// sides of a copy concurrently ([Copy], [Pipe]).
 package transfer
 
 import (

@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/internal/disk"
-	"github.com/tofu-oci/tofu-oci/internal/pipeline"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
@@ -119,7 +119,7 @@ func (s fileSink) begin(ctx context.Context, p provider.Package, path string, op
 	if err != nil {
 		return begunZip{}, err
 	}
-	size, err := pipeline.Copy(f, ctxio.Reader(ctx, body), p.Size)
+	size, err := transfer.Copy(f, ctxio.Reader(ctx, body), p.Size)
 	if err != nil {
 		f.Discard()
 		return begunZip{}, err

@@ -19,8 +19,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/ctxio"
 	"github.com/tofu-oci/tofu-oci/internal/disk"
-	"github.com/tofu-oci/tofu-oci/internal/pipeline"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -171,7 +171,7 @@ func (l *Layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.
 	_, missing := os.Lstat(l.dir)
 	err = atomicfile.Write(path, 0o644, func(w io.Writer) error {
 		verified := sums.NewReader(ctxio.Reader(ctx, content), "blob "+d.Digest.String(), d.Size, d.Digest)
-		_, err := pipeline.Copy(w, verified, d.Size)
+		_, err := transfer.Copy(w, verified, d.Size)
 		return err
 	})
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
-	"github.com/tofu-oci/tofu-oci/internal/ranges"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // Windows is the memory in which the parts of large blobs arrive that are not
 // yet their reader's turn: 32 MiB at most, for all readers together. The zero
 // value is ready for use, and may be shared by any number of registries.
-type Windows struct{ windows ranges.Windows }
+type Windows struct{ windows transfer.Windows }
 
 // Blob opens a blob; its bytes are not verified yet. From 16 MiB on it comes over
 // several connections, unless the registry has turned out not to like that. Reading
@@ -29,20 +29,20 @@ func (r *Registry) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadClose
 	if 0 <= d.Size && d.Size <= httpclient.MaxAhead {
 		return r.smallBlob(ctx, d)
 	}
-	if d.Size < ranges.Least || r.refusals.Load() >= maxRefusals {
+	if d.Size < transfer.MinRanged || r.refusals.Load() >= maxRefusals {
 		return r.wholeBlob(ctx, d)
 	}
 	at := r.blobURL(d)
-	var version atomic.Pointer[ranges.Validator]
-	return ranges.New(ctx, ranges.Content{
+	var version atomic.Pointer[transfer.Validator]
+	return transfer.NewRangeReader(ctx, transfer.Content{
 		Size: d.Size,
-		Open: func(ctx context.Context, part ranges.Range) (io.ReadCloser, error) {
+		Open: func(ctx context.Context, part transfer.Range) (io.ReadCloser, error) {
 			resp, err := r.ask(ctx, at, part)
 			if err != nil {
 				return nil, err
 			}
 			// The first answer says which version the others have to be of.
-			first := ranges.ValidatorOf(resp)
+			first := transfer.ValidatorOf(resp)
 			version.CompareAndSwap(nil, &first)
 			if err := part.Check(resp, *version.Load()); err != nil {
 				_ = resp.Body.Close()
@@ -65,7 +65,7 @@ const maxRefusals = 3
 // refused counts why a blob did not come in parts. What is no matter of the moment
 // counts for good.
 func (r *Registry) refused(why error) {
-	if errors.Is(why, ranges.ErrLimited) {
+	if errors.Is(why, transfer.ErrLimited) {
 		r.refusals.Add(1)
 		return
 	}
@@ -118,7 +118,7 @@ func (r *Registry) url(path ...string) *url.URL {
 // ask asks once for a part of a blob, on a connection of its own. It is the
 // registry that is asked each time, not where it redirects to: it decides who may
 // read, and the URLs that it signs expire.
-func (r *Registry) ask(ctx context.Context, at *url.URL, part ranges.Range) (*http.Response, error) {
+func (r *Registry) ask(ctx context.Context, at *url.URL, part transfer.Range) (*http.Response, error) {
 	ctx = auth.AppendRepositoryScope(httpclient.Apart(httpclient.Once(ctx)), r.remote.Reference, auth.ActionPull)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
@@ -140,7 +140,7 @@ func (r *Registry) ask(ctx context.Context, at *url.URL, part ranges.Range) (*ht
 // caches that take one range for another.
 type partsReader struct {
 	io.ReadCloser
-	parts *ranges.Reader
+	parts *transfer.RangeReader
 }
 
 func (r *partsReader) Read(p []byte) (int, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/ranges"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -73,7 +73,7 @@ func Verified(ctx context.Context, repo Reader, d ocispec.Descriptor, name strin
 		return nil, err
 	}
 	verified := sums.NewReadCloser(body, name, d.Size, d.Digest)
-	if inParts, ok := body.(*ranges.Reader); ok {
+	if inParts, ok := body.(*transfer.RangeReader); ok {
 		return &partsReader{verified, inParts}, nil
 	}
 	return verified, nil

@@ -9,7 +9,7 @@ import (
 	"net/url"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
-	"github.com/tofu-oci/tofu-oci/internal/ranges"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -74,15 +74,15 @@ func (s *Source) open(ctx context.Context, at *url.URL, p provider.Package) (io.
 // registry gave, as hosts of releases throttle who asks much, and sign URLs for a
 // short time. It needs a size and a validator; without, the break is the end.
 func (s *Source) lasting(ctx context.Context, at *url.URL, resp *http.Response, size int64) io.ReadCloser {
-	version := ranges.ValidatorOf(resp)
+	version := transfer.ValidatorOf(resp)
 	same := version.IfRange(resp.Header)
 	if size < 0 || same == "" {
 		return resp.Body
 	}
-	return &ranges.Body{
+	return &transfer.ResumedBody{
 		End: size, Current: resp.Body,
 		Open: func(from int64) (io.ReadCloser, error) {
-			rest := ranges.Range{From: from, End: size, Size: size}
+			rest := transfer.Range{From: from, End: size, Size: size}
 			req, err := zipRequest(httpclient.Once(ctx), at)
 			if err != nil {
 				return nil, err

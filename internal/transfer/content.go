@@ -1,4 +1,4 @@
-package ranges
+package transfer
 
 import (
 	"context"
@@ -24,8 +24,8 @@ type Content struct {
 }
 
 // body reads a part with tries of its own.
-func (c Content) body(ctx context.Context, part Range, judge func(error) error) *Body {
-	return &Body{At: part.From, End: part.End, Open: c.opener(ctx, part, judge), Pause: c.pauser(ctx)}
+func (c Content) body(ctx context.Context, part Range, judge func(error) error) *ResumedBody {
+	return &ResumedBody{At: part.From, End: part.End, Open: c.opener(ctx, part, judge), Pause: c.pauser(ctx)}
 }
 
 func (c Content) opener(ctx context.Context, part Range, judge func(error) error) func(int64) (io.ReadCloser, error) {

@@ -1,4 +1,4 @@
-package jsonedit_test
+package logins_test
 
 import (
 	"encoding/json"
@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
-	"github.com/tofu-oci/tofu-oci/internal/jsonedit"
+	"github.com/tofu-oci/tofu-oci/internal/logins"
 )
 
-func TestSet(t *testing.T) {
+func TestSetMember(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, want string }{
 		"nothing":                 {"", "{\n\t\"auths\": {\n\t\t\"host\": {\n\t\t\t\"auth\": \"x\"\n\t\t}\n\t}\n}\n"},
@@ -28,7 +28,7 @@ func TestSet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := jsonedit.Set([]byte(test.text), []byte(`{"auth":"x"}`), "auths", "host")
+			got, err := logins.SetMember([]byte(test.text), []byte(`{"auth":"x"}`), "auths", "host")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,7 +39,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-func TestRemove(t *testing.T) {
+func TestRemoveMember(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, want string }{
 		"nothing":     {"", ""},
@@ -55,7 +55,7 @@ func TestRemove(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := jsonedit.Remove([]byte(test.text), "auths", "host")
+			got, err := logins.RemoveMember([]byte(test.text), "auths", "host")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,39 +66,39 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestMemberRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`[]`, `"text"`, `{"auths": []}`, `{"auths": 1}`} {
-		if _, err := jsonedit.Set([]byte(text), []byte("1"), "auths", "host"); !errors.Is(err, jsonedit.ErrNoObject) {
+		if _, err := logins.SetMember([]byte(text), []byte("1"), "auths", "host"); !errors.Is(err, logins.ErrNoObject) {
 			t.Errorf("set %s: %v", text, err)
 		}
-		if _, err := jsonedit.Remove([]byte(text), "auths", "host"); !errors.Is(err, jsonedit.ErrNoObject) {
+		if _, err := logins.RemoveMember([]byte(text), "auths", "host"); !errors.Is(err, logins.ErrNoObject) {
 			t.Errorf("remove %s: %v", text, err)
 		}
 	}
 	for _, text := range []string{`{"auths": {}, "auths": {}}`, `{"auths": {"host": 1, "host": 2}}`} {
-		_, err := jsonedit.Set([]byte(text), []byte("1"), "auths", "host")
-		if _, ok := errors.AsType[*jsonedit.DuplicateError](err); !ok {
+		_, err := logins.SetMember([]byte(text), []byte("1"), "auths", "host")
+		if !errors.Is(err, logins.ErrDuplicate) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	for _, text := range []string{`{`, `{"auths": {}} {}`, `{"auths": {,}}`} {
-		_, err := jsonedit.Set([]byte(text), []byte("1"), "auths", "host")
+		_, err := logins.SetMember([]byte(text), []byte("1"), "auths", "host")
 		if _, ok := errors.AsType[*boundedjson.SyntaxError](err); !ok {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
 
-// FuzzSet changes a member of any object: it is there afterwards, all others are
+// FuzzSetMember changes a member of any object: it is there afterwards, all others are
 // as they were, and with it removed again the object is that of before.
-func FuzzSet(f *testing.F) {
+func FuzzSetMember(f *testing.F) {
 	for _, text := range []string{`{}`, ``, `{"auths":{"host":{"auth":"x"},"b":[1,{}]},"c":null}`, "{\n  \"auths\": null\n}", `{"a":{"auths":1},"auths":{"":2}}`} {
 		f.Add(text, "host")
 	}
 	f.Fuzz(func(t *testing.T, text, key string) {
 		key = strings.ToValidUTF8(key, "")
-		set, err := jsonedit.Set([]byte(text), []byte(`{"auth":"new"}`), "auths", key)
+		set, err := logins.SetMember([]byte(text), []byte(`{"auth":"new"}`), "auths", key)
 		if err != nil {
 			return
 		}
@@ -112,7 +112,7 @@ func FuzzSet(f *testing.F) {
 		}
 		delete(auths, key)
 		delete(others, key)
-		removed, err := jsonedit.Remove(set, "auths", key)
+		removed, err := logins.RemoveMember(set, "auths", key)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package ranges
+package transfer
 
 import (
 	"context"
@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// Least is the size from which pieces are faster than one stream.
-	Least = 16 << 20
+	// MinRanged is the size from which pieces are faster than one stream.
+	MinRanged = 16 << 20
 	// Connections is how many pieces of one content are under way at most.
 	Connections = 8
 )
 
-// Reader reads a content in order while its pieces arrive over several
+// RangeReader reads a content in order while its pieces arrive over several
 // connections. What is not in a window comes straight from the network, so that
-// reading goes on whatever the others hold. A Reader is for one goroutine, but
+// reading goes on whatever the others hold. A RangeReader is for one goroutine, but
 // for Close.
-type Reader struct {
+type RangeReader struct {
 	content Content
 	share   *share
 	// direct and ahead begin a part, whole all of it: they know the context.
@@ -42,13 +42,13 @@ type Reader struct {
 	begun  bool
 }
 
-// New makes a reader. It asks for the first piece, and reads one stream where
+// NewRangeReader makes a reader. It asks for the first piece, and reads one stream where
 // that is not answered by the range; then the error is that of Whole. The reader
 // has to be closed; it ends with its context.
-func New(ctx context.Context, c Content, w *Windows) (*Reader, error) {
+func NewRangeReader(ctx context.Context, c Content, w *Windows) (*RangeReader, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	pieces, abandon := context.WithCancel(ctx)
-	r := &Reader{content: c, share: w.join(), abandon: abandon, cancel: cancel}
+	r := &RangeReader{content: c, share: w.join(), abandon: abandon, cancel: cancel}
 	r.direct = func(part Range) io.ReadCloser { return c.body(ctx, part, nil) }
 	r.ahead = func(part Range, blocks [][]byte) *piece {
 		p := newPiece(r.share, blocks, int(part.End-part.From))
@@ -59,7 +59,7 @@ func New(ctx context.Context, c Content, w *Windows) (*Reader, error) {
 	first := Range{End: min(r.share.piece(), c.Size), Size: c.Size}
 	body, err := c.Open(ctx, first)
 	if err == nil {
-		r.head, r.end, r.next = &Body{End: first.End, Current: body, Open: c.opener(ctx, first, nil), Pause: c.pauser(ctx)}, first.End, first.End
+		r.head, r.end, r.next = &ResumedBody{End: first.End, Current: body, Open: c.opener(ctx, first, nil), Pause: c.pauser(ctx)}, first.End, first.End
 		return r, nil
 	}
 	r.refuse(err)
@@ -72,7 +72,7 @@ func New(ctx context.Context, c Content, w *Windows) (*Reader, error) {
 }
 
 // Read implements [io.Reader].
-func (r *Reader) Read(p []byte) (int, error) {
+func (r *RangeReader) Read(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err != nil || len(p) == 0 {
@@ -83,7 +83,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, r.err
 }
 
-func (r *Reader) read(p []byte) (int, error) {
+func (r *RangeReader) read(p []byte) (int, error) {
 	if !r.begun {
 		r.begun = true
 		r.refill()
@@ -112,7 +112,7 @@ func (r *Reader) read(p []byte) (int, error) {
 // advance goes on to the next part: a piece that has been asked for, or one that
 // comes straight from the network, which is all the rest when no other connection
 // is wanted.
-func (r *Reader) advance() {
+func (r *RangeReader) advance() {
 	_ = r.head.Close()
 	if len(r.queue) > 0 {
 		first := r.queue[0]
@@ -129,7 +129,7 @@ func (r *Reader) advance() {
 }
 
 // refill asks for further pieces, as far as there are windows for them.
-func (r *Reader) refill() {
+func (r *RangeReader) refill() {
 	for _, p := range r.queue {
 		r.single = r.single || p.failed()
 	}
@@ -146,7 +146,7 @@ func (r *Reader) refill() {
 
 // recover goes on where the head failed. A piece that was asked for beside others
 // is asked for alone; where answers are no ranges, the whole is read up to here.
-func (r *Reader) recover(err error) error {
+func (r *RangeReader) recover(err error) error {
 	_, wasAhead := r.head.(*piece)
 	r.refuse(err)
 	switch {
@@ -164,7 +164,7 @@ func (r *Reader) recover(err error) error {
 // goAlone asks for what the head did not give, and for what follows up to the
 // next piece that was given, in one stream. It waits for the other connections:
 // they may be what the server has too many of.
-func (r *Reader) goAlone() {
+func (r *RangeReader) goAlone() {
 	r.single = true
 	_ = r.head.Close()
 	for _, p := range r.queue {
@@ -182,7 +182,7 @@ func (r *Reader) goAlone() {
 }
 
 // readAll begins the whole anew and leaves out what was read.
-func (r *Reader) readAll() error {
+func (r *RangeReader) readAll() error {
 	r.drop()
 	body, err := r.whole()
 	if err != nil {
@@ -197,7 +197,7 @@ func (r *Reader) readAll() error {
 }
 
 // drop ends all parts and gives their windows back.
-func (r *Reader) drop() {
+func (r *RangeReader) drop() {
 	r.abandon()
 	if r.head != nil {
 		_ = r.head.Close()
@@ -210,7 +210,7 @@ func (r *Reader) drop() {
 
 // Close ends all connections, and returns when nothing of the reader is left. A
 // Read that waits ends. The error is always nil.
-func (r *Reader) Close() error {
+func (r *RangeReader) Close() error {
 	r.closed.Do(func() {
 		r.cancel()
 		r.mu.Lock()
@@ -224,7 +224,7 @@ func (r *Reader) Close() error {
 	return nil
 }
 
-func (r *Reader) refuse(err error) {
+func (r *RangeReader) refuse(err error) {
 	if isUnlike(err) || errors.Is(err, ErrLimited) {
 		r.content.Refused(err)
 	}
@@ -232,7 +232,7 @@ func (r *Reader) refuse(err error) {
 
 // Wrong says that what was read has another digest. It tells whether there were
 // parts, so that one stream may be right.
-func (r *Reader) Wrong(why error) (parts bool) {
+func (r *RangeReader) Wrong(why error) (parts bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.inAll && r.next == 0 {

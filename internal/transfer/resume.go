@@ -1,4 +1,4 @@
-package ranges
+package transfer
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 // that gives a byte at a time must not hold us for ever.
 const earned = 8 << 20
 
-// Body reads a content up to its end, and goes on where an answer broke off, in
+// ResumedBody reads a content up to its end, and goes on where an answer broke off, in
 // [httpclient.MaxTries] tries in all, and as many again after every 8 MiB. What
 // comes beyond the end is given out, for the caller to notice.
-type Body struct {
+type ResumedBody struct {
 	// At is where the next byte is from, and End the content's size, or where
 	// the part ends that is read.
 	At, End int64
@@ -50,14 +50,14 @@ func (e *NotResumedError) Error() string {
 func (e *NotResumedError) Unwrap() error { return e.Cause }
 
 // Read implements [io.Reader].
-func (b *Body) Read(p []byte) (n int, err error) {
+func (b *ResumedBody) Read(p []byte) (n int, err error) {
 	if b.err == nil {
 		n, b.err = b.read(p)
 	}
 	return n, b.err
 }
 
-func (b *Body) read(p []byte) (int, error) {
+func (b *ResumedBody) read(p []byte) (int, error) {
 	if b.Current == nil {
 		if err := b.begin(); err != nil {
 			return 0, err
@@ -85,7 +85,7 @@ func (b *Body) read(p []byte) (int, error) {
 }
 
 // Close closes the answer that is read.
-func (b *Body) Close() error {
+func (b *ResumedBody) Close() error {
 	if b.Current == nil {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (b *Body) Close() error {
 }
 
 // begin asks for the first answer.
-func (b *Body) begin() error {
+func (b *ResumedBody) begin() error {
 	body, err := b.Open(b.At)
 	if err != nil {
 		body, err = b.again(err)
@@ -106,7 +106,7 @@ func (b *Body) begin() error {
 }
 
 // resume puts another answer in the place of one that broke off.
-func (b *Body) resume(cause error) error {
+func (b *ResumedBody) resume(cause error) error {
 	if b.Open == nil {
 		return cause
 	}
@@ -126,7 +126,7 @@ func (b *Body) resume(cause error) error {
 }
 
 // again asks for as long as there are tries, and gives the last failure.
-func (b *Body) again(failure error) (io.ReadCloser, error) {
+func (b *ResumedBody) again(failure error) (io.ReadCloser, error) {
 	for httpclient.IsTransient(failure) {
 		if b.failed++; b.failed >= httpclient.MaxTries {
 			return nil, failure

@@ -1,6 +1,4 @@
-// Package jsonedit changes single members of a JSON object and leaves every other
-// byte of its text as it is: order, spaces and what it does not know.
-package jsonedit
+package logins
 
 import (
 	"bytes"
@@ -15,20 +13,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 )
 
-// ErrNoObject says that a text is not one JSON object, or that there is something
+// errNoObject says that a text is not one JSON object, or that there is something
 // else where an object has to be.
-var ErrNoObject = errors.New("it is not a JSON object")
+var errNoObject = errors.New("it is not a JSON object")
 
-// DuplicateError says that an object has a key twice, so that readers differ in what
-// they find under it.
-type DuplicateError struct{ Key string }
+// errDuplicate says that an object has a key twice, so that readers differ in what they
+// find under it.
+var errDuplicate = errors.New("it has a key twice")
 
-func (e *DuplicateError) Error() string { return fmt.Sprintf("it has the key %q twice", e.Key) }
-
-// Set gives the text with a value, which is JSON, at the end of a path of keys. The
+// setMember gives the text with a value, which is JSON, at the end of a path of keys. The
 // objects on the way are made where they are missing. An empty text is an empty
-// object. Errors are [ErrNoObject], *[DuplicateError] and *[boundedjson.SyntaxError].
-func Set(text, value []byte, path ...string) ([]byte, error) {
+// object. Errors are [errNoObject], [errDuplicate] and *[boundedjson.SyntaxError].
+func setMember(text, value []byte, path ...string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
 	}
@@ -58,9 +54,9 @@ func Set(text, value []byte, path ...string) ([]byte, error) {
 	return root.Pack(), nil
 }
 
-// Remove gives the text without what is at the end of a path of keys, however often
-// it is there; the same text where it is not. Errors are those of [Set].
-func Remove(text []byte, path ...string) ([]byte, error) {
+// removeMember gives the text without what is at the end of a path of keys, however often
+// it is there; the same text where it is not. Errors are those of [setMember].
+func removeMember(text []byte, path ...string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return text, nil
 	}
@@ -81,7 +77,7 @@ func Remove(text []byte, path ...string) ([]byte, error) {
 	}
 	o, ok := at.Value.(*hujson.Object)
 	if !ok {
-		return nil, ErrNoObject
+		return nil, errNoObject
 	}
 	removeFrom(o, last)
 	return root.Pack(), nil
@@ -116,13 +112,13 @@ func parse(text []byte) (hujson.Value, error) {
 func find(at *hujson.Value, key string) (o *hujson.Object, found *hujson.Value, err error) {
 	o, ok := at.Value.(*hujson.Object)
 	if !ok {
-		return nil, nil, ErrNoObject
+		return nil, nil, errNoObject
 	}
 	for i, m := range o.Members {
 		switch {
 		case nameOf(m) != key:
 		case found != nil:
-			return nil, nil, &DuplicateError{Key: key}
+			return nil, nil, fmt.Errorf("%w: %q", errDuplicate, key)
 		default:
 			found = &o.Members[i].Value
 		}

@@ -1,4 +1,4 @@
-package ranges_test
+package transfer_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/internal/ranges"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -36,10 +36,10 @@ var pattern = sync.OnceValue(func() []byte {
 // handed out at each request.
 type store struct {
 	content []byte
-	windows *ranges.Windows
+	windows *transfer.Windows
 	// fault may answer the request of a number, from 1; it gives nil for the
 	// honest answer.
-	fault func(n int, r ranges.Range) (io.ReadCloser, error)
+	fault func(n int, r transfer.Range) (io.ReadCloser, error)
 
 	mu                                 sync.Mutex
 	asked, wholes, open, most, refused int
@@ -81,10 +81,10 @@ func (s *slow) Read(p []byte) (int, error) {
 	}
 }
 
-func (s *store) ranges() ranges.Content {
-	return ranges.Content{
+func (s *store) ranges() transfer.Content {
+	return transfer.Content{
 		Size: int64(len(s.content)),
-		Open: func(ctx context.Context, r ranges.Range) (io.ReadCloser, error) {
+		Open: func(ctx context.Context, r transfer.Range) (io.ReadCloser, error) {
 			s.mu.Lock()
 			s.asked++
 			n := s.asked
@@ -140,7 +140,7 @@ func (e *expected) Write(p []byte) (int, error) {
 // read gives how many bytes came, which were right.
 func read(t *testing.T, s *store) (int64, error) {
 	t.Helper()
-	r, err := ranges.New(t.Context(), s.ranges(), s.windows)
+	r, err := transfer.NewRangeReader(t.Context(), s.ranges(), s.windows)
 	if err != nil {
 		return 0, err
 	}
@@ -158,7 +158,7 @@ func TestReader(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, mebibyte, 4 * mebibyte, 4*mebibyte + 1, 16 * mebibyte, 28*mebibyte - 1, 60*mebibyte + 12345} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &store{content: pattern()[:size], windows: &ranges.Windows{}}
+			s := &store{content: pattern()[:size], windows: &transfer.Windows{}}
 			got, err := read(t, s)
 			if err != nil || got != int64(size) {
 				t.Errorf("%d of %d bytes, %v", got, size, err)
@@ -167,7 +167,7 @@ func TestReader(t *testing.T) {
 			if want := (size + 4*mebibyte - 1) / (4 * mebibyte); s.asked != want || s.wholes != 0 {
 				t.Errorf("%d bytes: %d requests, not %d", size, s.asked, want)
 			}
-			if s.most > ranges.Connections || size > limit && s.most < ranges.Connections {
+			if s.most > transfer.Connections || size > limit && s.most < transfer.Connections {
 				t.Errorf("%d bytes: %d connections", size, s.most)
 			}
 		})
@@ -180,12 +180,12 @@ func TestReadersShareTheWindows(t *testing.T) {
 	for _, readers := range []int{1, 2, 5, 17} {
 		synctest.Test(t, func(t *testing.T) {
 			var all sync.WaitGroup
-			windows := &ranges.Windows{}
+			windows := &transfer.Windows{}
 			stores := make([]*store, readers)
 			for i := range stores {
 				stores[i] = &store{content: pattern()[i*mebibyte:][:17*mebibyte], windows: windows}
 				all.Go(func() {
-					r, err := ranges.New(t.Context(), stores[i].ranges(), windows)
+					r, err := transfer.NewRangeReader(t.Context(), stores[i].ranges(), windows)
 					if err != nil {
 						t.Error(err)
 						return
@@ -213,12 +213,12 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	const size = 40 * mebibyte // ten pieces
 	content := pattern()[:size]
-	unlike := &ranges.UnlikeError{Got: "200 OK", Want: "a part"}
+	unlike := &transfer.UnlikeError{Got: "200 OK", Want: "a part"}
 	busy := &provider.StatusError{Status: 503}
-	broken := func(r ranges.Range, n int64) io.ReadCloser {
+	broken := func(r transfer.Range, n int64) io.ReadCloser {
 		return io.NopCloser(io.MultiReader(bytes.NewReader(content[r.From:][:n]), iotest.ErrReader(io.ErrUnexpectedEOF)))
 	}
-	type fault = func(n int, r ranges.Range) (io.ReadCloser, error)
+	type fault = func(n int, r transfer.Range) (io.ReadCloser, error)
 	for name, test := range map[string]struct {
 		fault  fault
 		asked  int // at most
@@ -226,46 +226,46 @@ func TestFaults(t *testing.T) {
 		told   bool // that one stream is better
 		want   error
 	}{
-		"no ranges at all": {func(int, ranges.Range) (io.ReadCloser, error) { return nil, unlike }, 1, 1, true, nil},
-		"no ranges later": {func(n int, _ ranges.Range) (io.ReadCloser, error) {
+		"no ranges at all": {func(int, transfer.Range) (io.ReadCloser, error) { return nil, unlike }, 1, 1, true, nil},
+		"no ranges later": {func(n int, _ transfer.Range) (io.ReadCloser, error) {
 			if n > 3 {
 				return nil, unlike
 			}
 			return nil, nil
 		}, 11, 1, true, nil},
-		"the first is refused": {func(n int, _ ranges.Range) (io.ReadCloser, error) { return nil, busy }, 1, 1, false, nil},
-		"one connection": {func(n int, _ ranges.Range) (io.ReadCloser, error) {
+		"the first is refused": {func(n int, _ transfer.Range) (io.ReadCloser, error) { return nil, busy }, 1, 1, false, nil},
+		"one connection": {func(n int, _ transfer.Range) (io.ReadCloser, error) {
 			if 1 < n && n < 9 {
 				return nil, busy
 			}
 			return nil, nil
 		}, 9, 0, true, nil},
-		"three connections": {func(n int, _ ranges.Range) (io.ReadCloser, error) {
+		"three connections": {func(n int, _ transfer.Range) (io.ReadCloser, error) {
 			if 3 < n && n < 9 {
 				return nil, busy
 			}
 			return nil, nil
 		}, 11, 0, true, nil},
-		"each breaks off once": {func(_ int, r ranges.Range) (io.ReadCloser, error) {
+		"each breaks off once": {func(_ int, r transfer.Range) (io.ReadCloser, error) {
 			if r.From%(4*mebibyte) == 0 {
 				return broken(r, mebibyte+1), nil
 			}
 			return nil, nil
 		}, 20, 0, false, nil},
-		"one breaks off three times, but not alone": {func(n int, r ranges.Range) (io.ReadCloser, error) {
+		"one breaks off three times, but not alone": {func(n int, r transfer.Range) (io.ReadCloser, error) {
 			if r.From >= 8*mebibyte && r.From < 8*mebibyte+15 {
 				return broken(r, 5), nil
 			}
 			return nil, nil
 		}, 13, 0, false, nil},
-		"each breaks off always": {func(n int, r ranges.Range) (io.ReadCloser, error) { return broken(r, 5), nil }, 26, 0, false, io.ErrUnexpectedEOF},
-		"one fails for good": {func(n int, r ranges.Range) (io.ReadCloser, error) {
+		"each breaks off always": {func(n int, r transfer.Range) (io.ReadCloser, error) { return broken(r, 5), nil }, 26, 0, false, io.ErrUnexpectedEOF},
+		"one fails for good": {func(n int, r transfer.Range) (io.ReadCloser, error) {
 			if r.From == 8*mebibyte {
 				return nil, errBroken
 			}
 			return nil, nil
 		}, 11, 0, false, errBroken},
-		"another content after a break": {func(n int, r ranges.Range) (io.ReadCloser, error) {
+		"another content after a break": {func(n int, r transfer.Range) (io.ReadCloser, error) {
 			switch r.From {
 			case 8 * mebibyte:
 				return broken(r, 5), nil
@@ -278,7 +278,7 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &store{content: content, windows: &ranges.Windows{}, fault: test.fault}
+				s := &store{content: content, windows: &transfer.Windows{}, fault: test.fault}
 				got, err := read(t, s)
 				if !errors.Is(err, test.want) || err == nil && got != size {
 					t.Errorf("%d of %d bytes, %v", got, size, err)
@@ -305,8 +305,8 @@ func TestReaderEnds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				s := &store{content: pattern(), windows: &ranges.Windows{}}
-				r, err := ranges.New(ctx, s.ranges(), s.windows)
+				s := &store{content: pattern(), windows: &transfer.Windows{}}
+				r, err := transfer.NewRangeReader(ctx, s.ranges(), s.windows)
 				if err != nil {
 					t.Fatal(err)
 				}

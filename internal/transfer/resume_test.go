@@ -1,4 +1,4 @@
-package ranges_test
+package transfer_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/internal/ranges"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 )
 
 // TestBodyEarnsTries: a transfer that gets on may break more often than one that
@@ -36,7 +36,7 @@ func TestBodyEarnsTries(t *testing.T) {
 				rest := content[at:]
 				return io.NopCloser(bytes.NewReader(rest[:min(test.gain, len(rest))])), nil
 			}
-			body := &ranges.Body{End: int64(len(content)), Open: open, Pause: func(int, error) error { return nil }}
+			body := &transfer.ResumedBody{End: int64(len(content)), Open: open, Pause: func(int, error) error { return nil }}
 			n, err := io.Copy(&expected{rest: content}, body)
 			if !errors.Is(err, test.want) || err == nil && n != int64(len(content)) || asked != test.asked {
 				t.Errorf("%d bytes in %d tries, %v", n, asked, err)
@@ -51,7 +51,7 @@ func TestBodyEarnsTries(t *testing.T) {
 // TestBodyEndsWithItsContext: a pause that is ended is no break.
 func TestBodyEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	body := &ranges.Body{
+	body := &transfer.ResumedBody{
 		End: 9, Current: io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF)),
 		Open:  func(int64) (io.ReadCloser, error) { t.Error("asked again"); return nil, io.EOF },
 		Pause: func(int, error) error { return context.Canceled },
@@ -64,7 +64,7 @@ func TestBodyEndsWithItsContext(t *testing.T) {
 // TestBodyLetsTooMuchThrough: who reads has to notice it.
 func TestBodyLetsTooMuchThrough(t *testing.T) {
 	t.Parallel()
-	body := &ranges.Body{End: 3, Current: io.NopCloser(bytes.NewReader([]byte("12345")))}
+	body := &transfer.ResumedBody{End: 3, Current: io.NopCloser(bytes.NewReader([]byte("12345")))}
 	if got, err := io.ReadAll(body); string(got) != "12345" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -72,8 +72,8 @@ func TestBodyLetsTooMuchThrough(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	asked := ranges.Range{From: 10, End: 20, Size: 100}
-	known := ranges.ValidatorOf(&http.Response{Header: http.Header{"Etag": {`"a"`}, "Last-Modified": {"yesterday"}}})
+	asked := transfer.Range{From: 10, End: 20, Size: 100}
+	known := transfer.ValidatorOf(&http.Response{Header: http.Header{"Etag": {`"a"`}, "Last-Modified": {"yesterday"}}})
 	for name, test := range map[string]struct {
 		status int
 		length int64
@@ -94,7 +94,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	dated := ranges.ValidatorOf(&http.Response{Header: http.Header{"Last-Modified": {"yesterday"}}})
+	dated := transfer.ValidatorOf(&http.Response{Header: http.Header{"Last-Modified": {"yesterday"}}})
 	answer := &http.Response{StatusCode: http.StatusPartialContent, ContentLength: 10, Header: http.Header{"Content-Range": {"bytes 10-19/100"}, "Last-Modified": {"today"}}}
 	if err := asked.Check(answer, dated); err == nil {
 		t.Error("another date passed")
@@ -118,7 +118,7 @@ func TestIfRange(t *testing.T) {
 		"date, and no clock": {http.Header{"Last-Modified": {date}}, ""},
 		"no date at all":     {http.Header{"Last-Modified": {"yesterday"}, "Date": {later}}, ""},
 	} {
-		if got := ranges.ValidatorOf(&http.Response{Header: test.header}).IfRange(test.header); got != test.want {
+		if got := transfer.ValidatorOf(&http.Response{Header: test.header}).IfRange(test.header); got != test.want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -1,6 +1,4 @@
-// Package pipeline lets the two sides of a copy run at the same time, with
-// little memory between them.
-package pipeline
+package transfer
 
 import (
 	"io"

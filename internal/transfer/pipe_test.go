@@ -1,4 +1,4 @@
-package pipeline_test
+package transfer_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/tofu-oci/tofu-oci/internal/pipeline"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 )
 
 var errSource = errors.New("the source broke")
@@ -44,7 +44,7 @@ func TestReadAhead(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.test, func(t *testing.T) {
 			t.Parallel()
-			a := pipeline.ReadAhead(test.src)
+			a := transfer.ReadAhead(test.src)
 			defer a.Close()
 			got, err := io.ReadAll(a)
 			if !bytes.Equal(got, test.want) || !errors.Is(err, test.err) || (err == nil) != (test.err == nil) {
@@ -60,18 +60,18 @@ func TestCopy(t *testing.T) {
 	for _, n := range []int{0, 1, 256 << 10, 256<<10 + 1, len(large)} {
 		for _, size := range []int64{-1, int64(n), int64(n) + 1} {
 			var got bytes.Buffer
-			written, err := pipeline.Copy(&got, bytes.NewReader(large[:n]), size)
+			written, err := transfer.Copy(&got, bytes.NewReader(large[:n]), size)
 			if err != nil || written != int64(n) || !bytes.Equal(got.Bytes(), large[:n]) {
 				t.Errorf("%d bytes, of %d expected: %d are said to be copied, %d are, %v", n, size, written, got.Len(), err)
 			}
 			broken := io.MultiReader(bytes.NewReader(large[:n]), iotest.ErrReader(errSource))
-			if written, err := pipeline.Copy(io.Discard, broken, size); !errors.Is(err, errSource) || written != int64(n) {
+			if written, err := transfer.Copy(io.Discard, broken, size); !errors.Is(err, errSource) || written != int64(n) {
 				t.Errorf("%d bytes, of %d expected, then an error: %d, %v", n, size, written, err)
 			}
 		}
 	}
 	full := writer(func([]byte) (int, error) { return 0, errSource })
-	if _, err := pipeline.Copy(full, &endless{}, -1); !errors.Is(err, errSource) {
+	if _, err := transfer.Copy(full, &endless{}, -1); !errors.Is(err, errSource) {
 		t.Errorf("writing fails: %v", err)
 	}
 }
@@ -93,7 +93,7 @@ func (e *endless) Read(p []byte) (int, error) {
 func TestCloseEndsReading(t *testing.T) {
 	t.Parallel()
 	src := &endless{}
-	a := pipeline.ReadAhead(src)
+	a := transfer.ReadAhead(src)
 	if _, err := io.CopyN(io.Discard, a, 1000); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestCloseEndsReading(t *testing.T) {
 // TestCloseEndsSlowReading has a source that gives nothing for ever.
 func TestCloseEndsSlowReading(t *testing.T) {
 	t.Parallel()
-	a := pipeline.ReadAhead(&nothing{})
+	a := transfer.ReadAhead(&nothing{})
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
@@ -127,7 +127,7 @@ func (*nothing) Read([]byte) (int, error) { return 0, nil }
 func TestPipe(t *testing.T) {
 	t.Parallel()
 	data := random(3 << 20)
-	p := pipeline.NewPipe()
+	p := transfer.NewPipe()
 	written := make(chan error)
 	go func() {
 		// One byte, and more each time.
@@ -160,17 +160,17 @@ func TestPipe(t *testing.T) {
 // that has gone.
 func TestReaderLetsWriterGo(t *testing.T) {
 	t.Parallel()
-	for name, write := range map[string]func(*pipeline.Pipe) error{
-		"Write": func(p *pipeline.Pipe) error {
+	for name, write := range map[string]func(*transfer.Pipe) error{
+		"Write": func(p *transfer.Pipe) error {
 			_, err := p.Write(make([]byte, 4<<20))
 			return err
 		},
-		"ReadFrom": func(p *pipeline.Pipe) error {
+		"ReadFrom": func(p *transfer.Pipe) error {
 			_, err := p.ReadFrom(&endless{})
 			return err
 		},
 	} {
-		p := pipeline.NewPipe()
+		p := transfer.NewPipe()
 		ended := make(chan error)
 		go func() { ended <- write(p) }()
 		if _, err := p.Read(make([]byte, 1)); err != nil {

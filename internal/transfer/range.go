@@ -1,6 +1,4 @@
-// Package ranges reads a content by HTTP ranges: in pieces over several
-// connections at once, or on from where an answer broke off.
-package ranges
+package transfer
 
 import (
 	"errors"
