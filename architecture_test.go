@@ -30,11 +30,11 @@ var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/doctor", "pkg/exec", "internal/opentofu/installation", "internal/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
 		"pkg/repository", "pkg/serve", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/boundedfile", "internal/commandline", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/redact", "internal/shell", "internal/spelling", "internal/textdiff", "internal/userfile",
+		"internal/atomicfile", "internal/boundedfile", "internal/commandline", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/redact", "internal/shell", "internal/spelling", "internal/stricthcl", "internal/textdiff", "internal/userfile",
 	},
 	"internal/doctor": {
 		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "internal/opentofu/installation", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
-		"internal/shell",
+		"internal/shell", "internal/stricthcl",
 	},
 	"pkg/verify": {
 		"pkg/artifact", "internal/doctor", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
@@ -42,7 +42,7 @@ var rows = map[string][]string{
 	},
 	"pkg/exec": {
 		"internal/opentofu/cliconfig", "internal/opentofu/configuration", "pkg/lock", "pkg/lockfile", "pkg/provider", "pkg/pull", "pkg/source", "pkg/store", "pkg/sums",
-		"internal/atomicfile", "internal/packagezip", "internal/schedule", "internal/within",
+		"internal/atomicfile", "internal/packagezip", "internal/schedule", "internal/stricthcl",
 	},
 	"pkg/mirror":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "internal/schedule"},
 	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source/oci", "internal/ctxio"},
@@ -68,7 +68,7 @@ var rows = map[string][]string{
 	},
 	"internal/launch":                {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/scratch"},
 	"pkg/trust":                      {"pkg/provider", "internal/boundedfile", "internal/memo", "internal/stricthcl"},
-	"internal/opentofu/installation": {"internal/opentofu/cliconfig", "pkg/provider", "pkg/source/filesystem", "pkg/template"},
+	"internal/opentofu/installation": {"internal/opentofu/cliconfig", "pkg/provider", "pkg/source/filesystem", "pkg/template", "internal/stricthcl"},
 
 	"pkg/source/origin":     {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/boundedjson", "internal/httpclient", "internal/memo", "internal/schedule", "internal/transfer"},
 	"pkg/source/oci":        {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums"},
@@ -80,14 +80,14 @@ var rows = map[string][]string{
 		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filelock", "internal/filerecord", "internal/httpclient", "internal/memo", "internal/redact", "internal/schedule", "internal/transfer",
 	},
-	"internal/opentofu/cliconfig":     {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/nesting", "internal/redact", "internal/within"},
+	"internal/opentofu/cliconfig":     {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/redact", "internal/stricthcl"},
 	"pkg/artifact":                    {"pkg/provider", "pkg/sums", "internal/boundedjson"},
 	"pkg/lock":                        {"internal/opentofu/configuration", "internal/doctor", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template", "internal/memo", "internal/packagezip", "internal/schedule", "internal/shell", "internal/transfer"},
-	"pkg/lockfile":                    {"pkg/provider", "internal/boundedfile", "internal/nesting", "internal/stricthcl", "internal/userfile"},
+	"pkg/lockfile":                    {"pkg/provider", "internal/boundedfile", "internal/stricthcl", "internal/userfile"},
 	"pkg/template":                    {"pkg/provider", "internal/redact"},
 	"pkg/sums":                        {},
 	"pkg/provider":                    {"internal/redact"},
-	"internal/opentofu/configuration": {"pkg/provider", "internal/boundedfile", "internal/boundedjson", "internal/nesting", "internal/stricthcl", "internal/within"},
+	"internal/opentofu/configuration": {"internal/opentofu/cliconfig", "pkg/provider", "internal/boundedfile", "internal/boundedjson", "internal/stricthcl"},
 
 	"internal/packagecheck": {"pkg/provider", "internal/packagezip"},
 	"internal/packagezip":   {"pkg/provider", "pkg/sums", "internal/ctxio", "internal/disk", "internal/scratch", "internal/transfer"},
@@ -101,8 +101,7 @@ var rows = map[string][]string{
 	"internal/schedule":     {},
 	"internal/filelock":     {},
 	"internal/filerecord":   {"internal/atomicfile", "internal/boundedfile"},
-	"internal/nesting":      {},
-	"internal/stricthcl":    {"internal/nesting"},
+	"internal/stricthcl":    {"pkg/provider"},
 	"internal/oidc":         {"internal/boundedjson", "internal/httpclient"},
 	"internal/metrics":      {"pkg/provider", "pkg/serve", "internal/serve/pullthrough"},
 	"internal/redact":       {},
@@ -117,7 +116,6 @@ var rows = map[string][]string{
 	"internal/ctxio":        {},
 	"internal/shell":        {},
 	"internal/userfile":     {"internal/atomicfile", "internal/boundedfile"},
-	"internal/within":       {},
 
 	"internal/testing/nouns": {"pkg/provider"},
 	"internal/testing/exampletest": {

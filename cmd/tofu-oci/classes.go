@@ -63,7 +63,7 @@ var classes = []struct {
 	{conflict, []func(error) bool{isA[*cliconfig.MergeError], isA[*repository.ConflictError], isA[*repository.ForeignError], isA[*pull.ExistsError], isA[*lock.UpgradeError], isA[*repository.DeniedError]}},
 	{misuse, []func(error) bool{
 		isA[*usage], isA[*template.ReferenceError], isA[*catalog.TemplateError], isA[*installation.NotSupportedError], isA[*installation.NoMirrorError],
-		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], isA[*exec.StartError], isA[*pull.PortError], isA[*lockfile.Error], errorIs(configuration.ErrNoConfiguration), isA[*configuration.Error],
+		isA[*filesystem.UnpackedError], isA[*store.NotCacheError], isA[*exec.StartError], isA[*pull.PortError], isA[*lockfile.Error], errorIs(configuration.ErrNoConfiguration),
 		errorIs(publish.ErrBytes), isA[*logins.PartError], errorIs(logins.ErrNoFiles),
 	}},
 	{denied, []func(error) bool{errorIs(provider.ErrDenied), noHelper, proxyIs(http.StatusProxyAuthRequired)}},
@@ -72,7 +72,7 @@ var classes = []struct {
 		errorIs(origin.ErrNoRegistry), isA[*provider.PlatformError], isA[*store.AbsentError], errorIs(lock.ErrNotLocked), errorIs(lock.ErrNoFile), errorIs(approval.ErrNotPending),
 	}},
 	{interrupted, []func(error) bool{errorIs(context.Canceled)}},
-	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*cliconfig.SyntaxError], isA[*trust.SyntaxError], isA[*trust.KeyError], isLoginFile}},
+	{malformed, []func(error) bool{isA[*artifact.FormatError], isA[*provider.SyntaxError], isA[*trust.KeyError], isLoginFile}},
 	{transient, []func(error) bool{
 		isA[*provider.TransientError], isA[*provider.ProxyError], isA[*provider.StatusError], isA[*repository.ResponseError], isA[*repository.PageError], isA[*origin.PageError], isA[*repository.SourceMovedError],
 		errorIs(repository.ErrTagMoved), errorIs(repository.ErrTagLost), isA[*lockfile.BusyError],

@@ -25,6 +25,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
@@ -53,7 +54,6 @@ var exported = map[string]struct {
 	"access.ErrDenied":                 {access.ErrDenied, denied},
 	"access.ErrNoToken":                {access.ErrNoToken, denied},
 	"access.ErrUnavailable":            {access.ErrUnavailable, transient},
-	"access.SyntaxError":               {&access.SyntaxError{}, malformed},
 	"repository.DeniedError":           {&repository.DeniedError{}, conflict},
 	"approval.ErrIncomplete":           {approval.ErrIncomplete, refused},
 	"lock.ErrIncomplete":               {lock.ErrIncomplete, refused},
@@ -70,9 +70,7 @@ var exported = map[string]struct {
 	"repository.LoginError":            {&repository.LoginError{Err: provider.ErrDenied}, denied},
 	"repository.LookupError":           {&repository.LookupError{Err: errors.New("no JSON")}, unknown},
 	"repository.NoLayoutError":         {&repository.NoLayoutError{}, missing},
-	"cliconfig.SyntaxError":            {&cliconfig.SyntaxError{}, malformed},
 	"configuration.ErrNoConfiguration": {configuration.ErrNoConfiguration, misuse},
-	"configuration.Error":              {&configuration.Error{}, misuse},
 	"exec.StartError":                  {&exec.StartError{}, misuse},
 	"filesystem.UnpackedError":         {&filesystem.UnpackedError{}, misuse},
 	"installation.NoMirrorError":       {&installation.NoMirrorError{}, misuse},
@@ -88,6 +86,7 @@ var exported = map[string]struct {
 	"logins.FileError":                 {&logins.FileError{Err: errors.New("x")}, malformed},
 	"logins.HelperError":               {&logins.HelperError{Err: errors.New("x")}, refused},
 	"logins.PartError":                 {&logins.PartError{}, misuse},
+	"stricthcl.Error":                  {&stricthcl.Error{}, malformed},
 	"lockfile.Error":                   {&lockfile.Error{}, misuse},
 	"origin.PageError":                 {&origin.PageError{}, transient},
 	"origin.TokenError":                {&origin.TokenError{Err: provider.ErrDenied}, denied},
@@ -144,7 +143,6 @@ var exported = map[string]struct {
 	"template.ReferenceError":          {&template.ReferenceError{}, misuse},
 	"trust.KeyError":                   {&trust.KeyError{}, malformed},
 	"trust.RefusedError":               {&trust.RefusedError{}, unverified},
-	"trust.SyntaxError":                {&trust.SyntaxError{}, malformed},
 }
 
 // TestEveryExportedErrorHasItsClass reads the packages' sources, so that an error
@@ -152,7 +150,7 @@ var exported = map[string]struct {
 func TestEveryExportedErrorHasItsClass(t *testing.T) {
 	t.Parallel()
 	found := exportedErrors(t, "../../pkg")
-	for _, dir := range []string{"catalog", "launch", "logins", "opentofu", "serve"} {
+	for _, dir := range []string{"catalog", "launch", "logins", "opentofu", "serve", "stricthcl"} {
 		maps.Copy(found, exportedErrors(t, "../../internal/"+dir))
 	}
 	for name := range found {

@@ -15,6 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
@@ -100,7 +101,7 @@ func execAction(c *cli.Context, out *output) error {
 	switch {
 	case err == nil && code != exitDone:
 		return &childError{code}
-	case isA[*cliconfig.SyntaxError](err):
+	case isA[*stricthcl.Error](err) && classOf(err) == malformed:
 		return ofConfig(c, err)
 	case errors.Is(err, lock.ErrNotLocked):
 		return &lackingError{err, "lock it: " + lockCommandFor(c)}

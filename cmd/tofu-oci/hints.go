@@ -20,6 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	providerexec "github.com/tofu-oci/tofu-oci/pkg/exec"
@@ -60,8 +61,8 @@ func explainWith(err error, hint string) string {
 }
 
 // placeOf says where a provider_installation block is already.
-func placeOf(p cliconfig.Position) string {
-	if p == (cliconfig.Position{}) {
+func placeOf(p stricthcl.Position) string {
+	if p == (stricthcl.Position{}) {
 		return ""
 	}
 	return fmt.Sprintf(" (the oci_mirror belongs into the block at %s)", p)

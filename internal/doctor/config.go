@@ -8,6 +8,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -39,7 +40,7 @@ func CheckConfig(c cliconfig.Config, files cliconfig.Files) []Finding {
 	return append(findings, shared(c.Logins)...)
 }
 
-// CheckSyntax gives a finding for each *[cliconfig.SyntaxError] within an error;
+// CheckSyntax gives a finding for each *[stricthcl.Error] within an error;
 // ok is false when it has none.
 func CheckSyntax(err error) (findings []Finding, ok bool) {
 	if joined, isJoined := err.(interface{ Unwrap() []error }); isJoined {
@@ -49,7 +50,7 @@ func CheckSyntax(err error) (findings []Finding, ok bool) {
 		}
 		return findings, len(findings) > 0
 	}
-	if e, is := err.(*cliconfig.SyntaxError); is { //nolint:errorlint // the tree of errors is walked here
+	if e, is := err.(*stricthcl.Error); is { //nolint:errorlint // the tree of errors is walked here
 		return []Finding{{Error, "config-syntax", e.Error() + ".", "correct " + e.Position.String()}}, true
 	}
 	if inner := errors.Unwrap(err); inner != nil {
@@ -96,7 +97,7 @@ func ofNote(c cliconfig.Config, n cliconfig.Note) Finding {
 	return f
 }
 
-func methodAt(c cliconfig.Config, at cliconfig.Position) (cliconfig.Method, bool) {
+func methodAt(c cliconfig.Config, at stricthcl.Position) (cliconfig.Method, bool) {
 	if c.Installation == nil {
 		return cliconfig.Method{}, false
 	}

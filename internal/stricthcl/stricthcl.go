@@ -1,11 +1,13 @@
-// Package stricthcl reads files in HCL 2's native syntax that hold values and
-// nothing to compute. What is unknown in them or there twice is an error, with its
-// place in the file.
+// Package stricthcl reads files in HCL 2's native syntax that contain only values.
+// Unknown and duplicate arguments are errors, with their position in the file.
+//
+// It also limits what the parsers of HCL 1 and HCL 2 are given ([CheckHCL1], [Budget]):
+// a few kilobytes of brackets exhaust the stack of such a parser or keep it busy for
+// minutes, and it needs hundreds of bytes of memory for each token.
 package stricthcl
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,34 +15,13 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-
-	"github.com/tofu-oci/tofu-oci/internal/nesting"
 )
-
-// Error says what is wrong with a file, and where.
-type Error struct {
-	File string
-	// Line and Column count from 1; columns are characters.
-	Line, Column int
-	// Problem is a sentence without its full stop.
-	Problem string
-}
-
-func (e *Error) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Problem)
-}
-
-// Wrong makes the *[Error] about a place.
-func Wrong(at hcl.Range, format string, args ...any) error {
-	return &Error{at.Filename, at.Start.Line, at.Start.Column, fmt.Sprintf(format, args...)}
-}
 
 // Parse reads a text, whose size the caller has bounded. file is its name for
 // errors, which are *[Error].
 func Parse(file string, data []byte) (*hclsyntax.Body, error) {
-	if err := nesting.HCL2(data); err != nil {
-		deep, _ := errors.AsType[*nesting.Error](err)
-		return nil, &Error{file, deep.Line, deep.Column, deep.Problem}
+	if err := new(Budget).Check(file, data); err != nil {
+		return nil, err
 	}
 	parsed, diags := hclsyntax.ParseConfig(data, file, hcl.InitialPos)
 	if diags.HasErrors() {
@@ -48,7 +29,7 @@ func Parse(file string, data []byte) (*hclsyntax.Body, error) {
 	}
 	body, ok := parsed.Body.(*hclsyntax.Body)
 	if !ok {
-		return nil, &Error{file, 1, 1, "it has no body"}
+		return nil, &Error{Position: Position{file, 1, 1}, Problem: "it has no body"}
 	}
 	return body, nil
 }
@@ -57,7 +38,7 @@ func Parse(file string, data []byte) (*hclsyntax.Body, error) {
 func ofDiagnostic(err error, file string) error {
 	d, ok := errors.AsType[*hcl.Diagnostic](err)
 	if !ok || d.Subject == nil {
-		return &Error{file, 1, 1, err.Error()}
+		return &Error{Position: Position{file, 1, 1}, Problem: err.Error()}
 	}
 	return Wrong(*d.Subject, "%s: %s", d.Summary, strings.TrimSuffix(InLines(file, d.Detail), "."))
 }

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/within"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 )
 
 // tool is a program whose arguments are known.
@@ -60,7 +60,7 @@ func WorkDir(command []string, dir string, getenv func(string) string) string {
 			}
 		}
 	}
-	return within.Path(dir, named)
+	return cliconfig.ResolvePath(dir, named)
 }
 
 // Exit codes of commands that did not start, as shells give them.
@@ -100,7 +100,7 @@ func startError(command string, err error) *StartError {
 func find(name, dir string) (string, error) {
 	path := name
 	if filepath.Base(name) != name && !filepath.IsAbs(name) {
-		absolute, err := filepath.Abs(within.Path(dir, name))
+		absolute, err := filepath.Abs(cliconfig.ResolvePath(dir, name))
 		if err != nil {
 			return "", startError(name, err)
 		}

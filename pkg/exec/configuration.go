@@ -8,6 +8,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -36,7 +37,7 @@ func readConfiguration(o Options) (c userConfig, err error) {
 // hasOCI reports whether the configuration has blocks about OCI registries.
 func (c userConfig) hasOCI() bool {
 	mirrors := c.Installation != nil && slices.ContainsFunc(c.Installation.Methods, func(m cliconfig.Method) bool { return m.Kind == cliconfig.OCIMirror })
-	return mirrors || len(c.Logins) > 0 || c.DefaultLogins.Position != (cliconfig.Position{})
+	return mirrors || len(c.Logins) > 0 || c.DefaultLogins.Position != (stricthcl.Position{})
 }
 
 // hasOCIMirror reports whether an oci_mirror matches a provider.

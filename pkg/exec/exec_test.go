@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
@@ -507,7 +507,7 @@ func TestConfigurationThatIsWrong(t *testing.T) {
 	config := filepath.Join(w.dir, "config.tfrc")
 	must(t, os.WriteFile(config, []byte("provider_installation {"), 0o600))
 	r := w.run(t, "tofu", "show", func(o *exec.Options) { o.Config = config })
-	if _, is := errors.AsType[*cliconfig.SyntaxError](r.err); !is {
+	if _, is := errors.AsType[*stricthcl.Error](r.err); !is {
 		t.Errorf("error %v", r.err)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
-	"github.com/tofu-oci/tofu-oci/internal/nesting"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -38,7 +37,7 @@ func Parse(name string, data []byte) (*File, error) {
 	if len(data) > maxSize {
 		return nil, fmt.Errorf("reading the lock file: %w", &boundedfile.TooLargeError{Path: name, Limit: maxSize})
 	}
-	if e, ok := errors.AsType[*nesting.Error](nesting.HCL2(data)); ok {
+	if e, ok := errors.AsType[*stricthcl.Error](new(stricthcl.Budget).Check(name, data)); ok {
 		return nil, &Error{name, e.Line, e.Column, e.Problem}
 	}
 	parsed, diags := hclsyntax.ParseConfig(data, name, hcl.InitialPos)

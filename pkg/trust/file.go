@@ -1,7 +1,6 @@
 package trust
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -16,21 +15,7 @@ import (
 // maxFile bounds a trust file, in bytes: a rule takes some hundred.
 const maxFile = 1 << 20
 
-// SyntaxError says what is wrong with a trust file, and where.
-type SyntaxError struct {
-	File string
-	// Line and Column count from 1; columns are characters.
-	Line, Column int
-	// Problem is a sentence without its full stop.
-	Problem string
-}
-
-func (e *SyntaxError) Error() string {
-	return (*stricthcl.Error)(e).Error()
-}
-
-// ReadRules reads a trust file. Errors are those of the file system and
-// *[SyntaxError].
+// ReadRules reads a trust file. Errors are those of the file system and of [ParseRules].
 func ReadRules(path string) (Rules, error) {
 	data, err := boundedfile.ReadAny(path, maxFile)
 	if err != nil {
@@ -41,16 +26,9 @@ func ReadRules(path string) (Rules, error) {
 
 // ParseRules reads the text of a trust file: blocks trust "PATTERN" in HCL 2's
 // native syntax. What is unknown or there twice is an error, as is a pattern that
-// two blocks have. file is its name for errors, which are *[SyntaxError].
+// two blocks have. file is its name for errors, which state a position and are
+// [provider.Malformed].
 func ParseRules(file string, data []byte) (Rules, error) {
-	rules, err := parseRules(file, data)
-	if wrong, ok := errors.AsType[*stricthcl.Error](err); ok {
-		return nil, (*SyntaxError)(wrong)
-	}
-	return rules, err
-}
-
-func parseRules(file string, data []byte) (Rules, error) {
 	body, err := stricthcl.Parse(file, data)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
@@ -90,7 +91,7 @@ func TestParseRulesRefuses(t *testing.T) {
 		"nested":                {block("  x = " + strings.Repeat("[", 100)), "f:2:70: brackets are nested deeper than 64"},
 	} {
 		_, err := trust.ParseRules("f", []byte(test.text))
-		if e, ok := errors.AsType[*trust.SyntaxError](err); !ok || !strings.HasPrefix(e.Error(), test.want) {
+		if e, ok := errors.AsType[*stricthcl.Error](err); !ok || !strings.HasPrefix(e.Error(), test.want) {
 			t.Errorf("%s: got %v, want %s…", name, err, test.want)
 		}
 	}

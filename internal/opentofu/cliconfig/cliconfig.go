@@ -69,7 +69,7 @@ func (c Config) DevOverride(a provider.Address) (override DevOverride, found boo
 }
 
 // Load reads one file in native or JSON syntax, for what it says by itself.
-// Errors are those of the file system and *[SyntaxError].
+// Errors are those of the file system and *[stricthcl.Error].
 func Load(path string) (Config, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -88,7 +88,7 @@ func readFile(path string) ([]byte, error) {
 
 // Parse reads a configuration of one file; file is its name for error texts, and
 // the directory that paths in oci_default_credentials are relative to. All that
-// is wrong is joined in one error, of *[SyntaxError].
+// is wrong is joined in one error, of *[stricthcl.Error].
 func Parse(file string, data []byte) (Config, error) {
 	d, err := parse(file, data)
 	if err != nil {

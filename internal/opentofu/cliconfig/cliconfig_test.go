@@ -14,6 +14,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -127,7 +128,7 @@ func TestParseSaysWhereTheProblemIs(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			config, err := cliconfig.Parse("tofurc", []byte(test.data))
-			var e *cliconfig.SyntaxError
+			var e *stricthcl.Error
 			if !errors.As(err, &e) {
 				t.Fatalf("got %v, want a syntax error", err)
 			}
@@ -143,7 +144,7 @@ func TestParseSaysWhereTheProblemIs(t *testing.T) {
 
 func TestSyntaxErrorLeavesOutAPositionThatIsNotKnown(t *testing.T) {
 	t.Parallel()
-	e := cliconfig.SyntaxError{Position: cliconfig.Position{File: "tofurc", Line: 2, Column: 7}, Problem: "is odd"}
+	e := stricthcl.Error{Position: stricthcl.Position{File: "tofurc", Line: 2, Column: 7}, Problem: "is odd"}
 	if got := e.Error(); got != "tofurc:2:7: is odd" {
 		t.Errorf("got %q", got)
 	}
@@ -193,7 +194,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		config, err := cliconfig.Parse("tofurc", data)
 		if err != nil {
-			var e *cliconfig.SyntaxError
+			var e *stricthcl.Error
 			if !errors.As(err, &e) || e.File != "tofurc" || e.Line > bytes.Count(data, []byte("\n"))+1 {
 				t.Fatalf("got %v", err)
 			}

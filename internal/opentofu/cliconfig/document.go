@@ -2,13 +2,12 @@ package cliconfig
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 	"strings"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
-	"github.com/tofu-oci/tofu-oci/internal/nesting"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -37,17 +36,17 @@ func parse(file string, data []byte) (d document, err error) {
 	// HCL 1 panics at some texts, with words of theirs.
 	defer func() {
 		if p := recover(); p != nil {
-			d, err = document{}, &SyntaxError{Position{File: file}, "OpenTofu's parser breaks down at this file: a text in it has an escape that is none"}
+			d, err = document{}, &stricthcl.Error{Position: stricthcl.Position{File: file}, Problem: "OpenTofu's parser breaks down at this file: a text in it has an escape that is none"}
 		}
 	}()
 	// OpenTofu's parser goes by the first character too, not by the file's name.
 	isJSON := bytes.HasPrefix(bytes.TrimSpace(data), []byte("{"))
-	check, read := nesting.Native, parseNative
+	read := parseNative
 	if isJSON {
-		check, read = nesting.JSON, parseJSON
+		read = parseJSON
 	}
-	if err := check(data); err != nil {
-		return document{}, tooNested(file, err)
+	if err := stricthcl.CheckHCL1(file, data, isJSON); err != nil {
+		return document{}, err
 	}
 	items, err := read(file, data)
 	if err != nil {
@@ -66,14 +65,6 @@ func parse(file string, data []byte) (d document, err error) {
 		return document{}, err
 	}
 	return d, nil
-}
-
-func tooNested(file string, err error) error {
-	e, ok := errors.AsType[*nesting.Error](err)
-	if !ok {
-		return err
-	}
-	return &SyntaxError{Position{file, e.Line, e.Column}, e.Problem}
 }
 
 // item reads what stands at the top of a file. The blocks that OpenTofu's

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -71,7 +72,7 @@ func ExampleRead() {
 }
 
 // Every mistake has its place in the file.
-func ExampleSyntaxError() {
+func ExampleParse_error() {
 	_, err := cliconfig.Parse("tofurc", []byte(`
 provider_installation {
   oci_mirror {
@@ -79,7 +80,7 @@ provider_installation {
   }
 }
 `))
-	var syntax *cliconfig.SyntaxError
+	var syntax *stricthcl.Error
 	if errors.As(err, &syntax) {
 		fmt.Println(syntax.Position, syntax.Problem)
 	}

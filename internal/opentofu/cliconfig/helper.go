@@ -1,6 +1,7 @@
 package cliconfig
 
 import (
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"path/filepath"
 	"runtime"
 )
@@ -8,7 +9,7 @@ import (
 // CredentialsHelper is a credentials_helper block: a program that knows the
 // tokens of hosts, terraform-credentials-NAME.
 type CredentialsHelper struct {
-	Position Position
+	Position stricthcl.Position
 	Name     string
 	// Args stand in front of the arguments that OpenTofu adds.
 	Args []string

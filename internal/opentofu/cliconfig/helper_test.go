@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
 func TestCredentialsHelper(t *testing.T) {
@@ -24,14 +25,14 @@ func TestCredentialsHelper(t *testing.T) {
 			t.Errorf("%s: is at %s", text, got.Position)
 		}
 		if got != nil {
-			got.Position = cliconfig.Position{}
+			got.Position = stricthcl.Position{}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: -want +got\n%s", text, diff)
 		}
 	}
 	_, err := cliconfig.Parse("rc", []byte("credentials_helper \"vault\" {}\ncredentials_helper \"pass\" {}\n"))
-	var syntax *cliconfig.SyntaxError
+	var syntax *stricthcl.Error
 	if !errors.As(err, &syntax) || syntax.Position.Line != 2 || !strings.Contains(syntax.Problem, "a second credentials_helper block") {
 		t.Errorf("two of them: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -27,7 +28,7 @@ const (
 
 // Installation is a provider_installation block.
 type Installation struct {
-	Position Position
+	Position stricthcl.Position
 	// Methods are asked in their order.
 	Methods []Method
 	// DevOverrides are the directories of providers under development, which
@@ -37,7 +38,7 @@ type Installation struct {
 
 // DevOverride is an entry of a dev_overrides block.
 type DevOverride struct {
-	Position Position
+	Position stricthcl.Position
 	// Path is a directory with the provider's program.
 	Path string
 }
@@ -45,7 +46,7 @@ type DevOverride struct {
 // Method is a block within provider_installation: a way to get providers.
 type Method struct {
 	// Position is the zero value for a method that counts without any block.
-	Position Position
+	Position stricthcl.Position
 	Kind     Kind
 	// Include are the patterns of providers that the method is for, all when
 	// empty; Exclude are exceptions from them.
@@ -78,7 +79,7 @@ func (m Method) String() string {
 	if what := m.Template.Redacted() + m.Path + redact.Userinfo(m.URL); what != "" {
 		name += " " + what
 	}
-	if m.Position != (Position{}) {
+	if m.Position != (stricthcl.Position{}) {
 		name += " (" + m.Position.String() + ")"
 	}
 	return name

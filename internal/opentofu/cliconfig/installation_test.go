@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -197,7 +198,7 @@ func TestChecksOfInstallation(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			config, err := cliconfig.Parse("rc", []byte(test.data))
-			var e *cliconfig.SyntaxError
+			var e *stricthcl.Error
 			if !errors.As(err, &e) || !strings.Contains(e.Error(), test.want) {
 				t.Errorf("got %v\nwant %s …", err, test.want)
 			}

@@ -2,6 +2,7 @@ package cliconfig
 
 import (
 	"errors"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"slices"
 	"strings"
 
@@ -205,7 +206,7 @@ func (j *judge) decode(name string, body *ast.ObjectType, fits bool, into any) {
 // refuse reports a block, at the place that the decoder's error has, or else
 // where the first of its name stands.
 func (j *judge) refuse(name string, err error) {
-	at := Position{File: j.file}
+	at := stricthcl.Position{File: j.file}
 	if e, ok := errors.AsType[*parser.PosError](err); ok && e.Pos.IsValid() {
 		at.Line, at.Column = e.Pos.Line, e.Pos.Column
 	} else if i := slices.IndexFunc(j.items, func(i item) bool { return strings.EqualFold(i.name, name) }); i >= 0 {

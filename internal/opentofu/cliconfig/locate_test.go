@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
 // machine is a directory with a user's files, and the environment that leads
@@ -267,7 +268,7 @@ func TestReadRefusesWhatMayBeThereOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = cliconfig.Read(m.env, files)
-			var e *cliconfig.SyntaxError
+			var e *stricthcl.Error
 			if !errors.As(err, &e) || filepath.Base(e.File) != "x.tfrc" || e.Line != 1 || !strings.HasSuffix(e.Problem, ".tofurc:2:1") {
 				t.Errorf("got %v", err)
 			}

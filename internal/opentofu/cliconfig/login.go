@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/within"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -24,7 +24,7 @@ const (
 // Login is an oci_credentials block: a login for all repositories whose names
 // start with Path. Logins are comparable by ==.
 type Login struct {
-	Position Position
+	Position stricthcl.Position
 	// Registry is "host" or "host:port".
 	Registry string
 	// Path is the start of repository names, whole components; empty for all
@@ -51,7 +51,7 @@ func (l Login) Prefix() string {
 // logins are looked for. The zero value is what counts without a block.
 type DefaultLogins struct {
 	// Position is the zero value without a block.
-	Position Position
+	Position stricthcl.Position
 	// NoAmbient: nothing outside of the CLI configuration is asked.
 	NoAmbient bool
 	// DockerFiles are the Docker-style files to read instead of those in the
@@ -141,7 +141,7 @@ func (r *reader) helper(name node) string {
 
 // beside resolves a path that is relative to the file it stands in.
 func beside(file, path string) string {
-	path = within.Path(filepath.Dir(file), path)
+	path = ResolvePath(filepath.Dir(file), path)
 	if absolute, err := filepath.Abs(path); err == nil {
 		return absolute
 	}

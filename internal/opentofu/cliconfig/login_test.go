@@ -12,12 +12,13 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
 func TestLogins(t *testing.T) {
 	t.Parallel()
-	at := func(line, column int) cliconfig.Position {
-		return cliconfig.Position{File: "rc", Line: line, Column: column}
+	at := func(line, column int) stricthcl.Position {
+		return stricthcl.Position{File: "rc", Line: line, Column: column}
 	}
 	for _, test := range []struct {
 		name, data string
@@ -63,7 +64,7 @@ func TestDefaultLogins(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join("conf", "rc")
-	at := cliconfig.Position{File: file, Line: 1, Column: 1}
+	at := stricthcl.Position{File: file, Line: 1, Column: 1}
 	quoted, err := json.Marshal(elsewhere)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +83,7 @@ func TestDefaultLogins(t *testing.T) {
 		{"no files", "oci_default_credentials { docker_style_config_files = [] }", cliconfig.DefaultLogins{Position: at, DockerFiles: []string{}}},
 		{
 			"JSON", `{"oci_default_credentials": {"discover_ambient_credentials": true, "docker_style_config_files": ["auth.json"]}}`,
-			cliconfig.DefaultLogins{Position: cliconfig.Position{File: file, Line: 1, Column: 2}, DockerFiles: []string{here}},
+			cliconfig.DefaultLogins{Position: stricthcl.Position{File: file, Line: 1, Column: 2}, DockerFiles: []string{here}},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -146,7 +147,7 @@ func TestChecksOfLogins(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := cliconfig.Parse("rc", []byte(test.data))
-			var e *cliconfig.SyntaxError
+			var e *stricthcl.Error
 			if !errors.As(err, &e) || !strings.Contains(e.Error(), test.want) {
 				t.Errorf("got %v\nwant %s …", err, test.want)
 			}

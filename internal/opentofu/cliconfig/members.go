@@ -1,11 +1,15 @@
 package cliconfig
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+)
 
 // member is a block of those that OpenTofu reads with HCL 1's decoder, which
 // takes more forms: name "key" { … }, name { key { … } } and name = { key = { … } }.
 type member struct {
-	at   Position
+	at   stricthcl.Position
 	key  node
 	body []item
 }

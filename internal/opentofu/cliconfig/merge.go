@@ -8,6 +8,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
 // merge puts the files of a configuration together, the main one first, as
@@ -15,7 +16,7 @@ import (
 // counts, of plugin_cache_dir the first, and the blocks that may be there once
 // may be there once in all.
 func merge(documents []document) (Config, error) {
-	m := merger{prefixes: map[string]Position{}}
+	m := merger{prefixes: map[string]stricthcl.Position{}}
 	m.config.Services, m.config.Tokens = map[svchost.Hostname]map[string]string{}, map[svchost.Hostname]Secret{}
 	for _, d := range documents {
 		m.add(d)
@@ -32,11 +33,11 @@ type merger struct {
 	config   Config
 	problems []error
 	// prefixes has where the login for each prefix stands.
-	prefixes map[string]Position
+	prefixes map[string]stricthcl.Position
 }
 
-func (m *merger) once(at, first Position, what string) {
-	m.problems = append(m.problems, &SyntaxError{at, fmt.Sprintf("a second %s; the first is at %s", what, first)})
+func (m *merger) once(at, first stricthcl.Position, what string) {
+	m.problems = append(m.problems, &stricthcl.Error{Position: at, Problem: fmt.Sprintf("a second %s; the first is at %s", what, first)})
 }
 
 func (m *merger) add(d document) {
@@ -62,7 +63,7 @@ func (m *merger) add(d document) {
 		c.Installation = &installation
 	}
 	for _, defaults := range d.defaults {
-		if c.DefaultLogins.Position != (Position{}) {
+		if c.DefaultLogins.Position != (stricthcl.Position{}) {
 			m.once(defaults.Position, c.DefaultLogins.Position, "oci_default_credentials block")
 			continue
 		}
@@ -72,7 +73,7 @@ func (m *merger) add(d document) {
 
 // logins takes one login for each label. Those for no registry count too.
 func (m *merger) logins(d document) {
-	unique := func(prefix string, at Position) bool {
+	unique := func(prefix string, at stricthcl.Position) bool {
 		first, twice := m.prefixes[prefix]
 		if twice {
 			m.once(at, first, fmt.Sprintf("oci_credentials block for %q", redact.Userinfo(prefix)))

@@ -3,6 +3,7 @@ package cliconfig
 import (
 	"errors"
 	"fmt"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"regexp"
 	"strings"
 )
@@ -57,7 +58,7 @@ func (p *printer) name(name string) string {
 // text writes a text in quotes, which HCL 1 must be able to read back.
 func (p *printer) text(n node) string {
 	if !quotable(n.text) {
-		p.problems = append(p.problems, &SyntaxError{n.at, "this text can't be written into another configuration: braces in ${…} must balance, and a text has no control characters"})
+		p.problems = append(p.problems, &stricthcl.Error{Position: n.at, Problem: "this text can't be written into another configuration: braces in ${…} must balance, and a text has no control characters"})
 	}
 	return quote(n.text)
 }

@@ -2,6 +2,7 @@ package cliconfig
 
 import (
 	"errors"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"regexp"
 	"strconv"
 	"strings"
@@ -60,13 +61,13 @@ var parserProblems = []struct {
 var setTwice = regexp.MustCompile(`^The argument "(?s:(.*))" at (?:.*:)?([0-9]+):([0-9]+) was already set`)
 
 // parserError gives an error of HCL 1's native parser a position.
-func parserError(file string, err error) *SyntaxError {
+func parserError(file string, err error) *stricthcl.Error {
 	if at, ok := errors.AsType[*parser.PosError](err); ok {
-		return &SyntaxError{Position{file, at.Pos.Line, at.Pos.Column}, parserProblem(at.Err.Error())}
+		return &stricthcl.Error{Position: stricthcl.Position{File: file, Line: at.Pos.Line, Column: at.Pos.Column}, Problem: parserProblem(at.Err.Error())}
 	}
 	found := setTwice.FindStringSubmatch(err.Error())
 	if found == nil {
-		return &SyntaxError{Position{File: file}, parserProblem(err.Error())}
+		return &stricthcl.Error{Position: stricthcl.Position{File: file}, Problem: parserProblem(err.Error())}
 	}
 	name := "this argument"
 	if argumentNames[found[1]] {
@@ -74,7 +75,7 @@ func parserError(file string, err error) *SyntaxError {
 	}
 	line, _ := strconv.Atoi(found[2])
 	column, _ := strconv.Atoi(found[3])
-	return &SyntaxError{Position{file, line, column}, name + " is set already: an argument may be there once"}
+	return &stricthcl.Error{Position: stricthcl.Position{File: file, Line: line, Column: column}, Problem: name + " is set already: an argument may be there once"}
 }
 
 // argumentNames are the names that a message may repeat.

@@ -2,6 +2,7 @@ package cliconfig
 
 import (
 	"errors"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"io/fs"
 	"os"
 )
@@ -9,7 +10,7 @@ import (
 // Read reads the files that [Locate] chose, and puts them together. What could
 // not be looked at, and what the environment names without its being there, is
 // noted: OpenTofu goes on without it. Errors are those of the file system and
-// *[SyntaxError], joined.
+// *[stricthcl.Error], joined.
 func Read(e Environment, files Files) (Config, error) {
 	var documents []document
 	var problems []error
@@ -17,10 +18,10 @@ func Read(e Environment, files Files) (Config, error) {
 	for _, p := range files {
 		switch {
 		case p.Err != nil:
-			notes = append(notes, Note{Position{File: p.Path}, NoteUnreadable, "OpenTofu goes on without this file, which cannot be opened: " + p.Err.Error()})
+			notes = append(notes, Note{stricthcl.Position{File: p.Path}, NoteUnreadable, "OpenTofu goes on without this file, which cannot be opened: " + p.Err.Error()})
 			continue
 		case p.Chosen && !p.Found:
-			notes = append(notes, Note{Position{File: p.Path}, NoteMissing, "OpenTofu goes on without this file, which is not there: " + p.Why})
+			notes = append(notes, Note{stricthcl.Position{File: p.Path}, NoteMissing, "OpenTofu goes on without this file, which is not there: " + p.Why})
 			continue
 		case !p.Chosen:
 			continue
@@ -45,7 +46,7 @@ func Read(e Environment, files Files) (Config, error) {
 	}
 	c.Notes = append(notes, c.Notes...)
 	if _, err := os.Stat(c.PluginCacheDir); c.PluginCacheDir != "" && errors.Is(err, fs.ErrNotExist) {
-		c.Notes = append(c.Notes, Note{Position{File: c.PluginCacheDir}, NoteCacheDir, "OpenTofu complains about this plugin_cache_dir, which is not there"})
+		c.Notes = append(c.Notes, Note{stricthcl.Position{File: c.PluginCacheDir}, NoteCacheDir, "OpenTofu complains about this plugin_cache_dir, which is not there"})
 	}
 	return c, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -17,11 +18,11 @@ type reader struct {
 	notes    []Note
 }
 
-func (r *reader) fail(at Position, format string, args ...any) {
-	r.problems = append(r.problems, &SyntaxError{at, message(format, args)})
+func (r *reader) fail(at stricthcl.Position, format string, args ...any) {
+	r.problems = append(r.problems, &stricthcl.Error{Position: at, Problem: message(format, args)})
 }
 
-func (r *reader) note(kind NoteKind, at Position, format string, args ...any) {
+func (r *reader) note(kind NoteKind, at stricthcl.Position, format string, args ...any) {
 	r.notes = append(r.notes, Note{at, kind, message(format, args)})
 }
 
@@ -47,7 +48,7 @@ func (r *reader) err() error { return errors.Join(r.problems...) }
 
 // block is a block of the configuration, whichever syntax it is written in.
 type block struct {
-	at    Position
+	at    stricthcl.Position
 	label node
 	body  []item
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/within"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -202,7 +201,7 @@ func (w *rewriter) printLogins(p *printer) {
 
 func (w *rewriter) absolute(n node) node {
 	if n.kind == text {
-		n.text = within.Path(w.mirrored.WorkDir, n.text)
+		n.text = ResolvePath(w.mirrored.WorkDir, n.text)
 	}
 	return n
 }

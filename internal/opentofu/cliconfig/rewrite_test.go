@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -343,7 +344,7 @@ func TestRewriteErrors(t *testing.T) {
 	} {
 		if _, err := rewrite(t, map[string]string{".tofurc": text}, cliconfig.Mirrored{}); err == nil {
 			t.Errorf("%s: no error", name)
-		} else if _, ok := errors.AsType[*cliconfig.SyntaxError](err); !ok {
+		} else if _, ok := errors.AsType[*stricthcl.Error](err); !ok {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

@@ -10,13 +10,14 @@ import (
 	"github.com/hashicorp/hcl"
 	"github.com/hashicorp/hcl/hcl/ast"
 
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // MergeError says why a provider_installation block has to be merged by hand.
 type MergeError struct {
-	Position
+	stricthcl.Position
 	// Problem is a sentence without its full stop.
 	Problem string
 	// Block is what the file's provider_installation may be afterwards, in the file's
@@ -45,7 +46,7 @@ func Merge(file string, data []byte, t template.Template, patterns []provider.Pa
 		return nil, err
 	}
 	if there.json {
-		return nil, &MergeError{Position{File: file}, "the file is in JSON syntax, into which nothing is written", jsonMember(wanted.Installation.Methods)}
+		return nil, &MergeError{stricthcl.Position{File: file}, "the file is in JSON syntax, into which nothing is written", jsonMember(wanted.Installation.Methods)}
 	}
 	merged, err := splice(there, data, ours, wanted.Installation.Methods)
 	if err != nil {
@@ -53,7 +54,7 @@ func Merge(file string, data []byte, t template.Template, patterns []provider.Pa
 	}
 	// What was written has to be what is read.
 	if c, err := Parse(file, merged); err != nil || c.Installation == nil || !sameMethods(c.Installation.Methods, wanted.Installation.Methods) {
-		return nil, &MergeError{Position{File: file}, "the block can't be put into the file so that it is read as it is meant", ours}
+		return nil, &MergeError{stricthcl.Position{File: file}, "the block can't be put into the file so that it is read as it is meant", ours}
 	}
 	return merged, nil
 }

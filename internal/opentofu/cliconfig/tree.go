@@ -4,6 +4,7 @@ import (
 	"github.com/hashicorp/hcl"
 	"github.com/hashicorp/hcl/hcl/ast"
 	"github.com/hashicorp/hcl/hcl/token"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
 // kind is what a value is.
@@ -22,7 +23,7 @@ const (
 // node is a value in a file, of either syntax. HCL 1 reads JSON into a tree of
 // its own, but without positions and with members merged into their parents.
 type node struct {
-	at   Position
+	at   stricthcl.Position
 	kind kind
 	// text is that of a text, number or boolean.
 	text string
@@ -34,7 +35,7 @@ type node struct {
 
 // item is a member of an object, or what the file holds at the top.
 type item struct {
-	at   Position
+	at   stricthcl.Position
 	name string
 	// labels and assigned are of native syntax: name "label" { … }, name = value.
 	labels   []node
@@ -43,11 +44,11 @@ type item struct {
 }
 
 // within gives the position of a byte of the text.
-func (n node) within(offset int) Position {
+func (n node) within(offset int) stricthcl.Position {
 	if !n.plain || offset < 0 || offset > len(n.text) {
 		return n.at
 	}
-	return n.at.after(`"` + n.text[:offset])
+	return after(n.at, `"`+n.text[:offset])
 }
 
 // parseNative reads the native syntax, which is HCL 1's.
@@ -58,7 +59,7 @@ func parseNative(file string, data []byte) ([]item, error) {
 	}
 	body, ok := root.Node.(*ast.ObjectList)
 	if !ok {
-		return nil, &SyntaxError{Position{file, 1, 1}, "the file must contain blocks"}
+		return nil, &stricthcl.Error{Position: stricthcl.Position{File: file, Line: 1, Column: 1}, Problem: "the file must contain blocks"}
 	}
 	return native{file}.items(body), nil
 }
@@ -66,7 +67,9 @@ func parseNative(file string, data []byte) ([]item, error) {
 // native turns HCL 1's tree into ours.
 type native struct{ file string }
 
-func (n native) position(p token.Pos) Position { return Position{n.file, p.Line, p.Column} }
+func (n native) position(p token.Pos) stricthcl.Position {
+	return stricthcl.Position{File: n.file, Line: p.Line, Column: p.Column}
+}
 
 func (n native) items(body *ast.ObjectList) []item {
 	items := make([]item, 0, len(body.Items))

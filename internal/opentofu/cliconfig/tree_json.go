@@ -1,6 +1,7 @@
 package cliconfig
 
 import (
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"strconv"
 
 	"github.com/hashicorp/hcl/json/scanner"
@@ -14,7 +15,7 @@ func parseJSON(file string, data []byte) ([]item, error) {
 	j := &jsonReader{file: file, scanner: scanner.New(data)}
 	j.scanner.Error = func(at token.Pos, problem string) {
 		if j.err == nil {
-			j.err = &SyntaxError{Position{file, at.Line, at.Column}, parserProblem(problem)}
+			j.err = &stricthcl.Error{Position: stricthcl.Position{File: file, Line: at.Line, Column: at.Column}, Problem: parserProblem(problem)}
 		}
 	}
 	root := j.value(j.next())
@@ -43,8 +44,8 @@ func (j *jsonReader) next() token.Token {
 	return t
 }
 
-func (j *jsonReader) position(t token.Token) Position {
-	return Position{j.file, t.Pos.Line, t.Pos.Column}
+func (j *jsonReader) position(t token.Token) stricthcl.Position {
+	return stricthcl.Position{File: j.file, Line: t.Pos.Line, Column: t.Pos.Column}
 }
 
 func (j *jsonReader) fail(t token.Token, problem string) {
@@ -54,7 +55,7 @@ func (j *jsonReader) fail(t token.Token, problem string) {
 	if t.Type == token.EOF {
 		problem = "the JSON text ends too early"
 	}
-	j.err = &SyntaxError{j.position(t), problem}
+	j.err = &stricthcl.Error{Position: j.position(t), Problem: problem}
 }
 
 // value reads the value that starts with a token.

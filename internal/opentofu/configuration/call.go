@@ -1,6 +1,7 @@
 package configuration
 
 import (
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"maps"
 	"path"
 	"strings"
@@ -11,7 +12,7 @@ import (
 
 // call is a module block.
 type call struct {
-	at Position
+	at stricthcl.Position
 	// sourceIs and versionIs are expressions; nil if the block doesn't have them.
 	sourceIs, versionIs hcl.Expression
 	// arguments are the values of the module's variables.
@@ -25,13 +26,13 @@ type call struct {
 
 // call reads a module block.
 func (r *reader) call(b *hcl.Block, override bool) (call, bool) {
-	c := call{at: position(b.DefRange)}
+	c := call{at: stricthcl.PositionOf(b.DefRange)}
 	content, ok := r.arguments(b, attributes("source", "version"))
 	if !ok {
 		return c, false
 	}
 	if name := b.Labels[0]; !hclsyntax.ValidIdentifier(name) {
-		r.add(position(b.LabelRanges[0]), "%q is no name of a module", name)
+		r.add(stricthcl.PositionOf(b.LabelRanges[0]), "%q is no name of a module", name)
 		return c, false
 	}
 	source, given := content.Attributes["source"]

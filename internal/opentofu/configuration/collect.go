@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -44,13 +45,13 @@ func (w *walker) collect(m *module, dir string) {
 
 // implicit gives the first place of a module that uses each provider which it
 // does not declare.
-func (w *walker) implicit(m *module, explicit map[provider.Address]bool) map[provider.Address]Position {
-	first := map[provider.Address]Position{}
+func (w *walker) implicit(m *module, explicit map[provider.Address]bool) map[provider.Address]stricthcl.Position {
+	first := map[provider.Address]stricthcl.Position{}
 	uses := slices.Clone(m.imports)
 	for _, u := range m.resources {
 		uses = append(uses, u)
 	}
-	slices.SortFunc(uses, func(a, b use) int { return a.at.compare(b.at) })
+	slices.SortFunc(uses, func(a, b use) int { return a.at.Compare(b.at) })
 	for _, u := range uses {
 		a := w.meaning(m, u)
 		if _, known := first[a]; !known && !explicit[a] {
@@ -60,7 +61,7 @@ func (w *walker) implicit(m *module, explicit map[provider.Address]bool) map[pro
 	return first
 }
 
-func (c *collection) uses(first map[provider.Address]Position) {
+func (c *collection) uses(first map[provider.Address]stricthcl.Position) {
 	for a, at := range first {
 		c.add(a, at, provider.Constraint{})
 	}
@@ -79,7 +80,7 @@ func (w *walker) meaning(m *module, u use) provider.Address {
 
 // add notes that a place requires a provider. Those that are built in have no
 // address and are left out.
-func (c *collection) add(a provider.Address, at Position, constraint provider.Constraint) {
+func (c *collection) add(a provider.Address, at stricthcl.Position, constraint provider.Constraint) {
 	if a != (provider.Address{}) {
 		c.origins[a] = append(c.origins[a], Origin{at, constraint})
 	}
@@ -89,7 +90,7 @@ func (c *collection) add(a provider.Address, at Position, constraint provider.Co
 func (c *collection) required(p *problems) []Required {
 	var all []Required
 	for a, origins := range c.origins {
-		slices.SortFunc(origins, func(a, b Origin) int { return a.Position.compare(b.Position) })
+		slices.SortFunc(origins, func(a, b Origin) int { return a.Position.Compare(b.Position) })
 		constraint := joined(p, a, origins)
 		all = append(all, Required{provider.Requirement{Address: a, Constraint: constraint}, origins})
 	}

@@ -11,8 +11,6 @@ import (
 	hcljson "github.com/hashicorp/hcl/v2/json"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
-
-	"github.com/tofu-oci/tofu-oci/internal/nesting"
 )
 
 const (
@@ -184,7 +182,7 @@ func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
 	if v.scope == nil || !strings.ContainsAny(text, "$%") {
 		return cty.StringVal(text), nil
 	}
-	if len(text) > maxConstant || nesting.HCL2([]byte(text)) != nil {
+	if len(text) > maxConstant || tooComplex(text) {
 		return cty.NilVal, errors.New("it is too long or nested too deeply")
 	}
 	parsed, wrong := hclsyntax.ParseTemplate([]byte(text), e.Range().Filename, hcl.InitialPos)

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -49,7 +50,7 @@ type Required struct {
 
 // Origin is a place that requires a provider.
 type Origin struct {
-	Position Position
+	Position stricthcl.Position
 	// Constraint is what this place wants. It is often zero.
 	Constraint provider.Constraint
 }
@@ -69,7 +70,7 @@ type Call struct {
 	// Source is what the configuration says. It is empty if it is an expression that
 	// can't be resolved: then the configuration may require any version of any provider.
 	Source   string
-	Position Position
+	Position stricthcl.Position
 	// Reason says why it was not looked at, as in "it is not installed".
 	Reason string
 }

@@ -1,7 +1,6 @@
 package configuration
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,55 +10,22 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // ErrNoConfiguration says that a directory has no configuration files.
-var ErrNoConfiguration = errors.New("there is no configuration")
-
-// Position is a place in a file. Positions are comparable by ==.
-type Position struct {
-	File string
-	// Line and Column count from 1, the columns characters. They are 0 where
-	// only the file is known.
-	Line, Column int
-}
-
-// String gives "file:line:column", or the file alone.
-func (p Position) String() string {
-	if p.Line == 0 {
-		return p.File
-	}
-	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
-}
-
-func (p Position) compare(q Position) int {
-	return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
-}
-
-// Error says what is wrong with a configuration, and where. Several are joined:
-// see [errors.Join].
-type Error struct {
-	Position Position
-	// Problem is a sentence without its full stop.
-	Problem string
-	err     error
-}
-
-func (e *Error) Error() string { return e.Position.String() + ": " + e.Problem }
-
-// Unwrap gives the error of the file system, where there was one.
-func (e *Error) Unwrap() error { return e.err }
+var ErrNoConfiguration = provider.Errorf(provider.Misuse, "there is no configuration")
 
 // maxProblems bounds what is said of one configuration. Who has that many wants
 // to see the first.
 const maxProblems = 20
 
 // problems collects what is wrong.
-type problems struct{ all []*Error }
+type problems struct{ all []*stricthcl.Error }
 
-func (p *problems) add(at Position, format string, args ...any) {
+func (p *problems) add(at stricthcl.Position, format string, args ...any) {
 	err := fmt.Errorf(format, args...)
-	p.all = append(p.all, &Error{Position: at, Problem: err.Error(), err: errors.Unwrap(err)})
+	p.all = append(p.all, &stricthcl.Error{Position: at, Problem: err.Error(), Err: errors.Unwrap(err)})
 }
 
 // diagnostics adds what HCL says, and tells whether there was an error.
@@ -68,9 +34,9 @@ func (p *problems) diagnostics(file string, found hcl.Diagnostics) bool {
 		if d.Severity != hcl.DiagError {
 			continue
 		}
-		at := Position{File: file}
+		at := stricthcl.Position{File: file}
 		if d.Subject != nil {
-			at = position(*d.Subject)
+			at = stricthcl.PositionOf(*d.Subject)
 		}
 		problem := d.Summary
 		if d.Detail != "" {
@@ -88,7 +54,7 @@ func (p *problems) error(ctx context.Context) error {
 		return err
 	}
 	all := slices.Clone(p.all)
-	slices.SortStableFunc(all, func(a, b *Error) int { return a.Position.compare(b.Position) })
+	slices.SortStableFunc(all, func(a, b *stricthcl.Error) int { return a.Position.Compare(b.Position) })
 	errs := make([]error, 0, min(len(all), maxProblems)+1)
 	for i, e := range all {
 		if i == maxProblems {
@@ -97,10 +63,8 @@ func (p *problems) error(ctx context.Context) error {
 		}
 		errs = append(errs, e)
 	}
-	return errors.Join(errs...)
-}
-
-// position is where a range starts.
-func position(r hcl.Range) Position {
-	return Position{File: r.Filename, Line: r.Start.Line, Column: r.Start.Column}
+	if len(errs) == 0 {
+		return nil
+	}
+	return provider.Errorf(provider.Misuse, "%w", errors.Join(errs...))
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
-	"github.com/tofu-oci/tofu-oci/internal/nesting"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
 const (
@@ -89,7 +89,7 @@ type files struct {
 	bytes    int64
 	// parsing limits the effort of the parser, which depends more on the number of tokens
 	// than on the size of the files.
-	parsing nesting.Budget
+	parsing stricthcl.Budget
 }
 
 // read gives a file's content. What can't be read is a problem.
@@ -100,7 +100,7 @@ func (f *files) read(ctx context.Context, path string) (data []byte, ok bool) {
 	f.count++
 	if f.count > maxFiles {
 		if f.count == maxFiles+1 {
-			f.problems.add(Position{File: path}, "the configuration has more than %d files", maxFiles)
+			f.problems.add(stricthcl.Position{File: path}, "the configuration has more than %d files", maxFiles)
 		}
 		return nil, false
 	}
@@ -108,14 +108,17 @@ func (f *files) read(ctx context.Context, path string) (data []byte, ok bool) {
 	f.bytes += int64(len(data))
 	switch _, large := errors.AsType[*boundedfile.TooLargeError](err); {
 	case large && f.bytes > maxTotal-maxFile:
-		f.problems.add(Position{File: path}, "the configuration has more than %d MiB", maxTotal>>20)
+		f.problems.add(stricthcl.Position{File: path}, "the configuration has more than %d MiB", maxTotal>>20)
 	case large:
-		f.problems.add(Position{File: path}, "the file has more than %d MiB", maxFile>>20)
+		f.problems.add(stricthcl.Position{File: path}, "the file has more than %d MiB", maxFile>>20)
 	case err != nil:
-		f.problems.add(Position{File: path}, "reading it: %w", bare(err))
+		f.problems.add(stricthcl.Position{File: path}, "reading it: %w", bare(err))
 	}
 	return data, err == nil
 }
+
+// tooComplex reports whether a text exceeds the limits of the parser.
+func tooComplex(text string) bool { return new(stricthcl.Budget).Check("", []byte(text)) != nil }
 
 // bare is an error of the file system without the path, which the position has.
 func bare(err error) error {

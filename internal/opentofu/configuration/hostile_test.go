@@ -15,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
 // TestHostile: what costs more than a configuration may is refused in time.
@@ -269,8 +270,8 @@ func TestErrorsSayWhere(t *testing.T) {
 	path := filepath.Join(dir, "main.tf")
 	write(t, path, "# é\nprovider \"aws\" { version = \"é\" }\n")
 	_, err := configuration.Load(t.Context(), dir, configuration.Options{})
-	var e *configuration.Error
-	if !errors.As(err, &e) || e.Position != (configuration.Position{File: path, Line: 2, Column: 28}) || e.Problem == "" {
+	var e *stricthcl.Error
+	if !errors.As(err, &e) || e.Position != (stricthcl.Position{File: path, Line: 2, Column: 28}) || e.Problem == "" {
 		t.Errorf("got %v", err)
 	}
 	if err := os.Remove(path); err != nil {

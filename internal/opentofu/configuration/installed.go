@@ -10,7 +10,8 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
-	"github.com/tofu-oci/tofu-oci/internal/within"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -38,7 +39,7 @@ func (r *reader) readInstalled(root string) installed {
 	if data == "" {
 		data = ".terraform"
 	}
-	in := installed{root: root, modules: filepath.Join(within.Path(root, data), "modules"), records: map[string]record{}}
+	in := installed{root: root, modules: filepath.Join(cliconfig.ResolvePath(root, data), "modules"), records: map[string]record{}}
 	path := filepath.Join(in.modules, "modules.json")
 	text, err := boundedfile.Read(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +50,7 @@ func (r *reader) readInstalled(root string) installed {
 		err = boundedjson.InWords(json.Unmarshal(text, &manifest))
 	}
 	if err != nil {
-		r.add(Position{File: path}, "reading which modules are installed: %w", bare(err))
+		r.add(stricthcl.Position{File: path}, "reading which modules are installed: %w", bare(err))
 		return in
 	}
 	for _, m := range manifest.Modules {
@@ -97,7 +98,7 @@ func allows(constraint, version string) bool {
 // dir gives the directory of a record, and the directory of the package that the
 // module came in: it and the modules that it calls must not leave that.
 func (in installed) dir(rec record) (dir, whole string, ok bool) {
-	dir = within.Path(in.root, filepath.FromSlash(rec.Dir))
+	dir = cliconfig.ResolvePath(in.root, filepath.FromSlash(rec.Dir))
 	below, ok := relative(in.modules, dir)
 	if !ok || below == "." {
 		return "", "", false

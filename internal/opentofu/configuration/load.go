@@ -22,7 +22,7 @@ const (
 )
 
 // Load reads what the module in a directory requires, with all modules that it
-// calls, as far as they are there. Errors are *[Error], several of them joined,
+// calls, as far as they are there. Errors are *[stricthcl.Error], several of them joined,
 // [ErrNoConfiguration], or those of the file system for the directory itself. Load
 // returns as soon as ctx is done, even while it parses a file.
 func Load(ctx context.Context, dir string, o Options) (Configuration, error) {

@@ -8,13 +8,14 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	tfaddr "github.com/hashicorp/terraform-registry-address"
 
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // module is what a directory says of providers and modules.
 type module struct {
 	required   map[string]entry
-	requiredAt Position
+	requiredAt stricthcl.Position
 	// providers are the provider blocks, by name and alias.
 	providers map[string]block
 	// resources are by kind, type and name.
@@ -36,7 +37,7 @@ type block struct {
 // use is a local name that something uses.
 type use struct {
 	name string
-	at   Position
+	at   stricthcl.Position
 }
 
 // reader reads directories.
@@ -85,15 +86,15 @@ func (r *reader) primary(m *module, b *hcl.Block) {
 	switch b.Type {
 	case "terraform":
 		for _, inner := range r.requiredBlocks(b) {
-			at := position(inner.DefRange)
-			if m.requiredAt != (Position{}) {
+			at := stricthcl.PositionOf(inner.DefRange)
+			if m.requiredAt != (stricthcl.Position{}) {
 				r.add(at, "a module may have only one required_providers block, and there is one at %s", m.requiredAt)
 				continue
 			}
 			m.requiredAt, m.required = at, r.requirements(inner)
 		}
 	case "required_providers":
-		r.add(position(b.DefRange), "a required_providers block must stand within a terraform block")
+		r.add(stricthcl.PositionOf(b.DefRange), "a required_providers block must stand within a terraform block")
 	case "provider":
 		if key, p, ok := r.provider(b); ok {
 			m.providers[key] = p
@@ -130,7 +131,7 @@ func (r *reader) override(m *module, b *hcl.Block) {
 			}
 		}
 	case "required_providers":
-		r.add(position(b.DefRange), "a required_providers block must stand within a terraform block")
+		r.add(stricthcl.PositionOf(b.DefRange), "a required_providers block must stand within a terraform block")
 	case "provider":
 		key, p, ok := r.provider(b)
 		if _, exists := m.providers[key]; ok && (!exists || !p.constraint.IsZero()) {
@@ -143,7 +144,7 @@ func (r *reader) override(m *module, b *hcl.Block) {
 	case "resource", "data", "ephemeral":
 		if _, exists := m.resources[resourceKey(b)]; exists {
 			if name, ok := r.providerArgument(b); ok {
-				m.resources[resourceKey(b)] = use{name, position(b.DefRange)}
+				m.resources[resourceKey(b)] = use{name, stricthcl.PositionOf(b.DefRange)}
 			}
 		}
 	case "locals", "variable":
@@ -167,7 +168,7 @@ func (r *reader) inner(b *hcl.Block, header hcl.BlockHeaderSchema) hcl.Blocks {
 // provider reads a provider block.
 func (r *reader) provider(b *hcl.Block) (key string, p block, ok bool) {
 	content, ok := r.arguments(b, attributes("alias", "version"))
-	p.use = use{b.Labels[0], position(b.DefRange)}
+	p.use = use{b.Labels[0], stricthcl.PositionOf(b.DefRange)}
 	if !ok || !r.localName(p.name, p.at) {
 		return "", p, false
 	}
@@ -182,25 +183,25 @@ func (r *reader) provider(b *hcl.Block) (key string, p block, ok bool) {
 	if attr, given := content.Attributes["version"]; given && !isNull(attr.Expr) {
 		text, ok := primitive(attr.Expr)
 		if !ok {
-			r.add(position(attr.Expr.Range()), "the version must be a text in quotes, not an expression")
+			r.add(stricthcl.PositionOf(attr.Expr.Range()), "the version must be a text in quotes, not an expression")
 			return "", p, false
 		}
-		p.at = position(attr.NameRange)
-		p.constraint = r.constraint(text, position(attr.Expr.Range()))
+		p.at = stricthcl.PositionOf(attr.NameRange)
+		p.constraint = r.constraint(text, stricthcl.PositionOf(attr.Expr.Range()))
 	}
 	return key, p, true
 }
 
 // resource says which local name a resource or data source uses.
 func (r *reader) resource(b *hcl.Block) use {
-	u := use{at: position(b.DefRange)}
+	u := use{at: stricthcl.PositionOf(b.DefRange)}
 	if name, ok := r.providerArgument(b); ok {
 		u.name = name
 		return u
 	}
 	name, err := tfaddr.ParseProviderPart(impliedName(b.Labels[0]))
 	if err != nil {
-		r.add(position(b.LabelRanges[0]), "%q does not start with the name of a provider: %w", b.Labels[0], err)
+		r.add(stricthcl.PositionOf(b.LabelRanges[0]), "%q does not start with the name of a provider: %w", b.Labels[0], err)
 	}
 	u.name = name
 	return u
@@ -219,7 +220,7 @@ func (r *reader) providerArgument(b *hcl.Block) (name string, ok bool) {
 	if !given {
 		return "", false
 	}
-	at := position(attr.Expr.Range())
+	at := stricthcl.PositionOf(attr.Expr.Range())
 	names := reference(attr.Expr)
 	if len(names) == 0 || len(names) > 2 {
 		r.add(at, "the provider argument must be the name of a provider, with an alias if need be: aws.west")
@@ -230,7 +231,7 @@ func (r *reader) providerArgument(b *hcl.Block) (name string, ok bool) {
 
 // imported says which local name an import block uses.
 func (r *reader) imported(b *hcl.Block) (use, bool) {
-	u := use{at: position(b.DefRange)}
+	u := use{at: stricthcl.PositionOf(b.DefRange)}
 	content, ok := r.arguments(b, attributes("to"))
 	if !ok {
 		return u, false
@@ -242,7 +243,7 @@ func (r *reader) imported(b *hcl.Block) (use, bool) {
 	}
 	resource, ok := importedType(reference(attr.Expr))
 	if !ok {
-		r.add(position(attr.Expr.Range()), "this is no address of a resource")
+		r.add(stricthcl.PositionOf(attr.Expr.Range()), "this is no address of a resource")
 		return u, false
 	}
 	if name, ok := r.providerArgument(b); ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	hcljson "github.com/hashicorp/hcl/v2/json"
 
-	"github.com/tofu-oci/tofu-oci/internal/nesting"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
 // topLevel are the blocks of a file that concern providers. All others are left
@@ -34,12 +34,12 @@ func (r *reader) body(ctx context.Context, path string) (hcl.Body, bool) {
 	if !ok {
 		return nil, false
 	}
-	check, parse := r.parsing.HCL2, parseNative
+	check, parse := r.parsing.Check, parseNative
 	if strings.HasSuffix(path, ".json") {
-		check, parse = r.parsing.HCL2JSON, hcljson.Parse
+		check, parse = r.parsing.CheckJSON, hcljson.Parse
 	}
-	if err := check(data); err != nil {
-		r.nesting(path, err)
+	if err, ok := errors.AsType[*stricthcl.Error](check(path, data)); ok {
+		r.all = append(r.all, err)
 		return nil, false
 	}
 	file, found := parse(data, path)
@@ -51,14 +51,6 @@ func (r *reader) body(ctx context.Context, path string) (hcl.Body, bool) {
 
 func parseNative(data []byte, path string) (*hcl.File, hcl.Diagnostics) {
 	return hclsyntax.ParseConfig(data, path, hcl.InitialPos)
-}
-
-func (p *problems) nesting(path string, err error) {
-	at, problem := Position{File: path}, err.Error()
-	if e, ok := errors.AsType[*nesting.Error](err); ok {
-		at.Line, at.Column, problem = e.Line, e.Column, e.Problem
-	}
-	p.add(at, "%s", problem)
 }
 
 // arguments reads some of a block's arguments and blocks.

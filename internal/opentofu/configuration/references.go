@@ -6,8 +6,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	hcljson "github.com/hashicorp/hcl/v2/json"
-
-	"github.com/tofu-oci/tofu-oci/internal/nesting"
 )
 
 // maxReference bounds a reference that is written as a text.
@@ -19,7 +17,7 @@ const maxReference = 1024
 // as well.
 func reference(e hcl.Expression) []string {
 	if text, ok := literal(e); ok {
-		if len(text) > maxReference || nesting.HCL2([]byte(text)) != nil {
+		if len(text) > maxReference || tooComplex(text) {
 			return nil
 		}
 		parsed, found := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	tfaddr "github.com/hashicorp/terraform-registry-address"
 
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -20,7 +21,7 @@ type entry struct {
 	// address is zero for what is built in.
 	address    provider.Address
 	constraint provider.Constraint
-	at         Position
+	at         stricthcl.Position
 }
 
 // requirements reads a required_providers block. Entries that are wrong are left
@@ -43,10 +44,10 @@ func (r *reader) requirements(block *hcl.Block) map[string]entry {
 // entry reads one: a text or a number is the version, as old configurations have
 // it, and all else an object.
 func (r *reader) entry(name string, attr *hcl.Attribute) entry {
-	e := entry{at: position(attr.NameRange)}
+	e := entry{at: stricthcl.PositionOf(attr.NameRange)}
 	if text, ok := primitive(attr.Expr); ok {
 		e.address = r.implied(name, e.at)
-		e.constraint = r.constraint(text, position(attr.Expr.Range()))
+		e.constraint = r.constraint(text, stricthcl.PositionOf(attr.Expr.Range()))
 		return e
 	}
 	if !r.localName(name, e.at) {
@@ -59,7 +60,7 @@ func (r *reader) entry(name string, attr *hcl.Attribute) entry {
 	}
 	sourced := false
 	for _, pair := range pairs {
-		at := position(pair.Value.Range())
+		at := stricthcl.PositionOf(pair.Value.Range())
 		switch key, _ := literal(pair.Key); key {
 		case "version":
 			if text, ok := r.text(pair.Value, "version"); ok {
@@ -72,7 +73,7 @@ func (r *reader) entry(name string, attr *hcl.Attribute) entry {
 		case "configuration_aliases":
 			r.aliases(name, pair.Value)
 		default:
-			r.add(position(pair.Key.Range()), `the entry %q of required_providers can only have "version", "source" and "configuration_aliases"`, name)
+			r.add(stricthcl.PositionOf(pair.Key.Range()), `the entry %q of required_providers can only have "version", "source" and "configuration_aliases"`, name)
 			return e
 		}
 	}
@@ -94,13 +95,13 @@ func (r *reader) aliases(name string, value hcl.Expression) {
 			continue
 		}
 		if named := referenceNames(e); steps.RootName() != name || len(named) < len(steps) {
-			r.add(position(e.Range()), "a configuration alias must have the form %s.NAME", name)
+			r.add(stricthcl.PositionOf(e.Range()), "a configuration alias must have the form %s.NAME", name)
 		}
 	}
 }
 
 // source reads a provider's address; zero is a provider that is built in.
-func (r *reader) source(text string, at Position) provider.Address {
+func (r *reader) source(text string, at stricthcl.Position) provider.Address {
 	parts := strings.Split(text, "/")
 	switch {
 	case len(parts) == 1:
@@ -114,14 +115,14 @@ func (r *reader) source(text string, at Position) provider.Address {
 }
 
 // implied is the provider that a name means which no entry explains.
-func (r *reader) implied(name string, at Position) provider.Address {
+func (r *reader) implied(name string, at stricthcl.Position) provider.Address {
 	if name == "terraform" {
 		return provider.Address{}
 	}
 	return r.address(at, r.host(), "hashicorp", name)
 }
 
-func (r *reader) address(at Position, parts ...string) provider.Address {
+func (r *reader) address(at stricthcl.Position, parts ...string) provider.Address {
 	a, err := provider.ParseAddress(strings.Join(parts, "/"))
 	if err != nil {
 		r.add(at, "%w", err)
@@ -138,7 +139,7 @@ func (r *reader) host() string {
 }
 
 // localName checks a provider's name within a module.
-func (r *reader) localName(name string, at Position) bool {
+func (r *reader) localName(name string, at stricthcl.Position) bool {
 	normal, err := tfaddr.ParseProviderPart(name)
 	switch {
 	case err != nil:
@@ -150,7 +151,7 @@ func (r *reader) localName(name string, at Position) bool {
 }
 
 // constraint reads what versions have to meet.
-func (r *reader) constraint(text string, at Position) provider.Constraint {
+func (r *reader) constraint(text string, at stricthcl.Position) provider.Constraint {
 	if len(text) > maxConstraint {
 		r.add(at, "the version constraint has more than %d bytes", maxConstraint)
 		return provider.Constraint{}
@@ -177,7 +178,7 @@ var constraintForm = regexp.MustCompile(`^\s*(=|!=|>|<|>=|<=|~>)?\s*[0-9]+(\.[0-
 func (r *reader) text(e hcl.Expression, name string) (string, bool) {
 	text, ok := literal(e)
 	if !ok {
-		r.add(position(e.Range()), "the %s must be a text in quotes, not an expression", name)
+		r.add(stricthcl.PositionOf(e.Range()), "the %s must be a text in quotes, not an expression", name)
 	}
 	return text, ok
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,8 +18,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
-
-	"github.com/tofu-oci/tofu-oci/internal/nesting"
 )
 
 // scope resolves the references in the expressions of a module.
@@ -107,7 +106,7 @@ func (s *scope) argument(name string, declared variable, t cty.Type) (hcl.Expres
 	switch {
 	case given && (declared.kind == nil || t.IsPrimitiveType()):
 		return &hclsyntax.LiteralValueExpr{Val: cty.StringVal(text)}, nil, nil
-	case given && len(text) <= maxConstant && nesting.HCL2([]byte(text)) == nil:
+	case given && len(text) <= maxConstant && !tooComplex(text):
 		if e, wrong := hclsyntax.ParseExpression([]byte(text), "TF_VAR_"+name, hcl.InitialPos); !wrong.HasErrors() {
 			return e, nil, nil
 		}
@@ -153,7 +152,7 @@ func (r *reader) variableFiles(ctx context.Context, dir string) map[string]hcl.E
 	found := []string{"terraform.tfvars", "terraform.tfvars.json"}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		r.add(Position{File: dir}, "reading it: %w", bare(err))
+		r.add(stricthcl.Position{File: dir}, "reading it: %w", bare(err))
 	}
 	for _, e := range entries {
 		if name := e.Name(); strings.HasSuffix(name, ".auto.tfvars") || strings.HasSuffix(name, ".auto.tfvars.json") {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -120,7 +121,7 @@ type NoMirrorError struct {
 	Block string
 	// Position is where such a block is already, to which the oci_mirror would
 	// have to be added; the zero value when there is none.
-	Position cliconfig.Position
+	Position stricthcl.Position
 }
 
 func (e *NoMirrorError) Error() string {

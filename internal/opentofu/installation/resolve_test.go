@@ -15,6 +15,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/sourcetest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -326,7 +327,7 @@ func TestDevOverridesAreNotPassedOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := block(w.offer(t, has{"1.0.0 " + haiku}))
-	b.DevOverrides = map[provider.Address]cliconfig.DevOverride{address(t, thing): {Position: cliconfig.Position{File: "rc", Line: 9, Column: 5}, Path: "/src/thing"}}
+	b.DevOverrides = map[provider.Address]cliconfig.DevOverride{address(t, thing): {Position: stricthcl.Position{File: "rc", Line: 9, Column: 5}, Path: "/src/thing"}}
 	i := install(t, w.options(b))
 	_, versions := i.Versions(t.Context(), address(t, thing))
 	_, release := i.Release(t.Context(), address(t, thing), version(t, "1.0.0"))

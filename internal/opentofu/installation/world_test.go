@@ -18,6 +18,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
@@ -84,9 +85,9 @@ func (w *world) repository(t template.Template, a provider.Address) (repository.
 // block makes the methods of a block.
 func block(methods ...cliconfig.Method) *cliconfig.Installation {
 	for n := range methods {
-		methods[n].Position = cliconfig.Position{File: "rc", Line: n + 2, Column: 3}
+		methods[n].Position = stricthcl.Position{File: "rc", Line: n + 2, Column: 3}
 	}
-	return &cliconfig.Installation{Position: cliconfig.Position{File: "rc", Line: 1, Column: 1}, Methods: methods}
+	return &cliconfig.Installation{Position: stricthcl.Position{File: "rc", Line: 1, Column: 1}, Methods: methods}
 }
 
 // offer puts releases into the origin registry; the method is direct.

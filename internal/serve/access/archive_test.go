@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -190,7 +191,7 @@ func TestReadArchiveKeyRefuses(t *testing.T) {
 	} {
 		path := keyFile(t, test.text)
 		_, err := access.ReadArchiveKey(path)
-		if e, ok := errors.AsType[*access.SyntaxError](err); !ok || !strings.HasPrefix(e.Error(), path+test.want) || strings.Contains(e.Error(), "secret") {
+		if e, ok := errors.AsType[*stricthcl.Error](err); !ok || !strings.HasPrefix(e.Error(), path+test.want) || strings.Contains(e.Error(), "secret") {
 			t.Errorf("%s: got %v, want %s…", name, err, test.want)
 		}
 	}

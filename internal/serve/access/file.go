@@ -2,7 +2,6 @@ package access
 
 import (
 	"encoding/hex"
-	"errors"
 	"net/http"
 	"regexp"
 	"slices"
@@ -15,20 +14,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
-
-// SyntaxError says what is wrong with a file of rules or of keys, and where.
-type SyntaxError struct {
-	File string
-	// Line and Column count from 1; columns are characters.
-	Line, Column int
-	// Problem is a sentence without its full stop.
-	Problem string
-}
-
-func (e *SyntaxError) Error() string { return (*stricthcl.Error)(e).Error() }
-
-// Kind is [provider.Malformed].
-func (e *SyntaxError) Kind() provider.ErrorKind { return provider.Malformed }
 
 // Options say how rules are kept; the zero value is ready for use.
 type Options struct {
@@ -56,7 +41,7 @@ func (o Options) verifier() (*oidc.Verifier, error) {
 
 // Parse reads the text of a file of rules in HCL 2's native syntax. Unknown and
 // duplicate settings are errors, and so is a file without blocks, because a writer may
-// have truncated it. file is the file's name in errors, which are *[SyntaxError].
+// have truncated it. file is the file's name in errors, which are *[stricthcl.Error].
 func Parse(file string, data []byte, o Options) (*Rules, error) {
 	verifier, err := o.verifier()
 	if err != nil {
@@ -68,9 +53,6 @@ func Parse(file string, data []byte, o Options) (*Rules, error) {
 func parse(file string, data []byte, verifier *oidc.Verifier) (*Rules, error) {
 	r := &reader{rules: Rules{verifier: verifier}, lines: map[string]int{}}
 	if err := r.read(file, data); err != nil {
-		if wrong, ok := errors.AsType[*stricthcl.Error](err); ok {
-			return nil, (*SyntaxError)(wrong)
-		}
 		return nil, err
 	}
 	return &r.rules, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 )
 
@@ -117,7 +118,7 @@ func TestParseRefuses(t *testing.T) {
 		"host, bad as":          {host(repository + "\n  as = \"a b\""), "f:3:8: as: "},
 	} {
 		_, err := access.Parse("f", []byte(test.text), access.Options{})
-		if e, ok := errors.AsType[*access.SyntaxError](err); !ok || !strings.HasPrefix(e.Error(), test.want) {
+		if e, ok := errors.AsType[*stricthcl.Error](err); !ok || !strings.HasPrefix(e.Error(), test.want) {
 			t.Errorf("%s: got %v, want %s…", name, err, test.want)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {

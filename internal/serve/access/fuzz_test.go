@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 )
 
@@ -15,7 +16,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		rules, err := access.Parse("f", text, access.Options{})
 		if err != nil {
-			e, ok := errors.AsType[*access.SyntaxError](err)
+			e, ok := errors.AsType[*stricthcl.Error](err)
 			if !ok || e.File != "f" || e.Line < 1 || e.Column < 1 || e.Problem == "" {
 				t.Errorf("%T %v", err, err)
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
 const (
@@ -42,7 +43,7 @@ func NewArchiveKey() ArchiveKey {
 // bytes in hexadecimal digits. The first signs, and all verify, so that a key can be
 // exchanged. Empty lines and those with a # in front don't count. A file that others
 // may read or its group may change is refused, but on Windows. Errors are those of
-// the file system, *[SyntaxError], and one about the mode.
+// the file system, *[stricthcl.Error], and one about the mode.
 func ReadArchiveKey(path string) (ArchiveKey, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -70,16 +71,16 @@ func parseArchiveKey(file string, data []byte) (ArchiveKey, error) {
 		key, err := hex.DecodeString(text)
 		switch {
 		case err != nil || len(key) < keySize:
-			return ArchiveKey{}, &SyntaxError{file, n, 1, "a key has at least 64 hexadecimal digits, as openssl rand -hex 32 makes them"}
+			return ArchiveKey{}, &stricthcl.Error{Position: stricthcl.Position{File: file, Line: n, Column: 1}, Problem: "a key has at least 64 hexadecimal digits, as openssl rand -hex 32 makes them"}
 		case different(key) < minDifferent:
-			return ArchiveKey{}, &SyntaxError{file, n, 1, "the key is not random"}
+			return ArchiveKey{}, &stricthcl.Error{Position: stricthcl.Position{File: file, Line: n, Column: 1}, Problem: "the key is not random"}
 		case len(k.keys) == maxKeys:
-			return ArchiveKey{}, &SyntaxError{file, n, 1, fmt.Sprintf("there are more than %d keys", maxKeys)}
+			return ArchiveKey{}, &stricthcl.Error{Position: stricthcl.Position{File: file, Line: n, Column: 1}, Problem: fmt.Sprintf("there are more than %d keys", maxKeys)}
 		}
 		k.keys = append(k.keys, key)
 	}
 	if len(k.keys) == 0 {
-		return ArchiveKey{}, &SyntaxError{file, 1, 1, "there is no key in it"}
+		return ArchiveKey{}, &stricthcl.Error{Position: stricthcl.Position{File: file, Line: 1, Column: 1}, Problem: "there is no key in it"}
 	}
 	return k, nil
 }

@@ -41,7 +41,7 @@ type File struct {
 	problem string
 }
 
-// Open reads a file of rules. Errors are those of the file system and *[SyntaxError].
+// Open reads a file of rules. Errors are those of the file system and those of [Parse].
 func Open(path string, o Options) (*File, error) {
 	verifier, err := o.verifier()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
 // watched is a file of rules, its changes counted.
@@ -109,7 +110,7 @@ func TestAFileIsReadAgain(t *testing.T) {
 		if len(told) != 1 || !strings.Contains(told[0].Error(), "rules.hcl:1:12: Unclosed") {
 			t.Errorf("it tells %v", told)
 		}
-		if _, ok := errors.AsType[*access.SyntaxError](told[0]); !ok {
+		if _, ok := errors.AsType[*stricthcl.Error](told[0]); !ok {
 			t.Errorf("it tells %T", told[0])
 		}
 		is(t, w.Rules(), devToken, "ci", "rocket", nil)
@@ -237,7 +238,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := access.Open(path, access.Options{})
-	if e, ok := errors.AsType[*access.SyntaxError](err); !ok || e.File != path {
+	if e, ok := errors.AsType[*stricthcl.Error](err); !ok || e.File != path {
 		t.Errorf("got %v", err)
 	}
 }

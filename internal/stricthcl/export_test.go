@@ -1,4 +1,4 @@
-package nesting
+package stricthcl
 
 // WholeLines is wholeLines.
 var WholeLines = wholeLines

@@ -1,14 +1,14 @@
-package within_test
+package cliconfig_test
 
 import (
 	"path/filepath"
 	"runtime"
 	"testing"
 
-	"github.com/tofu-oci/tofu-oci/internal/within"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 )
 
-func TestPath(t *testing.T) {
+func TestResolvePath(t *testing.T) {
 	t.Parallel()
 	tests := [][3]string{{"a", "b", "a/b"}, {"a", "../b", "b"}, {"a", "", "a"}, {"a", ".", "a"}, {"", "b", "b"}, {"a", "/b/../c", "/c"}, {"/a", "/b", "/b"}}
 	if runtime.GOOS == "windows" {
@@ -18,7 +18,7 @@ func TestPath(t *testing.T) {
 		}...)
 	}
 	for _, test := range tests {
-		if got, want := within.Path(filepath.FromSlash(test[0]), filepath.FromSlash(test[1])), filepath.FromSlash(test[2]); got != want {
+		if got, want := cliconfig.ResolvePath(filepath.FromSlash(test[0]), filepath.FromSlash(test[1])), filepath.FromSlash(test[2]); got != want {
 			t.Errorf("%s in %s is %s, want %s", test[1], test[0], got, want)
 		}
 	}

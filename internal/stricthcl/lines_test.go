@@ -1,4 +1,4 @@
-package nesting_test
+package stricthcl_test
 
 import (
 	"math/rand/v2"
@@ -9,7 +9,7 @@ import (
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/tofu-oci/tofu-oci/internal/nesting"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
 // TestWholeLines checks that a text that is split into tokens in pieces has the
@@ -33,7 +33,7 @@ func TestWholeLines(t *testing.T) {
 			end = min(pos.Byte+size, len(data))
 			tokens, _ := hclsyntax.LexConfig(data[pos.Byte:end], "", pos)
 			if end < len(data) {
-				if tokens = nesting.WholeLines(tokens); len(tokens) == 0 {
+				if tokens = stricthcl.WholeLines(tokens); len(tokens) == 0 {
 					size *= 2
 					continue
 				}

@@ -1,4 +1,4 @@
-package nesting
+package stricthcl
 
 import (
 	"fmt"
@@ -29,14 +29,11 @@ type Budget struct {
 	tokens, joining int
 }
 
-// HCL2 checks a text in HCL 2's native syntax with a separate budget.
-func HCL2(data []byte) error { return new(Budget).HCL2(data) }
-
-// HCL2 checks a text in HCL 2's native syntax: the number of tokens, the depth of
+// Check checks a text in HCL 2's native syntax: the number of tokens, the depth of
 // brackets and templates, the operators of an expression, and the pieces of
 // literals. Errors are *[Error]; syntax errors are left to the parser.
-func (b *Budget) HCL2(data []byte) error {
-	s := syntax{budget: b, open: []expression{{lines: true}}}
+func (b *Budget) Check(file string, data []byte) error {
+	s := syntax{file: file, budget: b, open: []expression{{lines: true}}}
 	pos, size := hcl.InitialPos, chunk
 	for end := 0; end < len(data); {
 		end = min(pos.Byte+size, len(data))
@@ -63,9 +60,9 @@ func (b *Budget) HCL2(data []byte) error {
 	return nil
 }
 
-// HCL2JSON checks a text in HCL 2's JSON syntax: the number of tokens, and the depth
+// CheckJSON checks a text in HCL 2's JSON syntax: the number of tokens, and the depth
 // of brackets. Errors are *[Error]; syntax errors are left to the parser.
-func (b *Budget) HCL2JSON(data []byte) error {
+func (b *Budget) CheckJSON(file string, data []byte) error {
 	depth, tokens, line, start, quoted, word := 0, 0, 1, 0, false, false
 	for i := 0; i < len(data); i++ {
 		c := data[i]
@@ -98,7 +95,7 @@ func (b *Budget) HCL2JSON(data []byte) error {
 			problem = tooDeep
 		}
 		if problem != "" {
-			return &Error{line, i - start + 1, problem}
+			return &Error{Position: Position{file, line, i - start + 1}, Problem: problem}
 		}
 	}
 	b.tokens += tokens
@@ -142,6 +139,7 @@ func wholeLines(tokens hclsyntax.Tokens) hclsyntax.Tokens {
 
 // syntax follows the tokens of a text.
 type syntax struct {
+	file   string
 	budget *Budget
 	tokens int
 	// open has an entry for the text itself and one for each open bracket.
@@ -166,7 +164,7 @@ type literals struct {
 }
 
 func (s *syntax) fail(at hclsyntax.Token, problem string) error {
-	return &Error{at.Range.Start.Line, at.Range.Start.Column, problem}
+	return &Error{Position: Position{s.file, at.Range.Start.Line, at.Range.Start.Column}, Problem: problem}
 }
 
 // next processes a token, and describes the limit that it exceeds, or returns "".

@@ -1,0 +1,141 @@
+package stricthcl_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/hcl"
+	hcl2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+)
+
+func native(data []byte) error { return stricthcl.CheckHCL1("f", data, false) }
+
+func json(data []byte) error { return stricthcl.CheckHCL1("f", data, true) }
+
+func hcl2Native(data []byte) error { return new(stricthcl.Budget).Check("f", data) }
+
+func hcl2JSON(data []byte) error { return new(stricthcl.Budget).CheckJSON("f", data) }
+
+func TestWhatPeopleWritePasses(t *testing.T) {
+	t.Parallel()
+	// A bracket in a text or a comment is none.
+	brackets := strings.Repeat("([{", 1000)
+	for name, err := range map[string]error{
+		"empty":      native(nil),
+		"native":     native([]byte("# " + brackets + "\na { b = [\"" + brackets + "\", { c = 1 }] }\n" + strings.Repeat("x {}\n", 1000))),
+		"JSON":       json([]byte(`{"a":[{"` + brackets + `":[1]}]` + strings.Repeat(`,"b":{}`, 1000) + "}")),
+		"HCL 2":      hcl2Native([]byte("# " + brackets + "\n" + strings.Repeat("provider \"x\" {\n  version = \"1.0.0\"\n  hashes = [\n    \"zh:(([[{{\",\n  ]\n}\n", 1000))),
+		"long":       hcl2Native([]byte(strings.Repeat("a = b.c + 1\n", 1000) + "x = [" + strings.Repeat("a.b.c, ", 1000) + "]\n" + strings.Repeat("y = \"${a.b}${c.d}\"\n", 1000))),
+		"HCL 2 JSON": hcl2JSON([]byte(`{"a":"` + brackets + `\"[[","b":[` + strings.Repeat("{},", 5000) + "1]}")),
+		"script":     hcl2Native([]byte("a = <<-EOT\n" + strings.Repeat("  echo \"$HOME\" 100% ${var.a}\n", 2000) + "  EOT\n")),
+		"large":      hcl2Native([]byte(strings.Repeat("resource \"a_b\" \"c\" {\n  name = \"some-text-of-usual-length\"\n}\n", 20_000))),
+		"no HCL":     native([]byte("\x00\"")),
+		"no HCL 2":   hcl2Native([]byte("\x00\xff\"${")),
+		"64 of them": native([]byte("a = " + strings.Repeat("[", 64) + strings.Repeat("]", 64))),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTooMuch(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		check func([]byte) error
+		text  string
+		want  string
+	}{
+		{"lists", native, "a = " + strings.Repeat("[", 65), "1:69: brackets are nested deeper than 64"},
+		{"objects", native, strings.Repeat("\na {", 20_000), "66:3: brackets are nested deeper than 64"},
+		{"blocks", native, strings.Repeat("a {}\n", 1025), "1025:3: there are more than 1024 blocks and lists"},
+		{"JSON", json, strings.Repeat("\n{\"a\":", 65), "66:1: brackets are nested deeper than 64"},
+		{"JSON lists", json, `{"a":[` + strings.Repeat("[],", 5000), "there are more than 1024 blocks and lists"},
+		{"parentheses", hcl2Native, "a = " + strings.Repeat("(", 50_000), "1:69: brackets are nested deeper than 64"},
+		{"templates", hcl2Native, "a = " + strings.Repeat(`"${`, 1000), "brackets are nested deeper than 64"},
+		{"negations", hcl2Native, "a = " + strings.Repeat("!", 50_000), "1:261: there are more than 256 operators"},
+		{"minus", hcl2Native, "a = " + strings.Repeat("-", 50_000), "there are more than 256 operators"},
+		{"conditions", hcl2Native, "a = " + strings.Repeat("a?b:", 300), "there are more than 256 operators"},
+		{"lines in brackets", hcl2Native, "a = (1" + strings.Repeat("\n+1", 300) + ")", "there are more than 256 operators"},
+		{"indexes", hcl2Native, "a = b" + strings.Repeat("[0]", 300), "there are more than 256 operators"},
+		{"if without end", hcl2Native, `a = "` + strings.Repeat("%{if a}", 300), "there are more than 256 operators"},
+		{"HCL 2 JSON", hcl2JSON, `{"\\":` + "\n" + strings.Repeat("[", 5000), "2:64: brackets are nested deeper than 64"},
+		{"dollars", hcl2Native, "a = \"" + strings.Repeat("$", 64<<10) + "\"\n", "literals have too many pieces, such as lines of a heredoc"},
+		{"percents", hcl2Native, "a = \"" + strings.Repeat("%x", 64<<10) + "\"\n", "literals have too many pieces, such as lines of a heredoc"},
+		{"lines of a heredoc", hcl2Native, "a = <<E\n" + strings.Repeat("\n", 32<<10) + "E\n", "literals have too many pieces, such as lines of a heredoc"},
+		{"pieces before parts", hcl2Native, "a = \"" + strings.Repeat("$", 16<<10) + strings.Repeat("${a}", 64<<10) + "\"\n", "literals have too many pieces, such as lines of a heredoc"},
+		{"tokens", hcl2Native, strings.Repeat("a=1\n", 1<<20), "there are more than 524288 tokens"},
+		{"tokens in a line", hcl2Native, "a=[" + strings.Repeat("1,", 2<<20) + "]", "there are more than 524288 tokens"},
+		{"behind a long comment", hcl2Native, "/*" + strings.Repeat("x\n", 64<<10) + "\"\n*/ a = " + strings.Repeat("(", 65), "brackets are nested deeper than 64"},
+		{"tokens in JSON", hcl2JSON, "[" + strings.Repeat("1,", 2<<20) + "1]", "there are more than 524288 tokens"},
+		{"texts in JSON", hcl2JSON, "[" + strings.Repeat(`"",`, 1<<20) + "1]", "there are more than 524288 tokens"},
+		{"sums", hcl2Native, "a = 1" + strings.Repeat("+1", 300), "there are more than 256 operators"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			err := test.check([]byte(test.text))
+			var e *stricthcl.Error
+			if !errors.As(err, &e) || !strings.HasSuffix(e.Error(), test.want) {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+// TestBudget checks that many texts together cost no more than a budget.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		check      func(*stricthcl.Budget, string, []byte) error
+		text, want string
+	}{
+		"tokens":   {(*stricthcl.Budget).CheckJSON, "[" + strings.Repeat("1,", 200_000) + "1]", "there are more than 2097152 tokens in all files"},
+		"literals": {(*stricthcl.Budget).Check, "a = \"" + strings.Repeat("$", 20_000) + "\"\n", "literals have too many pieces"},
+	} {
+		var b stricthcl.Budget
+		passed := 0
+		err := test.check(&b, "f", []byte(test.text))
+		for ; err == nil && passed < 10; passed++ {
+			err = test.check(&b, "f", []byte(test.text))
+		}
+		if passed == 0 || err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v after %d texts, want %s", name, err, passed, test.want)
+		}
+	}
+}
+
+// FuzzPassed gives what passes to the parsers, which have to come back.
+func FuzzPassed(f *testing.F) {
+	for _, seed := range []string{"a = [[[]]]", `{"a":[[{}]]}`, "a = ((1))", "a = !!true", "a = \"${\"${x}\"}\"", "a = <<E\n${[\nE\n", "x {} \n#(", "a = \"$$%%\"", "a = <<E\n\n\nE\n"} {
+		f.Add([]byte(seed), 40)
+	}
+	f.Fuzz(func(t *testing.T, piece []byte, times int) {
+		data := []byte(strings.Repeat(string(piece), min(max(times, 1), 1+32<<10/(len(piece)+1))))
+		start := time.Now()
+		if hcl2Native(data) == nil {
+			_, _ = hclsyntax.ParseConfig(data, "", hcl2.InitialPos)
+		}
+		check := native
+		if strings.HasPrefix(strings.TrimSpace(string(data)), "{") {
+			check = json
+		}
+		if check(data) == nil {
+			parse(data)
+		}
+		if d := time.Since(start); d > 20*time.Second {
+			t.Errorf("%d bytes took %s", len(data), d)
+		}
+	})
+}
+
+// parse does what the callers do about HCL 1's panics, which are no exhaustion.
+func parse(data []byte) {
+	defer func() { _ = recover() }()
+	_, _ = hcl.ParseBytes(data)
+}
