@@ -55,7 +55,7 @@ var rows = map[string][]string{
 		"internal/atomicfile", "internal/boundedfile", "internal/boundedjson", "internal/ctxio", "internal/disk", "internal/filelock", "internal/packagezip", "internal/schedule", "internal/transfer",
 	},
 	"internal/serve/page":   {"internal/serve/api"},
-	"internal/serve/access": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/httpclient", "internal/oidc", "internal/stricthcl"},
+	"internal/serve/access": {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/boundedjson", "internal/httpclient", "internal/stricthcl"},
 	"internal/catalog":      {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/template", "internal/boundedfile"},
 	"internal/serve/api":    {"pkg/provider", "internal/boundedjson", "internal/httpclient"},
 	"internal/serve/pullthrough": {
@@ -102,7 +102,6 @@ var rows = map[string][]string{
 	"internal/filelock":     {},
 	"internal/filerecord":   {"internal/atomicfile", "internal/boundedfile"},
 	"internal/stricthcl":    {"pkg/provider"},
-	"internal/oidc":         {"internal/boundedjson", "internal/httpclient"},
 	"internal/metrics":      {"pkg/provider", "pkg/serve", "internal/serve/pullthrough"},
 	"internal/redact":       {},
 	"internal/textdiff":     {},
@@ -173,15 +172,11 @@ func TestSeclusion(t *testing.T) {
 			if strings.HasPrefix(path, "oras.land/oras-go/v2") && name != "pkg/repository" {
 				t.Errorf("%s imports %s, which only pkg/repository may", name, path)
 			}
-			identity := strings.HasPrefix(path, "github.com/coreos/go-oidc") || strings.HasPrefix(path, "github.com/go-jose")
-			if identity && name != "internal/oidc" {
-				t.Errorf("%s imports %s, which only internal/oidc may", name, path)
+			if strings.HasPrefix(path, "github.com/go-jose") && name != "internal/serve/access" {
+				t.Errorf("%s imports %s, which only internal/serve/access may", name, path)
 			}
 			if strings.HasPrefix(path, "github.com/prometheus/") && name != "internal/metrics" {
 				t.Errorf("%s imports %s, which only internal/metrics may", name, path)
-			}
-			if path == module+"internal/oidc" && name != "internal/serve/access" {
-				t.Errorf("%s imports %s, which only internal/serve/access may", name, path)
 			}
 		}
 		for _, path := range p.Deps {

@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/tofu-oci/tofu-oci/internal/oidc"
 )
 
 // claim is what an allow block demands of one claim: one of several values. A value
@@ -41,9 +39,9 @@ func parseValue(value string) error {
 
 // fits tells whether all claims do. One that a token does not have never fits; of one
 // with several values, one has to.
-func (a allow) fits(claims oidc.Claims) bool {
+func (a allow) fits(token issuerToken) bool {
 	return !slices.ContainsFunc(a.claims, func(c claim) bool {
-		return !slices.ContainsFunc(claims.Texts(c.name), c.accepts)
+		return !slices.ContainsFunc(token.texts(c.name), c.accepts)
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
-	"github.com/tofu-oci/tofu-oci/internal/oidc"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -27,8 +26,8 @@ type Options struct {
 	Reloaded func(error)
 }
 
-// verifier makes the one that all rules of a file share, so that they share keys.
-func (o Options) verifier() (*oidc.Verifier, error) {
+// keyCache returns the cache that all rules of a file share.
+func (o Options) keyCache() (*keyCache, error) {
 	client := o.HTTP
 	if client == nil {
 		var err error
@@ -36,22 +35,22 @@ func (o Options) verifier() (*oidc.Verifier, error) {
 			return nil, err
 		}
 	}
-	return oidc.New(client), nil
+	return &keyCache{http: client}, nil
 }
 
 // Parse reads the text of a file of rules in HCL 2's native syntax. Unknown and
 // duplicate settings are errors, and so is a file without blocks, because a writer may
 // have truncated it. file is the file's name in errors, which are *[stricthcl.Error].
 func Parse(file string, data []byte, o Options) (*Rules, error) {
-	verifier, err := o.verifier()
+	keys, err := o.keyCache()
 	if err != nil {
 		return nil, err
 	}
-	return parse(file, data, verifier)
+	return parse(file, data, keys)
 }
 
-func parse(file string, data []byte, verifier *oidc.Verifier) (*Rules, error) {
-	r := &reader{rules: Rules{verifier: verifier}, lines: map[string]int{}}
+func parse(file string, data []byte, keys *keyCache) (*Rules, error) {
+	r := &reader{rules: Rules{keys: keys}, lines: map[string]int{}}
 	if err := r.read(file, data); err != nil {
 		return nil, err
 	}

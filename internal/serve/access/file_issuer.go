@@ -9,7 +9,6 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/tofu-oci/tofu-oci/internal/oidc"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -21,7 +20,7 @@ func (r *reader) oidc(block *hclsyntax.Block) (err error) {
 		return err
 	}
 	err = r.arguments(block,
-		required("issuer", stringInto(&i.url, oidc.CheckIssuer)),
+		required("issuer", stringInto(&i.url, checkIssuer)),
 		required("audience", stringInto(&i.audience, notEmpty)))
 	if err != nil {
 		return err

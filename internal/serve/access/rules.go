@@ -4,13 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"slices"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
-	"github.com/tofu-oci/tofu-oci/internal/oidc"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -24,7 +22,7 @@ type Rules struct {
 	anonymous []provider.Pattern
 	tokens    []staticToken
 	issuers   []issuer
-	verifier  *oidc.Verifier
+	keys      *keyCache
 }
 
 // Host is one that the provider registry protocol serves.
@@ -101,39 +99,37 @@ func (r *Rules) caller(name string, may []provider.Pattern) Caller {
 	return Caller{Name: nameOf(name), may: slices.Concat(may, r.anonymous)}
 }
 
-// issued looks at a token of an issuer.
+// issued returns the caller with a token of an issuer.
 func (r *Rules) issued(ctx context.Context, bearer string) (Caller, error) {
-	if !oidc.IsToken(bearer) || len(r.issuers) == 0 {
+	if len(r.issuers) == 0 {
 		return Caller{}, fmt.Errorf("%w: it is none of the %d in the file", ErrDenied, len(r.tokens))
 	}
-	// 1. Whose it claims to be.
-	url, err := oidc.Issuer(bearer)
+	// 1. The claimed issuer.
+	token, err := parseIssuerToken(bearer)
 	if err != nil {
-		return Caller{}, fmt.Errorf("%w: %w", ErrDenied, err)
+		return Caller{}, fmt.Errorf("%w: it is none of the %d in the file, and %w", ErrDenied, len(r.tokens), err)
 	}
-	at := slices.IndexFunc(r.issuers, func(i issuer) bool { return i.url == url })
+	at := slices.IndexFunc(r.issuers, func(i issuer) bool { return i.url == token.Issuer })
 	if at < 0 {
-		return Caller{}, fmt.Errorf("%w: it is of an issuer that the file does not name, %.200q", ErrDenied, url)
+		return Caller{}, fmt.Errorf("%w: the file does not name its issuer %.200q", ErrDenied, token.Issuer)
 	}
-	// 2. Whether that is so.
+	// 2. The proof.
 	i := r.issuers[at]
-	claims, err := r.verifier.Verify(ctx, oidc.Expect{Issuer: i.url, Audience: i.audience}, bearer)
-	switch {
-	case errors.Is(err, oidc.ErrInvalid):
-		return Caller{}, fmt.Errorf("%w: oidc %q: %w", ErrDenied, i.name, err)
-	case errors.Is(err, oidc.ErrUnavailable):
-		return Caller{}, fmt.Errorf("%w: oidc %q: %w", ErrUnavailable, i.name, err)
-	case err != nil:
+	keys, err := r.keys.of(i.url).matching(ctx, token.signed)
+	if err != nil {
 		return Caller{}, err
+	}
+	if err := token.check(keys, i.audience); err != nil {
+		return Caller{}, fmt.Errorf("%w: oidc %q: %w", ErrDenied, i.name, err)
 	}
 	// 3. What the owner may read.
 	name := i.name
-	if subject := claims.Texts("sub"); len(subject) == 1 {
-		name += ":" + subject[0]
+	if token.Subject != "" {
+		name += ":" + token.Subject
 	}
 	var may []provider.Pattern
 	for _, a := range i.allow {
-		if a.fits(claims) {
+		if a.fits(token) {
 			may = append(may, a.may...)
 		}
 	}

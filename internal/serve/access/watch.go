@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
-	"github.com/tofu-oci/tofu-oci/internal/oidc"
 )
 
 const (
@@ -26,7 +25,7 @@ const (
 // be given and taken back without a restart. It is safe for concurrent use.
 type File struct {
 	path     string
-	verifier *oidc.Verifier
+	keys     *keyCache
 	reloaded func(error)
 	rules    atomic.Pointer[Rules]
 
@@ -43,11 +42,11 @@ type File struct {
 
 // Open reads a file of rules. Errors are those of the file system and those of [Parse].
 func Open(path string, o Options) (*File, error) {
-	verifier, err := o.verifier()
+	keys, err := o.keyCache()
 	if err != nil {
 		return nil, err
 	}
-	f := &File{path: path, verifier: verifier, reloaded: o.Reloaded}
+	f := &File{path: path, keys: keys, reloaded: o.Reloaded}
 	if f.reloaded == nil {
 		f.reloaded = func(error) {}
 	}
@@ -112,7 +111,7 @@ func (f *File) read() (changed bool, err error) {
 		return false, nil
 	}
 	f.hash = hash
-	rules, err := parse(f.path, data, f.verifier)
+	rules, err := parse(f.path, data, f.keys)
 	if err != nil {
 		return false, err
 	}

@@ -65,10 +65,10 @@ func is(t *testing.T, rules *access.Rules, bearer, name, providers string, want 
 
 // issuing is an issuer on a network in memory, and a client on it. Use it in a bubble
 // of testing/synctest.
-func issuing(t *testing.T, key issuertest.Key) (*issuertest.Issuer, access.Options) {
+func issuing(t *testing.T, keys ...issuertest.Key) (*issuertest.Issuer, access.Options) {
 	t.Helper()
 	network := memnet.New()
-	issuer := issuertest.New("http://localhost:8080", key)
+	issuer := issuertest.New("http://localhost:8080", keys...)
 	listener := network.Listen("localhost:8080")
 	server := &http.Server{Handler: issuer, ErrorLog: log.New(io.Discard, "", 0)}
 	go func() { _ = server.Serve(listener) }()

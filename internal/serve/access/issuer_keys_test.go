@@ -1,4 +1,4 @@
-package oidc_test
+package access_test
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 
 	"errors"
 
-	"github.com/tofu-oci/tofu-oci/internal/oidc"
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/internal/testing/issuertest"
 )
 
 func TestKeysAreRotated(t *testing.T) {
 	t.Parallel()
-	old, next := keyOf(t, rsaKey), keyOf(t, otherRSA)
+	old, next := issuerKey(t, rsaKey), issuerKey(t, otherRSA)
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, old)
 		w.accepts(t, "the first key", sign(t, old, nil))
@@ -32,7 +32,7 @@ func TestKeysAreRotated(t *testing.T) {
 		time.Sleep(time.Hour)
 		w.accepts(t, "the old key, an hour later", sign(t, old, nil))
 		synctest.Wait()
-		w.refuses(t, "the old key, taken back", sign(t, old, nil), oidc.ErrInvalid)
+		w.refuses(t, "the old key, taken back", sign(t, old, nil), access.ErrDenied)
 		w.accepts(t, "the new key", sign(t, next, nil))
 	})
 }
@@ -40,8 +40,8 @@ func TestKeysAreRotated(t *testing.T) {
 // TestNobodyCanHammerTheIssuer: whoever sends tokens with keys that do not exist.
 func TestNobodyCanHammerTheIssuer(t *testing.T) {
 	t.Parallel()
-	key := keyOf(t, rsaKey)
-	forger := keyOf(t, func() (issuertest.Key, error) { return issuertest.NewECDSA("") })
+	key := issuerKey(t, rsaKey)
+	forger := issuerKey(t, func() (issuertest.Key, error) { return issuertest.NewECDSA("") })
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, key)
 		w.accepts(t, "a right one", sign(t, key, nil))
@@ -52,7 +52,7 @@ func TestNobodyCanHammerTheIssuer(t *testing.T) {
 				forged := forger
 				forged.ID = fmt.Sprint("key ", i, " ", j)
 				token := sign(t, forged, nil)
-				all.Go(func() { w.refuses(t, "a forged one", token, oidc.ErrInvalid) })
+				all.Go(func() { w.refuses(t, "a forged one", token, access.ErrDenied) })
 			}
 			all.Wait()
 			time.Sleep(time.Second)
@@ -65,7 +65,7 @@ func TestNobodyCanHammerTheIssuer(t *testing.T) {
 		// Tokens of issuers that nobody expects lead to no request at all.
 		before := w.Requests()
 		time.Sleep(time.Hour / 2)
-		w.refuses(t, "of another issuer", sign(t, forger, map[string]any{"iss": "http://169.254.169.254"}), oidc.ErrInvalid)
+		w.refuses(t, "of another issuer", sign(t, forger, map[string]any{"iss": "http://169.254.169.254"}), access.ErrDenied)
 		if got := w.Requests(); got != before {
 			t.Errorf("the issuer was asked %d times more", got-before)
 		}
@@ -76,7 +76,7 @@ func TestNobodyCanHammerTheIssuer(t *testing.T) {
 // together.
 func TestAHangingIssuer(t *testing.T) {
 	t.Parallel()
-	key, next := keyOf(t, rsaKey), keyOf(t, otherRSA)
+	key, next := issuerKey(t, rsaKey), issuerKey(t, otherRSA)
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, key)
@@ -85,14 +85,14 @@ func TestAHangingIssuer(t *testing.T) {
 		token := sign(t, key, nil)
 		var all sync.WaitGroup
 		for range 20 {
-			all.Go(func() { w.refuses(t, "without keys", token, oidc.ErrUnavailable) })
+			all.Go(func() { w.refuses(t, "without keys", token, access.ErrUnavailable) })
 		}
 		all.Wait()
 		if took := time.Since(start); took != 10*time.Second || w.Requests() != 2 {
 			t.Errorf("it took %s and %d requests", took, w.Requests())
 		}
 		// The next one does not wait, until there may be another try.
-		w.refuses(t, "at once", token, oidc.ErrUnavailable)
+		w.refuses(t, "at once", token, access.ErrUnavailable)
 		if took := time.Since(start); took != 10*time.Second {
 			t.Errorf("it took %s", took)
 		}
@@ -110,19 +110,19 @@ func TestAHangingIssuer(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := w.verifier.Verify(ctx, oidc.Expect{Issuer: url, Audience: audience}, sign(t, next, nil)); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := w.rules.Who(ctx, sign(t, next, nil)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a client that goes away: %v", err)
 		}
 		time.Sleep(time.Hour)
-		w.refuses(t, "keys that are too old", sign(t, key, nil), oidc.ErrUnavailable)
+		w.refuses(t, "keys that are too old", sign(t, key, nil), access.ErrUnavailable)
 	})
 }
 
 // TestBadIssuers: what they answer is refused, and bounded.
 func TestBadIssuers(t *testing.T) {
 	t.Parallel()
-	key := keyOf(t, rsaKey)
-	weak := keyOf(t, func() (issuertest.Key, error) { return issuertest.NewRSA("rsa-1", 1024) })
+	key := issuerKey(t, rsaKey)
+	weak := issuerKey(t, func() (issuertest.Key, error) { return issuertest.NewRSA("rsa-1", 1024) })
 	says := func(text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
 	}
@@ -150,8 +150,8 @@ func TestBadIssuers(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, key)
 			w.Misbehave(test.path, test.answer)
-			w.refuses(t, name, sign(t, key, nil), oidc.ErrUnavailable)
-			if _, err := w.verify(t, sign(t, key, nil)); err == nil || !strings.Contains(err.Error(), test.want) {
+			w.refuses(t, name, sign(t, key, nil), access.ErrUnavailable)
+			if _, err := w.rules.Who(t.Context(), sign(t, key, nil)); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: got %v, want …%s…", name, err, test.want)
 			}
 		})
@@ -160,7 +160,7 @@ func TestBadIssuers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, key)
 		w.Misbehave(keys, says(strings.Replace(one, "RS256", "RS512", 1)))
-		w.refuses(t, "a key for RS512", sign(t, key, nil), oidc.ErrInvalid)
+		w.refuses(t, "a key for RS512", sign(t, key, nil), access.ErrDenied)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, key)

@@ -1,4 +1,4 @@
-package oidc_test
+package access_test
 
 import (
 	"crypto/hmac"
@@ -7,15 +7,12 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/tofu-oci/tofu-oci/internal/oidc"
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/internal/testing/issuertest"
 )
 
@@ -23,27 +20,14 @@ import (
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	keys := []issuertest.Key{
-		keyOf(t, rsaKey),
-		keyOf(t, func() (issuertest.Key, error) { return issuertest.NewECDSA("ec") }),
-		keyOf(t, func() (issuertest.Key, error) { return issuertest.NewEd25519("ed") }),
+		issuerKey(t, rsaKey),
+		issuerKey(t, func() (issuertest.Key, error) { return issuertest.NewECDSA("ec") }),
+		issuerKey(t, func() (issuertest.Key, error) { return issuertest.NewEd25519("ed") }),
 	}
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, keys...)
 		for _, key := range keys {
-			got, err := w.verify(t, sign(t, key, map[string]any{
-				"aud": []string{"other", audience}, "ref_protected": true, "project_id": 12345678901234567, "groups": []any{"a", 2, nil, []string{"x"}},
-				"object": map[string]any{"a": "b"},
-			}))
-			if err != nil {
-				t.Errorf("%s: %v", key.ID, err)
-			}
-			for name, want := range map[string][]string{
-				"repository": {"acme/rocket"}, "ref_protected": {"true"}, "project_id": {"12345678901234567"}, "groups": {"a", "2"}, "object": nil, "none": nil,
-			} {
-				if diff := cmp.Diff(want, got.Texts(name)); diff != "" {
-					t.Errorf("%s: %s, -want +got:\n%s", key.ID, name, diff)
-				}
-			}
+			w.accepts(t, key.ID, sign(t, key, map[string]any{"aud": []string{"other", audience}}))
 		}
 		if got := w.Requests(); got != 2 {
 			t.Errorf("the issuer was asked %d times, want for its document and its keys once", got)
@@ -51,9 +35,31 @@ func TestVerify(t *testing.T) {
 	})
 }
 
+// TestClaimsAsText: which values of a claim rules can demand.
+func TestClaimsAsText(t *testing.T) {
+	t.Parallel()
+	key := issuerKey(t, func() (issuertest.Key, error) { return issuertest.NewECDSA("ec") })
+	for claim, accepted := range map[string]bool{
+		`repository = "acme/rocket"`: true, `ref_protected = "true"`: true, `project_id = "12345678901234567"`: true, `groups = "a"`: true, `groups = "2"`: true,
+		`groups = "x"`: false, `groups = "*"`: true, `object = "*"`: false, `nothing = "*"`: false, `none = "*"`: false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorldOf(t, claim, key)
+			token := sign(t, key, map[string]any{
+				"ref_protected": true, "project_id": 12345678901234567, "groups": []any{"a", 2, nil, []string{"x"}}, "object": map[string]any{"a": "b"}, "nothing": []any{nil},
+			})
+			if accepted {
+				w.accepts(t, claim, token)
+				return
+			}
+			w.refuses(t, claim, token, access.ErrDenied)
+		})
+	}
+}
+
 func TestVerifyRefuses(t *testing.T) {
 	t.Parallel()
-	key, other := keyOf(t, rsaKey), keyOf(t, otherRSA)
+	key, other := issuerKey(t, rsaKey), issuerKey(t, otherRSA)
 	otherWithID := other
 	otherWithID.ID = key.ID
 	synctest.Test(t, func(t *testing.T) {
@@ -86,7 +92,6 @@ func TestVerifyRefuses(t *testing.T) {
 			"RSA key, PS256":    unsigned("PS256") + "." + parts[2],
 			"no signature":      parts[0] + "." + parts[1] + ".",
 			"two parts":         parts[0] + "." + parts[1],
-			"empty":             "",
 			"dots":              "..",
 			"line break":        right[:20] + "\n" + right[20:],
 			"padding":           right + "=",
@@ -95,8 +100,8 @@ func TestVerifyRefuses(t *testing.T) {
 			"claims, a list":    parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte("[]")) + "." + parts[2],
 			"claims, deep":      parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("[", 5000))) + "." + parts[2],
 		} {
-			w.refuses(t, name, token, oidc.ErrInvalid)
-			if _, err := w.verify(t, token); err != nil && (strings.Contains(err.Error(), parts[2]) || strings.Contains(err.Error(), parts[1])) {
+			w.refuses(t, name, token, access.ErrDenied)
+			if _, err := w.rules.Who(t.Context(), token); err != nil && (strings.Contains(err.Error(), parts[2]) || strings.Contains(err.Error(), parts[1])) {
 				t.Errorf("%s: the error has the token in it: %v", name, err)
 			}
 		}
@@ -130,8 +135,8 @@ func confused(t *testing.T, unsigned string, key issuertest.Key) string {
 // TestTokensWithoutKeyID: they fit when there is one such key.
 func TestTokensWithoutKeyID(t *testing.T) {
 	t.Parallel()
-	key, other := keyOf(t, rsaKey), keyOf(t, otherRSA)
-	ec := keyOf(t, func() (issuertest.Key, error) { return issuertest.NewECDSA("ec") })
+	key, other := issuerKey(t, rsaKey), issuerKey(t, otherRSA)
+	ec := issuerKey(t, func() (issuertest.Key, error) { return issuertest.NewECDSA("ec") })
 	nameless := key
 	nameless.ID = ""
 	synctest.Test(t, func(t *testing.T) {
@@ -140,30 +145,21 @@ func TestTokensWithoutKeyID(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, key, other)
-		w.refuses(t, "two RSA keys", sign(t, nameless, nil), oidc.ErrInvalid)
+		w.refuses(t, "two RSA keys", sign(t, nameless, nil), access.ErrDenied)
 	})
 }
 
-func TestCheckIssuer(t *testing.T) {
+// TestIssuerURLs: an issuer is identified by an https URL, or by http on loopback.
+func TestIssuerURLs(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]bool{
 		"https://token.actions.githubusercontent.com": true, "https://gitlab.example.com:8443/sub": true, "http://127.0.0.1:80": true, "http://localhost": true, "http://[::1]:1": true,
 		"http://gitlab.example.com": false, "gitlab.example.com": false, "": false, "https://": false, "https://a:b@c": false, "https://a?b": false, "https://a?": false, "https://a#b": false,
-		"ftp://localhost": false, "https://a\x7f": false,
+		"ftp://localhost": false, `https://a\u007f`: false,
 	} {
-		if err := oidc.CheckIssuer(url); (err == nil) != want {
+		text := "oidc \"jobs\" {\n issuer = \"" + url + "\"\n audience = \"a\"\n allow {\n claims = { repository_owner = \"a\" }\n providers = [\"a/b\"]\n }\n}"
+		if _, err := access.Parse("f", []byte(text), access.Options{}); (err == nil) != want {
 			t.Errorf("%q: %v", url, err)
 		}
-	}
-}
-
-func TestIssuerOfAToken(t *testing.T) {
-	t.Parallel()
-	token := issuertest.Unsigned(map[string]any{}, map[string]any{"iss": "https://a.example"}) + ".AA"
-	if got, err := oidc.Issuer(token); got != "https://a.example" || err != nil || !oidc.IsToken(token) {
-		t.Errorf("got %q, %v", got, err)
-	}
-	if got, err := oidc.Issuer("0123456789abcdef"); !errors.Is(err, oidc.ErrInvalid) || oidc.IsToken("0123456789abcdef") {
-		t.Errorf("got %q, %v", got, err)
 	}
 }

@@ -1,19 +1,14 @@
-package oidc_test
+package access_test
 
 import (
 	"errors"
-	"io"
-	"log"
 	"maps"
-	"net/http"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/internal/httpclient"
-	"github.com/tofu-oci/tofu-oci/internal/oidc"
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/internal/testing/issuertest"
-	"github.com/tofu-oci/tofu-oci/internal/testing/memnet"
 )
 
 // RSA keys take long to make, so tests share them.
@@ -22,7 +17,7 @@ var (
 	otherRSA = sync.OnceValues(func() (issuertest.Key, error) { return issuertest.NewRSA("rsa-2", 2048) })
 )
 
-func keyOf(t *testing.T, made func() (issuertest.Key, error)) issuertest.Key {
+func issuerKey(t *testing.T, made func() (issuertest.Key, error)) issuertest.Key {
 	t.Helper()
 	key, err := made()
 	if err != nil {
@@ -36,47 +31,43 @@ const (
 	audience = "https://mirror.example.com"
 )
 
-// world is a verifier and an issuer on a network in memory. Use it in a bubble of
+// world is an issuer, and rules that accept each of its tokens. Use it in a bubble of
 // testing/synctest.
 type world struct {
 	*issuertest.Issuer
-	verifier *oidc.Verifier
+	rules *access.Rules
 }
 
 func newWorld(t *testing.T, keys ...issuertest.Key) world {
 	t.Helper()
-	network := memnet.New()
-	issuer := issuertest.New(url, keys...)
-	listener := network.Listen("localhost:8080")
-	server := &http.Server{Handler: issuer, ErrorLog: log.New(io.Discard, "", 0)}
-	go func() { _ = server.Serve(listener) }()
-	client, err := httpclient.New(httpclient.Options{Dial: network.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		client.CloseIdleConnections()
-		_ = server.Close()
-	})
-	return world{issuer, oidc.New(client)}
+	return newWorldOf(t, `iss = "`+url+`"`, keys...)
 }
 
-func (w world) verify(t *testing.T, token string) (oidc.Claims, error) {
+// newWorldOf has rules that demand some claims.
+func newWorldOf(t *testing.T, claims string, keys ...issuertest.Key) world {
 	t.Helper()
-	return w.verifier.Verify(t.Context(), oidc.Expect{Issuer: url, Audience: audience}, token)
+	issuer, options := issuing(t, keys...)
+	return world{issuer, rulesOf(t, `oidc "jobs" {
+  issuer   = "`+url+`"
+  audience = "`+audience+`"
+  allow {
+    claims    = { `+claims+` }
+    providers = ["acme/*"]
+  }
+}`, options)}
 }
 
-// refuses holds that a token is refused, by this error.
+// refuses expects that a token is refused with an error.
 func (w world) refuses(t *testing.T, name, token string, want error) {
 	t.Helper()
-	if claims, err := w.verify(t, token); !errors.Is(err, want) || claims != nil {
-		t.Errorf("%s: got %v, %v, want %v", name, claims, err, want)
+	if caller, err := w.rules.Who(t.Context(), token); !errors.Is(err, want) || may(t, caller) != "" {
+		t.Errorf("%s: got %v, %v, want %v", name, caller, err, want)
 	}
 }
 
 func (w world) accepts(t *testing.T, name, token string) {
 	t.Helper()
-	if _, err := w.verify(t, token); err != nil {
+	if caller, err := w.rules.Who(t.Context(), token); err != nil || may(t, caller) != "rocket" {
 		t.Errorf("%s: %v", name, err)
 	}
 }

@@ -1,4 +1,4 @@
-package oidc
+package access
 
 import (
 	"context"
@@ -25,16 +25,16 @@ const (
 	maxDocument = 256 << 10
 	// maxValues bounds the values in them.
 	maxValues = 8192
-	// maxKeys bounds the keys of an issuer. What issuers have is some ten.
-	maxKeys = 100
+	// maxIssuerKeys bounds the keys of an issuer. What issuers have is some ten.
+	maxIssuerKeys = 100
 	// minRSA and maxRSA bound the bits of RSA keys: shorter ones are weak, longer ones
 	// take long.
 	minRSA, maxRSA = 2048, 8192
 )
 
-// CheckIssuer says what is wrong with an issuer's URL: it has to be https without a
+// checkIssuer says what is wrong with an issuer's URL: it has to be https without a
 // query, or http on loopback.
-func CheckIssuer(text string) error {
+func checkIssuer(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
@@ -108,8 +108,8 @@ func fetch(ctx context.Context, client *http.Client, from string, into any) erro
 // readKeys leaves out what is of no use, as RFC 7517 section 5 asks: keys of other
 // kinds, for other uses, too weak ones, and shared secrets.
 func readKeys(all []json.RawMessage) ([]jose.JSONWebKey, error) {
-	if len(all) > maxKeys {
-		return nil, fmt.Errorf("the issuer offers more than %d keys", maxKeys)
+	if len(all) > maxIssuerKeys {
+		return nil, fmt.Errorf("the issuer offers more than %d keys", maxIssuerKeys)
 	}
 	var keys []jose.JSONWebKey
 	for _, text := range all {

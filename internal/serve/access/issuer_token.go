@@ -1,0 +1,102 @@
+package access
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+)
+
+const (
+	// maxIssuerToken limits a token, in bytes. Tokens of GitHub and GitLab have about two
+	// thousand, and servers accept headers of about sixteen thousand.
+	maxIssuerToken = 16 << 10
+	// maxClaims limits the JSON values in a token.
+	maxClaims = 2048
+	// leeway is the allowed difference between the clocks of an issuer and of this machine.
+	leeway = time.Minute
+)
+
+// algorithms are the accepted signature algorithms. Algorithms with a shared secret are
+// missing, because a public key could be used as one. So is "none".
+var algorithms = []jose.SignatureAlgorithm{
+	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
+}
+
+// compactForm is the form of a token. The decoder would accept line breaks.
+var compactForm = regexp.MustCompile(`^[\w-]+\.[\w-]+\.[\w-]+$`)
+
+// issuerToken is the token of an OpenID Connect issuer. Its claims prove nothing until
+// its signature is verified.
+type issuerToken struct {
+	signed *jose.JSONWebSignature
+	jwt.Claims
+	all map[string]json.RawMessage
+}
+
+// parseIssuerToken reads a token. Its errors contain no part of the token.
+func parseIssuerToken(text string) (t issuerToken, err error) {
+	if len(text) > maxIssuerToken {
+		return t, fmt.Errorf("it has more than %d bytes", maxIssuerToken)
+	}
+	if !compactForm.MatchString(text) {
+		return t, errors.New("it is not a JSON Web Token")
+	}
+	if t.signed, err = jose.ParseSignedCompact(text, algorithms); err != nil {
+		return t, errors.New("it is not a JSON Web Token, or its algorithm is not accepted")
+	}
+	payload := t.signed.UnsafePayloadWithoutVerification()
+	if boundedjson.Unmarshal(payload, &t.all, maxClaims) != nil || json.Unmarshal(payload, &t.Claims) != nil {
+		return t, errors.New("its claims are invalid or too many")
+	}
+	return t, nil
+}
+
+// check verifies the signature of a token, its audience and its times.
+func (t issuerToken) check(keys []jose.JSONWebKey, audience string) error {
+	verified := false
+	for _, key := range keys {
+		_, err := t.signed.Verify(key.Key)
+		verified = verified || err == nil
+	}
+	switch {
+	case len(keys) == 0:
+		return errors.New("the issuer has no such key")
+	case !verified:
+		return errors.New("its signature is not by the issuer's key")
+	case t.Expiry == nil:
+		return errors.New("it never expires")
+	}
+	claims := t.Claims
+	claims.IssuedAt = nil // is not a condition
+	return claims.ValidateWithLeeway(jwt.Expected{AnyAudience: jwt.Audience{audience}, Time: time.Now()}, leeway)
+}
+
+// texts returns the values of a claim as text: a string, a number or Boolean as in JSON,
+// or the elements of a list. Other values are left out.
+func (t issuerToken) texts(name string) (all []string) {
+	elements := []json.RawMessage{t.all[name]}
+	if value := bytes.TrimSpace(t.all[name]); len(value) > 0 && value[0] == '[' {
+		_ = json.Unmarshal(value, &elements) // it was parsed before
+	}
+	for _, element := range elements {
+		var value any
+		decoder := json.NewDecoder(bytes.NewReader(element))
+		decoder.UseNumber()
+		if decoder.Decode(&value) != nil {
+			continue
+		}
+		switch value.(type) {
+		case string, bool, json.Number:
+			all = append(all, fmt.Sprint(value))
+		}
+	}
+	return all
+}
