@@ -28,16 +28,16 @@ type listed struct {
 // row may not exist: a new package comes with its row. Dependencies point down.
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
-		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/doctor", "pkg/exec", "internal/opentofu/installation", "internal/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
+		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/doctor", "pkg/exec", "pkg/finding", "internal/opentofu/installation", "internal/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
 		"pkg/repository", "pkg/serve", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/atomicfile", "internal/boundedfile", "internal/commandline", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/redact", "internal/shell", "internal/spelling", "internal/stricthcl", "internal/textdiff", "internal/userfile",
 	},
 	"internal/doctor": {
-		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "internal/opentofu/installation", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
+		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "internal/opentofu/installation", "pkg/lockfile", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
 		"internal/shell", "internal/stricthcl",
 	},
 	"pkg/verify": {
-		"pkg/artifact", "internal/doctor", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
+		"pkg/artifact", "internal/doctor", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
 		"internal/packagezip", "internal/schedule", "internal/scratch",
 	},
 	"pkg/exec": {
@@ -63,7 +63,7 @@ var rows = map[string][]string{
 		"internal/ctxio", "internal/schedule", "internal/scratch", "internal/transfer",
 	},
 	"pkg/serve": {
-		"pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "pkg/lockfile", "pkg/provider", "pkg/repository", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/serve/page", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
+		"pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "pkg/finding", "pkg/lockfile", "pkg/provider", "pkg/repository", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/serve/page", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/ctxio", "internal/httpclient",
 	},
 	"internal/launch":                {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/scratch"},
@@ -82,7 +82,8 @@ var rows = map[string][]string{
 	},
 	"internal/opentofu/cliconfig":     {"pkg/provider", "pkg/template", "internal/boundedfile", "internal/redact", "internal/stricthcl"},
 	"pkg/artifact":                    {"pkg/provider", "pkg/sums", "internal/boundedjson"},
-	"pkg/lock":                        {"internal/opentofu/configuration", "internal/doctor", "pkg/lockfile", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template", "internal/memo", "internal/packagezip", "internal/schedule", "internal/shell", "internal/transfer"},
+	"pkg/lock":                        {"internal/opentofu/configuration", "internal/doctor", "pkg/lockfile", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template", "internal/memo", "internal/packagezip", "internal/schedule", "internal/shell", "internal/transfer"},
+	"pkg/finding":                     {},
 	"pkg/lockfile":                    {"pkg/provider", "internal/boundedfile", "internal/stricthcl", "internal/userfile"},
 	"pkg/template":                    {"pkg/provider", "internal/redact"},
 	"pkg/sums":                        {},

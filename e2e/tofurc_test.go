@@ -16,6 +16,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
 // judged is how many configurations both read, oddities among them. OpenTofu takes some 30 ms each.
@@ -114,9 +115,9 @@ func weJudge(t *testing.T, path string) verdict {
 	v := verdict{}
 	for _, f := range doctor.CheckConfig(config, files) {
 		// A cache that is not there is a complaint of OpenTofu's too, and no reason for it not to go on.
-		if f.Severity == doctor.Error || f.Code == string(cliconfig.NoteCacheDir) {
+		if f.Severity == finding.Error || f.Code == string(cliconfig.NoteCacheDir) {
 			v.refused = true
-			v.why += f.Code + ": " + f.Problem + "\n"
+			v.why += f.Code + ": " + f.Message + "\n"
 		}
 	}
 	if config.Installation == nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
 // report prints a report. It ends in an error, which says nothing more, when a
@@ -21,8 +22,8 @@ func (o *output) report(r doctor.Report) error {
 	return findingsResult(r.Findings)
 }
 
-func findingsResult(findings []doctor.Finding) error {
-	if doctor.Failed(findings) {
+func findingsResult(findings []finding.Finding) error {
+	if finding.HasError(findings) {
 		return &itemsError{exitFailed}
 	}
 	return nil
@@ -76,7 +77,7 @@ func reportText(r doctor.Report) string {
 }
 
 // findingsText lists findings with their remedies indented below.
-func findingsText(findings []doctor.Finding) string {
+func findingsText(findings []finding.Finding) string {
 	if len(findings) == 0 {
 		return "no findings\n"
 	}
@@ -87,9 +88,9 @@ func findingsText(findings []doctor.Finding) string {
 	return b.String()
 }
 
-func findingText(f doctor.Finding) string {
+func findingText(f finding.Finding) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s [%s]\n", f.Severity, continued(f.Problem), f.Code)
+	fmt.Fprintf(&b, "%s: %s [%s]\n", f.Severity, continued(f.Message), f.Code)
 	b.WriteString(indented(f.Remedy))
 	return b.String()
 }

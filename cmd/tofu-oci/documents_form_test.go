@@ -17,6 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
@@ -134,6 +135,9 @@ func valueSchema(in reflect.Type, name string, of reflect.Type, parts map[string
 			return map[string]any{"type": "string", "format": "date-time"}
 		}
 		part := strings.ToLower(of.Name()[:1]) + of.Name()[1:]
+		if strings.HasSuffix(part, "Finding") {
+			part = "finding"
+		}
 		if _, known := parts[part]; !known {
 			parts[part] = nil // it may be in itself
 			parts[part] = objectSchema(of, parts)
@@ -167,8 +171,8 @@ func enums(in reflect.Type, field string) []string {
 		return []string{string(verify.Complete), string(verify.Incomplete), string(verify.Broken), string(verify.Unknown)}
 	case "packageItem.action":
 		return []string{"pushed", "mounted", "present", "pulled", "kept"}
-	case "Finding.severity":
-		return []string{string(doctor.Error), string(doctor.Warning), string(doctor.Note)}
+	case "Finding.severity", "releaseFinding.severity", "lockFinding.severity":
+		return []string{string(finding.Error), string(finding.Warning), string(finding.Note)}
 	case "lockedFile.status":
 		return []string{"written", "planned", "unchanged", "failed"}
 	case "errorItem.class":

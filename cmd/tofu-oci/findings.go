@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
@@ -19,7 +19,7 @@ type verification struct {
 	Errors   int              `json:"errors"`
 	Warnings int              `json:"warnings"`
 	Notes    int              `json:"notes"`
-	Findings []verify.Finding `json:"findings"`
+	Findings []releaseFinding `json:"findings"`
 	// More counts the findings that are left out.
 	More int `json:"more,omitempty"`
 	// Failed are releases and providers that could not be looked at.
@@ -30,6 +30,22 @@ type verification struct {
 	Unknown []string `json:"unknown,omitempty"`
 	// failed counts the releases among Failed.
 	failed int
+}
+
+// releaseFinding is a finding about a release, or about the whole repository.
+type releaseFinding struct {
+	Provider string `json:"provider"`
+	Version  string `json:"version,omitempty"`
+	Platform string `json:"platform,omitempty"`
+	finding.Finding
+}
+
+func describeFindings(findings []finding.Finding) []releaseFinding {
+	var described []releaseFinding
+	for _, f := range findings {
+		described = append(described, releaseFinding{f.Subject.Provider, f.Subject.Version, f.Subject.Platform, f})
+	}
+	return described
 }
 
 // checkedItem is a release that verify checked.
@@ -48,14 +64,14 @@ type checkedItem struct {
 func describeChecked(c verify.Checked) checkedItem {
 	return checkedItem{
 		Provider: c.Address.String(), Version: c.Version.String(), Repository: c.Stored.Repository, Tag: c.Stored.Tag, Digest: c.Stored.Digest.String(),
-		Signature: describeVerdict(c.Verdict), Errors: c.Counts[doctor.Error], Warnings: c.Counts[doctor.Warning], Notes: c.Counts[doctor.Note],
+		Signature: describeVerdict(c.Verdict), Errors: c.Counts[finding.Error], Warnings: c.Counts[finding.Warning], Notes: c.Counts[finding.Note],
 	}
 }
 
 // verified prints what was found. An error is exit code 4, whatever else failed.
 func (o *output) verified(reports []verify.Report, unknown []string) error {
 	o.endProgress()
-	all := verification{Checked: []checkedItem{}, Findings: []verify.Finding{}, Failed: o.results, LeftOut: o.leftOut, Unknown: unknown}
+	all := verification{Checked: []checkedItem{}, Findings: []releaseFinding{}, Failed: o.results, LeftOut: o.leftOut, Unknown: unknown}
 	for _, r := range reports {
 		for _, f := range r.Failed {
 			if f.Version != (provider.Version{}) { // else a requirement that means none
@@ -66,10 +82,10 @@ func (o *output) verified(reports []verify.Report, unknown []string) error {
 		for _, c := range r.Checked {
 			all.Checked = append(all.Checked, describeChecked(c))
 		}
-		all.Errors += r.Counts[doctor.Error]
-		all.Warnings += r.Counts[doctor.Warning]
-		all.Notes += r.Counts[doctor.Note]
-		all.Findings = append(all.Findings, r.Findings...)
+		all.Errors += r.Counts[finding.Error]
+		all.Warnings += r.Counts[finding.Warning]
+		all.Notes += r.Counts[finding.Note]
+		all.Findings = append(all.Findings, describeFindings(r.Findings)...)
 		all.More += r.More
 	}
 	var err error
@@ -96,7 +112,7 @@ func (v verification) text() string {
 	var b strings.Builder
 	for _, f := range v.Findings {
 		about := strings.TrimRight(f.Provider+" "+f.Version+" "+f.Platform, " ")
-		f.Problem = about + ": " + f.Problem
+		f.Message = about + ": " + f.Message
 		b.WriteString(findingText(f.Finding))
 	}
 	if v.More > 0 {

@@ -19,7 +19,7 @@ type checkedVersion struct {
 	Tag     string `json:"tag"`
 	Status  string `json:"status"`
 	// Findings say why it is not complete, and what heals it.
-	Findings []verify.Finding `json:"findings,omitempty"`
+	Findings []releaseFinding `json:"findings,omitempty"`
 	// Error is why that is not known.
 	Error *errorItem `json:"error,omitempty"`
 }
@@ -61,7 +61,7 @@ func (o *output) listStandings(a provider.Address, found []verify.Standing) erro
 	var failed []error
 	unsound := false
 	for _, s := range found {
-		v := checkedVersion{Version: s.Version.String(), Tag: artifact.Tag(s.Version), Status: string(s.Status), Findings: s.Findings}
+		v := checkedVersion{Version: s.Version.String(), Tag: artifact.Tag(s.Version), Status: string(s.Status), Findings: describeFindings(s.Findings)}
 		if s.Err != nil {
 			v.Error = describeError(s.Err)
 			failed = append(failed, s.Err)
@@ -102,7 +102,7 @@ func (v checkedVersion) line() string {
 		text += ": " + v.Error.Message
 	case more >= 0:
 		f := v.Findings[0]
-		text += ": " + strings.TrimSuffix(f.Problem, ".")
+		text += ": " + strings.TrimSuffix(f.Message, ".")
 		if more > 0 {
 			text += fmt.Sprintf(" (and %d more)", more)
 		}

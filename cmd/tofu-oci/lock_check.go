@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -20,13 +21,23 @@ type lockCheck struct {
 	// UnknownHashes counts hashes that the repository knows nothing of.
 	UnknownHashes int `json:"unknown_hashes"`
 	// UncheckedZips counts zips at origin registries, which provide only their URLs.
-	UncheckedZips int            `json:"unchecked_zips,omitempty"`
-	Findings      []lock.Finding `json:"findings"`
+	UncheckedZips int           `json:"unchecked_zips,omitempty"`
+	Findings      []lockFinding `json:"findings"`
 	// Failed are lock files and providers that could not be looked at.
 	Failed []lockFailure `json:"failed,omitempty"`
 
 	// looked counts the providers that were looked at.
 	looked int
+}
+
+// lockFinding is a finding in a lock file.
+type lockFinding struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Provider string `json:"provider"`
+	Version  string `json:"version"`
+	Platform string `json:"platform,omitempty"`
+	finding.Finding
 }
 
 type lockFailure struct {
@@ -46,7 +57,7 @@ func (l locking) check() error {
 	if len(o.Platforms) == 0 {
 		o.Platforms = []provider.Platform{provider.CurrentPlatform()}
 	}
-	report := lockCheck{Files: len(files), Findings: []lock.Finding{}}
+	report := lockCheck{Files: len(files), Findings: []lockFinding{}}
 	for _, p := range o.Platforms {
 		report.Platforms = append(report.Platforms, p.String())
 	}
@@ -69,7 +80,9 @@ func (l locking) check() error {
 			report.Providers++
 			report.UnknownHashes += c.Unknown
 			report.UncheckedZips += c.Unchecked
-			report.Findings = append(report.Findings, c.Findings...)
+			for _, f := range c.Findings {
+				report.Findings = append(report.Findings, lockFinding{f.Subject.File, f.Subject.Line, f.Subject.Provider, f.Subject.Version, f.Subject.Platform, f})
+			}
 			if c.Err == nil {
 				report.looked++
 				continue
@@ -126,7 +139,7 @@ func (o *output) lockChecked(r lockCheck, failed []error) error {
 	code := 0
 	for _, f := range r.Findings {
 		switch {
-		case !f.IsMissing():
+		case !lock.IsMissing(f.Finding):
 			code = exitUnverified
 		case code == 0:
 			code = exitNotFound
@@ -143,7 +156,7 @@ func (r lockCheck) text() string {
 	var b strings.Builder
 	for _, f := range r.Findings {
 		shown := f.Finding
-		shown.Problem = fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Problem)
+		shown.Message = fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Message)
 		b.WriteString(findingText(shown))
 	}
 	fmt.Fprintln(&b, r.line())
@@ -190,7 +203,7 @@ func (r lockCheck) sarif() sarif {
 func (r lockCheck) annotations() string {
 	var b strings.Builder
 	for _, f := range r.Findings {
-		fmt.Fprintf(&b, "::error file=%s,line=%d,title=%s::%s\n", forGitHub(filepath.ToSlash(f.File), true), f.Line, f.Code, forGitHub(f.Problem+"\n"+f.Remedy, false))
+		fmt.Fprintf(&b, "::error file=%s,line=%d,title=%s::%s\n", forGitHub(filepath.ToSlash(f.File), true), f.Line, f.Code, forGitHub(f.Message+"\n"+f.Remedy, false))
 	}
 	for _, f := range r.Failed {
 		fmt.Fprintf(&b, "::error file=%s::%s\n", forGitHub(filepath.ToSlash(f.File), true), forGitHub(strings.TrimLeft(f.Provider+" "+f.Version+": ", ": ")+f.Error.Message, false))

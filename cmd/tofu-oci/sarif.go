@@ -3,7 +3,7 @@ package main
 import (
 	"net/url"
 
-	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
 // sarif is the part of SARIF 2.1.0 that findings need.
@@ -77,7 +77,7 @@ type sarifLogical struct {
 }
 
 // newSARIF begins a report about some rules.
-func newSARIF(rules []doctor.Rule) sarif {
+func newSARIF(rules []finding.Rule) sarif {
 	run := sarifRun{Results: []sarifResult{}, Invocations: []sarifInvocation{{Successful: true}}}
 	run.Tool.Driver = sarifDriver{Name: "tofu-oci", Version: version, InformationURI: "https://github.com/tofu-oci/tofu-oci"}
 	for _, rule := range rules {
@@ -87,7 +87,7 @@ func newSARIF(rules []doctor.Rule) sarif {
 }
 
 // add adds a finding about something, in a line of a file; 0 is the file as a whole.
-func (s *sarif) add(f doctor.Finding, about, file string, line int) {
+func (s *sarif) add(f finding.Finding, about, file string, line int) {
 	var at sarifLocation
 	at.Physical.Artifact.URI = (&url.URL{Path: file}).String()
 	if line > 0 {
@@ -95,7 +95,7 @@ func (s *sarif) add(f doctor.Finding, about, file string, line int) {
 	}
 	at.Logical = []sarifLogical{{about}}
 	s.Runs[0].Results = append(s.Runs[0].Results, sarifResult{
-		RuleID: f.Code, Level: string(f.Severity), Message: sarifText{f.Problem + "\n\n" + f.Remedy},
+		RuleID: f.Code, Level: string(f.Severity), Message: sarifText{f.Message + "\n\n" + f.Remedy},
 		Locations: []sarifLocation{at}, Fingerprints: map[string]string{"tofu-oci/v1": f.Code + " " + about},
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -60,7 +61,7 @@ Examples:
 
 // configurationFindings are what is wrong with a configuration.
 type configurationFindings struct {
-	Findings []doctor.Finding `json:"findings"`
+	Findings []finding.Finding `json:"findings"`
 }
 
 // checkTofurc judges a configuration.

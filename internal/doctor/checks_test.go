@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -113,10 +114,10 @@ func TestCheckManyTags(t *testing.T) {
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	if len(findings) != 21 || findings[0].Code != "tag-without-version" || findings[0].Severity != doctor.Error {
+	if len(findings) != 21 || findings[0].Code != "tag-without-version" || findings[0].Severity != finding.Error {
 		t.Fatalf("%d findings, first %+v", len(findings), findings[0])
 	}
-	if last := findings[20]; last.Code != "tags-many" || last.Problem != "There are 99980 more tags of these kinds." {
+	if last := findings[20]; last.Code != "tags-many" || last.Message != "There are 99980 more tags of these kinds." {
 		t.Errorf("the last finding is %+v", last)
 	}
 }

@@ -9,32 +9,33 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/shell"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // CheckConfig finds what is wrong with a CLI configuration whichever provider is
 // asked for. Nobody is contacted.
-func CheckConfig(c cliconfig.Config, files cliconfig.Files) []Finding {
-	findings := []Finding{}
+func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
+	findings := []finding.Finding{}
 	for _, n := range c.Notes {
 		findings = append(findings, ofNote(c, n))
 	}
 	if c.Installation == nil {
-		findings = append(findings, Finding{Note, "no-installation-block",
-			"There is no provider_installation block, so OpenTofu takes what its plugin directories hold and all else from origin registries" + places(files) + ".",
-			"tofu-oci tofurc REPO >> FILE"})
+		findings = append(findings, finding.New(finding.Note, "no-installation-block",
+			"There is no provider_installation block, so OpenTofu takes what its plugin directories hold and all else from origin registries"+places(files)+".",
+			"tofu-oci tofurc REPO >> FILE"))
 	} else {
 		findings = append(findings, notExcluded(c.Installation)...)
 		for a, override := range c.Installation.DevOverrides {
-			findings = append(findings, Finding{Warning, "dev-override",
+			findings = append(findings, finding.New(finding.Warning, "dev-override",
 				fmt.Sprintf("OpenTofu takes %s from the directory %s, whatever its version.", a, override.Path),
-				"delete the line at " + override.Position.String()})
+				"delete the line at "+override.Position.String()))
 		}
-		slices.SortStableFunc(findings, func(f, g Finding) int {
+		slices.SortStableFunc(findings, func(f, g finding.Finding) int {
 			if f.Code != "dev-override" || g.Code != f.Code {
 				return 0
 			}
-			return strings.Compare(f.Problem, g.Problem)
+			return strings.Compare(f.Message, g.Message)
 		})
 	}
 	return append(findings, shared(c.Logins)...)
@@ -42,7 +43,7 @@ func CheckConfig(c cliconfig.Config, files cliconfig.Files) []Finding {
 
 // CheckSyntax gives a finding for each *[stricthcl.Error] within an error;
 // ok is false when it has none.
-func CheckSyntax(err error) (findings []Finding, ok bool) {
+func CheckSyntax(err error) (findings []finding.Finding, ok bool) {
 	if joined, isJoined := err.(interface{ Unwrap() []error }); isJoined {
 		for _, e := range joined.Unwrap() {
 			more, _ := CheckSyntax(e)
@@ -51,7 +52,7 @@ func CheckSyntax(err error) (findings []Finding, ok bool) {
 		return findings, len(findings) > 0
 	}
 	if e, is := err.(*stricthcl.Error); is { //nolint:errorlint // the tree of errors is walked here
-		return []Finding{{Error, "config-syntax", e.Error() + ".", "correct " + e.Position.String()}}, true
+		return []finding.Finding{finding.New(finding.Error, "config-syntax", e.Error()+".", "correct "+e.Position.String())}, true
 	}
 	if inner := errors.Unwrap(err); inner != nil {
 		return CheckSyntax(inner)
@@ -68,11 +69,11 @@ func places(files cliconfig.Files) string {
 }
 
 // ofNote says what to do about a note of the reader.
-func ofNote(c cliconfig.Config, n cliconfig.Note) Finding {
-	f := Finding{Warning, string(n.Kind), n.String() + ".", "correct " + n.Position.String()}
+func ofNote(c cliconfig.Config, n cliconfig.Note) finding.Finding {
+	f := finding.New(finding.Warning, string(n.Kind), n.String()+".", "correct "+n.Position.String())
 	switch n.Kind {
 	case cliconfig.NoteDraft:
-		f.Severity = Error
+		f.Severity = finding.Error
 		if m, found := methodAt(c, n.Position); found {
 			f.Remedy = mirrorBlock(m)
 		}
@@ -85,7 +86,7 @@ func ofNote(c cliconfig.Config, n cliconfig.Note) Finding {
 	case cliconfig.NoteIgnored:
 		f.Remedy = "delete the line at " + n.Position.String()
 	case cliconfig.NoteObjects:
-		f.Severity = Error
+		f.Severity = finding.Error
 		f.Remedy = `"direct": [{ … }]`
 	case cliconfig.NoteLabel:
 		f.Remedy = "write the registry's name at " + n.Position.String() + "; parts of it cannot be left open"
@@ -133,8 +134,8 @@ func assignment(name string, patterns []provider.Pattern) string {
 // notExcluded finds direct methods that are asked for what a mirror is for:
 // OpenTofu takes the versions of both together, and stops at a version that the
 // mirror lacks.
-func notExcluded(block *cliconfig.Installation) []Finding {
-	var findings []Finding
+func notExcluded(block *cliconfig.Installation) []finding.Finding {
+	var findings []finding.Finding
 	for _, direct := range block.Methods {
 		if direct.Kind != cliconfig.Direct {
 			continue
@@ -156,9 +157,9 @@ func notExcluded(block *cliconfig.Installation) []Finding {
 			}
 		}
 		if len(open) > 0 {
-			findings = append(findings, Finding{Warning, "direct-not-excluded",
+			findings = append(findings, finding.New(finding.Warning, "direct-not-excluded",
 				fmt.Sprintf("%s is asked for providers of %s too, so tofu init fails as soon as their origin has a version that the mirror lacks.", direct, strings.Join(mirrors, ", ")),
-				assignment("exclude", slices.Concat(direct.Exclude, open))})
+				assignment("exclude", slices.Concat(direct.Exclude, open))))
 		}
 	}
 	return findings
@@ -217,8 +218,8 @@ func intersection(p, q provider.Pattern) (provider.Pattern, bool) {
 
 // shared finds registries with logins for parts of them: OpenTofu before 1.13
 // takes one token for the whole host (opentofu#3316, #4063).
-func shared(logins []cliconfig.Login) []Finding {
-	var findings []Finding
+func shared(logins []cliconfig.Login) []finding.Finding {
+	var findings []finding.Finding
 	told := map[string]bool{}
 	for _, l := range logins {
 		var prefixes []string
@@ -231,9 +232,9 @@ func shared(logins []cliconfig.Login) []Finding {
 			continue
 		}
 		told[l.Registry] = true
-		findings = append(findings, Finding{Warning, "tokens-shared",
+		findings = append(findings, finding.New(finding.Warning, "tokens-shared",
 			fmt.Sprintf("There are different logins for %s, and OpenTofu before 1.13 uses the token of one for all repositories of %s.", strings.Join(prefixes, " and "), l.Registry),
-			fmt.Sprintf("use OpenTofu 1.13, or write one block for a login that may read all of it:\n%s", credentialsBlock(l.Registry))})
+			fmt.Sprintf("use OpenTofu 1.13, or write one block for a login that may read all of it:\n%s", credentialsBlock(l.Registry))))
 	}
 	return findings
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
 const mirror = `oci_mirror {
@@ -18,7 +19,7 @@ const mirror = `oci_mirror {
 `
 
 // codes lists severity and code of findings.
-func codes(findings []doctor.Finding) []string {
+func codes(findings []finding.Finding) []string {
 	list := []string{}
 	for _, f := range findings {
 		list = append(list, string(f.Severity)+" "+f.Code)

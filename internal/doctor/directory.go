@@ -8,6 +8,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -60,7 +61,7 @@ func (e *examination) layouts(ctx context.Context) ([]catalog.Entry, error) {
 
 // read reads the tags of layouts and the manifests that they lead to.
 func (e *examination) read(ctx context.Context, layouts []catalog.Entry) {
-	var broken []Finding
+	var broken []finding.Finding
 	read, tags := 0, 0
 	for _, l := range layouts {
 		repo, err := e.reopen(l.Address, l.Reference)
@@ -90,7 +91,7 @@ func (e *examination) read(ctx context.Context, layouts []catalog.Entry) {
 
 // tag adds what is missing or damaged of what a tag of a layout leads to. A tag that
 // is of no provider is somebody else's.
-func (e *examination) tag(ctx context.Context, repo repository.Reader, tag string, broken []Finding) ([]Finding, error) {
+func (e *examination) tag(ctx context.Context, repo repository.Reader, tag string, broken []finding.Finding) ([]finding.Finding, error) {
 	found, err := repository.Inspect(ctx, repo, tag, repository.DepthManifests)
 	if err != nil {
 		return broken, err
@@ -100,7 +101,7 @@ func (e *examination) tag(ctx context.Context, repo repository.Reader, tag strin
 		constraint = v.String()
 	}
 	add := func(part string) {
-		broken = append(broken, Finding{Error, "artifact-broken", fmt.Sprintf("The %s of %s:%s is missing or damaged.", part, e.ref, tag), e.mirror(constraint)})
+		broken = append(broken, finding.New(finding.Error, "artifact-broken", fmt.Sprintf("The %s of %s:%s is missing or damaged.", part, e.ref, tag), e.mirror(constraint)))
 	}
 	if found.Lost {
 		add("index")

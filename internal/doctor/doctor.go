@@ -8,39 +8,8 @@
 package doctor
 
 import (
-	"slices"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
-
-// Severity is how bad a finding is.
-type Severity string
-
-const (
-	// Error is when OpenTofu or tofu-oci fails, or will as soon as it gets there.
-	Error Severity = "error"
-	// Warning is when it may fail, or not do what seems to be meant.
-	Warning Severity = "warning"
-	// Note is what is good to know.
-	Note Severity = "note"
-)
-
-// Finding is something that is wrong or odd.
-type Finding struct {
-	Severity Severity `json:"severity"`
-	// Code names the kind of finding, kebab-case; it stays the same.
-	Code string `json:"code"`
-	// Problem is one sentence.
-	Problem string `json:"problem"`
-	// Remedy is what to write or the command to run; it may have several lines.
-	Remedy string `json:"remedy"`
-}
-
-// Rule is a kind of finding.
-type Rule struct {
-	// Code names it, kebab-case; it stays the same.
-	Code string
-	// Means is a sentence about all findings of the kind.
-	Means string
-}
 
 // Report is what was found out about a provider. Empty fields are what the
 // examination did not get to.
@@ -67,8 +36,8 @@ type Report struct {
 	// Push says whether something may be pushed, where that was asked.
 	Push string `json:"push,omitempty"`
 	// Referrers tells whether the registry has the referrers API; nil is unknown.
-	Referrers *bool     `json:"referrers_api,omitempty"`
-	Findings  []Finding `json:"findings"`
+	Referrers *bool             `json:"referrers_api,omitempty"`
+	Findings  []finding.Finding `json:"findings"`
 }
 
 // File is a place of the CLI configuration.
@@ -84,9 +53,4 @@ type Method struct {
 	Method string `json:"method"`
 	Asked  bool   `json:"asked"`
 	Why    string `json:"why"`
-}
-
-// Failed tells whether a finding is an error.
-func Failed(findings []Finding) bool {
-	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == Error })
 }

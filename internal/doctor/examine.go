@@ -10,6 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
 	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -76,7 +77,7 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 	// 2. The registry, and the login for it.
 	repo, err := e.Repository(e.ref)
 	if err != nil {
-		e.find(Error, "repository-name", err.Error()+".", "correct "+e.naming())
+		e.find(finding.Error, "repository-name", err.Error()+".", "correct "+e.naming())
 		return e.report, nil //nolint:nilerr // it is a finding
 	}
 	if e.ref.Registry != "" {
@@ -96,19 +97,19 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 
 // Facts is a report of the files of the configuration, and nothing else.
 func Facts(files cliconfig.Files) Report {
-	r := Report{Files: []File{}, Methods: []Method{}, Findings: []Finding{}}
+	r := Report{Files: []File{}, Methods: []Method{}, Findings: []finding.Finding{}}
 	for _, p := range files {
 		r.Files = append(r.Files, File{p.Path, p.Why, p.Chosen && p.Found && p.Err == nil})
 	}
 	return r
 }
 
-func (e *examination) add(findings ...Finding) {
+func (e *examination) add(findings ...finding.Finding) {
 	e.report.Findings = append(e.report.Findings, findings...)
 }
 
-func (e *examination) find(severity Severity, code, problem, remedy string) {
-	e.add(Finding{severity, code, problem, remedy})
+func (e *examination) find(severity finding.Severity, code, problem, remedy string) {
+	e.add(finding.New(severity, code, problem, remedy))
 }
 
 // locate finds the repository.
@@ -119,7 +120,7 @@ func (e *examination) locate() bool {
 	}
 	ref, err := e.At.Repository(e.Wanted.Address)
 	if err != nil {
-		e.find(Error, "repository-name", err.Error()+".", "correct the template")
+		e.find(finding.Error, "repository-name", err.Error()+".", "correct the template")
 		return false
 	}
 	e.ref, e.report.Repository = ref, ref.String()
@@ -143,7 +144,7 @@ func (e *examination) resolve() bool {
 		e.report.Methods = append(e.report.Methods, Method{s.Method.String(), s.Matches, why(s)})
 		asked = asked || s.Matches
 		if s.Matches && s.Method.Kind == cliconfig.NetworkMirror && strings.Contains(string(a.Host), ":") {
-			e.find(Error, "host-port", fmt.Sprintf("OpenTofu can't ask the network_mirror at %s for %s, whose host has a port: it takes the address for a URL.", s.Method.Position, a),
+			e.find(finding.Error, "host-port", fmt.Sprintf("OpenTofu can't ask the network_mirror at %s for %s, whose host has a port: it takes the address for a URL.", s.Method.Position, a),
 				fmt.Sprintf("exclude = [%q]", a.String()))
 		}
 	}
@@ -151,11 +152,11 @@ func (e *examination) resolve() bool {
 	var missing *installation.NoMirrorError
 	switch {
 	case errors.As(err, &missing) && !asked:
-		e.find(Error, "no-method", fmt.Sprintf("No installation method is for %s, so OpenTofu does not find it.", a), include(a))
+		e.find(finding.Error, "no-method", fmt.Sprintf("No installation method is for %s, so OpenTofu does not find it.", a), include(a))
 	case errors.As(err, &missing):
-		e.find(Warning, "no-mirror", fmt.Sprintf("No oci_mirror is for %s, so OpenTofu does not install it from an OCI registry.", a), missing.Block)
+		e.find(finding.Warning, "no-mirror", fmt.Sprintf("No oci_mirror is for %s, so OpenTofu does not install it from an OCI registry.", a), missing.Block)
 	case err != nil:
-		e.find(Error, "repository-name", err.Error()+".", "correct the repository_template at "+method.Position.String())
+		e.find(finding.Error, "repository-name", err.Error()+".", "correct the repository_template at "+method.Position.String())
 	default:
 		e.ref, e.method, e.report.Repository = ref, method, ref.String()
 		return true
@@ -186,11 +187,11 @@ func why(s installation.Step) string {
 // connection checks how the registry is reached.
 func (e *examination) connection() {
 	if slices.Contains(e.PlainHTTP, e.ref.Registry) {
-		e.find(Error, "plain-http", fmt.Sprintf("The registry %s is spoken to over plain HTTP, which OpenTofu never does.", e.ref.Registry),
+		e.find(finding.Error, "plain-http", fmt.Sprintf("The registry %s is spoken to over plain HTTP, which OpenTofu never does.", e.ref.Registry),
 			"give the registry a certificate and leave --plain-http away")
 	}
 	if e.CAFile != "" {
-		e.find(Note, "ca-file", "OpenTofu trusts the system's certificates only, and knows nothing of --ca-file.", "export SSL_CERT_FILE="+shell.Quote(e.CAFile))
+		e.find(finding.Note, "ca-file", "OpenTofu trusts the system's certificates only, and knows nothing of --ca-file.", "export SSL_CERT_FILE="+shell.Quote(e.CAFile))
 	}
 }
 

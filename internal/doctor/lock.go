@@ -6,6 +6,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -13,7 +14,7 @@ import (
 
 // CheckLock compares what is locked, nil being nothing, with the zip that is to be
 // installed. From an OCI registry OpenTofu goes by zh: hashes only.
-func CheckLock(l *lockfile.Selection, p provider.Platform, zip digest.Digest) []Finding {
+func CheckLock(l *lockfile.Selection, p provider.Platform, zip digest.Digest) []finding.Finding {
 	if l == nil || len(l.Hashes) == 0 || zip == "" {
 		return nil
 	}
@@ -23,10 +24,10 @@ func CheckLock(l *lockfile.Selection, p provider.Platform, zip digest.Digest) []
 	case slices.Contains(l.Hashes, zh):
 		return nil
 	case !slices.ContainsFunc(l.Hashes, lockfile.Hash.IsZH):
-		return []Finding{{Error, "lock-h1-only",
-			fmt.Sprintf("The lock file has only h1: hashes of %s %s, and from an OCI registry OpenTofu demands the zh: hash of the zip.", l.Address, l.Version), "add to hashes:\n" + line}}
+		return []finding.Finding{finding.New(finding.Error, "lock-h1-only",
+			fmt.Sprintf("The lock file has only h1: hashes of %s %s, and from an OCI registry OpenTofu demands the zh: hash of the zip.", l.Address, l.Version), "add to hashes:\n"+line)}
 	}
-	return []Finding{{Error, "lock-hash-missing",
+	return []finding.Finding{finding.New(finding.Error, "lock-hash-missing",
 		fmt.Sprintf("The lock file has zh: hashes of %s %s, but not that of the zip for %s in the repository.", l.Address, l.Version, p),
-		fmt.Sprintf("compare with the origin's checksums, and only if the zip is right, add to hashes:\n%s", line)}}
+		fmt.Sprintf("compare with the origin's checksums, and only if the zip is right, add to hashes:\n%s", line))}
 }

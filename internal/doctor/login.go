@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
 // Login is what is known about the login for a repository, without its secret.
@@ -28,24 +30,24 @@ type Login struct {
 
 // CheckLogin finds what is wrong with the login for a repository of a registry.
 // needed tells that the registry refuses those who are not logged in.
-func CheckLogin(l Login, registry string, needed bool) []Finding {
+func CheckLogin(l Login, registry string, needed bool) []finding.Finding {
 	switch {
 	case l.Err != nil && l.Fault != "":
-		return []Finding{{Error, "login-broken", fmt.Sprintf("The login for %s cannot be looked up: %v.", registry, l.Err), "correct " + l.Fault}}
+		return []finding.Finding{finding.New(finding.Error, "login-broken", fmt.Sprintf("The login for %s cannot be looked up: %v.", registry, l.Err), "correct "+l.Fault)}
 	case l.Err != nil:
-		return []Finding{{Error, "login-broken", fmt.Sprintf("The login for %s cannot be looked up: %v.", registry, l.Err), "tofu-oci login " + registry}}
+		return []finding.Finding{finding.New(finding.Error, "login-broken", fmt.Sprintf("The login for %s cannot be looked up: %v.", registry, l.Err), "tofu-oci login "+registry)}
 	case l.Fault != "":
-		return []Finding{{Error, "login-stops-opentofu", fmt.Sprintf("OpenTofu installs nothing from %s: %s.", registry, l.Why), "correct " + l.Fault}}
+		return []finding.Finding{finding.New(finding.Error, "login-stops-opentofu", fmt.Sprintf("OpenTofu installs nothing from %s: %s.", registry, l.Why), "correct "+l.Fault)}
 	}
 	if l.OpenTofu {
 		return nil
 	}
-	f := Finding{Warning, "login-unknown-to-opentofu", fmt.Sprintf("OpenTofu does not find the login that is in %s: %s.", l.Source, l.Why), credentialsBlock(registry)}
+	f := finding.New(finding.Warning, "login-unknown-to-opentofu", fmt.Sprintf("OpenTofu does not find the login that is in %s: %s.", l.Source, l.Why), credentialsBlock(registry))
 	if needed {
-		f.Severity = Error
+		f.Severity = finding.Error
 	}
 	if !l.Found {
-		f.Problem = fmt.Sprintf("OpenTofu takes another login for %s: %s.", registry, l.Why)
+		f.Message = fmt.Sprintf("OpenTofu takes another login for %s: %s.", registry, l.Why)
 	}
 	switch {
 	case isHub(registry):
@@ -61,7 +63,7 @@ func CheckLogin(l Login, registry string, needed bool) []Finding {
 		f.Code = "login-helper-key"
 		f.Remedy = fmt.Sprintf("echo '{\"ServerURL\":\"https://%s\",\"Username\":\"…\",\"Secret\":\"…\"}' | docker-credential-%s store", registry, l.Helper)
 	}
-	return []Finding{f}
+	return []finding.Finding{f}
 }
 
 func isHub(registry string) bool { return registry == "docker.io" || registry == "index.docker.io" }

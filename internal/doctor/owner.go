@@ -7,6 +7,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/shell"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
@@ -20,7 +21,7 @@ const ownRepository = "give each provider a repository of its own: use {hostname
 func (e *examination) owner(what string, found repository.Inspection) {
 	foreign, ok := errors.AsType[*repository.ForeignError](found.CheckProvider(e.Wanted.Address, e.Aliases...))
 	if ok {
-		f := Finding{Error, "provider-differs", fmt.Sprintf("In %s %v. OpenTofu does not read the annotation and installs it all the same; tofu-oci refuses it.", e.ref, foreign), ownRepository}
+		f := finding.New(finding.Error, "provider-differs", fmt.Sprintf("In %s %v. OpenTofu does not read the annotation and installs it all the same; tofu-oci refuses it.", e.ref, foreign), ownRepository)
 		if alias, ok := foreign.Alias(); ok {
 			f.Remedy = fmt.Sprintf("declare that the one stands for the other, with --alias %s, or mirror the right one:\n%s --force", shell.Quote(alias.String()), e.mirror(e.report.Version))
 		}
@@ -28,7 +29,7 @@ func (e *examination) owner(what string, found repository.Inspection) {
 		return
 	}
 	if err := found.CheckProvider(e.Wanted.Address); err != nil {
-		e.find(Note, "provider-aliased", fmt.Sprintf("%s holds the provider %s, which --alias allows and OpenTofu does not ask for.", what, found.Index.Annotations[artifact.AnnotationProvider]),
+		e.find(finding.Note, "provider-aliased", fmt.Sprintf("%s holds the provider %s, which --alias allows and OpenTofu does not ask for.", what, found.Index.Annotations[artifact.AnnotationProvider]),
 			"nothing, if it is meant to be so")
 	}
 }
@@ -54,7 +55,7 @@ func (e *examination) shared(ctx context.Context, repo repository.Reader, tags [
 		}
 	}
 	if first != nil && own {
-		e.find(Error, "repository-shared", fmt.Sprintf("Two providers are in %s: %v. OpenTofu takes the versions of both for those of %s.", e.ref, first, e.Wanted.Address), ownRepository)
+		e.find(finding.Error, "repository-shared", fmt.Sprintf("Two providers are in %s: %v. OpenTofu takes the versions of both for those of %s.", e.ref, first, e.Wanted.Address), ownRepository)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -26,7 +27,7 @@ func (e *examination) place(ctx context.Context) error {
 	// 1. The template.
 	ref, err := common(*e.At)
 	if err != nil {
-		e.find(Error, "repository-name", err.Error()+".", "correct the template")
+		e.find(finding.Error, "repository-name", err.Error()+".", "correct the template")
 		return nil //nolint:nilerr // it is a finding
 	}
 	e.ref = ref
@@ -89,7 +90,7 @@ func above(a, b string) string {
 func (e *examination) repository(ctx context.Context) error {
 	repo, err := e.Repository(e.ref)
 	if err != nil {
-		e.find(Error, "repository-name", err.Error()+".", "correct the template")
+		e.find(finding.Error, "repository-name", err.Error()+".", "correct the template")
 		return nil //nolint:nilerr // it is a finding
 	}
 	e.connection()
@@ -135,13 +136,13 @@ func (e *examination) answered(asked bool, err error) {
 	e.report.Answer = err.Error()
 	switch {
 	case errors.Is(err, provider.ErrDenied) && found:
-		e.find(Error, "access-denied", fmt.Sprintf("The registry %s refuses the login from %s.", host, e.report.Login.Source), "tofu-oci login "+host)
+		e.find(finding.Error, "access-denied", fmt.Sprintf("The registry %s refuses the login from %s.", host, e.report.Login.Source), "tofu-oci login "+host)
 	case errors.Is(err, provider.ErrDenied) && e.Target:
-		e.find(Error, "login-missing", fmt.Sprintf("The registry %s wants a login, and there is none.", host), "tofu-oci login "+host)
+		e.find(finding.Error, "login-missing", fmt.Sprintf("The registry %s wants a login, and there is none.", host), "tofu-oci login "+host)
 	case errors.Is(err, provider.ErrDenied):
-		e.find(Warning, "login-missing", fmt.Sprintf("The registry %s wants a login, and there is none: only what is public there may be read.", host), "tofu-oci login "+host)
+		e.find(finding.Warning, "login-missing", fmt.Sprintf("The registry %s wants a login, and there is none: only what is public there may be read.", host), "tofu-oci login "+host)
 	default:
-		e.find(Error, "registry-failed", fmt.Sprintf("%s does not answer as a registry does: %v.", host, err), "curl -I https://"+host+"/v2/")
+		e.find(finding.Error, "registry-failed", fmt.Sprintf("%s does not answer as a registry does: %v.", host, err), "curl -I https://"+host+"/v2/")
 	}
 }
 
@@ -167,7 +168,7 @@ func (e *examination) unchecked(fixed bool) {
 	if e.Push {
 		again += " --push"
 	}
-	e.find(Note, "not-checked", fmt.Sprintf("Not checked, since no PROVIDER is named: %s.", what), again)
+	e.find(finding.Note, "not-checked", fmt.Sprintf("Not checked, since no PROVIDER is named: %s.", what), again)
 }
 
 // reopen gives the repository of another reference, which the findings from now on are

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/shell"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -31,7 +32,7 @@ func (e *examination) version(ctx context.Context, repo repository.Reader) error
 		v = e.Lock.Version
 		if !slices.Contains(versions, v) {
 			problem, remedy := e.staged(ctx, repo, v.String()).Or(fmt.Sprintf("The lock file has version %s of %s, which is not in %s", v, e.Wanted.Address, e.ref), e.mirror(v.String()))
-			e.find(Error, "lock-version-missing", problem, remedy)
+			e.find(finding.Error, "lock-version-missing", problem, remedy)
 			return nil
 		}
 	} else {
@@ -42,7 +43,7 @@ func (e *examination) version(ctx context.Context, repo repository.Reader) error
 		if err != nil {
 			constraint := e.Wanted.Constraint.String()
 			problem, remedy := e.staged(ctx, repo, constraint).Or(err.Error(), e.mirror(constraint))
-			e.find(Error, "version-missing", problem, remedy)
+			e.find(finding.Error, "version-missing", problem, remedy)
 			return nil
 		}
 		v = chosen[0]
@@ -121,13 +122,13 @@ func (e *examination) packaged(ctx context.Context, repo repository.Reader, v pr
 	case !found.Exists():
 		return found.Absent
 	case found.Lost:
-		e.find(Error, "artifact-broken", fmt.Sprintf("The index that the tag %s names is missing or damaged.", what), e.mirror(v.String()))
+		e.find(finding.Error, "artifact-broken", fmt.Sprintf("The index that the tag %s names is missing or damaged.", what), e.mirror(v.String()))
 		return nil
 	case found.Format != nil:
-		e.find(Error, "tag-not-provider", fmt.Sprintf("The tag %s does not name a provider as OpenTofu wants it: %v.", what, found.Format), e.mirror(v.String())+" --force")
+		e.find(finding.Error, "tag-not-provider", fmt.Sprintf("The tag %s does not name a provider as OpenTofu wants it: %v.", what, found.Format), e.mirror(v.String())+" --force")
 		return nil //nolint:nilerr // it is a finding
 	case found.Lacks(e.Platform):
-		e.find(Error, "platform-missing", fmt.Sprintf("%s has no package for %s, only for %v.", what, e.Platform, found.Index.Platforms()), e.mirror(v.String())+" --platform "+e.Platform.String())
+		e.find(finding.Error, "platform-missing", fmt.Sprintf("%s has no package for %s, only for %v.", what, e.Platform, found.Index.Platforms()), e.mirror(v.String())+" --platform "+e.Platform.String())
 		return nil
 	}
 	e.owner(what, found)
@@ -144,10 +145,10 @@ func (e *examination) packaged(ctx context.Context, repo repository.Reader, v pr
 func (e *examination) judge(what string, f repository.Found) {
 	repair := e.mirror(e.report.Version)
 	broken := func(part string) {
-		e.find(Error, "artifact-broken", fmt.Sprintf("The %s for %s of %s is missing or damaged.", part, e.Platform, what), repair)
+		e.find(finding.Error, "artifact-broken", fmt.Sprintf("The %s for %s of %s is missing or damaged.", part, e.Platform, what), repair)
 	}
 	if _, other := errors.AsType[*artifact.FormatError](f.Err); other {
-		e.find(Error, "tag-not-provider", fmt.Sprintf("The manifest for %s of %s is not as OpenTofu wants it: %v.", e.Platform, what, f.Err), repair+" --force")
+		e.find(finding.Error, "tag-not-provider", fmt.Sprintf("The manifest for %s of %s is not as OpenTofu wants it: %v.", e.Platform, what, f.Err), repair+" --force")
 		return
 	}
 	if f.Err != nil {
@@ -156,7 +157,7 @@ func (e *examination) judge(what string, f repository.Found) {
 	}
 	if v, known := artifact.ParseTag(e.report.Tag); known {
 		if err := f.Package(e.Wanted.Address, v).CheckIdentity(); err != nil {
-			e.find(Error, "name-differs", fmt.Sprintf("In %s the zip for %s goes by another name: %v. OpenTofu does not look at names and installs it all the same; tofu-oci refuses it.", what, e.Platform, err), repair+" --force")
+			e.find(finding.Error, "name-differs", fmt.Sprintf("In %s the zip for %s goes by another name: %v. OpenTofu does not look at names and installs it all the same; tofu-oci refuses it.", what, e.Platform, err), repair+" --force")
 		}
 	}
 	zip := f.Manifest.Zip.Digest
@@ -179,23 +180,23 @@ func (e *examination) refused(err error) {
 	loggedIn := e.report.Login != nil && e.report.Login.Found
 	switch {
 	case e.Target && errors.Is(err, repository.ErrNoRepository):
-		e.find(Note, "repository-new", fmt.Sprintf("There is no repository %s yet.", e.ref), mirror)
+		e.find(finding.Note, "repository-new", fmt.Sprintf("There is no repository %s yet.", e.ref), mirror)
 	case errors.Is(err, provider.ErrDenied) && loggedIn:
-		e.find(Error, "access-denied", fmt.Sprintf("The registry refuses the login for %s: it is wrong, or may not read the repository, or there is no such repository.", e.ref), login+"\n"+mirror)
+		e.find(finding.Error, "access-denied", fmt.Sprintf("The registry refuses the login for %s: it is wrong, or may not read the repository, or there is no such repository.", e.ref), login+"\n"+mirror)
 	case errors.Is(err, provider.ErrDenied):
-		e.find(Error, "login-missing", fmt.Sprintf("The registry wants a login for %s, and there is none; the repository may be private, or not exist.", e.ref), login+"\n"+mirror)
+		e.find(finding.Error, "login-missing", fmt.Sprintf("The registry wants a login for %s, and there is none; the repository may be private, or not exist.", e.ref), login+"\n"+mirror)
 	case errors.Is(err, repository.ErrNoRepository):
 		problem := fmt.Sprintf("There is no repository %s", e.ref)
 		if !loggedIn && !e.ref.IsLayout() {
 			problem += ", or it is private and hidden from those who are not logged in"
 			mirror = login + "\n" + mirror
 		}
-		e.find(Error, "repository-missing", problem+".", mirror)
+		e.find(finding.Error, "repository-missing", problem+".", mirror)
 	case errors.Is(err, repository.ErrUntagged):
-		e.find(Error, "layout-failed", fmt.Sprintf("The image layout has no tags: %v.", err), "write it with tofu-oci copy, or with another program and a tag")
+		e.find(finding.Error, "layout-failed", fmt.Sprintf("The image layout has no tags: %v.", err), "write it with tofu-oci copy, or with another program and a tag")
 	case e.ref.IsLayout():
-		e.find(Error, "layout-failed", fmt.Sprintf("The image layout cannot be read: %v.", err), "ls -la "+shell.Quote(e.ref.Layout))
+		e.find(finding.Error, "layout-failed", fmt.Sprintf("The image layout cannot be read: %v.", err), "ls -la "+shell.Quote(e.ref.Layout))
 	default:
-		e.find(Error, "registry-failed", fmt.Sprintf("%s cannot be read: %v.", e.ref, err), "curl -I https://"+e.ref.Registry+"/v2/")
+		e.find(finding.Error, "registry-failed", fmt.Sprintf("%s cannot be read: %v.", e.ref, err), "curl -I https://"+e.ref.Registry+"/v2/")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -23,7 +24,7 @@ const maxTagFindings = 20
 // CheckTags finds tags that mislead OpenTofu: it takes all for versions that
 // parse as such, and looks for the canonical form then. Of many such tags the first
 // are told, with those that keep the wanted version from being found before others.
-func CheckTags(tags []string, wanted provider.Requirement, to template.Template) []Finding {
+func CheckTags(tags []string, wanted provider.Requirement, to template.Template) []finding.Finding {
 	there := make(map[string]bool, len(tags))
 	var newest provider.Version
 	for _, tag := range tags {
@@ -32,29 +33,29 @@ func CheckTags(tags []string, wanted provider.Requirement, to template.Template)
 			newest = v
 		}
 	}
-	var findings []Finding
+	var findings []finding.Finding
 	for _, tag := range slices.Sorted(maps.Keys(there)) {
 		if f, found := checkTag(tag, there, newest, wanted, to); found {
 			findings = append(findings, f)
 		}
 	}
-	slices.SortStableFunc(findings, func(a, b Finding) int {
+	slices.SortStableFunc(findings, func(a, b finding.Finding) int {
 		return cmp.Compare(severityOrder(a), severityOrder(b))
 	})
 	return most(findings)
 }
 
 // most gives the first findings about tags, and says how many more there are.
-func most(findings []Finding) []Finding {
+func most(findings []finding.Finding) []finding.Finding {
 	if more := len(findings) - maxTagFindings; more > 0 {
 		findings = append(findings[:maxTagFindings:maxTagFindings],
-			Finding{Warning, "tags-many", fmt.Sprintf("There are %d more tags of these kinds.", more), "see which tool writes them"})
+			finding.New(finding.Warning, "tags-many", fmt.Sprintf("There are %d more tags of these kinds.", more), "see which tool writes them"))
 	}
 	return findings
 }
 
-func severityOrder(f Finding) int {
-	if f.Severity == Error {
+func severityOrder(f finding.Finding) int {
+	if f.Severity == finding.Error {
 		return 0
 	}
 	return 1
@@ -62,31 +63,31 @@ func severityOrder(f Finding) int {
 
 // checkTag judges one tag. newest is the newest version that is wanted and under its
 // own tag.
-func checkTag(tag string, there map[string]bool, newest provider.Version, wanted provider.Requirement, to template.Template) (Finding, bool) {
+func checkTag(tag string, there map[string]bool, newest provider.Version, wanted provider.Requirement, to template.Template) (finding.Finding, bool) {
 	v, err := provider.ParseVersion(strings.ReplaceAll(tag, "_", "+"))
 	if err != nil {
 		bare, isV := strings.CutPrefix(tag, "v")
 		if v, known := artifact.ParseTag(bare); isV && known && !there[bare] {
-			return Finding{Warning, "tag-ignored", fmt.Sprintf("OpenTofu does not take the tag %s for a version, because of its v.", tag),
-				MirrorCommand(wanted.Address, to, v.String())}, true
+			return finding.New(finding.Warning, "tag-ignored", fmt.Sprintf("OpenTofu does not take the tag %s for a version, because of its v.", tag),
+				MirrorCommand(wanted.Address, to, v.String())), true
 		}
-		return Finding{}, false
+		return finding.Finding{}, false
 	}
 	canonical := artifact.Tag(v)
 	switch {
 	case v == provider.Version{}:
-		return Finding{Warning, "version-zero", fmt.Sprintf("OpenTofu never chooses the tag %s: to it, 0.0.0 is no version.", tag),
-			"publish the release under its version, and delete the tag " + tag}, true
+		return finding.New(finding.Warning, "version-zero", fmt.Sprintf("OpenTofu never chooses the tag %s: to it, 0.0.0 is no version.", tag),
+			"publish the release under its version, and delete the tag "+tag), true
 	case canonical != tag && !there[canonical]:
-		f := Finding{Warning, "tag-without-version", fmt.Sprintf("OpenTofu takes the tag %s for version %s, looks for the tag %s, and finds nothing.", tag, v, canonical),
-			MirrorCommand(wanted.Address, to, v.String())}
+		f := finding.New(finding.Warning, "tag-without-version", fmt.Sprintf("OpenTofu takes the tag %s for version %s, looks for the tag %s, and finds nothing.", tag, v, canonical),
+			MirrorCommand(wanted.Address, to, v.String()))
 		if wanted.Constraint.Allows(v) && v.Compare(newest) > 0 {
-			f.Severity = Error
+			f.Severity = finding.Error
 		}
 		return f, true
 	case perPlatform.MatchString(tag):
-		return Finding{Warning, "tag-per-platform", fmt.Sprintf("OpenTofu takes the tag %s for a version of its own, a pre-release.", tag),
-			"delete the tag " + tag + "; the platforms of a version are in the index under its tag"}, true
+		return finding.New(finding.Warning, "tag-per-platform", fmt.Sprintf("OpenTofu takes the tag %s for a version of its own, a pre-release.", tag),
+			"delete the tag "+tag+"; the platforms of a version are in the index under its tag"), true
 	}
-	return Finding{}, false
+	return finding.Finding{}, false
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -30,8 +31,8 @@ const (
 )
 
 // Rules lists all kinds of findings, for those who document or configure them.
-func Rules() []doctor.Rule {
-	return []doctor.Rule{
+func Rules() []finding.Rule {
+	return []finding.Rule{
 		{Code: providerMissing, Means: "A provider that is locked is not there."},
 		{Code: versionMissing, Means: "The version that is locked is not there."},
 		{Code: versionDenied, Means: "The version that is locked is denied."},
@@ -43,22 +44,9 @@ func Rules() []doctor.Rule {
 	}
 }
 
-// Finding is something of a lock file that can't be installed.
-type Finding struct {
-	// File is the lock file, and Line that of the provider's block in it.
-	File string `json:"file"`
-	Line int    `json:"line"`
-	// Provider is an address.
-	Provider string `json:"provider"`
-	Version  string `json:"version"`
-	// Platform is empty for what is about all of them.
-	Platform string `json:"platform,omitempty"`
-	doctor.Finding
-}
-
-// IsMissing reports whether the finding is about missing content or hashes, in contrast
+// IsMissing reports whether a finding of [Check] is about missing content or hashes, in contrast
 // to a denied version or different hashes.
-func (f Finding) IsMissing() bool {
+func IsMissing(f finding.Finding) bool {
 	return !slices.Contains([]string{versionDenied, hashDisagrees, h1Only}, f.Code)
 }
 
@@ -67,7 +55,7 @@ type Checked struct {
 	// File is the lock file.
 	File      string
 	Selection lockfile.Selection
-	Findings  []Finding
+	Findings  []finding.Finding
 	// Unknown counts the hashes that the source knows nothing of, such as those of
 	// other platforms' packages. They are no error.
 	Unknown int
@@ -252,8 +240,9 @@ func (c *Checked) relock() string {
 }
 
 func (c *Checked) add(platform, code, problem, remedy string) {
-	c.Findings = append(c.Findings, Finding{
+	f := finding.New(finding.Error, code, problem, remedy)
+	f.Subject = finding.Subject{
 		File: c.File, Line: c.Selection.Line, Provider: c.Selection.Address.String(), Version: c.Selection.Version.String(), Platform: platform,
-		Finding: doctor.Finding{Severity: doctor.Error, Code: code, Problem: problem, Remedy: remedy},
-	})
+	}
+	c.Findings = append(c.Findings, f)
 }

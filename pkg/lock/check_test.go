@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -78,14 +78,14 @@ func TestCheck(t *testing.T) {
 			}
 			var found []string
 			for _, f := range all[0].Findings {
-				found = append(found, strings.TrimSpace(f.Code+" "+f.Platform))
-				if f.Provider != test.address || f.Version != test.version || f.File != "some/file" || f.Remedy == "" {
+				found = append(found, strings.TrimSpace(f.Code+" "+f.Subject.Platform))
+				if f.Subject.Provider != test.address || f.Subject.Version != test.version || f.Subject.File != "some/file" || f.Remedy == "" {
 					t.Errorf("got %+v", f)
 				}
-				if f.IsMissing() != strings.HasSuffix(f.Code, "-missing") {
-					t.Errorf("%s is missing: %v", f.Code, f.IsMissing())
+				if lock.IsMissing(f) != strings.HasSuffix(f.Code, "-missing") {
+					t.Errorf("%s is missing: %v", f.Code, lock.IsMissing(f))
 				}
-				if !slices.ContainsFunc(lock.Rules(), func(r doctor.Rule) bool { return r.Code == f.Code && r.Means != "" }) {
+				if !slices.ContainsFunc(lock.Rules(), func(r finding.Rule) bool { return r.Code == f.Code && r.Means != "" }) {
 					t.Errorf("%s is no rule", f.Code)
 				}
 			}
@@ -98,8 +98,8 @@ func TestCheck(t *testing.T) {
 			if all[0].Unknown != test.unknown {
 				t.Errorf("%d hashes are unknown, want %d", all[0].Unknown, test.unknown)
 			}
-			if test.problem != "" && !strings.Contains(all[0].Findings[0].Problem, test.problem) {
-				t.Errorf("the problem is %s", all[0].Findings[0].Problem)
+			if test.problem != "" && !strings.Contains(all[0].Findings[0].Message, test.problem) {
+				t.Errorf("the problem is %s", all[0].Findings[0].Message)
 			}
 			if n := s.opened.Load(); n != 0 {
 				t.Errorf("%d zips were opened", n)
@@ -144,7 +144,7 @@ func TestCheckZips(t *testing.T) {
 			all := lock.Check(t.Context(), src, "f", f, lock.Options{Platforms: []provider.Platform{nouns.Haiku, nouns.Plan9}})
 			var found []string
 			for _, f := range all[0].Findings {
-				found = append(found, f.Code+" "+f.Platform)
+				found = append(found, f.Code+" "+f.Subject.Platform)
 			}
 			if diff := cmp.Diff(test.found, found); diff != "" {
 				t.Error(diff)

@@ -95,9 +95,6 @@ func (s *Server) addReport(x *exchange, found *api.Version, r release, base stri
 	}
 }
 
-// severityError is the severity of findings for which nobody should install a release.
-const severityError = "error"
-
 // packages gives the packages of a release with their URLs.
 func (s *Server) packages(x *exchange, r release, base string) []api.Package {
 	packages := []api.Package{}

@@ -108,12 +108,12 @@ func findingsOf(found verify.Report, v provider.Version) (findings []api.Finding
 	findings, more = []api.Finding{}, found.More
 	for _, f := range found.Findings {
 		switch {
-		case f.Version != v.String(): // it is about the repository
+		case f.Subject.Version != v.String(): // it is about the repository
 		case len(findings) == maxFindings:
 			more++
 		default:
 			findings = append(findings, api.Finding{
-				Severity: string(f.Severity), Code: f.Code, Platform: f.Platform, Problem: clip(f.Problem, longText), Remedy: clip(f.Remedy, longText),
+				Severity: string(f.Severity), Code: f.Code, Platform: f.Subject.Platform, Problem: clip(f.Message, longText), Remedy: clip(f.Remedy, longText),
 			})
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
@@ -39,7 +40,7 @@ func (b *browsing) standing(ctx context.Context, at place, i index) (summary, er
 	// 2. A report that is already known can contain more errors.
 	if known, found := b.reports.kept.get(key); found && known.answered {
 		for _, f := range known.value.findings {
-			if f.Severity == severityError {
+			if f.Severity == string(finding.Error) {
 				s.Status, s.Problem = api.StatusIncomplete, f.Problem
 				break
 			}

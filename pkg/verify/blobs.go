@@ -10,8 +10,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -99,7 +99,7 @@ func (a *audit) annotations(ctx context.Context, found repository.Inspection) er
 	}
 	stated := found.Index.Protocols()
 	if sorted := provider.SortProtocols(stated); strings.Join(sorted, ",") != strings.Join(stated, ",") {
-		s.find(doctor.Warning, annotationProtocol, fmt.Sprintf("The annotated plugin protocols %q are no sorted list of versions.", stated), a.again())
+		s.find(finding.Warning, annotationProtocol, fmt.Sprintf("The annotated plugin protocols %q are no sorted list of versions.", stated), a.again())
 	}
 	for _, platform := range found.Index.Platforms() {
 		f := found.Platforms[platform]

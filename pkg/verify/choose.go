@@ -6,6 +6,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -61,14 +62,15 @@ func meant(tags []string, wanted provider.Requirement, newest int) (versions, le
 // tags adds what misleads OpenTofu about the tags, each once: an error where it is one
 // for any of the requirements.
 func (r *Report) tags(tags []string, wanted []provider.Requirement, to template.Template) {
-	var all []Finding
+	var all []finding.Finding
 	for _, w := range wanted {
 		for _, f := range doctor.CheckTags(tags, w, to) {
-			i := slices.IndexFunc(all, func(known Finding) bool { return known.Problem == f.Problem })
+			i := slices.IndexFunc(all, func(known finding.Finding) bool { return known.Message == f.Message })
 			switch {
 			case i < 0:
-				all = append(all, Finding{Provider: w.Address.String(), Finding: f})
-			case f.Severity == doctor.Error:
+				f.Subject.Provider = w.Address.String()
+				all = append(all, f)
+			case f.Severity == finding.Error:
 				all[i].Severity = f.Severity
 			}
 		}

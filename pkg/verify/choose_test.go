@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
@@ -57,7 +57,7 @@ func TestEachOnce(t *testing.T) {
 	var got []string
 	for _, f := range report.Findings {
 		if f.Code == "tag-ignored" || f.Code == "blob-missing" {
-			got = append(got, f.Code+" "+f.Version)
+			got = append(got, f.Code+" "+f.Subject.Version)
 		}
 	}
 	want := []string{"tag-ignored ", "blob-missing 2.0.0-rc2", "blob-missing 1.2.3", "blob-missing 1.0.0"}
@@ -66,7 +66,7 @@ func TestEachOnce(t *testing.T) {
 	}
 	for i, v := range []string{"2.0.0-rc2", "1.2.3", "1.0.0"} {
 		c := report.Checked[i]
-		if c.Version.String() != v || c.Counts[doctor.Error] == 0 || c.Stored.Repository != w.repo.String() || c.Stored.Tag != v || c.Stored.Digest == "" {
+		if c.Version.String() != v || c.Counts[finding.Error] == 0 || c.Stored.Repository != w.repo.String() || c.Stored.Tag != v || c.Stored.Digest == "" {
 			t.Errorf("checked %+v, want %s", c, v)
 		}
 	}

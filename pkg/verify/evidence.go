@@ -7,9 +7,9 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
@@ -130,7 +130,7 @@ func (a *audit) listed(r provider.Release) {
 	}
 	for _, p := range r.Packages {
 		if _, own := (provider.Release{Documents: p.Documents}).Document(provider.KindSums); !own {
-			a.at(p.Platform).find(doctor.Warning, sumsMissing, "There is no SHA256SUMS that lists the zip, so nothing but the repository says what it should be.", a.again())
+			a.at(p.Platform).find(finding.Warning, sumsMissing, "There is no SHA256SUMS that lists the zip, so nothing but the repository says what it should be.", a.again())
 		}
 	}
 }
@@ -159,7 +159,7 @@ func (a *audit) signature(ctx context.Context, r provider.Release) (provider.Ver
 	case err != nil: // all that is judged was read before
 		s.bad(evidenceUnreadable, fmt.Sprintf("The signature cannot be judged: %v.", err), a.again())
 	case verdict.Warning != "":
-		s.find(doctor.Warning, signatureCode(verdict.Trust), fmt.Sprintf("The release is %s: %s.", verdict, verdict.Warning), remedy)
+		s.find(finding.Warning, signatureCode(verdict.Trust), fmt.Sprintf("The release is %s: %s.", verdict, verdict.Warning), remedy)
 	}
 	return verdict, nil
 }
@@ -168,7 +168,7 @@ func (a *audit) signature(ctx context.Context, r provider.Release) (provider.Ver
 func (a *audit) referrers(ctx context.Context, found repository.Inspection) error {
 	lost, err := repository.CheckReferrers(ctx, a.repo, found.Digest)
 	for _, problem := range lost {
-		a.at(provider.Platform{}).find(doctor.Warning, referrerUnreadable, fmt.Sprintf("A document that refers to the release cannot be read: %v.", problem),
+		a.at(provider.Platform{}).find(finding.Warning, referrerUnreadable, fmt.Sprintf("A document that refers to the release cannot be read: %v.", problem),
 			"publish the document again, which attaches it anew")
 	}
 	return err

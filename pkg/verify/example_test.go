@@ -48,7 +48,7 @@ func ExampleRepository() {
 		return
 	}
 	for _, f := range report.Findings {
-		fmt.Println(f.Severity, f.Code, f.Version, f.Platform)
+		fmt.Println(f.Severity, f.Code, f.Subject.Version, f.Subject.Platform)
 		fmt.Println(f.Remedy)
 	}
 	fmt.Println(report.Unsound())
@@ -93,7 +93,7 @@ func ExampleStandings() {
 	for _, s := range found {
 		fmt.Println(s.Version, s.Status)
 		for _, f := range s.Findings {
-			fmt.Println(" ", f.Problem)
+			fmt.Println(" ", f.Message)
 		}
 	}
 	// Output:

@@ -5,22 +5,21 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // launch has the package for this machine's platform started, unless anything is
 // wrong with the release: what somebody may have exchanged is not run.
 func (a *audit) launch(ctx context.Context, r provider.Release) error {
-	isError := func(f Finding) bool { return f.Severity == doctor.Error }
-	if a.options.Launch == nil || a.left[doctor.Error] > 0 || slices.ContainsFunc(a.findings, isError) {
+	if a.options.Launch == nil || a.left[finding.Error] > 0 || finding.HasError(a.findings) {
 		return nil
 	}
 	here := provider.CurrentPlatform()
 	i := slices.IndexFunc(r.Packages, func(p provider.Package) bool { return p.Platform == here })
 	if i < 0 {
 		problem := fmt.Sprintf("Nothing was started, as the release has no package for %s.", here)
-		a.at(provider.Platform{}).find(doctor.Warning, notLaunched, problem, "verify it on a machine of one of its platforms")
+		a.at(provider.Platform{}).find(finding.Warning, notLaunched, problem, "verify it on a machine of one of its platforms")
 		return nil
 	}
 	problem, err := a.options.Launch(ctx, r.Packages[i])

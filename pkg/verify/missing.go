@@ -9,6 +9,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -31,9 +32,9 @@ func (r *Report) compareVersions(ctx context.Context, tags []string, wanted []pr
 	if len(lacking) == 0 {
 		return nil
 	}
-	r.add(Finding{Provider: wanted[0].Address.String(), Finding: doctor.Finding{
-		Severity: doctor.Warning, Code: releaseMissing, Problem: missingProblem(lacking), Remedy: missingRemedy(lacking, wanted, o),
-	}})
+	f := finding.New(finding.Warning, releaseMissing, missingProblem(lacking), missingRemedy(lacking, wanted, o))
+	f.Subject.Provider = wanted[0].Address.String()
+	r.add(f)
 	return nil
 }
 

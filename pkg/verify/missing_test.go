@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
@@ -28,7 +28,7 @@ func (w *world) offerAs(t *testing.T, versions ...string) {
 
 // missing gives the finding about versions that are missing, or nil. There is one at
 // most.
-func (w *world) missing(t *testing.T, wanted []provider.Requirement, o verify.Options) *verify.Finding {
+func (w *world) missing(t *testing.T, wanted []provider.Requirement, o verify.Options) *finding.Finding {
 	t.Helper()
 	o.Template = w.template
 	report, err := verify.Repository(t.Context(), w.repo, wanted, o)
@@ -38,11 +38,11 @@ func (w *world) missing(t *testing.T, wanted []provider.Requirement, o verify.Op
 	for _, f := range report.Failed {
 		t.Errorf("%s %s: %v", f.Wanted, f.Version, f.Err)
 	}
-	var found *verify.Finding
+	var found *finding.Finding
 	for _, f := range report.Findings {
 		switch {
 		case f.Code != "release-missing":
-		case found != nil || f.Severity != doctor.Warning || f.Version != "":
+		case found != nil || f.Severity != finding.Warning || f.Subject.Version != "":
 			t.Errorf("%+v", f)
 		default:
 			found = &f
@@ -90,8 +90,8 @@ func TestMissing(t *testing.T) {
 			if want += " --to '" + w.template.String() + "'"; command != want || (more == "") != (test.newest > 0) {
 				t.Errorf("the remedy is %q, want %q", f.Remedy, want)
 			}
-			if !strings.Contains(f.Problem, strings.Join(test.want, ", ")) {
-				t.Error(f.Problem)
+			if !strings.Contains(f.Message, strings.Join(test.want, ", ")) {
+				t.Error(f.Message)
 			}
 		})
 	}
@@ -120,8 +120,8 @@ func TestManyMissing(t *testing.T) {
 			t.Errorf("the remedy is %q, want %q", command, want)
 		}
 		problem := "The origin offers 7 versions that the repository does not have: 0.7.0, 0.6.0, 0.5.0, 0.4.0, 0.3.0 and 2 more."
-		if report.Findings[0].Problem != problem {
-			t.Error(report.Findings[0].Problem)
+		if report.Findings[0].Message != problem {
+			t.Error(report.Findings[0].Message)
 		}
 	}
 }

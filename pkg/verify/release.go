@@ -11,6 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -24,10 +25,10 @@ type audit struct {
 	version provider.Version
 	options Options
 
-	findings []Finding
+	findings []finding.Finding
 	// more counts the findings that are left out, left them by severity.
 	more int
-	left map[doctor.Severity]int
+	left map[finding.Severity]int
 	// digest is the digest of the index, and verdict the result of Judge.
 	digest  digest.Digest
 	verdict provider.Verdict
@@ -36,7 +37,7 @@ type audit struct {
 
 func newAudit(repo repository.Reader, zips *schedule.Limiter, a provider.Address, v provider.Version, o Options) *audit {
 	hashes := &hashing{Reader: repo, zips: zips}
-	return &audit{repo: hashes, hashes: hashes, address: a, version: v, options: o, left: map[doctor.Severity]int{}}
+	return &audit{repo: hashes, hashes: hashes, address: a, version: v, options: o, left: map[finding.Severity]int{}}
 }
 
 // checked describes the release for the report.
@@ -57,21 +58,22 @@ type subject struct {
 }
 
 // find keeps a finding, as long as there is room.
-func (s subject) find(severity doctor.Severity, code, problem, remedy string) {
+func (s subject) find(severity finding.Severity, code, problem, remedy string) {
 	if len(s.findings) == maxOfRelease {
 		s.more++
 		s.left[severity]++
 		return
 	}
-	f := Finding{Provider: s.address.String(), Version: s.version.String(), Finding: doctor.Finding{Severity: severity, Code: code, Problem: problem, Remedy: remedy}}
+	f := finding.New(severity, code, problem, remedy)
+	f.Subject = finding.Subject{Provider: s.address.String(), Version: s.version.String()}
 	if s.platform != (provider.Platform{}) {
-		f.Platform = s.platform.String()
+		f.Subject.Platform = s.platform.String()
 	}
 	s.audit.findings = append(s.audit.findings, f)
 }
 
 // bad keeps an error-level finding.
-func (s subject) bad(code, problem, remedy string) { s.find(doctor.Error, code, problem, remedy) }
+func (s subject) bad(code, problem, remedy string) { s.find(finding.Error, code, problem, remedy) }
 
 // fetch is the command that puts a release there again which its origin offers.
 func (a *audit) fetch(flags string) string {

@@ -1,7 +1,7 @@
 package verify
 
 import (
-	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -43,8 +43,8 @@ const (
 )
 
 // Rules lists all kinds of findings, for those who document or configure them.
-func Rules() []doctor.Rule {
-	rules := []doctor.Rule{
+func Rules() []finding.Rule {
+	rules := []finding.Rule{
 		{Code: indexMissing, Means: "A tag is listed, and the index that it names is missing or damaged."},
 		{Code: indexFormat, Means: "What a tag names is not an index as OpenTofu reads it."},
 		{Code: providerDiffers, Means: "The release is annotated with another provider's address."},
@@ -87,7 +87,7 @@ func Rules() []doctor.Rule {
 		provider.TrustExpired, provider.TrustUnpinned, provider.TrustUntrusted, provider.TrustRevoked,
 		provider.TrustUnknown, provider.TrustUnsigned, provider.TrustBad,
 	} {
-		rules = append(rules, doctor.Rule{Code: signatureCode(t), Means: "The verdict about the signature is " + string(t) + "."})
+		rules = append(rules, finding.Rule{Code: signatureCode(t), Means: "The verdict about the signature is " + string(t) + "."})
 	}
 	return rules
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -30,7 +31,7 @@ type Standing struct {
 	Status  Status
 	// Findings say why the release is not complete, and what heals it; at most a
 	// hundred.
-	Findings []Finding
+	Findings []finding.Finding
 	// Err is why the status is not known.
 	Err error
 }

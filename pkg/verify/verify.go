@@ -12,8 +12,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -56,18 +56,6 @@ type Options struct {
 	Template template.Template
 }
 
-// Finding is something that is wrong with a release, or with the repository. Its
-// Code is one of [Rules].
-type Finding struct {
-	// Provider is an address.
-	Provider string `json:"provider"`
-	// Version is empty for what is about the whole repository.
-	Version string `json:"version,omitempty"`
-	// Platform is empty for what is about the whole release.
-	Platform string `json:"platform,omitempty"`
-	doctor.Finding
-}
-
 // Failure is what could not be looked at.
 type Failure struct {
 	// Wanted is the requirement that means it, the first of several.
@@ -91,7 +79,7 @@ type Checked struct {
 	// Verdict is the result of Judge, or the zero value if it was not called.
 	Verdict provider.Verdict
 	// Counts is the number of findings by severity.
-	Counts map[doctor.Severity]int
+	Counts map[finding.Severity]int
 }
 
 // Report says what was found.
@@ -100,12 +88,12 @@ type Report struct {
 	Releases int
 	// Checked are the others, newest first.
 	Checked []Checked
-	// Findings are at most a thousand, those about the whole repository first, then
+	// Findings have the codes of [Rules]. They are at most a thousand, those about the whole repository first, then
 	// release by release, the newest first; More counts the others.
-	Findings []Finding
+	Findings []finding.Finding
 	More     int
 	// Counts has how many findings of a severity there are, those in More too.
-	Counts map[doctor.Severity]int
+	Counts map[finding.Severity]int
 	Failed []Failure
 	// LeftOut are the pre-releases that were not looked at where all releases were to
 	// be, newest first: each has to be named exactly.
@@ -113,14 +101,14 @@ type Report struct {
 }
 
 // Unsound tells whether a finding is an error.
-func (r *Report) Unsound() bool { return r.Counts[doctor.Error] > 0 }
+func (r *Report) Unsound() bool { return r.Counts[finding.Error] > 0 }
 
 // Repository looks at the releases in a repository that requirements of one provider
 // mean, at each once however many mean it. What is wrong with them is in the report,
 // and so is what could not be looked at. Errors are those of a repository that does not
 // list its tags, and that of a context that ended, beside what was found until then.
 func Repository(ctx context.Context, repo repository.Reader, wanted []provider.Requirement, o Options) (Report, error) {
-	report := Report{Counts: map[doctor.Severity]int{}}
+	report := Report{Counts: map[finding.Severity]int{}}
 	// 1. The tags, and what the origin has beside them.
 	tags, err := repo.Tags(ctx)
 	if err != nil {
@@ -146,7 +134,7 @@ func Repository(ctx context.Context, repo repository.Reader, wanted []provider.R
 }
 
 // add keeps a finding, as long as there is room.
-func (r *Report) add(f Finding) {
+func (r *Report) add(f finding.Finding) {
 	r.Counts[f.Severity]++
 	if len(r.Findings) == maxFindings {
 		r.More++

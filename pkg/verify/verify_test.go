@@ -14,11 +14,11 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -398,7 +398,7 @@ func TestFindingsAreBounded(t *testing.T) {
 		}
 	})
 	r := w.verify(t, verify.Options{})
-	if len(r.Findings) != 100 || r.More != 50 || r.Counts[doctor.Error] != 150 {
+	if len(r.Findings) != 100 || r.More != 50 || r.Counts[finding.Error] != 150 {
 		t.Errorf("%d findings and %d more, %v", len(r.Findings), r.More, r.Counts)
 	}
 }

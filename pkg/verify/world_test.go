@@ -145,8 +145,8 @@ func found(r verify.Report) []string {
 	all := []string{}
 	for _, f := range r.Findings {
 		text := string(f.Severity) + " " + f.Code
-		if f.Platform != "" {
-			text += " " + f.Platform
+		if f.Subject.Platform != "" {
+			text += " " + f.Subject.Platform
 		}
 		all = append(all, text)
 	}
