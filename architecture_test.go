@@ -28,9 +28,12 @@ type listed struct {
 // row may not exist: a new package comes with its row. Dependencies point down.
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
-		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/doctor", "pkg/exec", "pkg/finding", "internal/opentofu/installation", "internal/launch", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull",
-		"pkg/repository", "pkg/serve", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "pkg/source", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/boundedfile", "internal/commandline", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/redact", "internal/shell", "internal/spelling", "internal/stricthcl", "internal/textdiff", "internal/userfile",
+		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/finding", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source", "pkg/source/builddir", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/template", "pkg/trust", "pkg/verify",
+		"internal/atomicfile", "internal/boundedfile", "internal/catalog", "internal/commandline", "internal/doctor", "internal/explain", "internal/extprog", "internal/httpclient", "internal/launch", "internal/logins", "internal/metrics", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/redact", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/shell", "internal/spelling", "internal/stricthcl", "internal/textdiff", "internal/userfile",
+	},
+	"internal/explain": {
+		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/trust",
+		"internal/catalog", "internal/logins", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/serve/api", "internal/stricthcl",
 	},
 	"internal/doctor": {
 		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "internal/opentofu/installation", "pkg/lockfile", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
@@ -86,7 +89,7 @@ var rows = map[string][]string{
 	"pkg/finding":                     {},
 	"pkg/lockfile":                    {"pkg/provider", "internal/boundedfile", "internal/stricthcl", "internal/userfile"},
 	"pkg/template":                    {"pkg/provider", "internal/redact"},
-	"pkg/sums":                        {},
+	"pkg/sums":                        {"pkg/provider"},
 	"pkg/provider":                    {"internal/redact"},
 	"internal/opentofu/configuration": {"internal/opentofu/cliconfig", "pkg/provider", "internal/boundedfile", "internal/boundedjson", "internal/stricthcl"},
 

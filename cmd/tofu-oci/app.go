@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // run is the whole program but for the process around it.
@@ -18,15 +22,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		err = app.RunContext(ctx, ordered)
 	}
-	err = tellEarly(app, args, stdout, namingVariables(app, err))
-	code := outcome(ctx, err)
+	if !sharedBy(app).printing {
+		err = tellEarly(app, args, stdout, namingVariables(app, err))
+	}
+	code := explain.ExitCode(ctx, err)
+	exit, reported := errors.AsType[*explain.Exit](err)
 	switch {
-	case code == exitDone, isA[*childError](err):
+	case err == nil, reported && exit.Child:
 	case ctx.Err() != nil:
 		_, _ = fmt.Fprintln(stderr, "tofu-oci: interrupted; nothing half-written was left, run the same command again to go on")
-	case isA[*itemsError](err): // each item's error is printed already
-	default:
-		_, _ = fmt.Fprint(stderr, explain(err))
+	case !reported:
+		_, _ = fmt.Fprint(stderr, printable(explain.Text(err, explain.Hint(err))))
 	}
 	sharedBy(app).debug.ended(code)
 	return code
@@ -38,6 +44,8 @@ type shared struct {
 	variables map[string]written
 	// debug is nil without --debug.
 	debug *debugLog
+	// printing reports that an action prints, which also prints its errors as JSON.
+	printing bool
 }
 
 // sharedKey is where an app keeps it.
@@ -111,4 +119,9 @@ func usageError(c *cli.Context, err error, _ bool) error {
 		name += " " + strings.TrimPrefix(c.Command.HelpName, name+" ")
 	}
 	return usagef("%w; see %s --help", err, name)
+}
+
+// usagef returns an error about the command line or the configuration.
+func usagef(format string, args ...any) error {
+	return provider.Errorf(provider.Misuse, format, args...)
 }

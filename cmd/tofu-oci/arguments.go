@@ -30,7 +30,7 @@ func parseRequirements(args []string) ([]provider.Requirement, error) {
 	for _, arg := range args {
 		r, err := provider.ParseRequirement(arg)
 		if err != nil {
-			return nil, &usage{err}
+			return nil, usagef("%w", err)
 		}
 		wanted = append(wanted, r)
 	}

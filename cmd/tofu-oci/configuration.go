@@ -27,7 +27,7 @@ func cliConfiguration(c *cli.Context, out *output) (cliconfig.Config, error) {
 // ofConfig says of an error in a configuration that --config names it, where it does.
 func ofConfig(c *cli.Context, err error) error {
 	if !c.IsSet("config") {
-		return &usage{err}
+		return usagef("%w", err)
 	}
 	return usagef("--config: %w", err)
 }
@@ -38,11 +38,11 @@ func readConfiguration(explicit string) (cliconfig.Files, cliconfig.Config, erro
 	env := cliconfig.SystemEnvironment()
 	files, err := cliconfig.Locate(env, explicit)
 	if err != nil {
-		return files, cliconfig.Config{}, &usage{err}
+		return files, cliconfig.Config{}, usagef("%w", err)
 	}
 	config, err := cliconfig.Read(env, files)
 	if err != nil {
-		return files, config, &usage{err}
+		return files, config, usagef("%w", err)
 	}
 	return files, config, nil
 }
@@ -52,7 +52,7 @@ func readConfiguration(explicit string) (cliconfig.Files, cliconfig.Config, erro
 func loginsOf(config cliconfig.Config, debug *debugLog) (func(ctx context.Context, repository string) (repository.Credential, error), error) {
 	finder, err := logins.New(loginRules(config), logins.SystemEnvironment())
 	if err != nil {
-		return nil, &usage{err}
+		return nil, usagef("%w", err)
 	}
 	return func(ctx context.Context, name string) (repository.Credential, error) {
 		l, origin, err := finder.LoginFrom(debug.programs(ctx), name)

@@ -128,7 +128,7 @@ func (conn *connection) installed() (*installation.Installation, error) {
 		OCI: func(t template.Template) provider.Source { return conn.mirrored(t) },
 	})
 	if err != nil {
-		return nil, &usage{err}
+		return nil, usagef("%w", err)
 	}
 	return i, nil
 }
@@ -224,7 +224,7 @@ func (conn *connection) targets(c *cli.Context, out *output, as []provider.Addre
 		return nil, usagef("--to: %w", err)
 	}
 	if err != nil {
-		return nil, &usage{err}
+		return nil, usagef("%w", err)
 	}
 	return refs, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -80,8 +81,8 @@ func denyAction(c *cli.Context, out *output) error {
 	}
 	err = errors.Join(out.finish(), c.Context.Err())
 	if err == nil && done.Live != nil {
-		out.warn("%s %s is denied, and a plain tofu init can still install it: %s", r.Address, v, cmp.Or(untagHint(done.Live), "delete its tag"))
-		return &itemsError{exitPartly}
+		out.warn("%s %s is denied, and a plain tofu init can still install it: %s", r.Address, v, cmp.Or(explain.UntagHint(done.Live), "delete its tag"))
+		return &explain.Exit{Code: explain.ExitPartly}
 	}
 	return err
 }

@@ -155,7 +155,7 @@ func surroundings(c *cli.Context, out *output, o *doctor.Options) error {
 	}
 	finder, err := logins.New(loginRules(o.Config), logins.SystemEnvironment())
 	if err != nil {
-		return &usage{err}
+		return usagef("%w", err)
 	}
 	open := func(options repository.Options) func(template.Reference) (repository.Reader, error) {
 		return func(ref template.Reference) (repository.Reader, error) { return repository.Open(ref, options) }

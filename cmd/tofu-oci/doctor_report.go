@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
@@ -24,7 +25,7 @@ func (o *output) report(r doctor.Report) error {
 
 func findingsResult(findings []finding.Finding) error {
 	if finding.HasError(findings) {
-		return &itemsError{exitFailed}
+		return &explain.Exit{Code: explain.ExitFailed}
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
@@ -177,10 +178,10 @@ func enums(in reflect.Type, field string) []string {
 		return []string{"written", "planned", "unchanged", "failed"}
 	case "errorItem.class":
 		var all []string
-		for _, c := range classes {
-			all = append(all, string(c.class))
+		for _, k := range explain.Kinds {
+			all = append(all, string(k.Kind))
 		}
-		return append(all, string(unknown))
+		return all
 	}
 	return nil
 }

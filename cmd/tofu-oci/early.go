@@ -9,17 +9,10 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// toldError is an error that the JSON object on stdout has already.
-type toldError struct{ err error }
-
-func (e *toldError) Error() string { return e.err.Error() }
-
-func (e *toldError) Unwrap() error { return e.err }
-
 // tellEarly puts an error into the JSON object that was asked for, where the command
 // line was refused before a command began, which prints its own.
 func tellEarly(app *cli.App, args []string, stdout io.Writer, err error) error {
-	if err == nil || isA[*toldError](err) || isA[*itemsError](err) || isA[*childError](err) || !asksJSON(app, args) {
+	if err == nil || !asksJSON(app, args) {
 		return err
 	}
 	out := &output{stdout: stdout}

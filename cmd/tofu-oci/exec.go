@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/internal/shell"
@@ -98,13 +99,14 @@ func execAction(c *cli.Context, out *output) error {
 		return err
 	}
 	code, err := exec.Run(c.Context, o)
+	_, malformed := errors.AsType[*stricthcl.Error](err)
 	switch {
-	case err == nil && code != exitDone:
-		return &childError{code}
-	case isA[*stricthcl.Error](err) && classOf(err) == malformed:
+	case err == nil && code != explain.ExitDone:
+		return &explain.Exit{Code: code, Child: true}
+	case malformed && provider.KindOf(err) == provider.Malformed:
 		return ofConfig(c, err)
 	case errors.Is(err, lock.ErrNotLocked):
-		return &lackingError{err, "lock it: " + lockCommandFor(c)}
+		return explain.WithHint(err, "lock it: "+lockCommandFor(c))
 	}
 	return lackingForExec(c, conn, err)
 }
@@ -228,7 +230,7 @@ func (l execLock) file(ctx context.Context, dir string, terraform bool) (*lockfi
 		if l.Dir != "" { // which is wrong then, whatever the command is
 			none = errors.New(none.Error())
 		}
-		return nil, &usage{none}
+		return nil, usagef("%w", none)
 	}
 	if err != nil {
 		return nil, err

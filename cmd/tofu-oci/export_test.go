@@ -16,7 +16,6 @@ var (
 	VariableOf   = variableOf
 	NoVariable   = noVariable
 	OwnVariables = ownVariables
-	ExitCode     = exitCode
 	ParseSize    = parseSize
 	ParseAge     = parseAge
 	// FlagsOfRules are the flags that rules name, behind their command.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
@@ -101,9 +102,9 @@ func (o *output) verified(reports []verify.Report, unknown []string) error {
 	case err != nil:
 		return err
 	case all.Errors > 0:
-		return &itemsError{exitUnverified}
+		return &explain.Exit{Code: explain.ExitUnverified}
 	}
-	return itemsResult(all.Releases-all.failed, o.errors)
+	return explain.Items(all.Releases-all.failed, o.errors)
 }
 
 // text is for people: a line for each finding, its remedy below, and the sum, unless

@@ -8,32 +8,21 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// lackingError says that what is wanted is not where providers come from, and what
-// helps there.
-type lackingError struct {
-	error
-	help string
-}
-
-func (e *lackingError) Unwrap() error { return e.error }
-
-func (e *lackingError) hint() string { return e.help }
-
 // lacking gives the error about a provider of a lock file with the command that brings
 // the version which is not there. Where providers come from their origin, none does.
 func (l locking) lacking(p lock.Locked) error {
-	err := l.conn.withRemedy(l.c, p.Err)
 	missing, ok := errors.AsType[*provider.VersionError](p.Err)
-	if isA[*lackingError](err) || !ok || !l.conn.fromRepository(l.c, missing.Address) {
-		return err
+	if remedy := l.conn.remedy(l.c, p.Err); remedy != "" || !ok || !l.conn.fromRepository(l.c, missing.Address) {
+		return l.conn.withRemedy(l.c, p.Err)
 	}
-	return &lackingError{p.Err, "bring one there: " + doctor.MirrorCommand(missing.Address, l.options.Template, wantedBy(missing).Constraint.String())}
+	return explain.WithHint(p.Err, "bring one there: "+doctor.MirrorCommand(missing.Address, l.options.Template, wantedBy(missing).Constraint.String()))
 }
 
 // staged asks how a version that is missing stands with those who approve releases, where
@@ -62,39 +51,47 @@ func wantedBy(e *provider.VersionError) provider.Requirement {
 // lackingForExec gives an error of exec with the command that brings what is not there.
 // exec has no choice of platforms: this machine's is wanted.
 func lackingForExec(c *cli.Context, conn *connection, err error) error {
-	if said := conn.withRemedy(c, err); isA[*lackingError](said) {
-		return said
+	if conn.remedy(c, err) != "" {
+		return conn.withRemedy(c, err)
 	}
 	absent := errors.Is(err, provider.ErrVersionNotFound) || errors.Is(err, provider.ErrProviderNotFound)
 	if at, ok := errors.AsType[*provider.Error](err); ok && absent && conn.fromRepository(c, at.Address) {
-		return &lackingError{err, "bring it there: " + bringCommand(c, at.Address, at.Version) + "; all that is locked: tofu-oci mirror --lock-file FILE --to REPO"}
+		return explain.WithHint(err, "bring it there: "+bringCommand(c, at.Address, at.Version)+"; all that is locked: tofu-oci mirror --lock-file FILE --to REPO")
 	}
 	e, ok := errors.AsType[*provider.PlatformError](err)
 	switch {
 	case !ok:
 		return err
 	case conn.fromRepository(c, e.Address):
-		return &lackingError{err, "bring it there for this machine too: " + bringCommand(c, e.Address, e.Version) + " --platform " + e.Wanted.String() + "; what was built here, tofu-oci publish adds"}
+		return explain.WithHint(err, "bring it there for this machine too: "+bringCommand(c, e.Address, e.Version)+" --platform "+e.Wanted.String()+"; what was built here, tofu-oci publish adds")
 	}
-	return &lackingError{err, "its author has released nothing for this machine: lock another version, or run where there is one"}
+	return explain.WithHint(err, "its author has released nothing for this machine: lock another version, or run where there is one")
 }
 
-// withRemedy adds a remedy to an error about a release in a repository: the command to
-// restore lost content, or whether a missing version is pending or denied.
+// withRemedy adds a remedy to an error about a release in a repository.
 func (conn *connection) withRemedy(c *cli.Context, err error) error {
+	if remedy := conn.remedy(c, err); remedy != "" {
+		return explain.WithHint(err, remedy)
+	}
+	return err
+}
+
+// remedy returns the command to restore lost content, or whether a missing version is
+// pending or denied; or "".
+func (conn *connection) remedy(c *cli.Context, err error) string {
 	if missing, ok := errors.AsType[*provider.VersionError](err); ok && conn.fromRepository(c, missing.Address) {
 		if staged := conn.staged(c)(c.Context, wantedBy(missing)).Hint(); staged != "" {
-			return &lackingError{err, staged}
+			return staged
 		}
 	}
 	at, ok := errors.AsType[*provider.Error](err)
 	absent := errors.Is(err, provider.ErrVersionNotFound) || errors.Is(err, provider.ErrProviderNotFound)
-	lost := errors.Is(err, repository.ErrNotFound) || isA[*repository.LostError](err)
+	_, lost := errors.AsType[*repository.LostError](err)
+	lost = lost || errors.Is(err, repository.ErrNotFound)
 	if !ok || absent || !lost || at.Version == (provider.Version{}) || !conn.fromRepository(c, at.Address) {
-		return err
+		return ""
 	}
-	command := doctor.RestoreCommand(at.Address, fromTemplate(c), at.Version, "")
-	return &lackingError{err, "restore it: " + strings.ReplaceAll(command, "\n", "; ")}
+	return "restore it: " + strings.ReplaceAll(doctor.RestoreCommand(at.Address, fromTemplate(c), at.Version, ""), "\n", "; ")
 }
 
 // bringCommand mirrors a version into the repository of --from, or where the CLI

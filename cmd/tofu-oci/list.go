@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -73,20 +74,14 @@ Examples:
 			aliasFlag(),
 		}, trustFlags(), networkFlags(), outputFlags()),
 		Action: printing(func(c *cli.Context, out *output) error {
-			if err := list(c, out); err != nil {
-				return &listError{err}
+			err := list(c, out)
+			if errors.Is(err, provider.ErrVersionNotFound) {
+				return explain.WithHint(err, "") // which would be to list
 			}
-			return nil
+			return err
 		}),
 	}
 }
-
-// listError is an error of list, which needs no advice to list.
-type listError struct{ err error }
-
-func (e *listError) Error() string { return e.err.Error() }
-
-func (e *listError) Unwrap() error { return e.err }
 
 func list(c *cli.Context, out *output) error {
 	switch {

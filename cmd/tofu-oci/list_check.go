@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -74,9 +75,9 @@ func (o *output) listStandings(a provider.Address, found []verify.Standing) erro
 		return err
 	}
 	if unsound {
-		return &itemsError{exitUnverified}
+		return &explain.Exit{Code: explain.ExitUnverified}
 	}
-	return itemsResult(len(found)-len(failed), failed)
+	return explain.Items(len(found)-len(failed), failed)
 }
 
 func (o *output) printChecked(list versionList) error {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
@@ -140,15 +141,15 @@ func (o *output) lockChecked(r lockCheck, failed []error) error {
 	for _, f := range r.Findings {
 		switch {
 		case !lock.IsMissing(f.Finding):
-			code = exitUnverified
+			code = explain.ExitUnverified
 		case code == 0:
-			code = exitNotFound
+			code = explain.ExitNotFound
 		}
 	}
 	if code != 0 {
-		return &itemsError{code}
+		return &explain.Exit{Code: code}
 	}
-	return itemsResult(r.looked, failed)
+	return explain.Items(r.looked, failed)
 }
 
 // text is for people.

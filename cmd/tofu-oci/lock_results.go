@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/textdiff"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
@@ -160,7 +161,7 @@ func (o *output) lockedAll(r lockReport) error {
 			done++
 		}
 	}
-	return itemsResult(done, failed)
+	return explain.Items(done, failed)
 }
 
 // warning lets a verdict's warning be seen where there is no result to show it with.

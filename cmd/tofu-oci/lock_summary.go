@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 )
 
 // markdown is the summary of a job in which lock --check ran.
@@ -11,7 +13,7 @@ func (r lockCheck) markdown(code int) markdown {
 		heading: "tofu-oci lock --check: " + r.line(),
 		columns: "| lock file | provider | version | platform | finding |\n|---|---|---|---|---|\n",
 	}
-	if code != exitDone {
+	if code != explain.ExitDone {
 		m.heading += fmt.Sprintf(" · exit code %d", code)
 	}
 	for _, f := range r.Failed {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -125,7 +126,7 @@ func loginAction(c *cli.Context, out *output) error {
 func loginKeeper(config cliconfig.Config) (*logins.Keeper, error) {
 	keeper, err := logins.NewKeeper(loginRules(config), logins.SystemEnvironment())
 	if err != nil {
-		return nil, &usage{err}
+		return nil, usagef("%w", err)
 	}
 	return keeper, nil
 }
@@ -141,7 +142,7 @@ func loginTarget(c *cli.Context) (logins.Target, error) {
 	}
 	target, err := logins.ParseTarget(c.Args().First())
 	if err != nil {
-		return target, &usage{err}
+		return target, usagef("%w", err)
 	}
 	return target, nil
 }
@@ -154,32 +155,9 @@ func (conn *connection) checkLogin(ctx context.Context, target logins.Target, lo
 	}
 	asked, err = repository.CheckLogin(ctx, target.Registry, o)
 	if errors.Is(err, provider.ErrDenied) {
-		err = &refusedLoginError{target: target, err: err}
+		err = explain.WithHint(err, explain.LoginHint(target.Registry)+"; nothing was written")
 	}
 	return asked, err
-}
-
-// refusedLoginError is a login that a registry did not take, so that it was not kept.
-type refusedLoginError struct {
-	target logins.Target
-	err    error
-}
-
-func (e *refusedLoginError) Error() string { return e.err.Error() }
-
-func (e *refusedLoginError) Unwrap() error { return e.err }
-
-func (e *refusedLoginError) hint() string {
-	text := map[product]string{
-		ecr:       "the user name is AWS, and the password what aws ecr get-login-password gives for the account and the region in the host name",
-		ghcr:      "the password is a classic personal access token with read:packages, or write:packages to publish; in a job of GitHub Actions it is GITHUB_TOKEN",
-		gitlab:    "the password is a personal, project or deploy token with read_registry, or write_registry to publish",
-		dockerHub: "the password is an access token of the account, for Read & Write to publish",
-	}[productAt(e.target.Registry)]
-	if text == "" {
-		text = "check the user name and the password; many registries want an access token in the password's place"
-	}
-	return text + "; nothing was written"
 }
 
 // loggedIn says where the login is and who finds it.

@@ -15,7 +15,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // Values of --output.
@@ -199,14 +201,14 @@ type packageItem struct {
 }
 
 type errorItem struct {
-	Message  string `json:"message"`
-	Hint     string `json:"hint,omitempty"`
-	Class    class  `json:"class"`
-	ExitCode int    `json:"exit_code"`
+	Message  string             `json:"message"`
+	Hint     string             `json:"hint,omitempty"`
+	Class    provider.ErrorKind `json:"class"`
+	ExitCode int                `json:"exit_code"`
 }
 
 func describeError(err error) *errorItem {
-	return &errorItem{Message: err.Error(), Hint: hint(err), Class: classOf(err), ExitCode: exitCode(err)}
+	return &errorItem{Message: err.Error(), Hint: explain.Hint(err), Class: provider.KindOf(err), ExitCode: explain.ItemCode(err)}
 }
 
 // failed reports the error of an item and goes on. An interruption is reported
@@ -225,12 +227,12 @@ func (o *output) failed(i item, err error) {
 func (o *output) sayError(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	h := hint(err)
+	h := explain.Hint(err)
 	if o.hinted[h] {
 		h = ""
 	}
 	o.hinted[h] = true
-	_, _ = io.WriteString(o.stderr, explainWith(err, h))
+	_, _ = io.WriteString(o.stderr, printable(explain.Text(err, h)))
 }
 
 // done reports an item that succeeded; text is its form for people.
@@ -265,7 +267,7 @@ func (o *output) finish() error {
 	} else if o.total != nil {
 		_, _ = fmt.Fprintln(o.stdout, o.total)
 	}
-	return itemsResult(len(o.results)-len(o.errors)-counts(o.results)[statusHeld], o.errors)
+	return explain.Items(len(o.results)-len(o.errors)-counts(o.results)[statusHeld], o.errors)
 }
 
 // writeDigests writes --digest-file, when there is a digest to write.

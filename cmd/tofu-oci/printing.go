@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 )
 
 // wholeError is what a command as a whole failed with.
@@ -22,10 +24,11 @@ func printing(do func(*cli.Context, *output) error) cli.ActionFunc {
 			return err
 		}
 		c.Context = out.debug.programs(c.Context)
+		sharedBy(c.App).printing = true
 		err = namingVariables(c.App, do(c, out))
 		out.endProgress()
-		if err != nil && !isA[*itemsError](err) && out.json {
-			err = &toldError{errors.Join(err, out.printDocument(documentError, wholeError{describeError(err)}))}
+		if _, reported := errors.AsType[*explain.Exit](err); err != nil && !reported && out.json {
+			err = errors.Join(err, out.printDocument(documentError, wholeError{describeError(err)}))
 		}
 		out.conclude(c, err)
 		return err
@@ -35,13 +38,13 @@ func printing(do func(*cli.Context, *output) error) cli.ActionFunc {
 // conclude says what a run came to: to people, to those who read its events, and
 // in the summary of a job.
 func (o *output) conclude(c *cli.Context, err error) {
-	code := outcome(c.Context, err)
-	if o.total == nil && len(o.results) > 1 && code != exitInterrupted {
+	code := explain.ExitCode(c.Context, err)
+	if o.total == nil && len(o.results) > 1 && code != explain.ExitInterrupted {
 		o.note("%s", o.tally.line(o.results))
 	}
 	o.sayLeftOut()
 	var whole *errorItem
-	if err != nil && !isA[*itemsError](err) && code != exitInterrupted {
+	if _, reported := errors.AsType[*explain.Exit](err); err != nil && !reported && code != explain.ExitInterrupted {
 		whole = describeError(err)
 	}
 	o.events.runFinished(counts(o.results), o.tally.moved.Load(), code, whole)
@@ -62,7 +65,7 @@ func (o *output) heading(command string, code int) string {
 	if len(o.results) > 0 {
 		text += ": " + o.tally.line(o.results)
 	}
-	if code != exitDone {
+	if code != explain.ExitDone {
 		text += fmt.Sprintf(" · exit code %d", code)
 	}
 	return text

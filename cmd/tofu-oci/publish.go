@@ -134,7 +134,7 @@ func publishAction(c *cli.Context, out *output) error {
 	}
 	src, err := builddir.New(a, c.Args().Slice()...)
 	if err != nil {
-		return &usage{err}
+		return usagef("%w", err)
 	}
 	conn, err := connect(c, out)
 	if err != nil {

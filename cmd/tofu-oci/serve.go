@@ -145,7 +145,7 @@ func serveAction(c *cli.Context, out *output) error {
 	}
 	server, err := serve.New(options)
 	if err != nil {
-		return &usage{err}
+		return usagef("%w", err)
 	}
 	l, err := listen(c.Context, c.String("listen"))
 	if err != nil {

@@ -52,7 +52,7 @@ func pullThrough(c *cli.Context, conn *connection, served serve.Options) (*pullt
 		o.Patterns = append(o.Patterns, pattern)
 	}
 	if _, err := pullthrough.New(*o); err != nil {
-		return nil, &usage{err}
+		return nil, usagef("%w", err)
 	}
 	return o, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/shell"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
@@ -93,16 +94,16 @@ func tofurc(c *cli.Context) error {
 	}
 	t, err := template.Parse(c.Args().First())
 	if err != nil {
-		return &usage{err}
+		return usagef("%w", err)
 	}
 	if t.IsLayout() {
-		return &usage{&layoutError{t}}
+		return layoutError(t)
 	}
 	var patterns []provider.Pattern
 	for _, arg := range c.Args().Tail() {
 		p, err := provider.ParsePattern(arg)
 		if err != nil {
-			return &usage{err}
+			return usagef("%w", err)
 		}
 		patterns = append(patterns, p)
 	}
@@ -111,7 +112,7 @@ func tofurc(c *cli.Context) error {
 	}
 	block, err := cliconfig.MirrorBlock(t, patterns)
 	if err != nil {
-		return &usage{err}
+		return usagef("%w", err)
 	}
 	if _, err = fmt.Fprint(c.App.Writer, block); err != nil {
 		return err
@@ -123,12 +124,7 @@ func tofurc(c *cli.Context) error {
 }
 
 // layoutError says that OpenTofu can't install from image layouts.
-type layoutError struct{ template template.Template }
-
-func (e *layoutError) Error() string {
-	return fmt.Sprintf("OpenTofu installs from registries only, not from %s", e.template.Redacted())
-}
-
-func (e *layoutError) hint() string {
-	return fmt.Sprintf("copy what is there into a registry: tofu-oci copy PROVIDER --all --from '%[1]s' --to REPO; or make a filesystem_mirror of it: tofu-oci pull PROVIDER --layout packed --from '%[1]s' --dir DIRECTORY", e.template.Redacted())
+func layoutError(t template.Template) error {
+	return explain.WithHint(usagef("OpenTofu installs from registries only, not from %s", t.Redacted()), fmt.Sprintf(
+		"copy what is there into a registry: tofu-oci copy PROVIDER --all --from '%[1]s' --to REPO; or make a filesystem_mirror of it: tofu-oci pull PROVIDER --layout packed --from '%[1]s' --dir DIRECTORY", t.Redacted()))
 }

@@ -43,7 +43,7 @@ func writeTofurc(c *cli.Context, t template.Template, patterns []provider.Patter
 		return errors.Join(err, failed)
 	}
 	if err != nil {
-		return &usage{err}
+		return usagef("%w", err)
 	}
 	if _, err := io.WriteString(c.App.Writer, printable(tofurcDiff(before.name, before.Text, after))); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/spelling"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -129,7 +130,7 @@ func (t trusting) init() error {
 		return err
 	}
 	if _, err := trust.ParseRules(path, rules.Bytes()); err != nil {
-		return &usage{err} // a provider was named twice
+		return usagef("%w", err) // a provider was named twice
 	}
 	if _, err := file.Write(rules.Bytes()); err != nil {
 		return err
@@ -186,7 +187,8 @@ func (t trusting) check() error {
 				verdict, err = judging.Judge(t.c.Context, release)
 			}
 			if err != nil {
-				refused = refused || isA[*trust.RefusedError](err)
+				_, is := errors.AsType[*trust.RefusedError](err)
+				refused = refused || is
 				t.out.failed(failedItem(r, v, "", err), err)
 				continue
 			}
@@ -195,7 +197,7 @@ func (t trusting) check() error {
 	}
 	err = t.out.finish()
 	if refused {
-		return &itemsError{exitUnverified}
+		return &explain.Exit{Code: explain.ExitUnverified}
 	}
 	return errors.Join(err, t.c.Context.Err())
 }

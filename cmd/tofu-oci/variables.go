@@ -134,26 +134,13 @@ func valuesIn(flag cli.Flag, text string) []string {
 	return values
 }
 
-// variableError is an error that is about what variables say, which the command line
-// does not show.
-type variableError struct {
-	err   error
-	names []string
-}
-
-func (e *variableError) Error() string {
-	return fmt.Sprintf("%v (%s)", e.err, strings.Join(e.names, ", "))
-}
-
-func (e *variableError) Unwrap() error { return e.err }
-
 var flagInText = regexp.MustCompile(`--[a-z][a-z0-9-]*`)
 
 // namingVariables says of an error where the flags that it names come from the
 // environment. Values are no sign of it: a path is in many of them.
 func namingVariables(app *cli.App, err error) error {
 	variables := sharedBy(app).variables
-	if err == nil || isA[*variableError](err) || len(variables) == 0 {
+	if err == nil || len(variables) == 0 {
 		return err
 	}
 	named := flagInText.FindAllString(err.Error(), -1)
@@ -166,5 +153,5 @@ func namingVariables(app *cli.App, err error) error {
 	if names == nil {
 		return err
 	}
-	return &variableError{err, names}
+	return fmt.Errorf("%w (%s)", err, strings.Join(names, ", "))
 }

@@ -68,6 +68,9 @@ func (e *TemplateError) Error() string {
 	return fmt.Sprintf("which providers %q is for cannot be found out: it has more than text and variables", e.Template)
 }
 
+// Kind is [provider.Misuse].
+func (e *TemplateError) Kind() provider.ErrorKind { return provider.Misuse }
+
 // List finds the providers of a template. Errors are a *[TemplateError], those of the
 // file system where the directory of layouts cannot be read, [repository.ErrNoRepository]
 // beside where there is none, those of Names, and that of a

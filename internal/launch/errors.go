@@ -5,39 +5,40 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Kind is what a provider did in place of what it should.
-type Kind string
+// Fault is what a provider did in place of what it should.
+type Fault string
 
-// The kinds of [Error].
+// The faults of [Error].
 const (
 	// NotStarted: the system refused to start it, or there is nothing to start.
-	NotStarted Kind = "not started"
+	NotStarted Fault = "not started"
 	// Message: it printed something else than a handshake. OpenTofu shows that as
 	// an "unrecognized remote plugin message"; it is how providers say what they miss.
-	Message Kind = "message"
+	Message Fault = "message"
 	// Handshake: the line of its handshake is cut short, or can't be used.
-	Handshake Kind = "handshake"
+	Handshake Fault = "handshake"
 	// OtherProtocol: it speaks a protocol that OpenTofu does not.
-	OtherProtocol Kind = "other protocol"
+	OtherProtocol Fault = "other protocol"
 	// Ended: it ended by itself before it had told its schema.
-	Ended Kind = "ended"
+	Ended Fault = "ended"
 	// Hung: the time was over.
-	Hung Kind = "hung"
+	Hung Fault = "hung"
 	// Flooded: it printed more than it may.
-	Flooded Kind = "flooded"
+	Flooded Fault = "flooded"
 	// Schema: it could not tell its schema.
-	Schema Kind = "schema"
+	Schema Fault = "schema"
 	// Children: it told all, ended when it was asked to, and left processes behind.
 	// They were ended.
-	Children Kind = "children"
+	Children Fault = "children"
 )
 
 // Error says that a provider does not work, or not well. None of its texts has
 // more than one line, nor control characters.
 type Error struct {
-	Kind Kind
+	Fault Fault
 	// Problem is a sentence without its full stop.
 	Problem string
 	// Said is the beginning of the first line on stdout, at most 200 bytes, where
@@ -58,6 +59,14 @@ func (e *Error) Error() string {
 	return text
 }
 
+// Kind is [provider.Unverified].
+func (e *Error) Kind() provider.ErrorKind { return provider.Unverified }
+
+// Hint says how to see more of the problem.
+func (e *Error) Hint() string {
+	return "OpenTofu is likely to meet the same; run the executable by hand to see what it says, with an environment as clean as that of --launch: env -i PATH=\"$PATH\""
+}
+
 // maxText is how many bytes of a provider's text an error shows.
 const maxText = 200
 
@@ -74,15 +83,15 @@ func handshakeProblem(line string) *Error {
 	said := short(line)
 	switch {
 	case len(parts) == 1 || strings.Trim(parts[0], "0123456789") != "":
-		return &Error{Kind: Message, Problem: "it printed a message in place of the handshake", Said: said}
+		return &Error{Fault: Message, Problem: "it printed a message in place of the handshake", Said: said}
 	case parts[0] != "1":
-		return &Error{Kind: OtherProtocol, Problem: "it speaks version " + short(parts[0]) + " of the handshake, OpenTofu version 1", Said: said}
+		return &Error{Fault: OtherProtocol, Problem: "it speaks version " + short(parts[0]) + " of the handshake, OpenTofu version 1", Said: said}
 	case len(parts) < 4:
-		return &Error{Kind: Handshake, Problem: "it printed half the line of a handshake", Said: said}
+		return &Error{Fault: Handshake, Problem: "it printed half the line of a handshake", Said: said}
 	case parts[1] != "5" && parts[1] != "6":
-		return &Error{Kind: OtherProtocol, Problem: fmt.Sprintf("it speaks protocol %q, OpenTofu 5 and 6", short(parts[1])), Said: said}
+		return &Error{Fault: OtherProtocol, Problem: fmt.Sprintf("it speaks protocol %q, OpenTofu 5 and 6", short(parts[1])), Said: said}
 	case len(parts) == 4 || parts[4] != "grpc":
-		return &Error{Kind: OtherProtocol, Problem: "it does not speak gRPC, OpenTofu nothing else", Said: said}
+		return &Error{Fault: OtherProtocol, Problem: "it does not speak gRPC, OpenTofu nothing else", Said: said}
 	}
 	return nil
 }

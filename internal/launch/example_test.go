@@ -32,7 +32,7 @@ func example() error {
 	report, err := launch.Start(context.Background(), provider, launch.Options{})
 	var problem *launch.Error
 	if errors.As(err, &problem) {
-		fmt.Println(problem.Kind)
+		fmt.Println(problem.Fault)
 		return nil
 	}
 	fmt.Println(report)

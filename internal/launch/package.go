@@ -64,7 +64,7 @@ func executable(dir, typ string) (string, error) {
 	}
 	name, _ := packagezip.Contents{Files: files}.Executable(typ)
 	if name == "" {
-		return "", &Error{Kind: NotStarted, Problem: "the package has no file that OpenTofu would start: none is named terraform-provider-" + typ}
+		return "", &Error{Fault: NotStarted, Problem: "the package has no file that OpenTofu would start: none is named terraform-provider-" + typ}
 	}
 	return name, nil
 }

@@ -78,7 +78,7 @@ func TestPackageWithoutExecutable(t *testing.T) {
 	t.Parallel()
 	src, pkg := packaged(t, "seven", "terraform-provider-six_v1.2.3")
 	_, err := launch.Package(t.Context(), src, pkg, launch.Options{TempDir: place(t)})
-	if problem, ok := errors.AsType[*launch.Error](err); !ok || problem.Kind != launch.NotStarted {
+	if problem, ok := errors.AsType[*launch.Error](err); !ok || problem.Fault != launch.NotStarted {
 		t.Errorf("error %v, want %q", err, launch.NotStarted)
 	}
 }

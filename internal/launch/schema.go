@@ -148,11 +148,11 @@ func schemaProblem(err error) *Error {
 	said, isSaid := errors.AsType[*diagnosticError](err)
 	switch {
 	case isSaid:
-		return &Error{Kind: Schema, Problem: "it can't tell its schema, " + said.Error()}
+		return &Error{Fault: Schema, Problem: "it can't tell its schema, " + said.Error()}
 	case !isStatus:
-		return &Error{Kind: Schema, Problem: "its schema can't be read: " + short(err.Error())}
+		return &Error{Fault: Schema, Problem: "its schema can't be read: " + short(err.Error())}
 	case answer.Code() == codes.ResourceExhausted:
-		return &Error{Kind: Schema, Problem: fmt.Sprintf("its schema is over %d MiB, or it says that something is used up: %s", maxSchema>>20, short(answer.Message()))}
+		return &Error{Fault: Schema, Problem: fmt.Sprintf("its schema is over %d MiB, or it says that something is used up: %s", maxSchema>>20, short(answer.Message()))}
 	}
-	return &Error{Kind: Schema, Problem: fmt.Sprintf("asked for its schema it answers %s: %s", answer.Code(), short(answer.Message()))}
+	return &Error{Fault: Schema, Problem: fmt.Sprintf("asked for its schema it answers %s: %s", answer.Code(), short(answer.Message()))}
 }

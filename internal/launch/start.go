@@ -66,7 +66,7 @@ func Start(ctx context.Context, executable string, o Options) (report Report, er
 		return Report{}, p.judge(problem, cause, o)
 	}
 	if p.left {
-		return Report{}, &Error{Kind: Children, Problem: "it left processes behind when it ended", Stderr: p.stderr.text()}
+		return Report{}, &Error{Fault: Children, Problem: "it left processes behind when it ended", Stderr: p.stderr.text()}
 	}
 	return report, nil
 }
@@ -142,34 +142,34 @@ func (p *process) problem(err, cause error, o Options) error {
 	line, whole := p.stdout.line()
 	switch {
 	case errors.Is(cause, errOutput):
-		return &Error{Kind: Flooded, Problem: fmt.Sprintf("it printed more than %d bytes", o.maxOutput())}
+		return &Error{Fault: Flooded, Problem: fmt.Sprintf("it printed more than %d bytes", o.maxOutput())}
 	case errors.Is(cause, errTime) && p.met:
-		return &Error{Kind: Hung, Problem: fmt.Sprintf("it did not tell its schema within %s", o.timeout())}
+		return &Error{Fault: Hung, Problem: fmt.Sprintf("it did not tell its schema within %s", o.timeout())}
 	case errors.Is(cause, errTime) && line != "":
-		return &Error{Kind: Handshake, Problem: fmt.Sprintf("it printed half a line and then no end of it within %s", o.timeout()), Said: short(line)}
+		return &Error{Fault: Handshake, Problem: fmt.Sprintf("it printed half a line and then no end of it within %s", o.timeout()), Said: short(line)}
 	case errors.Is(cause, errTime):
-		return &Error{Kind: Hung, Problem: fmt.Sprintf("it printed no handshake within %s", o.timeout())}
+		return &Error{Fault: Hung, Problem: fmt.Sprintf("it printed no handshake within %s", o.timeout())}
 	case cause != nil && !errors.Is(cause, errStopped):
 		return cause
 	case p.refused != nil:
-		return &Error{Kind: NotStarted, Problem: "the system does not start it: " + short(reason(p.refused))}
+		return &Error{Fault: NotStarted, Problem: "the system does not start it: " + short(reason(p.refused))}
 	case !p.started:
 		return err // of our own files
 	case p.met && p.died:
-		return &Error{Kind: Ended, Problem: "it ended before it had told its schema, " + p.cmd.ProcessState.String()}
+		return &Error{Fault: Ended, Problem: "it ended before it had told its schema, " + p.cmd.ProcessState.String()}
 	case p.met:
 		return schemaProblem(err)
 	case line == "" && !whole && p.died:
-		return &Error{Kind: Ended, Problem: "it ended before the handshake, " + p.cmd.ProcessState.String()}
+		return &Error{Fault: Ended, Problem: "it ended before the handshake, " + p.cmd.ProcessState.String()}
 	case line == "" && !whole:
-		return &Error{Kind: Handshake, Problem: "it closed its output without a handshake"}
+		return &Error{Fault: Handshake, Problem: "it closed its output without a handshake"}
 	case len(line) == maxLine:
-		return &Error{Kind: Flooded, Problem: fmt.Sprintf("it printed more than %d bytes without the end of a line", maxLine-1), Said: short(line)}
+		return &Error{Fault: Flooded, Problem: fmt.Sprintf("it printed more than %d bytes without the end of a line", maxLine-1), Said: short(line)}
 	}
 	if problem := handshakeProblem(line); problem != nil {
 		return problem
 	}
-	return &Error{Kind: Handshake, Problem: "its handshake can't be used: " + short(err.Error())}
+	return &Error{Fault: Handshake, Problem: "its handshake can't be used: " + short(err.Error())}
 }
 
 // reason leaves out where the provider was unpacked.

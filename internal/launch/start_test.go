@@ -94,7 +94,7 @@ func TestStartRefuses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		options launch.Options
-		kind    launch.Kind
+		kind    launch.Fault
 		// says is a part of the error.
 		says string
 	}{
@@ -124,7 +124,7 @@ func TestStartRefuses(t *testing.T) {
 			c.options.TempDir = place(t)
 			report, err := launch.Start(t.Context(), as(t, name), c.options)
 			problem, ok := errors.AsType[*launch.Error](err)
-			if !ok || problem.Kind != c.kind || !strings.Contains(err.Error(), c.says) {
+			if !ok || problem.Fault != c.kind || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("error %v (%#v), want %q with %q", err, problem, c.kind, c.says)
 			}
 			if strings.ContainsAny(err.Error(), "\x1b\n\x00") {
@@ -145,7 +145,7 @@ func TestStartOfWhatDoesNot(t *testing.T) {
 	}
 	for _, path := range []string{path, path + "-missing"} {
 		_, err := launch.Start(t.Context(), path, launch.Options{TempDir: place(t)})
-		if problem, ok := errors.AsType[*launch.Error](err); !ok || problem.Kind != launch.NotStarted {
+		if problem, ok := errors.AsType[*launch.Error](err); !ok || problem.Fault != launch.NotStarted {
 			t.Errorf("error %v, want %q", err, launch.NotStarted)
 		}
 	}
@@ -156,7 +156,7 @@ func TestStartOfWhatDoesNot(t *testing.T) {
 func TestStartLeavesNoProcessBehind(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		kind    launch.Kind
+		kind    launch.Fault
 		timeout time.Duration
 	}{"stubborn": {launch.Hung, soon}, "leaves": {launch.Children, patience}, "daemon": {launch.Children, patience}} {
 		if name == "daemon" && runtime.GOOS != "linux" && runtime.GOOS != "windows" {
@@ -167,7 +167,7 @@ func TestStartLeavesNoProcessBehind(t *testing.T) {
 			path := as(t, name)
 			children := listen(t, path)
 			_, err := launch.Start(t.Context(), path, launch.Options{TempDir: place(t), Timeout: c.timeout})
-			if problem, ok := errors.AsType[*launch.Error](err); !ok || problem.Kind != c.kind {
+			if problem, ok := errors.AsType[*launch.Error](err); !ok || problem.Fault != c.kind {
 				t.Errorf("error %v, want %q", err, c.kind)
 			}
 			checkEnded(t, children)
@@ -243,7 +243,7 @@ func TestSurroundings(t *testing.T) {
 	t.Parallel()
 	path, dir := as(t, "surroundings"), place(t)
 	_, err := launch.Start(t.Context(), path, launch.Options{TempDir: dir})
-	if problem, ok := errors.AsType[*launch.Error](err); !ok || problem.Kind != launch.Ended {
+	if problem, ok := errors.AsType[*launch.Error](err); !ok || problem.Fault != launch.Ended {
 		t.Fatal(err)
 	}
 	content, err := os.ReadFile(filepath.Join(filepath.Dir(path), "given"))

@@ -1,6 +1,13 @@
 package logins
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
 
 // FileError says that a file with logins can't be used. It tells nothing of what
 // an entry holds.
@@ -23,3 +30,12 @@ func (e *FileError) Error() string {
 
 // Unwrap gives Err: [io/fs.ErrPermission], for example.
 func (e *FileError) Unwrap() error { return e.Err }
+
+// Kind is [provider.Malformed] if the problem is the content, in contrast to a file that
+// cannot be opened.
+func (e *FileError) Kind() provider.ErrorKind {
+	if _, fromSystem := errors.AsType[syscall.Errno](e.Err); fromSystem || errors.Is(e.Err, fs.ErrNotExist) {
+		return provider.Unknown
+	}
+	return provider.Malformed
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // Keeper writes logins to where OpenTofu and Docker find them, and removes them
@@ -52,8 +53,11 @@ func (e *PartError) Error() string {
 	return fmt.Sprintf("%s, knows whole registries only, and can't keep a login for %s", e.Place, e.Target)
 }
 
+// Kind is [provider.Misuse].
+func (e *PartError) Kind() provider.ErrorKind { return provider.Misuse }
+
 // ErrNoFiles says that OpenTofu reads no file with logins.
-var ErrNoFiles = errors.New(defaultBlock + " of the CLI configuration says that no file with logins is read, by OpenTofu nor by tofu-oci: write an oci_credentials block for the registry instead")
+var ErrNoFiles = provider.Errorf(provider.Misuse, defaultBlock+" of the CLI configuration says that no file with logins is read, by OpenTofu nor by tofu-oci: write an oci_credentials block for the registry instead")
 
 // NewKeeper prepares a keeper; nothing is read yet. A rule that can't work is an
 // error, and so is an environment without a place for a file.

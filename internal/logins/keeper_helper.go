@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 const (
@@ -36,8 +37,13 @@ func (e *HelperError) Error() string { return fmt.Sprintf("%s: %v", e.Doing, e.E
 // Unwrap gives Err.
 func (e *HelperError) Unwrap() error { return e.Err }
 
-// IsMissing tells whether there is no such program.
-func (e *HelperError) IsMissing() bool { return errors.Is(e.Err, exec.ErrNotFound) }
+// Kind is [provider.Denied] if the helper does not exist, and else [provider.Refused].
+func (e *HelperError) Kind() provider.ErrorKind {
+	if errors.Is(e.Err, exec.ErrNotFound) {
+		return provider.Denied
+	}
+	return provider.Refused
+}
 
 // storeWith gives a login to a helper
 // (https://github.com/docker/docker-credential-helpers#development).

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // helpersThatKeep are the helpers that know more than "get": each gives its exit
@@ -185,7 +186,7 @@ func TestKeepWithHelperFails(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), canary) {
 				t.Errorf("got %v", err)
 			}
-			if e, ok := errors.AsType[*logins.HelperError](err); ok && e.IsMissing() != test.missing || !ok && test.missing {
+			if e, ok := errors.AsType[*logins.HelperError](err); ok && (e.Kind() == provider.Denied) != test.missing || !ok && test.missing {
 				t.Errorf("missing: %v", err)
 			}
 			if diff := cmp.Diff(before, w.read(t, "home/.docker/config.json")); diff != "" {
@@ -222,7 +223,7 @@ func TestForgetFails(t *testing.T) {
 	if diff := cmp.Diff([]logins.Kept{{File: path, Keys: []string{"host.example"}}}, removed); diff != "" {
 		t.Error(diff)
 	}
-	if e, ok := errors.AsType[*logins.HelperError](err); !ok || !e.IsMissing() {
+	if e, ok := errors.AsType[*logins.HelperError](err); !ok || e.Kind() != provider.Denied {
 		t.Errorf("got %v", err)
 	}
 }

@@ -68,11 +68,11 @@ type Result struct {
 }
 
 // ErrNotPending says that no such release waits for approval.
-var ErrNotPending = errors.New("no such release waits for approval")
+var ErrNotPending = provider.Errorf(provider.NotFound, "no such release waits for approval")
 
 // ErrIncomplete says that something of a pending release is missing or damaged:
 // staging it again mends it.
-var ErrIncomplete = errors.New("the pending release is not whole")
+var ErrIncomplete = provider.Errorf(provider.Refused, "the pending release is not whole")
 
 // decision is what a flow works on.
 type decision struct {

@@ -1,6 +1,10 @@
 package artifact
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
 
 // FormatError says that something is not a provider artifact, and what it is
 // instead.
@@ -12,6 +16,9 @@ type FormatError struct {
 func (e *FormatError) Error() string {
 	return "not a provider artifact that OpenTofu reads: it " + e.Problem
 }
+
+// Kind is [provider.Malformed].
+func (e *FormatError) Kind() provider.ErrorKind { return provider.Malformed }
 
 func formatError(format string, args ...any) error {
 	return &FormatError{Problem: fmt.Sprintf(format, args...)}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // tool is a program whose arguments are known.
@@ -84,6 +85,9 @@ func (e *StartError) Error() string {
 	}
 	return fmt.Sprintf("running %s: %v", e.Command, e.Err)
 }
+
+// Kind is [provider.Misuse].
+func (e *StartError) Kind() provider.ErrorKind { return provider.Misuse }
 
 func (e *StartError) Unwrap() error { return e.Err }
 

@@ -30,6 +30,9 @@ func (e *UpgradeError) Error() string {
 	return fmt.Sprintf("%s %s is locked, which does not meet %q", e.Locked.Address, e.Locked.Version, e.Required)
 }
 
+// Kind is [provider.Conflict].
+func (e *UpgradeError) Kind() provider.ErrorKind { return provider.Conflict }
+
 // choose says which version is meant beside what is locked: that version, as long
 // as it meets the requirement; with upgrade, or when none is locked, the newest that
 // does.

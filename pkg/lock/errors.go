@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 
 // ErrIncomplete is returned if a version can't be selected, because a part of the
 // configuration that could not be read may exclude it.
-var ErrIncomplete = errors.New("not all requirements of the configuration are known")
+var ErrIncomplete = provider.Errorf(provider.Refused, "not all requirements of the configuration are known")
 
 // HashError says that a package is not one of those that are locked, or that no
 // package of a version is.
@@ -33,6 +32,9 @@ func (e *HashError) Error() string {
 	}
 	return what + " " + e.problem()
 }
+
+// Kind is [provider.Unverified].
+func (e *HashError) Kind() provider.ErrorKind { return provider.Unverified }
 
 // Within gives the text for a message that has named the release.
 func (e *HashError) Within(a provider.Address, v provider.Version) string {

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +11,7 @@ import (
 )
 
 // ErrNotLocked says that lock files select no version of a provider, or another one.
-var ErrNotLocked = errors.New("not in the lock file")
+var ErrNotLocked = provider.Errorf(provider.NotFound, "not in the lock file")
 
 // notLockedError is [ErrNotLocked], and what a source says of a provider or version that
 // it does not have.

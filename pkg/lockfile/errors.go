@@ -3,6 +3,8 @@ package lockfile
 import (
 	"fmt"
 	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // Error says what in a lock file OpenTofu refuses, and where.
@@ -19,6 +21,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("lock file %s:%d:%d: %s", e.File, e.Line, e.Column, e.Problem)
 }
 
+// Kind is [provider.Misuse].
+func (e *Error) Kind() provider.ErrorKind { return provider.Misuse }
+
 // BusyError says that another process is writing a lock file.
 type BusyError struct {
 	Path string
@@ -33,3 +38,6 @@ func (e *BusyError) Error() string {
 	}
 	return fmt.Sprintf("lock file %s: another process is writing it, and was not done after %s", e.Path, e.Waited)
 }
+
+// Kind is [provider.Transient].
+func (e *BusyError) Kind() provider.ErrorKind { return provider.Transient }

@@ -37,6 +37,9 @@ func (e *TooYoungError) Error() string {
 		e.Eligible.Format(time.RFC3339), e.Published.Format(time.RFC3339))
 }
 
+// Kind is [provider.Refused].
+func (e *TooYoungError) Kind() provider.ErrorKind { return provider.Refused }
+
 // Check holds a version's date, as [provider.Release] has it, against the minimum
 // age. A missing date is too young. The error is *[TooYoungError].
 func (c Cooldown) Check(a provider.Address, v provider.Version, published time.Time) error {

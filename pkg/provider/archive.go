@@ -17,3 +17,6 @@ func (e *ArchiveError) Error() string {
 	}
 	return fmt.Sprintf("the zip archive's entry %q %s", e.Name, e.Problem)
 }
+
+// Kind is [Unverified].
+func (e *ArchiveError) Kind() ErrorKind { return Unverified }

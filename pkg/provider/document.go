@@ -82,6 +82,9 @@ func (e *UnreadableError) Error() string {
 	return fmt.Sprintf("the document %s cannot be opened: it has no content, and nothing says where that lies", e.Document.Name)
 }
 
+// Kind is [Refused].
+func (e *UnreadableError) Kind() ErrorKind { return Refused }
+
 // Open gives the document from its start, verified. Errors are those of Content,
 // and *[UnreadableError].
 func (d Document) Open(ctx context.Context) (io.ReadCloser, error) {

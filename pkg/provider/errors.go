@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,13 +11,13 @@ import (
 // Conditions that every [Source] reports alike. Test for them with [errors.Is].
 var (
 	// ErrProviderNotFound: this source does not know the provider at all.
-	ErrProviderNotFound = errors.New("provider not found")
+	ErrProviderNotFound = Errorf(NotFound, "provider not found")
 	// ErrVersionNotFound: the provider is known, this version of it is not.
-	ErrVersionNotFound = errors.New("version not found")
+	ErrVersionNotFound = Errorf(NotFound, "version not found")
 	// ErrWrongSource: a package was given to a source that did not make it.
-	ErrWrongSource = errors.New("the package is not of this source")
+	ErrWrongSource = Errorf(Refused, "the package is not of this source")
 	// ErrDenied: the other side refused the credentials, or wanted some.
-	ErrDenied = errors.New("access denied")
+	ErrDenied = Errorf(Denied, "access denied")
 )
 
 // PlatformError says that a release exists, but not for the platform that was
@@ -41,6 +40,9 @@ func (e *PlatformError) Unwrap() error { return e.Listed }
 func (e *PlatformError) Error() string {
 	return fmt.Sprintf("%s %s has %s", e.Address, e.Version, e.problem())
 }
+
+// Kind is [NotFound].
+func (e *PlatformError) Kind() ErrorKind { return NotFound }
 
 // Within gives the text for a message that has named the release.
 func (e *PlatformError) Within(a Address, v Version) string {
@@ -83,6 +85,9 @@ func (e *SyntaxError) Error() string {
 	input, column := e.shown()
 	return fmt.Sprintf("%s %q: %s (at character %d)", e.What, input, e.Problem, column)
 }
+
+// Kind is [Malformed].
+func (e *SyntaxError) Kind() ErrorKind { return Malformed }
 
 // shown gives the input without passwords, and the column of the problem in it:
 // characters count from 1, as a reader does.

@@ -25,6 +25,9 @@ func (e *IdentityError) Error() string {
 		e.Name, e.Type, e.Version, e.Platform, p.Address.Type, p.Version, p.Platform)
 }
 
+// Kind is [Unverified].
+func (e *IdentityError) Kind() ErrorKind { return Unverified }
+
 // CheckIdentity refuses a package that goes by the name of another type, version
 // or platform: older bytes, correctly listed and signed in their time, must not
 // pass for a newer release. The name may be written in any case, and with a v

@@ -37,6 +37,14 @@ func (e *StatusError) Error() string {
 	return b.String()
 }
 
+// Kind is [Denied] for 401 and 403, and else [Transient].
+func (e *StatusError) Kind() ErrorKind {
+	if e.Is(ErrDenied) {
+		return Denied
+	}
+	return Transient
+}
+
 // Is tells that 401 and 403 are [ErrDenied].
 func (e *StatusError) Is(target error) bool {
 	return target == ErrDenied && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)
@@ -51,6 +59,9 @@ type TransientError struct {
 }
 
 func (e *TransientError) Error() string { return fmt.Sprintf("after %d tries: %v", e.Tries, e.Err) }
+
+// Kind is [Transient].
+func (e *TransientError) Kind() ErrorKind { return Transient }
 
 // Unwrap gives the last try's error.
 func (e *TransientError) Unwrap() error { return e.Err }
@@ -82,6 +93,14 @@ func (e *ProxyError) Error() string {
 // Unwrap gives what went wrong.
 func (e *ProxyError) Unwrap() error { return e.Err }
 
+// Kind is [Denied] if the proxy wants another login, and else [Transient].
+func (e *ProxyError) Kind() ErrorKind {
+	if e.Status == http.StatusProxyAuthRequired {
+		return Denied
+	}
+	return Transient
+}
+
 // TooLargeError says that a document is longer than what is read of its kind.
 type TooLargeError struct {
 	// URL has neither query nor user information.
@@ -94,6 +113,9 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("GET %s: the answer has more than %d bytes", e.URL, e.Limit)
 }
 
+// Kind is [Refused].
+func (e *TooLargeError) Kind() ErrorKind { return Refused }
+
 // DowngradeError says that a server spoken to by https wants to go on without
 // TLS, which is refused.
 type DowngradeError struct {
@@ -105,3 +127,6 @@ func (e *DowngradeError) Error() string {
 	scheme, _, _ := strings.Cut(e.To, ":")
 	return fmt.Sprintf("redirected from https to %s (%s), which is not followed", scheme, e.To)
 }
+
+// Kind is [Refused].
+func (e *DowngradeError) Kind() ErrorKind { return Refused }

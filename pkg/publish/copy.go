@@ -15,7 +15,7 @@ import (
 
 // ErrBytes says that options were given to [Copy] that would make other bytes of the
 // release.
-var ErrBytes = errors.New("a copy has the same bytes")
+var ErrBytes = provider.Errorf(provider.Misuse, "a copy has the same bytes")
 
 // Copy brings one release from an OCI repository into another, byte for byte: digests
 // stay, and what refers to the release comes along. The status says what that came to:

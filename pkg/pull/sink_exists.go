@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // ExistsError says that something else is where a package belongs. It stays as
@@ -18,6 +20,9 @@ type ExistsError struct {
 func (e *ExistsError) Error() string {
 	return fmt.Sprintf("%s %s; move it away or choose another directory", e.Path, e.Problem)
 }
+
+// Kind is [provider.Conflict].
+func (e *ExistsError) Kind() provider.ErrorKind { return provider.Conflict }
 
 // otherContents is the problem of a checksum that differs.
 func otherContents(path, got, want string) error {

@@ -51,6 +51,9 @@ func (e *PortError) Error() string {
 	return fmt.Sprintf("%s can't be in a network mirror: its host has a port, and no client can ask for that", e.Address)
 }
 
+// Kind is [provider.Misuse].
+func (e *PortError) Kind() provider.ErrorKind { return provider.Misuse }
+
 // Within gives the text for a message that has named the release.
 func (e *PortError) Within(a provider.Address, _ provider.Version) string {
 	if e.Address != a {

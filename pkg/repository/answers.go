@@ -14,6 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -171,3 +172,6 @@ func newPageError(req *http.Request, resp *http.Response, data []byte) error {
 func (e *PageError) Error() string {
 	return fmt.Sprintf("the answer is not the registry's but %s, of content type %q", e.Page, e.ContentType)
 }
+
+// Kind is [provider.Transient].
+func (e *PageError) Kind() provider.ErrorKind { return provider.Transient }

@@ -38,6 +38,9 @@ func (e *CatalogError) Error() string {
 	return fmt.Sprintf("the registry %s does not list its repositories: %v", e.Registry, e.Err)
 }
 
+// Kind is [provider.Refused].
+func (e *CatalogError) Kind() provider.ErrorKind { return provider.Refused }
+
 // Unwrap gives the registry's answer.
 func (e *CatalogError) Unwrap() error { return e.Err }
 

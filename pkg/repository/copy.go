@@ -117,6 +117,9 @@ func (e *SourceMovedError) Error() string {
 	return fmt.Sprintf("%s:%s was moved while it was copied, from %s to %s: copy it again", e.Repository, e.Tag, e.Was, cmp.Or(string(e.Is), "nothing"))
 }
 
+// Kind is [provider.Transient].
+func (e *SourceMovedError) Kind() provider.ErrorKind { return provider.Transient }
+
 // Copy brings the release under a tag into another repository, byte for byte:
 // digests stay. What refers to its index and its manifests comes along, by the
 // referrers API or the referrers tag. What is there is not sent, within one

@@ -36,6 +36,9 @@ type DeniedError struct{ Record DenialRecord }
 
 func (e *DeniedError) Error() string { return fmt.Sprintf("the version is denied: %s", e.Record) }
 
+// Kind is [provider.Conflict].
+func (e *DeniedError) Kind() provider.ErrorKind { return provider.Conflict }
+
 // CheckDenied returns a *[DeniedError] if a repository denies a version. The list of tags
 // decides, because the tag of a denial denies the version whatever it points to. If the
 // login isn't allowed to list tags, or the registry has no list, CheckDenied requests the

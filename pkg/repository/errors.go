@@ -24,14 +24,14 @@ import (
 // Conditions that repositories report alike. Test for them with [errors.Is].
 var (
 	// ErrNotFound: the repository holds no such tag, manifest or blob.
-	ErrNotFound = errors.New("not found in the repository")
+	ErrNotFound = provider.Errorf(provider.Refused, "not found in the repository")
 	// ErrNoRepository: the registry has no such repository, or does not show it
 	// to this login.
-	ErrNoRepository = errors.New("no such repository")
+	ErrNoRepository = provider.Errorf(provider.NotFound, "no such repository")
 	// ErrUntagged: an image layout has indexes, but no tags.
-	ErrUntagged = errors.New("no index in index.json has a tag")
+	ErrUntagged = provider.Errorf(provider.Refused, "no index in index.json has a tag")
 	// ErrTagMoved: another run moved the tag between reading and writing it.
-	ErrTagMoved = errors.New("the tag was moved by another run")
+	ErrTagMoved = provider.Errorf(provider.Transient, "the tag was moved by another run")
 )
 
 // NoLayoutError says that a directory is no image layout, or is not there. It is an
@@ -51,6 +51,9 @@ type DamagedLayoutError struct {
 
 func (e *DamagedLayoutError) Error() string { return fmt.Sprintf("%s is damaged: %v", e.Path, e.Err) }
 
+// Kind is [provider.Refused].
+func (e *DamagedLayoutError) Kind() provider.ErrorKind { return provider.Refused }
+
 func (e *DamagedLayoutError) Unwrap() error { return e.Err }
 
 // LostError says that a tag is there, and that what it names is missing or
@@ -65,6 +68,9 @@ type LostError struct {
 func (e *LostError) Error() string {
 	return fmt.Sprintf("the tag %s names %s, which is lost: %v", e.Tag, e.Index.Digest, e.Err)
 }
+
+// Kind is [provider.Refused].
+func (e *LostError) Kind() provider.ErrorKind { return provider.Refused }
 
 // Unwrap gives what is wrong.
 func (e *LostError) Unwrap() error { return e.Err }
@@ -112,6 +118,9 @@ func (e *Error) Error() string {
 	return text + ": " + e.Err.Error()
 }
 
+// Kind is [provider.Refused].
+func (e *Error) Kind() provider.ErrorKind { return provider.Refused }
+
 // Unwrap gives the error itself.
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -124,6 +133,18 @@ func (e *ResponseError) Error() string {
 		text += ": " + e.Message
 	}
 	return text
+}
+
+// Kind is [provider.Transient], unless the registry denies access or has no such
+// repository.
+func (e *ResponseError) Kind() provider.ErrorKind {
+	switch {
+	case e.Is(provider.ErrDenied):
+		return provider.Denied
+	case e.Is(ErrNoRepository):
+		return provider.NotFound
+	}
+	return provider.Transient
 }
 
 // Is puts the conditions that callers ask for into the field's sentinels.
@@ -259,6 +280,9 @@ type ConflictError struct {
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("conflict with what %s already is in the repository: %s", e.Release, strings.Join(e.Reasons, "; "))
 }
+
+// Kind is [provider.Conflict].
+func (e *ConflictError) Kind() provider.ErrorKind { return provider.Conflict }
 
 // Within gives the text for a message that has named the release.
 func (e *ConflictError) Within(a provider.Address, v provider.Version) string {

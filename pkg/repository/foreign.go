@@ -38,6 +38,9 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("the tag %s holds the provider %s, not %s", e.Tag, stored, e.Wanted)
 }
 
+// Kind is [provider.Conflict].
+func (e *ForeignError) Kind() provider.ErrorKind { return provider.Conflict }
+
 // Unwrap gives the *[artifact.FormatError], if there is one.
 func (e *ForeignError) Unwrap() error { return e.Format }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +57,14 @@ func (e *LookupError) Error() string {
 
 // Unwrap gives what went wrong.
 func (e *LookupError) Unwrap() error { return e.Err }
+
+// Kind is [provider.Denied] if the credential helper does not exist.
+func (e *LookupError) Kind() provider.ErrorKind {
+	if errors.Is(e.Err, exec.ErrNotFound) {
+		return provider.Denied
+	}
+	return provider.Unknown
+}
 
 // loginState is what is known of a repository's login.
 type loginState struct {

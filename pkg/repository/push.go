@@ -3,7 +3,6 @@ package repository
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -70,7 +69,7 @@ func (i Inspection) found(manifest digest.Digest) bool {
 }
 
 // ErrTagLost says that a repository took a tag and does not have it.
-var ErrTagLost = errors.New("the repository took the tag and does not show it")
+var ErrTagLost = provider.Errorf(provider.Transient, "the repository took the tag and does not show it")
 
 // ReadBack looks at a tag that was written. Errors are those of the repository,
 // and [ErrTagLost].

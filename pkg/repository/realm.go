@@ -13,6 +13,7 @@ import (
 	"oras.land/oras-go/v2/registry"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // RealmError says that no login is sent to the token service that a registry
@@ -33,6 +34,9 @@ func (e *RealmError) Error() string {
 	}
 	return fmt.Sprintf("the registry, which is spoken to without TLS, names %s as its token service, and the login is not for that host", e.Realm)
 }
+
+// Kind is [provider.Refused].
+func (e *RealmError) Kind() provider.ErrorKind { return provider.Refused }
 
 // realms sees to it that a login goes to no token service but those that it may
 // go to. It is the transport of a repository's requests, token requests included.

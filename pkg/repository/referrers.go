@@ -2,18 +2,18 @@ package repository
 
 import (
 	"context"
-	"errors"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // ErrSubject is GitLab's way: it resolves a tag "sha256-HEX" as that digest. A
 // list of referrers that is written there takes the place of the artifact
 // itself, so none is.
-var ErrSubject = errors.New("the registry resolves the referrers tag to the artifact itself, so it can hold no list of referrers")
+var ErrSubject = provider.Errorf(provider.Refused, "the registry resolves the referrers tag to the artifact itself, so it can hold no list of referrers")
 
 // referrers is what refers to a manifest, by the referrers API where there is
 // one, else by the referrers tag.

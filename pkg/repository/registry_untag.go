@@ -14,7 +14,7 @@ import (
 )
 
 // ErrTagStays says that a registry does not remove tags, or not for this login.
-var ErrTagStays = errors.New("the registry leaves the tag where it is")
+var ErrTagStays = provider.Errorf(provider.Refused, "the registry leaves the tag where it is")
 
 // untag is the trait of that name.
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#deleting-tags

@@ -9,6 +9,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // KeptDamagedError says that a registry took the right content of a blob or a manifest,
@@ -22,6 +23,9 @@ type KeptDamagedError struct {
 func (e *KeptDamagedError) Error() string {
 	return fmt.Sprintf("%s took the content of %s, and kept its own, which is damaged", e.Repository, e.Digest)
 }
+
+// Kind is [provider.Unverified].
+func (e *KeptDamagedError) Kind() provider.ErrorKind { return provider.Unverified }
 
 // Replace pushes a blob that was found missing or damaged; push gives its size in bytes.
 // Where the repository has something in its place, it is read back. Errors are those of

@@ -6,6 +6,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // Traits say in what a repository differs from others. A function that is nil is
@@ -54,6 +56,9 @@ type TraitsError struct {
 func (e *TraitsError) Error() string {
 	return fmt.Sprintf("the repository %s contradicts itself: %s", e.Repository, e.Problem)
 }
+
+// Kind is [provider.Refused].
+func (e *TraitsError) Kind() provider.ErrorKind { return provider.Refused }
 
 // checkTraits refuses a repository of which nobody can say what it is.
 func checkTraits(repo Reader) error {

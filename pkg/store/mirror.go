@@ -18,6 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // Names in the directory of a mirror, beside those of an unpacked package.
@@ -57,6 +58,9 @@ type AbsentError struct{ Package MirrorPackage }
 func (e *AbsentError) Error() string {
 	return fmt.Sprintf("%s is not in the cache: %s", e.Package.Path, e.Package.Zip)
 }
+
+// Kind is [provider.NotFound].
+func (e *AbsentError) Kind() provider.ErrorKind { return provider.NotFound }
 
 // Mirror makes the mirror of some packages, or finds it made. All that it links to
 // is right: what the store finds damaged, or does not have, is an *[AbsentError].

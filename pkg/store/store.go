@@ -19,6 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
 	"github.com/tofu-oci/tofu-oci/internal/disk"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // Names in the directory of a store.
@@ -86,6 +87,9 @@ type NotCacheError struct {
 }
 
 func (e *NotCacheError) Error() string { return fmt.Sprintf("%s is no cache: it %s", e.Dir, e.Problem) }
+
+// Kind is [provider.Misuse].
+func (e *NotCacheError) Kind() provider.ErrorKind { return provider.Misuse }
 
 // Open gives access to the store in a directory, which need not exist: it is made
 // when something is kept. The error is a *[NotCacheError]. A directory that can't

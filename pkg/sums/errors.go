@@ -3,6 +3,8 @@ package sums
 import (
 	"fmt"
 	"io"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // SyntaxError says why a text is no SHA256SUMS document.
@@ -19,6 +21,9 @@ func (e *SyntaxError) Error() string {
 	}
 	return fmt.Sprintf("SHA256SUMS line %d: %s", e.Line, e.Problem)
 }
+
+// Kind is [provider.Unverified].
+func (e *SyntaxError) Kind() provider.ErrorKind { return provider.Unverified }
 
 // MissingError says that a SHA256SUMS document does not list a file.
 type MissingError struct {
@@ -37,6 +42,9 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("SHA256SUMS does not list %s", e.Name)
 }
 
+// Kind is [provider.Unverified].
+func (e *MissingError) Kind() provider.ErrorKind { return provider.Unverified }
+
 // MismatchError says that content is not what its checksum promised.
 type MismatchError struct {
 	// Name says whose content it is.
@@ -48,6 +56,9 @@ type MismatchError struct {
 func (e *MismatchError) Error() string {
 	return fmt.Sprintf("checksum of %s is %s, not %s", e.Name, e.Got, e.Want)
 }
+
+// Kind is [provider.Unverified].
+func (e *MismatchError) Kind() provider.ErrorKind { return provider.Unverified }
 
 // SizeError says that content is longer or shorter than promised. The shorter
 // one wraps [io.ErrUnexpectedEOF], since that is what a transfer looks like
@@ -67,6 +78,9 @@ func (e *SizeError) Error() string {
 	}
 	return fmt.Sprintf("%s is longer than its %d bytes", e.Name, e.Want)
 }
+
+// Kind is [provider.Unverified].
+func (e *SizeError) Kind() provider.ErrorKind { return provider.Unverified }
 
 // Unwrap gives [io.ErrUnexpectedEOF] when bytes are missing.
 func (e *SizeError) Unwrap() error {

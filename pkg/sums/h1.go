@@ -9,6 +9,8 @@ import (
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zip"
 	"golang.org/x/mod/sumdb/dirhash"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 const (
@@ -129,6 +131,9 @@ func (e *ZipError) Error() string {
 	}
 	return fmt.Sprintf("the zip archive's entry %q is damaged: %s", e.Name, e.Problem)
 }
+
+// Kind is [provider.Unverified].
+func (e *ZipError) Kind() provider.ErrorKind { return provider.Unverified }
 
 // damaged makes a *[ZipError] of what can only come from the archive itself. Other
 // errors are those of the file or of a context.

@@ -39,6 +39,9 @@ func (e *ReferenceError) Error() string {
 	return b.String()
 }
 
+// Kind is [provider.Misuse].
+func (e *ReferenceError) Kind() provider.ErrorKind { return provider.Misuse }
+
 // fault is what the rules of this package find; the exported errors add what
 // was being read.
 type fault struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 const (
@@ -60,6 +61,9 @@ func (e *KeyError) Error() string {
 	}
 	return fmt.Sprintf("%s: %s: %v", e.Path, e.Problem, e.Err)
 }
+
+// Kind is [provider.Malformed].
+func (e *KeyError) Kind() provider.ErrorKind { return provider.Malformed }
 
 func (e *KeyError) Unwrap() error { return e.Err }
 

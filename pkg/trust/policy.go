@@ -74,6 +74,9 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s %s is refused: %s: %s", e.Address, e.Version, e.Verdict, e.Problem)
 }
 
+// Kind is [provider.Unverified].
+func (e *RefusedError) Kind() provider.ErrorKind { return provider.Unverified }
+
 // Within gives the text for a message that has named the release.
 func (e *RefusedError) Within(a provider.Address, v provider.Version) string {
 	if e.Address != a || e.Version != v {

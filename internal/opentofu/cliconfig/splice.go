@@ -28,6 +28,9 @@ type MergeError struct {
 
 func (e *MergeError) Error() string { return e.Position.String() + ": " + e.Problem }
 
+// Kind is [provider.Conflict].
+func (e *MergeError) Kind() provider.ErrorKind { return provider.Conflict }
+
 // Merge gives a file's text with the block of [MirrorBlock] in it. All else stays as
 // it is, byte for byte. A block that is there is replaced only when MirrorBlock wrote
 // it and nobody has changed it since; one that says the same stays. Errors are those

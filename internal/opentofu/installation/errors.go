@@ -24,6 +24,9 @@ func (e *NotSupportedError) Error() string {
 	return fmt.Sprintf("OpenTofu would look for %s by %s, which is not supported yet", e.Address, e.Method)
 }
 
+// Kind is [provider.Misuse].
+func (e *NotSupportedError) Kind() provider.ErrorKind { return provider.Misuse }
+
 // UnresolvedError says that no method has what was asked for, and what each of
 // them answered. It wraps their errors, and [provider.ErrProviderNotFound] when
 // none was asked.
@@ -54,6 +57,9 @@ func (e *UnresolvedError) Error() string {
 	}
 	return e.text(what, "")
 }
+
+// Kind is [provider.Refused].
+func (e *UnresolvedError) Kind() provider.ErrorKind { return provider.Refused }
 
 // Within gives the text for a message that has named the release.
 func (e *UnresolvedError) Within(a provider.Address, v provider.Version) string {
@@ -127,6 +133,9 @@ type NoMirrorError struct {
 func (e *NoMirrorError) Error() string {
 	return fmt.Sprintf("no oci_mirror of the CLI configuration is for %s, so it names no repository", e.Address)
 }
+
+// Kind is [provider.Misuse].
+func (e *NoMirrorError) Kind() provider.ErrorKind { return provider.Misuse }
 
 // unsupported is the source of a method that is not supported.
 type unsupported struct{ method cliconfig.Method }

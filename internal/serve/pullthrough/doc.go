@@ -11,7 +11,6 @@
 package pullthrough
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -97,10 +96,10 @@ const (
 )
 
 // ErrBusy says that too much is under way already.
-var ErrBusy = errors.New("too many releases are being brought here, try again later")
+var ErrBusy = provider.Errorf(provider.Transient, "too many releases are being brought here, try again later")
 
 // ErrStored says that the repository has the release: it is to be had there.
-var ErrStored = errors.New("the repository has the release already")
+var ErrStored = provider.Errorf(provider.Refused, "the repository has the release already")
 
 // errNoRoom says that a zip cannot be kept while it is on its way.
 var errNoRoom = fmt.Errorf("the disk has no room for zips on their way: %w", ErrBusy)
@@ -119,6 +118,9 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
+// Kind is [provider.Refused].
+func (e *RefusedError) Kind() provider.ErrorKind { return provider.Refused }
+
 // Unwrap gives the reason.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
@@ -136,6 +138,9 @@ type FailedError struct {
 func (e *FailedError) Error() string {
 	return fmt.Sprintf("mirroring %s %s failed, and is tried again after %s: %v", e.Address, e.Version, e.Again.UTC().Format(time.RFC3339), e.Err)
 }
+
+// Kind is [provider.Transient].
+func (e *FailedError) Kind() provider.ErrorKind { return provider.Transient }
 
 // Unwrap gives the reason.
 func (e *FailedError) Unwrap() error { return e.Err }

@@ -94,6 +94,9 @@ type SumsError struct{ Err error }
 
 func (e *SumsError) Error() string { return e.Err.Error() }
 
+// Kind is [provider.Unverified].
+func (e *SumsError) Kind() provider.ErrorKind { return provider.Unverified }
+
 // Unwrap gives what is wrong.
 func (e *SumsError) Unwrap() error { return e.Err }
 

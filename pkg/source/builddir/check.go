@@ -23,6 +23,9 @@ func (e *PackageError) Error() string {
 	return e.Path + ": " + strings.Join(e.Problems, "; ")
 }
 
+// Kind is [provider.Unverified].
+func (e *PackageError) Kind() provider.ErrorKind { return provider.Unverified }
+
 // Check looks into the zips of a version: they open and unpack safely, and hold
 // an executable that OpenTofu would find, for the platform that the name says.
 // What lies beside them can be read, and SHA256SUMS lists each zip as it is. All

@@ -58,6 +58,9 @@ func (e *UnpackedError) Error() string {
 	return fmt.Sprintf("%s %s for %s is unpacked in %s: there is no zip of it", e.Package.Address, e.Package.Version, e.Package.Platform, e.Path)
 }
 
+// Kind is [provider.Misuse].
+func (e *UnpackedError) Kind() provider.ErrorKind { return provider.Misuse }
+
 // Versions lists the versions that have a package for any platform.
 func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	releases, err := s.releases(ctx, a)

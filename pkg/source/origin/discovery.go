@@ -3,7 +3,6 @@ package origin
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 
 // ErrNoRegistry says that a host offers no provider registry at all. It is no
 // [provider.ErrProviderNotFound], since OpenTofu doesn't look further either.
-var ErrNoRegistry = errors.New("the host offers no provider registry")
+var ErrNoRegistry = provider.Errorf(provider.NotFound, "the host offers no provider registry")
 
 // service is a provider registry.
 type service struct {

@@ -6,6 +6,7 @@ import (
 	"mime"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // PageError says that a web page was answered in the place of a registry's
@@ -20,6 +21,9 @@ type PageError struct {
 func (e *PageError) Error() string {
 	return fmt.Sprintf("GET %s: the answer is not the registry's but %s", e.URL, e.Page)
 }
+
+// Kind is [provider.Transient].
+func (e *PageError) Kind() provider.ErrorKind { return provider.Transient }
 
 // isPage knows HTML by its type, or by its beginning: no JSON begins so.
 func isPage(doc httpclient.Document) bool {

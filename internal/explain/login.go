@@ -1,12 +1,10 @@
-package main
+package explain
 
 import (
 	"errors"
-	"io/fs"
 	"net/http"
 	"os/exec"
 	"strings"
-	"syscall"
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -15,24 +13,28 @@ import (
 
 // noHelper knows a credential helper that is named and not there.
 func noHelper(err error) bool {
-	if helper, ok := errors.AsType[*logins.HelperError](err); ok {
-		return helper.IsMissing()
+	return errors.Is(err, exec.ErrNotFound) && (isA[*logins.HelperError](err) || isA[*repository.LookupError](err))
+}
+
+// LoginHint returns what user names and passwords the registry at a host takes.
+func LoginHint(host string) string {
+	switch productAt(host) {
+	case ecr:
+		return "the user name is AWS, and the password what aws ecr get-login-password gives for the account and the region in the host name"
+	case ghcr:
+		return "the password is a classic personal access token with read:packages, or write:packages to publish; in a job of GitHub Actions it is GITHUB_TOKEN"
+	case gitlab:
+		return "the password is a personal, project or deploy token with read_registry, or write_registry to publish"
+	case dockerHub:
+		return "the password is an access token of the account, for Read & Write to publish"
 	}
-	return isA[*repository.LookupError](err) && errors.Is(err, exec.ErrNotFound)
+	return "check the user name and the password; many registries want an access token in the password's place"
 }
 
 // isLoginVariable knows logins that a variable holds, and that are none.
 func isLoginVariable(err error) bool {
 	file, ok := errors.AsType[*logins.FileError](err)
 	return ok && strings.HasPrefix(file.Path, "$")
-}
-
-// isLoginFile knows a file with logins for what is in it, in contrast to one that
-// cannot be opened.
-func isLoginFile(err error) bool {
-	file, ok := errors.AsType[*logins.FileError](err)
-	_, fromSystem := errors.AsType[syscall.Errno](err)
-	return ok && !fromSystem && !errors.Is(file, fs.ErrNotExist)
 }
 
 // loginIs knows a login that a registry refuses with a status.
@@ -46,24 +48,22 @@ func loginIs(status int) func(error) bool {
 // isDeniedBy knows a refusal by whom errors of a type are about.
 func isDeniedBy[E error](err error) bool { return isA[E](err) && errors.Is(err, provider.ErrDenied) }
 
-// proxyIs knows a proxy that answers a status, or does not answer, which is 0.
-func proxyIs(status int) func(error) bool {
-	return func(err error) bool {
-		proxy, ok := errors.AsType[*provider.ProxyError](err)
-		return ok && proxy.Status == status
+// proxyHint is the hint about a proxy that does not connect.
+func proxyHint(err error) string {
+	proxy, ok := errors.AsType[*provider.ProxyError](err)
+	switch {
+	case !ok:
+		return ""
+	case proxy.Status == http.StatusProxyAuthRequired && proxy.HasLogin:
+		return "correct the login in the proxy's URL, in HTTPS_PROXY or HTTP_PROXY; what is special in a URL is written %40 for @, %3A for :, %2F for /"
+	case proxy.Status == http.StatusProxyAuthRequired:
+		return "write the login into the proxy's URL: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, and the same for HTTP_PROXY"
+	case proxy.Status == 0:
+		return "check HTTPS_PROXY and HTTP_PROXY in the environment; NO_PROXY names hosts that need no proxy"
+	case proxy.Status >= http.StatusInternalServerError:
+		return "the proxy does not reach the host: check the host name, and name it in NO_PROXY if it is reached without the proxy"
 	}
-}
-
-// proxyRefuses knows a proxy that does not take the login which its URL has.
-func proxyRefuses(err error) bool {
-	proxy, ok := errors.AsType[*provider.ProxyError](err)
-	return ok && proxy.Status == http.StatusProxyAuthRequired && proxy.HasLogin
-}
-
-// proxyFails knows a proxy that reached nobody, or is out of order.
-func proxyFails(err error) bool {
-	proxy, ok := errors.AsType[*provider.ProxyError](err)
-	return ok && proxy.Status >= http.StatusInternalServerError
+	return "the proxy does not let this host through: allow it there, or name it in NO_PROXY if it is reached without the proxy"
 }
 
 // noRepositoryToWrite knows a registry that wants a repository to be there first.
@@ -73,11 +73,8 @@ func noRepositoryToWrite(err error) bool {
 }
 
 // moreVersions knows a version that is not there, where the message could not name
-// all that are. It is no news to who lists them already.
+// all that are.
 func moreVersions(err error) bool {
-	if isA[*listError](err) {
-		return false
-	}
 	missing, ok := errors.AsType[*provider.VersionError](err)
 	return ok && len(missing.Have) > provider.MaxSomeVersions || !ok && errors.Is(err, provider.ErrVersionNotFound)
 }

@@ -1,9 +1,9 @@
-package main
+package explain
 
 import (
 	"errors"
-	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -81,21 +81,11 @@ func refusalOf(err error) (refusal, bool) {
 
 // says tells whether the registry's words have one of these in them.
 func (r refusal) says(texts ...string) bool {
-	for _, t := range texts {
-		if strings.Contains(r.text, t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(r.text, t) })
 }
 
 func (r refusal) denied() bool  { return errors.Is(r.err, provider.ErrDenied) }
 func (r refusal) missing() bool { return errors.Is(r.err, repository.ErrNoRepository) }
-
-// cutOff is a connection that ended before an answer, again and again.
-func (r refusal) cutOff() bool {
-	return isA[*provider.TransientError](r.err) && errors.Is(r.err, io.EOF)
-}
 
 // notTaken is the answer of registries with a list of media types.
 func (r refusal) notTaken() bool {
@@ -146,7 +136,7 @@ var registryHints = []struct {
 		"the registry does not let tags change; publish all platforms of a version in one run, or allow tags of this repository to change",
 	},
 	{
-		func(r refusal) bool { return r.from == ecr && r.writing && (r.cutOff() || r.missing()) },
+		func(r refusal) bool { return r.from == ecr && r.writing && (isCutOff(r.err) || r.missing()) },
 		"ECR makes no repository by a push: run aws ecr create-repository --repository-name REPOSITORY, or let --on-missing-repository do it; if it is there, check account and region in the host name, and that the login may ecr:InitiateLayerUpload",
 	},
 	{

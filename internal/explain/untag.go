@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"errors"
@@ -22,8 +22,8 @@ var untagHints = map[product]string{
 	other:     "delete the tag TAG of REPOSITORY on the registry's own page, or by its own API; the distribution registry deletes tags if storage.delete.enabled is true; or let a login that may delete run this command again",
 }
 
-// untagHint returns how to delete a tag that stays, or "" for other errors.
-func untagHint(err error) string {
+// UntagHint returns how to delete a tag that stays, or "" for other errors.
+func UntagHint(err error) string {
 	about, ok := errors.AsType[*repository.Error](err)
 	if !ok || !errors.Is(err, repository.ErrTagStays) {
 		return ""

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"cmp"
@@ -14,7 +14,6 @@ import (
 	"syscall"
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
-	"github.com/tofu-oci/tofu-oci/internal/launch"
 	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
@@ -39,57 +38,56 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// explain gives an error as it is printed: what was tried and what came back,
-// the place in a text at fault, and what to do.
-func explain(err error) string { return explainWith(err, hint(err)) }
-
-func explainWith(err error, hint string) string {
+// Text returns an error as it is printed, with a hint unless that is empty: what was tried
+// and what came back, the place in a text at fault, and what to do. It may contain text
+// from elsewhere, such as control characters.
+func Text(err error, hint string) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "tofu-oci: %s\n", continued(err.Error()))
-	if e, ok := errors.AsType[*provider.SyntaxError](err); ok && isA[*usage](err) {
+	fmt.Fprintf(&text, "tofu-oci: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	if e, ok := errors.AsType[*provider.SyntaxError](err); ok && provider.KindOf(err) == provider.Misuse {
 		for line := range strings.Lines(e.Pointer() + "\n") {
 			text.WriteString("  " + line)
 		}
 	}
 	if e, ok := errors.AsType[*installation.NoMirrorError](err); ok {
-		fmt.Fprintf(&text, "name the repository with --to, or write into the CLI configuration%s:\n%s", placeOf(e.Position), e.Block)
+		place := ""
+		if e.Position != (stricthcl.Position{}) {
+			place = fmt.Sprintf(" (the oci_mirror belongs into the block at %s)", e.Position)
+		}
+		fmt.Fprintf(&text, "name the repository with --to, or write into the CLI configuration%s:\n%s", place, e.Block)
 	}
 	if hint != "" {
 		fmt.Fprintf(&text, "hint: %s\n", hint)
 	}
-	return printable(text.String())
+	return text.String()
 }
 
-// placeOf says where a provider_installation block is already.
-func placeOf(p stricthcl.Position) string {
-	if p == (stricthcl.Position{}) {
-		return ""
+// WithHint returns an error whose hint is a text, or that needs none if the text is empty.
+func WithHint(err error, hint string) error { return &hinted{err, hint} }
+
+type hinted struct {
+	error
+	hint string
+}
+
+func (e *hinted) Unwrap() error { return e.error }
+
+func (e *hinted) Hint() string { return e.hint }
+
+// Hint returns what to do about an error, or "": what the error itself says with a method
+// Hint, or else what the tables say.
+func Hint(err error) string {
+	if e, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		return e.Hint()
 	}
-	return fmt.Sprintf(" (the oci_mirror belongs into the block at %s)", p)
-}
-
-// hint says what to do about an error: by the tables of registries' answers, of
-// TLS, and of all else. The first that fits counts.
-func hint(err error) string {
 	if isA[*repository.CatalogError](err) || isA[*catalog.TemplateError](err) {
 		return "name the providers in a file, one address a line: --providers FILE; or log in with an account that may list the registry's repositories"
 	}
-	if e, ok := errors.AsType[*refusedLoginError](err); ok {
-		return e.hint()
-	}
-	if e, ok := errors.AsType[*lackingError](err); ok {
-		return e.hint()
-	}
-	if text := cmp.Or(untagHint(err), registryHint(err), tlsHint(err)); text != "" {
+	if text := cmp.Or(UntagHint(err), registryHint(err), tlsHint(err), proxyHint(err), aliasHint(err)); text != "" {
 		return text
-	}
-	if foreign, ok := errors.AsType[*repository.ForeignError](err); ok {
-		if alias, ok := foreign.Alias(); ok {
-			return fmt.Sprintf("give each provider a repository of its own; if the one is meant to stand for the other, declare it: --alias %s", alias)
-		}
-	}
-	if e, ok := errors.AsType[*layoutError](err); ok {
-		return e.hint()
 	}
 	for _, h := range hints {
 		if h.fits(err) {
@@ -133,7 +131,6 @@ var hints = []struct {
 	{errorIs(configuration.ErrNoConfiguration), "name the directory of a configuration with --dir, with --recursive one that has some below it, or PROVIDERs to lock"},
 	{isDamaged, "the archive is damaged, though it is the one that was published: whoever published it has to make it anew"},
 	{otherSpelling, "make SHA256SUMS again in the directory of the zips, with sha256sum --text and names without ./, and sign it again"},
-	{isA[*launch.Error], "OpenTofu is likely to meet the same; run the executable by hand to see what it says, with an environment as clean as that of --launch: env -i PATH=\"$PATH\""},
 	{isA[*provider.IdentityError], "the name is not that of the package; do not use it, and tell whoever publishes it"},
 	{noHelper, "install the program that is named; or take it out of the file that names it, and log in again: tofu-oci login REGISTRY"},
 	{isA[*logins.HelperError], "unlock the keychain, or do what the program asks for; one that makes logins by itself, such as those of clouds, needs no login, and forgets none"},
@@ -143,12 +140,10 @@ var hints = []struct {
 	{isA[*repository.LoginError], "log in with a user name and a password: tofu-oci login REGISTRY"},
 	{isDeniedBy[*repository.Error], "log in to the registry: tofu-oci login REGISTRY (a login of docker, podman or oras counts too); some registries also answer so for a repository that does not exist"},
 	{isA[*origin.TokenError], "the registry does not take this token, or the token may not read the provider: renew it, or correct it where it is kept"},
-	{proxyRefuses, "correct the login in the proxy's URL, in HTTPS_PROXY or HTTP_PROXY; what is special in a URL is written %40 for @, %3A for :, %2F for /"},
-	{proxyIs(http.StatusProxyAuthRequired), "write the login into the proxy's URL: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, and the same for HTTP_PROXY"},
-	{isClass(denied), "give a token for the host, in TF_TOKEN_… or a credentials block of the CLI configuration"},
+	{isKind(provider.Denied), "give a token for the host, in TF_TOKEN_… or a credentials block of the CLI configuration"},
 	{isA[*builddir.SumsError], "the zips are not those that SHA256SUMS was made for: make it again from them, and sign it again; or take it and its signature away, and publish makes it"},
 	{isA[*repository.KeptDamagedError], "delete the file of this digest in the registry's storage, which takes more than a DELETE in some registries, and run this again"},
-	{isClass(unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
+	{isKind(provider.Unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
 	{isA[*cliconfig.MergeError], "put what is printed in its place by hand; tofu-oci tofurc --check FILE says whether it is right"},
 	{isA[*mirror.TooYoungError], "waiting does not help where an origin states no dates: name versions exactly, such as hashicorp/null@3.2.4, take what is locked with --lock-file, or leave out --min-age"},
 	{isA[*provider.PlatformError], "choose platforms with --platform OS_ARCH"},
@@ -167,9 +162,6 @@ var hints = []struct {
 	{errorIs(fs.ErrPermission), "check the permissions of the directory, or choose another one"},
 	{isLoginVariable, "mend what the variable holds, or unset it"},
 	{isA[*logins.FileError], "mend the file, or move it away; other programs look for logins there too"},
-	{proxyFails, "the proxy does not reach the host: check the host name, and name it in NO_PROXY if it is reached without the proxy"},
-	{proxyIs(0), "check HTTPS_PROXY and HTTP_PROXY in the environment; NO_PROXY names hosts that need no proxy"},
-	{isA[*provider.ProxyError], "the proxy does not let this host through: allow it there, or name it in NO_PROXY if it is reached without the proxy"},
 	{errorIs(exec.ErrNotFound), "install the program, or name it with its path"},
 	{isA[*origin.PageError], "a proxy, a portal or a login page stands between you and the provider registry: open the URL in a browser, and check the host and HTTPS_PROXY"},
 	{isA[*repository.PageError], "a proxy, a portal or a login page stands between you and the registry: open the URL in a browser, log in there or take the proxy out of HTTPS_PROXY, and check the registry's host name"},
@@ -230,4 +222,31 @@ func unreachable(err error) bool {
 func otherSpelling(err error) bool {
 	missing, ok := errors.AsType[*sums.MissingError](err)
 	return ok && missing.Listed != ""
+}
+
+// aliasHint is the hint about a repository whose provider could stand for the one that is
+// wanted.
+func aliasHint(err error) string {
+	foreign, ok := errors.AsType[*repository.ForeignError](err)
+	if !ok {
+		return ""
+	}
+	alias, ok := foreign.Alias()
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("give each provider a repository of its own; if the one is meant to stand for the other, declare it: --alias %s", alias)
+}
+
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+func errorIs(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func isKind(k provider.ErrorKind) func(error) bool {
+	return func(err error) bool { return provider.KindOf(err) == k }
 }

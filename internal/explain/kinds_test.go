@@ -1,0 +1,249 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	osexec "os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/catalog"
+	"github.com/tofu-oci/tofu-oci/internal/launch"
+	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/exec"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/pull"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
+	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+// exported has a value of every error that the packages export, and its kind.
+var exported = map[string]struct {
+	err  error
+	want provider.ErrorKind
+}{
+	"access.ErrDenied":                 {access.ErrDenied, provider.Denied},
+	"access.ErrNoToken":                {access.ErrNoToken, provider.Denied},
+	"access.ErrUnavailable":            {access.ErrUnavailable, provider.Transient},
+	"repository.DeniedError":           {&repository.DeniedError{}, provider.Conflict},
+	"approval.ErrIncomplete":           {approval.ErrIncomplete, provider.Refused},
+	"lock.ErrIncomplete":               {lock.ErrIncomplete, provider.Refused},
+	"repository.ErrUntagged":           {repository.ErrUntagged, provider.Refused},
+	"approval.ErrNotPending":           {approval.ErrNotPending, provider.NotFound},
+	"artifact.FormatError":             {&artifact.FormatError{}, provider.Malformed},
+	"builddir.PackageError":            {&builddir.PackageError{}, provider.Unverified},
+	"cliconfig.MergeError":             {&cliconfig.MergeError{}, provider.Conflict},
+	"api.ErrNoSBOM":                    {api.ErrNoSBOM, provider.Refused},
+	"catalog.TemplateError":            {&catalog.TemplateError{}, provider.Misuse},
+	"api.ErrNoAPI":                     {api.ErrNoAPI, provider.NotFound},
+	"repository.CatalogError":          {&repository.CatalogError{}, provider.Refused},
+	"builddir.SumsError":               {&builddir.SumsError{Err: &sums.MismatchError{}}, provider.Unverified},
+	"repository.LoginError":            {&repository.LoginError{Err: provider.ErrDenied}, provider.Denied},
+	"repository.LookupError":           {&repository.LookupError{Err: errors.New("no JSON")}, provider.Unknown},
+	"repository.NoLayoutError":         {&repository.NoLayoutError{}, provider.NotFound},
+	"configuration.ErrNoConfiguration": {configuration.ErrNoConfiguration, provider.Misuse},
+	"exec.StartError":                  {&exec.StartError{}, provider.Misuse},
+	"filesystem.UnpackedError":         {&filesystem.UnpackedError{}, provider.Misuse},
+	"installation.NoMirrorError":       {&installation.NoMirrorError{}, provider.Misuse},
+	"installation.NotSupportedError":   {&installation.NotSupportedError{}, provider.Misuse},
+	"installation.UnresolvedError":     {&installation.UnresolvedError{}, provider.NotFound},
+	"launch.Error":                     {&launch.Error{}, provider.Unverified},
+	"lock.ErrNoFile":                   {lock.ErrNoFile, provider.NotFound},
+	"lock.ErrNotLocked":                {lock.ErrNotLocked, provider.NotFound},
+	"lock.HashError":                   {&lock.HashError{}, provider.Unverified},
+	"lock.UpgradeError":                {&lock.UpgradeError{}, provider.Conflict},
+	"lockfile.BusyError":               {&lockfile.BusyError{}, provider.Transient},
+	"logins.ErrNoFiles":                {logins.ErrNoFiles, provider.Misuse},
+	"logins.FileError":                 {&logins.FileError{Err: errors.New("x")}, provider.Malformed},
+	"logins.HelperError":               {&logins.HelperError{Err: errors.New("x")}, provider.Refused},
+	"logins.PartError":                 {&logins.PartError{}, provider.Misuse},
+	"lockfile.Error":                   {&lockfile.Error{}, provider.Misuse},
+	"origin.PageError":                 {&origin.PageError{}, provider.Transient},
+	"origin.TokenError":                {&origin.TokenError{Err: provider.ErrDenied}, provider.Denied},
+	"origin.ErrNoRegistry":             {origin.ErrNoRegistry, provider.NotFound},
+	"mirror.TooYoungError":             {&mirror.TooYoungError{}, provider.Refused},
+	"provider.ArchiveError":            {&provider.ArchiveError{}, provider.Unverified},
+	"provider.DowngradeError":          {&provider.DowngradeError{}, provider.Refused},
+	"provider.ErrDenied":               {provider.ErrDenied, provider.Denied},
+	"provider.ErrProviderNotFound":     {provider.ErrProviderNotFound, provider.NotFound},
+	"provider.ErrVersionNotFound":      {provider.ErrVersionNotFound, provider.NotFound},
+	"provider.ErrWrongSource":          {provider.ErrWrongSource, provider.Refused},
+	"provider.Error":                   {&provider.Error{Err: provider.ErrDenied}, provider.Denied},
+	"provider.VersionError":            {&provider.VersionError{}, provider.NotFound},
+	"provider.ProxyError":              {&provider.ProxyError{Err: io.EOF}, provider.Transient},
+	"provider.IdentityError":           {&provider.IdentityError{}, provider.Unverified},
+	"provider.PlatformError":           {&provider.PlatformError{}, provider.NotFound},
+	"provider.StatusError":             {&provider.StatusError{Status: 503}, provider.Transient},
+	"provider.SyntaxError":             {&provider.SyntaxError{}, provider.Malformed},
+	"provider.TooLargeError":           {&provider.TooLargeError{}, provider.Refused},
+	"provider.TransientError":          {&provider.TransientError{Err: io.EOF}, provider.Transient},
+	"provider.UnreadableError":         {&provider.UnreadableError{}, provider.Refused},
+	"pullthrough.ErrBusy":              {pullthrough.ErrBusy, provider.Transient},
+	"pullthrough.ErrStored":            {pullthrough.ErrStored, provider.Refused},
+	"pullthrough.FailedError":          {&pullthrough.FailedError{Err: io.EOF}, provider.Transient},
+	"pullthrough.RefusedError":         {&pullthrough.RefusedError{Err: io.EOF}, provider.Refused},
+	"pull.ExistsError":                 {&pull.ExistsError{}, provider.Conflict},
+	"pull.PortError":                   {&pull.PortError{}, provider.Misuse},
+	"repository.ConflictError":         {&repository.ConflictError{}, provider.Conflict},
+	"repository.ErrNoRepository":       {repository.ErrNoRepository, provider.NotFound},
+	"repository.ErrNotFound":           {repository.ErrNotFound, provider.Refused},
+	"publish.ErrBytes":                 {publish.ErrBytes, provider.Misuse},
+	"repository.ErrSubject":            {repository.ErrSubject, provider.Refused},
+	"repository.ErrTagLost":            {repository.ErrTagLost, provider.Transient},
+	"repository.ErrTagStays":           {repository.ErrTagStays, provider.Refused},
+	"repository.ErrTagMoved":           {repository.ErrTagMoved, provider.Transient},
+	"repository.ForeignError":          {&repository.ForeignError{}, provider.Conflict},
+	"repository.KeptDamagedError":      {&repository.KeptDamagedError{}, provider.Unverified},
+	"repository.DamagedLayoutError":    {&repository.DamagedLayoutError{Err: errors.New("x")}, provider.Refused},
+	"repository.LostError":             {&repository.LostError{Err: repository.ErrNotFound}, provider.Refused},
+	"repository.PageError":             {&repository.PageError{}, provider.Transient},
+	"repository.RealmError":            {&repository.RealmError{}, provider.Refused},
+	"repository.Error":                 {&repository.Error{Err: repository.ErrNotFound}, provider.Refused},
+	"repository.ResponseError":         {&repository.ResponseError{Status: 500}, provider.Transient},
+	"repository.SourceMovedError":      {&repository.SourceMovedError{}, provider.Transient},
+	"repository.TraitsError":           {&repository.TraitsError{}, provider.Refused},
+	"serve.ErrInsecure":                {serve.ErrInsecure, provider.Misuse},
+	"stricthcl.Error":                  {&stricthcl.Error{}, provider.Malformed},
+	"store.AbsentError":                {&store.AbsentError{}, provider.NotFound},
+	"store.NotCacheError":              {&store.NotCacheError{}, provider.Misuse},
+	"sums.MismatchError":               {&sums.MismatchError{}, provider.Unverified},
+	"sums.MissingError":                {&sums.MissingError{}, provider.Unverified},
+	"sums.SizeError":                   {&sums.SizeError{}, provider.Unverified},
+	"sums.SyntaxError":                 {&sums.SyntaxError{}, provider.Unverified},
+	"sums.ZipError":                    {&sums.ZipError{}, provider.Unverified},
+	"template.ReferenceError":          {&template.ReferenceError{}, provider.Misuse},
+	"trust.KeyError":                   {&trust.KeyError{}, provider.Malformed},
+	"trust.RefusedError":               {&trust.RefusedError{}, provider.Unverified},
+}
+
+// TestEveryExportedErrorHasItsKind reads the packages' sources, so that an error
+// which is added there has to be given a kind here.
+func TestEveryExportedErrorHasItsKind(t *testing.T) {
+	t.Parallel()
+	found, kinds := exportedErrors(t, "../../pkg"), map[provider.ErrorKind]bool{}
+	for _, dir := range []string{"catalog", "launch", "logins", "opentofu", "serve", "stricthcl"} {
+		maps.Copy(found, exportedErrors(t, "../"+dir))
+	}
+	for name := range found {
+		if _, known := exported[name]; !known {
+			t.Errorf("%s has no kind: a caller, and the exit code, could not tell it apart", name)
+		}
+	}
+	for name, test := range exported {
+		if !found[name] {
+			t.Errorf("there is no %s any more", name)
+		}
+		if got := provider.KindOf(test.err); got != test.want {
+			t.Errorf("%s is %s, want %s", name, got, test.want)
+		}
+		kinds[test.want] = true
+	}
+	for _, k := range Kinds {
+		delete(kinds, k.Kind)
+	}
+	if len(kinds) > 0 {
+		t.Errorf("no exit code: %v", kinds)
+	}
+}
+
+// TestKindsInOrder: of several things that an error is, the gravest counts.
+func TestKindsInOrder(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		err  error
+		want provider.ErrorKind
+	}{
+		"wrong bytes, refused": {errors.Join(provider.ErrDenied, &sums.MismatchError{}), provider.Unverified},
+		"denied, not found":    {errors.Join(provider.ErrProviderNotFound, provider.ErrDenied), provider.Denied},
+		"interrupted":          {context.Canceled, provider.Interrupted},
+		"no connection":        {&provider.ProxyError{Status: http.StatusBadGateway, Err: io.EOF}, provider.Transient},
+		"refused by the proxy": {&provider.TransientError{Err: &provider.ProxyError{Status: http.StatusProxyAuthRequired, Err: io.EOF}}, provider.Denied},
+		"logins not readable":  {&logins.FileError{Err: syscall.EACCES}, provider.Unknown},
+		"logins not there":     {&logins.FileError{Err: fs.ErrNotExist}, provider.Unknown},
+		"no helper":            {&logins.HelperError{Err: osexec.ErrNotFound}, provider.Denied},
+		"anything":             {errors.New("anything"), provider.Unknown},
+	} {
+		if got := provider.KindOf(test.err); got != test.want {
+			t.Errorf("%s is %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// exportedErrors finds types with a method Error() string, and variables named
+// Err…, as package.Name.
+func exportedErrors(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		add := func(name string) {
+			if ast.IsExported(name) {
+				found[file.Name.Name+"."+name] = true
+			}
+		}
+		for _, decl := range file.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil && d.Name.Name == "Error" && d.Type.Params.NumFields() == 0 {
+					add(receiver(d.Recv.List[0].Type))
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if value, ok := spec.(*ast.ValueSpec); ok && d.Tok == token.VAR && strings.HasPrefix(value.Names[0].Name, "Err") {
+						add(value.Names[0].Name)
+					}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%d errors found, %v", len(found), err)
+	}
+	return found
+}
+
+func receiver(expr ast.Expr) string {
+	if star, ok := expr.(*ast.StarExpr); ok {
+		expr = star.X
+	}
+	if name, ok := expr.(*ast.Ident); ok {
+		return name.Name
+	}
+	return ""
+}
