@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -27,12 +28,8 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	if previous.Scheme == "https" && req.URL.Scheme != "https" {
 		return &provider.DowngradeError{To: RedactURL(req.URL)}
 	}
-	home := authority(via[0].URL)
-	left := authority(req.URL) != home
-	for _, hop := range via {
-		left = left || authority(hop.URL) != home
-	}
-	if left {
+	left := func(hop *http.Request) bool { return authority(hop.URL) != authority(via[0].URL) }
+	if left(req) || slices.ContainsFunc(via, left) {
 		req.Header.Del("Authorization")
 		req.Header.Del("Cookie")
 	}
@@ -40,6 +37,9 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	req.Header.Del("Referer")
 	return nil
 }
+
+// SameOrigin reports whether two URLs have the same scheme, host, and port.
+func SameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && authority(a) == authority(b) }
 
 // authority gives host:port with the port that the scheme implies.
 func authority(u *url.URL) string {

@@ -13,7 +13,6 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/errdef"
-	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
@@ -217,17 +216,13 @@ func translated(err error, sent redact.Secrets) error {
 	if errors.Is(err, errdef.ErrNotFound) {
 		return ErrNotFound
 	}
-	// The registry's 401 does not arrive here when there is nothing to answer it with.
-	if errors.Is(err, auth.ErrBasicCredentialNotFound) {
-		return fmt.Errorf("%w: the registry wants a login, and there is none for it", provider.ErrDenied)
-	}
 	if login, ok := errors.AsType[*LoginError](err); ok {
 		return login
 	}
 	if lookup, ok := errors.AsType[*LookupError](err); ok {
 		return lookup
 	}
-	if realm, ok := realmError(err); ok {
+	if realm, ok := errors.AsType[*RealmError](err); ok {
 		realm.Realm = sent.Text(realm.Realm)
 		return realm
 	}

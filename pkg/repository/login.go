@@ -1,18 +1,13 @@
 package repository
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"os/exec"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
-
-	"oras.land/oras-go/v2/registry"
-	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/tofu-oci/tofu-oci/internal/redact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -104,38 +99,8 @@ func (s *loginState) credentials() redact.Secrets {
 // errNoName is what registries with basic authentication make of a token.
 var errNoName = fmt.Errorf("%w: the registry takes a user name and a password only, and no token", provider.ErrDenied)
 
-// credentialFor answers for the repository's own registry only, whatever other
-// host a request is redirected to.
-func (s *loginState) credentialFor(ref registry.Reference, find func(context.Context, string) (Credential, error)) auth.CredentialFunc {
-	return func(ctx context.Context, hostport string) (auth.Credential, error) {
-		if hostport != ref.Host() {
-			return auth.EmptyCredential, nil
-		}
-		c, err := find(ctx, ref.Registry+"/"+ref.Repository)
-		if err != nil {
-			return auth.EmptyCredential, &LookupError{Registry: ref.Registry, Err: err}
-		}
-		if c.isLogin() {
-			s.last.Store(&c)
-		}
-		if s.basic.Load() && c.isLogin() && (c.Username == "" || c.Password == "") {
-			return auth.EmptyCredential, &LoginError{From: c.From, Err: errNoName}
-		}
-		return auth.Credential{Username: c.Username, Password: c.Password, RefreshToken: c.RefreshToken, AccessToken: c.AccessToken}, nil
-	}
-}
-
 // isLogin tells whether there is anything to log in with.
 func (c Credential) isLogin() bool { return c.Password+c.RefreshToken+c.AccessToken != "" }
-
-// challenged notes what a registry asks for.
-func (s *loginState) challenged(challenges []string) {
-	for _, challenge := range challenges {
-		if scheme, _, _ := strings.Cut(challenge, " "); strings.EqualFold(scheme, "basic") {
-			s.basic.Store(true)
-		}
-	}
-}
 
 // refused names the login that an answer refuses.
 func (s *loginState) refused(err error) error {

@@ -10,7 +10,6 @@ import (
 
 	"oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote"
-	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
@@ -26,13 +25,14 @@ func CheckLogin(ctx context.Context, host string, o Options) (asked bool, err er
 	}
 	login := &loginState{}
 	at := registry.Reference{Registry: host}
+	client := o.client(at, login)
 	asking := &remote.Registry{RepositoryOptions: remote.RepositoryOptions{
-		Reference: at, Client: o.client(at, login), PlainHTTP: slices.Contains(o.PlainHTTP, host), MaxMetadataBytes: artifact.MaxManifestSize,
+		Reference: at, Client: client, PlainHTTP: slices.Contains(o.PlainHTTP, host), MaxMetadataBytes: artifact.MaxManifestSize,
 	}}
 	err = asking.Ping(ctx)
 	asked = login.last.Load() != nil
 	if err == nil && !asked && o.Credential != nil {
-		asked, err = unasked(ctx, asking, login.credentialFor(at, o.Credential))
+		asked, err = unasked(ctx, asking, client)
 	}
 	if err == nil {
 		return asked, nil
@@ -46,7 +46,7 @@ func CheckLogin(ctx context.Context, host string, o Options) (asked bool, err er
 
 // unasked sends the login to a registry that asks nobody for one: some let everybody
 // read, and look at a login all the same.
-func unasked(ctx context.Context, at *remote.Registry, find auth.CredentialFunc) (asked bool, err error) {
+func unasked(ctx context.Context, at *remote.Registry, client *authenticator) (asked bool, err error) {
 	scheme := "https"
 	if at.PlainHTTP {
 		scheme = "http"
@@ -55,7 +55,7 @@ func unasked(ctx context.Context, at *remote.Registry, find auth.CredentialFunc)
 	if err != nil {
 		return false, err
 	}
-	c, err := find(ctx, at.Reference.Host())
+	c, err := client.credential(ctx)
 	if err != nil {
 		return false, err
 	}

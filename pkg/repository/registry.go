@@ -15,9 +15,9 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote"
-	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -64,8 +64,7 @@ type Credential struct {
 	From string
 }
 
-// Registry is a repository of an OCI registry. It has an auth client of its
-// own, so that tokens are never shared between repositories.
+// Registry is a repository of an OCI registry. It has a client of its own, so that tokens are never shared between repositories.
 type Registry struct {
 	remote  *remote.Repository
 	retrier transfer.Retrier
@@ -107,29 +106,6 @@ func NewRegistry(ref template.Reference, o Options) (*Registry, error) {
 		remote: repo, retrier: transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress},
 		http: o.HTTP, windows: o.Windows, login: login,
 	}, nil
-}
-
-// complete fills in what is not given.
-func (o Options) complete() (Options, error) {
-	if o.HTTP == nil {
-		var err error
-		if o.HTTP, err = httpclient.New(httpclient.Options{}); err != nil {
-			return o, err
-		}
-	}
-	if o.Windows == nil {
-		o.Windows = &Windows{}
-	}
-	return o, nil
-}
-
-// client sends the requests about one repository, with its login.
-func (o Options) client(at registry.Reference, login *loginState) remote.Client {
-	client := &auth.Client{Client: guarded(wireClient(o.HTTP), at, o, login), Cache: auth.NewCache(), ClientID: "tofu-oci"}
-	if o.Credential != nil {
-		client.Credential = login.credentialFor(at, o.Credential)
-	}
-	return &noted{&weighed{&firstAlone{next: client}}}
 }
 
 // String gives "host/name".
@@ -182,7 +158,7 @@ func (r *Registry) Manifest(ctx context.Context, reference string) (d ocispec.De
 }
 
 func (r *Registry) manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
-	d, body, err := r.remote.Manifests().FetchReference(ctx, reference)
+	d, body, err := r.fetchManifest(ctx, reference)
 	if err != nil {
 		return ocispec.Descriptor{}, nil, r.fail("fetching manifest", reference, err)
 	}
@@ -196,6 +172,29 @@ func (r *Registry) manifest(ctx context.Context, reference string) (ocispec.Desc
 	}
 	d.Size = int64(len(data))
 	return d, data, nil
+}
+
+// fetchManifest counts a manifest before it is read: of many releases at once, each may
+// have manifests as large as OpenTofu reads. One that has to wait is given up and requested
+// again, because HTTP/2 would keep megabytes of it meanwhile.
+func (r *Registry) fetchManifest(ctx context.Context, reference string) (ocispec.Descriptor, io.ReadCloser, error) {
+	d, body, err := r.remote.Manifests().FetchReference(ctx, reference)
+	if err != nil {
+		return d, nil, err
+	}
+	size := d.Size
+	if size < 0 {
+		size = artifact.MaxManifestSize
+	}
+	wait := schedule.Weigh(ctx, size)
+	if wait == nil {
+		return d, body, nil
+	}
+	_ = body.Close()
+	if err := wait(); err != nil {
+		return d, nil, err
+	}
+	return r.remote.Manifests().FetchReference(ctx, reference)
 }
 
 // Stat asks for a blob's size by HEAD.

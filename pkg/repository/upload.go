@@ -14,7 +14,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
@@ -87,20 +86,9 @@ func (r *Registry) pushLarge(ctx context.Context, d ocispec.Descriptor, content 
 	return nil
 }
 
-// uploadKey is the context key of the *[upload] that [noted] fills in.
+// uploadKey is the context key of the *[upload] in which [checkResponses] notes where the
+// registry wants an upload, because the library does not tell.
 type uploadKey struct{}
-
-// noted takes down where a registry wants an upload: the library does not tell.
-type noted struct{ next remote.Client }
-
-// Do implements [remote.Client].
-func (n *noted) Do(req *http.Request) (*http.Response, error) {
-	resp, err := n.next.Do(req)
-	if u, wanted := req.Context().Value(uploadKey{}).(*upload); wanted && err == nil && resp.StatusCode == http.StatusAccepted {
-		u.at, _ = resp.Location() // else the library says what is wrong
-	}
-	return resp, err
-}
 
 // partial is what a registry has of a blob.
 type partial struct {

@@ -9,18 +9,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// wireClient keeps transfers as they are, as Go would ask for gzip by itself and
-// then know no length; and it sees to it that uploads stay with TLS.
-func wireClient(client *http.Client) *http.Client {
-	c := *client
-	c.CheckRedirect = staying(c.CheckRedirect)
-	next := c.Transport
+// checkResponses is the layer of a registry's client that sees each request as it is sent,
+// and each response first.
+func checkResponses(next http.RoundTripper, login *loginState) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	c.Transport = roundTripper(func(req *http.Request) (*http.Response, error) {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		login.sends(httpclient.SentWith(req))
 		req = req.WithContext(req.Context()) // a copy, as is the header
 		req.Header = req.Header.Clone()
+		// Go would request gzip by itself, and then know no length.
 		req.Header.Set("Accept-Encoding", "identity")
 		resp, err := next.RoundTrip(req)
 		if err != nil {
@@ -30,9 +29,11 @@ func wireClient(client *http.Client) *http.Client {
 			_ = resp.Body.Close()
 			return nil, err
 		}
+		if u, wanted := req.Context().Value(uploadKey{}).(*upload); wanted && resp.StatusCode == http.StatusAccepted {
+			u.at, _ = resp.Location() // otherwise the library says what is wrong
+		}
 		return resp, nil
 	})
-	return &c
 }
 
 // staysSecure looks at where a registry that was asked by https wants an upload

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -52,15 +53,29 @@ func signedElsewhere(from, to *url.URL) bool {
 // be.
 type stayKey struct{}
 
-// staying lets a client follow redirects as it did, but for requests that are to tell
-// where they are sent.
-func staying(follow func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+// isNotAsked is the policy for redirects of requests to a registry: requests that ask
+// where they are redirected stop there.
+func isNotAsked(req *http.Request, via []*http.Request) error {
+	if asked, marked := req.Context().Value(stayKey{}).(string); marked && via[0].URL.String() == asked {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// follow is a client's policy for redirects, after one of ours. A request that has left
+// its first origin has no login, even if it returns: net/http takes it away for other
+// host names only, and not for other ports.
+func follow(policy, check func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
-		if asked, marked := req.Context().Value(stayKey{}).(string); marked && via[0].URL.String() == asked {
-			return http.ErrUseLastResponse
+		if err := check(req, via); err != nil {
+			return err
 		}
-		if follow != nil {
-			return follow(req, via)
+		left := func(hop *http.Request) bool { return !httpclient.SameOrigin(via[0].URL, hop.URL) }
+		if left(req) || slices.ContainsFunc(via, left) {
+			req.Header.Del("Authorization")
+		}
+		if policy != nil {
+			return policy(req, via)
 		}
 		const most = 10 // net/http's own rule
 		if len(via) >= most {

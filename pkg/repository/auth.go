@@ -1,0 +1,282 @@
+package repository
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"oras.land/oras-go/v2/registry"
+	"oras.land/oras-go/v2/registry/remote/auth"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/memo"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// maxTokenResponse bounds the response of a token service, in bytes.
+const maxTokenResponse = 128 << 10
+
+// authenticator is the first layer of a registry's client, see [Options.client]. It answers
+// the challenges of one registry, and never sends a login or a token to another host.
+//
+// It is used instead of oras' auth.Client, which refuses all token services at private
+// addresses without a setting for those that are allowed, so that challenges had to be
+// rewritten; which caches tokens by the scopes of challenges, so that requests of other
+// scopes are refused first; and which lets concurrent requests request the same token.
+type authenticator struct {
+	at    registry.Reference
+	find  func(ctx context.Context, repository string) (Credential, error) // nil is anonymous
+	login *loginState
+	// registry sends requests to the registry, tokens those to its token service.
+	registry, tokens *http.Client
+	realms           realmPolicy
+	// headers are the values of Authorization by scopes, and by basicKey; empty if the
+	// registry has asked for none.
+	headers memo.Memo[string, string]
+}
+
+// basicKey stands for all scopes, because a user name and a password have none.
+const basicKey = "basic"
+
+// Do implements [remote.Client] of oras, whose requests have their scopes in the context.
+func (a *authenticator) Do(req *http.Request) (*http.Response, error) {
+	if req.Header.Get("Authorization") != "" || req.URL.Host != a.at.Host() {
+		return a.registry.Do(req)
+	}
+	// 1. The first request of its kind is alone, as all others would be refused too.
+	var resp *http.Response
+	var failure error
+	answered, isOurs := false, false
+	key := a.key(req)
+	header, err := a.headers.Get(req.Context(), key, func(ctx context.Context) (header string, err error) {
+		resp, failure = a.registry.Do(req)
+		if !isChallenge(req, resp, failure) || !isRewindable(req) {
+			answered = true
+			return "", nil
+		}
+		isOurs = true
+		return a.authorize(ctx, resp)
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case answered:
+		return resp, failure
+	}
+	// 2. The others, and the first one again.
+	resp, err = a.send(req, header)
+	if isOurs || !isChallenge(req, resp, err) || !isRewindable(req) {
+		return resp, err
+	}
+	// 3. The token has expired.
+	header, err = a.headers.Refresh(req.Context(), a.key(req), func(ctx context.Context) (string, error) { return a.authorize(ctx, resp) })
+	if err != nil {
+		return nil, err
+	}
+	return a.send(req, header)
+}
+
+func (a *authenticator) key(req *http.Request) string {
+	if a.login.basic.Load() {
+		return basicKey
+	}
+	return strings.Join(auth.GetAllScopesForHost(req.Context(), req.URL.Host), " ")
+}
+
+// isChallenge reports whether the registry itself, and no host that it redirects to, asks
+// for a login.
+func isChallenge(req *http.Request, resp *http.Response, err error) bool {
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || !httpclient.SameOrigin(req.URL, resp.Request.URL) {
+		return false
+	}
+	_, ok := challengeOf(resp.Header)
+	return ok
+}
+
+func isRewindable(req *http.Request) bool {
+	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
+}
+
+// send sends a copy of a request that may have been sent before.
+func (a *authenticator) send(req *http.Request, header string) (*http.Response, error) {
+	again := req.Clone(req.Context())
+	if header != "" {
+		again.Header.Set("Authorization", header)
+	}
+	if req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		again.Body = body
+	}
+	return a.registry.Do(again)
+}
+
+// authorize returns the header that answers the challenge of a response, and closes it.
+func (a *authenticator) authorize(ctx context.Context, resp *http.Response) (string, error) {
+	_ = resp.Body.Close()
+	asked, _ := challengeOf(resp.Header)
+	c, err := a.credential(ctx)
+	if err != nil {
+		return "", err
+	}
+	if asked.isBasic {
+		return a.basic(c)
+	}
+	if c.AccessToken != "" {
+		return "Bearer " + c.AccessToken, nil
+	}
+	token, err := a.token(ctx, asked, auth.GetAllScopesForHost(ctx, a.at.Host()), c)
+	return "Bearer " + token, err
+}
+
+// credential finds the login of the repository.
+func (a *authenticator) credential(ctx context.Context) (c Credential, err error) {
+	if a.find == nil {
+		return c, nil
+	}
+	if c, err = a.find(ctx, a.at.Registry+"/"+a.at.Repository); err != nil {
+		return c, &LookupError{Registry: a.at.Registry, Err: err}
+	}
+	if c.isLogin() {
+		a.login.last.Store(&c)
+	}
+	return c, nil
+}
+
+func (a *authenticator) basic(c Credential) (string, error) {
+	switch {
+	case !c.isLogin() && c.Username == "":
+		return "", fmt.Errorf("%w: the registry wants a login, and there is none for it", provider.ErrDenied)
+	case c.Username == "" || c.Password == "":
+		return "", &LoginError{From: c.From, Err: errNoName}
+	}
+	header := basicHeader(c)
+	a.headers.Put(basicKey, header)
+	a.login.basic.Store(true)
+	return header, nil
+}
+
+func basicHeader(c Credential) string {
+	req := http.Request{Header: http.Header{}}
+	req.SetBasicAuth(c.Username, c.Password)
+	return req.Header.Get("Authorization")
+}
+
+// token requests a token from the token service that a challenge names, by GET with the
+// login, or by POST with an identity token:
+// https://distribution.github.io/distribution/spec/auth/token/,
+// https://distribution.github.io/distribution/spec/auth/oauth/
+func (a *authenticator) token(ctx context.Context, asked challenge, scopes []string, c Credential) (string, error) {
+	realm, err := url.Parse(asked.realm)
+	if err != nil || realm.Host == "" {
+		return "", errors.New("the registry names no token service")
+	}
+	realm.User, realm.Fragment, realm.RawFragment = nil, "", ""
+	if err := a.realms.check(ctx, realm, c.isLogin()); err != nil {
+		return "", err
+	}
+	scopes = auth.CleanScopes(append(scopes, strings.Fields(asked.scope)...))
+	req, err := tokenRequest(ctx, realm, asked.service, scopes, c)
+	if err != nil {
+		return "", err
+	}
+	resp, err := a.tokens.Do(req)
+	if err != nil {
+		if failed, ok := errors.AsType[*url.Error](httpclient.RedactError(err)); ok {
+			err = failed.Err
+		}
+		return "", fmt.Errorf("asking the token service %s: %w", realm.Host, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return "", refusal(resp)
+	}
+	var answer struct {
+		Token       string `json:"token"`
+		AccessToken string `json:"access_token"`
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxTokenResponse)).Decode(&answer); err != nil {
+		return "", fmt.Errorf("the answer of the token service %s is not read: %w", realm.Host, err)
+	}
+	if answer.AccessToken != "" {
+		return answer.AccessToken, nil
+	}
+	if answer.Token == "" {
+		return "", fmt.Errorf("the answer of the token service %s has no token", realm.Host)
+	}
+	return answer.Token, nil
+}
+
+func tokenRequest(ctx context.Context, realm *url.URL, service string, scopes []string, c Credential) (*http.Request, error) {
+	if c.RefreshToken != "" {
+		form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {c.RefreshToken}, "service": {service}, "client_id": {"tofu-oci"}}
+		if len(scopes) > 0 {
+			form.Set("scope", strings.Join(scopes, " "))
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, realm.String(), strings.NewReader(form.Encode()))
+		if err == nil {
+			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}
+		return req, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, realm.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	query := req.URL.Query()
+	if service != "" {
+		query.Set("service", service)
+	}
+	for _, scope := range scopes {
+		query.Add("scope", scope)
+	}
+	req.URL.RawQuery = query.Encode()
+	if c.Username != "" || c.Password != "" {
+		req.SetBasicAuth(c.Username, c.Password)
+	}
+	return req, nil
+}
+
+// challenge is what a registry asks for.
+type challenge struct {
+	isBasic               bool
+	realm, service, scope string
+}
+
+// parameter is one of a challenge (RFC 9110, section 11.2).
+var parameter = regexp.MustCompile(`([A-Za-z_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",]+))`)
+
+var escaped = regexp.MustCompile(`\\(.)`)
+
+// challengeOf returns the first challenge that can be answered.
+func challengeOf(h http.Header) (c challenge, ok bool) {
+	for _, text := range h.Values("Www-Authenticate") {
+		scheme, parameters, _ := strings.Cut(text, " ")
+		switch strings.ToLower(scheme) {
+		case "basic":
+			return challenge{isBasic: true}, true
+		case "bearer":
+			for _, p := range parameter.FindAllStringSubmatch(parameters, -1) {
+				value := escaped.ReplaceAllString(p[2], "$1") + p[3]
+				switch strings.ToLower(p[1]) {
+				case "realm":
+					c.realm = value
+				case "service":
+					c.service = value
+				case "scope":
+					c.scope = value
+				}
+			}
+			return c, true
+		}
+	}
+	return challenge{}, false
+}

@@ -1,0 +1,41 @@
+package repository
+
+import (
+	"net/http"
+	"slices"
+
+	"oras.land/oras-go/v2/registry"
+
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+)
+
+// complete fills in what is not given.
+func (o Options) complete() (Options, error) {
+	if o.HTTP == nil {
+		var err error
+		if o.HTTP, err = httpclient.New(httpclient.Options{}); err != nil {
+			return o, err
+		}
+	}
+	if o.Windows == nil {
+		o.Windows = &Windows{}
+	}
+	return o, nil
+}
+
+// client makes the client of one repository of a registry, a chain of layers. A request
+// passes them in this order:
+//
+//  1. authentication: the login or a token for the request (auth.go)
+//  2. realm policy: which token services are asked, and where redirects lead (realm.go, redirect.go)
+//  3. responses: what is sent is noted, what comes is checked (answers.go, wire.go)
+//  4. retries, concurrency limit, tracing, transport: [httpclient.New]
+func (o Options) client(at registry.Reference, login *loginState) *authenticator {
+	realms := realmPolicy{registry: at.Host(), plain: slices.Contains(o.PlainHTTP, at.Registry), allowed: o.TokenRealms}
+	checked := checkResponses(o.HTTP.Transport, login)
+	return &authenticator{
+		at: at, find: o.Credential, login: login, realms: realms,
+		registry: &http.Client{Transport: checked, Timeout: o.HTTP.Timeout, CheckRedirect: follow(o.HTTP.CheckRedirect, isNotAsked)},
+		tokens:   &http.Client{Transport: checked, Timeout: o.HTTP.Timeout, CheckRedirect: follow(o.HTTP.CheckRedirect, realms.checkRedirect)},
+	}
+}
