@@ -1,8 +1,8 @@
-# Works with GNU make 3.81 (macOS) and later, and any POSIX sh. It needs Go and git; `make unit` needs gpg too, and
-# `make race` a C compiler. Every other program is a Go tool, pinned under e2e/tools and built into bin/tools.
+# Works with GNU make 3.81 (macOS) and later, and any POSIX sh. It needs Go and git; the unit tests need gpg, and
+# `make race` needs a C compiler. Every other program is a Go tool, pinned under e2e/tools and built into bin/tools.
 
 .DEFAULT_GOAL := help
-.NOTPARALLEL: # quick checks come first, whatever -j says; go itself uses all cores
+.NOTPARALLEL: # go itself uses all cores
 
 # ?= lets the environment or the command line choose.
 GO       ?= go
@@ -19,7 +19,8 @@ LDFLAGS = $(if $(VERSION),-X main.version=$(VERSION)) $(if $(COMMIT),-X main.com
 
 BIN       := $(CURDIR)/bin
 TOOLS     := $(CURDIR)/bin/tools
-E2E_TOOLS := bin/tools/tofu bin/tools/terraform bin/tools/registry bin/tools/regctl bin/tools/syft
+ROUND_TOOLS := bin/tools/tofu bin/tools/registry
+E2E_TOOLS := $(ROUND_TOOLS) bin/tools/terraform bin/tools/regctl bin/tools/syft
 PEERS     := bin/tools/crane bin/tools/regsync
 LOADER    := bin/tools/vegeta
 LINTER    := bin/tools/golangci-lint
@@ -30,8 +31,8 @@ PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
 E2E_ENV = TOFU_OCI="$(BIN)/tofu-oci" TOFU="$(TOOLS)/tofu" TERRAFORM="$(TOOLS)/terraform" REGISTRY="$(TOOLS)/registry" \
           REGCTL="$(TOOLS)/regctl" SYFT="$(TOOLS)/syft" TIME_MODULE="$(CURDIR)/e2e/tools/time"
 
-# The end-to-end tests that take longest: make thorough runs them, and make e2e the others.
-E2ELATER = ^Test(PullThrough|GarbageCollection|Cooldown|TofuInstallsFromPromotedLayout|ServeReplica)
+# The end-to-end tests of make test: every flow once, with the real tofu, registry and provider.
+ROUND = ^Test(TofuInstallsWhatMirrorPushed|TofuInstallsFromPulledFilesystemMirrors|TofuInstallsWhatLockWrote|TofuSeesWhatIsPromoted|BuildMatrix|LostZip)$$
 
 # What make bench-peers does; PEERFLAGS='-rows unpack -n 3' prints a part of it instead.
 PEERFLAGS ?= -page "$(CURDIR)/docs/performance.md"
@@ -47,22 +48,24 @@ help: ## list the targets
 build: ## build bin/tofu-oci, one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o "$(BIN)/" ./cmd/tofu-oci
 
+.PHONY: quick
+quick: ## check a change in a minute: vet, and the unit tests that are fast
+	@.ci/phases quick vet unit-short
+
 .PHONY: test
-test: gofmt tidy unit lint cross e2e ## run what every change has to pass: gofmt, tidy, unit, lint, cross, e2e
-	@echo "make test: all passed (gofmt, tidy, unit, lint, cross, e2e)"
+test: ## check a clone: vet, the fast unit tests, and a round with the real tofu, registry and provider
+	@.ci/phases test vet unit-short round-tools round
 
 .PHONY: thorough
-thorough: race e2e-later fuzz ## run what takes longer, as CI does after test: race, e2e-later, fuzz
-	@echo "make thorough: all passed (race, e2e-later, fuzz)"
+thorough: ## run every check of a change: lint, cross, race, raceless, e2e
+	@.ci/phases thorough lint cross race raceless e2e-tools e2e
 
-# What a release has to pass, one target a line: RELEASE_TESTS += name.
-RELEASE_TESTS :=
-RELEASE_TESTS += distribution
-RELEASE_TESTS += wine
+# .ci/run runs the parts that a change concerns, and the workflow "Nightly" runs all of them.
+NIGHTLY = faults fuzz distribution wine
 
-.PHONY: release-test
-release-test: $(RELEASE_TESTS) ## run what a release has to pass
-	@echo "make release-test: all passed ($(strip $(RELEASE_TESTS)))"
+.PHONY: nightly
+nightly: ## run what takes longest: faults, fuzz, distribution, wine; NIGHTLY=fuzz runs a part
+	@.ci/phases nightly $(NIGHTLY)
 
 # Wants zsh, fish, mandoc, shellcheck, curl, unzip, dpkg, rpm and nix-hash; and git, since a release is one of a commit.
 .PHONY: distribution
@@ -85,19 +88,39 @@ tidy: ## check that go.mod and go.sum say what the code imports
 	$(GO) mod tidy -diff
 	$(GO) -C e2e mod tidy -diff
 
-.PHONY: unit
-unit: ## run the unit tests of what has changed
-	$(GO) test -timeout 20m ./...
+.PHONY: vet
+vet: ## vet the code and its tests
+	$(GO) vet ./...
 
-# Packages that are not for the race detector: nothing goes on at once in them, or one damage after another is tried, which takes minutes.
+# -vet=off: make vet has done that. -parallel: many tests wait more than they compute.
+UNIT = $(GO) test -vet=off -parallel 8 -timeout 20m
+
+.PHONY: unit-short
+unit-short: ## run the unit tests that are fast
+	$(UNIT) -short ./...
+
+.PHONY: unit
+unit: ## run all unit tests
+	$(UNIT) ./...
+
+.PHONY: faults
+faults: ## run 1000 random series of faults
+	$(UNIT) -run '^TestRandom$$' ./internal/testing/faults -seeds 1000
+
+# The race detector finds nothing in these packages: they run no goroutines, or take minutes to try one fault after another.
 RACELESS = ^$(MODULE)$$|/(internal/testing/faults|internal/opentofu/configuration|pkg/lockfile|pkg/trust)$$
 
-# One package at a time: tests with deadlines don't wait for the processors that another package has. Scripts start the program hundreds of times,
-# which takes a quarter of an hour with the race detector: those in which much goes on at once do.
+# One package at a time, so that tests with deadlines get the processors. Most scripts run many processes one after another, which takes
+# a quarter of an hour with the race detector: the scripts with much concurrency run here, and make raceless runs the others.
 .PHONY: race
-race: ## run the unit tests with the race detector and in random order, which takes four times as long
-	$(GO) test -race -shuffle=on -p 1 -timeout 30m -skip '^Test(Scripts|Pages)$$' $$($(GO) list ./... | grep -Ev '$(RACELESS)')
-	$(GO) test -race -timeout 30m -run '^TestScripts$$/^(mirror_many|mirror_several|publish_at_once|pull|copy|exec|serve|interrupt|events)$$' ./cmd/tofu-oci
+race: ## run the unit tests with the race detector in random order
+	$(GO) test -race -vet=off -shuffle=on -p 1 -timeout 30m -skip '^Test(Scripts|Pages)$$' $$($(GO) list ./... | grep -Ev '$(RACELESS)')
+	$(GO) test -race -vet=off -timeout 30m -run '^TestScripts$$/^(mirror_many|mirror_several|publish_at_once|pull|copy|exec|serve|interrupt|events)$$' ./cmd/tofu-oci
+
+.PHONY: raceless
+raceless: ## run the unit tests that make race leaves out
+	$(UNIT) $$($(GO) list ./... | grep -E '$(RACELESS)')
+	$(UNIT) -run '^Test(Scripts|Pages)$$' ./cmd/tofu-oci
 
 .PHONY: lint
 lint: gofmt tidy $(LINTER) ## run gofmt, tidy and golangci-lint on both modules
@@ -112,25 +135,32 @@ cross: ## build and vet, tests included, for linux, darwin and windows; make dis
 		$(GO) build ./... && $(GO) vet ./... || exit 1; \
 	done
 
-# `go test -list` prints a package's matches and then "ok PACKAGE TIME"; go fuzzes one target of one package at a time.
+# `go test -list` prints a package's targets and then "ok PACKAGE TIME"; go fuzzes one target of one package at a time.
+FUZZPACKAGES = ./...
+
 .PHONY: fuzz
-fuzz: ## run every fuzz target for FUZZTIME (default 2000x: so many inputs)
-	@listed=$$($(GO) test -list '^Fuzz' ./...) || { echo "$$listed"; exit 1; }; \
+fuzz: ## run the fuzz targets of FUZZPACKAGES (default: all) for FUZZTIME (default 2000x: so many inputs)
+	@listed=$$($(GO) test -list '^Fuzz' $(FUZZPACKAGES)) || { echo "$$listed"; exit 1; }; \
 	set -- $$(echo "$$listed" | awk '/^Fuzz/ { name[n++] = $$1 } $$1 == "ok" { for (i = 0; i < n; i++) print $$2, name[i]; n = 0 }'); \
-	if [ $$# -eq 0 ]; then echo "make fuzz: no fuzz target found"; exit 1; fi; \
 	while [ $$# -gt 0 ]; do \
 		echo "fuzz $$2 of $$1"; \
 		$(GO) test -run '^$$' -fuzz "^$$2\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$$1" || exit 1; \
 		shift 2; \
 	done
 
-.PHONY: e2e
-e2e: build $(E2E_TOOLS) ## test bin/tofu-oci with the real tofu, registry and provider
-	$(E2E_ENV) $(GO) test -C e2e -count=1 -timeout $(E2ETIME) -skip '$(E2ELATER)' ./...
+.PHONY: round-tools
+round-tools: $(ROUND_TOOLS) ## build the pinned tofu and registry into bin/tools (about 8 minutes with an empty build cache)
 
-.PHONY: e2e-later
-e2e-later: build $(E2E_TOOLS) ## run the end-to-end tests that take longest
-	$(E2E_ENV) $(GO) test -C e2e -count=1 -timeout $(E2ETIME) -run '$(E2ELATER)' .
+.PHONY: round
+round: build $(ROUND_TOOLS) ## test each flow with the real tofu, registry and provider
+	$(E2E_ENV) $(GO) test -C e2e -short -count=1 -timeout $(E2ETIME) -run '$(ROUND)' .
+
+.PHONY: e2e-tools
+e2e-tools: $(E2E_TOOLS) ## build terraform, regctl and syft too
+
+.PHONY: e2e
+e2e: build $(E2E_TOOLS) ## run all end-to-end tests
+	$(E2E_ENV) $(GO) test -C e2e -count=1 -timeout $(E2ETIME) ./...
 
 # Wants Chromium, Node and npm. BROWSERFLAGS='-run TestFinding' runs a part, and BROWSERFLAGS=-update takes the screenshots of docs/serve.md again.
 .PHONY: browser

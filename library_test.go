@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -25,6 +26,7 @@ import (
 // nothing internal can be imported, and lets the program mirror a release.
 func TestLibrary(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	ca, err := testca.New()
 	if err != nil {
 		t.Fatal(err)

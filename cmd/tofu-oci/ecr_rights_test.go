@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
@@ -34,6 +35,7 @@ var requestsOfECR = map[registrytest.Kind]string{
 // right is needed by one.
 func TestECRRights(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	page := readPage(t, filepath.Join("..", "..", "docs", "ecr.md"))
 	table := rightsOfRequests(page)
 	policies := policiesIn(t, page)

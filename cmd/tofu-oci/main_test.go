@@ -59,7 +59,20 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	params := scripts(filepath.Join("testdata", "script"))
 	params.UpdateScripts = *update
+	if testing.Short() {
+		params.Dir, params.Files = "", shortScripts()
+	}
 	testscript.Run(t, params)
+}
+
+// shortScripts returns the scripts that run under -short: one for each command.
+func shortScripts() (files []string) {
+	for _, name := range []string{
+		"mirror", "mirror_conflict", "publish", "publish_several", "pull", "copy", "lock_check", "exec", "verify", "stage", "serve_trouble", "tofurc", "usage",
+	} {
+		files = append(files, filepath.Join("testdata", "script", name+".txtar"))
+	}
+	return files
 }
 
 func scripts(dir string) testscript.Params {

@@ -14,12 +14,14 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // TestPages runs what the pages about registries and tools tell people to type,
 // against registries that are as the pages say.
 func TestPages(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for page, test := range map[string]struct {
 		registry string
 		// commands are how many the page has, so that none gets lost.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -42,6 +43,7 @@ var matrix = map[string]struct {
 // forms and all modes. What is refused is exit code 4, and leaves nothing written.
 func TestSignaturesMatrix(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	if err := makeSigners(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
@@ -13,6 +14,7 @@ import (
 // install it, and how to delete the tag in that registry.
 func TestUntagHints(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for to, hint := range map[string]string{
 		"ghcr.io/acme/providers/{namespace}/{type}": "gh api --method DELETE '/orgs/acme/packages/container/providers%2Fhashicorp%2Fnull/versions/ID'",
 		ecrHost + "/acme/{type}":                    "aws ecr batch-delete-image --repository-name acme/null --image-ids imageTag=3.2.4",

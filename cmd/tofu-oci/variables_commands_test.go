@@ -21,6 +21,7 @@ import (
 
 	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -99,6 +100,7 @@ var (
 // TestEachVariableBesideEachCommand: what is set for one command is no mistake in the
 // command line of another, alone or with all the others.
 func TestEachVariableBesideEachCommand(t *testing.T) { //nolint:paralleltest // the environment is that of the process
+	patience.SkipIfShort(t)
 	j := newJob(t)
 	commands := commandsOf(main.NewApp(io.Discard, io.Discard).Commands)
 	called := map[string]bool{"": true}

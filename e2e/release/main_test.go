@@ -2,7 +2,7 @@
 
 // Package release_test holds what a release consists of: completions in real shells,
 // pages of the manual, packages, the workflows that build them, and the script that
-// installs them. make release-test runs it.
+// installs them. make distribution runs it.
 package release_test
 
 import (
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		"REGISTRY": &programs.registry,
 	} {
 		if *into = os.Getenv(name); *into == "" {
-			fmt.Fprintf(os.Stderr, "%s is not set: run make release-test\n", name)
+			fmt.Fprintf(os.Stderr, "%s is not set: run make distribution\n", name)
 			os.Exit(1)
 		}
 	}

@@ -108,6 +108,7 @@ func (d *dripping) Read(b []byte) (int, error) {
 
 func TestAnUploadIsNotSilence(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	s := newScript(t, func(w http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)
 		fmt.Fprint(w, n, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/launch"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 )
@@ -61,6 +62,7 @@ func packaged(t *testing.T, typ, executable string) (provider.Source, provider.P
 
 func TestPackage(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	src, pkg := packaged(t, "six", "terraform-provider-six_v1.2.3")
 	report, err := launch.Package(t.Context(), src, pkg, launch.Options{TempDir: place(t)})
 	if err != nil || report.Protocol != 6 || report.Resources != 4 {

@@ -18,10 +18,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/tofu-oci/tofu-oci/internal/launch"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
-// patience is the time that a hanging test has; a passing one doesn't wait.
-const patience = time.Minute
+// startLimit is the time that a hanging test has; a passing one doesn't wait.
+const startLimit = time.Minute
 
 // soon is a time limit that a provider runs into which has begun to do what it should:
 // a busy machine takes some seconds to start one with the race detector.
@@ -80,7 +81,7 @@ func TestStart(t *testing.T) {
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(launch.Report{}, "Started", "Memory")); diff != "" {
 				t.Error(diff)
 			}
-			if got.Started <= 0 || got.Started > patience {
+			if got.Started <= 0 || got.Started > startLimit {
 				t.Errorf("started in %s", got.Started)
 			}
 			if tells := runtime.GOOS == "linux" || runtime.GOOS == "windows"; tells && got.Memory < 1<<20 || got.Memory > 4<<30 {
@@ -92,6 +93,7 @@ func TestStart(t *testing.T) {
 
 func TestStartRefuses(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, c := range map[string]struct {
 		options launch.Options
 		kind    launch.Fault
@@ -155,10 +157,11 @@ func TestStartOfWhatDoesNot(t *testing.T) {
 // connection and holds their output open.
 func TestStartLeavesNoProcessBehind(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, c := range map[string]struct {
 		kind    launch.Fault
 		timeout time.Duration
-	}{"stubborn": {launch.Hung, soon}, "leaves": {launch.Children, patience}, "daemon": {launch.Children, patience}} {
+	}{"stubborn": {launch.Hung, soon}, "leaves": {launch.Children, startLimit}, "daemon": {launch.Children, startLimit}} {
 		if name == "daemon" && runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 			continue // where those who leave the group can't be found
 		}
@@ -217,7 +220,7 @@ func listen(t *testing.T, path string) net.Listener {
 // checkEnded wants the child that has connected to be gone.
 func checkEnded(t *testing.T, children net.Listener) {
 	t.Helper()
-	if err := children.(*net.TCPListener).SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := children.(*net.TCPListener).SetDeadline(time.Now().Add(startLimit)); err != nil {
 		t.Fatal(err)
 	}
 	child, err := children.Accept()
@@ -230,7 +233,7 @@ func checkEnded(t *testing.T, children net.Listener) {
 
 func checkGone(t *testing.T, child net.Conn) {
 	t.Helper()
-	if err := child.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := child.SetReadDeadline(time.Now().Add(startLimit)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(child); errors.Is(err, os.ErrDeadlineExceeded) {

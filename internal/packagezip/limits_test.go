@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // TestLimits holds that both readers end at the same limits, whatever way an
@@ -93,6 +94,7 @@ func TestInodes(t *testing.T) {
 
 func TestTooManyStreamedEntries(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	f := &forge{end: func(e *ending) { e.wide, e.maxed = true, true }}
 	for i := range 100_001 {
 		f.entries = append(f.entries, forged{name: fmt.Sprint(i), stored: true})
@@ -105,6 +107,7 @@ func TestTooManyStreamedEntries(t *testing.T) {
 // repeats them.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	f := &forge{}
 	for i := range 4200 {
 		f.entries = append(f.entries, forged{name: strings.Repeat(strings.Repeat("n", 248)+"/", 16) + fmt.Sprint(i), stored: true})
@@ -122,6 +125,7 @@ func TestLongNames(t *testing.T) {
 // all the same.
 func TestManyEntries(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	f := &forge{}
 	for i := range 1<<16 + 3 {
 		f.entries = append(f.entries, forged{name: fmt.Sprint(i), stored: true})

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 func native(data []byte) error { return stricthcl.CheckHCL1("f", data, false) }
@@ -46,6 +47,7 @@ func TestWhatPeopleWritePasses(t *testing.T) {
 
 func TestTooMuch(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for _, test := range []struct {
 		name  string
 		check func([]byte) error

@@ -10,12 +10,14 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // TestWholeLines checks that a text that is split into tokens in pieces has the
 // tokens that the parser reads: otherwise a text could hide brackets from the check.
 func TestWholeLines(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	parts := []string{
 		"/*", "*/", `"`, "\n", "\r\n", "${", "}", "{", "%{", "<<E\n", "<<-E\n", "\nE\n", "E", "a", "#", "//", "$", `\"`, "/", "*", "$${", "=", "1", " ", "é", "\xff", "\x00",
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
@@ -61,6 +62,7 @@ func TestRun(t *testing.T) {
 // on what is locked.
 func TestForms(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	const unpacked, packed = "one/1.0.0/haiku_riscv64", "terraform-provider-one_1.0.0_haiku_riscv64.zip"
 	for name, test := range map[string]struct {
 		locked  func(h hashes) []string

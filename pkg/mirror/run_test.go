@@ -13,6 +13,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -54,6 +55,7 @@ func TestRunAsksOnce(t *testing.T) {
 // and no more.
 func TestRunRequestsAtOnce(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newWorld(t, registrytest.Options{}, schedule.MaxItems, 1000)
 	packages, _ := origintest.Together(schedule.MaxRequestsToOrigin)
 	puts, _ := origintest.Together(schedule.MaxRequestsToHost)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -32,6 +33,7 @@ var errWithheld = errors.New("withheld")
 // and no further one is begun. Else all are.
 func TestRunFailFast(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	const versions = schedule.MaxItems + 5
 	for name, test := range map[string]struct {
 		failFast bool

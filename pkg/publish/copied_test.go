@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -24,6 +25,7 @@ import (
 // another, with all documents and referrers, in every direction.
 func TestReleaseOfRepositories(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	kinds := map[string]func(t *testing.T, w *world) *target{
 		"layout":   func(t *testing.T, w *world) *target { return w.layout(t) },
 		"registry": func(t *testing.T, w *world) *target { return w.registry(t, registrytest.Options{}) },

@@ -12,6 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -66,6 +67,7 @@ var losses = map[string]struct {
 
 func TestHealed(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, loss := range losses {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -15,6 +15,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -80,6 +81,7 @@ func TestLocalMatrix(t *testing.T) {
 // TestLocalMatrixAtOnce: six jobs, one registry that cannot tell them apart.
 func TestLocalMatrixAtOnce(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newWorld(t, origintest.Options{})
 	platforms := []provider.Platform{haiku, minix, plan9, {OS: "plan9", Arch: "vax"}, {OS: "zos", Arch: "alpha"}, zos}
 	dirs := map[provider.Platform]string{}

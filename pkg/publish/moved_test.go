@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -213,6 +214,7 @@ func TestOrder(t *testing.T) {
 // graph, and the next run completes it.
 func TestCutOffAnywhere(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		for k := range 8 + 4 + 1 {
 			fresh := w.layout(t)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -27,6 +28,7 @@ func onlyPlan9(t *testing.T, w *world) publish.Options {
 
 func TestOriginBreaksTwice(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, fault := range map[string]origintest.Fault{"reset": origintest.Reset(1 << 20), "short": origintest.Short(1 << 20)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,6 +68,7 @@ func TestOriginBreaksTwice(t *testing.T) {
 
 func TestOriginBreaksAlways(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, fault := range map[string]origintest.Fault{"reset": origintest.Reset(1 << 20), "short": origintest.Short(1 << 20), "reset at once": origintest.Reset(0)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -94,6 +97,7 @@ func TestOriginBreaksAlways(t *testing.T) {
 
 func TestWrongBytes(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, stated := range map[string]bool{"stated size": false, "size by length": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -119,6 +123,7 @@ func TestWrongBytes(t *testing.T) {
 // TestRegistryBreaks has the registry fail an upload in ways that pass.
 func TestRegistryBreaks(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, fault := range map[string]origintest.Fault{
 		"429":         registrytest.Refuse(http.StatusTooManyRequests, "TOOMANYREQUESTS", "slow down"),
 		"503":         registrytest.Refuse(http.StatusServiceUnavailable, "", ""),
@@ -163,6 +168,7 @@ func TestRegistryBreaksAlways(t *testing.T) {
 // TestTokenExpires in the middle of an upload: the next try has a new one.
 func TestTokenExpires(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, kind := range map[string]registrytest.Kind{
 		"upload PUT": registrytest.UploadPut, "upload POST": registrytest.UploadPost,
 		"manifest PUT": registrytest.ManifestPut, "blob HEAD": registrytest.BlobHead,
@@ -197,6 +203,7 @@ func TestTokenExpiresForSmallBlobs(t *testing.T) {
 // token's age.
 func TestRefusedForGood(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, status := range map[string]int{"401": http.StatusUnauthorized, "403": http.StatusForbidden} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

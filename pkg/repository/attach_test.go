@@ -13,6 +13,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -139,6 +140,7 @@ func TestTagHoldsSomethingElse(t *testing.T) {
 // TestAttachAtOnce: runs of other documents, and of the same.
 func TestAttachAtOnce(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, o := range map[string]*registrytest.Options{"layout": nil, "API": {}, "tag": {NoReferrers: http.StatusNotFound}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

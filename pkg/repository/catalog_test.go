@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -95,6 +96,7 @@ func isCatalog(err error) bool {
 // TestCatalogsThatDoNotEnd are given up, and those that lead elsewhere.
 func TestCatalogsThatDoNotEnd(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	next := func(w http.ResponseWriter, n int) {
 		w.Header().Set("Link", fmt.Sprintf(`</v2/_catalog?last=%d>; rel="next"`, n))
 	}

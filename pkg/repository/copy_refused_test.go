@@ -13,6 +13,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -222,6 +223,7 @@ func TestCopyOverOtherZips(t *testing.T) {
 // target gets no tag.
 func TestCopyOfWhatIsNotWhole(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	packed, zip := pack(t, twoZips), blob(twoZips[plan9])
 	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
 	mismatch := func(err error) bool { _, ok := errors.AsType[*sums.MismatchError](err); return ok }

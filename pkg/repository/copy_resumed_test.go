@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -24,6 +25,7 @@ import (
 // graph is not whole, and the next run completes it, sending the rest alone.
 func TestCopyIsResumed(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	broken := errors.New("broken on purpose")
 	eachTarget(t, func(t *testing.T, from, to *end) {
 		index := from.fill(t)
@@ -86,6 +88,7 @@ func wantWholeLists(t *testing.T, e *end) {
 // TestCopyOverBadLines: what breaks in the middle is tried again.
 func TestCopyOverBadLines(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, test := range map[string]struct {
 		source bool
 		kind   registrytest.Kind
@@ -118,6 +121,7 @@ func TestCopyOverBadLines(t *testing.T) {
 // TestCopyCancelled stops at once, says why, and leaves no tag.
 func TestCopyCancelled(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	cause := errors.New("the user left")
 	eachTarget(t, func(t *testing.T, from, to *end) {
 		from.fill(t)
@@ -203,6 +207,7 @@ func TestCopyConcurrency(t *testing.T) {
 // TestCopyStreams: a zip is never in memory. Not parallel, as it counts what the
 // whole process allocates.
 func TestCopyStreams(t *testing.T) { //nolint:paralleltest // see above
+	patience.SkipIfShort(t)
 	// A registry's large blob arrives in windows of 32 MiB at most.
 	const size, bound = 64 << 20, 16<<20 + 32<<20
 	zip := bytes.Repeat([]byte("0123456789abcdef"), size/16)

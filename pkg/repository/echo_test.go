@@ -15,6 +15,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -24,6 +25,7 @@ import (
 // token they received, in each of their responses.
 func TestEchoedCredentials(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for _, bearer := range []bool{false, true} {
 		for _, kind := range append([]registrytest.Kind{registrytest.Token}, registrytest.Kinds...) {
 			t.Run(fmt.Sprint(bearer, " ", kind), func(t *testing.T) {

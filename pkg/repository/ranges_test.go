@@ -99,6 +99,7 @@ func onceEach(fault origintest.Fault) origintest.Fault {
 // TestLargeBlob is over what the registry does, and what the reader gives.
 func TestLargeBlob(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, test := range map[string]struct {
 		fault origintest.Fault
 		// asked is how many requests for blobs there are at most, and again how many
@@ -159,6 +160,7 @@ func TestLargeBlob(t *testing.T) {
 // again, and one that is for the third time is not.
 func TestLargeBlobsOfABusyRegistry(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	s := largeServer(t, registrytest.Options{})
 	repo := s.open(t)
 	read := func(fault origintest.Fault) (asked int) {
@@ -186,6 +188,7 @@ func TestLargeBlobsOfABusyRegistry(t *testing.T) {
 // is in one stream; out of that they are not.
 func TestLargeBlobOfWrongParts(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	s := largeServer(t, registrytest.Options{})
 	s.Misbehave(registrytest.BlobGet, origintest.FlipBit(9), -1)
 	repo := s.open(t)

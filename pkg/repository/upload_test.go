@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -68,6 +69,7 @@ func (s *server) pushLarge(t *testing.T, content []byte) (sent int64, tries int,
 // TestUploadThatBreaksOff: at whatever point, the rest is sent and not much else.
 func TestUploadThatBreaksOff(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	size := largeDescriptor().Size
 	for percent := int64(10); percent <= 100; percent += 10 {
 		t.Run(fmt.Sprintf("%d%%", percent), func(t *testing.T) {
@@ -96,6 +98,7 @@ func TestUploadThatBreaksOff(t *testing.T) {
 // refused.
 func TestUploadThatDoesNotGoOn(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	half := largeDescriptor().Size / 2
 	cut := registrytest.CutUpload(half)
 	elsewhere := func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
@@ -138,6 +141,7 @@ func TestUploadThatDoesNotGoOn(t *testing.T) {
 // rest of what the registry has.
 func TestRestThatIsRefused(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	size := largeDescriptor().Size
 	// damaged lets a byte arrive as another one.
 	damaged := func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {

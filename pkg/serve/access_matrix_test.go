@@ -16,6 +16,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -249,6 +250,7 @@ func TestAccessMatrix(t *testing.T) {
 // token, wherever that is the same release, and nothing else.
 func TestAccessMatrixOfLinks(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	every, nobody := matrixCallers[3], matrixCallers[0]
 	nobody.hosts = nil
 	for _, kind := range storedKinds {

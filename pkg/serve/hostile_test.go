@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -78,6 +79,7 @@ var hostileTexts = map[string]string{
 // and no attribute, that they would not have without it.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	signed := newKey(t)
 	for where, open := range map[string]func(*testing.T) *world{
 		"layout":   func(t *testing.T) *world { t.Helper(); return newLayout(t) },

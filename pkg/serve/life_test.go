@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
@@ -86,6 +87,7 @@ func TestEnd(t *testing.T) {
 // TestEndsInTime though a client takes nothing more.
 func TestEndsInTime(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newLayout(t)
 	w.push(t, rocket{version: "1.0.0", size: 64 << 20})
 	server := w.run(t, serve.Life{Grace: time.Millisecond})

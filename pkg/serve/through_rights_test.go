@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -34,6 +35,7 @@ func TestThroughRights(t *testing.T) {
 // provider goes to the last one, unless that has another's too.
 func TestThroughPastAnotherProvider(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for _, last := range []bool{false, true} {
 		other := newLayout(t)
 		other.push(t, rocket{host: privateHost, version: "1.0.0"})

@@ -20,6 +20,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
@@ -99,6 +100,7 @@ func TestThroughEmpty(t *testing.T) {
 // TestThroughOnce: many clients cause one mirror, and each zip is fetched once.
 func TestThroughOnce(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, over := range makers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

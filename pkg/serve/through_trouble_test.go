@@ -15,6 +15,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -80,6 +81,7 @@ func TestThroughHang(t *testing.T) {
 // the repository nor on the disk.
 func TestThroughClose(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, over := range makers {
 		w := newThrough(t, over)
 		w.offer(t, "1.2.0", 1<<20)
@@ -122,6 +124,7 @@ func TestThroughClose(t *testing.T) {
 // same, and clients get it from there.
 func TestThroughFullDisk(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newThrough(t, newRegistry, func(o *serve.Options) { o.PullThrough.MaxDisk = 10 })
 	zips := w.offer(t, "1.2.0", 1000)
 	if got := w.get(t, archiveOf("1.2.0", plan9)); got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -269,6 +270,7 @@ func TestPruneMirrors(t *testing.T) {
 // time get whole ones.
 func TestMirrorAtOnce(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	dir := t.TempDir()
 	var group sync.WaitGroup
 	for range 10 {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
@@ -148,6 +149,7 @@ func TestKilledHalfWay(t *testing.T) {
 // TestKilledAtRandom: whatever a killed process was doing, what has a name is whole.
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	dir := t.TempDir()
 	for range 6 {
 		cmd := worker(t, dir)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/gpgtest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
@@ -15,6 +16,7 @@ import (
 // TestSigner: what a key of gpg signs here, gpg itself finds good.
 func TestSigner(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	gpg := newGPG(t)
 	for name, at := range map[string]gpgtest.At{
 		"rsa": {Algorithm: "rsa2048"}, "ed25519": {Algorithm: "ed25519"},
@@ -59,6 +61,7 @@ func TestSigner(t *testing.T) {
 // TestReadSignerRefuses: keys that must not sign, and what is no key.
 func TestReadSignerRefuses(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	gpg := newGPG(t)
 	newKey := func(name string, at gpgtest.At) string {
 		fingerprint, err := gpg.Key(t.Context(), name+" <"+name+"@example.com>", at)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
@@ -164,6 +165,7 @@ func defects() map[string]defect {
 // is named heals it.
 func TestDefects(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, d := range defects() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

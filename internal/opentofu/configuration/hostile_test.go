@@ -16,11 +16,13 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // TestHostile: what costs more than a configuration may is refused in time.
 func TestHostile(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	entry := func(text string) map[string]string {
 		return map[string]string{"main.tf": "terraform {\n required_providers {\n  x = " + text + "\n }\n}\n"}
 	}
@@ -98,6 +100,7 @@ func TestHostile(t *testing.T) {
 // within bounds.
 func TestHostileSources(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	doubled := "locals {\n a0 = \"\"\n"
 	for i := range 60 {
 		doubled += fmt.Sprintf(" a%d = \"${local.a%d}${local.a%d}\"\n", i+1, i, i)
@@ -145,6 +148,7 @@ func numbered(n int, extension, text string) map[string]string {
 // though the parser that is running can't be stopped.
 func TestEndsWhileParsing(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "main.tf"), strings.Repeat("a=[\"\"]\n", 60_000))
 	start := time.Now()

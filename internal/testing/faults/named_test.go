@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -32,6 +33,7 @@ const (
 // TestOnce: a trouble that comes once is survived, unless it has to be refused.
 func TestOnce(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	eachMeeting(t, open, func(t *testing.T, w *world, f flow, x trouble) {
 		x.arm(w, early, 0, 1)
 		if err := w.run(t, f); x.once != depends && (err != nil) != (x.once == refused) {
@@ -43,6 +45,7 @@ func TestOnce(t *testing.T) {
 // TestAlways: a trouble that does not end is told, in a few tries.
 func TestAlways(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	eachMeeting(t, guarded, func(t *testing.T, w *world, f flow, x trouble) {
 		x.arm(w, early, 0, ever)
 		if err := w.run(t, f); err == nil {
@@ -146,6 +149,7 @@ func eachMeeting(t *testing.T, n nature, meet func(t *testing.T, w *world, f flo
 // TestTenths breaks each zip and each upload at every tenth of it.
 func TestTenths(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for _, x := range troubles {
 		if x.name != "origin resets a zip" && x.name != "registry resets an upload" && x.name != "registry resets what it sends" {
 			continue

@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -8,11 +9,12 @@ import (
 	"testing/synctest"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
-// seeds is how many misfortunes are made up.
-const seeds = 200
+// seeds is the number of random series.
+var seeds = flag.Uint64("seeds", 50, "the number of random series; make nightly runs 1000")
 
 // TestRandom lets several troubles and interruptions meet. A seed that fails is run
 // alone by its name:
@@ -20,7 +22,8 @@ const seeds = 200
 //	go test ./internal/testing/faults -run 'TestRandom/seed=123$'
 func TestRandom(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(seeds) {
+	patience.SkipIfShort(t)
+	for seed := range *seeds {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { misfortune(t, rand.New(rand.NewPCG(seed, 1))) })

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
@@ -42,6 +43,7 @@ func TestGoingOn(t *testing.T) {
 // wrong. In one stream they are right.
 func TestParts(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	const size = 17 << 20 // from 16 MiB on there are parts
 	for name, fault := range map[string]origintest.Fault{
 		"other bytes":    origintest.FlipBit(1),

@@ -13,6 +13,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/sourcetest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -295,6 +296,7 @@ func retitled(title string) func(*mirror, *artifactOf) {
 // TestOCIDamagedEvidence arrives short or wrong.
 func TestOCIDamagedEvidence(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, test := range map[string]struct {
 		fault origintest.Fault
 		is    func(error) bool

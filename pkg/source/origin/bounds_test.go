@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -65,6 +66,7 @@ func TestRegistryBoundsLists(t *testing.T) {
 // SHA256SUMS at a place of its own.
 func TestRegistryBoundsRequests(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newWorld(t, origintest.Options{})
 	archives := map[provider.Platform]origintest.Archive{}
 	for i := range 256 {

@@ -96,6 +96,7 @@ func dated(fault origintest.Fault) origintest.Fault {
 // TestZipGoesOnWhereItBrokeOff is over what servers do with a download.
 func TestZipGoesOnWhereItBrokeOff(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	zip := large(t)
 	for _, test := range resumptions(int64(len(zip))) {
 		t.Run(test.name, func(t *testing.T) {

@@ -150,6 +150,7 @@ func TestRegistryIsDown(t *testing.T) {
 
 func TestRegistryHangs(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	limit := patience.Of(500 * time.Millisecond)
 	for _, kind := range []origintest.Kind{origintest.Discovery, origintest.Package, origintest.Zip} {
 		t.Run(string(kind), func(t *testing.T) {
