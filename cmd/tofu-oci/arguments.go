@@ -5,7 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/tofu-oci/tofu-oci/internal/spelling"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -66,10 +66,10 @@ func platforms(c *cli.Context) ([]provider.Platform, error) {
 }
 
 // parsePlatform reads OS_ARCH, and OS/ARCH as container tools write it.
-func parsePlatform(text string) (provider.Platform, error) {
-	p, err := provider.ParsePlatform(strings.Replace(text, "/", "_", 1))
-	if meant, ok := spelling.Platform(text); ok && (err != nil || meant.OS != p.OS || strings.Contains(p.Arch, "_")) {
-		return p, usagef("--platform %s: must be OS_ARCH as OpenTofu names it; did you mean %s?", text, meant)
+func parsePlatform(s string) (provider.Platform, error) {
+	p, err := provider.ParsePlatform(strings.Replace(s, "/", "_", 1))
+	if system, arch, ok := text.Platform(s); ok && (err != nil || system != p.OS || strings.Contains(p.Arch, "_")) {
+		return p, usagef("--platform %s: must be OS_ARCH as OpenTofu names it; did you mean %s_%s?", s, system, arch)
 	}
 	if err != nil {
 		return p, usagef("--platform: %w", err)

@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
-	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // debugFlag is that of every command.
@@ -78,7 +78,7 @@ func (d *debugLog) write(what string, pairs ...any) {
 				continue
 			}
 		case error:
-			line = append(line, pairs[i], httpclient.RedactText(redact.Text(value.Error())))
+			line = append(line, pairs[i], httpclient.RedactText(text.Redact(value.Error())))
 			continue
 		case nil:
 			continue

@@ -15,8 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
-	"github.com/tofu-oci/tofu-oci/internal/shell"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
@@ -118,10 +118,10 @@ func lockCommandFor(c *cli.Context) string {
 		command += " --terraform"
 	}
 	if dir := exec.WorkDir(c.Args().Slice(), c.String("dir"), os.Getenv); dir != "" {
-		command += " --dir " + shell.Quote(dir)
+		command += " --dir " + text.Quote(dir)
 	}
 	if c.IsSet("from") {
-		command += " --from " + shell.Quote(c.String("from"))
+		command += " --from " + text.Quote(c.String("from"))
 	}
 	return command
 }

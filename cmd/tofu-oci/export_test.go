@@ -17,6 +17,7 @@ var (
 	NoVariable   = noVariable
 	OwnVariables = ownVariables
 	ParseSize    = parseSize
+	UnifiedDiff  = unifiedDiff
 	ParseAge     = parseAge
 	// FlagsOfRules are the flags that rules name, behind their command.
 	FlagsOfRules = func() []string {

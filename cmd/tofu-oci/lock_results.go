@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
-	"github.com/tofu-oci/tofu-oci/internal/textdiff"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -64,7 +63,7 @@ func (f *lockedFile) describe(c lock.Change, dryRun bool) {
 	for _, a := range c.Removed {
 		f.Removed = append(f.Removed, a.String())
 	}
-	f.Diff = textdiff.Diff(f.Path, c.Old, c.New)
+	f.Diff = unifiedDiff(f.Path, c.Old, c.New)
 	switch {
 	case len(f.errors) > 0:
 		f.Status, f.Diff = "failed", ""

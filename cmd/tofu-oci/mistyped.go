@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/tofu-oci/tofu-oci/internal/spelling"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // Words that other programs have for what is meant here.
@@ -35,7 +35,7 @@ func unknownCommand(parents []string, name string, commands []*cli.Command) erro
 		names = append(names, command.Name)
 	}
 	program := strings.Join(append([]string{"tofu-oci"}, parents...), " ")
-	meant, found := spelling.Nearest(name, names)
+	meant, found := text.Nearest(name, names)
 	if other := otherCommands[strings.ToLower(name)]; other != "" && len(parents) == 0 {
 		meant, found = other, true
 	}
@@ -77,7 +77,7 @@ func nearestFlag(name string, commands []*cli.Command) (string, bool) {
 			return other, true
 		}
 	}
-	return spelling.Nearest(name, flagNames(commands))
+	return text.Nearest(name, flagNames(commands))
 }
 
 func flagNames(commands []*cli.Command) []string {

@@ -17,7 +17,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/tofu-oci/tofu-oci/internal/filerecord"
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
 // tofu-oci ARG... runs the program, which must succeed.
@@ -211,7 +211,7 @@ func cmdDamageZip(ts *testscript.TestScript, _ bool, args []string) {
 			if len(args) > 1 {
 				info, err := os.Stat(ts.MkAbs(name))
 				ts.Check(err)
-				record := filerecord.New(filepath.Join(ts.MkAbs(args[0]), ".tofu-oci.blobs"))
+				record := atomicfile.NewRecord(filepath.Join(ts.MkAbs(args[0]), ".tofu-oci.blobs"))
 				ts.Check(record.Add(digest.NewDigestFromEncoded(digest.SHA256, entry.Name()), info))
 			}
 		}

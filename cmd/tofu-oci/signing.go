@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
@@ -40,7 +40,7 @@ func signerOf(c *cli.Context) (signer trust.Signer, named bool, err error) {
 	}
 	passphrase := []byte(os.Getenv(passphraseVariable))
 	if file != "" {
-		text, err := boundedfile.ReadAny(file, maxPassphrase)
+		text, err := bounded.ReadFileOrPipe(file, maxPassphrase)
 		if err != nil {
 			return signer, false, usagef("--sign-passphrase-file: %w", err)
 		}

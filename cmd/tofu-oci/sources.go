@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -106,11 +106,11 @@ func flagIn(line string) string {
 // sourcesText reads what a file has, or stdin.
 func sourcesText(c *cli.Context, name string) ([]byte, error) {
 	if name != fromStdin {
-		return boundedfile.ReadAny(name, maxSources)
+		return bounded.ReadFileOrPipe(name, maxSources)
 	}
 	data, err := io.ReadAll(io.LimitReader(c.App.Reader, maxSources+1))
 	if err == nil && len(data) > maxSources {
-		err = &boundedfile.TooLargeError{Path: "stdin", Limit: maxSources}
+		err = &bounded.TooLargeError{Path: "stdin", Limit: maxSources}
 	}
 	return data, err
 }

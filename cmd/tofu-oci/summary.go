@@ -64,7 +64,7 @@ func (m markdown) appendTo(path string) error {
 // text is the summary in at most limit bytes. Failures come first, so that they are the
 // last to be cut.
 func (m markdown) text(limit int) (string, error) {
-	b := &bounded{left: limit - leftOut}
+	b := &limitedText{left: limit - leftOut}
 	if !b.add("### " + m.heading + "\n") {
 		return "", errors.New("the file is full: a summary may have 1 MiB")
 	}
@@ -110,13 +110,13 @@ func asCode(s string) string {
 	return "`" + s + "`"
 }
 
-// bounded takes whole texts only, and none after one that did not fit.
-type bounded struct {
+// limitedText takes whole texts only, and none after one that did not fit.
+type limitedText struct {
 	strings.Builder
 	left int
 }
 
-func (b *bounded) add(text string) bool {
+func (b *limitedText) add(text string) bool {
 	if b.left -= len(text); b.left < 0 {
 		return false
 	}
@@ -125,7 +125,7 @@ func (b *bounded) add(text string) bool {
 }
 
 // all adds texts, and then how many are left out.
-func (b *bounded) all(texts []string, more string) {
+func (b *limitedText) all(texts []string, more string) {
 	for n, text := range texts {
 		if !b.add(text) {
 			fmt.Fprintf(b, more, len(texts)-n)

@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
-	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -119,7 +119,7 @@ func tofurc(c *cli.Context) error {
 	}
 	// OpenTofu 1.13 expects an RFC 6570 template, whose variables have no $.
 	_, err = fmt.Fprintf(c.App.ErrWriter, "note: tofu providers lock, from OpenTofu 1.13, doesn't read this block; run it with -oci-mirror=%s\n",
-		shell.Quote(strings.ReplaceAll(t.HCL(), "${", "{")))
+		text.Quote(strings.ReplaceAll(t.HCL(), "${", "{")))
 	return err
 }
 

@@ -12,9 +12,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
-	"github.com/tofu-oci/tofu-oci/internal/textdiff"
-	"github.com/tofu-oci/tofu-oci/internal/userfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -24,7 +23,7 @@ const maxTofurc = 256 << 10
 
 // tofurcFile is a configuration that is to have the block.
 type tofurcFile struct {
-	*userfile.File
+	*atomicfile.UserFile
 	name string
 }
 
@@ -33,7 +32,7 @@ func writeTofurc(c *cli.Context, t template.Template, patterns []provider.Patter
 	// 1. What is there.
 	before := tofurcFile{name: c.String("write")}
 	var err error
-	if before.File, err = userfile.Read(before.name, maxTofurc); err != nil {
+	if before.UserFile, err = atomicfile.ReadUserFile(before.name, maxTofurc); err != nil {
 		return usagef("--write: %w", err)
 	}
 	// 2. What will be, or why it is not for a program to write.
@@ -101,7 +100,7 @@ var secretLine = regexp.MustCompile(`(?i)(token|password|secret)[^=]*=`)
 // may go to a log.
 func tofurcDiff(name string, before, after []byte) string {
 	var b strings.Builder
-	for line := range strings.Lines(textdiff.Diff(name, before, after)) {
+	for line := range strings.Lines(unifiedDiff(name, before, after)) {
 		if strings.HasPrefix(line, " ") && secretLine.MatchString(line) {
 			line = " …\n"
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
-	"github.com/tofu-oci/tofu-oci/internal/spelling"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
@@ -61,7 +61,7 @@ Examples:
 func trustAction(c *cli.Context, out *output) error {
 	does := map[string]func(trusting) error{"init": trusting.init, "check": trusting.check}[c.Args().First()]
 	if does == nil {
-		if meant, found := spelling.Nearest(c.Args().First(), []string{"init", "check"}); found {
+		if meant, found := text.Nearest(c.Args().First(), []string{"init", "check"}); found {
 			return usagef("there is no command \"trust %s\"; did you mean tofu-oci trust %s?", c.Args().First(), meant)
 		}
 		return usagef("say what to do: tofu-oci trust init PROVIDER..., or tofu-oci trust check PROVIDER...")

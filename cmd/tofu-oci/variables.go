@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/tofu-oci/tofu-oci/internal/spelling"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // variablePrefix begins the names of variables that stand for flags.
@@ -95,11 +95,11 @@ func warnOfVariables(c *cli.Context, environ []string) {
 		if !ours || value == "" || slices.Contains(known, rest) {
 			continue
 		}
-		text := "warning: the variable " + name + " sets no flag of any command"
-		if meant, found := spelling.Nearest(rest, known); found {
-			text += "; did you mean " + variablePrefix + meant + "?"
+		warning := "warning: the variable " + name + " sets no flag of any command"
+		if meant, found := text.Nearest(rest, known); found {
+			warning += "; did you mean " + variablePrefix + meant + "?"
 		}
-		_, _ = fmt.Fprintln(c.App.ErrWriter, printable(oneLine(text)))
+		_, _ = fmt.Fprintln(c.App.ErrWriter, printable(oneLine(warning)))
 	}
 }
 

@@ -13,9 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/tofu-oci/tofu-oci/internal/clone"
-	"github.com/tofu-oci/tofu-oci/internal/disk"
 )
 
 const (
@@ -32,7 +29,7 @@ const (
 type File struct {
 	f         *os.File
 	final     string
-	writeback disk.Writeback
+	writeback Writeback
 	// broken is the first failed write. Committing after it would give a name
 	// to a file with a hole.
 	broken error
@@ -54,7 +51,7 @@ func Clone(ctx context.Context, path string, mode fs.FileMode, src *os.File) (*F
 			return nil, err
 		}
 		defer root.Close()
-		return clone.Create(ctx, root, filepath.Base(name), mode, src)
+		return CloneIn(ctx, root, filepath.Base(name), mode, src)
 	})
 }
 

@@ -24,13 +24,13 @@ func litter(t *testing.T, dir string, ago time.Duration) []string {
 		t.Fatal(err)
 	}
 	dirName := filepath.Base(tmp)
-	write(t, filepath.Join(dir, fileName), ago)
-	write(t, filepath.Join(dir, dirName, "sub", "file"), ago)
+	writeOld(t, filepath.Join(dir, fileName), ago)
+	writeOld(t, filepath.Join(dir, dirName, "sub", "file"), ago)
 	age(t, filepath.Join(dir, dirName), ago)
 	return []string{fileName, dirName}
 }
 
-func write(t *testing.T, path string, ago time.Duration) {
+func writeOld(t *testing.T, path string, ago time.Duration) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestSweep(t *testing.T) {
 	gone := litter(t, dir, stale)
 	kept := litter(t, dir, young)
 	for _, stranger := range []string{".tofu-oci-notes.txt", "data.tmp", "terraform-provider-x.zip", "tofu-oci-x.tmp"} {
-		write(t, filepath.Join(dir, stranger), stale)
+		writeOld(t, filepath.Join(dir, stranger), stale)
 		kept = append(kept, stranger)
 	}
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -15,7 +15,7 @@ const maxFile = 1 << 20
 // ReadFile reads the addresses of providers from a file: one a line, with or without
 // their host. Empty lines are passed over, and what follows a #.
 func ReadFile(path string) ([]provider.Address, error) {
-	text, err := boundedfile.Read(path, maxFile)
+	text, err := bounded.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
-	"github.com/tofu-oci/tofu-oci/internal/shell"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -82,7 +82,7 @@ func ofNote(c cliconfig.Config, n cliconfig.Note) finding.Finding {
 	case cliconfig.NoteUnreadable:
 		f.Remedy = "make " + n.File + " readable"
 	case cliconfig.NoteCacheDir:
-		f.Remedy = "mkdir -p " + shell.Quote(n.File)
+		f.Remedy = "mkdir -p " + text.Quote(n.File)
 	case cliconfig.NoteIgnored:
 		f.Remedy = "delete the line at " + n.Position.String()
 	case cliconfig.NoteObjects:

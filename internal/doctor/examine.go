@@ -9,7 +9,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
-	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -191,7 +191,7 @@ func (e *examination) connection() {
 			"give the registry a certificate and leave --plain-http away")
 	}
 	if e.CAFile != "" {
-		e.find(finding.Note, "ca-file", "OpenTofu trusts the system's certificates only, and knows nothing of --ca-file.", "export SSL_CERT_FILE="+shell.Quote(e.CAFile))
+		e.find(finding.Note, "ca-file", "OpenTofu trusts the system's certificates only, and knows nothing of --ca-file.", "export SSL_CERT_FILE="+text.Quote(e.CAFile))
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -23,7 +23,7 @@ func (e *examination) owner(what string, found repository.Inspection) {
 	if ok {
 		f := finding.New(finding.Error, "provider-differs", fmt.Sprintf("In %s %v. OpenTofu does not read the annotation and installs it all the same; tofu-oci refuses it.", e.ref, foreign), ownRepository)
 		if alias, ok := foreign.Alias(); ok {
-			f.Remedy = fmt.Sprintf("declare that the one stands for the other, with --alias %s, or mirror the right one:\n%s --force", shell.Quote(alias.String()), e.mirror(e.report.Version))
+			f.Remedy = fmt.Sprintf("declare that the one stands for the other, with --alias %s, or mirror the right one:\n%s --force", text.Quote(alias.String()), e.mirror(e.report.Version))
 		}
 		e.add(f)
 		return

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -164,7 +164,7 @@ func (e *examination) unchecked(fixed bool) {
 	if e.Target {
 		again = "tofu-oci doctor PROVIDER --to "
 	}
-	again += shell.Quote(e.At.Redacted())
+	again += text.Quote(e.At.Redacted())
 	if e.Push {
 		again += " --push"
 	}

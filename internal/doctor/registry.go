@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -93,7 +93,7 @@ func command(name string, a provider.Address, to template.Template, constraints 
 		words = append(words, mirrorSource(a, constraint))
 	}
 	if to != (template.Template{}) {
-		words = append(words, "--to", shell.Quote(to.String()))
+		words = append(words, "--to", text.Quote(to.String()))
 	}
 	return strings.Join(words, " ")
 }
@@ -104,9 +104,9 @@ func mirrorSource(a provider.Address, constraint string) string {
 	case a == (provider.Address{}):
 		return "PROVIDER"
 	case constraint == "":
-		return shell.Quote(a.String())
+		return text.Quote(a.String())
 	}
-	return shell.Quote(a.String() + "@" + constraint)
+	return text.Quote(a.String() + "@" + constraint)
 }
 
 // packaged follows a version to its zip.
@@ -195,7 +195,7 @@ func (e *examination) refused(err error) {
 	case errors.Is(err, repository.ErrUntagged):
 		e.find(finding.Error, "layout-failed", fmt.Sprintf("The image layout has no tags: %v.", err), "write it with tofu-oci copy, or with another program and a tag")
 	case e.ref.IsLayout():
-		e.find(finding.Error, "layout-failed", fmt.Sprintf("The image layout cannot be read: %v.", err), "ls -la "+shell.Quote(e.ref.Layout))
+		e.find(finding.Error, "layout-failed", fmt.Sprintf("The image layout cannot be read: %v.", err), "ls -la "+text.Quote(e.ref.Layout))
 	default:
 		e.find(finding.Error, "registry-failed", fmt.Sprintf("%s cannot be read: %v.", e.ref, err), "curl -I https://"+e.ref.Registry+"/v2/")
 	}

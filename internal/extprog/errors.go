@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
 const (
@@ -76,7 +76,7 @@ func object(out []byte, call Call) ([]byte, error) {
 	}
 	var one json.RawMessage
 	if err := json.Unmarshal(out, &one); err != nil {
-		return nil, &OutputError{Problem: fmt.Sprintf("it printed something else than one JSON object (%v)", boundedjson.InWords(err)), Beginning: beginning}
+		return nil, &OutputError{Problem: fmt.Sprintf("it printed something else than one JSON object (%v)", bounded.JSONError(err)), Beginning: beginning}
 	}
 	return out, nil
 }

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/spelling"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -51,7 +51,7 @@ func ParseWith(commandLine string, names ...string) (Program, error) {
 			continue
 		}
 		problem := fmt.Sprintf("nothing is called {%s}; there are {%s}", name, strings.Join(names, "}, {"))
-		if meant, found := spelling.Nearest(name, names); found {
+		if meant, found := text.Nearest(name, names); found {
 			problem = fmt.Sprintf("nothing is called {%s}; did you mean {%s}?", name, meant)
 		}
 		return Program{}, &provider.SyntaxError{What: "command line", Input: commandLine, Offset: at[0], Problem: problem}

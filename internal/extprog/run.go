@@ -45,7 +45,7 @@ func (p Program) run(ctx context.Context, call Call) ([]byte, error) {
 	}
 
 	// 3. It runs, and what it prints is kept within bounds.
-	stdout := &bounded{max: call.maxOutput(), over: func() { cancel(errOutput) }}
+	stdout := &capped{max: call.maxOutput(), over: func() { cancel(errOutput) }}
 	stderr := &Tail{}
 	tell := started(ctx, cmd.Path)
 	err = execute(cmd, input, stdout, stderr)

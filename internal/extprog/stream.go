@@ -46,9 +46,9 @@ func (s *stream) end() {
 	<-s.done
 }
 
-// bounded keeps what is written to it, up to a number of bytes. It takes more,
+// capped keeps what is written to it, up to a number of bytes. It takes more,
 // so that the process doesn't block, and forgets it.
-type bounded struct {
+type capped struct {
 	max  int
 	data []byte
 	// isOver tells that there was more, over is called each time.
@@ -56,7 +56,7 @@ type bounded struct {
 	over   func()
 }
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *capped) Write(p []byte) (int, error) {
 	room := max(b.max-len(b.data), 0)
 	b.data = append(b.data, p[:min(len(p), room)]...)
 	if len(p) > room {

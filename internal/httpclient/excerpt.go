@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 const (
@@ -28,7 +28,7 @@ var titlePattern = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 // Excerpt shortens the body of a response for an error message: at most 1 KiB on one line,
 // without control characters and without the credentials that were sent. For an HTML page,
 // it returns only the title, which shows which proxy or login form responded.
-func Excerpt(contentType string, body []byte, sent redact.Secrets) string {
+func Excerpt(contentType string, body []byte, sent text.Secrets) string {
 	body = body[:min(len(body), maxDrain)]
 	mediaType, _, _ := mime.ParseMediaType(contentType)
 	start := bytes.ToLower(bytes.TrimSpace(body[:min(len(body), maxExcerpt)]))

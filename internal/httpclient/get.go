@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -28,7 +28,7 @@ type Document struct {
 	// it are relative to.
 	URL    *url.URL
 	Header http.Header
-	sent   redact.Secrets
+	sent   text.Secrets
 }
 
 // Error returns err, which is about the document's content, without the credentials that

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
@@ -64,7 +64,7 @@ func (l *limited) outwait(ctx context.Context, host string) error {
 		if pause == 0 {
 			return nil
 		}
-		if err := ctxio.Pause(ctx, pause); err != nil {
+		if err := bounded.Pause(ctx, pause); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -55,7 +55,7 @@ func (t *retrier) waitOut(req *http.Request, made int, s setback, cause error) e
 		return nil
 	}
 	t.tell(req, Retry{Attempt: made, Wait: s.wait, Cause: cause})
-	return ctxio.Pause(req.Context(), s.wait)
+	return bounded.Pause(req.Context(), s.wait)
 }
 
 func (t *retrier) tell(req *http.Request, r Retry) {
@@ -83,5 +83,5 @@ func Pause(ctx context.Context, client *http.Client, target *url.URL, failed int
 	if !paused {
 		t.tell(&http.Request{Method: http.MethodGet, URL: target}, Retry{Attempt: failed, Wait: wait, Cause: cause})
 	}
-	return ctxio.Pause(ctx, wait)
+	return bounded.Pause(ctx, wait)
 }

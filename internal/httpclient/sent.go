@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // maxForm limits the part of a form that is searched for credentials, in bytes.
@@ -21,9 +21,9 @@ var secretName = regexp.MustCompile(`(?i)^(?:.*[-_])?(?:token|secret|password|si
 
 // SentWith returns the credentials of a request, including those in its URL, its form, and
 // for its proxy, and those of the requests that were redirected to it. All text of the
-// response must pass through [redact.Secrets.Text] before it becomes part of an error or log.
-func SentWith(req *http.Request) redact.Secrets {
-	var all redact.Secrets
+// response must pass through [text.Secrets.Text] before it becomes part of an error or log.
+func SentWith(req *http.Request) text.Secrets {
+	var all text.Secrets
 	for req != nil {
 		for _, value := range req.Header["Authorization"] {
 			all = append(append(all, value), ofHeader(value)...)
@@ -43,11 +43,11 @@ func SentWith(req *http.Request) redact.Secrets {
 }
 
 // ofHeader returns the credentials of an Authorization header.
-func ofHeader(value string) redact.Secrets {
+func ofHeader(value string) text.Secrets {
 	scheme, credential, _ := strings.Cut(value, " ")
 	pair, err := base64.StdEncoding.DecodeString(credential)
 	if !strings.EqualFold(scheme, "basic") || err != nil {
-		return redact.Secrets{credential}
+		return text.Secrets{credential}
 	}
 	username, password, _ := strings.Cut(string(pair), ":")
 	return ofLogin(url.UserPassword(username, password))
@@ -55,22 +55,22 @@ func ofHeader(value string) redact.Secrets {
 
 // ofLogin returns the password, and the user name with the password. Without a password,
 // the user name is the secret.
-func ofLogin(login *url.Userinfo) redact.Secrets {
+func ofLogin(login *url.Userinfo) text.Secrets {
 	if login == nil {
 		return nil
 	}
 	username := login.Username()
 	switch password, _ := login.Password(); {
 	case password != "":
-		return redact.Secrets{password, username + ":" + password}
+		return text.Secrets{password, username + ":" + password}
 	case username != "":
-		return redact.Secrets{username, username + ":"}
+		return text.Secrets{username, username + ":"}
 	}
 	return nil
 }
 
 // ofValues returns the credentials in a query or a form.
-func ofValues(values url.Values) (all redact.Secrets) {
+func ofValues(values url.Values) (all text.Secrets) {
 	for name, texts := range values {
 		for _, text := range texts {
 			if secretName.MatchString(name) || isSecret(text) {

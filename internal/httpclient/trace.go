@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // Trace is told what goes over the wire: of each try of each request, and each hop of
@@ -126,7 +126,7 @@ func (t *tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func (a *Answered) describe(resp *http.Response, sent redact.Secrets) {
+func (a *Answered) describe(resp *http.Response, sent text.Secrets) {
 	a.Status, a.Protocol, a.Size = resp.StatusCode, resp.Proto, resp.ContentLength
 	a.Type, _, _ = strings.Cut(sent.Text(resp.Header.Get("Content-Type")), ";")
 	a.RetryAfter = retryAfter(resp.Header, time.Now())

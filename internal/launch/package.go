@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
-	"github.com/tofu-oci/tofu-oci/internal/scratch"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 )
@@ -27,7 +27,7 @@ func Package(ctx context.Context, src provider.Source, p provider.Package, o Opt
 	if here := provider.CurrentPlatform(); p.Platform != here {
 		return Report{}, &provider.PlatformError{Address: p.Address, Version: p.Version, Wanted: here, Have: []provider.Platform{p.Platform}}
 	}
-	dir, err := scratch.NewDirectory(o.TempDir)
+	dir, err := atomicfile.NewScratchDir(o.TempDir)
 	if err != nil {
 		return Report{}, err
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
 
-	"github.com/tofu-oci/tofu-oci/internal/scratch"
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
 // stopping is how long a provider has to end after it was asked to. go-plugin waits
@@ -40,7 +40,7 @@ func Start(ctx context.Context, executable string, o Options) (report Report, er
 		return Report{}, err
 	}
 	// 1. An empty place, which goes when the provider has gone.
-	dir, err := scratch.NewDirectory(o.TempDir)
+	dir, err := atomicfile.NewScratchDir(o.TempDir)
 	if err != nil {
 		return Report{}, err
 	}

@@ -8,8 +8,7 @@ import (
 	"io/fs"
 	"syscall"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
 // maxFile bounds a file with logins. One with a hundred logins has 50 KiB.
@@ -75,8 +74,8 @@ func readFile(p place) file {
 
 // readBounded reads a file of at most maxFile bytes. Errors don't name it.
 func readBounded(path string) ([]byte, error) {
-	data, err := boundedfile.ReadAny(path, maxFile)
-	if _, large := errors.AsType[*boundedfile.TooLargeError](err); large {
+	data, err := bounded.ReadFileOrPipe(path, maxFile)
+	if _, large := errors.AsType[*bounded.TooLargeError](err); large {
 		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
 	}
 	return data, withoutPath(err)
@@ -128,7 +127,7 @@ func (p place) explain(data []byte, err error) error {
 	switch {
 	case errors.As(err, &syntax):
 		// It tells one character at most.
-		offset, err = syntax.Offset, fmt.Errorf("it is not JSON: %w", boundedjson.InWords(syntax))
+		offset, err = syntax.Offset, fmt.Errorf("it is not JSON: %w", bounded.JSONError(syntax))
 	case errors.As(err, &mismatch) && mismatch.Field != "":
 		offset, err = mismatch.Offset, fmt.Errorf("%s has a value of the wrong type", mismatch.Field)
 	case errors.As(err, &mismatch):

@@ -11,7 +11,7 @@ import (
 	"unicode"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
-	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 const (
@@ -128,7 +128,7 @@ func run(ctx context.Context, q question) (Credential, error) {
 
 // command runs a helper for one of the verbs of its protocol.
 func command(ctx context.Context, name, verb string, call extprog.Call) ([]byte, error) {
-	helper, err := extprog.Parse(shell.Quote(program(name)) + " " + verb)
+	helper, err := extprog.Parse(text.Quote(program(name)) + " " + verb)
 	if err != nil {
 		return nil, err
 	}

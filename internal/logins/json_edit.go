@@ -10,7 +10,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
 // errNoObject says that a text is not one JSON object, or that there is something
@@ -23,7 +23,7 @@ var errDuplicate = errors.New("it has a key twice")
 
 // setMember gives the text with a value, which is JSON, at the end of a path of keys. The
 // objects on the way are made where they are missing. An empty text is an empty
-// object. Errors are [errNoObject], [errDuplicate] and *[boundedjson.SyntaxError].
+// object. Errors are [errNoObject], [errDuplicate] and *[bounded.SyntaxError].
 func setMember(text, value []byte, path ...string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
@@ -102,7 +102,7 @@ func removeFrom(o *hujson.Object, key string) {
 func parse(text []byte) (hujson.Value, error) {
 	if !json.Valid(text) {
 		var v any
-		return hujson.Value{}, boundedjson.InWords(json.Unmarshal(text, &v))
+		return hujson.Value{}, bounded.JSONError(json.Unmarshal(text, &v))
 	}
 	return hujson.Parse(text)
 }

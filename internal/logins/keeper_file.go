@@ -15,9 +15,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
-	"github.com/tofu-oci/tofu-oci/internal/filelock"
-	"github.com/tofu-oci/tofu-oci/internal/userfile"
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
 const (
@@ -30,7 +29,7 @@ const (
 // authFile is a file with logins that may be changed.
 type authFile struct {
 	document
-	*userfile.File
+	*atomicfile.UserFile
 	// text is the file's text with what is changed.
 	text []byte
 	// auths is how the file spells that.
@@ -49,7 +48,7 @@ func openFile(path string) (*authFile, error) {
 func readAuthFile(path string) (*authFile, error) {
 	f := &authFile{auths: "auths"}
 	var err error
-	if f.File, err = userfile.Read(path, maxFile); err != nil || !f.Exists() {
+	if f.UserFile, err = atomicfile.ReadUserFile(path, maxFile); err != nil || !f.Exists() {
 		return f, err
 	}
 	f.text = f.Text
@@ -70,7 +69,7 @@ func (f *authFile) findAuths() error {
 		return nil
 	}
 	if err := json.Unmarshal(f.text, &members); err != nil {
-		return boundedjson.InWords(err)
+		return bounded.JSONError(err)
 	}
 	spelled := slices.DeleteFunc(slices.Sorted(maps.Keys(members)), func(key string) bool { return !strings.EqualFold(key, "auths") })
 	switch len(spelled) {
@@ -86,7 +85,7 @@ func (f *authFile) findAuths() error {
 // changeFile reads a file, changes it and writes it, while no other process of this
 // program does. Nothing is written where nothing changes.
 func changeFile(ctx context.Context, path string, change func(*authFile) error) error {
-	place, err := userfile.Resolve(path)
+	place, err := atomicfile.Resolve(path)
 	if err != nil {
 		return &FileError{Path: path, Err: withoutPath(err)}
 	}
@@ -94,7 +93,7 @@ func changeFile(ctx context.Context, path string, change func(*authFile) error) 
 	if err := os.MkdirAll(dir, privateMode); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	err = filelock.Do(ctx, dir, func() error {
+	err = atomicfile.WithLock(ctx, dir, func() error {
 		f, err := openFile(path)
 		if err != nil {
 			return err

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -29,16 +29,16 @@ var version = regexp.MustCompile(`/(v[12]/?)?$`)
 // ParseTarget reads "host", "host:port" or "host/path". What is written as for
 // docker login is understood too: "https://host". Upper and lower case of a host
 // are the same.
-func ParseTarget(text string) (Target, error) {
-	switch at := strings.IndexAny(text, "{$"); {
-	case redact.Userinfo(text) != text:
-		return Target{}, fmt.Errorf("registry %q: a registry is named without a user and a password; the user is named with --username", redact.Userinfo(text))
+func ParseTarget(s string) (Target, error) {
+	switch at := strings.IndexAny(s, "{$"); {
+	case text.RedactUserinfo(s) != s:
+		return Target{}, fmt.Errorf("registry %q: a registry is named without a user and a password; the user is named with --username", text.RedactUserinfo(s))
 	case at >= 0:
-		return Target{}, fmt.Errorf("registry %q: a login is for a registry, or for all repositories below a path of it: %s", text, strings.TrimRight(text[:at], "/"))
+		return Target{}, fmt.Errorf("registry %q: a login is for a registry, or for all repositories below a path of it: %s", s, strings.TrimRight(s[:at], "/"))
 	}
-	rest, isURL := strings.CutPrefix(text, "https://")
-	if host, isPlain := strings.CutPrefix(text, "http://"); isPlain {
-		return Target{}, fmt.Errorf("registry %q: a registry has no scheme; for one without TLS it is %s --plain-http %[2]s", redact.Userinfo(text), redact.Userinfo(host))
+	rest, isURL := strings.CutPrefix(s, "https://")
+	if host, isPlain := strings.CutPrefix(s, "http://"); isPlain {
+		return Target{}, fmt.Errorf("registry %q: a registry has no scheme; for one without TLS it is %s --plain-http %[2]s", text.RedactUserinfo(s), text.RedactUserinfo(host))
 	}
 	if isURL {
 		rest = version.ReplaceAllString(rest, "")
@@ -56,10 +56,10 @@ func ParseTarget(text string) (Target, error) {
 	}
 	ref, err := template.ParseReference(checked)
 	if err == nil && ref.IsLayout() {
-		return Target{}, fmt.Errorf("registry %q: an image layout needs no login", text)
+		return Target{}, fmt.Errorf("registry %q: an image layout needs no login", s)
 	}
 	if err != nil {
-		return Target{}, fmt.Errorf("registry %q: %w", redact.Userinfo(text), problem(err))
+		return Target{}, fmt.Errorf("registry %q: %w", text.RedactUserinfo(s), problem(err))
 	}
 	return t, nil
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
-	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -74,9 +74,9 @@ func tokenHelperVersion(file, name string) (v provider.Version, ok bool) {
 // It is empty when the helper knows none. Errors are those of [extprog.Program],
 // and tell nothing of what the helper printed on stdout.
 func (h TokenHelper) Token(ctx context.Context, host string) (string, error) {
-	words := []string{shell.Quote(h.path)}
+	words := []string{text.Quote(h.path)}
 	for _, arg := range append(slices.Clone(h.args), "get", host) {
-		words = append(words, shell.Quote(arg))
+		words = append(words, text.Quote(arg))
 	}
 	helper, err := extprog.Parse(strings.Join(words, " "))
 	if err != nil {

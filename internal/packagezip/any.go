@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
-	"github.com/tofu-oci/tofu-oci/internal/scratch"
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
 // Opener gives an archive from its start, each time anew.
@@ -47,12 +47,12 @@ func streamed(ctx context.Context, open Opener, read func(io.Reader) (Contents, 
 		return Contents{}, err
 	}
 	defer func() { _ = body.Close() }()
-	return read(ctxio.Reader(ctx, body))
+	return read(bounded.Reader(ctx, body))
 }
 
 // spooled reads an archive out of a temporary file.
 func spooled(ctx context.Context, open Opener, size int64, dir string, read func(*Reader) (Contents, error)) (Contents, error) {
-	file, err := scratch.NewFile(dir, size)
+	file, err := atomicfile.NewScratchFile(dir, size)
 	if err != nil {
 		return Contents{}, err
 	}
@@ -62,7 +62,7 @@ func spooled(ctx context.Context, open Opener, size int64, dir string, read func
 		return Contents{}, err
 	}
 	defer func() { _ = body.Close() }()
-	if size, err = io.Copy(file, ctxio.Reader(ctx, body)); err != nil {
+	if size, err = io.Copy(file, bounded.Reader(ctx, body)); err != nil {
 		return Contents{}, err
 	}
 	archive, err := Open(file, size)

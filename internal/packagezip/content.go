@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zip"
 
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -38,7 +38,7 @@ func newInput(limits limits) *input {
 
 // reset begins with another source.
 func (in *input) reset(ctx context.Context, src io.Reader) {
-	in.src, in.read, in.err = ctxio.Reader(ctx, src), 0, nil
+	in.src, in.read, in.err = bounded.Reader(ctx, src), 0, nil
 	in.buffer.Reset(in)
 }
 

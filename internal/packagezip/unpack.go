@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tofu-oci/tofu-oci/internal/disk"
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 )
 
@@ -109,7 +109,7 @@ type unpacker struct {
 	made map[string]bool
 	// file is the one that is written, nil for a directory.
 	file      *os.File
-	writeback disk.Writeback
+	writeback atomicfile.Writeback
 }
 
 func (u *unpacker) mkdir(dir string) error {
@@ -138,7 +138,7 @@ func (u *unpacker) begin(name string) error {
 	if err != nil {
 		return fmt.Errorf("unpacking %s: %w", name, err)
 	}
-	u.file, u.writeback = f, disk.Writeback{}
+	u.file, u.writeback = f, atomicfile.Writeback{}
 	return nil
 }
 
@@ -207,7 +207,7 @@ func (u *unpacker) settle(e entry) error {
 // modeOf keeps of a mode what matters for a provider; the umask narrows it.
 func modeOf(e entry) fs.FileMode {
 	executable := e.mode()&0o111 != 0
-	if !hasUnixMode(e) {
+	if !hasUnixMode(e.madeBy, e.attributes) {
 		executable = strings.HasPrefix(e.name, executablePrefix) && !strings.Contains(e.name, "/")
 	}
 	if executable {
@@ -219,8 +219,8 @@ func modeOf(e entry) fs.FileMode {
 // hasUnixMode goes by the upper byte of "version made by" and the upper half of
 // the external attributes (APPNOTE.TXT 4.4.2 and 4.4.15), which archivers that
 // know of no modes leave zero on Unix too.
-func hasUnixMode(e entry) bool {
+func hasUnixMode(madeBy uint16, attributes uint32) bool {
 	const unix, darwin = 3, 19
-	system := e.madeBy >> 8
-	return (system == unix || system == darwin) && e.attributes>>16 != 0
+	system := madeBy >> 8
+	return (system == unix || system == darwin) && attributes>>16 != 0
 }

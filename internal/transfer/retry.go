@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -48,7 +48,7 @@ func (r Retrier) Do(ctx context.Context, what string, do func() error) error {
 		if r.Progress.Retry != nil {
 			r.Progress.Retry(what, err)
 		}
-		if err := ctxio.Pause(ctx, r.wait(try, err)); err != nil {
+		if err := bounded.Pause(ctx, r.wait(try, err)); err != nil {
 			return err
 		}
 		if try+1 == MaxTries && r.Slot != nil {

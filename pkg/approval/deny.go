@@ -11,7 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -88,7 +88,7 @@ func (d denying) run(ctx context.Context) (Result, error) {
 			return r, fmt.Errorf("recording the reason: %w", err)
 		}
 		// By then, a run that checked for a denial before the record existed has written its tag.
-		if err := ctxio.Pause(ctx, cmp.Or(d.options.Settle, defaultSettle)); err != nil {
+		if err := bounded.Pause(ctx, cmp.Or(d.options.Settle, defaultSettle)); err != nil {
 			return r, err
 		}
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -41,7 +41,7 @@ func ParseApproval(data []byte) (a Approval, err error) {
 	if len(data) > MaxDenialSize {
 		return a, formatError("is an approval of more than %d bytes", MaxDenialSize)
 	}
-	if err := boundedjson.Unmarshal(data, &a, maxValues); err != nil {
+	if err := bounded.DecodeJSON(data, &a, maxValues); err != nil {
 		return a, formatError("is an approval that can't be read: %v", err)
 	}
 	return a, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -119,7 +119,7 @@ func ParseDenial(data []byte) (Denial, error) {
 	if len(data) > MaxDenialSize {
 		return Denial{}, formatError("is a denial of more than %d bytes", MaxDenialSize)
 	}
-	if err := boundedjson.Unmarshal(data, &written, maxValues); err != nil {
+	if err := bounded.DecodeJSON(data, &written, maxValues); err != nil {
 		return Denial{}, formatError("is a denial that can't be read: %v", err)
 	}
 	d := Denial{Reason: written.Reason, By: written.By, Packages: map[provider.Platform]digest.Digest{}}

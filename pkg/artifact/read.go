@@ -10,7 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -123,8 +123,8 @@ func decode(data []byte, into any) error {
 	if len(data) > MaxManifestSize {
 		return formatError("has %d bytes, more than the %d that OpenTofu reads", len(data), MaxManifestSize)
 	}
-	err := boundedjson.Unmarshal(data, into, maxValues)
-	if limit, ok := errors.AsType[*boundedjson.LimitError](err); ok {
+	err := bounded.DecodeJSON(data, into, maxValues)
+	if limit, ok := errors.AsType[*bounded.LimitError](err); ok {
 		return formatError("%s, which no artifact needs", limit.Problem)
 	}
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
 // spdxContext begins the @context of SPDX 3 documents.
@@ -21,7 +21,7 @@ func SBOMType(name string, data []byte) (mediaType string, err error) {
 		Context json.RawMessage `json:"@context"`
 	}
 	if err := json.Unmarshal(data, &document); err != nil {
-		return "", fmt.Errorf("%s is no JSON document: %w", name, boundedjson.InWords(err))
+		return "", fmt.Errorf("%s is no JSON document: %w", name, bounded.JSONError(err))
 	}
 	var context string
 	// A @context of another kind is none of SPDX.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
 // SigstoreType gives the media type of a Sigstore bundle, a JSON document; name is
@@ -15,7 +15,7 @@ func SigstoreType(name string, data []byte) (mediaType string, err error) {
 		MediaType string `json:"mediaType"`
 	}
 	if err := json.Unmarshal(data, &document); err != nil {
-		return "", fmt.Errorf("%s is no JSON document: %w", name, boundedjson.InWords(err))
+		return "", fmt.Errorf("%s is no JSON document: %w", name, bounded.JSONError(err))
 	}
 	if document.MediaType != MediaTypeSigstore {
 		return "", fmt.Errorf("%s is no Sigstore bundle of version 0.3: its media type is %q, not %s", name, clip(document.MediaType), MediaTypeSigstore)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
-	"github.com/tofu-oci/tofu-oci/internal/shell"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -231,10 +231,10 @@ func (c *Checked) bringPlatform(r provider.Release, platform provider.Platform) 
 func (c *Checked) relock() string {
 	command := fmt.Sprintf("tofu-oci lock '%s@%s'", c.Selection.Address, c.Selection.Version)
 	if c.from != (template.Template{}) {
-		command += " --from " + shell.Quote(c.from.String())
+		command += " --from " + text.Quote(c.from.String())
 	}
 	if dir := filepath.Dir(c.File); dir != "." {
-		command += " --dir " + shell.Quote(dir)
+		command += " --dir " + text.Quote(dir)
 	}
 	return command
 }

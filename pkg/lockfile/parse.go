@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -21,9 +21,9 @@ import (
 const maxSize = 2 << 20
 
 // Read reads the lock file at path. Errors are *[Error], those of the file system,
-// such as [fs.ErrNotExist], and *[boundedfile.TooLargeError].
+// such as [fs.ErrNotExist], and *[bounded.TooLargeError].
 func Read(path string) (*File, error) {
-	data, err := boundedfile.Read(path, maxSize)
+	data, err := bounded.ReadFile(path, maxSize)
 	if err != nil {
 		return nil, fmt.Errorf("reading the lock file: %w", err)
 	}
@@ -35,7 +35,7 @@ func Read(path string) (*File, error) {
 // OpenTofu refuses. Loops within values, which OpenTofu would run, are refused too.
 func Parse(name string, data []byte) (*File, error) {
 	if len(data) > maxSize {
-		return nil, fmt.Errorf("reading the lock file: %w", &boundedfile.TooLargeError{Path: name, Limit: maxSize})
+		return nil, fmt.Errorf("reading the lock file: %w", &bounded.TooLargeError{Path: name, Limit: maxSize})
 	}
 	if e, ok := errors.AsType[*stricthcl.Error](new(stricthcl.Budget).Check(name, data)); ok {
 		return nil, &Error{name, e.Line, e.Column, e.Problem}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tofu-oci/tofu-oci/internal/userfile"
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
 // mode is that of the files that OpenTofu writes; the umask narrows it.
@@ -19,7 +19,7 @@ const mode = 0o644
 // another process goes on writing it.
 func Update(ctx context.Context, path string, change func(*File) error) (changed bool, err error) {
 	// 1. Nobody else comes in between.
-	place, err := userfile.Resolve(path)
+	place, err := atomicfile.Resolve(path)
 	if err != nil {
 		return false, fmt.Errorf("updating the lock file: %w", err)
 	}
@@ -29,7 +29,7 @@ func Update(ctx context.Context, path string, change func(*File) error) (changed
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	// 2. What is there, and what will be.
-	before, err := userfile.Read(place, maxSize)
+	before, err := atomicfile.ReadUserFile(place, maxSize)
 	if err != nil {
 		return false, fmt.Errorf("reading the lock file: %w", err)
 	}
@@ -51,7 +51,7 @@ func Update(ctx context.Context, path string, change func(*File) error) (changed
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	if err = before.Replace(after, mode); errors.Is(err, userfile.ErrChanged) {
+	if err = before.Replace(after, mode); errors.Is(err, atomicfile.ErrChanged) {
 		return false, &BusyError{Path: path}
 	}
 	if err != nil {

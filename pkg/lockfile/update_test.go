@@ -16,7 +16,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -121,7 +121,7 @@ func TestUpdateFails(t *testing.T) {
 		"change fails": {text: locked, change: func(f *lockfile.File) error { return errors.Join(add(t, "c/d")(f), failure) },
 			is: func(err error) bool { return errors.Is(err, failure) }},
 		"refused":   {text: "x = 1\n", change: add(t, "c/d"), is: isA[*lockfile.Error]},
-		"too large": {text: strings.Repeat("#", lockfile.MaxSize+1), change: add(t, "c/d"), is: isA[*boundedfile.TooLargeError]},
+		"too large": {text: strings.Repeat("#", lockfile.MaxSize+1), change: add(t, "c/d"), is: isA[*bounded.TooLargeError]},
 		"no address": {text: locked, is: isA[*lockfile.Error], change: func(f *lockfile.File) error {
 			f.Set(lockfile.Selection{Version: nouns.Version(t, "1.0.0")})
 			return nil

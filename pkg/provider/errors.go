@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // Conditions that every [Source] reports alike. Test for them with [errors.Is].
@@ -92,7 +92,7 @@ func (e *SyntaxError) Kind() ErrorKind { return Malformed }
 // shown gives the input without passwords, and the column of the problem in it:
 // characters count from 1, as a reader does.
 func (e *SyntaxError) shown() (input string, column int) {
-	input, at := redact.UserinfoAt(e.Input, min(max(e.Offset, 0), len(e.Input)))
+	input, at := text.RedactUserinfoAt(e.Input, min(max(e.Offset, 0), len(e.Input)))
 	return input, len([]rune(input[:at])) + 1
 }
 

@@ -8,8 +8,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
-	"github.com/tofu-oci/tofu-oci/internal/scratch"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -77,7 +77,7 @@ func (p publisher) readH1(ctx context.Context, pkg provider.Package) (string, er
 	if _, again := errors.AsType[*packagezip.NotStreamableError](err); !again {
 		return p.checkH1(pkg, contents, err)
 	}
-	spool, err := scratch.NewFile(p.options.TempDir, pkg.Size)
+	spool, err := atomicfile.NewScratchFile(p.options.TempDir, pkg.Size)
 	if err != nil {
 		return "", err
 	}

@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
-	"github.com/tofu-oci/tofu-oci/internal/scratch"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -30,7 +30,7 @@ func SBOMProgram(commandLine string) (func(ctx context.Context, p provider.Packa
 		return nil, err
 	}
 	return func(ctx context.Context, p provider.Package, zip string) (provider.Document, error) {
-		dir, err := scratch.NewDirectory("")
+		dir, err := atomicfile.NewScratchDir("")
 		if err != nil {
 			return provider.Document{}, err
 		}

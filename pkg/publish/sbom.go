@@ -9,8 +9,6 @@ import (
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/disk"
-	"github.com/tofu-oci/tofu-oci/internal/scratch"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -26,7 +24,7 @@ func hasSBOM(pkg provider.Package) bool {
 // sendInspected brings a zip into the repository by way of a local file, on
 // which the SBOM is made; there tells that the repository has it.
 func (p publisher) sendInspected(ctx context.Context, pkg provider.Package, there bool) (sentZip, error) {
-	dir, err := scratch.NewDirectory(p.options.TempDir)
+	dir, err := atomicfile.NewScratchDir(p.options.TempDir)
 	if err != nil {
 		return sentZip{}, fmt.Errorf("keeping %s in a temporary directory: %w", pkg.Filename, err)
 	}
@@ -81,7 +79,7 @@ func (p publisher) stage(ctx context.Context, pkg *provider.Package, there bool,
 		}
 		defer func() { _ = body.Close() }()
 		pkg.Size = max(pkg.Size, size)
-		if err := disk.CheckRoom(dir, pkg.Size); err != nil {
+		if err := atomicfile.CheckRoom(dir, pkg.Size); err != nil {
 			return fmt.Errorf("keeping %s in a temporary directory: %w", pkg.Filename, err)
 		}
 		return transfer.Report(p.options.Progress, *pkg, size, func(count func(io.Reader) io.Reader) error {

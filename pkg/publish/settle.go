@@ -8,7 +8,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -25,7 +25,7 @@ func (p publisher) settle(ctx context.Context, result Result, now repository.Ins
 	if p.alone() {
 		return now, nil
 	}
-	if err := ctxio.Pause(ctx, max(p.settling(), 2*writing)); err != nil {
+	if err := bounded.Pause(ctx, max(p.settling(), 2*writing)); err != nil {
 		return now, err
 	}
 	now, err := repository.ReadBack(ctx, p.repo, result.Tag)

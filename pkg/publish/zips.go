@@ -12,7 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tofu-oci/tofu-oci/internal/scratch"
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -166,7 +166,7 @@ func (p publisher) transfer(ctx context.Context, pkg provider.Package) (size int
 // pushSpooled keeps a zip of unknown length in a temporary file first: a registry
 // wants to know the length beforehand.
 func (p publisher) pushSpooled(ctx context.Context, pkg provider.Package, content io.Reader) (size int64, h1 string, err error) {
-	spool, err := scratch.NewFile(p.options.TempDir, -1)
+	spool, err := atomicfile.NewScratchFile(p.options.TempDir, -1)
 	if err != nil {
 		return 0, "", err
 	}

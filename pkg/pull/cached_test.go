@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/filerecord"
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
@@ -164,7 +164,7 @@ func TestCachedPullOfDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 			record := filepath.Join(w.dir, "records", "sha256", filepath.Base(zip))
-			if err := os.WriteFile(record, []byte(filerecord.StampOf(info).String()), 0o600); err != nil {
+			if err := os.WriteFile(record, []byte(atomicfile.StampOf(info).String()), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}, 1},

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -152,7 +152,7 @@ func copyFile(ctx context.Context, target, source *os.Root, name string, info fs
 	}
 	defer func() { _ = out.Close() }()
 	// A file that grows while it is copied has another hash in any case.
-	if _, err := io.Copy(out, ctxio.Reader(ctx, io.LimitReader(in, info.Size()))); err != nil {
+	if _, err := io.Copy(out, bounded.Reader(ctx, io.LimitReader(in, info.Size()))); err != nil {
 		return err
 	}
 	return errors.Join(out.Sync(), out.Close())

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -64,7 +64,7 @@ func writeDocument(path string, content []byte) error {
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
 		return &ExistsError{Path: path, Problem: "is " + kindOf(fi) + " where evidence belongs"}
 	}
-	there, err := boundedfile.Open(path)
+	there, err := bounded.OpenFile(path)
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,7 @@ import (
 	"sync"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
-	"github.com/tofu-oci/tofu-oci/internal/filelock"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -94,7 +92,7 @@ func (m *mirrorLists) read(p provider.Package) (there lists, err error) {
 func (m *mirrorLists) locked(ctx context.Context, do func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return filelock.Do(ctx, m.dir, do)
+	return atomicfile.WithLock(ctx, m.dir, do)
 }
 
 // readList reads a document; one that is not there leaves into as it is. What is
@@ -111,8 +109,8 @@ func readList(path string, into any) error {
 	if !fi.Mode().IsRegular() {
 		return &ExistsError{Path: path, Problem: "is no regular file, where a document of a network mirror belongs"}
 	}
-	data, err := boundedfile.Read(path, maxList)
-	if large, ok := errors.AsType[*boundedfile.TooLargeError](err); ok {
+	data, err := bounded.ReadFile(path, maxList)
+	if large, ok := errors.AsType[*bounded.TooLargeError](err); ok {
 		return &ExistsError{Path: path, Problem: fmt.Sprintf("is no document of a network mirror: it has more than %d bytes", large.Limit)}
 	}
 	if err != nil {
@@ -125,7 +123,7 @@ func readList(path string, into any) error {
 }
 
 func decodeList(data []byte, into any) error {
-	if err := boundedjson.Check(data, maxListValues); err != nil {
+	if err := bounded.CheckJSON(data, maxListValues); err != nil {
 		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -133,7 +131,7 @@ func decodeList(data []byte, into any) error {
 	if err := d.Decode(into); errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return errors.New("it ends too early")
 	} else if err != nil {
-		return boundedjson.InWords(err)
+		return bounded.JSONError(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is more behind it")

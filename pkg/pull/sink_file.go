@@ -10,9 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
-	"github.com/tofu-oci/tofu-oci/internal/disk"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
@@ -107,7 +105,7 @@ func (s fileSink) begin(ctx context.Context, p provider.Package, path string, op
 	if zip, ok := s.stored(ctx, p, path); ok {
 		return zip, nil
 	}
-	if err := disk.CheckRoom(filepath.Dir(path), p.Size); err != nil {
+	if err := atomicfile.CheckRoom(filepath.Dir(path), p.Size); err != nil {
 		return begunZip{}, fmt.Errorf("writing %s: %w", path, err)
 	}
 	body, err := open(ctx)
@@ -119,7 +117,7 @@ func (s fileSink) begin(ctx context.Context, p provider.Package, path string, op
 	if err != nil {
 		return begunZip{}, err
 	}
-	size, err := transfer.Copy(f, ctxio.Reader(ctx, body), p.Size)
+	size, err := transfer.Copy(f, bounded.Reader(ctx, body), p.Size)
 	if err != nil {
 		f.Discard()
 		return begunZip{}, err
@@ -169,12 +167,12 @@ func (s fileSink) PutDirectory(context.Context, provider.Package, string) (path 
 }
 
 func digestOf(ctx context.Context, path string) (digest.Digest, error) {
-	f, err := boundedfile.Open(path)
+	f, err := bounded.OpenFile(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	d, err := digest.SHA256.FromReader(ctxio.Reader(ctx, f))
+	d, err := digest.SHA256.FromReader(bounded.Reader(ctx, f))
 	if err != nil {
 		return "", fmt.Errorf("hashing %s: %w", path, err)
 	}

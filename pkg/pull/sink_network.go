@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
@@ -110,7 +110,7 @@ func (s *networkSink) putZip(ctx context.Context, p provider.Package, path strin
 
 // fileH1 hashes a zip that was there.
 func fileH1(ctx context.Context, p provider.Package, path string) (string, error) {
-	f, err := boundedfile.Open(path)
+	f, err := bounded.OpenFile(path)
 	if err != nil {
 		return "", err
 	}

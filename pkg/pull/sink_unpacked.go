@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/disk"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
@@ -71,7 +70,7 @@ func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 	}
 	// 2. Else it is unpacked beside its place, and judged. Unpacked it needs more
 	// room than the zip, how much is not known yet.
-	if err := disk.CheckRoom(s.dir, p.Size); err != nil {
+	if err := atomicfile.CheckRoom(s.dir, p.Size); err != nil {
 		return path, false, fmt.Errorf("writing %s: %w", path, err)
 	}
 	tmp, err := atomicfile.TempDir(filepath.Dir(path))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -72,7 +72,7 @@ func (r *unpackedRecord) load() {
 		return
 	}
 	r.known = map[digest.Digest]string{}
-	data, err := boundedfile.Read(r.path, maxRecord)
+	data, err := bounded.ReadFile(r.path, maxRecord)
 	if err != nil {
 		return
 	}

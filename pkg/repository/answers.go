@@ -11,7 +11,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -97,7 +97,7 @@ func readList(req *http.Request, resp *http.Response, values int) error {
 	if isHTML(resp.Header) || looksLikePage(data) {
 		return newPageError(req, resp, data)
 	}
-	if err := boundedjson.Check(data, values); err != nil {
+	if err := bounded.CheckJSON(data, values); err != nil {
 		return fmt.Errorf("a page of the list is not read: %w", err)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(data))

@@ -10,7 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -124,7 +124,7 @@ func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, kn
 		case settled:
 			return nil
 		default:
-			if err := ctxio.Pause(ctx, l.settle); err != nil {
+			if err := bounded.Pause(ctx, l.settle); err != nil {
 				return err
 			}
 			settled = true

@@ -16,7 +16,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
-	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -194,10 +194,10 @@ func (e *ResponseError) lacksProject() bool {
 func (s *loginState) translate(err error) error {
 	sent := s.credentials()
 	err = translated(err, sent)
-	return redact.WithText(err, httpclient.RedactText(sent.Text(err.Error())))
+	return text.WithText(err, httpclient.RedactText(sent.Text(err.Error())))
 }
 
-func translated(err error, sent redact.Secrets) error {
+func translated(err error, sent text.Secrets) error {
 	if response, ok := errors.AsType[*errcode.ErrorResponse](err); ok {
 		e := &ResponseError{Method: response.Method, Status: response.StatusCode}
 		if response.URL != nil {
@@ -234,7 +234,7 @@ func translated(err error, sent redact.Secrets) error {
 
 // explanation is an error's message with its detail, where that is a text: GitLab
 // and Quay say there what they refuse.
-func explanation(e errcode.Error, sent redact.Secrets) string {
+func explanation(e errcode.Error, sent text.Secrets) string {
 	detail, _ := e.Detail.(string)
 	if fields, ok := e.Detail.(map[string]any); ok {
 		detail, _ = fields["message"].(string)

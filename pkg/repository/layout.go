@@ -16,9 +16,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
-	"github.com/tofu-oci/tofu-oci/internal/disk"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -165,12 +163,12 @@ func (l *Layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.
 		return err
 	}
 	l.sweep()
-	if err := disk.CheckRoom(l.dir, d.Size); err != nil {
+	if err := atomicfile.CheckRoom(l.dir, d.Size); err != nil {
 		return fmt.Errorf("storing blob %s in %s: %w", d.Digest, l, err)
 	}
 	_, missing := os.Lstat(l.dir)
 	err = atomicfile.Write(path, 0o644, func(w io.Writer) error {
-		verified := sums.NewReader(ctxio.Reader(ctx, content), "blob "+d.Digest.String(), d.Size, d.Digest)
+		verified := sums.NewReader(bounded.Reader(ctx, content), "blob "+d.Digest.String(), d.Size, d.Digest)
 		_, err := transfer.Copy(w, verified, d.Size)
 		return err
 	})
@@ -200,7 +198,7 @@ func (l *Layout) open(ctx context.Context, d digest.Digest) (*os.File, error) {
 	if err := cmp.Or(ctx.Err(), err); err != nil {
 		return nil, err
 	}
-	f, err := boundedfile.Open(path)
+	f, err := bounded.OpenFile(path)
 	if err != nil {
 		return nil, notFound(err)
 	}

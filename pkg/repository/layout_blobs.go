@@ -12,9 +12,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
-	"github.com/tofu-oci/tofu-oci/internal/filerecord"
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -26,7 +25,7 @@ const recordName = ".tofu-oci.blobs"
 // begun by writing: reading creates nothing.
 type layoutBlobs struct {
 	path   string
-	record *filerecord.Record
+	record *atomicfile.Record
 
 	mu sync.Mutex
 	// read are files that were found right before there was a record.
@@ -35,7 +34,7 @@ type layoutBlobs struct {
 
 func newLayoutBlobs(dir string) *layoutBlobs {
 	path := filepath.Join(dir, recordName)
-	return &layoutBlobs{path: path, record: filerecord.New(path), read: map[digest.Digest]fs.FileInfo{}}
+	return &layoutBlobs{path: path, record: atomicfile.NewRecord(path), read: map[digest.Digest]fs.FileInfo{}}
 }
 
 // check reads a blob's file, unless it is known to be right. Errors are those of
@@ -44,12 +43,12 @@ func (b *layoutBlobs) check(ctx context.Context, d digest.Digest, path string, i
 	if b.record.Has(d, info) || b.wasRead(d, info) {
 		return nil
 	}
-	f, err := boundedfile.Open(path)
+	f, err := bounded.OpenFile(path)
 	if err != nil {
 		return notFound(err)
 	}
 	defer func() { _ = f.Close() }()
-	_, err = io.Copy(io.Discard, sums.NewReader(ctxio.Reader(ctx, f), "blob "+d.String(), -1, d))
+	_, err = io.Copy(io.Discard, sums.NewReader(bounded.Reader(ctx, f), "blob "+d.String(), -1, d))
 	if _, damaged := errors.AsType[*sums.MismatchError](err); damaged {
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	}

@@ -18,9 +18,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
-	"github.com/tofu-oci/tofu-oci/internal/filelock"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
@@ -98,7 +96,7 @@ func (l *Layout) locked(ctx context.Context, do func() error) error {
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return err
 	}
-	return filelock.Do(ctx, l.dir, do)
+	return atomicfile.WithLock(ctx, l.dir, do)
 }
 
 // create writes the file that makes a directory a layout.
@@ -138,14 +136,14 @@ func (l *Layout) readIndex(ctx context.Context) (ocispec.Index, error) {
 
 func (l *Layout) readJSON(name string, into any) error {
 	path := filepath.Join(l.dir, name)
-	data, err := boundedfile.Read(path, maxLayoutIndex)
+	data, err := bounded.ReadFile(path, maxLayoutIndex)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &NoLayoutError{Dir: l.dir}
 	}
 	if err != nil {
 		return err
 	}
-	if err := boundedjson.Unmarshal(data, into, maxLayoutValues); err != nil {
+	if err := bounded.DecodeJSON(data, into, maxLayoutValues); err != nil {
 		return &DamagedLayoutError{path, err}
 	}
 	return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -410,7 +410,7 @@ func TestConcurrentWriters(t *testing.T) {
 				won++
 			}
 			var list struct{ Manifests []json.RawMessage }
-			text, err := boundedfile.Read(filepath.Join(dir, "index.json"), 1<<20)
+			text, err := bounded.ReadFile(filepath.Join(dir, "index.json"), 1<<20)
 			if err := errors.Join(err, json.Unmarshal(text, &list)); err != nil || len(list.Manifests) == 0 {
 				t.Errorf("index.json was seen half-written: %v", err)
 			}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -70,7 +70,7 @@ type loginState struct {
 
 	mu sync.Mutex
 	// sent are the latest credentials that requests carried.
-	sent redact.Secrets
+	sent text.Secrets
 }
 
 // maxSent is the number of credentials that are kept per repository. A login takes a
@@ -78,7 +78,7 @@ type loginState struct {
 const maxSent = 64
 
 // sends records the credentials of a request, because a response may repeat them.
-func (s *loginState) sends(credentials redact.Secrets) {
+func (s *loginState) sends(credentials text.Secrets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range credentials {
@@ -90,7 +90,7 @@ func (s *loginState) sends(credentials redact.Secrets) {
 }
 
 // credentials returns the recorded credentials.
-func (s *loginState) credentials() redact.Secrets {
+func (s *loginState) credentials() text.Secrets {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.sent)

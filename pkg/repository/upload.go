@@ -17,7 +17,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -138,7 +138,7 @@ func received(h http.Header) int64 {
 // registry holds all of it against the digest. What it refuses is worth another try,
 // which begins anew.
 func (r *Registry) pushRest(ctx context.Context, d ocispec.Descriptor, content io.Reader, p partial) error {
-	if _, err := io.CopyN(io.Discard, ctxio.Reader(ctx, content), p.size); err != nil {
+	if _, err := io.CopyN(io.Discard, bounded.Reader(ctx, content), p.size); err != nil {
 		return r.fail("pushing blob", d.Digest.String(), err)
 	}
 	sent := transfer.NewRecorder(content)

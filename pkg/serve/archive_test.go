@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/filerecord"
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
@@ -213,7 +213,7 @@ func TestRotUnderTheRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := filerecord.New(filepath.Join(w.layout, ".tofu-oci.blobs")).Add(d, info); err != nil {
+	if err := atomicfile.NewRecord(filepath.Join(w.layout, ".tofu-oci.blobs")).Add(d, info); err != nil {
 		t.Fatal(err)
 	}
 	// The record of this server is loaded already, so another one has to look.

@@ -10,7 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -185,7 +185,7 @@ func (c *content) Read(p []byte) (int, error) {
 // begin opens what is read from here on.
 func (c *content) begin() error {
 	if c.file != nil {
-		section := ctxio.Reader(c.ctx, io.NewSectionReader(c.file, c.at, c.size-c.at))
+		section := bounded.Reader(c.ctx, io.NewSectionReader(c.file, c.at, c.size-c.at))
 		if c.src = section; c.at == 0 && !c.hashed {
 			c.src, c.verifies = sums.NewReader(section, c.name, c.size, c.digest), true
 		}

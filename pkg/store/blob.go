@@ -11,9 +11,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
-	"github.com/tofu-oci/tofu-oci/internal/filerecord"
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -63,14 +62,14 @@ func (b *Blob) open(ctx context.Context, path string) (err error) {
 	if !info.Mode().IsRegular() {
 		return errors.New("it is no file")
 	}
-	if b.file, err = boundedfile.Open(path); err != nil {
+	if b.file, err = bounded.OpenFile(path); err != nil {
 		return err
 	}
 	if b.opened, err = b.file.Stat(); err != nil {
 		return err
 	}
 	record, _ := b.store.place(nameRecords, b.digest)
-	stamp := filerecord.StampOf(b.opened)
+	stamp := atomicfile.StampOf(b.opened)
 	if b.store.options.Recheck || !recorded(record, stamp) {
 		if err := b.hash(ctx); err != nil {
 			return err
@@ -83,15 +82,15 @@ func (b *Blob) open(ctx context.Context, path string) (err error) {
 }
 
 // recorded tells whether a record has a stamp.
-func recorded(path string, s filerecord.Stamp) bool {
+func recorded(path string, s atomicfile.Stamp) bool {
 	const maxRecord = 256 // bytes: four numbers
-	text, err := boundedfile.Read(path, maxRecord)
+	text, err := bounded.ReadFile(path, maxRecord)
 	return err == nil && string(text) == s.String()
 }
 
 // hash reads the whole file, which must not change meanwhile.
 func (b *Blob) hash(ctx context.Context) error {
-	content := sums.NewReader(ctxio.Reader(ctx, b.file), b.file.Name(), -1, b.digest)
+	content := sums.NewReader(bounded.Reader(ctx, b.file), b.file.Name(), -1, b.digest)
 	if _, err := io.Copy(io.Discard, content); err != nil {
 		return err
 	}
@@ -106,7 +105,7 @@ func (b *Blob) hash(ctx context.Context) error {
 // store.
 func (b *Blob) Unchanged() error {
 	now, err := b.file.Stat()
-	if err != nil || filerecord.StampOf(now) == filerecord.StampOf(b.opened) {
+	if err != nil || atomicfile.StampOf(now) == atomicfile.StampOf(b.opened) {
 		return err
 	}
 	// To lose its name, to another process that removed or replaced it, changes a
@@ -139,7 +138,7 @@ func (b *Blob) Close() error { return ignore(b.file.Close(), fs.ErrClosed) }
 //
 // [provider.Source]: https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/provider#Source
 func (b *Blob) Verified(ctx context.Context, name string) io.ReadCloser {
-	return &verified{Reader: sums.NewReader(ctxio.Reader(ctx, b.file), name, b.Size(), b.digest), blob: b}
+	return &verified{Reader: sums.NewReader(bounded.Reader(ctx, b.file), name, b.Size(), b.digest), blob: b}
 }
 
 type verified struct {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/filerecord"
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -92,7 +92,7 @@ func rot(t *testing.T, dir string, d digest.Digest) {
 	patch(t, blobPath(dir, d))
 	info, err := os.Lstat(blobPath(dir, d))
 	must(t, err)
-	must(t, os.WriteFile(recordPath(dir, d), []byte(filerecord.StampOf(info).String()), 0o644))
+	must(t, os.WriteFile(recordPath(dir, d), []byte(atomicfile.StampOf(info).String()), 0o644))
 }
 
 func TestRotIsFoundByRecheck(t *testing.T) {

@@ -11,8 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tofu-oci/tofu-oci/internal/clone"
-	"github.com/tofu-oci/tofu-oci/internal/filerecord"
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
 // atOnce is how many files of a package are copied at the same time: a disk does
@@ -24,7 +23,7 @@ type listed struct {
 	// Name is relative and has slashes; that of a directory ends in one.
 	Name string `json:"name"`
 	// Stamp is the zero value for a directory.
-	Stamp      filerecord.Stamp `json:"stamp"`
+	Stamp      atomicfile.Stamp `json:"stamp"`
 	Executable bool             `json:"executable,omitempty"`
 }
 
@@ -50,7 +49,7 @@ func list(root *os.Root) ([]listed, error) {
 		if err != nil {
 			return err
 		}
-		all = append(all, listed{name, filerecord.StampOf(info), info.Mode()&0o111 != 0})
+		all = append(all, listed{name, atomicfile.StampOf(info), info.Mode()&0o111 != 0})
 		return nil
 	})
 	return all, err
@@ -99,7 +98,7 @@ func copyFile(ctx context.Context, to, from *os.Root, f listed) error {
 	if f.Executable {
 		mode = modeExecutable
 	}
-	dst, err := clone.Create(ctx, to, name, mode, src)
+	dst, err := atomicfile.CloneIn(ctx, to, name, mode, src)
 	if err != nil {
 		return err
 	}
@@ -112,7 +111,7 @@ func copyFile(ctx context.Context, to, from *os.Root, f listed) error {
 
 func unchanged(src *os.File, f listed) error {
 	info, err := src.Stat()
-	if err == nil && filerecord.StampOf(info) != f.Stamp {
+	if err == nil && atomicfile.StampOf(info) != f.Stamp {
 		err = errors.New("it is not as it was")
 	}
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/filerecord"
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
 // plenty is how many times a zip's size has to be free for it to be kept: once for
@@ -124,6 +124,6 @@ func (s *Store) recordBlob(d digest.Digest) {
 	record, _ := s.place(nameRecords, d)
 	info, err := os.Lstat(path)
 	if err == nil && info.Mode().IsRegular() {
-		_ = s.write(record, []byte(filerecord.StampOf(info).String()))
+		_ = s.write(record, []byte(atomicfile.StampOf(info).String()))
 	}
 }

@@ -11,8 +11,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -80,7 +79,7 @@ func (s *Store) Remember(name string, k Known) {
 		if len(text) > maxKnownFile {
 			continue
 		}
-		if before, err := boundedfile.Read(path, maxKnownFile); err != nil || !bytes.Equal(text, before) {
+		if before, err := bounded.ReadFile(path, maxKnownFile); err != nil || !bytes.Equal(text, before) {
 			_ = s.write(path, text)
 		}
 		return
@@ -93,8 +92,8 @@ func (s *Store) knownPath(name string) string {
 }
 
 func readKnown(path string) (all []Known) {
-	text, err := boundedfile.Read(path, maxKnownFile)
-	if err != nil || boundedjson.Unmarshal(text, &all, maxKnownValues) != nil {
+	text, err := bounded.ReadFile(path, maxKnownFile)
+	if err != nil || bounded.DecodeJSON(text, &all, maxKnownValues) != nil {
 		return nil
 	}
 	return slices.DeleteFunc(all, func(k Known) bool { return k.Zip.Validate() != nil })

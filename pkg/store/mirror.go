@@ -16,8 +16,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -254,8 +253,8 @@ func isThere(path string) bool {
 
 // mirrored reads what a mirror's directory holds.
 func mirrored(dir string) (packages []MirrorPackage) {
-	text, err := boundedfile.Read(filepath.Join(dir, nameRecord), maxRecord)
-	if err != nil || boundedjson.Unmarshal(text, &packages, maxRecordValues) != nil {
+	text, err := bounded.ReadFile(filepath.Join(dir, nameRecord), maxRecord)
+	if err != nil || bounded.DecodeJSON(text, &packages, maxRecordValues) != nil {
 		return nil
 	}
 	return packages

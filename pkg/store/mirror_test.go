@@ -15,7 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -59,7 +59,7 @@ func checkMirror(t *testing.T, m *store.Mirror) {
 		}
 	}
 	// On Windows nobody opens a file while another of its names is removed; that passes.
-	if text, err := boundedfile.Read(filepath.Join(m.Dir(), filepath.FromSlash(packedPath)), 1<<20); string(text) != zipContent {
+	if text, err := bounded.ReadFile(filepath.Join(m.Dir(), filepath.FromSlash(packedPath)), 1<<20); string(text) != zipContent {
 		t.Errorf("the zip is %q, %v", text, err)
 	}
 	if _, err := os.Lstat(filepath.Join(m.PluginCacheDir(), filepath.FromSlash(packedPath))); err == nil {

@@ -17,8 +17,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
-	"github.com/tofu-oci/tofu-oci/internal/disk"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -127,7 +126,7 @@ func (s *Store) Dir() string { return s.dir }
 
 // marked tells whether the directory was made as a store.
 func (s *Store) marked() bool {
-	text, err := boundedfile.Read(filepath.Join(s.dir, nameMarker), 4<<10)
+	text, err := bounded.ReadFile(filepath.Join(s.dir, nameMarker), 4<<10)
 	return err == nil && strings.HasPrefix(string(text), marker)
 }
 
@@ -206,7 +205,7 @@ func use(record string) {
 // space refuses to fill a disk: an output that lacks the space which the store took
 // would be worse than no store. So many times the size has to be free.
 func (s *Store) space(size, times int64) error {
-	if err := disk.CheckRoom(s.dir, min(size, math.MaxInt64/times)*times); err != nil {
+	if err := atomicfile.CheckRoom(s.dir, min(size, math.MaxInt64/times)*times); err != nil {
 		return fmt.Errorf("keeping what is left of the disk for other things: %w", err)
 	}
 	return nil

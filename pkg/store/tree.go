@@ -14,8 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -127,11 +126,11 @@ func (t *Tree) open() (err error) {
 }
 
 func readRecord(path string) (r treeRecord, err error) {
-	text, err := boundedfile.Read(path, maxRecord)
+	text, err := bounded.ReadFile(path, maxRecord)
 	if err != nil {
 		return r, fmt.Errorf("reading its record: %w", err)
 	}
-	if err := boundedjson.Unmarshal(text, &r, maxRecordValues); err != nil {
+	if err := bounded.DecodeJSON(text, &r, maxRecordValues); err != nil {
 		return r, fmt.Errorf("reading its record: %w", err)
 	}
 	if slices.ContainsFunc(r.Files, func(l listed) bool { return l.Name == "" }) {

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/filerecord"
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
@@ -156,7 +156,7 @@ func TestTreeRotIsFoundByRecheck(t *testing.T) {
 		stamp := func() string {
 			info, err := os.Lstat(path)
 			must(t, err)
-			return filerecord.StampOf(info).String()
+			return atomicfile.StampOf(info).String()
 		}
 		was := stamp()
 		patch(t, path)

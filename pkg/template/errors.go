@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -28,9 +28,9 @@ type ReferenceError struct {
 // Error does not show a password in front of a registry's host.
 func (e *ReferenceError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "repository template %q for %s: ", redact.Userinfo(e.Template), e.Address)
+	fmt.Fprintf(&b, "repository template %q for %s: ", text.RedactUserinfo(e.Template), e.Address)
 	if e.Result != "" && e.Result != e.Template {
-		fmt.Fprintf(&b, "%q: ", redact.Userinfo(e.Result))
+		fmt.Fprintf(&b, "%q: ", text.RedactUserinfo(e.Result))
 	}
 	if e.Component != "" && e.Component != cmp.Or(e.Result, e.Template) {
 		fmt.Fprintf(&b, "%q: ", e.Component)

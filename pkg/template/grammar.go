@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -61,7 +61,7 @@ func parseRepository(s string, a provider.Address) (Reference, *fault) {
 	if scheme := schemeRule.FindString(s); scheme != "" {
 		return Reference{}, &fault{component: scheme, problem: "a repository has no scheme; leave " + scheme + " out"}
 	}
-	if redact.Userinfo(s) != s {
+	if text.RedactUserinfo(s) != s {
 		return Reference{}, &fault{problem: "a repository is named without a user and a password; log in to the registry instead"}
 	}
 	// A template could put the prefix together; the reference would not

@@ -3,7 +3,7 @@ package template
 import (
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/redact"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -85,7 +85,7 @@ func (t Template) String() string { return t.text }
 
 // Redacted gives the text that was parsed without a password that stands where
 // only a registry belongs, for messages.
-func (t Template) Redacted() string { return redact.Userinfo(t.text) }
+func (t Template) Redacted() string { return text.RedactUserinfo(t.text) }
 
 // Uses tells which variables the template refers to.
 func (t Template) Uses() (hostname, namespace, typ bool) {

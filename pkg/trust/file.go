@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -17,7 +17,7 @@ const maxFile = 1 << 20
 
 // ReadRules reads a trust file. Errors are those of the file system and of [ParseRules].
 func ReadRules(path string) (Rules, error) {
-	data, err := boundedfile.ReadAny(path, maxFile)
+	data, err := bounded.ReadFileOrPipe(path, maxFile)
 	if err != nil {
 		return nil, err
 	}

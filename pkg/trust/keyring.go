@@ -14,7 +14,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -77,7 +77,7 @@ func ReadKeyring(path string) (Keyring, error) {
 		return Keyring{}, err
 	}
 	if !info.IsDir() {
-		return readKeyFile(path, boundedfile.ReadAny) // which may be <(gpg --export)
+		return readKeyFile(path, bounded.ReadFileOrPipe) // which may be <(gpg --export)
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -89,7 +89,7 @@ func ReadKeyring(path string) (Keyring, error) {
 		return Keyring{}, &KeyError{Path: path, Problem: fmt.Sprintf("has more than %d files", maxKeyFiles)}
 	}
 	for _, entry := range entries {
-		ring, err := readKeyFile(filepath.Join(path, entry.Name()), boundedfile.Read)
+		ring, err := readKeyFile(filepath.Join(path, entry.Name()), bounded.ReadFile)
 		if err != nil {
 			return Keyring{}, err
 		}

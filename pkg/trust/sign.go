@@ -9,7 +9,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 	pgperrors "github.com/ProtonMail/go-crypto/openpgp/errors"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
 // Signer signs SHA256SUMS with a secret key. It is safe for concurrent use.
@@ -24,7 +24,7 @@ type Signer struct {
 // revoked, that may not sign, or cannot be opened is a *[KeyError]; errors are also
 // those of the file system.
 func ReadSigner(path string, passphrase []byte) (Signer, error) {
-	data, err := boundedfile.ReadAny(path, maxKeys)
+	data, err := bounded.ReadFileOrPipe(path, maxKeys)
 	if err != nil {
 		return Signer{}, err
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
-	"github.com/tofu-oci/tofu-oci/internal/scratch"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -87,7 +87,7 @@ func (h *hashing) file(ctx context.Context, zip ocispec.Descriptor) (archiveFile
 		return nil, err
 	}
 	defer func() { _ = body.Close() }()
-	file, err := scratch.NewFile("", zip.Size)
+	file, err := atomicfile.NewScratchFile("", zip.Size)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -79,7 +79,7 @@ func Load(path string) (Config, error) {
 }
 
 func readFile(path string) ([]byte, error) {
-	data, err := boundedfile.ReadAny(path, maxFile)
+	data, err := bounded.ReadFileOrPipe(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading the CLI configuration: %w", err)
 	}

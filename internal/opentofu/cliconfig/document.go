@@ -130,7 +130,7 @@ func (r *reader) host(d *document, m member) {
 	}
 	for _, i := range values(m.body, "services") {
 		for _, service := range r.entries(i, "services = { … }") {
-			if service.value.kind != text {
+			if service.value.kind != str {
 				// Other services, such as login.v1, are objects; they are not ours.
 				delete(d.services[host], service.key.text)
 				continue
@@ -154,7 +154,7 @@ func (r *reader) credentials(d *document, m member) {
 		if r.isObject(i) {
 			r.fail(i.value.at, "OpenTofu crashes at an object within a credentials block")
 		}
-		if i.name == "token" && i.value.kind == text && len(i.labels) == 0 {
+		if i.name == "token" && i.value.kind == str && len(i.labels) == 0 {
 			d.tokens[host] = Secret(i.value.text)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/redact"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -76,7 +76,7 @@ func (m Method) Match(a provider.Address) (bool, provider.Pattern) {
 // are in its URL are not shown.
 func (m Method) String() string {
 	name := string(m.Kind)
-	if what := m.Template.Redacted() + m.Path + redact.Userinfo(m.URL); what != "" {
+	if what := m.Template.Redacted() + m.Path + text.RedactUserinfo(m.URL); what != "" {
 		name += " " + what
 	}
 	if m.Position != (stricthcl.Position{}) {

@@ -7,8 +7,8 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
-	"github.com/tofu-oci/tofu-oci/internal/redact"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // merge puts the files of a configuration together, the main one first, as
@@ -76,7 +76,7 @@ func (m *merger) logins(d document) {
 	unique := func(prefix string, at stricthcl.Position) bool {
 		first, twice := m.prefixes[prefix]
 		if twice {
-			m.once(at, first, fmt.Sprintf("oci_credentials block for %q", redact.Userinfo(prefix)))
+			m.once(at, first, fmt.Sprintf("oci_credentials block for %q", text.RedactUserinfo(prefix)))
 		} else {
 			m.prefixes[prefix] = at
 		}

@@ -3,9 +3,10 @@ package cliconfig
 import (
 	"errors"
 	"fmt"
-	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"regexp"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
 // printer writes native syntax, in which every value of either syntax can stand.
@@ -65,7 +66,7 @@ func (p *printer) text(n node) string {
 
 func (p *printer) value(n node) string {
 	switch n.kind {
-	case text:
+	case str:
 		return p.text(n)
 	case list:
 		elements := make([]string, len(n.list))

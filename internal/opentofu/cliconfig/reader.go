@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/redact"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -32,11 +32,11 @@ func message(format string, args []any) string {
 	for i, arg := range args {
 		switch arg := arg.(type) {
 		case string:
-			shown[i] = redact.Userinfo(arg)
+			shown[i] = text.RedactUserinfo(arg)
 		case template.Template:
 			shown[i] = arg.Redacted()
 		case error:
-			shown[i] = redact.Text(arg.Error())
+			shown[i] = text.Redact(arg.Error())
 		default:
 			shown[i] = arg
 		}
@@ -147,7 +147,7 @@ func values(body []item, name string) []item {
 // false when it is not there.
 func (r *reader) text(body []item, name string) (value node, given bool) {
 	for _, i := range values(body, name) {
-		if i.value.kind != text && i.value.kind != number || len(i.labels) > 0 {
+		if i.value.kind != str && i.value.kind != number || len(i.labels) > 0 {
 			r.fail(i.value.at, "%s must be a text in quotes", name)
 			continue
 		}
@@ -169,7 +169,7 @@ func (r *reader) texts(body []item, name string) (all []node, given bool) {
 		}
 		given = true
 		for _, element := range i.value.list {
-			if element.kind != text && element.kind != number {
+			if element.kind != str && element.kind != number {
 				r.fail(element.at, "%s must be a list of texts, and this is none", name)
 				continue
 			}
@@ -196,7 +196,7 @@ func (r *reader) boolean(body []item, name string, otherwise bool) bool {
 func (r *reader) integer(body []item, name string) {
 	for _, i := range values(body, name) {
 		_, err := strconv.ParseInt(i.value.text, 0, 0)
-		if err != nil || i.value.kind != number && i.value.kind != text || len(i.labels) > 0 {
+		if err != nil || i.value.kind != number && i.value.kind != str || len(i.labels) > 0 {
 			r.fail(i.value.at, "%s must be a whole number", name)
 		}
 	}

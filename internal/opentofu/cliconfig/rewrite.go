@@ -200,7 +200,7 @@ func (w *rewriter) printLogins(p *printer) {
 }
 
 func (w *rewriter) absolute(n node) node {
-	if n.kind == text {
+	if n.kind == str {
 		n.text = ResolvePath(w.mirrored.WorkDir, n.text)
 	}
 	return n

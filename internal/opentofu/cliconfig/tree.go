@@ -4,6 +4,7 @@ import (
 	"github.com/hashicorp/hcl"
 	"github.com/hashicorp/hcl/hcl/ast"
 	"github.com/hashicorp/hcl/hcl/token"
+
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
@@ -11,7 +12,7 @@ import (
 type kind int
 
 const (
-	text kind = iota
+	str kind = iota
 	number
 	boolean
 	list

@@ -1,11 +1,12 @@
 package cliconfig
 
 import (
-	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"strconv"
 
 	"github.com/hashicorp/hcl/json/scanner"
 	"github.com/hashicorp/hcl/json/token"
+
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
 // parseJSON reads the JSON syntax: one object. It goes by HCL 1's tokens, which
@@ -129,7 +130,7 @@ func (j *jsonReader) object(n node) node {
 			return n
 		}
 		name := j.string(node{at: j.position(key)}, key)
-		if name.kind != text {
+		if name.kind != str {
 			j.fail(key, "OpenTofu's parser breaks down at this name")
 		}
 		if colon := j.next(); colon.Type != token.COLON {

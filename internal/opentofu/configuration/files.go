@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
@@ -104,9 +104,9 @@ func (f *files) read(ctx context.Context, path string) (data []byte, ok bool) {
 		}
 		return nil, false
 	}
-	data, err := boundedfile.Read(path, min(maxFile, maxTotal-f.bytes))
+	data, err := bounded.ReadFile(path, min(maxFile, maxTotal-f.bytes))
 	f.bytes += int64(len(data))
-	switch _, large := errors.AsType[*boundedfile.TooLargeError](err); {
+	switch _, large := errors.AsType[*bounded.TooLargeError](err); {
 	case large && f.bytes > maxTotal-maxFile:
 		f.problems.add(stricthcl.Position{File: path}, "the configuration has more than %d MiB", maxTotal>>20)
 	case large:

@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -41,13 +40,13 @@ func (r *reader) readInstalled(root string) installed {
 	}
 	in := installed{root: root, modules: filepath.Join(cliconfig.ResolvePath(root, data), "modules"), records: map[string]record{}}
 	path := filepath.Join(in.modules, "modules.json")
-	text, err := boundedfile.Read(path, maxFile)
+	text, err := bounded.ReadFile(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return in
 	}
 	var manifest struct{ Modules []record }
 	if err == nil && len(text) > 0 {
-		err = boundedjson.InWords(json.Unmarshal(text, &manifest))
+		err = bounded.JSONError(json.Unmarshal(text, &manifest))
 	}
 	if err != nil {
 		r.add(stricthcl.Position{File: path}, "reading which modules are installed: %w", bare(err))

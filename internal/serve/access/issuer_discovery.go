@@ -15,7 +15,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 )
 
@@ -99,7 +99,7 @@ func fetch(ctx context.Context, client *http.Client, from string, into any) erro
 	if err != nil {
 		return err
 	}
-	if err := boundedjson.Unmarshal(document.Bytes, into, maxValues); err != nil {
+	if err := bounded.DecodeJSON(document.Bytes, into, maxValues); err != nil {
 		return fmt.Errorf("reading %s: %w", httpclient.RedactURL(target), err)
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
 const (
@@ -53,7 +53,7 @@ func parseIssuerToken(text string) (t issuerToken, err error) {
 		return t, errors.New("it is not a JSON Web Token, or its algorithm is not accepted")
 	}
 	payload := t.signed.UnsafePayloadWithoutVerification()
-	if boundedjson.Unmarshal(payload, &t.all, maxClaims) != nil || json.Unmarshal(payload, &t.Claims) != nil {
+	if bounded.DecodeJSON(payload, &t.all, maxClaims) != nil || json.Unmarshal(payload, &t.Claims) != nil {
 		return t, errors.New("its claims are invalid or too many")
 	}
 	return t, nil

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
@@ -52,7 +52,7 @@ func ReadArchiveKey(path string) (ArchiveKey, error) {
 	if mode := info.Mode().Perm(); mode&0o027 != 0 && runtime.GOOS != "windows" {
 		return ArchiveKey{}, fmt.Errorf("%s has mode %04o: nobody but its owner may write it, and others may not read it (chmod 600)", path, mode)
 	}
-	data, err := boundedfile.ReadAny(path, maxKeyFile)
+	data, err := bounded.ReadFileOrPipe(path, maxKeyFile)
 	if err != nil {
 		return ArchiveKey{}, err
 	}

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
 const (
@@ -97,7 +97,7 @@ func (f *File) read() (changed bool, err error) {
 		return false, nil
 	}
 	// 2. What it says. It may be changed meanwhile, so it is as new as it was before.
-	data, err := boundedfile.ReadAny(f.path, maxFile)
+	data, err := bounded.ReadFileOrPipe(f.path, maxFile)
 	if err != nil {
 		f.seen = nil
 		return false, err

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -187,7 +187,7 @@ func (c *Client) get(ctx context.Context, at string, into any) error {
 	if mediaType, _, _ := mime.ParseMediaType(doc.Header.Get("Content-Type")); mediaType != "application/json" {
 		return doc.Error(fmt.Errorf("%w at %s: the answer is of type %.100q", ErrNoAPI, c.options.URL.Redacted(), mediaType))
 	}
-	if err := boundedjson.Unmarshal(doc.Bytes, into, maxValues); err != nil {
+	if err := bounded.DecodeJSON(doc.Bytes, into, maxValues); err != nil {
 		return doc.Error(fmt.Errorf("%w at %s: the answer cannot be read: %w", ErrNoAPI, c.options.URL.Redacted(), err))
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -34,7 +34,7 @@ func ParseSBOM(data []byte) (SBOM, error) {
 		return fail(fmt.Sprintf("it has more than %d bytes", MaxSBOM))
 	}
 	var d sbomDocument
-	if err := boundedjson.Unmarshal(data, &d, maxSBOMValues); err != nil {
+	if err := bounded.DecodeJSON(data, &d, maxSBOMValues); err != nil {
 		return fail("it cannot be read: " + clip(err.Error()))
 	}
 	s := SBOM{Components: []Component{}}

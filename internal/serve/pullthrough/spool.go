@@ -9,8 +9,8 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
-	"github.com/tofu-oci/tofu-oci/internal/scratch"
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -30,7 +30,7 @@ type spool struct {
 	changed chan struct{}
 	holders int
 	cancel  context.CancelFunc
-	file    *scratch.File
+	file    *atomicfile.ScratchFile
 	// total is the size in bytes; -1 is not known yet.
 	total int64
 	// written is how much of it there is.
@@ -126,7 +126,7 @@ func (s *spool) download(ctx context.Context) error {
 	if err := s.prepare(size); err != nil {
 		return err
 	}
-	_, err = io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{ctxio.Reader(ctx, body)}, make([]byte, 128<<10))
+	_, err = io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{bounded.Reader(ctx, body)}, make([]byte, 128<<10))
 	return err
 }
 
@@ -138,7 +138,7 @@ func (s *spool) prepare(size int64) error {
 		return err
 	}
 	if s.file == nil {
-		file, err := scratch.NewFile(s.puller.options.Dir, size)
+		file, err := atomicfile.NewScratchFile(s.puller.options.Dir, size)
 		if errors.Is(err, syscall.ENOSPC) {
 			return errNoRoom
 		}

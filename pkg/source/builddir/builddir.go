@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/memo"
-	"github.com/tofu-oci/tofu-oci/internal/zipfile"
+	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -22,7 +22,7 @@ type Source struct {
 	address  provider.Address
 	releases map[provider.Version]*dirRelease
 	ignored  []string
-	measured memo.Memo[string, zipfile.Measured]
+	measured memo.Memo[string, packagezip.Measured]
 }
 
 var _ provider.Capable = (*Source)(nil)
@@ -122,7 +122,7 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	if !ok {
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, provider.ErrWrongSource)
 	}
-	f, _, err := zipfile.Open(ctx, path)
+	f, _, err := packagezip.OpenFile(ctx, path)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -166,8 +166,8 @@ func (s *Source) describe(ctx context.Context, a provider.Address, v provider.Ve
 }
 
 // measure reads a zip once, for its digest and size.
-func (s *Source) measure(ctx context.Context, f dirFile) (zipfile.Measured, error) {
-	return s.measured.Get(ctx, f.path, func(ctx context.Context) (zipfile.Measured, error) {
-		return zipfile.Measure(ctx, f.path)
+func (s *Source) measure(ctx context.Context, f dirFile) (packagezip.Measured, error) {
+	return s.measured.Get(ctx, f.path, func(ctx context.Context) (packagezip.Measured, error) {
+		return packagezip.MeasureFile(ctx, f.path)
 	})
 }

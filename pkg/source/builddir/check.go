@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/packagecheck"
+	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -49,7 +49,7 @@ func (s *Source) Check(ctx context.Context, a provider.Address, v provider.Versi
 		for _, w := range report.Warnings {
 			warnings = append(warnings, path+": "+w)
 		}
-		if found, ok := errors.AsType[*packagecheck.Error](err); ok {
+		if found, ok := errors.AsType[*packagezip.CheckError](err); ok {
 			err = &PackageError{Path: path, Problems: found.Problems}
 		}
 		if err != nil {
@@ -88,18 +88,18 @@ func (s *Source) checkEvidence(ctx context.Context, a provider.Address, v provid
 	return errors.Join(append(problems, s.addShared(&release, found), err)...)
 }
 
-func checkZip(path, typ string, p provider.Platform) (packagecheck.Report, error) {
+func checkZip(path, typ string, p provider.Platform) (packagezip.Report, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return packagecheck.Report{}, err
+		return packagezip.Report{}, err
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return packagecheck.Report{}, err
+		return packagezip.Report{}, err
 	}
-	report, err := packagecheck.Check(f, info.Size(), typ, p)
-	if _, found := errors.AsType[*packagecheck.Error](err); err != nil && !found {
+	report, err := packagezip.Check(f, info.Size(), typ, p)
+	if _, found := errors.AsType[*packagezip.CheckError](err); err != nil && !found {
 		err = fmt.Errorf("reading %s: %w", path, err)
 	}
 	return report, err

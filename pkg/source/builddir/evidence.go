@@ -8,8 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedfile"
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -89,7 +88,7 @@ func (r *dirRelease) protocols() ([]string, error) {
 	if r.manifest.path == "" {
 		return nil, nil
 	}
-	data, err := boundedfile.Read(r.manifest.path, artifact.MaxDocumentSize)
+	data, err := bounded.ReadFile(r.manifest.path, artifact.MaxDocumentSize)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +98,7 @@ func (r *dirRelease) protocols() ([]string, error) {
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(data, &manifest); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.manifest.path, boundedjson.InWords(err))
+		return nil, fmt.Errorf("%s: %w", r.manifest.path, bounded.JSONError(err))
 	}
 	return provider.SortProtocols(manifest.Metadata.Protocols), nil
 }
@@ -109,7 +108,7 @@ func (r *dirRelease) protocols() ([]string, error) {
 func readDocuments(files []dirFile, scope provider.Scope) ([]provider.Document, error) {
 	byName, paths := map[string]provider.Document{}, map[string]string{}
 	for _, f := range files {
-		data, err := boundedfile.Read(f.path, artifact.MaxDocumentSize)
+		data, err := bounded.ReadFile(f.path, artifact.MaxDocumentSize)
 		if err != nil {
 			return nil, err
 		}

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/spelling"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -29,7 +29,8 @@ func (s *Source) Meant(path string) (name string, ok bool) {
 		typ = strings.TrimPrefix(typ, beginning)
 	}
 	v, err := provider.ParseVersion(parts[2])
-	platform, known := spelling.Platform(parts[3])
+	system, arch, known := text.Platform(parts[3])
+	platform := provider.Platform{OS: system, Arch: arch}
 	if !known {
 		var platformErr error
 		platform, platformErr = provider.ParsePlatform(parts[3])

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/spelling"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -126,10 +126,10 @@ func listFiles(paths []string) ([]candidate, error) {
 
 // isPlatform reports whether a text is a platform in the spelling that clients use, unlike
 // linux_amd64v1.
-func isPlatform(text string) bool {
-	p, err := provider.ParsePlatform(text)
-	meant, known := spelling.Platform(text)
-	return err == nil && (!known || meant == p)
+func isPlatform(s string) bool {
+	p, err := provider.ParsePlatform(s)
+	system, arch, known := text.Platform(s)
+	return err == nil && (!known || p == provider.Platform{OS: system, Arch: arch})
 }
 
 // addZip takes a file that is named like a package; belongs tells whether it is.

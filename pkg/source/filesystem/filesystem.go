@@ -10,9 +10,9 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/memo"
-	"github.com/tofu-oci/tofu-oci/internal/zipfile"
+	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -29,7 +29,7 @@ import (
 type Source struct {
 	dir      string
 	found    memo.Memo[provider.Address, map[provider.Version]filesystemRelease]
-	measured memo.Memo[string, zipfile.Measured]
+	measured memo.Memo[string, packagezip.Measured]
 	hashed   memo.Memo[string, string]
 }
 
@@ -116,7 +116,7 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	case at.unpacked:
 		return nil, 0, &UnpackedError{Package: p, Path: at.path}
 	}
-	f, size, err := zipfile.Open(ctx, at.path)
+	f, size, err := packagezip.OpenFile(ctx, at.path)
 	if err != nil {
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, err)
 	}
@@ -124,7 +124,7 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 		_ = f.Close()
 		return nil, 0, &sums.SizeError{Name: p.Filename, Got: size, Want: p.Size}
 	}
-	return sums.NewReadCloser(ctxio.ReadCloser(ctx, f), p.Filename, p.Size, p.Digest), p.Size, nil
+	return sums.NewReadCloser(bounded.ReadCloser(ctx, f), p.Filename, p.Size, p.Digest), p.Size, nil
 }
 
 // Capabilities returns Directory, for packages that are directories, and Stat, which has
@@ -154,8 +154,8 @@ func (s *Source) hash(ctx context.Context, dir string) (string, error) {
 
 // measure reads a zip, once.
 func (s *Source) measure(ctx context.Context, path string) (digest.Digest, int64, error) {
-	m, err := s.measured.Get(ctx, path, func(ctx context.Context) (zipfile.Measured, error) {
-		return zipfile.Measure(ctx, path)
+	m, err := s.measured.Get(ctx, path, func(ctx context.Context) (packagezip.Measured, error) {
+		return packagezip.MeasureFile(ctx, path)
 	})
 	return m.Digest, m.Size, err
 }

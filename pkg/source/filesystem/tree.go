@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/mod/sumdb/dirhash"
 
-	"github.com/tofu-oci/tofu-oci/internal/ctxio"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
 const (
@@ -40,7 +40,7 @@ func hashTree(ctx context.Context, dir string) (string, error) {
 		if err != nil {
 			return nil, err
 		}
-		return ctxio.ReadCloser(ctx, f), nil
+		return bounded.ReadCloser(ctx, f), nil
 	})
 	if err != nil {
 		return "", fmt.Errorf("hashing %s: %w", dir, err)

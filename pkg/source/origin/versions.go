@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/internal/boundedjson"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -112,8 +112,8 @@ func (answer versionsDocument) listing(doc httpclient.Document) (listing, error)
 // decode reads a JSON document of at most so many values, and says what came when
 // it is something else.
 func decode(doc httpclient.Document, into any, values int) error {
-	err := boundedjson.Unmarshal(doc.Bytes, into, values)
-	if limit, ok := errors.AsType[*boundedjson.LimitError](err); ok {
+	err := bounded.DecodeJSON(doc.Bytes, into, values)
+	if limit, ok := errors.AsType[*bounded.LimitError](err); ok {
 		return doc.Error(fmt.Errorf("GET %s: the answer is not read: %w", httpclient.RedactURL(doc.URL), limit))
 	}
 	if err != nil && isPage(doc) {

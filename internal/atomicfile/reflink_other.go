@@ -1,0 +1,13 @@
+//go:build !linux && !darwin
+
+package atomicfile
+
+import (
+	"errors"
+	"os"
+)
+
+// reflink is not known here.
+func reflink(*os.Root, string, *os.File, *os.File) (*os.File, error) {
+	return nil, errors.ErrUnsupported
+}

@@ -1,0 +1,28 @@
+//go:build linux || darwin
+
+package atomicfile
+
+import (
+	"math"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// room gives the bytes that this process may still write. Some network and FUSE
+// file systems say that they have no blocks at all, which means nothing.
+func room(dir string) (free int64, known bool) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil || fs.Blocks == 0 || fs.Bsize <= 0 {
+		return 0, false
+	}
+	blocks := fs.Bavail
+	if os.Geteuid() == 0 {
+		blocks = fs.Bfree // what is kept back for root
+	}
+	size := uint64(fs.Bsize)
+	if blocks > math.MaxInt64/size {
+		return math.MaxInt64, true
+	}
+	return int64(blocks * size), true //nolint:gosec // checked above
+}

@@ -1,0 +1,15 @@
+package atomicfile
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// StampOf describes a file, whose information has to be of this system.
+func StampOf(info fs.FileInfo) Stamp {
+	s := Stamp{size: info.Size(), modified: info.ModTime().UnixNano()}
+	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
+		s.changed, s.inode = sys.Ctim.Nano(), sys.Ino
+	}
+	return s
+}

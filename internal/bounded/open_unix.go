@@ -1,0 +1,7 @@
+//go:build !windows
+
+package bounded
+
+import "os"
+
+func open(path string) (*os.File, error) { return os.Open(path) }

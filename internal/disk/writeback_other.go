@@ -1,8 +1,0 @@
-//go:build !linux
-
-package disk
-
-import "os"
-
-// begin does nothing where there is no such hint.
-func begin(*os.File, int64, int64) {}

@@ -1,0 +1,102 @@
+package packagezip
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zip"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// candidate is the file that OpenTofu launches, while it is checked.
+type candidate struct {
+	name     string
+	platform provider.Platform
+	problems []string
+	// report takes the warnings.
+	report *Report
+}
+
+func (e *candidate) refuse(format string, args ...any) {
+	e.problems = append(e.problems, fmt.Sprintf("%q ", e.name)+fmt.Sprintf(format, args...))
+}
+
+func (e *candidate) warn(format string, args ...any) {
+	e.report.warn("%q "+format, slices.Insert(args, 0, any(e.name))...)
+}
+
+// checkMode wants a mode with which the file can be started: OpenTofu gives it
+// the one in the archive, and where there is none the zip library's 0666.
+func (e *candidate) checkMode(file *zip.File) {
+	switch {
+	case e.platform.OS == windows:
+		// There the name decides.
+	case !hasUnixMode(file.CreatorVersion, file.ExternalAttrs):
+		e.warn("has no Unix mode, the archive may be made on Windows; OpenTofu installs it as a file that is not executable")
+	case file.Mode()&0o111 == 0:
+		e.refuse("is not executable (mode %04o); OpenTofu would install it and fail to start it", file.Mode().Perm())
+	}
+}
+
+// checkContent goes by the first bytes of the file.
+func (e *candidate) checkContent(start []byte) {
+	// Unix starts both, Windows reads the name.
+	isBatch := e.platform.OS == windows && slices.Contains([]string{".bat", ".cmd"}, strings.ToLower(path.Ext(e.name)))
+	if e.platform.OS == windows && !isBatch && !strings.EqualFold(path.Ext(e.name), ".exe") {
+		e.warn("does not end in .exe, and Windows starts no program without that")
+	}
+	found, isBinary := identify(start)
+	switch {
+	case len(start) == 0:
+		e.refuse("is empty")
+	case isBinary:
+		e.checkBinary(found)
+	case isBatch:
+	case bytes.HasPrefix(start, []byte("#!")):
+		e.checkScript(start)
+	default:
+		e.warn("is neither a binary nor a script with #!")
+	}
+}
+
+func (e *candidate) checkScript(start []byte) {
+	line, _, _ := bytes.Cut(start, []byte("\n"))
+	switch {
+	case e.platform.OS == windows:
+		e.warn("is a script with #!, which Windows does not start")
+	case bytes.HasSuffix(line, []byte("\r")):
+		e.warn("has a first line that ends as on Windows: the carriage return becomes part of the interpreter's name")
+	}
+}
+
+// checkBinary compares what a binary is made for with the platform.
+func (e *candidate) checkBinary(found program) {
+	want, isKnown := formats[e.platform.OS]
+	switch {
+	case !isKnown:
+		e.warn("is %s; which binaries %s starts is not known here", found, e.platform.OS)
+		return
+	case found.format != want:
+		e.refuse("is %s; %s needs %s", found, e.platform, want)
+		return
+	case found.defect != "":
+		e.refuse("%s", found.defect)
+		return
+	}
+	if len(found.systems) > 0 && !slices.Contains(found.systems, e.platform.OS) {
+		e.refuse("is %s for %s, not for %s", found.format, strings.Join(found.systems, " or "), e.platform.OS)
+	}
+	switch {
+	case slices.Contains(found.archs, e.platform.Arch):
+	case e.platform.Arch == "all": // goreleaser's word for universal binaries
+		e.warn("is %s, but no client uses the platform %s; publish the zip once for each architecture, such as %s_arm64", found, e.platform, e.platform.OS)
+	case !slices.Contains(knownArchs(want), e.platform.Arch):
+		e.warn("is %s; what binaries for %s look like is not known here", found, e.platform)
+	default:
+		e.refuse("is %s, not for %s", found, e.platform.Arch)
+	}
+}

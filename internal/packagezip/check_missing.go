@@ -1,0 +1,42 @@
+package packagezip
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/klauspost/compress/zip"
+)
+
+// missing says that OpenTofu finds no executable, and which files come near.
+func missing(typ string, files []*zip.File) string {
+	var near []string
+	for _, file := range files {
+		if reason := nearMiss(typ, file.Name); reason != "" && len(near) < maxEnumerated {
+			near = append(near, fmt.Sprintf("; %q %s", file.Name, reason))
+		}
+	}
+	want := executablePrefix + typ
+	return fmt.Sprintf(`no executable that OpenTofu would find: it takes a file at the top of the archive, named %s, %s_* or %s.*`, want, want, want) +
+		strings.Join(near, "")
+}
+
+// nearMiss says why a file is not the executable though it could be meant so.
+func nearMiss(typ, name string) string {
+	base := path.Base(name)
+	switch {
+	case isNamed(typ, base):
+		// At the top it would have been found.
+		return "is in a directory"
+	case isNamed(strings.ToLower(typ), strings.ToLower(base)):
+		return "differs in upper and lower case"
+	case strings.HasPrefix(strings.ToLower(base), executablePrefix):
+		return "is for another provider type"
+	}
+	return ""
+}
+
+func isNamed(typ, base string) bool {
+	rest, found := strings.CutPrefix(base, executablePrefix+typ)
+	return found && (rest == "" || rest[0] == '_' || rest[0] == '.')
+}

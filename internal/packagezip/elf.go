@@ -1,0 +1,76 @@
+package packagezip
+
+import (
+	"debug/elf"
+	bin "encoding/binary"
+	"fmt"
+)
+
+const (
+	elfMagic = elf.ELFMAG
+	// elfType and elfMachine are where a header has these two bytes each; up to
+	// there those for 32 and 64 bits are the same.
+	elfType    = 16
+	elfMachine = 18
+)
+
+// elfTarget tells architectures apart: some share a machine.
+type elfTarget struct {
+	machine elf.Machine
+	class   elf.Class
+	data    elf.Data
+}
+
+var elfArchs = map[elfTarget]string{
+	{elf.EM_386, elf.ELFCLASS32, elf.ELFDATA2LSB}:       "386",
+	{elf.EM_X86_64, elf.ELFCLASS64, elf.ELFDATA2LSB}:    "amd64",
+	{elf.EM_ARM, elf.ELFCLASS32, elf.ELFDATA2LSB}:       "arm",
+	{elf.EM_AARCH64, elf.ELFCLASS64, elf.ELFDATA2LSB}:   "arm64",
+	{elf.EM_LOONGARCH, elf.ELFCLASS64, elf.ELFDATA2LSB}: "loong64",
+	{elf.EM_MIPS, elf.ELFCLASS32, elf.ELFDATA2MSB}:      "mips",
+	{elf.EM_MIPS, elf.ELFCLASS32, elf.ELFDATA2LSB}:      "mipsle",
+	{elf.EM_MIPS, elf.ELFCLASS64, elf.ELFDATA2MSB}:      "mips64",
+	{elf.EM_MIPS, elf.ELFCLASS64, elf.ELFDATA2LSB}:      "mips64le",
+	{elf.EM_PPC64, elf.ELFCLASS64, elf.ELFDATA2MSB}:     "ppc64",
+	{elf.EM_PPC64, elf.ELFCLASS64, elf.ELFDATA2LSB}:     "ppc64le",
+	{elf.EM_RISCV, elf.ELFCLASS64, elf.ELFDATA2LSB}:     "riscv64",
+	{elf.EM_S390, elf.ELFCLASS64, elf.ELFDATA2MSB}:      "s390x",
+}
+
+// elfSystems are those that name themselves in the header. ELFOSABI_NONE is
+// everybody's and GNU's ELFOSABI_LINUX is used by other systems' compilers too.
+// DragonFly started as FreeBSD, illumos as Solaris.
+var elfSystems = map[elf.OSABI][]string{
+	elf.ELFOSABI_FREEBSD: {"freebsd", "dragonfly"},
+	elf.ELFOSABI_NETBSD:  {"netbsd"},
+	elf.ELFOSABI_OPENBSD: {"openbsd"},
+	elf.ELFOSABI_SOLARIS: {"solaris", "illumos"},
+}
+
+// readELF reads the first 20 bytes of an ELF header.
+// https://gabi.xinuos.com/elf/02-eheader.html
+func readELF(start []byte) program {
+	found := program{format: elfFormat}
+	header := part(start, 0, elfMachine+2)
+	if header == nil {
+		found.defect = "ends within its ELF header"
+		return found
+	}
+	target := elfTarget{class: elf.Class(header[elf.EI_CLASS]), data: elf.Data(header[elf.EI_DATA])}
+	var order bin.ByteOrder = bin.LittleEndian
+	if target.data == elf.ELFDATA2MSB {
+		order = bin.BigEndian
+	}
+	target.machine = elf.Machine(order.Uint16(header[elfMachine:]))
+	arch, isKnown := elfArchs[target]
+	if !isKnown {
+		arch = fmt.Sprintf("%v (%v, %v)", target.machine, target.class, target.data)
+	}
+	found.archs = []string{arch}
+	found.systems = elfSystems[elf.OSABI(header[elf.EI_OSABI])]
+	// Executables that can be loaded anywhere count as shared objects.
+	if kind := elf.Type(order.Uint16(header[elfType:])); kind != elf.ET_EXEC && kind != elf.ET_DYN {
+		found.defect = fmt.Sprintf("is an ELF file of type %v, which is no executable", kind)
+	}
+	return found
+}

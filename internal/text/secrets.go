@@ -1,0 +1,149 @@
+package text
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Secrets are credentials that were sent to a server, which may repeat them in its
+// response. The zero value hides nothing.
+type Secrets []string
+
+// minPart is the minimum length of the beginning of a credential that is hidden too, because
+// servers, libraries, and error messages truncate long text.
+const minPart = 16
+
+// Text replaces the credentials in the text of a response: plain, in base64, and both of
+// these as escaped in URLs, JSON, XML, and HTML.
+func (s Secrets) Text(text string) string {
+	forms := s.forms()
+	if len(forms) == 0 {
+		return text
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		found := 0
+		for _, form := range forms {
+			if n := common(text, form); n == len(form) || n >= minPart {
+				found = max(found, n)
+			}
+		}
+		if found > 0 {
+			b.WriteString(hidden)
+			text = text[found:]
+			continue
+		}
+		b.WriteByte(text[0])
+		text = text[1:]
+	}
+	return b.String()
+}
+
+// common returns the length of the common prefix of two texts.
+func common(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// Error returns an error that wraps err, without the credentials in its text.
+func (s Secrets) Error(err error) error {
+	if err == nil {
+		return nil
+	}
+	return WithText(err, s.Text(err.Error()))
+}
+
+// WithText returns an error that wraps err and has the given text, or err itself if its
+// text is the same.
+func WithText(err error, text string) error {
+	if text == err.Error() {
+		return err
+	}
+	return &redactedError{text, err}
+}
+
+// redactedError is an error with the redacted text of the error that it wraps.
+type redactedError struct {
+	text string
+	err  error
+}
+
+func (e *redactedError) Error() string { return e.text }
+
+func (e *redactedError) Unwrap() error { return e.err }
+
+// forms returns all forms in which the credentials can appear in a text, each once.
+func (s Secrets) forms() []string {
+	var forms []string
+	for _, secret := range s {
+		if secret == "" {
+			continue
+		}
+		forms = append(forms, secret)
+		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+			forms = append(forms, encoding.EncodeToString([]byte(secret)))
+		}
+	}
+	for _, form := range forms {
+		forms = append(forms, escaped(form)...)
+	}
+	slices.Sort(forms)
+	return slices.Compact(forms)
+}
+
+// percent matches an escaped byte of a URL, whose digits can also be lower-case.
+var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
+
+// markup escapes a text for XML and HTML, where libraries escape quotes differently.
+var markup = []*strings.Replacer{
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;"),
+	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;"),
+}
+
+// escaped returns the forms of a text that is escaped in URLs, JSON, XML, and HTML.
+func escaped(text string) []string {
+	query, path := url.QueryEscape(text), url.PathEscape(text)
+	forms := []string{query, path, percent.ReplaceAllStringFunc(query, strings.ToLower), percent.ReplaceAllStringFunc(path, strings.ToLower)}
+	for _, m := range markup {
+		forms = append(forms, m.Replace(text))
+	}
+	var plain strings.Builder
+	encoder := json.NewEncoder(&plain)
+	encoder.SetEscapeHTML(false)
+	if html, err := json.Marshal(text); err == nil && encoder.Encode(text) == nil {
+		for _, quoted := range []string{string(html), strings.TrimSuffix(plain.String(), "\n")} {
+			for _, inner := range []string{quoted[1 : len(quoted)-1], ascii(quoted[1:len(quoted)-1], `\u%04x`), ascii(quoted[1:len(quoted)-1], `\u%04X`)} {
+				forms = append(forms, inner, strings.ReplaceAll(inner, "/", `\/`))
+			}
+		}
+	}
+	return forms
+}
+
+// ascii escapes the characters of JSON that are not ASCII, as some libraries do.
+func ascii(text, format string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r < utf8.RuneSelf {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, format, unit)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,66 @@
+package text
+
+import "strings"
+
+// Nearest gives the one of the words that was most likely meant, and false when
+// none is near: at most a third of the letters may be wrong, missing, too many or
+// exchanged with their neighbours, and never all. Of words that are equally near it is the first.
+// Upper and lower case are the same.
+func Nearest(written string, words []string) (string, bool) {
+	best, least := "", max(1, len([]rune(written))/3)+1
+	for _, word := range words {
+		if d := distance(strings.ToLower(written), strings.ToLower(word)); d < least && d < len(word) {
+			best, least = word, d
+		}
+	}
+	if best != "" {
+		return best, true
+	}
+	return unfinished(written, words)
+}
+
+// unfinished finds the only word that begins with what was written.
+func unfinished(written string, words []string) (string, bool) {
+	const least = 3 // letters; fewer could mean anything
+	found := ""
+	for _, word := range words {
+		if len(written) >= least && strings.HasPrefix(strings.ToLower(word), strings.ToLower(written)) {
+			if found != "" {
+				return "", false
+			}
+			found = word
+		}
+	}
+	return found, found != ""
+}
+
+// maxLength bounds what is compared, whose time grows with the square of it.
+const maxLength = 64
+
+// distance counts the letters to insert, remove, replace or exchange with their
+// neighbours to make one word of the other (optimal string alignment).
+func distance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	if len(s) > maxLength || len(t) > maxLength {
+		return max(len(s), len(t))
+	}
+	before, last, row := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(s); i++ {
+		before, last, row = last, row, before
+		row[0] = i
+		for j := 1; j <= len(t); j++ {
+			wrong := 1
+			if s[i-1] == t[j-1] {
+				wrong = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+wrong)
+			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+	}
+	return row[len(t)]
+}
