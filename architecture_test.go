@@ -67,7 +67,7 @@ var rows = map[string][]string{
 	},
 	"pkg/serve": {
 		"pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "pkg/finding", "pkg/lockfile", "pkg/provider", "pkg/repository", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/serve/page", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/bounded", "internal/httpclient",
+		"internal/bounded", "internal/httpclient", "internal/memo",
 	},
 	"internal/launch":                {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/atomicfile"},
 	"pkg/trust":                      {"pkg/provider", "internal/bounded", "internal/memo", "internal/stricthcl"},

@@ -59,7 +59,7 @@ func (s *Server) likely(a provider.Address, versions []provider.Version) (likely
 			continue
 		}
 		settled[line] = true
-		if _, known := s.origins.dates.kept.get(originKey{a, v}); !known {
+		if _, known := s.origins.dates.kept.Lookup(originKey{a, v}); !known {
 			likely = append(likely, v)
 		}
 	}
@@ -89,6 +89,6 @@ func (s *Server) dated(ctx context.Context, a provider.Address, versions []provi
 
 // isYoung tells whether a version is known to be too young.
 func (s *Server) isYoung(a provider.Address, v provider.Version) bool {
-	known, found := s.origins.dates.kept.get(originKey{a, v})
-	return found && known.answered && !known.value.IsZero() && s.origins.puller.Held(a, v, known.value) != nil
+	date, known := s.origins.dates.lookup(originKey{a, v})
+	return known && !date.IsZero() && s.origins.puller.Held(a, v, date) != nil
 }

@@ -31,7 +31,7 @@ func statusOf(err error) (status int, text string) {
 	}
 	_, platform := errors.AsType[*provider.PlatformError](err)
 	_, syntax := errors.AsType[*provider.SyntaxError](err)
-	_, late := errors.AsType[*lateError](err)
+	late := errors.Is(err, errLate)
 	answer, refused := errors.AsType[*repository.ResponseError](err)
 	behind, isBehind := errors.AsType[*originError](err)
 	_, isRefused := errors.AsType[*pullthrough.RefusedError](err)

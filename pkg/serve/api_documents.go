@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -132,7 +133,7 @@ func (s *Server) componentsOf(x *exchange, r release, d namedDocument) (api.SBOM
 		}
 		return api.ParseSBOM(data)
 	})
-	if isNoSBOM(err) {
+	if errors.Is(err, api.ErrNoSBOM) {
 		return api.SBOM{}, because(err, http.StatusUnprocessableEntity, err.Error())
 	}
 	return bom, err

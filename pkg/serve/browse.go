@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -29,13 +28,13 @@ type browsing struct {
 	options Options
 	known   *knowledge
 
-	shelves   *recent[*view, shelf]
-	owners    *recent[template.Reference, owner]
-	summaries *recent[releaseKey, summary]
-	reports   *recent[releaseKey, report]
-	lost      *recent[releaseKey, []string]
-	pending   *recent[versionKey, summary]
-	boms      *recent[digest.Digest, api.SBOM]
+	shelves   *cache[*view, shelf]
+	owners    *cache[template.Reference, owner]
+	summaries *cache[releaseKey, summary]
+	reports   *cache[releaseKey, report]
+	lost      *cache[releaseKey, []string]
+	pending   *cache[versionKey, summary]
+	boms      *cache[digest.Digest, api.SBOM]
 }
 
 // releaseKey names what a tag named when it was looked at.
@@ -68,32 +67,16 @@ type owner struct {
 
 func newBrowsing(o Options, known *knowledge) *browsing {
 	changing, forever := known.listings.freshness, known.manifests.freshness
-	weighShelf := func(s shelf) int64 { return int64(len(s.entries)) * 256 }
-	weighBOM := func(s api.SBOM) int64 { return int64(len(s.Components)) * 192 }
-	b := &browsing{
+	return &browsing{
 		options: o, known: known,
-		shelves:   newRecent[*view](changing, o.Memory/8, weighShelf, isNever),
-		owners:    newRecent[template.Reference](changing, o.Memory/16, func(owner) int64 { return 256 }, isAbsent),
-		summaries: newRecent[releaseKey](forever, o.Memory/8, func(s summary) int64 { return s.weight }, isNever),
-		reports:   newRecent[releaseKey](changing, o.Memory/8, func(r report) int64 { return r.weight }, isNever),
-		lost:      newRecent[releaseKey](changing, o.Memory/32, func(lost []string) int64 { return int64(len(lost)) * 96 }, isNever),
-		pending:   newRecent[versionKey](changing, o.Memory/32, func(s summary) int64 { return s.weight }, isAbsent),
-		boms:      newRecent[digest.Digest](forever, o.Memory/16, weighBOM, isNoSBOM),
+		shelves:   newCache[*view](changing, "catalog", o.Memory/8, func(s shelf) int64 { return int64(len(s.entries)) * 256 }),
+		owners:    newCache[template.Reference](changing, "owner", o.Memory/16, func(owner) int64 { return 256 }),
+		summaries: newCache[releaseKey](forever, "summary", o.Memory/8, func(s summary) int64 { return s.weight }),
+		reports:   newCache[releaseKey](changing, "report", o.Memory/8, func(r report) int64 { return r.weight }),
+		lost:      newCache[releaseKey](changing, "blobs", o.Memory/32, func(lost []string) int64 { return int64(len(lost)) * 96 }),
+		pending:   newCache[versionKey](changing, "pending", o.Memory/32, func(s summary) int64 { return s.weight }),
+		boms:      newCache[digest.Digest](forever, "components", o.Memory/16, func(s api.SBOM) int64 { return int64(len(s.Components)) * 192 }),
 	}
-	b.tell(o.Events)
-	return b
-}
-
-func isNoSBOM(err error) bool { return errors.Is(err, api.ErrNoSBOM) }
-
-func (b *browsing) tell(e Events) {
-	b.shelves.looked, b.shelves.failed = e.looks("catalog"), e.failed
-	b.owners.looked, b.owners.failed = e.looks("owner"), e.failed
-	b.summaries.looked, b.summaries.failed = e.looks("summary"), e.failed
-	b.reports.looked, b.reports.failed = e.looks("report"), e.failed
-	b.lost.looked, b.lost.failed = e.looks("blobs"), e.failed
-	b.pending.looked, b.pending.failed = e.looks("pending"), e.failed
-	b.boms.looked, b.boms.failed = e.looks("components"), e.failed
 }
 
 // shelf lists the providers of a view. One that the first of its templates has is that
@@ -186,11 +169,9 @@ func newest(versions []provider.Version) string {
 
 // latest returns the newest version in a repository if it is known without a request.
 func (b *browsing) latest(ref template.Reference) string {
-	if known, found := b.known.listings.kept.get(ref.String()); found && known.answered && known.absent == nil {
-		return newest(known.value.versions)
+	if known, found := b.known.listings.lookup(ref.String()); found {
+		return newest(known.versions)
 	}
-	if known, found := b.owners.kept.get(ref); found && known.answered {
-		return known.value.latest
-	}
-	return ""
+	known, _ := b.owners.lookup(ref)
+	return known.latest
 }

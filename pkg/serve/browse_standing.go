@@ -38,12 +38,11 @@ func (b *browsing) standing(ctx context.Context, at place, i index) (summary, er
 		return s, nil
 	}
 	// 2. A report that is already known can contain more errors.
-	if known, found := b.reports.kept.get(key); found && known.answered {
-		for _, f := range known.value.findings {
-			if f.Severity == string(finding.Error) {
-				s.Status, s.Problem = api.StatusIncomplete, f.Problem
-				break
-			}
+	known, _ := b.reports.lookup(key)
+	for _, f := range known.findings {
+		if f.Severity == string(finding.Error) {
+			s.Status, s.Problem = api.StatusIncomplete, f.Problem
+			break
 		}
 	}
 	return s, nil

@@ -54,10 +54,8 @@ type content struct {
 // content finds a zip.
 func (s *Server) content(ctx context.Context, t target) (*content, error) {
 	c := &content{ctx: ctx, size: t.zip.Size, digest: t.zip.Digest, name: t.pkg.Filename}
-	now := s.options.Now()
-	last, found := s.hashed.get(c.digest)
-	c.hashed = found && now.Sub(last) < hashAge
-	c.whole = func() { s.hashed.put(c.digest, now, 0) }
+	_, c.hashed = s.hashed.Lookup(c.digest)
+	c.whole = func() { s.hashed.Put(c.digest, struct{}{}) }
 	blob, kept := s.options.Store.Blob(ctx, t.zip.Digest)
 	if s.options.Store != nil {
 		s.options.Events.looks("archive")(kept)
@@ -95,14 +93,14 @@ type inRepository struct {
 // everything.
 func (s *Server) has(ctx context.Context, t target) bool {
 	key := inRepository{t.repo.String(), t.zip.Digest}
-	if _, known := s.owned.get(key); known || s.options.Rules().Open() {
+	if _, known := s.owned.Lookup(key); known || s.options.Rules().Open() {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	_, err := t.repo.Stat(ctx, t.zip.Digest)
 	if err == nil {
-		s.owned.put(key, struct{}{}, 0)
+		s.owned.Put(key, struct{}{})
 	}
 	return !errors.Is(err, repository.ErrNotFound) && !errors.Is(err, repository.ErrNoRepository)
 }

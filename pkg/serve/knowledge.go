@@ -10,6 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/memo"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -28,12 +29,12 @@ type knowledge struct {
 	// failed is called with the errors of repositories that can't be opened.
 	failed func(error)
 	// opened are repositories that have answered: they keep tokens and connections.
-	opened    *memory[placeKey, []candidate]
-	listings  *recent[string, tagged]
-	indexes   *recent[tagKey, index]
-	manifests *recent[targetKey, target]
-	evidence  *recent[targetKey, evidence]
-	offers    *recent[placeKey, stock]
+	opened    memo.Memo[placeKey, []candidate]
+	listings  *cache[string, tagged]
+	indexes   *cache[tagKey, index]
+	manifests *cache[targetKey, target]
+	evidence  *cache[targetKey, evidence]
+	offers    *cache[placeKey, stock]
 	signer    Signer
 }
 
@@ -111,40 +112,28 @@ type target struct {
 }
 
 func newKnowledge(o Options) *knowledge {
-	asking := make(chan struct{}, maxQuestions)
-	changing := freshness{maxAge: o.MaxAge, staleIfError: o.StaleIfError, now: o.Now, asking: asking}
-	forever := freshness{now: o.Now, asking: asking}
+	changing := freshness{maxAge: o.MaxAge, staleIfError: o.StaleIfError, now: o.Now, asking: make(chan struct{}, maxQuestions), events: o.Events}
+	forever := changing
+	forever.maxAge = 0
 	k := &knowledge{
 		openOne:   o.Open,
 		failed:    o.Events.failed,
-		opened:    newMemory[placeKey, []candidate](o.Memory / 8),
-		listings:  newRecent[string](changing, o.Memory/8, func(t tagged) int64 { return int64(len(t.versions)+len(t.pending)+len(t.denied)) * 96 }, repository.IsUnknown),
-		indexes:   newRecent[tagKey](changing, o.Memory*3/8, func(i index) int64 { return i.weight }, isAbsent),
-		manifests: newRecent[targetKey](forever, o.Memory/8, func(target) int64 { return 1 << 10 }, isNever),
-		evidence:  newRecent[targetKey](forever, o.Memory/4, evidence.weight, isLeftOut),
-		offers:    newRecent[placeKey](changing, o.Memory/8, stock.weight, isAbsent),
+		opened:    memo.Memo[placeKey, []candidate]{Size: o.Memory / 8, SizeOf: func([]candidate) int64 { return 8 << 10 }},
+		listings:  newCache[string](changing, "tags", o.Memory/8, func(t tagged) int64 { return int64(len(t.versions)+len(t.pending)+len(t.denied)) * 96 }),
+		indexes:   newCache[tagKey](changing, "index", o.Memory*3/8, func(i index) int64 { return i.weight }),
+		manifests: newCache[targetKey](forever, "manifest", o.Memory/8, func(target) int64 { return 1 << 10 }),
+		evidence:  newCache[targetKey](forever, "evidence", o.Memory/4, evidence.weight),
+		offers:    newCache[placeKey](changing, "versions", o.Memory/8, stock.weight),
 		signer:    o.Signer,
 	}
-	k.tell(o.Events)
+	k.offers.failed = func(error) {} // a list is made of the answers of the other caches
 	return k
-}
-
-// tell lets the memories say what they are asked, and what they could not learn. A list
-// of offers is made of the others, which tell of its failures.
-func (k *knowledge) tell(e Events) {
-	k.listings.looked, k.listings.failed = e.looks("tags"), e.failed
-	k.indexes.looked, k.indexes.failed = e.looks("index"), e.failed
-	k.manifests.looked, k.manifests.failed = e.looks("manifest"), e.failed
-	k.evidence.looked, k.evidence.failed = e.looks("evidence"), e.failed
-	k.offers.looked = e.looks("versions")
 }
 
 // isAbsent tells of errors that are answers.
 func isAbsent(err error) bool {
 	return isForeign(err) || errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
 }
-
-func isNever(error) bool { return false }
 
 // list returns the versions of a provider, if the caller may read it.
 func (k *knowledge) list(ctx context.Context, at place) (listing, state, error) {
@@ -173,7 +162,7 @@ func (k *knowledge) find(ctx context.Context, at place) (listing, state, error) 
 			continue // other errors are returned: the next repository must not stand in for this one
 		}
 		if err == nil {
-			k.opened.put(at.key(), candidates, 8<<10)
+			k.opened.Put(at.key(), candidates)
 			known.stored, err = k.owner(ctx, at, known)
 		}
 		switch {

@@ -27,9 +27,9 @@ const maxTag = 128
 // it knows of repositories.
 type origins struct {
 	puller   *pullthrough.Puller
-	lists    *recent[provider.Address, []provider.Version]
-	releases *recent[originKey, described]
-	dates    *recent[originKey, time.Time]
+	lists    *cache[provider.Address, []provider.Version]
+	releases *cache[originKey, described]
+	dates    *cache[originKey, time.Time]
 }
 
 type originKey struct {
@@ -67,18 +67,16 @@ func newOrigins(o Options, known *knowledge) (*origins, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := freshness{maxAge: o.MaxAge, staleIfError: o.StaleIfError, failing: originFailing, now: o.Now, asking: make(chan struct{}, maxQuestions)}
-	own := &origins{
+	changing := known.listings.freshness
+	changing.failing, changing.asking = originFailing, make(chan struct{}, maxQuestions)
+	dates := changing
+	dates.maxAge, dates.events.Looked = dateAge, nil
+	return &origins{
 		puller:   puller,
-		lists:    newRecent[provider.Address](f, o.Memory/8, func(l []provider.Version) int64 { return int64(len(l)) * 96 }, isAbsent),
-		releases: newRecent[originKey](f, o.Memory/4, described.weight, isAbsent),
-	}
-	f.maxAge = dateAge
-	own.dates = newRecent[originKey](f, o.Memory/16, func(time.Time) int64 { return 64 }, isNever)
-	own.dates.failed = o.Events.failed
-	own.lists.looked, own.lists.failed = o.Events.looks("origin-versions"), o.Events.failed
-	own.releases.looked, own.releases.failed = o.Events.looks("origin-release"), o.Events.failed
-	return own, nil
+		lists:    newCache[provider.Address](changing, "origin-versions", o.Memory/8, func(l []provider.Version) int64 { return int64(len(l)) * 96 }),
+		releases: newCache[originKey](changing, "origin-release", o.Memory/4, described.weight),
+		dates:    newCache[originKey](dates, "", o.Memory/16, func(time.Time) int64 { return 64 }),
+	}, nil
 }
 
 func (d described) weight() int64 {
@@ -235,18 +233,18 @@ func (k *knowledge) unlisted(ctx context.Context, repo repository.Reader, maxAge
 // stored adds a release that was mirrored to the cached list of its repository, so that
 // clients need not wait until the tags are listed again.
 func (k *knowledge) stored(e pullthrough.Event) {
-	known, found := k.listings.kept.get(e.Repository)
+	known, _ := k.listings.kept.Lookup(e.Repository)
 	switch {
-	case !found || known.absent != nil:
-		k.listings.kept.forget(e.Repository)
+	case !known.answered || known.absent != nil:
+		k.listings.kept.Forget(e.Repository)
 	case !slices.Contains(known.value.versions, e.Version):
 		known.value.newest = append([]string{artifact.Tag(e.Version)}, known.value.newest...)
 		known.value.versions = provider.NewestFirst(append(slices.Clip(known.value.versions), e.Version))
-		k.listings.kept.put(e.Repository, known, k.listings.weigh(known.value))
+		k.listings.kept.Put(e.Repository, known)
 	}
-	for _, key := range k.offers.kept.keys() {
+	for _, key := range k.offers.kept.Keys() {
 		if key.address == e.Address {
-			k.offers.kept.forget(key)
+			k.offers.kept.Forget(key)
 		}
 	}
 }

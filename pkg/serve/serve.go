@@ -13,6 +13,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/memo"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -27,10 +28,10 @@ type Server struct {
 	// protocol, hosts those of what the rules publish beside.
 	mirrored, own *view
 	hosts         sync.Map // access.Host → *view
-	// hashed has when files were read whole, and found right.
-	hashed *memory[digest.Digest, time.Time]
+	// hashed has the files that were read whole, and found right.
+	hashed memo.Memo[digest.Digest, struct{}]
 	// owned has the zips that their repositories were found to have.
-	owned *memory[inRepository, struct{}]
+	owned memo.Memo[inRepository, struct{}]
 	// requests limits concurrent requests, and memory the bodies that are being sent.
 	requests, memory *quota
 	// draining is set when the server is about to end.
@@ -44,8 +45,9 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("options of the server: %w", err)
 	}
 	s := &Server{
-		options: o, known: newKnowledge(o), hashed: newMemory[digest.Digest, time.Time](o.Memory / 32),
-		owned:    newMemory[inRepository, struct{}](o.Memory / 32),
+		options: o, known: newKnowledge(o),
+		hashed:   memo.Memo[digest.Digest, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }, Lifetime: hashAge, Now: o.Now},
+		owned:    memo.Memo[inRepository, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }},
 		mirrored: &view{from: o.From, aliases: o.Aliases, unannotated: o.Unannotated},
 		own:      published(o.From, provider.DefaultHost, o.Unannotated),
 	}
@@ -199,7 +201,7 @@ func (s *Server) ready(x *exchange) error {
 	switch {
 	case err == nil:
 		return s.health(x)
-	case s.known.listings.kept.bytes() > 0:
+	case s.known.listings.kept.Used() > 0:
 		x.know(state{stale: err})
 		x.writeBytes(http.StatusOK, "application/json", []byte(`{"status":"stale"}`+"\n"))
 		return nil

@@ -75,7 +75,7 @@ func (p place) references() ([]reference, error) {
 }
 
 func (k *knowledge) open(at place) ([]candidate, error) {
-	if all, found := k.opened.get(at.key()); found {
+	if all, found := k.opened.Lookup(at.key()); found {
 		return all, nil
 	}
 	refs, err := at.references()
