@@ -16,47 +16,96 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// mirrorPlace gives the provider of a path of the network mirror, if the caller may
-// have it.
-func (s *Server) mirrorPlace(x *exchange) (place, error) {
-	at, err := s.mirrorAddress(x)
+// admitMirrored admits the caller to a provider of the network mirror.
+func (s *Server) admitMirrored(x *exchange) error {
+	if file := x.r.PathValue("FILE"); file != "" {
+		version, isJSON := strings.CutSuffix(file, ".json")
+		if !isJSON {
+			return s.unknown(x)
+		}
+		x.r.SetPathValue("VERSION", version)
+	}
+	if err := s.locateMirrored(x); err != nil {
+		return err
+	}
+	return s.admit(x)
+}
+
+// admitPublished admits the caller to a provider of the registry protocol.
+func (s *Server) admitPublished(x *exchange) error {
+	if err := s.locatePublished(x); err != nil {
+		return err
+	}
+	return s.admit(x)
+}
+
+// admitShown admits the caller to a provider of the API and the pages.
+func (s *Server) admitShown(x *exchange) error {
+	host, err := x.host()
 	if err != nil {
-		return at, err
+		return err
 	}
-	return s.admit(x, at)
+	if err := x.locate(s.mirrored, host); err != nil {
+		return err
+	}
+	for _, h := range s.publishedHosts() {
+		if h.Name == host {
+			x.at.view = s.viewOfHost(h)
+			x.at.address.Host = x.at.as
+		}
+	}
+	return s.admit(x)
 }
 
-func (s *Server) mirrorAddress(x *exchange) (place, error) {
-	host, err := provider.ParseHost(x.values["HOST"])
-	switch {
-	case err != nil || string(host) != x.values["HOST"] && host.ForDisplay() != x.values["HOST"]:
-		return place{}, &problem{http.StatusNotFound, "the path has no host name, in lower case, where one belongs"}
-	case strings.Contains(string(host), ":"):
-		return place{}, &problem{http.StatusNotFound, "an address whose host has a port is out of the network mirror protocol's reach: clients cannot ask for it"}
-	}
-	return placeIn(x, s.mirrored, host)
-}
-
-// publishedPlace gives the provider of a path of the registry protocol.
-func (s *Server) publishedPlace(x *exchange) (place, error) {
-	at, err := s.publishedAddress(x)
+// locateMirrored sets the provider of a path of the network mirror protocol.
+func (s *Server) locateMirrored(x *exchange) error {
+	host, err := x.host()
 	if err != nil {
-		return at, err
+		return err
 	}
-	return s.admit(x, at)
+	if strings.Contains(string(host), ":") {
+		return &problem{http.StatusNotFound, "an address whose host has a port is out of the network mirror protocol's reach: clients cannot ask for it"}
+	}
+	return x.locate(s.mirrored, host)
 }
 
-func (s *Server) publishedAddress(x *exchange) (place, error) {
+// locatePublished sets the provider of a path of the registry protocol.
+func (s *Server) locatePublished(x *exchange) error {
 	v, _ := s.viewOf(x.r)
-	return placeIn(x, v, v.as)
+	return x.locate(v, v.as)
 }
 
-func placeIn(x *exchange, v *view, host svchost.Hostname) (place, error) {
-	a, err := x.address(host)
-	if err != nil {
-		return place{}, &problem{http.StatusNotFound, err.Error()}
+// host reads the host of a path.
+func (x *exchange) host() (svchost.Hostname, error) {
+	text := x.r.PathValue("HOST")
+	host, err := provider.ParseHost(text)
+	if err != nil || string(host) != text && host.ForDisplay() != text {
+		return "", &problem{http.StatusNotFound, "the path has no host name, in lower case, where one belongs"}
 	}
-	return place{view: v, address: a}, nil
+	return host, nil
+}
+
+// locate sets the provider of a path.
+func (x *exchange) locate(v *view, host svchost.Hostname) error {
+	a, err := provider.ParseAddress(host.ForDisplay() + "/" + x.r.PathValue("NAMESPACE") + "/" + x.r.PathValue("TYPE"))
+	if err != nil {
+		return &problem{http.StatusNotFound, err.Error()}
+	}
+	x.at = place{view: v, address: a, shown: a}
+	return nil
+}
+
+// readVersion sets the version of a path, if it has one.
+func (x *exchange) readVersion() (err error) {
+	text := x.r.PathValue("VERSION")
+	if text == "" {
+		return nil
+	}
+	x.version, err = provider.ParseVersion(text)
+	if err == nil && x.version.String() != text {
+		return &problem{http.StatusNotFound, "there is no version of that name; it is written " + x.version.String()}
+	}
+	return err
 }
 
 // viewOf finds what the host that is asked publishes, and whether the rules name it.
@@ -76,16 +125,16 @@ func (s *Server) viewOf(r *http.Request) (v *view, named bool) {
 	return s.viewOfHost(rules.Hosts[at]), true
 }
 
-// admit returns the place with its caller. It refuses callers who have no right to the
-// provider whatever the repositories contain, and callers with too many requests.
-func (s *Server) admit(x *exchange, at place) (place, error) {
+// admit refuses callers who have no right to the provider whatever the repositories
+// contain, and callers with too many requests.
+func (s *Server) admit(x *exchange) error {
 	if err := s.identify(x); err != nil {
-		return at, err
+		return err
 	}
-	if at.caller = x.caller; !at.mayAsk() {
-		return at, at.refusal(at.address)
+	if x.at.caller = x.caller; !x.at.mayAsk() {
+		return x.at.refusal(x.at.address)
 	}
-	return at, nil
+	return x.readVersion()
 }
 
 // identify finds out who asks, and refuses whose token does not count, or who asks too
@@ -122,7 +171,7 @@ func (s *Server) limit(x *exchange, caller access.Caller) error {
 	if allowed {
 		return nil
 	}
-	x.w.Header().Set("Retry-After", fmt.Sprint(int(after/time.Second)))
+	x.Header().Set("Retry-After", fmt.Sprint(int(after/time.Second)))
 	return &problem{http.StatusTooManyRequests, "there are too many requests of this client"}
 }
 
@@ -141,7 +190,7 @@ func (x *exchange) forPeople() bool { return x.api || x.show != nil }
 
 // challenge says how to send a token.
 func (x *exchange) challenge() {
-	h := x.w.Header()
+	h := x.Header()
 	h.Set("WWW-Authenticate", `Bearer realm="tofu-oci"`)
 	if x.forPeople() {
 		h.Add("WWW-Authenticate", `Basic realm="tofu-oci", charset="UTF-8"`)

@@ -71,13 +71,13 @@ const retryLater = "5"
 
 // fail writes an error as both protocols do: {"errors":["…"]}.
 func (x *exchange) fail(err error) {
-	if x.w.busy {
+	if x.busy {
 		x.turnAway()
 		return
 	}
 	status, text := statusOf(err)
 	x.answered.Err, x.answered.Refused = err, refusalOf(err)
-	h := x.w.Header()
+	h := x.Header()
 	for _, name := range []string{"Etag", "Content-Length", "Accept-Ranges", "Content-Disposition", "Cache-Control", "Age", "Warning", "Last-Modified"} {
 		h.Del(name)
 	}
@@ -113,7 +113,7 @@ func (x *exchange) answer(document any, s state) error {
 // know says in headers and in the access line how an answer is known.
 func (x *exchange) know(s state) {
 	x.answered.Age, x.answered.Stale = s.age, s.stale
-	h := x.w.Header()
+	h := x.Header()
 	h.Set("Cache-Control", "no-cache")
 	if s.age >= time.Second {
 		h.Set("Age", strconv.Itoa(int(s.age/time.Second)))
@@ -143,19 +143,19 @@ func (x *exchange) writeJSON(status int, document any) {
 
 func (x *exchange) writeBytes(status int, contentType string, data []byte) {
 	if len(data) > slowBuffer {
-		giveBack, ok := x.w.memory.take(x.w.client, int64(len(data)))
+		giveBack, ok := x.memory.take(x.client, int64(len(data)))
 		if !ok {
 			x.turnAway()
 			return
 		}
 		defer giveBack()
 	}
-	h := x.w.Header()
+	h := x.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(data)))
-	x.w.WriteHeader(status)
+	x.WriteHeader(status)
 	if x.r.Method != http.MethodHead {
-		_, _ = x.w.Write(data) // a client that left is seen in the bytes of the access line
+		_, _ = x.Write(data) // a client that left is seen in the bytes of the access line
 	}
 }
 
@@ -163,9 +163,9 @@ func (x *exchange) writeBytes(status int, contentType string, data []byte) {
 // may not read it.
 func (x *exchange) turnAway() {
 	x.answered.Err = errBusy
-	h := x.w.Header()
+	h := x.Header()
 	clear(h)
 	h.Set("Retry-After", retryLater)
 	h.Set("Connection", "close") // frees the memory of the connection
-	x.w.WriteHeader(http.StatusServiceUnavailable)
+	x.WriteHeader(http.StatusServiceUnavailable)
 }

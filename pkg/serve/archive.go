@@ -14,22 +14,17 @@ import (
 
 // archive answers with a package's zip: whole or a part of it, verified.
 func (s *Server) archive(x *exchange) error {
-	at, v, p, err := s.named(x)
-	if err != nil {
-		return err
-	}
-	found, how, err := s.known.index(x.r.Context(), at, v)
-	if s.lacks(at, err) {
-		if err := s.pull(x, at, v, p); !errors.Is(err, pullthrough.ErrStored) {
+	found, how, err := s.index(x)
+	if s.lacks(x.at, err) {
+		if err := s.pull(x); !errors.Is(err, pullthrough.ErrStored) {
 			return err
 		}
-		found, how, err = s.known.index(x.r.Context(), at, v)
+		found, how, err = s.index(x)
 	}
 	if err != nil {
 		return err
 	}
-	x.answered.Repository = found.repo.String()
-	t, err := s.known.target(x.r.Context(), at, found, p)
+	t, err := s.known.target(x.r.Context(), x.at, found, x.platform)
 	if err != nil {
 		return err
 	}
@@ -40,32 +35,13 @@ func (s *Server) archive(x *exchange) error {
 // describe writes the headers of an archive.
 func (s *Server) describe(x *exchange, p provider.Package, how state) {
 	x.know(how)
-	h := x.w.Header()
+	h := x.Header()
 	h.Set("Etag", `"`+p.Digest.String()+`"`)
 	if s.options.Rules().Open() {
 		h.Set("Cache-Control", "public, no-cache")
 	}
 	h.Set("Content-Type", "application/zip")
 	h.Set("Content-Disposition", `attachment; filename="`+p.Filename+`"`)
-}
-
-// named reads what the path of an archive or of a document names, if the token in it
-// lets the client have it.
-func (s *Server) named(x *exchange) (at place, v provider.Version, p provider.Platform, err error) {
-	if v, err = x.version(); err != nil {
-		return at, v, p, err
-	}
-	filename := x.values["FILENAME"]
-	if at, err = s.admitByToken(x, v); err != nil {
-		return at, v, p, err
-	}
-	if parts, ok := provider.ParseFilename(filename); ok {
-		p, err = provider.ParsePlatform(parts.Platform)
-	}
-	if err != nil || p == (provider.Platform{}) || provider.Filename(at.address, v, p) != filename {
-		return at, v, p, &problem{http.StatusNotFound, fmt.Sprintf("%s %s has no archive of that name", at.address, v)}
-	}
-	return at, v, p, nil
 }
 
 // send answers with a zip from where it is nearest: the store, the layout, the
@@ -78,9 +54,9 @@ func (s *Server) send(x *exchange, t target) error {
 		return err
 	}
 	if to != "" {
-		x.w.Header().Set("Cache-Control", "no-store") // it expires
-		x.w.Header().Set("Location", to)
-		x.w.WriteHeader(http.StatusTemporaryRedirect)
+		x.Header().Set("Cache-Control", "no-store") // it expires
+		x.Header().Set("Location", to)
+		x.WriteHeader(http.StatusTemporaryRedirect)
 		return nil
 	}
 	content, err := s.content(ctx, t)
@@ -97,7 +73,7 @@ func (s *Server) sendContent(x *exchange, content *content) error {
 	if !content.random && !toTheEnd(x.r.Header.Get("Range")) {
 		x.r.Header.Del("Range") // a server may answer with all of it
 	}
-	w := &partWriter{writer: x.w}
+	w := &partWriter{writer: x.writer}
 	http.ServeContent(w, x.r, "", time.Time{}, content)
 	s.options.Events.failed(content.err)
 	switch {
@@ -105,7 +81,7 @@ func (s *Server) sendContent(x *exchange, content *content) error {
 		return errBusy
 	case w.outside:
 		return &problem{http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the archive has %d bytes, and none of those that were asked for", content.size)}
-	case content.err != nil && x.w.sent:
+	case content.err != nil && x.sent:
 		x.answered.Err = content.err
 		panic(http.ErrAbortHandler) // what was sent must not look whole
 	}

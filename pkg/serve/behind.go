@@ -100,7 +100,8 @@ func (s *Server) home(ctx context.Context, at place) (template.Reference, error)
 
 // behind describes a release that only the origin has. What failed lately may not be
 // had either.
-func (s *Server) behind(x *exchange, at place, v provider.Version) (described, state, error) {
+func (s *Server) behind(x *exchange) (described, state, error) {
+	at, v := x.at, x.version
 	d, how, err := s.origins.release(x.r.Context(), at.address, v)
 	x.answered.Repository = originOf(at.address)
 	if err != nil || d.refused != nil {
@@ -140,8 +141,8 @@ func (s *Server) checkDecisions(ctx context.Context, at place, v provider.Versio
 // mirrorVersionBehind is mirrorVersion for a release that only the origin has. Clients
 // print no word of an answer that refuses; but they print the link of an archive that
 // they cannot have. So the reason stands there.
-func (s *Server) mirrorVersionBehind(x *exchange, at place, v provider.Version, absent error) error {
-	d, how, err := s.behind(x, at, v)
+func (s *Server) mirrorVersionBehind(x *exchange, absent error) error {
+	d, how, err := s.behind(x)
 	if isAbsent(err) {
 		return absent
 	}
@@ -150,7 +151,7 @@ func (s *Server) mirrorVersionBehind(x *exchange, at place, v provider.Version, 
 	}
 	archives := map[string]mirrorArchive{}
 	for _, p := range d.Packages {
-		path := withWhy(s.tokenPath(x, at, at.address, v, p.Filename), reason(d.refused))
+		path := withWhy(s.tokenPath(x, x.at.address, p.Filename), reason(d.refused))
 		// What the origin says of h1 is not signed.
 		archives[p.Platform.String()] = mirrorArchive{URL: mirrorLink(path), Hashes: []string{sums.ZH(p.Digest)}}
 	}
@@ -158,12 +159,12 @@ func (s *Server) mirrorVersionBehind(x *exchange, at place, v provider.Version, 
 }
 
 // proofBehind is proof for a release that only the origin has.
-func (s *Server) proofBehind(x *exchange, at place, v provider.Version, p provider.Platform) (proven, error) {
-	d, how, err := s.behind(x, at, v)
+func (s *Server) proofBehind(x *exchange) (proven, error) {
+	d, how, err := s.behind(x)
 	if err != nil {
 		return proven{}, err
 	}
-	pkg, err := d.at(p)
+	pkg, err := d.at(x.platform)
 	if err != nil {
 		return proven{}, err
 	}
@@ -173,7 +174,7 @@ func (s *Server) proofBehind(x *exchange, at place, v provider.Version, p provid
 	if isLeftOut(err) && d.refused != nil {
 		return proven{}, d.refused
 	}
-	return proven{e, how, at.address, reason(d.refused)}, err
+	return proven{e, how, x.at.address, reason(d.refused)}, err
 }
 
 // at gives the package of a platform.
@@ -187,31 +188,31 @@ func (d described) at(p provider.Platform) (provider.Package, error) {
 
 // pull answers with the zip of a release that only the origin has, while it is mirrored.
 // The error is [pullthrough.ErrStored] when the repository has it by now.
-func (s *Server) pull(x *exchange, at place, v provider.Version, p provider.Platform) error {
-	d, how, err := s.behind(x, at, v)
+func (s *Server) pull(x *exchange) error {
+	d, how, err := s.behind(x)
 	if err != nil {
 		return err
 	}
 	if d.refused != nil {
 		return d.refused
 	}
-	pkg, err := d.at(p)
+	pkg, err := d.at(x.platform)
 	if err != nil {
 		return err
 	}
 	if x.r.Method == http.MethodHead { // which is no reason to mirror anything
 		s.describe(x, pkg, how)
 		if pkg.Size >= 0 {
-			x.w.Header().Set("Content-Length", strconv.FormatInt(pkg.Size, 10))
+			x.Header().Set("Content-Length", strconv.FormatInt(pkg.Size, 10))
 		}
 		return nil
 	}
-	to, err := s.home(x.r.Context(), at)
+	to, err := s.home(x.r.Context(), x.at)
 	if err != nil {
 		return err
 	}
-	zip, err := s.origins.puller.Fetch(x.r.Context(), to, d.Release, p, func(ctx context.Context) error {
-		how, err := s.checkDecisions(ctx, at, v, decisionAge)
+	zip, err := s.origins.puller.Fetch(x.r.Context(), to, d.Release, x.platform, func(ctx context.Context) error {
+		how, err := s.checkDecisions(ctx, x.at, x.version, decisionAge)
 		if err == nil {
 			err = how.stale // a decision that can't be read stops the pull
 		}

@@ -15,7 +15,7 @@ const maxPending = 20
 
 // addPending adds the releases that wait for approval, for callers who may see them:
 // those with a token, where one is needed to read.
-func (s *Server) addPending(x *exchange, found *api.Provider, at shownPlace, known listing) {
+func (s *Server) addPending(x *exchange, found *api.Provider, known listing) {
 	if !s.options.Rules().Open() && x.caller.Name == "" {
 		return
 	}
@@ -23,10 +23,10 @@ func (s *Server) addPending(x *exchange, found *api.Provider, at shownPlace, kno
 	found.MorePending = len(known.pending) - len(shown)
 	refs := make([]summary, len(shown))
 	s.together(x.r.Context(), len(shown), func(ctx context.Context, n int) {
-		refs[n] = s.browse.pendingRef(ctx, at.place, known, shown[n])
+		refs[n] = s.browse.pendingRef(ctx, x.at, known, shown[n])
 	})
 	for _, ref := range refs {
-		if at.caller.May(ref.stored) {
+		if x.at.caller.May(ref.stored) {
 			found.Pending = append(found.Pending, ref.VersionRef)
 		}
 	}

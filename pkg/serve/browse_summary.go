@@ -205,13 +205,3 @@ func (s *summary) documentsOfAll() []api.Document {
 	}
 	return all
 }
-
-// document finds one among those of a release.
-func (s *summary) document(digest string, referrers []api.Document) (api.Document, bool) {
-	all := append(s.documentsOfAll(), referrers...)
-	at := slices.IndexFunc(all, func(d api.Document) bool { return d.Digest == digest })
-	if at < 0 {
-		return api.Document{}, false
-	}
-	return all[at], true
-}

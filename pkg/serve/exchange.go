@@ -6,8 +6,6 @@ import (
 	"net/netip"
 	"time"
 
-	svchost "github.com/hashicorp/terraform-svchost"
-
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -32,32 +30,21 @@ const (
 	fastMemory = bodyMemory / 4
 )
 
-// exchange is a request and its answer.
+// exchange is a request and its response.
 type exchange struct {
-	w *writer
-	r *http.Request
-	// values are what the words in capitals of the route stand for.
-	values   map[string]string
+	*writer
+	r        *http.Request
+	route    *route
 	answered Answered
 	caller   access.Caller
-	// api tells that errors are written as the API does.
+	// at, version and platform are what the path names, if the route is about one.
+	at       place
+	version  provider.Version
+	platform provider.Platform
+	// api reports that errors are written as in the API.
 	api bool
-	// show writes errors as the pages for people do; nil where nobody reads those.
+	// show writes an error as a page; nil if nobody reads pages.
 	show func(status int, text string)
-}
-
-// address reads the address of a path that has a host.
-func (x *exchange) address(host svchost.Hostname) (provider.Address, error) {
-	return provider.ParseAddress(host.ForDisplay() + "/" + x.values["NAMESPACE"] + "/" + x.values["TYPE"])
-}
-
-// version reads the version of a path.
-func (x *exchange) version() (provider.Version, error) {
-	v, err := provider.ParseVersion(x.values["VERSION"])
-	if err == nil && v.String() != x.values["VERSION"] {
-		return v, &problem{http.StatusNotFound, "there is no version of that name; it is written " + v.String()}
-	}
-	return v, err
 }
 
 // writer counts what is written, and gives each piece its time: a long answer may

@@ -10,16 +10,12 @@ import (
 // mirrorIndex answers which versions a provider has:
 // https://opentofu.org/docs/internals/provider-network-mirror-protocol/#list-available-versions
 func (s *Server) mirrorIndex(x *exchange) error {
-	at, err := s.mirrorPlace(x)
-	if err != nil {
-		return err
-	}
-	known, behind, how, err := s.list(x.r.Context(), at)
+	known, behind, how, err := s.list(x.r.Context(), x.at)
 	if err != nil {
 		return err
 	}
 	if known.repo == nil {
-		x.answered.Repository = originOf(at.address)
+		x.answered.Repository = originOf(x.at.address)
 	} else {
 		x.answered.Repository = known.repo.String()
 	}
@@ -41,29 +37,20 @@ type mirrorArchive struct {
 // mirrorVersion answers where the packages of a version are, and their hashes:
 // https://opentofu.org/docs/internals/provider-network-mirror-protocol/#list-available-installation-packages
 func (s *Server) mirrorVersion(x *exchange) error {
-	at, err := s.mirrorPlace(x)
-	if err != nil {
-		return err
-	}
-	v, err := x.version()
-	if err != nil {
-		return err
-	}
-	found, how, err := s.known.index(x.r.Context(), at, v)
-	if s.lacks(at, err) {
-		return s.mirrorVersionBehind(x, at, v, err)
+	found, how, err := s.index(x)
+	if s.lacks(x.at, err) {
+		return s.mirrorVersionBehind(x, err)
 	}
 	if err != nil {
 		return err
 	}
-	x.answered.Repository = found.repo.String()
 	archives := map[string]mirrorArchive{}
 	for _, p := range found.Index.Single() {
-		hash, err := s.zipHash(x, at, found, p)
+		hash, err := s.zipHash(x, found, p)
 		if err != nil {
 			return err
 		}
-		path := s.tokenPath(x, at, found.stored, v, provider.Filename(at.address, v, p))
+		path := s.tokenPath(x, found.stored, provider.Filename(x.at.address, x.version, p))
 		archives[p.String()] = mirrorArchive{URL: mirrorLink(path), Hashes: []string{hash}}
 	}
 	return x.answer(mirrorArchives{archives}, how)
@@ -81,14 +68,23 @@ func mirrorLink(path string) string { return "../../../../archive" + path }
 // zipHash returns the zh: hash of a package, from the annotation in the index or, without
 // one, from the manifest. It omits the h1: annotation, because no signature covers it, and
 // a client with trust_all_hashes writes every hash in the response to its lock file.
-func (s *Server) zipHash(x *exchange, at place, i index, p provider.Platform) (string, error) {
+func (s *Server) zipHash(x *exchange, i index, p provider.Platform) (string, error) {
 	t, _ := i.Index.Target(p)
 	if zip, stated := t.Digest(); stated {
 		return sums.ZH(zip), nil
 	}
-	read, err := s.known.target(x.r.Context(), at, i, p)
+	read, err := s.known.target(x.r.Context(), x.at, i, p)
 	if err != nil {
 		return "", err
 	}
 	return sums.ZH(read.zip.Digest), nil
+}
+
+// index returns the index of the version that a path names.
+func (s *Server) index(x *exchange) (index, state, error) {
+	found, how, err := s.known.index(x.r.Context(), x.at, x.version)
+	if err == nil {
+		x.answered.Repository = found.repo.String()
+	}
+	return found, how, err
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/page"
 )
 
-// isPage tells whether a path is one of the pages for people, which have errors of
-// their own form.
+// isPage reports whether a path is below those of the pages for people, whose errors are
+// pages as well.
 func isPage(words []string) bool {
-	return slices.Contains([]string{"", "providers", "login"}, words[0])
+	return len(words) > 0 && slices.Contains([]string{"", "providers", "login"}, words[0])
 }
 
 // asksForPage tells whether a client would rather have a page than anything else, as
@@ -23,9 +23,9 @@ func asksForPage(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// pageProviders shows the providers that the caller may see, and that are searched for.
+// pageProviders shows the providers that the caller may read.
 func (s *Server) pageProviders(x *exchange) error {
-	found, how, err := s.listProviders(x)
+	found, err := s.describeProviders(x)
 	if err != nil {
 		return err
 	}
@@ -34,12 +34,12 @@ func (s *Server) pageProviders(x *exchange) error {
 		return err
 	}
 	text, err := s.frame(x).Providers(x.r.URL.Query().Get("search"), found, at)
-	return s.answerPage(x, text, err, how)
+	return s.answerPage(x, text, err)
 }
 
 // pageProvider shows the versions of a provider.
 func (s *Server) pageProvider(x *exchange) error {
-	found, how, err := s.describeProvider(x)
+	found, err := s.describeProvider(x)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (s *Server) pageProvider(x *exchange) error {
 		return err
 	}
 	text, err := s.frame(x).Provider(found, at)
-	return s.answerPage(x, text, err, how)
+	return s.answerPage(x, text, err)
 }
 
 // pageVersion shows a release.
@@ -57,48 +57,48 @@ func (s *Server) pageVersion(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	found, how, err := s.describeVersion(x)
+	found, err := s.describeVersion(x)
 	if err != nil {
 		return err
 	}
 	text, err := s.frame(x).Version(found, at)
-	return s.answerPage(x, text, err, how)
+	return s.answerPage(x, text, err)
 }
 
-// pageComponents shows what an SBOM lists.
+// pageComponents shows the components in an SBOM.
 func (s *Server) pageComponents(x *exchange) error {
 	at, err := x.page()
 	if err != nil {
 		return err
 	}
-	r, d, err := s.documentAt(x)
+	r, d, err := s.releaseDocument(x)
 	if err != nil {
 		return err
 	}
-	bom, err := s.componentsOf(x, r, d)
+	bom, err := s.components(x, r, d)
 	if err != nil {
 		return err
 	}
-	base, err := s.baseText(x)
+	base, err := s.base(x.r)
 	if err != nil {
 		return err
 	}
-	v := api.Version{Provider: r.at.ref(base), VersionRef: r.summary.VersionRef}
-	text, err := s.frame(x).Components(v, r.withURLs(d.Document, base), bom, at)
-	return s.answerPage(x, text, err, r.how)
+	v := api.Version{Provider: x.at.ref(base), VersionRef: r.summary.VersionRef}
+	text, err := s.frame(x).Components(v, x.withURLs(base, []api.Document{d})[0], bom, at)
+	return s.answerPage(x, text, err)
 }
 
 // static answers with an asset of the pages. One of another version of this program is
 // asked for while replicas are replaced: it gets ours, and is not to keep it.
 func (s *Server) static(x *exchange) error {
-	asset, found := page.OpenAsset(x.values["FILE"])
+	asset, found := page.OpenAsset(x.r.PathValue("FILE"))
 	if !found {
 		return s.unknown(x)
 	}
-	h := x.w.Header()
+	h := x.Header()
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-cache")
-	if x.values["HASH"] == page.Hash() {
+	if x.r.PathValue("HASH") == page.Hash() {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	x.writeBytes(http.StatusOK, asset.MediaType, asset.Content)
@@ -107,16 +107,13 @@ func (s *Server) static(x *exchange) error {
 
 // login asks for a login where there is none, and leads to the first page.
 func (s *Server) login(x *exchange) error {
-	if err := s.identify(x); err != nil {
-		return err
-	}
 	if x.caller.Name == "" && !s.options.Rules().Open() {
 		return &problem{http.StatusUnauthorized, "nobody is logged in"}
 	}
-	h := x.w.Header()
+	h := x.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Location", s.frame(x).Link(""))
-	x.w.WriteHeader(http.StatusSeeOther)
+	x.WriteHeader(http.StatusSeeOther)
 	return nil
 }
 
@@ -141,13 +138,12 @@ func placeOn(x *exchange, total, size int) (page.Place, error) {
 }
 
 // answerPage writes a page that was rendered, or says why it was not.
-func (s *Server) answerPage(x *exchange, text []byte, err error, how state) error {
+func (s *Server) answerPage(x *exchange, text []byte, err error) error {
 	if err != nil {
 		return err
 	}
-	x.know(how)
 	s.personal(x)
-	protect(x.w.Header())
+	protect(x.Header())
 	if x.unchanged(tagOf(text)) {
 		return nil
 	}
@@ -157,12 +153,12 @@ func (s *Server) answerPage(x *exchange, text []byte, err error, how state) erro
 
 // writePage writes an error as a page. Browsers ask for a login where it wants one.
 func (s *Server) writePage(x *exchange, status int, text string) {
-	protect(x.w.Header())
+	protect(x.Header())
 	rendered, err := s.frame(x).Problem(status, text)
 	if err != nil {
 		rendered = []byte(http.StatusText(status)) // the templates are tested
 	}
-	x.w.Header().Set("Cache-Control", "no-store")
+	x.Header().Set("Cache-Control", "no-store")
 	x.writeBytes(status, page.MediaType, rendered)
 }
 

@@ -31,11 +31,7 @@ type offeredPlatform struct {
 // versions answers which versions a provider has that clients would install:
 // https://opentofu.org/docs/internals/provider-registry-protocol/#list-available-versions
 func (s *Server) versions(x *exchange) error {
-	at, err := s.publishedPlace(x)
-	if err != nil {
-		return err
-	}
-	offered, how, err := s.offers(x.r.Context(), at)
+	offered, how, err := s.offers(x.r.Context(), x.at)
 	if err != nil {
 		return err
 	}
@@ -70,19 +66,12 @@ type packageDocument struct {
 // pkg answers where a package is:
 // https://opentofu.org/docs/internals/provider-registry-protocol/#find-a-provider-package
 func (s *Server) pkg(x *exchange) error {
-	at, err := s.publishedPlace(x)
-	if err != nil {
-		return err
-	}
-	v, err := x.version()
-	if err != nil {
-		return err
-	}
-	p, err := provider.ParsePlatform(x.values["OS"] + "_" + x.values["ARCH"])
+	p, err := provider.ParsePlatform(x.r.PathValue("OS") + "_" + x.r.PathValue("ARCH"))
 	if err != nil {
 		return &problem{http.StatusNotFound, err.Error()}
 	}
-	found, err := s.proof(x, at, v, p)
+	x.platform = p
+	found, err := s.proof(x)
 	if err != nil {
 		return err
 	}
@@ -91,7 +80,7 @@ func (s *Server) pkg(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	path := s.tokenPath(x, at, found.stored, v, provider.Filename(at.address, v, p))
+	path := s.tokenPath(x, found.stored, provider.Filename(x.at.address, x.version, p))
 	// Absolute, since not all clients take relative ones (terragrunt#3304).
 	document := packageDocument{
 		Protocols: e.protocols, OS: p.OS, Arch: p.Arch, Filename: e.filename, Sum: e.zip.Encoded(),
@@ -114,16 +103,15 @@ type proven struct {
 }
 
 // proof gives what is signed of a package, from the repository or from its origin.
-func (s *Server) proof(x *exchange, at place, v provider.Version, p provider.Platform) (proven, error) {
-	found, how, err := s.known.index(x.r.Context(), at, v)
-	if s.lacks(at, err) {
-		return s.proofBehind(x, at, v, p)
+func (s *Server) proof(x *exchange) (proven, error) {
+	found, how, err := s.index(x)
+	if s.lacks(x.at, err) {
+		return s.proofBehind(x)
 	}
 	if err != nil {
 		return proven{}, err
 	}
-	x.answered.Repository = found.repo.String()
-	e, err := s.evidenceFor(x.r.Context(), at, found, p)
+	e, err := s.evidenceFor(x.r.Context(), x.at, found, x.platform)
 	return proven{e, how, found.stored, ""}, err
 }
 
@@ -135,20 +123,12 @@ const (
 
 // document answers with the checksums or their signature, as they lie in the artifact.
 func (s *Server) document(x *exchange) error {
-	name := x.values["DOCUMENT"]
-	if name != documentSums && name != documentSignature {
-		return s.unknown(x)
-	}
-	at, v, p, err := s.named(x)
-	if err != nil {
-		return err
-	}
-	found, err := s.proof(x, at, v, p)
+	found, err := s.proof(x)
 	if err != nil {
 		return err
 	}
 	x.know(found.how)
-	if name == documentSignature {
+	if x.r.PathValue("DOCUMENT") == documentSignature {
 		x.writeBytes(http.StatusOK, "application/pgp-signature", found.signature)
 		return nil
 	}

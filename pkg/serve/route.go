@@ -10,107 +10,81 @@ import (
 	"unicode/utf8"
 )
 
-// maxPath bounds a path, in bytes. The longest real ones have some 500: a version and
+// maxPath limits a path, in bytes. The longest real ones have about 500: a version and
 // a type of more than a hundred characters each, and a token.
 const maxPath = 4 << 10
 
-// The kinds of requests.
+// route is a kind of request.
+type route struct {
+	// name is the kind in logs and metrics.
+	name string
+	// admit sets what the path names, if the caller may have it; nil if it names nothing.
+	admit func(*Server, *exchange) error
+	serve func(*Server, *exchange) error
+}
+
 const (
-	routeDiscovery     = "discovery"
-	routeVersions      = "versions"
-	routePackage       = "package"
-	routeDocument      = "document"
-	routeMirrorIndex   = "mirror-index"
-	routeMirrorVersion = "mirror-version"
-	routeArchive       = "archive"
-	routeProviders     = "api-providers"
-	routeProvider      = "api-provider"
-	routeVersion       = "api-version"
-	routeEvidence      = "api-document"
-	routeComponents    = "api-components"
-	routeOpenAPI       = "api-openapi"
-	routePageProviders = "page-providers"
-	routePageProvider  = "page-provider"
-	routePageVersion   = "page-version"
-	routePageBOM       = "page-components"
-	routeStatic        = "static"
-	routeLogin         = "login"
-	routeHealth        = "health"
-	routeReady         = "ready"
-	routeUnknown       = "unknown"
+	routeArchive = "archive"
+	routeUnknown = "unknown"
 )
 
-// route is a kind of request, and what of the path it needs.
-type route struct {
-	name string
-	// words is the path, those in capitals standing for anything.
-	words []string
-	serve func(s *Server, x *exchange) error
+// routes has all routes by pattern.
+var routes = map[string]*route{
+	"/.well-known/terraform.json":                                                     {"discovery", nil, (*Server).discovery},
+	"/v1/providers/{NAMESPACE}/{TYPE}/versions":                                       {"versions", (*Server).admitPublished, (*Server).versions},
+	"/v1/providers/{NAMESPACE}/{TYPE}/{VERSION}/download/{OS}/{ARCH}":                 {"package", (*Server).admitPublished, (*Server).pkg},
+	"/v1/documents/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{FILENAME}/{DOCUMENT}": {"document", (*Server).admitByToken, (*Server).document},
+	"/mirror/{HOST}/{NAMESPACE}/{TYPE}/index.json":                                    {"mirror-index", (*Server).admitMirrored, (*Server).mirrorIndex},
+	"/mirror/{HOST}/{NAMESPACE}/{TYPE}/{FILE}":                                        {"mirror-version", (*Server).admitMirrored, (*Server).mirrorVersion},
+	"/archive/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{FILENAME}":                 {routeArchive, (*Server).admitByToken, (*Server).archive},
+	"/archive/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{WHY}/{FILENAME}":           {routeArchive, (*Server).admitByToken, (*Server).archive},
+	"/api/v1/openapi.json":                                                            {"api-openapi", nil, (*Server).apiDescription},
+	"/api/v1/providers":                                                               {"api-providers", (*Server).identify, asJSON((*Server).describeProviders)},
+	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}":                                     {"api-provider", (*Server).admitShown, asJSON((*Server).describeProvider)},
+	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}":                           {"api-version", (*Server).admitShown, asJSON((*Server).describeVersion)},
+	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/documents/{DIGEST}":        {"api-document", (*Server).admitShown, (*Server).apiDocument},
+	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/components/{DIGEST}":       {"api-components", (*Server).admitShown, asJSON((*Server).describeComponents)},
+	"/{$}":                                 {"page-providers", (*Server).identify, (*Server).pageProviders},
+	"/providers/{HOST}/{NAMESPACE}/{TYPE}": {"page-provider", (*Server).admitShown, (*Server).pageProvider},
+	"/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}":                     {"page-version", (*Server).admitShown, (*Server).pageVersion},
+	"/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/components/{DIGEST}": {"page-components", (*Server).admitShown, (*Server).pageComponents},
+	"/static/{HASH}/{FILE}":                                              {"static", nil, (*Server).static},
+	"/login":                                                             {"login", (*Server).identify, (*Server).login},
+	"/healthz":                                                           {"health", nil, (*Server).health},
+	"/readyz":                                                            {"ready", nil, (*Server).ready},
+	"/":                                                                  {routeUnknown, nil, (*Server).unknown},
 }
 
-// routes are all that there are.
-var routes = []route{
-	{routeDiscovery, []string{".well-known", "terraform.json"}, (*Server).discovery},
-	{routeVersions, []string{"v1", "providers", "NAMESPACE", "TYPE", "versions"}, (*Server).versions},
-	{routePackage, []string{"v1", "providers", "NAMESPACE", "TYPE", "VERSION", "download", "OS", "ARCH"}, (*Server).pkg},
-	{routeDocument, []string{"v1", "documents", "TOKEN", "HOST", "NAMESPACE", "TYPE", "VERSION", "FILENAME", "DOCUMENT"}, (*Server).document},
-	{routeMirrorIndex, []string{"mirror", "HOST", "NAMESPACE", "TYPE", "index.json"}, (*Server).mirrorIndex},
-	{routeMirrorVersion, []string{"mirror", "HOST", "NAMESPACE", "TYPE", "VERSION.json"}, (*Server).mirrorVersion},
-	{routeArchive, []string{"archive", "TOKEN", "HOST", "NAMESPACE", "TYPE", "VERSION", "FILENAME"}, (*Server).archive},
-	{routeOpenAPI, []string{"api", "v1", "openapi.json"}, (*Server).apiDescription},
-	{routeProviders, []string{"api", "v1", "providers"}, (*Server).apiProviders},
-	{routeProvider, []string{"api", "v1", "providers", "HOST", "NAMESPACE", "TYPE"}, (*Server).apiProvider},
-	{routeVersion, []string{"api", "v1", "providers", "HOST", "NAMESPACE", "TYPE", "VERSION"}, (*Server).apiVersion},
-	{routeEvidence, []string{"api", "v1", "providers", "HOST", "NAMESPACE", "TYPE", "VERSION", "documents", "DIGEST"}, (*Server).apiDocument},
-	{routeComponents, []string{"api", "v1", "providers", "HOST", "NAMESPACE", "TYPE", "VERSION", "components", "DIGEST"}, (*Server).apiComponents},
-	{routePageProviders, []string{""}, (*Server).pageProviders},
-	{routePageProvider, []string{"providers", "HOST", "NAMESPACE", "TYPE"}, (*Server).pageProvider},
-	{routePageVersion, []string{"providers", "HOST", "NAMESPACE", "TYPE", "VERSION"}, (*Server).pageVersion},
-	{routePageBOM, []string{"providers", "HOST", "NAMESPACE", "TYPE", "VERSION", "components", "DIGEST"}, (*Server).pageComponents},
-	{routeStatic, []string{"static", "HASH", "FILE"}, (*Server).static},
-	{routeLogin, []string{"login"}, (*Server).login},
-	{routeArchive, []string{"archive", "TOKEN", "HOST", "NAMESPACE", "TYPE", "VERSION", "WHY", "FILENAME"}, (*Server).archive},
-	{routeHealth, []string{"healthz"}, (*Server).health},
-	{routeReady, []string{"readyz"}, (*Server).ready},
-}
-
-// match gives what the words in capitals stand for; false when the path is another.
-func (r route) match(path []string) (map[string]string, bool) {
-	if len(path) != len(r.words) {
-		return nil, false
+// newMux returns a mux that sets the route of an exchange, and the values of its path.
+func newMux() *http.ServeMux {
+	mux := http.NewServeMux()
+	for pattern, r := range routes {
+		mux.Handle(pattern, r)
 	}
-	values := map[string]string{}
-	for i, word := range r.words {
-		name, ending, _ := strings.Cut(word, ".")
-		switch {
-		case word == path[i]:
-		case name == "" || strings.ToUpper(name) != name:
-			return nil, false
-		case ending == "":
-			values[name] = path[i]
-		default:
-			value, found := strings.CutSuffix(path[i], "."+ending)
-			if !found {
-				return nil, false
-			}
-			values[name] = value
-		}
-	}
-	return values, true
+	return mux
 }
 
-// find gives the route of a path below the base path.
-func find(path []string) (route, map[string]string) {
-	for _, r := range routes {
-		if values, ok := r.match(path); ok {
-			return r, values
-		}
+// ServeHTTP implements [http.Handler]. It only sets the route of an exchange.
+func (r *route) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	if x, ok := w.(*exchange); ok {
+		x.route, x.r = r, request
 	}
-	return route{name: routeUnknown, serve: (*Server).unknown}, nil
 }
 
-// split takes a path apart as it was sent. What a proxy or a file system could read
-// in two ways is refused: dots, empty words, slashes that are written as %2F.
+// find sets the route of an exchange by the elements of its path.
+func (s *Server) find(x *exchange, words []string) {
+	request := x.r.WithContext(x.r.Context()) // a copy
+	request.URL = &url.URL{Path: "/" + strings.Join(words, "/"), RawQuery: x.r.URL.RawQuery}
+	s.mux.ServeHTTP(x, request)
+	words = slices.Clone(words)
+	if token := x.r.PathValue("TOKEN"); token != "" && token != anybody {
+		words[slices.Index(words[1:], token)+1] = "…" // it stands for a login
+	}
+	x.answered.Route, x.answered.Path = x.route.name, "/"+strings.Join(words, "/")
+}
+
+// split returns the elements of a path as it was sent. It refuses what a proxy or a file
+// system could read differently: dots, empty elements, slashes that are written as %2F.
 func split(u *url.URL) ([]string, error) {
 	path := u.EscapedPath()
 	if len(path) > maxPath {
@@ -137,22 +111,20 @@ func split(u *url.URL) ([]string, error) {
 	return words, nil
 }
 
-// below takes the base path away, if it is there: a proxy may have done so.
-func below(base string, words []string) []string {
-	prefix := strings.FieldsFunc(base, func(r rune) bool { return r == '/' })
+// words returns the elements of the path of a URL, without the base path, which a proxy
+// may have removed. Only the first page may end in a slash.
+func (s *Server) words(u *url.URL) ([]string, error) {
+	base := s.options.BaseURL
+	if base != nil && strings.TrimSuffix(u.Path, "/") == strings.TrimRight(base.Path, "/") {
+		return []string{""}, nil
+	}
+	words, err := split(u)
+	if err != nil || base == nil {
+		return words, err
+	}
+	prefix := strings.FieldsFunc(base.Path, func(r rune) bool { return r == '/' })
 	if len(words) >= len(prefix) && slices.Equal(words[:len(prefix)], prefix) {
-		return words[len(prefix):]
+		words = words[len(prefix):]
 	}
-	return words
-}
-
-// shown is a path for access lines: what stands for a login is left out.
-func shown(r route, words []string) string {
-	words = slices.Clone(words)
-	for i, word := range r.words {
-		if word == "TOKEN" && words[i] != anybody {
-			words[i] = "…"
-		}
-	}
-	return "/" + strings.Join(words, "/")
+	return words, nil
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +20,7 @@ type Server struct {
 	options Options
 	known   *knowledge
 	browse  *browsing
+	mux     *http.ServeMux
 	// origins is nil where nothing is brought from them.
 	origins *origins
 	// mirrored is the view of the network mirror protocol, own that of the registry
@@ -45,7 +44,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("options of the server: %w", err)
 	}
 	s := &Server{
-		options: o, known: newKnowledge(o),
+		options: o, known: newKnowledge(o), mux: newMux(),
 		hashed:   memo.Memo[digest.Digest, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }, Lifetime: hashAge, Now: o.Now},
 		owned:    memo.Memo[inRepository, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }},
 		mirrored: &view{from: o.From, aliases: o.Aliases, unannotated: o.Unannotated},
@@ -76,7 +75,7 @@ func (s *Server) divide(life Life) {
 // requests, it responds with 503 to requests that exceed the limit on connections.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.exchange(w, r)
-	giveBack, ok := s.requests.take(x.w.client, 1)
+	giveBack, ok := s.requests.take(x.client, 1)
 	if !ok {
 		x.turnAway()
 		s.finish(x, s.options.Now())
@@ -85,7 +84,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer giveBack()
 	s.respond(x)
 	if r.ProtoMajor > 1 {
-		_ = x.w.control.Flush() // package http would send the rest after the request is no longer counted
+		_ = x.control.Flush() // package http would send the rest after the request is no longer counted
 	}
 }
 
@@ -97,7 +96,7 @@ func (s *Server) Probes() http.Handler {
 
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request) *exchange {
 	client := s.client(r)
-	x := &exchange{w: &writer{ResponseWriter: w, control: http.NewResponseController(w), memory: s.memory, client: s.network(client)}, r: r}
+	x := &exchange{writer: &writer{ResponseWriter: w, control: http.NewResponseController(w), memory: s.memory, client: s.network(client)}, r: r}
 	x.answered = Answered{Route: routeUnknown, Method: r.Method, Path: "?", Client: client}
 	return x
 }
@@ -109,7 +108,7 @@ func (s *Server) respond(x *exchange) {
 		broken := recover()
 		if broken != nil && broken != http.ErrAbortHandler { //nolint:errorlint // it is not wrapped
 			x.answered.Err = fmt.Errorf("the program broke: %v", broken)
-			if !x.w.sent {
+			if !x.sent {
 				x.fail(&problem{http.StatusInternalServerError, "the server broke down over this request"})
 				broken = nil
 			}
@@ -126,20 +125,20 @@ func (s *Server) respond(x *exchange) {
 
 // finish sends the rest of a response, and reports it.
 func (s *Server) finish(x *exchange, began time.Time) {
-	x.w.finish()
-	x.answered.Status, x.answered.Bytes = x.w.status, x.w.bytes
+	x.finish()
+	x.answered.Status, x.answered.Bytes = x.status, x.bytes
 	x.answered.Duration = s.options.Now().Sub(began)
 	s.options.Events.answered(x.answered)
 }
 
 // serve finds the route and the caller of a request, and follows the route.
 func (s *Server) serve(x *exchange) error {
-	h := x.w.Header()
+	h := x.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	if x.r.ContentLength != 0 {
 		// Nobody reads it, and a slow one must not hold the connection.
 		h.Set("Connection", "close")
-		_ = x.w.control.SetReadDeadline(time.Now().Add(time.Second))
+		_ = x.control.SetReadDeadline(time.Now().Add(time.Second))
 	}
 	showPage := func(status int, text string) { s.writePage(x, status, text) }
 	words, err := s.words(x.r.URL)
@@ -149,31 +148,21 @@ func (s *Server) serve(x *exchange) error {
 		}
 		return err
 	}
-	way, values := find(words)
-	x.values, x.answered.Route, x.answered.Path = values, way.name, shown(way, words)
-	x.api = isAPI(words)
-	if isPage(words) || way.name == routeUnknown && !x.api && asksForPage(x.r) {
+	s.find(x, words)
+	x.api = len(words) > 0 && words[0] == "api"
+	if isPage(words) || x.route.name == routeUnknown && !x.api && asksForPage(x.r) {
 		x.show = showPage
 	}
 	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
 		return &problem{http.StatusMethodNotAllowed, "only GET and HEAD are answered"}
 	}
-	return way.serve(s, x)
-}
-
-// words takes the path of a URL apart, below the base path. The first page alone may
-// end in a slash.
-func (s *Server) words(u *url.URL) ([]string, error) {
-	base := s.options.BaseURL
-	if base != nil && strings.TrimSuffix(u.Path, "/") == strings.TrimRight(base.Path, "/") {
-		return []string{""}, nil
+	if x.route.admit != nil {
+		if err := x.route.admit(s, x); err != nil {
+			return err
+		}
 	}
-	words, err := split(u)
-	if err != nil || base == nil {
-		return words, err
-	}
-	return below(base.Path, words), nil
+	return x.route.serve(s, x)
 }
 
 func (s *Server) unknown(*exchange) error {

@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -25,44 +27,65 @@ const (
 // linkRefused is the message for clients whose link is refused.
 const linkRefused = "the link is not valid, or not any more: ask for the provider again"
 
-// tokenPath is the path of a package after /archive or /v1/documents, with what stands
-// for a login: clients send none there. The link is valid for releases that are stored as
-// one address.
-func (s *Server) tokenPath(x *exchange, at place, stored provider.Address, v provider.Version, filename string) string {
+// tokenPath returns the path of a package after /archive or /v1/documents. Its token
+// stands for a login, which clients don't send there. The link is valid for releases that
+// are stored as one address.
+func (s *Server) tokenPath(x *exchange, stored provider.Address, filename string) string {
 	token := anybody
 	if !s.options.Rules().Open() {
 		expires := s.options.Now().Truncate(tokenStep).Add(tokenStep + tokenAge)
-		token = s.options.Key.Token(access.Archive{Address: at.address, Stored: stored, Version: v, Filename: filename}, x.caller, expires)
+		token = s.options.Key.Token(access.Archive{Address: x.at.address, Stored: stored, Version: x.version, Filename: filename}, x.caller, expires)
 	}
-	words := []string{token, at.host(), at.address.Namespace, at.address.Type, v.String(), filename}
-	for i, word := range words {
-		words[i] = url.PathEscape(word)
-	}
-	return "/" + strings.Join(words, "/")
+	return pathOf(token, x.at.host(), x.at.address.Namespace, x.at.address.Type, x.version.String(), filename)
 }
 
-// admitByToken gives the provider of a path with a token, if the token is for what the
-// path names, or the caller may have it.
-func (s *Server) admitByToken(x *exchange, v provider.Version) (at place, err error) {
-	token := x.values["TOKEN"]
-	if x.values["HOST"] == ownHost {
-		at, err = s.publishedAddress(x)
-	} else {
-		at, err = s.mirrorAddress(x)
+// pathOf returns a path with escaped elements.
+func pathOf(words ...string) string {
+	for i, word := range words {
+		words[i] = "/" + url.PathEscape(word)
+	}
+	return strings.Join(words, "")
+}
+
+// admitByToken admits the caller to a package, if the token in the path is for it, or the
+// caller may read it.
+func (s *Server) admitByToken(x *exchange) error {
+	// 1. The provider.
+	if name := x.r.PathValue("DOCUMENT"); name != "" && name != documentSums && name != documentSignature {
+		return s.unknown(x)
+	}
+	err := x.readVersion()
+	switch {
+	case err != nil:
+	case x.r.PathValue("HOST") == ownHost:
+		err = s.locatePublished(x)
+	default:
+		err = s.locateMirrored(x)
 	}
 	if err != nil {
-		return at, err
+		return err
 	}
+	// 2. The caller.
+	token, filename := x.r.PathValue("TOKEN"), x.r.PathValue("FILENAME")
 	if token == anybody || s.options.Rules().Open() {
-		return s.admit(x, at)
-	}
-	at.byLink = true
-	at.caller, err = s.options.Key.Check(token, access.Archive{Address: at.address, Version: v, Filename: x.values["FILENAME"]})
-	if tooMany := s.limit(x, at.caller); tooMany != nil {
-		return at, tooMany
+		err = s.admit(x)
+	} else {
+		x.at.byLink = true
+		x.at.caller, err = s.options.Key.Check(token, access.Archive{Address: x.at.address, Version: x.version, Filename: filename})
+		if err != nil {
+			err = because(err, http.StatusForbidden, linkRefused)
+		}
+		err = cmp.Or(s.limit(x, x.at.caller), err)
 	}
 	if err != nil {
-		return at, because(err, http.StatusForbidden, linkRefused)
+		return err
 	}
-	return at, nil
+	// 3. The platform.
+	if parts, ok := provider.ParseFilename(filename); ok {
+		x.platform, err = provider.ParsePlatform(parts.Platform)
+	}
+	if err != nil || x.platform == (provider.Platform{}) || provider.Filename(x.at.address, x.version, x.platform) != filename {
+		return &problem{http.StatusNotFound, fmt.Sprintf("%s %s has no archive of that name", x.at.address, x.version)}
+	}
+	return nil
 }

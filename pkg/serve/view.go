@@ -31,6 +31,9 @@ type view struct {
 type place struct {
 	*view
 	address provider.Address
+	// shown is the address that users write, which for a published host is not the address
+	// in the repositories.
+	shown provider.Address
 	// caller is the one whose request it is; the zero value may read nothing. byLink reports
 	// that the right to the archive comes from a signed link.
 	caller access.Caller
@@ -110,4 +113,12 @@ func anyHost(as svchost.Hostname) provider.Alias {
 		return provider.Alias{}
 	}
 	return provider.Alias{Asked: asked, Stored: stored}
+}
+
+// viewOfHost returns the view of a published host, which is the same each time because
+// caches use it in keys.
+func (s *Server) viewOfHost(h access.Host) *view {
+	known, _ := s.hosts.LoadOrStore(h, published([]template.Template{h.Repository}, h.As, s.options.Unannotated))
+	v, _ := known.(*view)
+	return v
 }

@@ -1,0 +1,110 @@
+package serve
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+)
+
+const (
+	// maxPage limits the number of a page.
+	maxPage = 1_000_000
+	// maxSearch limits a search, in bytes.
+	maxSearch = 200
+	// providersOnPage and versionsOnPage are the numbers of items on a page.
+	providersOnPage, versionsOnPage = 50, 20
+)
+
+// asJSON returns a handler that writes a description as JSON, with an ETag.
+func asJSON[T any](describe func(*Server, *exchange) (T, error)) func(*Server, *exchange) error {
+	return func(s *Server, x *exchange) error {
+		found, err := describe(s, x)
+		if err != nil {
+			return err
+		}
+		data, err := json.Marshal(found)
+		if err != nil {
+			return fmt.Errorf("writing the answer: %w", err)
+		}
+		s.personal(x)
+		if !x.unchanged(tagOf(data)) {
+			x.writeBytes(http.StatusOK, "application/json", append(data, '\n'))
+		}
+		return nil
+	}
+}
+
+// apiDescription writes the document that describes the API.
+func (s *Server) apiDescription(x *exchange) error {
+	x.Header().Set("Cache-Control", "public, no-cache")
+	x.writeBytes(http.StatusOK, "application/json", api.OpenAPI())
+	return nil
+}
+
+// writeProblem writes an error in the form of https://www.rfc-editor.org/rfc/rfc9457.
+func (x *exchange) writeProblem(status int, text string) {
+	title := http.StatusText(status)
+	if title == "" {
+		title = "Client Closed Request" // see statusGone
+	}
+	data, err := json.Marshal(api.Problem{Type: "about:blank", Title: title, Status: status, Detail: text})
+	if err != nil {
+		data = []byte("{}")
+	}
+	x.writeBytes(status, api.ProblemType, append(data, '\n'))
+}
+
+// tagOf returns an ETag of the bytes of a response.
+func tagOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
+}
+
+// personal keeps responses that not everyone may read out of shared caches.
+func (s *Server) personal(x *exchange) {
+	if s.options.Rules().Open() {
+		return
+	}
+	x.Header().Set("Cache-Control", "private, no-cache")
+	x.Header().Set("Vary", "Authorization")
+}
+
+// unchanged sets the ETag of a response. If the client has the response, unchanged says
+// so to it and returns true.
+func (x *exchange) unchanged(tag string) bool {
+	x.Header().Set("Etag", tag)
+	// https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match
+	for one := range strings.SplitSeq(strings.Join(x.r.Header.Values("If-None-Match"), ","), ",") {
+		if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == tag {
+			x.WriteHeader(http.StatusNotModified)
+			return true
+		}
+	}
+	return false
+}
+
+// page returns the number of the requested page; the first is 1.
+func (x *exchange) page() (int, error) {
+	text := x.r.URL.Query().Get("page")
+	if text == "" {
+		return 1, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxPage {
+		return 0, &problem{http.StatusBadRequest, "the page must be a number from 1 on"}
+	}
+	return n, nil
+}
+
+// pageOf returns the items of a page, and whether there are more.
+func pageOf[T any](all []T, page, size int) (items []T, more bool) {
+	from := min((page-1)*size, len(all))
+	to := min(from+size, len(all))
+	return all[from:to], to < len(all)
+}

@@ -1,0 +1,205 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// listed is a provider of a list.
+type listed struct {
+	place
+	reference template.Reference
+}
+
+// describeProviders returns a page of the providers that the caller may read and that
+// the request searches for.
+func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) {
+	// 1. What is requested.
+	search := x.r.URL.Query().Get("search")
+	if len(search) > maxSearch {
+		return none, &problem{http.StatusBadRequest, "the search has more than " + strconv.Itoa(maxSearch) + " bytes"}
+	}
+	page, err := x.page()
+	if err != nil {
+		return none, err
+	}
+	base, err := s.base(x.r)
+	if err != nil {
+		return none, err
+	}
+	// 2. What exists.
+	all, warnings, how, err := s.listed(x)
+	if err != nil {
+		return none, err
+	}
+	words := strings.Fields(strings.ToLower(search))
+	all = slices.DeleteFunc(all, func(p listed) bool {
+		address := strings.ToLower(p.shown.String())
+		return slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(address, word) })
+	})
+	// 3. The page.
+	found := api.Providers{Providers: []api.ProviderRef{}, Total: len(all), Warnings: warnings}
+	items, more := pageOf(all, page, providersOnPage)
+	for _, p := range items {
+		ref := p.ref(base)
+		ref.Repository, ref.Latest = p.reference.String(), s.browse.latest(p.reference)
+		found.Providers = append(found.Providers, ref)
+	}
+	if more {
+		query := url.Values{"page": {strconv.Itoa(page + 1)}}
+		if search != "" {
+			query.Set("search", search)
+		}
+		found.Next = base.String() + "/api/v1/providers?" + query.Encode()
+	}
+	x.know(how)
+	return found, nil
+}
+
+// listed returns the providers of all views that the caller may read, sorted by address.
+func (s *Server) listed(x *exchange) (all []listed, warnings []string, how state, err error) {
+	add := func(v *view, name svchost.Hostname) error {
+		stock, learned, err := s.browse.shelf(x.r.Context(), v)
+		if err != nil {
+			return err
+		}
+		how, warnings = how.merge(learned), append(warnings, stock.warnings...)
+		for _, e := range stock.entries {
+			if !x.caller.May(e.stored) {
+				continue
+			}
+			p := listed{place{view: v, address: e.address, shown: e.address}, e.reference}
+			if name != "" {
+				p.shown.Host = name
+			}
+			all = append(all, p)
+		}
+		return nil
+	}
+	err = add(s.mirrored, "")
+	for _, h := range s.publishedHosts() {
+		if err == nil {
+			err = add(s.viewOfHost(h), h.Name)
+		}
+	}
+	if err != nil {
+		return nil, nil, how, err
+	}
+	slices.SortStableFunc(all, func(a, b listed) int { return a.shown.Compare(b.shown) })
+	all = slices.CompactFunc(all, func(a, b listed) bool { return a.shown == b.shown })
+	slices.Sort(warnings)
+	return all, slices.Compact(warnings), how, nil
+}
+
+// describeProvider returns a page of the versions of a provider.
+func (s *Server) describeProvider(x *exchange) (none api.Provider, err error) {
+	page, err := x.page()
+	if err != nil {
+		return none, err
+	}
+	base, err := s.base(x.r)
+	if err != nil {
+		return none, err
+	}
+	known, how, err := s.known.list(x.r.Context(), x.at)
+	if err != nil {
+		return none, err
+	}
+	x.know(how)
+	x.answered.Repository = known.repo.String()
+	items, more := pageOf(known.versions, page, versionsOnPage)
+	found := api.Provider{
+		ProviderRef: x.at.ref(base), Total: len(known.versions), Stale: how.stale != nil,
+		Versions: make([]api.VersionRef, len(items)), Installation: x.at.installation(base),
+	}
+	found.Repository, found.Latest = known.repo.String(), newest(known.versions)
+	s.together(x.r.Context(), len(items), func(ctx context.Context, n int) {
+		found.Versions[n] = s.versionRef(ctx, x.at, known, items[n])
+		found.Versions[n].URL = x.at.url(base, found.Versions[n].Version)
+	})
+	s.addPending(x, &found, known)
+	if more {
+		found.Next = x.at.url(base) + "?page=" + strconv.Itoa(page+1)
+	}
+	return found, nil
+}
+
+// together looks at several things concurrently, for as long as a caller can wait. Later
+// answers serve the next caller.
+func (s *Server) together(ctx context.Context, n int, look func(ctx context.Context, n int)) {
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	group := errgroup.Group{}
+	group.SetLimit(maxLooks)
+	for i := range n {
+		group.Go(func() error {
+			look(ctx, i)
+			return nil
+		})
+	}
+	_ = group.Wait() // each result contains its own error
+}
+
+func (s *Server) versionRef(ctx context.Context, at place, known listing, v provider.Version) api.VersionRef {
+	i, _, err := s.known.indexIn(ctx, at, known, v, max(reportAge, s.options.MaxAge))
+	if problem := brokenBy(err); problem != "" {
+		return broken(v, problem).VersionRef
+	}
+	var found summary
+	if err == nil {
+		found, err = s.browse.standing(ctx, at, i)
+	}
+	if err != nil {
+		_, text := statusOf(err)
+		return api.VersionRef{Version: v.String(), Tag: artifact.Tag(v), Platforms: []string{}, Status: api.StatusUnknown, Problem: text}
+	}
+	return found.VersionRef
+}
+
+// publishedHosts returns the hosts that the rules name.
+func (s *Server) publishedHosts() []access.Host {
+	if rules := s.options.Rules(); rules != nil {
+		return rules.Hosts
+	}
+	return nil
+}
+
+// ref describes a provider, with its URL in the API.
+func (p place) ref(base *url.URL) api.ProviderRef {
+	return api.ProviderRef{
+		Address: p.shown.String(), Host: p.shown.Host.ForDisplay(), Namespace: p.shown.Namespace, Type: p.shown.Type,
+		URL: p.url(base),
+	}
+}
+
+// url returns the URL of a provider in the API, with more elements at its end.
+func (p place) url(base *url.URL, more ...string) string {
+	return base.String() + "/api/v1/providers" + pathOf(append([]string{p.shown.Host.ForDisplay(), p.shown.Namespace, p.shown.Type}, more...)...)
+}
+
+// installation returns the block with which clients install a provider from this server.
+// A published host needs none, and network mirrors can't have a host with a port.
+func (p place) installation(base *url.URL) string {
+	if p.as != "" || strings.Contains(string(p.shown.Host), ":") {
+		return ""
+	}
+	pattern, err := provider.ParsePattern(p.shown.String())
+	if err != nil {
+		return ""
+	}
+	return cliconfig.NetworkMirrorBlock(base.String()+"/mirror/", pattern)
+}

@@ -1,0 +1,240 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// release is what is known of the version that a path names.
+type release struct {
+	index   index
+	summary summary
+	how     state
+}
+
+// release returns the version that a path names. If its tag points to no release, the
+// summary says so, and there is no index.
+func (s *Server) release(x *exchange) (r release, err error) {
+	r.index, r.how, err = s.index(x)
+	if isAbsent(err) {
+		return r, err
+	}
+	if problem := brokenBy(err); problem != "" {
+		r.summary = broken(x.version, problem)
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	r.summary, err = s.browse.summary(x.r.Context(), x.at, r.index)
+	return r, err
+}
+
+// describeVersion returns all that is known of a release.
+func (s *Server) describeVersion(x *exchange) (none api.Version, err error) {
+	r, err := s.release(x)
+	if err != nil {
+		return none, err
+	}
+	base, err := s.base(x.r)
+	if err != nil {
+		return none, err
+	}
+	x.know(r.how)
+	found := api.Version{
+		Provider: x.at.ref(base), VersionRef: r.summary.VersionRef, Digest: r.summary.digest, Protocols: r.summary.protocols,
+		Evidence: x.withURLs(base, r.summary.evidence), Packages: s.packages(x, r, base), Findings: []api.Finding{}, Stale: r.how.stale != nil,
+		Lock: lockOf(x, r.summary.packages), Requirement: requirementOf(x), Installation: x.at.installation(base),
+	}
+	found.URL = x.at.url(base, found.Version)
+	found.Provider.Repository = x.answered.Repository
+	if r.summary.repo == nil {
+		found.Unverified = "there is nothing to look at"
+		return found, nil
+	}
+	if seen, err := s.browse.report(x.r.Context(), x.at, r.index); err != nil {
+		_, found.Unverified = statusOf(err)
+	} else {
+		found.Verdict, found.Findings, found.MoreFindings = seen.verdict, seen.findings, seen.more
+		found.Referrers = x.withURLs(base, seen.referrers)
+	}
+	standing, err := s.browse.standing(x.r.Context(), x.at, r.index)
+	found.Status, found.Problem = standing.Status, standing.Problem
+	return found, err
+}
+
+// packages returns the packages of a release with their URLs.
+func (s *Server) packages(x *exchange, r release, base *url.URL) []api.Package {
+	packages := slices.Clone(r.summary.packages)
+	for n := range packages {
+		p := &packages[n]
+		if p.Problem == "" {
+			p.URL = base.String() + "/archive" + s.tokenPath(x, r.index.stored, p.Filename)
+		}
+		p.Documents = x.withURLs(base, p.Documents)
+	}
+	return packages
+}
+
+// withURLs returns documents with their URLs.
+func (x *exchange) withURLs(base *url.URL, documents []api.Document) []api.Document {
+	documents = slices.Clone(documents)
+	for n := range documents {
+		d := &documents[n]
+		d.URL = x.at.url(base, x.version.String(), "documents", d.Digest)
+		if d.Kind == string(provider.KindSBOM) {
+			d.Components = x.at.url(base, x.version.String(), "components", d.Digest)
+		}
+	}
+	return documents
+}
+
+// lockOf returns the block of a lock file with all known hashes.
+func lockOf(x *exchange, packages []api.Package) string {
+	selection := lockfile.Selection{Address: x.at.shown, Version: x.version}
+	for _, p := range packages {
+		for _, text := range []string{p.ZH, p.H1} {
+			if h, err := lockfile.ParseHash(text); err == nil && p.Problem == "" {
+				selection.Hashes = append(selection.Hashes, h)
+			}
+		}
+	}
+	if len(selection.Hashes) == 0 {
+		return ""
+	}
+	return selection.String()
+}
+
+// requirementOf returns the block that requires a version.
+func requirementOf(x *exchange) string {
+	source := strings.TrimPrefix(x.at.shown.String(), string(provider.DefaultHost)+"/")
+	return fmt.Sprintf(`terraform {
+  required_providers {
+    %s = {
+      source  = %q
+      version = %q
+    }
+  }
+}
+`, x.at.shown.Type, source, x.version)
+}
+
+// document returns the document that a path names, of the release that the path names.
+func (s *Server) releaseDocument(x *exchange) (release, api.Document, error) {
+	r, err := s.release(x)
+	if err != nil {
+		return r, api.Document{}, err
+	}
+	x.know(r.how)
+	is := func(d api.Document) bool { return d.Digest == x.r.PathValue("DIGEST") }
+	all := r.summary.documentsOfAll()
+	if r.summary.repo != nil && !slices.ContainsFunc(all, is) {
+		seen, err := s.browse.report(x.r.Context(), x.at, r.index)
+		if err != nil {
+			return r, api.Document{}, err
+		}
+		all = seen.referrers
+	}
+	if at := slices.IndexFunc(all, is); at >= 0 {
+		return r, all[at], nil
+	}
+	return r, api.Document{}, &problem{http.StatusNotFound, "the release has no such document"}
+}
+
+func descriptorOf(d api.Document) ocispec.Descriptor {
+	return ocispec.Descriptor{MediaType: d.MediaType, Digest: digest.Digest(d.Digest), Size: d.Size}
+}
+
+// documentTypes are the media types that clients are told. Others are unverified text.
+var documentTypes = []string{
+	artifact.MediaTypeSums, artifact.MediaTypeSignature, artifact.MediaTypeKeys, artifact.MediaTypeSPDX,
+	artifact.MediaTypeCycloneDX, artifact.MediaTypeInToto, artifact.MediaTypeSigstore,
+}
+
+// apiDocument sends a verified document of a release.
+func (s *Server) apiDocument(x *exchange) error {
+	r, d, err := s.releaseDocument(x)
+	if err != nil {
+		return err
+	}
+	s.personal(x)
+	if x.unchanged(`"` + d.Digest + `"`) {
+		return nil
+	}
+	body := io.NopCloser(strings.NewReader(""))
+	if x.r.Method != http.MethodHead {
+		if body, err = openBlob(x.r.Context(), r.summary.repo, descriptorOf(d), d.Name); err != nil {
+			return err
+		}
+	}
+	defer body.Close()
+	h := x.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	if slices.Contains(documentTypes, d.MediaType) {
+		h.Set("Content-Type", d.MediaType)
+	}
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": d.Name}))
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // it is no page of this server
+	h.Set("Content-Length", strconv.FormatInt(d.Size, 10))
+	if x.r.Method == http.MethodHead {
+		return nil
+	}
+	if _, err = io.Copy(x, body); err != nil && x.sent {
+		x.answered.Err = err
+		s.options.Events.failed(err)
+		panic(http.ErrAbortHandler) // what was sent must not look whole
+	}
+	return err
+}
+
+// describeComponents returns the components in an SBOM.
+func (s *Server) describeComponents(x *exchange) (api.SBOM, error) {
+	r, d, err := s.releaseDocument(x)
+	if err != nil {
+		return api.SBOM{}, err
+	}
+	return s.components(x, r, d)
+}
+
+// components reads an SBOM, once.
+func (s *Server) components(x *exchange, r release, d api.Document) (api.SBOM, error) {
+	if d.Kind != string(provider.KindSBOM) {
+		return api.SBOM{}, &problem{http.StatusNotFound, "the document is no software bill of materials"}
+	}
+	if d.Size > api.MaxSBOM {
+		return api.SBOM{}, &problem{http.StatusUnprocessableEntity, "the document is too large to be shown; download it"}
+	}
+	bom, _, err := s.browse.boms.get(x.r.Context(), digest.Digest(d.Digest), func(ctx context.Context) (api.SBOM, error) {
+		body, err := repository.Verified(ctx, r.summary.repo, descriptorOf(d), d.Name)
+		if err != nil {
+			return api.SBOM{}, err
+		}
+		defer body.Close()
+		data, err := io.ReadAll(io.LimitReader(body, api.MaxSBOM+1))
+		if err != nil {
+			return api.SBOM{}, err
+		}
+		return api.ParseSBOM(data)
+	})
+	if errors.Is(err, api.ErrNoSBOM) {
+		err = because(err, http.StatusUnprocessableEntity, err.Error())
+	}
+	return bom, err
+}
