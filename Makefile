@@ -204,7 +204,7 @@ soak: build ## occupy a server with stalled and idle clients, then ask one for e
 
 .PHONY: docs
 docs: ## write docs/cli.md and the schemas of the output again, from the commands
-	$(GO) test ./cmd/tofu-oci -run 'TestDocs|TestDocuments' -update
+	$(GO) test ./cmd/tofu-oci ./internal/report -run 'TestDocs|TestDocuments' -update
 
 .PHONY: clean
 clean: ## remove what the other targets made

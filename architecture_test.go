@@ -29,11 +29,15 @@ type listed struct {
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/finding", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source", "pkg/source/builddir", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/commandline", "internal/doctor", "internal/explain", "internal/extprog", "internal/httpclient", "internal/launch", "internal/logins", "internal/metrics", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/text", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/stricthcl",
+		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/commandline", "internal/doctor", "internal/explain", "internal/extprog", "internal/httpclient", "internal/launch", "internal/logins", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/report", "internal/text", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/stricthcl",
 	},
 	"internal/explain": {
 		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/trust",
 		"internal/catalog", "internal/logins", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/serve/api", "internal/stricthcl",
+	},
+	"internal/report": {
+		"pkg/approval", "pkg/artifact", "pkg/finding", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/store", "pkg/template", "pkg/trust", "pkg/verify",
+		"internal/atomicfile", "internal/catalog", "internal/doctor", "internal/explain", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/opentofu/cliconfig", "internal/serve/api", "internal/serve/pullthrough", "internal/text",
 	},
 	"internal/doctor": {
 		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "internal/opentofu/installation", "pkg/lockfile", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",

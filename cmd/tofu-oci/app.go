@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
@@ -32,9 +33,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case ctx.Err() != nil:
 		_, _ = fmt.Fprintln(stderr, "tofu-oci: interrupted; nothing half-written was left, run the same command again to go on")
 	case !reported:
-		_, _ = fmt.Fprint(stderr, printable(explain.Text(err, explain.Hint(err))))
+		_, _ = fmt.Fprint(stderr, report.Printable(explain.Text(err, explain.Hint(err))))
 	}
-	sharedBy(app).debug.ended(code)
+	sharedBy(app).debug.Ended(code)
 	return code
 }
 
@@ -43,7 +44,7 @@ type shared struct {
 	// variables are the flags that variables set.
 	variables map[string]written
 	// debug is nil without --debug.
-	debug *debugLog
+	debug *report.Debug
 	// printing reports that an action prints, which also prints its errors as JSON.
 	printing bool
 }

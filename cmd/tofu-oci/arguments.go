@@ -5,13 +5,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // requirements reads the PROVIDERs, of which there has to be one.
-func requirements(c *cli.Context, out *output) ([]provider.Requirement, error) {
+func requirements(c *cli.Context, out *report.Report) ([]provider.Requirement, error) {
 	if !namesProviders(c) {
 		or := ""
 		switch listed := flagNamed(c.Command, "sources") != nil; {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
@@ -19,7 +20,7 @@ func cacheFlag(usage string) cli.Flag {
 }
 
 // openCache opens the cache of a run; nil is none.
-func openCache(c *cli.Context, out *output, recheck bool) (*store.Store, error) {
+func openCache(c *cli.Context, out *report.Report, recheck bool) (*store.Store, error) {
 	dir := c.String("cache")
 	if dir == "" {
 		return nil, nil
@@ -28,7 +29,7 @@ func openCache(c *cli.Context, out *output, recheck bool) (*store.Store, error) 
 }
 
 // openUserCache opens the cache of a run that needs one.
-func openUserCache(c *cli.Context, out *output) (*store.Store, error) {
+func openUserCache(c *cli.Context, out *report.Report) (*store.Store, error) {
 	dir, err := userCache(c)
 	if err != nil {
 		return nil, err
@@ -48,18 +49,18 @@ func userCache(c *cli.Context) (dir string, err error) {
 	return filepath.Join(user, "tofu-oci"), nil
 }
 
-func storeOptions(out *output, recheck bool) store.Options {
+func storeOptions(out *report.Report, recheck bool) store.Options {
 	return store.Options{
 		Recheck: recheck,
 		Damaged: func(path string, why error) {
-			out.warn("%s in the cache was damaged, and comes from the source: %v", path, why)
+			out.Warn("%s in the cache was damaged, and comes from the source: %v", path, why)
 		},
 		Failed: func(err error) {
 			remedy := ""
 			if errors.Is(err, syscall.ENOSPC) {
 				remedy = "; tofu-oci cache prune removes what was not used for long"
 			}
-			out.warn("the cache keeps nothing more in this run: %v%s", err, remedy)
+			out.Warn("the cache keeps nothing more in this run: %v%s", err, remedy)
 		},
 	}
 }
@@ -151,7 +152,7 @@ func namedStore(c *cli.Context) (*store.Store, error) {
 	return openStore(dir, store.Options{})
 }
 
-func cacheInfo(c *cli.Context, out *output) error {
+func cacheInfo(c *cli.Context, out *report.Report) error {
 	s, err := namedStore(c)
 	if err != nil {
 		return err
@@ -160,10 +161,10 @@ func cacheInfo(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	return out.cacheInfo(s.Dir(), entries)
+	return out.CacheInfo(s.Dir(), entries)
 }
 
-func cachePrune(c *cli.Context, out *output) error {
+func cachePrune(c *cli.Context, out *report.Report) error {
 	s, err := namedStore(c)
 	if err != nil {
 		return err
@@ -190,5 +191,5 @@ func cachePrune(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	return out.cachePruned(s.Dir(), pruned, o.DryRun)
+	return out.CachePruned(s.Dir(), pruned, o.DryRun)
 }

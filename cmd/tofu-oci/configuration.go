@@ -7,19 +7,20 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 // cliConfiguration reads OpenTofu's CLI configuration, from where OpenTofu does or
 // from --config.
-func cliConfiguration(c *cli.Context, out *output) (cliconfig.Config, error) {
+func cliConfiguration(c *cli.Context, out *report.Report) (cliconfig.Config, error) {
 	files, config, err := readConfiguration(c.String("config"))
-	out.debug.configuration(files)
+	out.Debug.Configuration(files)
 	if err != nil {
 		return config, ofConfig(c, err)
 	}
 	for _, n := range config.Notes {
-		out.note("%s", n)
+		out.Note("%s", n)
 	}
 	return config, nil
 }
@@ -49,14 +50,14 @@ func readConfiguration(explicit string) (cliconfig.Files, cliconfig.Config, erro
 
 // loginsOf finds logins as the CLI configuration says, and where Docker and
 // Podman keep them.
-func loginsOf(config cliconfig.Config, debug *debugLog) (func(ctx context.Context, repository string) (repository.Credential, error), error) {
+func loginsOf(config cliconfig.Config, debug *report.Debug) (func(ctx context.Context, repository string) (repository.Credential, error), error) {
 	finder, err := logins.New(loginRules(config), logins.SystemEnvironment())
 	if err != nil {
 		return nil, usagef("%w", err)
 	}
 	return func(ctx context.Context, name string) (repository.Credential, error) {
-		l, origin, err := finder.LoginFrom(debug.programs(ctx), name)
-		debug.login(name, origin.String(), err)
+		l, origin, err := finder.LoginFrom(debug.Programs(ctx), name)
+		debug.Login(name, origin.String(), err)
 		return repository.Credential{
 			From:     origin.String(),
 			Username: l.Username, Password: l.Password.Reveal(),

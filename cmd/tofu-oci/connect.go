@@ -12,6 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -56,7 +57,7 @@ type connection struct {
 	aliases provider.Aliases
 }
 
-func connect(c *cli.Context, out *output) (*connection, error) {
+func connect(c *cli.Context, out *report.Report) (*connection, error) {
 	config, err := cliConfiguration(c, out)
 	if err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func connect(c *cli.Context, out *output) (*connection, error) {
 }
 
 // connectAs connects as a configuration says that is read already.
-func connectAs(c *cli.Context, out *output, config cliconfig.Config) (*connection, error) {
+func connectAs(c *cli.Context, out *report.Report, config cliconfig.Config) (*connection, error) {
 	if d := c.Duration("timeout"); d < time.Second {
 		return nil, usagef("--timeout %s: must be at least 1s", d)
 	}
@@ -78,17 +79,17 @@ func connectAs(c *cli.Context, out *output, config cliconfig.Config) (*connectio
 		return nil, err
 	}
 	conn.http, err = httpclient.New(httpclient.Options{
-		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + thisBuild().Version, Retried: out.retried, Trace: out.debug.trace(),
+		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + thisBuild().Version, Retried: out.Retried, Trace: out.Debug.Trace(),
 	})
 	if err != nil {
 		return nil, usagef("--ca-file: %w", err)
 	}
-	login, err := loginsOf(conn.config, out.debug)
+	login, err := loginsOf(conn.config, out.Debug)
 	if err != nil {
 		return nil, err
 	}
 	conn.repos = repository.Options{
-		HTTP: conn.http, PlainHTTP: c.StringSlice("plain-http"), TokenRealms: realms, Credential: login, Progress: out.progress(),
+		HTTP: conn.http, PlainHTTP: c.StringSlice("plain-http"), TokenRealms: realms, Credential: login, Progress: out.Progress(),
 		Windows: &repository.Windows{}, // one for the whole run
 	}
 	return conn, nil
@@ -200,7 +201,7 @@ func (conn *connection) lookedAt(c *cli.Context) func(provider.Address) string {
 // targets finds the repository of each provider: by --to, or without it by the
 // first oci_mirror of the CLI configuration that is for the provider, which is
 // said.
-func (conn *connection) targets(c *cli.Context, out *output, as []provider.Address) (map[provider.Address]template.Reference, error) {
+func (conn *connection) targets(c *cli.Context, out *report.Report, as []provider.Address) (map[provider.Address]template.Reference, error) {
 	find := func(a provider.Address) (template.Reference, error) {
 		i, err := conn.installed()
 		if err != nil {
@@ -208,7 +209,7 @@ func (conn *connection) targets(c *cli.Context, out *output, as []provider.Addre
 		}
 		ref, method, err := i.Target(a)
 		if err == nil {
-			out.note("%s goes to %s, by %s", a, ref, method)
+			out.Note("%s goes to %s, by %s", a, ref, method)
 		}
 		return ref, err
 	}

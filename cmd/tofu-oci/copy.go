@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -84,7 +85,7 @@ func copyCommand() *cli.Command {
 	}
 }
 
-func copyAction(c *cli.Context, out *output) error {
+func copyAction(c *cli.Context, out *report.Report) error {
 	wanted, err := requirements(c, out)
 	if err != nil {
 		return err
@@ -108,14 +109,14 @@ func copyAction(c *cli.Context, out *output) error {
 	if err := apart(from, refs); err != nil {
 		return err
 	}
-	options.Progress, options.Aliases = out.progress(), conn.aliases
+	options.Progress, options.Aliases = out.Progress(), conn.aliases
 	err = mirror.Copy(c.Context, func(a provider.Address) (repository.Reader, error) {
 		return conn.repository(from, a)
-	}, wanted, out.watched(options.DryRun, mirror.Options{
+	}, wanted, out.Watched(options.DryRun, mirror.Options{
 		Newest: count, Concurrency: options.Concurrency, FailFast: c.Bool("fail-fast"),
 		Target: conn.into(c, refs, options),
 	}))
-	return out.finishRun(err)
+	return out.FinishRun(err)
 }
 
 // copyOptions reads the flags; count is how many versions a PROVIDER means.

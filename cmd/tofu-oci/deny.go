@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -45,7 +46,7 @@ Examples:
 	}
 }
 
-func denyAction(c *cli.Context, out *output) error {
+func denyAction(c *cli.Context, out *report.Report) error {
 	wanted, err := requirements(c, out)
 	if err != nil {
 		return err
@@ -75,13 +76,13 @@ func denyAction(c *cli.Context, out *output) error {
 	o := approval.DenyOptions{Reason: c.String("reason"), By: c.String("by"), Aliases: conn.aliases, DryRun: c.Bool("dry-run")}
 	done, err := approval.Deny(c.Context, repo, r.Address, v, o)
 	if err != nil {
-		out.failed(failedItem(r, v, repo.String(), err), err)
+		out.Failed(out.FailedItem(r, v, repo.String(), err), err)
 	} else {
-		out.decided(repo.String(), done, o.DryRun)
+		out.Decided(repo.String(), done, o.DryRun)
 	}
-	err = errors.Join(out.finish(), c.Context.Err())
+	err = errors.Join(out.Finish(), c.Context.Err())
 	if err == nil && done.Live != nil {
-		out.warn("%s %s is denied, and a plain tofu init can still install it: %s", r.Address, v, cmp.Or(explain.UntagHint(done.Live), "delete its tag"))
+		out.Warn("%s %s is denied, and a plain tofu init can still install it: %s", r.Address, v, cmp.Or(explain.UntagHint(done.Live), "delete its tag"))
 		return &explain.Exit{Code: explain.ExitPartly}
 	}
 	return err

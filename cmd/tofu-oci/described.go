@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
@@ -18,7 +19,7 @@ import (
 var words = map[string][]string{
 	"check":      {string(publish.CheckTags), string(publish.CheckIndex), string(publish.CheckManifests), string(publish.CheckBlobs), string(publish.CheckDeep)},
 	"layout":     {string(pull.LayoutZip), string(pull.LayoutPacked), string(pull.LayoutUnpacked), string(pull.LayoutNetwork)},
-	"output":     {outputText, outputJSON, outputSARIF, outputGitHub},
+	"output":     {report.Text, report.JSON, report.SARIF, report.GitHub},
 	"signatures": {string(trust.ModeRequire), string(trust.ModeWarn), string(trust.ModeOff)},
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -59,7 +60,7 @@ Examples:
 	}
 }
 
-func diagnose(c *cli.Context, out *output) error {
+func diagnose(c *cli.Context, out *report.Report) error {
 	o := doctor.Options{PlainHTTP: c.StringSlice("plain-http")}
 	if file := c.String("ca-file"); os.Getenv("SSL_CERT_FILE") == "" {
 		o.CAFile = file
@@ -73,7 +74,7 @@ func diagnose(c *cli.Context, out *output) error {
 	}
 	// 1. The configuration. Where it is malformed there is nothing to go by.
 	o.Files, o.Config, err = readConfiguration(c.String("config"))
-	out.debug.configuration(o.Files)
+	out.Debug.Configuration(o.Files)
 	if err != nil {
 		findings, ok := doctor.CheckSyntax(err)
 		if !ok {
@@ -84,7 +85,7 @@ func diagnose(c *cli.Context, out *output) error {
 		if o.Wanted.Address != (provider.Address{}) {
 			report.Source, report.Platform = o.Wanted.String(), o.Platform.String()
 		}
-		return out.report(report)
+		return out.Doctor(report)
 	}
 	// 2. The lock file.
 	if file := c.String("lock-file"); file != "" {
@@ -104,12 +105,12 @@ func diagnose(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	return out.report(report)
+	return out.Doctor(report)
 }
 
 // subject reads PROVIDER and --platform. Without PROVIDER there has to be a place to
 // look at.
-func subject(c *cli.Context, out *output, o *doctor.Options) error {
+func subject(c *cli.Context, out *report.Report, o *doctor.Options) error {
 	if !c.Args().Present() && (c.IsSet("from") || c.IsSet("to")) {
 		return nil
 	}
@@ -144,7 +145,7 @@ func examined(c *cli.Context, o *doctor.Options) error {
 }
 
 // surroundings gives an examination what it asks.
-func surroundings(c *cli.Context, out *output, o *doctor.Options) error {
+func surroundings(c *cli.Context, out *report.Report, o *doctor.Options) error {
 	conn, err := connectAs(c, out, o.Config)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/urfave/cli/v2"
 )
 
@@ -15,8 +16,11 @@ func tellEarly(app *cli.App, args []string, stdout io.Writer, err error) error {
 	if err == nil || !asksJSON(app, args) {
 		return err
 	}
-	out := &output{stdout: stdout}
-	return errors.Join(err, out.printDocument(documentError, wholeError{describeError(err)}))
+	out, problem := report.New(report.Options{Stdout: stdout, Format: report.JSON, Quiet: true})
+	if problem == nil {
+		problem = out.PrintError(err)
+	}
+	return errors.Join(err, problem)
 }
 
 // asksJSON tells whether a command line asks for JSON, however wrong the rest of it is:
@@ -36,8 +40,8 @@ func asksJSON(app *cli.App, args []string) bool {
 		}
 	}
 	if command == nil {
-		return format == outputJSON
+		return format == report.JSON
 	}
 	flags := flagsNamed([]*cli.Command{command}, "output")
-	return len(flags) > 0 && (format == outputJSON || format == "" && os.Getenv(variableOf(command, flags[0])) == outputJSON)
+	return len(flags) > 0 && (format == report.JSON || format == "" && os.Getenv(variableOf(command, flags[0])) == report.JSON)
 }

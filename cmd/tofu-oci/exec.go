@@ -15,6 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
@@ -90,7 +91,7 @@ Examples:
 	}
 }
 
-func execAction(c *cli.Context, out *output) error {
+func execAction(c *cli.Context, out *report.Report) error {
 	if !c.Args().Present() {
 		return usagef("name the command to run: tofu-oci exec -- tofu init")
 	}
@@ -127,11 +128,11 @@ func lockCommandFor(c *cli.Context) string {
 }
 
 // execOptions reads the flags.
-func execOptions(c *cli.Context, out *output) (o exec.Options, conn *connection, err error) {
+func execOptions(c *cli.Context, out *report.Report) (o exec.Options, conn *connection, err error) {
 	o = exec.Options{
 		Command: c.Args().Slice(), Dir: c.String("dir"), Environment: cliconfig.SystemEnvironment(), Config: c.String("config"),
-		Stdin: os.Stdin, Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Starting: func() { out.starting(c.Args().First()) }, Progress: out.progress(),
-		Left: func(a provider.Address, why string) { out.note("%s is left to the CLI configuration: %s", a, why) },
+		Stdin: os.Stdin, Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Starting: func() { starting(out, c.Args().First()) }, Progress: out.Progress(),
+		Left: func(a provider.Address, why string) { out.Note("%s is left to the CLI configuration: %s", a, why) },
 	}
 	o.Reading = func(terraform bool) configuration.Options {
 		reading := readingAs(terraform)
@@ -155,7 +156,7 @@ func execOptions(c *cli.Context, out *output) (o exec.Options, conn *connection,
 	if err != nil {
 		return o, conn, err
 	}
-	o.Judge, o.OnlyLocked = out.warningOnce(judging.Judge), demandsMore(judging)
+	o.Judge, o.OnlyLocked = warningOnce(out, judging.Judge), demandsMore(judging)
 	if o.Store, err = openUserCache(c, out); err != nil {
 		return o, conn, err
 	}
@@ -197,15 +198,15 @@ func (conn *connection) approves(ctx context.Context, a provider.Address) (bool,
 }
 
 // starting ends the progress before the command that is run begins to print.
-func (o *output) starting(command string) {
-	o.endProgress()
-	o.debug.write("program", "path", command)
+func starting(out *report.Report, command string) {
+	out.EndProgress()
+	out.Debug.Log("program", "path", command)
 }
 
 // warningOnce is warning for a run that locks and brings the same releases.
-func (o *output) warningOnce(judge func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, provider.Release) (provider.Verdict, error) {
+func warningOnce(out *report.Report, judge func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, provider.Release) (provider.Verdict, error) {
 	var judged sync.Map
-	warning := o.warning(judge)
+	warning := out.Warning(judge)
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		if _, again := judged.LoadOrStore(fmt.Sprint(r.Address, " ", r.Version), true); again {
 			return judge(ctx, r)
@@ -218,7 +219,7 @@ func (o *output) warningOnce(judge func(context.Context, provider.Release) (prov
 type execLock struct {
 	exec.Options
 	c      *cli.Context
-	out    *output
+	out    *report.Report
 	config cliconfig.Config
 }
 
@@ -236,17 +237,17 @@ func (l execLock) file(ctx context.Context, dir string, terraform bool) (*lockfi
 		return nil, err
 	}
 	for _, call := range found.NotLookedAt {
-		l.out.warn("%s: not looked at for the lock file: %s", dir, call)
+		l.out.Warn("%s: not looked at for the lock file: %s", dir, call)
 	}
 	if incomplete(found) {
 		return nil, fmt.Errorf("%s has no lock file, and none is written, because %w", dir, lock.ErrIncomplete)
 	}
-	wanted := l.out.requiredBy(found, l.config)
+	wanted := requiredBy(l.out, found, l.config)
 	o := lock.FileOptions{DryRun: l.c.Bool("no-write-lock"), Terraform: terraform}
 	o.Judge = l.Judge
 	change, err := lock.File(ctx, l.Source, path, wanted, o)
 	for _, p := range change.Providers {
-		l.out.warnDeniedLocked(ctx, l.Source, p, false)
+		warnDeniedLocked(ctx, l.out, l.Source, p, false)
 		if p.Err != nil {
 			err = errors.Join(err, p.Err)
 		}
@@ -255,7 +256,7 @@ func (l execLock) file(ctx context.Context, dir string, terraform bool) (*lockfi
 		return nil, fmt.Errorf("locking what %s requires: %w", dir, err)
 	}
 	if !o.DryRun && len(wanted) > 0 {
-		l.out.note("wrote %s", path)
+		l.out.Note("wrote %s", path)
 	}
 	return lockfile.Parse(path, change.New)
 }

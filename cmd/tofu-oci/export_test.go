@@ -4,6 +4,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/report"
 )
 
 // What the external tests see of the program.
@@ -17,7 +19,6 @@ var (
 	NoVariable   = noVariable
 	OwnVariables = ownVariables
 	ParseSize    = parseSize
-	UnifiedDiff  = unifiedDiff
 	ParseAge     = parseAge
 	// FlagsOfRules are the flags that rules name, behind their command.
 	FlagsOfRules = func() []string {
@@ -31,7 +32,7 @@ var (
 		}
 		return named
 	}
-	BuildOf = func(info *debug.BuildInfo, version, commit, date string) build {
+	BuildOf = func(info *debug.BuildInfo, version, commit, date string) report.Build {
 		return buildOf(info, stamps{version, commit, date})
 	}
 )

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/launch"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -16,7 +17,7 @@ func launchFlag() cli.Flag {
 }
 
 // launching starts packages of a source, and says what is wrong with them.
-func launching(out *output, src provider.Source) func(context.Context, provider.Package) (string, error) {
+func launching(out *report.Report, src provider.Source) func(context.Context, provider.Package) (string, error) {
 	return func(ctx context.Context, p provider.Package) (string, error) {
 		if list := provider.CapabilitiesOf(src).Denied; list != nil {
 			denied, err := list(ctx, p.Address)
@@ -24,7 +25,7 @@ func launching(out *output, src provider.Source) func(context.Context, provider.
 				return "", err
 			}
 			if slices.Contains(denied, p.Version) {
-				out.warn("%s %s is denied, and not started", p.Address, p.Version)
+				out.Warn("%s %s is denied, and not started", p.Address, p.Version)
 				return "", nil
 			}
 		}
@@ -37,11 +38,11 @@ func launching(out *output, src provider.Source) func(context.Context, provider.
 }
 
 // launchPackage starts a package, and notes what it told of itself.
-func launchPackage(ctx context.Context, out *output, src provider.Source, p provider.Package) error {
-	out.debug.write("program", "package", p.Filename)
+func launchPackage(ctx context.Context, out *report.Report, src provider.Source, p provider.Package) error {
+	out.Debug.Log("program", "package", p.Filename)
 	report, err := launch.Package(ctx, src, p, launch.Options{})
 	if err == nil {
-		out.note("launched %s %s for %s: %s", p.Address, p.Version, p.Platform, report)
+		out.Note("launched %s %s for %s: %s", p.Address, p.Version, p.Platform, report)
 	}
 	return err
 }
@@ -59,7 +60,7 @@ func (p *publishing) launch(ctx context.Context, wanted []provider.Requirement) 
 		}
 		i := slices.IndexFunc(release.Packages, func(pkg provider.Package) bool { return pkg.Platform == here })
 		if i < 0 {
-			p.out.warn("%s %s: nothing was launched, as there is no package for %s", p.address, v, here)
+			p.out.Warn("%s %s: nothing was launched, as there is no package for %s", p.address, v, here)
 			continue
 		}
 		err = launchPackage(ctx, p.out, p.src, release.Packages[i])

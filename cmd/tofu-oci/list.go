@@ -1,18 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -73,7 +70,7 @@ Examples:
 			providersFlag(),
 			aliasFlag(),
 		}, trustFlags(), networkFlags(), outputFlags()),
-		Action: printing(func(c *cli.Context, out *output) error {
+		Action: printing(func(c *cli.Context, out *report.Report) error {
 			err := list(c, out)
 			if errors.Is(err, provider.ErrVersionNotFound) {
 				return explain.WithHint(err, "") // which would be to list
@@ -83,7 +80,7 @@ Examples:
 	}
 }
 
-func list(c *cli.Context, out *output) error {
+func list(c *cli.Context, out *report.Report) error {
 	switch {
 	case c.IsSet("server"):
 		return listServer(c, out)
@@ -119,18 +116,18 @@ func list(c *cli.Context, out *output) error {
 		return err
 	}
 	if v, exact := r.Constraint.Exact(); exact {
-		return out.listOne(c.Context, src, judging, r.Address, v)
+		return listOne(c.Context, out, src, judging, r.Address, v)
 	}
 	versions, err := listed(c.Context, src, r)
 	if err != nil {
 		return err
 	}
-	out.warnDenied(c.Context, src, r, 0)
-	return out.listVersions(r.Address, versions)
+	warnDenied(c.Context, out, src, r, 0)
+	return out.ListVersions(r.Address, versions)
 }
 
 // listOne prints what one version holds.
-func (o *output) listOne(ctx context.Context, src provider.Source, judging trust.Policy, a provider.Address, v provider.Version) error {
+func listOne(ctx context.Context, out *report.Report, src provider.Source, judging trust.Policy, a provider.Address, v provider.Version) error {
 	release, err := src.Release(ctx, a, v)
 	if err != nil {
 		return err
@@ -150,12 +147,12 @@ func (o *output) listOne(ctx context.Context, src provider.Source, judging trust
 	if err != nil {
 		return err
 	}
-	return o.listRelease(release, referrers, approvals, verdict, refused)
+	return out.ListRelease(release, referrers, approvals, verdict, refused)
 }
 
 // approvalsAmong reads the approvals in the documents that refer to a release.
-func approvalsAmong(ctx context.Context, referrers []provider.Document) ([]approvalItem, error) {
-	var approvals []approvalItem
+func approvalsAmong(ctx context.Context, referrers []provider.Document) ([]artifact.Approval, error) {
+	var approvals []artifact.Approval
 	for _, d := range referrers {
 		if d.MediaType != artifact.TypeApproval || d.Size > artifact.MaxDenialSize {
 			continue
@@ -165,7 +162,7 @@ func approvalsAmong(ctx context.Context, referrers []provider.Document) ([]appro
 			return nil, err
 		}
 		if a, err := artifact.ParseApproval(data); err == nil { // anything else is still listed as a document
-			approvals = append(approvals, *describeApproval(&a))
+			approvals = append(approvals, a)
 		}
 	}
 	return approvals, nil
@@ -178,104 +175,4 @@ func listed(ctx context.Context, src provider.Source, r provider.Requirement) ([
 		return src.Versions(ctx, r.Address)
 	}
 	return source.Resolve(ctx, src, r, 0)
-}
-
-// versionList are the versions that there are, newest first.
-type versionList struct {
-	Provider string   `json:"provider"`
-	Versions []string `json:"versions"`
-	// Checked says of each how much of it is there, with --check.
-	Checked []checkedVersion `json:"checked,omitempty"`
-}
-
-// listVersions prints versions, newest first.
-func (o *output) listVersions(a provider.Address, versions []provider.Version) error {
-	names := []string{}
-	for _, v := range versions {
-		names = append(names, v.String())
-	}
-	if o.json {
-		return o.printDocument(documentVersions, versionList{Provider: a.String(), Versions: names})
-	}
-	for _, name := range names {
-		_, _ = fmt.Fprintln(o.stdout, name)
-	}
-	return nil
-}
-
-// releaseDescription is what a version holds.
-type releaseDescription struct {
-	Provider   string         `json:"provider"`
-	Version    string         `json:"version"`
-	Repository string         `json:"repository,omitempty"`
-	Tag        string         `json:"tag"`
-	Digest     string         `json:"digest,omitempty"`
-	Published  string         `json:"published,omitempty"`
-	Protocols  []string       `json:"protocols,omitempty"`
-	Packages   []packageItem  `json:"packages"`
-	Evidence   []evidenceItem `json:"evidence"`
-	Signature  *signatureItem `json:"signature,omitempty"`
-	// Approvals are the approvals that promote recorded.
-	Approvals []approvalItem `json:"approvals,omitempty"`
-}
-
-// listRelease prints what a version holds. Refused is why its signature would not
-// do, nil when it does.
-func (o *output) listRelease(r provider.Release, referrers []provider.Document, approvals []approvalItem, v provider.Verdict, refused *trust.RefusedError) error {
-	tag := cmp.Or(r.Stored.Tag, artifact.Tag(r.Version))
-	signature := describeVerdict(v)
-	if refused != nil && signature != nil {
-		signature.Refused = refused.Problem
-	}
-	var packages []packageItem
-	evidence := []evidenceItem{}
-	for _, d := range r.Documents {
-		evidence = append(evidence, asEvidence(d))
-	}
-	for _, p := range r.Packages {
-		packages = append(packages, describe(p, ""))
-		for _, d := range p.Documents {
-			evidence = append(evidence, asEvidenceOf(p, d))
-		}
-	}
-	for _, d := range referrers {
-		e := asEvidence(d)
-		e.Referrer = true
-		evidence = append(evidence, e)
-	}
-	if o.json {
-		return o.printDocument(documentRelease, releaseDescription{r.Address.String(), r.Version.String(), r.Stored.Repository, tag, r.Stored.Digest.String(), dateText(r.Published), r.Protocols, packages, evidence, signature, approvals})
-	}
-	lines := &strings.Builder{}
-	_, _ = fmt.Fprintf(lines, "%s %s\n", r.Address, r.Version)
-	if !r.Published.IsZero() {
-		_, _ = fmt.Fprintf(lines, "published %s\n", dateText(r.Published))
-	}
-	if _, waits := artifact.ParsePending(tag); waits {
-		_, _ = fmt.Fprintf(lines, "waits for approval under the tag %s\n", tag)
-	}
-	if len(r.Protocols) > 0 {
-		_, _ = fmt.Fprintf(lines, "protocols %s\n", oneLine(strings.Join(r.Protocols, ", ")))
-	}
-	_, _ = fmt.Fprintf(lines, "%s\n", oneLine(v.String()))
-	if refused != nil {
-		_, _ = fmt.Fprintf(lines, "refused: %s\n", oneLine(refused.Problem))
-	}
-	for _, a := range approvals {
-		_, _ = fmt.Fprintf(lines, "approved: %s\n", oneLine(artifact.Approval{Reason: a.Reason, By: a.By}.String()))
-	}
-	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
-	for _, p := range packages {
-		_, _ = fmt.Fprintln(table, cells(p.Platform, p.Filename, p.size(), p.Digest, p.H1))
-	}
-	for _, e := range evidence {
-		kind := "evidence"
-		if e.Referrer {
-			kind = "referrer"
-		}
-		_, _ = fmt.Fprintln(table, cells(kind, e.Name, size(e.Size), e.MediaType, e.Platform))
-	}
-	_ = table.Flush()
-	_, err := io.WriteString(o.stdout, printable(lines.String()))
-	return err
 }

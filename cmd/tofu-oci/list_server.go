@@ -1,21 +1,17 @@
 package main
 
 import (
-	"cmp"
-	"fmt"
-	"io"
 	"net/url"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // server is the API that --server names, with the token that there is for its host.
-func server(c *cli.Context, out *output) (*api.Client, error) {
+func server(c *cli.Context, out *report.Report) (*api.Client, error) {
 	u, err := url.Parse(c.String("server"))
 	if err != nil {
 		return nil, usagef("--server: it is no URL, such as https://tofu.example.com")
@@ -43,7 +39,7 @@ func server(c *cli.Context, out *output) (*api.Client, error) {
 
 // listServer shows what a server has: its providers, a provider's versions, or what one
 // version holds.
-func listServer(c *cli.Context, out *output) error {
+func listServer(c *cli.Context, out *report.Report) error {
 	if c.NArg() > 1 {
 		return usagef("list takes one PROVIDER, not %d", c.NArg())
 	}
@@ -57,13 +53,13 @@ func listServer(c *cli.Context, out *output) error {
 			return err
 		}
 		for _, warning := range found.Warnings {
-			out.note("%s", oneLine(warning))
+			out.Note("%s", report.OneLine(warning))
 		}
-		items := []providerItem{}
+		items := []report.ProviderItem{}
 		for _, p := range found.Providers {
-			items = append(items, providerItem{p.Address, p.Repository, p.Latest})
+			items = append(items, report.ProviderItem{Provider: p.Address, Repository: p.Repository, Latest: p.Latest})
 		}
-		return out.printProviders(items, nil)
+		return out.PrintProviders(items, nil)
 	}
 	wanted, err := requirements(c, out)
 	if err != nil {
@@ -74,7 +70,7 @@ func listServer(c *cli.Context, out *output) error {
 		if err != nil {
 			return err
 		}
-		return out.listServed(release)
+		return out.ListServed(release)
 	}
 	found, err := reader.Provider(c.Context, wanted[0].Address)
 	if err != nil {
@@ -84,7 +80,7 @@ func listServer(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	return out.listServedVersions(wanted[0].Address, versions)
+	return out.ListServedVersions(wanted[0].Address, versions)
 }
 
 // meeting gives the versions that meet a constraint, and without one all of them.
@@ -110,78 +106,4 @@ func meeting(wanted provider.Requirement, found api.Provider) ([]api.VersionRef,
 		refs = append(refs, ref)
 	}
 	return refs, nil
-}
-
-// servedVersions are the versions that a server has, newest first.
-type servedVersions struct {
-	Provider string           `json:"provider"`
-	Versions []string         `json:"versions"`
-	Details  []api.VersionRef `json:"details"`
-}
-
-// listServedVersions prints versions as a server tells them.
-func (o *output) listServedVersions(a provider.Address, versions []api.VersionRef) error {
-	names := []string{}
-	for _, v := range versions {
-		names = append(names, v.Version)
-	}
-	if o.json {
-		return o.printDocument(documentServedVersions, servedVersions{a.String(), names, versions})
-	}
-	lines := &strings.Builder{}
-	for _, v := range versions {
-		line := v.Version
-		if v.Status != api.StatusComplete {
-			line += "  " + v.Status + ": " + oneLine(v.Problem)
-		}
-		_, _ = fmt.Fprintln(lines, line)
-	}
-	_, err := io.WriteString(o.stdout, printable(lines.String()))
-	return err
-}
-
-// listServed prints what a version holds as a server tells it.
-func (o *output) listServed(r api.Version) error {
-	if o.json {
-		return o.printDocument(documentServedRelease, r)
-	}
-	lines := &strings.Builder{}
-	_, _ = fmt.Fprintf(lines, "%s %s\n", oneLine(r.Provider.Address), oneLine(r.Version))
-	if len(r.Protocols) > 0 {
-		_, _ = fmt.Fprintf(lines, "protocols %s\n", oneLine(strings.Join(r.Protocols, ", ")))
-	}
-	if r.Status != api.StatusComplete {
-		_, _ = fmt.Fprintf(lines, "%s: %s\n", oneLine(r.Status), oneLine(r.Problem))
-	}
-	_, _ = fmt.Fprintf(lines, "%s\n", oneLine(verdictText(r)))
-	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
-	for _, p := range r.Packages {
-		_, _ = fmt.Fprintln(table, cells(p.Platform, p.Filename, size(p.Size), p.Digest, cmp.Or(p.H1, p.Problem)))
-		for _, d := range p.Documents {
-			_, _ = fmt.Fprintln(table, cells("evidence", d.Name, size(d.Size), d.MediaType, d.Platform))
-		}
-	}
-	for _, d := range r.Evidence {
-		_, _ = fmt.Fprintln(table, cells("evidence", d.Name, size(d.Size), d.MediaType, ""))
-	}
-	for _, d := range r.Referrers {
-		_, _ = fmt.Fprintln(table, cells("referrer", d.Name, size(d.Size), d.MediaType, ""))
-	}
-	for _, f := range r.Findings {
-		_, _ = fmt.Fprintln(table, cells(f.Severity, f.Code, "", oneLine(f.Problem), f.Platform))
-	}
-	_ = table.Flush()
-	_, err := io.WriteString(o.stdout, printable(lines.String()))
-	return err
-}
-
-// verdictText says what the server says that a signature proves.
-func verdictText(r api.Version) string {
-	switch {
-	case r.Verdict == nil:
-		return "not judged: " + r.Unverified
-	case r.Verdict.Refused != "":
-		return r.Verdict.Text + "; refused: " + r.Verdict.Refused
-	}
-	return r.Verdict.Text
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -70,7 +71,7 @@ Examples:
 			cacheFlag("take zips that are read for their h1 hashes from `DIR`, and keep them there"),
 			aliasFlag(),
 		}, trustFlags(), networkFlags(), []cli.Flag{
-			&cli.StringFlag{Name: "output", Value: outputText, Usage: "`FORMAT` of the result on stdout: text or json; with --check also sarif, or github for annotations"},
+			&cli.StringFlag{Name: "output", Value: report.Text, Usage: "`FORMAT` of the result on stdout: text or json; with --check also sarif, or github for annotations"},
 			quietFlag(),
 		}),
 		Action: printing(lockAction),
@@ -82,7 +83,7 @@ func lockFileFlag(usage string) cli.Flag {
 	return &cli.StringSliceFlag{Name: "lock-file", Usage: usage}
 }
 
-func lockAction(c *cli.Context, out *output) error {
+func lockAction(c *cli.Context, out *report.Report) error {
 	l, err := newLocking(c, out)
 	if err != nil {
 		return err
@@ -96,14 +97,14 @@ func lockAction(c *cli.Context, out *output) error {
 // locking is what both parts of the command work on.
 type locking struct {
 	c       *cli.Context
-	out     *output
+	out     *report.Report
 	conn    *connection
 	src     provider.Source
 	named   []provider.Requirement
 	options lock.FileOptions
 }
 
-func newLocking(c *cli.Context, out *output) (l locking, err error) {
+func newLocking(c *cli.Context, out *report.Report) (l locking, err error) {
 	l = locking{c: c, out: out, options: lock.FileOptions{Upgrade: c.Bool("upgrade"), DryRun: c.Bool("dry-run")}}
 	l.options.ComputeH1 = c.Bool("compute-h1")
 	if l.named, err = named(c, c.Args().Slice(), out); err != nil {
@@ -121,7 +122,7 @@ func newLocking(c *cli.Context, out *output) (l locking, err error) {
 	if err != nil {
 		return l, err
 	}
-	l.options.Judge, l.options.Progress = out.warning(judging.Judge), out.progress()
+	l.options.Judge, l.options.Progress = out.Warning(judging.Judge), out.Progress()
 	l.options.Options = l.options.Remembering()
 	cache, err := openCache(c, out, false)
 	if err != nil {
@@ -145,21 +146,17 @@ func (l locking) write() error {
 	if err != nil {
 		return err
 	}
-	report := lockReport{Files: []lockedFile{}}
 	for _, dir := range dirs {
 		file, err := l.directory(l.c.Context, dir)
 		if l.c.Context.Err() != nil {
 			return l.c.Context.Err()
 		}
-		if err != nil {
-			file.fail(err)
-		}
-		report.Files = append(report.Files, file)
-		if err := l.out.lockedFile(file); err != nil {
+		file.Err = err
+		if err := l.out.Locked(file); err != nil {
 			return err
 		}
 	}
-	return l.out.lockedAll(report)
+	return l.out.LockedAll()
 }
 
 // directories gives those whose lock files are written.
@@ -189,8 +186,8 @@ func (l locking) directories() ([]string, error) {
 }
 
 // directory locks what the configuration of one requires, and what is named.
-func (l locking) directory(ctx context.Context, dir string) (lockedFile, error) {
-	file := lockedFile{Path: filepath.Join(dir, lock.Filename)}
+func (l locking) directory(ctx context.Context, dir string) (report.Locked, error) {
+	file := report.Locked{Path: filepath.Join(dir, lock.Filename)}
 	found, err := configuration.Load(ctx, dir, l.reading())
 	if err != nil && (!errors.Is(err, configuration.ErrNoConfiguration) || len(l.named) == 0) {
 		return file, err
@@ -204,17 +201,14 @@ func (l locking) directory(ctx context.Context, dir string) (lockedFile, error) 
 		o.Prune = func(a provider.Address) bool { return !found.Requires(a) }
 	}
 	o.Incomplete = incomplete(found) && !l.exact()
-	done := l.out.step("locking %s", file.Path)
+	done := l.out.Step("locking %s", file.Path)
 	change, err := lock.File(ctx, l.src, file.Path, l.wanted(found), o)
 	done()
 	for i, p := range change.Providers {
-		l.out.warnDeniedLocked(ctx, l.src, p, l.options.Upgrade)
+		warnDeniedLocked(ctx, l.out, l.src, p, l.options.Upgrade)
 		change.Providers[i].Err = l.lacking(p)
 	}
-	file.describe(change, l.options.DryRun)
-	if o.Incomplete && err == nil && file.Status != "failed" {
-		file.incomplete()
-	}
+	file.Change, file.Incomplete = change, o.Incomplete
 	return file, err
 }
 
@@ -234,7 +228,7 @@ func (l locking) wanted(found configuration.Configuration) []lock.Wanted {
 		if l.c.IsSet("from") {
 			config = cliconfig.Config{} // --from replaces it
 		}
-		return l.out.requiredBy(found, config)
+		return requiredBy(l.out, found, config)
 	}
 	var wanted []lock.Wanted
 	for _, named := range l.named {

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -17,7 +18,7 @@ type wanted struct {
 
 // wantedOf reads the PROVIDERs and --lock-file. With lock files, PROVIDERs keep it to
 // those among what is selected.
-func wantedOf(c *cli.Context, out *output) (w wanted, err error) {
+func wantedOf(c *cli.Context, out *report.Report) (w wanted, err error) {
 	names := c.StringSlice("lock-file")
 	if len(names) == 0 {
 		w.requirements, err = requirements(c, out)
@@ -29,7 +30,7 @@ func wantedOf(c *cli.Context, out *output) (w wanted, err error) {
 	}
 	for _, r := range only {
 		if variable := sharedBy(c.App).variables["lock-file"].variable; variable != "" && !r.Constraint.IsZero() {
-			out.note("%s does not count beside %s, which says the version itself", variable, r)
+			out.Note("%s does not count beside %s, which says the version itself", variable, r)
 			return wanted{requirements: only}, nil
 		}
 		if !r.Constraint.IsZero() {
@@ -68,11 +69,11 @@ func selections(c *cli.Context, names []string) (lock.Selections, error) {
 }
 
 // limit lets a source give nothing but what is locked.
-func (w wanted) limit(src provider.Source, out *output) provider.Source {
+func (w wanted) limit(src provider.Source, out *report.Report) provider.Source {
 	if w.locked == nil {
 		return src
 	}
-	return lock.NewSource(src, w.locked, lock.SourceOptions{Progress: out.progress(), ByH1: func(p provider.Package) {
-		out.note("%s %s for %s: the lock file does not have its zip's hash, and has the h1 hash of what is in it", p.Address, p.Version, p.Platform)
+	return lock.NewSource(src, w.locked, lock.SourceOptions{Progress: out.Progress(), ByH1: func(p provider.Package) {
+		out.Note("%s %s for %s: the lock file does not have its zip's hash, and has the h1 hash of what is in it", p.Address, p.Version, p.Platform)
 	}})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -57,24 +57,7 @@ Examples:
 	}
 }
 
-// loggedIn is what login prints.
-type loggedIn struct {
-	Registry string `json:"registry"`
-	Username string `json:"username"`
-	// File has the login, or names the helper that has it.
-	File   string `json:"file"`
-	Helper string `json:"helper,omitempty"`
-	// Encrypted is false for a login in the file itself.
-	Encrypted bool `json:"encrypted"`
-	// Checked tells whether the registry looked at the login.
-	Checked bool `json:"checked"`
-	// FoundBy are the programs that come to this login.
-	FoundBy []string `json:"found_by"`
-	// Problems say why others don't.
-	Problems []string `json:"problems,omitempty"`
-}
-
-func loginAction(c *cli.Context, out *output) error {
+func loginAction(c *cli.Context, out *report.Report) error {
 	// 1. Where it is for, and where it will be.
 	target, err := loginTarget(c)
 	if err != nil {
@@ -104,7 +87,7 @@ func loginAction(c *cli.Context, out *output) error {
 		return err
 	}
 	if !asked {
-		out.warn("%s asks nobody for a login before it is needed, so that this one could not be checked", target)
+		out.Warn("%s asks nobody for a login before it is needed, so that this one could not be checked", target)
 	}
 
 	// 4. It is kept, and somebody finds it.
@@ -116,7 +99,7 @@ func loginAction(c *cli.Context, out *output) error {
 	if err != nil {
 		problems = append(problems, fmt.Sprintf("looking for the login: %v", err))
 	}
-	return out.loggedIn(loggedIn{
+	return out.LoggedIn(report.LoggedIn{
 		Registry: target.String(), Username: login.Username, File: kept.File, Helper: kept.Helper, Encrypted: kept.Helper != "",
 		Checked: asked, FoundBy: append([]string{}, found...), Problems: problems,
 	})
@@ -158,33 +141,4 @@ func (conn *connection) checkLogin(ctx context.Context, target logins.Target, lo
 		err = explain.WithHint(err, explain.LoginHint(target.Registry)+"; nothing was written")
 	}
 	return asked, err
-}
-
-// loggedIn says where the login is and who finds it.
-func (o *output) loggedIn(l loggedIn) error {
-	for _, problem := range l.Problems {
-		o.warn("%s", problem)
-	}
-	if o.json {
-		return o.printDocument(documentLogin, l)
-	}
-	where := fmt.Sprintf("the login is in %s, not encrypted, for its owner only", l.File)
-	if l.Helper != "" {
-		where = fmt.Sprintf("docker-credential-%s has the login, as %s says", l.Helper, l.File)
-	}
-	text := fmt.Sprintf("logged in to %s as %s\n%s\n", l.Registry, l.Username, where)
-	if len(l.FoundBy) > 0 {
-		text += fmt.Sprintf("%s will find it\n", enumerated(l.FoundBy))
-	}
-	_, err := io.WriteString(o.stdout, printable(text))
-	return err
-}
-
-// enumerated joins words: "a, b and c".
-func enumerated(words []string) string {
-	last := len(words) - 1
-	if last == 0 {
-		return words[0]
-	}
-	return strings.Join(words[:last], ", ") + " and " + words[last]
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 )
 
 const (
@@ -78,7 +79,7 @@ func ask(c *cli.Context, terminal *os.File, question string, hidden bool) (strin
 	if err != nil {
 		return "", fmt.Errorf("asking at the terminal: %w", err)
 	}
-	if _, err := io.WriteString(c.App.ErrWriter, printable(question)); err != nil {
+	if _, err := io.WriteString(c.App.ErrWriter, report.Printable(question)); err != nil {
 		return "", err
 	}
 	type answer struct {

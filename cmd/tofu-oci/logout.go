@@ -2,13 +2,11 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/urfave/cli/v2"
-
-	"github.com/tofu-oci/tofu-oci/internal/logins"
 )
 
 func logoutCommand() *cli.Command {
@@ -36,24 +34,7 @@ Examples:
 	}
 }
 
-// loggedOut is what logout prints.
-type loggedOut struct {
-	Registry string `json:"registry"`
-	// Removed are the places that the login was in.
-	Removed []removedLogin `json:"removed"`
-	// Problems are logins that stay.
-	Problems []string `json:"problems,omitempty"`
-}
-
-// removedLogin is where a login was: in auths of the file, or with the helper that
-// the file names.
-type removedLogin struct {
-	File   string   `json:"file"`
-	Helper string   `json:"helper,omitempty"`
-	Keys   []string `json:"keys"`
-}
-
-func logoutAction(c *cli.Context, out *output) error {
+func logoutAction(c *cli.Context, out *report.Report) error {
 	// 1. From where.
 	target, err := loginTarget(c)
 	if err != nil {
@@ -71,7 +52,7 @@ func logoutAction(c *cli.Context, out *output) error {
 	// 2. What can be removed is, and said, whatever else goes wrong.
 	removed, failed := keeper.Forget(c.Context, target)
 	if failed != nil {
-		out.sayRemoved(target, removed)
+		out.SayRemoved(target, removed)
 		return failed
 	}
 
@@ -80,33 +61,5 @@ func logoutAction(c *cli.Context, out *output) error {
 	if err != nil {
 		left = append(left, fmt.Sprintf("looking for logins that stay: %v", err))
 	}
-	return out.loggedOut(target, keeper, removed, left)
-}
-
-func (o *output) loggedOut(target logins.Target, keeper *logins.Keeper, removed []logins.Kept, left []string) error {
-	l := loggedOut{Registry: target.String(), Removed: []removedLogin{}, Problems: left}
-	for _, kept := range removed {
-		l.Removed = append(l.Removed, removedLogin(kept))
-	}
-	for _, problem := range left {
-		o.warn("%s", problem)
-	}
-	if o.json {
-		return o.printDocument(documentLogout, l)
-	}
-	if len(removed) == 0 {
-		_, err := io.WriteString(o.stdout, printable(fmt.Sprintf("there was no login for %s in %s\n", target, strings.Join(keeper.Files(), ", "))))
-		return err
-	}
-	o.sayRemoved(target, removed)
-	return nil
-}
-
-// sayRemoved says where a login was.
-func (o *output) sayRemoved(target logins.Target, removed []logins.Kept) {
-	for _, kept := range removed {
-		if !o.json {
-			_, _ = io.WriteString(o.stdout, printable(fmt.Sprintf("removed the login for %s from %s\n", target, kept)))
-		}
-	}
+	return out.LoggedOut(target, keeper, removed, left)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -110,7 +111,7 @@ func mirrorCommand() *cli.Command {
 	}
 }
 
-func mirrorAction(c *cli.Context, out *output) error {
+func mirrorAction(c *cli.Context, out *report.Report) error {
 	wanted, err := wantedOf(c, out)
 	if err != nil {
 		return err
@@ -143,15 +144,15 @@ func mirrorAction(c *cli.Context, out *output) error {
 		return repository.Open(refs[a], conn.repos)
 	}, conn.aliases...))
 	options.Judge = judging.JudgeOffered
-	options.Progress, options.Aliases = out.progress(), conn.aliases
+	options.Progress, options.Aliases = out.Progress(), conn.aliases
 	// A mirror moves the zips of all platforms, each once: keeping them would push
 	// out of the cache what pulls need.
 	src := wanted.limit(source.NewCached(conn.origin(), cache, source.CacheOptions{TakeOnly: true}), out)
-	err = mirror.Run(c.Context, src, wanted.requirements, out.watched(options.DryRun, mirror.Options{
+	err = mirror.Run(c.Context, src, wanted.requirements, out.Watched(options.DryRun, mirror.Options{
 		Newest: count, MinAge: age, Concurrency: options.Concurrency, FailFast: c.Bool("fail-fast"),
 		Target: conn.into(c, refs, options),
 	}))
-	return out.finishRun(err)
+	return out.FinishRun(err)
 }
 
 // mirrorOptions reads the flags; count is how many versions a PROVIDER means.

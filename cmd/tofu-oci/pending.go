@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -20,17 +18,9 @@ import (
 // maxPendingRepositories is how many repositories list --pending asks at once.
 const maxPendingRepositories = 8
 
-// allPending is what list --pending prints of several providers.
-type allPending struct {
-	// Providers are those that were looked at.
-	Providers []pendingList `json:"providers"`
-	// Unknown are repositories that do not say whose they are.
-	Unknown []string `json:"unknown,omitempty"`
-}
-
 // listAllPending prints what waits for approval of several providers: of those that are
 // named, else of all in the repositories of --from.
-func listAllPending(c *cli.Context, out *output) error {
+func listAllPending(c *cli.Context, out *report.Report) error {
 	wanted, err := named(c, c.Args().Slice(), out)
 	if err != nil {
 		return err
@@ -39,7 +29,7 @@ func listAllPending(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	var found allPending
+	var found report.AllPending
 	if !namesProviders(c) {
 		l, err := listing(c, conn)
 		if err != nil {
@@ -48,12 +38,12 @@ func listAllPending(c *cli.Context, out *output) error {
 		for _, e := range l.Entries {
 			wanted = append(wanted, provider.Requirement{Address: e.Address})
 		}
-		found.Unknown = out.unknown(l)
+		found.Unknown = out.Unknown(l)
 	}
 	if found.Providers, err = pendingOf(c, out, conn, byProvider(wanted)); err != nil {
 		return err
 	}
-	return out.listAllEntries(found)
+	return out.ListAllEntries(found)
 }
 
 // listing gives the providers that lie in the repositories of --from.
@@ -70,8 +60,8 @@ func listing(c *cli.Context, conn *connection) (catalog.Listing, error) {
 }
 
 // pendingOf asks for what waits, of each provider once, in their order.
-func pendingOf(c *cli.Context, out *output, conn *connection, wanted [][]provider.Requirement) ([]pendingList, error) {
-	lists, absent := make([]pendingList, len(wanted)), make([]error, len(wanted))
+func pendingOf(c *cli.Context, out *report.Report, conn *connection, wanted [][]provider.Requirement) ([]report.PendingList, error) {
+	lists, absent := make([]report.PendingList, len(wanted)), make([]error, len(wanted))
 	group, ctx := errgroup.WithContext(c.Context)
 	group.SetLimit(maxPendingRepositories)
 	for n, of := range wanted {
@@ -81,7 +71,7 @@ func pendingOf(c *cli.Context, out *output, conn *connection, wanted [][]provide
 			if errors.Is(err, repository.ErrNoRepository) {
 				absent[n], err = err, nil
 			}
-			lists[n] = pendingList{a.String(), itemsOf(entries, of)}
+			lists[n] = report.PendingList{Provider: a.String(), Pending: report.PendingOf(entries, of)}
 			if err != nil {
 				err = fmt.Errorf("%s: %w", a, err)
 			}
@@ -91,7 +81,7 @@ func pendingOf(c *cli.Context, out *output, conn *connection, wanted [][]provide
 	err := group.Wait()
 	for n, of := range wanted {
 		if err == nil && absent[n] != nil {
-			out.warn("%s: %v", of[0].Address, absent[n])
+			out.Warn("%s: %v", of[0].Address, absent[n])
 		}
 	}
 	return lists, err
@@ -104,36 +94,4 @@ func (conn *connection) entries(ctx context.Context, c *cli.Context, a provider.
 		return nil, err
 	}
 	return approval.List(ctx, repo)
-}
-
-// itemsOf describes the entries of a provider that one of the requirements means.
-func itemsOf(entries []approval.Entry, wanted []provider.Requirement) []pendingItem {
-	items := []pendingItem{}
-	for _, e := range entries {
-		if slices.ContainsFunc(wanted, func(r provider.Requirement) bool {
-			return r.Constraint.IsZero() || r.Constraint.Allows(e.Version)
-		}) {
-			items = append(items, describeEntry(e))
-		}
-	}
-	return items
-}
-
-func (o *output) listAllEntries(found allPending) error {
-	if o.json {
-		return o.printDocument(documentAllPending, found)
-	}
-	lines := &strings.Builder{}
-	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
-	for _, l := range found.Providers {
-		for _, i := range l.Pending {
-			_, _ = fmt.Fprintln(table, cells(l.Provider, i.Version, i.State, strings.Join(i.Platforms, " "), i.remark()))
-		}
-	}
-	_ = table.Flush()
-	if lines.Len() == 0 {
-		o.note(nothingPending)
-	}
-	_, err := fmt.Fprint(o.stdout, printable(lines.String()))
-	return err
 }

@@ -2,73 +2,34 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
+	"slices"
+	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 )
 
-// wholeError is what a command as a whole failed with.
-type wholeError struct {
-	Error *errorItem `json:"error"`
-}
-
-// printing gives an action its output, and ends it: what a command fails with as
+// printing gives an action its report, and ends it: what a command fails with as
 // a whole is in its JSON object too.
-func printing(do func(*cli.Context, *output) error) cli.ActionFunc {
+func printing(do func(*cli.Context, *report.Report) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		out, err := newOutput(c)
+		out, err := newReport(c)
 		if err != nil {
 			return err
 		}
-		c.Context = out.debug.programs(c.Context)
+		c.Context = out.Debug.Programs(c.Context)
 		sharedBy(c.App).printing = true
 		err = namingVariables(c.App, do(c, out))
-		out.endProgress()
-		if _, reported := errors.AsType[*explain.Exit](err); err != nil && !reported && out.json {
-			err = errors.Join(err, out.printDocument(documentError, wholeError{describeError(err)}))
+		out.EndProgress()
+		if _, reported := errors.AsType[*explain.Exit](err); err != nil && !reported && out.Format == report.JSON {
+			err = errors.Join(err, out.PrintError(err))
 		}
-		out.conclude(c, err)
+		out.End(err, explain.ExitCode(c.Context, err))
 		return err
 	}
-}
-
-// conclude says what a run came to: to people, to those who read its events, and
-// in the summary of a job.
-func (o *output) conclude(c *cli.Context, err error) {
-	code := explain.ExitCode(c.Context, err)
-	if o.total == nil && len(o.results) > 1 && code != explain.ExitInterrupted {
-		o.note("%s", o.tally.line(o.results))
-	}
-	o.sayLeftOut()
-	var whole *errorItem
-	if _, reported := errors.AsType[*explain.Exit](err); err != nil && !reported && code != explain.ExitInterrupted {
-		whole = describeError(err)
-	}
-	o.events.runFinished(counts(o.results), o.tally.moved.Load(), code, whole)
-	if path := os.Getenv("GITHUB_STEP_SUMMARY"); path != "" && (movesZips(c.Command) || checksLocks(c)) {
-		text := markdownOf(o.heading(c.Command.Name, code), o.results, whole)
-		if o.checked != nil {
-			text = o.checked.markdown(code)
-		}
-		if err := text.appendTo(path); err != nil {
-			o.warn("the summary in $GITHUB_STEP_SUMMARY: %v", err)
-		}
-	}
-}
-
-// heading is the summary's.
-func (o *output) heading(command string, code int) string {
-	text := "tofu-oci " + command
-	if len(o.results) > 0 {
-		text += ": " + o.tally.line(o.results)
-	}
-	if code != explain.ExitDone {
-		text += fmt.Sprintf(" · exit code %d", code)
-	}
-	return text
 }
 
 // checksLocks tells of lock --check.
@@ -76,3 +37,53 @@ func checksLocks(c *cli.Context) bool { return c.Command.Name == "lock" && c.Boo
 
 // movesZips tells of mirror, publish, pull and copy.
 func movesZips(c *cli.Command) bool { return flagNamed(c, eventsFlag().Names()[0]) != nil }
+
+// eventsFlag is that of every command that moves zips.
+func eventsFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name:  "events",
+		Usage: "write what happens to `FILE` as it happens, one JSON object a line, in place of what the file held; /dev/stderr is possible",
+	}
+}
+
+func outputFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "output", Value: report.Text, Usage: "`FORMAT` of the result on stdout: text or json"},
+		quietFlag(),
+		&cli.BoolFlag{Name: "verbose", Usage: "also list unchanged releases and their packages, which a run over several releases only counts"},
+	}
+}
+
+func quietFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "nothing on stderr but warnings and errors; the result stays on stdout"}
+}
+
+func newReport(c *cli.Context) (*report.Report, error) {
+	format := c.String("output")
+	if err := checkFormat(c, format); err != nil {
+		return nil, err
+	}
+	o := report.Options{
+		Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Command: c.Command.Name, Version: thisBuild().Version, Format: format,
+		Quiet: c.Bool("quiet"), Verbose: c.Bool("verbose"), DryRun: c.Bool("dry-run"), Events: c.String("events"), DigestFile: c.String("digest-file"),
+		Debug: sharedBy(c.App).debug,
+	}
+	if movesZips(c.Command) || checksLocks(c) {
+		o.Summary = os.Getenv("GITHUB_STEP_SUMMARY")
+	}
+	return report.New(o)
+}
+
+// checkFormat refuses formats that a command does not have.
+func checkFormat(c *cli.Context, format string) error {
+	flag := flagNamed(c.Command, "output")
+	if flag == nil {
+		return nil // stdout is not ours
+	}
+	allowed := wordsOfFlag(flag)
+	if slices.Contains(allowed, format) {
+		return nil
+	}
+	last := len(allowed) - 1
+	return usagef("--output %s: must be %s or %s", format, strings.Join(allowed[:last], ", "), allowed[last])
+}

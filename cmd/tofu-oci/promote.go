@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -65,7 +66,7 @@ Examples:
 	}
 }
 
-func promoteAction(c *cli.Context, out *output) error {
+func promoteAction(c *cli.Context, out *report.Report) error {
 	wanted, err := requirements(c, out)
 	if err != nil {
 		return err
@@ -105,36 +106,36 @@ func promoteAction(c *cli.Context, out *output) error {
 			err = nothingWaits(c, waiting, r, repo)
 		}
 		if err != nil {
-			out.failed(failedItem(r, provider.Version{}, repo.String(), err), err)
+			out.Failed(out.FailedItem(r, provider.Version{}, repo.String(), err), err)
 		}
 		if err := leftPending(c, out, waiting, r, newest); err != nil {
 			return err
 		}
 		for _, v := range skipped {
-			if err := out.skipped(c.Context, repo, r.Address, v, o.DryRun); err != nil {
+			if err := out.Skipped(c.Context, repo, r.Address, v, o.DryRun); err != nil {
 				return err
 			}
 		}
 		for _, v := range versions {
 			done, err := approval.Promote(c.Context, repo, r.Address, v, o)
 			if err != nil {
-				out.failed(failedItem(r, v, repo.String(), err), err)
+				out.Failed(out.FailedItem(r, v, repo.String(), err), err)
 				continue
 			}
-			out.decided(repo.String(), done, o.DryRun)
+			out.Decided(repo.String(), done, o.DryRun)
 		}
 	}
-	return errors.Join(out.finish(), c.Context.Err())
+	return errors.Join(out.Finish(), c.Context.Err())
 }
 
 // leftPending tells of the pre-releases that wait, and that --all does not mean.
-func leftPending(c *cli.Context, out *output, waiting provider.Source, r provider.Requirement, newest int) error {
+func leftPending(c *cli.Context, out *report.Report, waiting provider.Source, r provider.Requirement, newest int) error {
 	if _, exact := r.Constraint.Exact(); exact || newest > 0 {
 		return nil
 	}
 	all, err := waiting.Versions(c.Context, r.Address)
 	if err == nil {
-		out.leaveOut(r.Address, r.PreReleases(all))
+		out.LeaveOut(r.Address, r.PreReleases(all))
 	}
 	return c.Context.Err() // what else is wrong was told
 }

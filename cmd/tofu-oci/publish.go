@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -101,7 +102,7 @@ func publishCommand() *cli.Command {
 	}
 }
 
-func publishAction(c *cli.Context, out *output) error {
+func publishAction(c *cli.Context, out *report.Report) error {
 	if !c.Args().Present() {
 		return usagef("name a PATH, such as dist; see tofu-oci publish --help")
 	}
@@ -109,7 +110,7 @@ func publishAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	options := publish.Options{Force: c.Bool("force"), DryRun: c.Bool("dry-run"), Progress: out.progress()}
+	options := publish.Options{Force: c.Bool("force"), DryRun: c.Bool("dry-run"), Progress: out.Progress()}
 	if options.Platforms, err = platforms(c); err != nil {
 		return err
 	}
@@ -175,24 +176,24 @@ type publishing struct {
 	options publish.Options
 	// launches tells that what this machine can start has to start.
 	launches bool
-	out      *output
+	out      *report.Report
 }
 
 // all checks every release before it sends the first.
 func (p *publishing) all(ctx context.Context, unchecked, failFast bool) error {
 	for _, path := range p.src.Ignored() {
 		if name, ok := p.src.Meant(path); ok {
-			p.out.note("ignored %s: as a package it would be named %s", path, name)
+			p.out.Note("ignored %s: as a package it would be named %s", path, name)
 			continue
 		}
-		p.out.note("ignored %s", path)
+		p.out.Note("ignored %s", path)
 	}
 	wanted, err := p.releases(ctx)
 	if err != nil {
 		return err
 	}
-	if p.out.unchecked = unchecked; unchecked {
-		p.out.warn("the packages were not checked, as --skip-checks says")
+	if p.out.Unchecked = unchecked; unchecked {
+		p.out.Warn("the packages were not checked, as --skip-checks says")
 	} else if err := p.check(ctx, wanted); err != nil {
 		return err
 	}
@@ -201,11 +202,11 @@ func (p *publishing) all(ctx context.Context, unchecked, failFast bool) error {
 			return err
 		}
 	}
-	err = mirror.Run(ctx, p.src, wanted, p.out.watched(p.options.DryRun, mirror.Options{
+	err = mirror.Run(ctx, p.src, wanted, p.out.Watched(p.options.DryRun, mirror.Options{
 		Concurrency: p.options.Concurrency, FailFast: failFast,
 		Target: func(provider.Address) (repository.Repository, publish.Options, error) { return p.repo, p.options, nil },
 	}))
-	return p.out.finishRun(err)
+	return p.out.FinishRun(err)
 }
 
 // releases are all that were built, each named exactly: pre-releases are meant too.
@@ -229,11 +230,11 @@ func (p *publishing) check(ctx context.Context, wanted []provider.Requirement) e
 	var problems []error
 	for _, r := range wanted {
 		v, _ := r.Constraint.Exact()
-		done := p.out.step("checking %s", r)
+		done := p.out.Step("checking %s", r)
 		warnings, err := p.src.Check(ctx, p.address, v, p.options.Platforms...)
 		done()
 		for _, w := range warnings {
-			p.out.warn("%s", w)
+			p.out.Warn("%s", w)
 		}
 		problems = append(problems, err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -83,7 +84,7 @@ func pullCommand() *cli.Command {
 	}
 }
 
-func pullAction(c *cli.Context, out *output) error {
+func pullAction(c *cli.Context, out *report.Report) error {
 	wanted, err := wantedOf(c, out)
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func pullAction(c *cli.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	options.Progress = out.progress()
+	options.Progress = out.Progress()
 	conn, err := connect(c, out)
 	if err != nil {
 		return err
@@ -117,24 +118,24 @@ func pullAction(c *cli.Context, out *output) error {
 		return err
 	}
 	at := conn.lookedAt(c)
-	out.expect(len(wanted.requirements))
+	out.Expect(len(wanted.requirements))
 	err = pull.Many(c.Context, wanted.limit(source.NewCached(src, cache, source.CacheOptions{}), out), sink, wanted.requirements, pull.ManyOptions{
 		Options: options, FailFast: c.Bool("fail-fast"),
-		Begun: func(r provider.Requirement, v provider.Version) { out.begun(r.Address, v) },
+		Begun: func(r provider.Requirement, v provider.Version) { out.Begun(r.Address, v) },
 		Ended: func(p pull.Pulled) {
-			out.ended(p.Requirement.Address, p.Version, pulledItem(p, at(p.Requirement.Address)))
+			out.Ended(p.Requirement.Address, p.Version, out.PulledItem(p, at(p.Requirement.Address)))
 		},
 		Done: func(p pull.Pulled) {
 			if p.Err != nil {
 				p.Err = conn.withRemedy(c, p.Err)
-				out.failed(pulledItem(p, at(p.Requirement.Address)), p.Err)
+				out.Failed(out.PulledItem(p, at(p.Requirement.Address)), p.Err)
 				return
 			}
-			out.warnDenied(c.Context, src, p.Requirement, 1, p.Version)
-			out.pulled(p)
+			warnDenied(c.Context, out, src, p.Requirement, 1, p.Version)
+			out.Pulled(p)
 		},
 	})
-	return out.finishRun(err)
+	return out.FinishRun(err)
 }
 
 // pullOptions reads the flags.

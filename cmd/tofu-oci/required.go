@@ -8,6 +8,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 )
 
@@ -43,11 +44,11 @@ func incomplete(c configuration.Configuration) bool {
 
 // requiredBy returns the providers to lock for a configuration: those that it requires,
 // except those that dev_overrides replace.
-func (o *output) requiredBy(found configuration.Configuration, config cliconfig.Config) []lock.Wanted {
+func requiredBy(out *report.Report, found configuration.Configuration, config cliconfig.Config) []lock.Wanted {
 	wanted := make([]lock.Wanted, 0, len(found.Required))
 	for _, r := range found.Required {
 		if override, developed := config.DevOverride(r.Requirement.Address); developed {
-			o.note("%s is not locked, because dev_overrides replace it with %s", r.Requirement.Address, override.Path)
+			out.Note("%s is not locked, because dev_overrides replace it with %s", r.Requirement.Address, override.Path)
 			continue
 		}
 		wanted = append(wanted, lock.Wanted{Requirement: r.Requirement})

@@ -14,6 +14,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -130,11 +131,11 @@ func listenFlags() []cli.Flag {
 	}
 }
 
-func serveAction(c *cli.Context, out *output) error {
+func serveAction(c *cli.Context, out *report.Report) error {
 	if c.Args().Present() {
 		return usagef("%q is no flag: serve takes no PROVIDER; see tofu-oci serve --help", c.Args().First())
 	}
-	lines := newServeLog(out)
+	lines := report.NewServerLog(out)
 	options, err := serveOptions(c, out, lines)
 	if err != nil {
 		return err
@@ -176,7 +177,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 }
 
 // serveOptions reads the flags about what is served.
-func serveOptions(c *cli.Context, out *output, lines *serveLog) (o serve.Options, err error) {
+func serveOptions(c *cli.Context, out *report.Report, lines *report.ServerLog) (o serve.Options, err error) {
 	if o.From, err = templates(c); err != nil {
 		return o, err
 	}
@@ -193,7 +194,7 @@ func serveOptions(c *cli.Context, out *output, lines *serveLog) (o serve.Options
 	if o.Unannotated, err = unannotated(c); err != nil {
 		return o, err
 	}
-	o.Aliases, o.Events, o.Redirect = conn.aliases, lines.events(), c.Bool("redirect")
+	o.Aliases, o.Events, o.Redirect = conn.aliases, lines.Events(), c.Bool("redirect")
 	o.MaxAge, o.StaleIfError = c.Duration("max-age"), c.Duration("stale-if-error")
 	if o.Memory, err = parseSize(c.String("memory")); err != nil {
 		return o, usagef("--memory: %w", err)
@@ -251,9 +252,9 @@ func servedProviders(c *cli.Context) (func() ([]provider.Address, error), error)
 }
 
 // accessOptions reads the flags about who may read what.
-func accessOptions(c *cli.Context, conn *connection, lines *serveLog, o *serve.Options) (err error) {
+func accessOptions(c *cli.Context, conn *connection, lines *report.ServerLog, o *serve.Options) (err error) {
 	if path := c.String("serve-config"); c.IsSet("serve-config") { // an empty name must not disable the rules
-		file, err := access.Open(path, access.Options{HTTP: conn.http, Reloaded: lines.reloaded})
+		file, err := access.Open(path, access.Options{HTTP: conn.http, Reloaded: lines.Reloaded})
 		if err != nil {
 			return usagef("--serve-config: %w", err)
 		}
@@ -271,12 +272,12 @@ func accessOptions(c *cli.Context, conn *connection, lines *serveLog, o *serve.O
 }
 
 // serveLife reads the flags about how the server listens and ends.
-func serveLife(c *cli.Context, lines *serveLog) (life serve.Life, err error) {
+func serveLife(c *cli.Context, lines *report.ServerLog) (life serve.Life, err error) {
 	life = serve.Life{
 		InsecureHTTP: c.Bool("insecure-http"), MaxConnections: c.Int("max-connections"), MaxPerAddress: c.Int("max-connections-per-address"), Grace: c.Duration("grace"),
-		Trouble: lines.trouble,
+		Trouble: lines.Trouble,
 	}
-	life.Listening = func(at net.Addr) { lines.listening(at, life.TLS != nil) }
+	life.Listening = func(at net.Addr) { lines.Listening(at, life.TLS != nil) }
 	certFile, keyFile := c.String("tls-cert"), c.String("tls-key")
 	if (certFile == "") != (keyFile == "") {
 		return life, usagef("--tls-cert and --tls-key need each other")
@@ -288,11 +289,11 @@ func serveLife(c *cli.Context, lines *serveLog) (life serve.Life, err error) {
 }
 
 // serveTLS reads a certificate, where one is named.
-func serveTLS(certFile, keyFile string, lines *serveLog) (*tls.Config, error) {
+func serveTLS(certFile, keyFile string, lines *report.ServerLog) (*tls.Config, error) {
 	if certFile == "" {
 		return nil, nil
 	}
-	certificate, err := serve.ReadCertificate(certFile, keyFile, lines.certificate, nil)
+	certificate, err := serve.ReadCertificate(certFile, keyFile, lines.Certificate, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/net/netutil"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
@@ -27,7 +28,7 @@ func metricsFlag() cli.Flag {
 
 // startMetrics serves the metrics and the probes if --metrics-listen is given. Probes must
 // work however many connections clients have open on the other address.
-func startMetrics(c *cli.Context, lines *serveLog, s *serve.Server) (end func(), err error) {
+func startMetrics(c *cli.Context, lines *report.ServerLog, s *serve.Server) (end func(), err error) {
 	address := c.String("metrics-listen")
 	if address == "" {
 		return func() {}, nil
@@ -37,7 +38,7 @@ func startMetrics(c *cli.Context, lines *serveLog, s *serve.Server) (end func(),
 		return nil, fmt.Errorf("--metrics-listen %s: %w", address, err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", lines.counted.Handler())
+	mux.Handle("/metrics", lines.Handler())
 	mux.Handle("/healthz", s.Probes())
 	mux.Handle("/readyz", s.Probes())
 	server := &http.Server{
@@ -45,10 +46,10 @@ func startMetrics(c *cli.Context, lines *serveLog, s *serve.Server) (end func(),
 		// Prometheus leaves connections open between scrapes.
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(c.Context) },
 	}
-	lines.metrics(l.Addr())
+	lines.Metrics(l.Addr())
 	go func() {
 		if err := server.Serve(netutil.LimitListener(l, maxMetricsConnections)); !errors.Is(err, http.ErrServerClosed) {
-			lines.trouble("metrics: " + err.Error())
+			lines.Trouble("metrics: " + err.Error())
 		}
 	}()
 	return func() { _ = server.Close() }, nil

@@ -5,7 +5,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
@@ -42,43 +41,4 @@ func keyringOnly(c *cli.Context) (p trust.Policy, err error) {
 		}
 	}
 	return p, nil
-}
-
-// signatureItem is a verdict as --output json shows it.
-type signatureItem struct {
-	Verdict     string `json:"verdict"`
-	Fingerprint string `json:"fingerprint,omitempty"`
-	// Expired is when the key or the signature did, a day.
-	Expired string `json:"expired,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	// Warning says what is wrong with it, though it was let pass.
-	Warning string `json:"warning,omitempty"`
-	// Refused says why it would not be let pass, in lists.
-	Refused string `json:"refused,omitempty"`
-}
-
-// describeVerdict gives nil when nobody has judged.
-func describeVerdict(v provider.Verdict) *signatureItem {
-	if v.Trust == "" {
-		return nil
-	}
-	item := &signatureItem{Verdict: string(v.Trust), Fingerprint: v.Fingerprint, Reason: v.Reason, Warning: v.Warning}
-	if !v.Expired.IsZero() {
-		item.Expired = v.Expired.UTC().Format("2006-01-02")
-	}
-	return item
-}
-
-// verdict shows what was judged of a release, and warns where it says so.
-func (o *output) verdict(a provider.Address, version string, v provider.Verdict) (line string) {
-	if v.Trust == "" {
-		return ""
-	}
-	if advice := ""; v.Warning != "" {
-		if v.Trust == provider.TrustUnknown {
-			advice = ": give it with --keyring FILE"
-		}
-		o.warn("%s %s: %s: %s%s", a, version, v, v.Warning, advice)
-	}
-	return "  " + oneLine(v.String()) + "\n"
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -26,7 +27,7 @@ func sourcesFlag() cli.Flag {
 }
 
 // named reads the PROVIDERs among the arguments and those of --sources, in this order.
-func named(c *cli.Context, args []string, out *output) ([]provider.Requirement, error) {
+func named(c *cli.Context, args []string, out *report.Report) ([]provider.Requirement, error) {
 	wanted, err := parseRequirements(args)
 	if err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func named(c *cli.Context, args []string, out *output) ([]provider.Requirement, 
 		}
 		for _, s := range listed {
 			if before, twice := seen[s.requirement.String()]; twice {
-				out.note("%s: %s is named %s already", s.place, s.requirement, before)
+				out.Note("%s: %s is named %s already", s.place, s.requirement, before)
 				continue
 			}
 			seen[s.requirement.String()] = "in " + s.place

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -10,8 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/text"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -49,7 +48,7 @@ Examples:
 			&cli.StringFlag{Name: "write", Usage: "put the block into the CLI configuration `FILE`, which need not be there yet"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "with --write: show what would change, and write nothing"},
 			&cli.StringFlag{Name: "check", Usage: "judge the CLI configuration `FILE` instead"},
-			&cli.StringFlag{Name: "output", Value: outputText, Usage: "`FORMAT` of what --check finds: text or json"},
+			&cli.StringFlag{Name: "output", Value: report.Text, Usage: "`FORMAT` of what --check finds: text or json"},
 		},
 		Action: func(c *cli.Context) error {
 			if !c.IsSet("check") {
@@ -60,13 +59,8 @@ Examples:
 	}
 }
 
-// configurationFindings are what is wrong with a configuration.
-type configurationFindings struct {
-	Findings []finding.Finding `json:"findings"`
-}
-
 // checkTofurc judges a configuration.
-func checkTofurc(c *cli.Context, out *output) error {
+func checkTofurc(c *cli.Context, out *report.Report) error {
 	if c.Args().Present() || c.String("check") == "" || c.IsSet("write") {
 		return usagef("tofurc --check takes a FILE, and no other arguments; see tofu-oci tofurc --help")
 	}
@@ -78,14 +72,7 @@ func checkTofurc(c *cli.Context, out *output) error {
 	case err == nil:
 		findings = doctor.CheckConfig(config, files)
 	}
-	if out.json {
-		if err := out.printDocument(documentFindings, configurationFindings{findings}); err != nil {
-			return err
-		}
-	} else if _, err := io.WriteString(out.stdout, printable(findingsText(findings))); err != nil {
-		return err
-	}
-	return findingsResult(findings)
+	return out.ConfigurationFindings(findings)
 }
 
 func tofurc(c *cli.Context) error {

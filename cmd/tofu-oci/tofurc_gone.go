@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -24,7 +25,7 @@ func warnGone(c *cli.Context, f tofurcFile, after []byte) error {
 	if len(gone) == 0 {
 		return nil
 	}
-	_, err := io.WriteString(c.App.ErrWriter, printable(fmt.Sprintf(
+	_, err := io.WriteString(c.App.ErrWriter, report.Printable(fmt.Sprintf(
 		"warning: %s: the block that is replaced had %s, and the new one has not: these providers come from their origin now; name all patterns in one command, or write an oci_mirror block for each repository by hand\n",
 		f.name, strings.Join(gone, ", "))))
 	return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -38,13 +39,13 @@ func writeTofurc(c *cli.Context, t template.Template, patterns []provider.Patter
 	// 2. What will be, or why it is not for a program to write.
 	after, err := before.with(t, patterns)
 	if byHand, ok := errors.AsType[*cliconfig.MergeError](err); ok {
-		_, failed := io.WriteString(c.App.Writer, printable(byHand.Block))
+		_, failed := io.WriteString(c.App.Writer, report.Printable(byHand.Block))
 		return errors.Join(err, failed)
 	}
 	if err != nil {
 		return usagef("%w", err)
 	}
-	if _, err := io.WriteString(c.App.Writer, printable(tofurcDiff(before.name, before.Text, after))); err != nil {
+	if _, err := io.WriteString(c.App.Writer, report.Printable(tofurcDiff(before.name, before.Text, after))); err != nil {
 		return err
 	}
 	if err := warnGone(c, before, after); err != nil || c.Bool("dry-run") {
@@ -100,7 +101,7 @@ var secretLine = regexp.MustCompile(`(?i)(token|password|secret)[^=]*=`)
 // may go to a log.
 func tofurcDiff(name string, before, after []byte) string {
 	var b strings.Builder
-	for line := range strings.Lines(unifiedDiff(name, before, after)) {
+	for line := range strings.Lines(report.UnifiedDiff(name, before, after)) {
 		if strings.HasPrefix(line, " ") && secretLine.MatchString(line) {
 			line = " …\n"
 		}
@@ -115,6 +116,6 @@ func noteUnread(c *cli.Context, f tofurcFile) error {
 	if err != nil || slices.ContainsFunc(files.Chosen(), f.is) {
 		return err
 	}
-	_, err = io.WriteString(c.App.ErrWriter, printable(fmt.Sprintf("OpenTofu does not read %s by itself: export TF_CLI_CONFIG_FILE=%s\n", f.name, f.Place)))
+	_, err = io.WriteString(c.App.ErrWriter, report.Printable(fmt.Sprintf("OpenTofu does not read %s by itself: export TF_CLI_CONFIG_FILE=%s\n", f.name, f.Place)))
 	return err
 }

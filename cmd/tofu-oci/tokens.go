@@ -10,13 +10,14 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
 // originTokens gives the tokens for origin registries in OpenTofu's order: those
 // of TF_TOKEN_…, then of credentials blocks, and for hosts without either the
 // credentials_helper's.
-func originTokens(config cliconfig.Config, out *output) func(context.Context, svchost.Hostname) (origin.Token, error) {
+func originTokens(config cliconfig.Config, out *report.Report) func(context.Context, svchost.Hostname) (origin.Token, error) {
 	fromEnv := origin.TokenFromEnv(os.Environ())
 	stated := config.Token(fromEnv)
 	find := sync.OnceValues(func() (logins.TokenHelper, bool) {
@@ -27,13 +28,13 @@ func originTokens(config cliconfig.Config, out *output) func(context.Context, sv
 		dirs := cliconfig.SystemEnvironment().HelperDirs()
 		helper, found := logins.FindTokenHelper(block.Name, block.Args, dirs)
 		if !found {
-			out.note("%s: OpenTofu goes on without the credentials_helper %q, since there is no terraform-credentials-%s in %s",
+			out.Note("%s: OpenTofu goes on without the credentials_helper %q, since there is no terraform-credentials-%s in %s",
 				block.Position, block.Name, block.Name, strings.Join(dirs, ", "))
 		}
 		return helper, found
 	})
 	return func(ctx context.Context, host svchost.Hostname) (token origin.Token, err error) {
-		defer func() { out.debug.token(string(host), token.From, err) }()
+		defer func() { out.Debug.Token(string(host), token.From, err) }()
 		token.Value = stated(host)
 		if _, isStated := config.Tokens[host]; isStated || token.Value != "" {
 			token.From = statedBy(host, fromEnv(host), token.Value)
@@ -45,7 +46,7 @@ func originTokens(config cliconfig.Config, out *output) func(context.Context, sv
 			return token, nil
 		}
 		token.From = "the credentials_helper of the CLI configuration"
-		token.Value, err = helper.Token(out.debug.programs(ctx), string(host))
+		token.Value, err = helper.Token(out.Debug.Programs(ctx), string(host))
 		return token, err
 	}
 }

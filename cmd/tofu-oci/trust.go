@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -58,7 +58,7 @@ Examples:
 	}
 }
 
-func trustAction(c *cli.Context, out *output) error {
+func trustAction(c *cli.Context, out *report.Report) error {
 	does := map[string]func(trusting) error{"init": trusting.init, "check": trusting.check}[c.Args().First()]
 	if does == nil {
 		if meant, found := text.Nearest(c.Args().First(), []string{"init", "check"}); found {
@@ -91,7 +91,7 @@ func trustAction(c *cli.Context, out *output) error {
 // trusting is what both parts of the command work on.
 type trusting struct {
 	c      *cli.Context
-	out    *output
+	out    *report.Report
 	src    provider.Source
 	wanted []provider.Requirement
 	newest int
@@ -120,13 +120,13 @@ func (t trusting) init() error {
 	for _, r := range t.wanted {
 		rule, err := t.learn(t.c.Context, learning, r)
 		if err != nil {
-			t.out.failed(failedItem(r, provider.Version{}, "", err), err)
+			t.out.Failed(t.out.FailedItem(r, provider.Version{}, "", err), err)
 			continue
 		}
 		rules = append(rules, rule)
 	}
 	// A file without all of them would leave the others unpinned, and look whole.
-	if err := t.out.finish(); err != nil {
+	if err := t.out.Finish(); err != nil {
 		return err
 	}
 	if _, err := trust.ParseRules(path, rules.Bytes()); err != nil {
@@ -140,7 +140,7 @@ func (t trusting) init() error {
 		return there
 	}
 	if err == nil {
-		t.out.note("wrote %s: compare the fingerprints with what the authors publish", path)
+		t.out.Note("wrote %s: compare the fingerprints with what the authors publish", path)
 	}
 	return err
 }
@@ -162,7 +162,7 @@ func (t trusting) learn(ctx context.Context, learning trust.Policy, r provider.R
 	if err == nil {
 		for i, verdict := range found {
 			said := strings.Replace(verdict.String(), ", key not pinned", ", pinned now", 1) // by the file that is written
-			t.out.judged(r.Address, releases[i].Version, verdict, said)
+			t.out.Judged(r.Address, releases[i].Version, verdict, said)
 		}
 	}
 	return rule, err
@@ -178,7 +178,7 @@ func (t trusting) check() error {
 	for _, r := range t.wanted {
 		versions, err := source.Resolve(t.c.Context, t.src, r, t.newest)
 		if err != nil {
-			t.out.failed(failedItem(r, provider.Version{}, "", err), err)
+			t.out.Failed(t.out.FailedItem(r, provider.Version{}, "", err), err)
 		}
 		for _, v := range versions {
 			var verdict provider.Verdict
@@ -189,22 +189,15 @@ func (t trusting) check() error {
 			if err != nil {
 				_, is := errors.AsType[*trust.RefusedError](err)
 				refused = refused || is
-				t.out.failed(failedItem(r, v, "", err), err)
+				t.out.Failed(t.out.FailedItem(r, v, "", err), err)
 				continue
 			}
-			t.out.judged(r.Address, v, verdict, verdict.String())
+			t.out.Judged(r.Address, v, verdict, verdict.String())
 		}
 	}
-	err = t.out.finish()
+	err = t.out.Finish()
 	if refused {
 		return &explain.Exit{Code: explain.ExitUnverified}
 	}
 	return errors.Join(err, t.c.Context.Err())
-}
-
-// judged reports a verdict, in words of its own or others.
-func (o *output) judged(a provider.Address, v provider.Version, verdict provider.Verdict, said string) {
-	i := item{Provider: a.String(), Version: v.String(), Status: statusJudged, Signature: describeVerdict(verdict)}
-	o.verdict(a, i.Version, verdict) // which warns
-	o.done(i, fmt.Sprintf("%s %s %s\n", a, v, oneLine(said)))
 }

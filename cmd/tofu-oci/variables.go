@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
@@ -99,7 +100,7 @@ func warnOfVariables(c *cli.Context, environ []string) {
 		if meant, found := text.Nearest(rest, known); found {
 			warning += "; did you mean " + variablePrefix + meant + "?"
 		}
-		_, _ = fmt.Fprintln(c.App.ErrWriter, printable(oneLine(warning)))
+		_, _ = fmt.Fprintln(c.App.ErrWriter, report.Printable(report.OneLine(warning)))
 	}
 }
 

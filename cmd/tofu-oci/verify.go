@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -62,14 +63,14 @@ Examples:
 			launchFlag(),
 			aliasFlag(),
 		}, trustFlags(), networkFlags(), []cli.Flag{
-			&cli.StringFlag{Name: "output", Value: outputText, Usage: "`FORMAT` of the result on stdout: text, json or sarif"},
+			&cli.StringFlag{Name: "output", Value: report.Text, Usage: "`FORMAT` of the result on stdout: text, json or sarif"},
 			quietFlag(),
 		}),
 		Action: printing(verifyAction),
 	}
 }
 
-func verifyAction(c *cli.Context, out *output) error {
+func verifyAction(c *cli.Context, out *report.Report) error {
 	o := verify.Options{Deep: c.Bool("deep")}
 	newest := 1
 	if !namesProviders(c) {
@@ -104,15 +105,15 @@ func verifyAction(c *cli.Context, out *output) error {
 	var found []verify.Report
 	for _, group := range byProvider(wanted) {
 		report := verifyProvider(c, out, conn, group, o)
-		out.leaveOut(group[0].Address, report.LeftOut)
+		out.LeaveOut(group[0].Address, report.LeftOut)
 		found = append(found, report)
 	}
-	return out.verified(found, unknown)
+	return out.Verified(found, unknown)
 }
 
 // toVerify returns the given PROVIDERs or, if there are none, all providers that list finds
 // in the repositories of --from, and the repositories whose provider is unknown.
-func (conn *connection) toVerify(c *cli.Context, out *output) (wanted []provider.Requirement, unknown []string, err error) {
+func (conn *connection) toVerify(c *cli.Context, out *report.Report) (wanted []provider.Requirement, unknown []string, err error) {
 	if namesProviders(c) || !c.IsSet("from") {
 		wanted, err = requirements(c, out)
 		return wanted, nil, err
@@ -124,7 +125,7 @@ func (conn *connection) toVerify(c *cli.Context, out *output) (wanted []provider
 	for _, e := range l.Entries {
 		wanted = append(wanted, provider.Requirement{Address: e.Address})
 	}
-	if unknown = out.unknown(l); len(wanted) == 0 {
+	if unknown = out.Unknown(l); len(wanted) == 0 {
 		err = fmt.Errorf("%w: there is none in the repositories of %s", provider.ErrProviderNotFound, c.String("from"))
 	}
 	return wanted, unknown, err
@@ -135,11 +136,11 @@ func namesProviders(c *cli.Context) bool { return c.Args().Present() || c.IsSet(
 
 // verifyProvider looks at what requirements of one provider mean, and tells what could
 // not be looked at.
-func verifyProvider(c *cli.Context, out *output, conn *connection, wanted []provider.Requirement, o verify.Options) (report verify.Report) {
+func verifyProvider(c *cli.Context, out *report.Report, conn *connection, wanted []provider.Requirement, o verify.Options) (report verify.Report) {
 	repo, from, err := conn.audited(c, wanted[0].Address)
 	if err == nil {
 		o.Template = from
-		done := out.step("verifying %s", wanted[0].Address)
+		done := out.Step("verifying %s", wanted[0].Address)
 		report, err = verify.Repository(c.Context, repo, wanted, o)
 		done()
 	}
@@ -147,7 +148,7 @@ func verifyProvider(c *cli.Context, out *output, conn *connection, wanted []prov
 		report.Failed = slices.DeleteFunc(report.Failed, func(f verify.Failure) bool {
 			_, none := errors.AsType[*provider.VersionError](f.Err)
 			if none { // list also finds repositories without releases
-				out.note("nothing to verify: %v", f.Err)
+				out.Note("nothing to verify: %v", f.Err)
 			}
 			return none
 		})
@@ -158,10 +159,10 @@ func verifyProvider(c *cli.Context, out *output, conn *connection, wanted []prov
 			where = repo.String()
 		}
 		err := conn.withRemedy(c, f.Err)
-		out.failed(failedItem(f.Wanted, f.Version, where, err), err)
+		out.Failed(out.FailedItem(f.Wanted, f.Version, where, err), err)
 	}
 	if err != nil {
-		out.failed(failedItem(wanted[0], provider.Version{}, "", err), err)
+		out.Failed(out.FailedItem(wanted[0], provider.Version{}, "", err), err)
 	}
 	return report
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -11,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/mod/module"
 
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -33,37 +32,21 @@ same flags. commit and date are those of the sources, where the build tells them
 Examples:
    tofu-oci version
    tofu-oci version --output json`),
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Value: outputText, Usage: "`FORMAT` of the result on stdout: text or json"}},
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Value: report.Text, Usage: "`FORMAT` of the result on stdout: text or json"}},
 		Action: printing(showVersion),
 	}
 }
 
-// build is what a program was built of. What the build does not tell is left out.
-type build struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit,omitempty"`
-	// Modified tells that the sources were not those of the commit.
-	Modified bool `json:"modified,omitempty"`
-	// Date is when the commit was made.
-	Date     string `json:"date,omitempty"`
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
-}
-
-func showVersion(c *cli.Context, out *output) error {
+func showVersion(c *cli.Context, out *report.Report) error {
 	if c.Args().Present() {
 		return usagef("version takes no arguments; see tofu-oci version --help")
 	}
 	b := thisBuild()
-	if out.json {
-		return out.printDocument(documentVersion, b)
-	}
-	_, err := io.WriteString(out.stdout, printable(b.String()))
-	return err
+	return out.Build(b)
 }
 
 // thisBuild is that of the running program.
-func thisBuild() build {
+func thisBuild() report.Build {
 	info, _ := debug.ReadBuildInfo()
 	return buildOf(info, stamps{version: version, commit: commit, date: date})
 }
@@ -73,8 +56,8 @@ type stamps struct{ version, commit, date string }
 
 // buildOf puts together what the linker was told with what Go knows: of a checkout its
 // commit, unless -buildvcs=false, and of go install MODULE@VERSION the module's version.
-func buildOf(info *debug.BuildInfo, linked stamps) build {
-	b := build{Version: linked.version, Commit: linked.commit, Date: linked.date, Go: runtime.Version(), Platform: provider.CurrentPlatform().String()}
+func buildOf(info *debug.BuildInfo, linked stamps) report.Build {
+	b := report.Build{Version: linked.version, Commit: linked.commit, Date: linked.date, Go: runtime.Version(), Platform: provider.CurrentPlatform().String()}
 	if info == nil {
 		info = &debug.BuildInfo{}
 	}
@@ -104,24 +87,4 @@ func buildOf(info *debug.BuildInfo, linked stamps) build {
 		b.Date = ""
 	}
 	return b
-}
-
-// String is the build for people.
-func (b build) String() string {
-	var s strings.Builder
-	fmt.Fprintf(&s, "tofu-oci version %s\n", b.Version)
-	line := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&s, "%-9s %s\n", name, value)
-		}
-	}
-	revision := b.Commit
-	if b.Modified {
-		revision += ", modified"
-	}
-	line("commit", revision)
-	line("date", b.Date)
-	line("go", b.Go)
-	line("platform", b.Platform)
-	return s.String()
 }

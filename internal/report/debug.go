@@ -1,0 +1,172 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/text"
+)
+
+// Debug writes what --debug shows, a line at a time. A nil one writes nothing. None
+// of its lines has a login, a token or the query of a URL: what tells it of requests
+// has taken them out, and nothing else tells it of values.
+type Debug struct {
+	log *slog.Logger
+	// to is where its lines go: stderr, until the run has an output that lets them go
+	// beside its progress.
+	to io.Writer
+	// began is when the run did.
+	began time.Time
+	// told are the lines that are written once.
+	told sync.Map
+}
+
+// NewDebug writes lines to w, or JSON.
+func NewDebug(w io.Writer, json bool) *Debug {
+	d := &Debug{to: w, began: time.Now()}
+	d.log = newLogger(d, json, slog.LevelDebug)
+	return d
+}
+
+// Write writes a line to where they go now.
+func (d *Debug) Write(line []byte) (int, error) { return d.to.Write(line) }
+
+// beside lets lines go elsewhere from now on.
+func (d *Debug) beside(w io.Writer) {
+	if d != nil {
+		d.to = w
+	}
+}
+
+// Log writes a line: what happened, and names with values; those without a value
+// are left out.
+func (d *Debug) Log(what string, pairs ...any) {
+	if d == nil {
+		return
+	}
+	var line []any
+	for i := 0; i+1 < len(pairs); i += 2 {
+		switch value := pairs[i+1].(type) {
+		case string:
+			if value == "" {
+				continue
+			}
+		case error:
+			line = append(line, pairs[i], httpclient.RedactText(text.Redact(value.Error())))
+			continue
+		case nil:
+			continue
+		case time.Duration:
+			line = append(line, pairs[i], float64(value.Microseconds())/1000)
+			continue
+		}
+		line = append(line, pairs[i], pairs[i+1])
+	}
+	d.log.Debug(what, line...)
+}
+
+// Ended writes the last line.
+func (d *Debug) Ended(code int) {
+	if d != nil {
+		d.Log("ended", "exit_code", code, "ms", time.Since(d.began))
+	}
+}
+
+// once writes a line that is the same as one before only one time.
+func (d *Debug) once(what string, pairs ...any) {
+	if d == nil {
+		return
+	}
+	if _, again := d.told.LoadOrStore(fmt.Sprintf("%s %q", what, pairs), true); !again {
+		d.Log(what, pairs...)
+	}
+}
+
+// Trace tells of requests; nil where nothing is to be told.
+func (d *Debug) Trace() *httpclient.Trace {
+	if d == nil {
+		return nil
+	}
+	return &httpclient.Trace{
+		Sent: func(s httpclient.Sent) {
+			line := []any{"request", s.Number, "method", s.Method, "url", s.URL, "login", s.Login, "proxy", s.Proxy, "range", s.Range}
+			if s.Waited >= time.Millisecond {
+				line = append(line, "waited_ms", s.Waited)
+			}
+			if s.Size > 0 {
+				line = append(line, "bytes", s.Size)
+			}
+			if s.Try > 1 {
+				line = append(line, "try", s.Try)
+			}
+			d.Log("request", line...)
+		},
+		Answered: func(a httpclient.Answered) {
+			if a.Err != nil {
+				d.Log("no answer", "request", a.Number, "ms", a.After, "error", a.Err)
+				return
+			}
+			line := []any{
+				"request", a.Number, "status", a.Status, "ms", a.After, "protocol", a.Protocol, "type", a.Type,
+				"location", a.Location, "challenge", a.Challenge,
+			}
+			if a.RetryAfter > 0 {
+				line = append(line, "retry_after_ms", a.RetryAfter)
+			}
+			if a.Size >= 0 {
+				line = append(line, "bytes", a.Size)
+			}
+			d.Log("answer", line...)
+		},
+		Read: func(r httpclient.Read) {
+			d.Log("body", "request", r.Number, "bytes", r.Bytes, "ms", r.After, "error", r.Err)
+		},
+	}
+}
+
+// retried tells of a try that will be repeated, or of a host that has a pause.
+func (d *Debug) retried(r httpclient.Retry) {
+	if r.Host != "" {
+		d.Log("pause", "host", r.Host, "wait_ms", r.Wait, "why", r.Cause)
+		return
+	}
+	d.Log("retry", "method", r.Method, "url", r.URL, "failed", r.Attempt, "of", r.Of, "wait_ms", r.Wait, "why", r.Cause)
+}
+
+// Programs lets it be told of programs that are run with the context.
+func (d *Debug) Programs(ctx context.Context) context.Context {
+	if d == nil {
+		return ctx
+	}
+	return extprog.WithTrace(ctx, func(path string) func(error) {
+		began := time.Now()
+		d.Log("program", "path", path)
+		return func(err error) {
+			d.Log("program ended", "path", path, "ms", time.Since(began), "error", err)
+		}
+	})
+}
+
+// Login tells where the login for a repository is from.
+func (d *Debug) Login(repository, from string, err error) {
+	d.once("login", "repository", repository, "from", from, "error", err)
+}
+
+// Token tells where the token for a host is from.
+func (d *Debug) Token(host, from string, err error) {
+	d.once("token", "host", host, "from", from, "error", err)
+}
+
+// Configuration tells which files the CLI configuration is read from.
+func (d *Debug) Configuration(files cliconfig.Files) {
+	for _, path := range files.Chosen() {
+		d.Log("CLI configuration", "file", path)
+	}
+}

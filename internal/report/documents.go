@@ -1,0 +1,81 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// The documents that --output json prints, by the names of their JSON Schemas in
+// docs/schema.
+const (
+	documentResults   = "results"
+	documentError     = "error"
+	documentVersions  = "versions"
+	documentRelease   = "release"
+	documentProviders = "providers"
+	documentPending   = "pending"
+	documentVerify    = "verify"
+	documentLock      = "lock"
+	documentLockCheck = "lock-check"
+	documentDoctor    = "doctor"
+	documentFindings  = "findings"
+	documentCache     = "cache"
+	documentPruned    = "cache-prune"
+	documentVersion   = "version"
+	documentLogin     = "login"
+	documentLogout    = "logout"
+	// What list --pending says of several providers.
+	documentAllPending = "pending-all"
+	// What list --server says.
+	documentServedVersions = "server-versions"
+	documentServedRelease  = "server-release"
+)
+
+const (
+	// documentForm changes when the meaning of a field does; fields may be added.
+	documentForm = 1
+	// schemas is where the schemas are, for who reads a document without this program.
+	schemas = "https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/docs/schema/"
+)
+
+// Print prints the one result of a command: the document, or its text.
+func (o *Report) Print(name string, v any, text string) error {
+	if o.json {
+		return o.PrintDocument(name, v)
+	}
+	_, err := io.WriteString(o.stdout, Printable(text))
+	return err
+}
+
+// PrintDocument prints the one object of --output json, with the schema that says
+// what is in it.
+func (o *Report) PrintDocument(name string, v any) error {
+	text, err := encoded(v)
+	if err != nil {
+		return err
+	}
+	header := fmt.Sprintf("{\n  \"$schema\": \"%s%s.schema.json\",\n  \"schema\": %d,", schemas, name, documentForm)
+	_, err = io.WriteString(o.stdout, header+printableJSON(strings.TrimPrefix(text, "{")))
+	return err
+}
+
+// printJSON prints what has a form of its own, such as SARIF.
+func (o *Report) PrintJSON(v any) error {
+	text, err := encoded(v)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(o.stdout, printableJSON(text))
+	return err
+}
+
+func encoded(v any) (string, error) {
+	var document strings.Builder
+	encoder := json.NewEncoder(&document)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(v)
+	return document.String(), err
+}

@@ -1,0 +1,192 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/verify"
+)
+
+// documents has what is in each, and who prints it.
+var documents = map[string]struct {
+	form any
+	of   string
+}{
+	documentResults:   {runResults{}, "mirror, publish, pull, copy, promote, deny and trust"},
+	documentError:     {wholeError{}, "every command that failed as a whole"},
+	documentVersions:  {versionList{}, "list"},
+	documentRelease:   {releaseDescription{}, "list of one version"},
+	documentProviders: {providerList{}, "list without PROVIDER"},
+	documentPending:   {PendingList{}, "list PROVIDER --pending"},
+	documentVerify:    {verification{}, "verify"},
+	documentLock:      {lockReport{}, "lock"},
+	documentLockCheck: {lockCheck{}, "lock --check"},
+	documentDoctor:    {doctor.Report{}, "doctor"},
+	documentFindings:  {configurationFindings{}, "tofurc --check"},
+	documentCache:     {cacheDescription{}, "cache info"},
+	documentPruned:    {cachePruning{}, "cache prune"},
+	documentVersion:   {Build{}, "version"},
+	documentLogin:     {LoggedIn{}, "login"},
+	documentLogout:    {loggedOut{}, "logout"},
+
+	documentAllPending:     {AllPending{}, "list --pending"},
+	documentServedVersions: {servedVersions{}, "list --server"},
+	documentServedRelease:  {api.Version{}, "list --server of one version"},
+}
+
+// patterns are those of texts that have a form, by the name of their field.
+var patterns = map[string]string{
+	"digest": "^sha256:[0-9a-f]{64}$", "source_digest": "^sha256:[0-9a-f]{64}$", "zip": "^sha256:[0-9a-f]{64}$", "h1": "^h1:",
+	"published": datePattern, "eligible": datePattern, "date": datePattern,
+}
+
+const datePattern = `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`
+
+var update = flag.Bool("update", false, "write docs/schema again")
+
+// kinds are those of errors.
+var kinds = func() (all []string) {
+	for _, k := range explain.Kinds {
+		all = append(all, string(k.Kind))
+	}
+	return all
+}()
+
+// TestDocuments holds the schemas of docs/schema to what is printed: -update writes
+// them again. That what is printed keeps to them is seen in every run of a script.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	for name, document := range documents {
+		path := filepath.Join("..", "..", "docs", "schema", name+".schema.json")
+		var want bytes.Buffer
+		encoder := json.NewEncoder(&want)
+		encoder.SetIndent("", "  ")
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(schemaFor(name, document.form, document.of)); err != nil {
+			t.Fatal(err)
+		}
+		if *update {
+			if err := os.WriteFile(path, want.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if diff := cmp.Diff(want.String(), strings.ReplaceAll(string(got), "\r\n", "\n")); diff != "" {
+			t.Errorf("%s is stale: make docs writes it again (-want +got)\n%s", path, diff)
+		}
+	}
+}
+
+// schemaFor describes a document.
+func schemaFor(name string, form any, of string) map[string]any {
+	parts := map[string]any{}
+	whole := objectSchema(reflect.TypeOf(form), parts)
+	properties := whole["properties"].(map[string]any)
+	properties["$schema"] = map[string]any{"const": schemas + name + ".schema.json"}
+	properties["schema"] = map[string]any{"const": documentForm}
+	whole["required"] = append([]string{"$schema", "schema"}, whole["required"].([]string)...)
+	whole["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	whole["$id"] = schemas + name + ".schema.json"
+	whole["title"] = "What tofu-oci prints with --output json: " + of
+	whole["description"] = "Of this very version of tofu-oci. Later ones may add fields, which readers pass over. docs/cli.md says what they mean."
+	if len(parts) > 0 {
+		whole["$defs"] = parts
+	}
+	return whole
+}
+
+// objectSchema describes a struct; structs in it become parts.
+func objectSchema(of reflect.Type, parts map[string]any) map[string]any {
+	properties, required := map[string]any{}, []string{}
+	for _, f := range reflect.VisibleFields(of) {
+		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" || name == "-" || !f.IsExported() {
+			continue
+		}
+		properties[name] = valueSchema(of, name, f.Type, parts)
+		if option == "" {
+			required = append(required, name)
+		}
+	}
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+func valueSchema(in reflect.Type, name string, of reflect.Type, parts map[string]any) any {
+	if values := enums(in, name); values != nil {
+		return map[string]any{"enum": values}
+	}
+	switch of.Kind() {
+	case reflect.Pointer:
+		return valueSchema(in, name, of.Elem(), parts)
+	case reflect.Slice:
+		return map[string]any{"type": "array", "items": valueSchema(in, "", of.Elem(), parts)}
+	case reflect.Struct:
+		if of == reflect.TypeFor[time.Time]() {
+			return map[string]any{"type": "string", "format": "date-time"}
+		}
+		part := strings.ToLower(of.Name()[:1]) + of.Name()[1:]
+		if strings.HasSuffix(part, "Finding") {
+			part = "finding"
+		}
+		if _, known := parts[part]; !known {
+			parts[part] = nil // it may be in itself
+			parts[part] = objectSchema(of, parts)
+		}
+		return map[string]any{"$ref": "#/$defs/" + part}
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.Int, reflect.Int64:
+		return map[string]any{"type": "integer", "minimum": 0}
+	}
+	text := map[string]any{"type": "string"}
+	if of == reflect.TypeFor[lockfile.Hash]() {
+		text["pattern"] = "^[a-z0-9]+:"
+	}
+	if pattern, known := patterns[name]; known {
+		text["pattern"] = pattern
+	}
+	return text
+}
+
+// enums are the words that a field has.
+func enums(in reflect.Type, field string) []string {
+	switch strings.ToLower(in.Name()[:1]) + in.Name()[1:] + "." + field {
+	case "item.status":
+		return append(slices.Clone(statuses), statusJudged)
+	case "item.staged":
+		return []string{stagedPending, stagedReleased}
+	case "pendingItem.state":
+		return []string{string(approval.StatePending), string(approval.StateDenied), string(approval.StatePromoted)}
+	case "checkedVersion.status":
+		return []string{string(verify.Complete), string(verify.Incomplete), string(verify.Broken), string(verify.Unknown)}
+	case "packageItem.action":
+		return []string{"pushed", "mounted", "present", "pulled", "kept"}
+	case "finding.severity", "releaseFinding.severity", "lockFinding.severity":
+		return []string{string(finding.Error), string(finding.Warning), string(finding.Note)}
+	case "lockedFile.status":
+		return []string{"written", "planned", "unchanged", "failed"}
+	case "errorItem.class":
+		return kinds
+	}
+	return nil
+}

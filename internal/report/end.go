@@ -1,0 +1,53 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tofu-oci/tofu-oci/internal/explain"
+)
+
+// wholeError is what a command as a whole failed with.
+type wholeError struct {
+	Error *ErrorItem `json:"error"`
+}
+
+// End says what a run came to: to people, to those who read its events, and
+// in the summary of a job. code is the exit code, and err what the command failed with.
+func (o *Report) End(err error, code int) {
+	if o.total == nil && len(o.results) > 1 && code != explain.ExitInterrupted {
+		o.Note("%s", o.tally.line(o.results))
+	}
+	o.SayLeftOut()
+	var whole *ErrorItem
+	if _, reported := errors.AsType[*explain.Exit](err); err != nil && !reported && code != explain.ExitInterrupted {
+		whole = describeError(err)
+	}
+	o.events.runFinished(counts(o.results), o.tally.moved.Load(), code, whole)
+	if o.Summary != "" {
+		text := markdownOf(o.heading(code), o.results, whole)
+		if o.checked != nil {
+			text = o.checked.markdown(code)
+		}
+		if err := text.appendTo(o.Summary); err != nil {
+			o.Warn("the summary in $GITHUB_STEP_SUMMARY: %v", err)
+		}
+	}
+}
+
+// heading is the summary's.
+func (o *Report) heading(code int) string {
+	text := "tofu-oci " + o.Command
+	if len(o.results) > 0 {
+		text += ": " + o.tally.line(o.results)
+	}
+	if code != explain.ExitDone {
+		text += fmt.Sprintf(" · exit code %d", code)
+	}
+	return text
+}
+
+// Failed prints the JSON object about an error of the command as a whole.
+func (o *Report) PrintError(err error) error {
+	return o.PrintDocument(documentError, wholeError{describeError(err)})
+}

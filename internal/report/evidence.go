@@ -1,0 +1,101 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+)
+
+// evidenceItem is a document beside the zips.
+type EvidenceItem struct {
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`
+	MediaType string `json:"media_type"`
+	Size      int64  `json:"size"`
+	// Platform is empty for evidence about the whole release.
+	Platform string `json:"platform,omitempty"`
+	// Referrer tells that the document is stored beside the release and refers
+	// to its index.
+	Referrer bool `json:"referrer,omitempty"`
+}
+
+func asEvidence(d provider.Document) EvidenceItem {
+	return EvidenceItem{Name: d.Name, Kind: string(d.Kind), MediaType: d.MediaType, Size: d.Size}
+}
+
+// asEvidenceOf is for a document about one package.
+func asEvidenceOf(p provider.Package, d provider.Document) EvidenceItem {
+	e := asEvidence(d)
+	e.Platform = p.Platform.String()
+	return e
+}
+
+// evidenceOf gives what goes along with a release that is sent.
+func evidenceOf(r publish.Result) []EvidenceItem {
+	if r.Status == publish.Unchanged {
+		return nil
+	}
+	var all []EvidenceItem
+	for _, d := range r.Documents {
+		all = append(all, asEvidence(d))
+	}
+	for _, p := range r.Packages {
+		for _, d := range p.Package.Documents {
+			all = append(all, asEvidenceOf(p.Package, d))
+		}
+	}
+	return all
+}
+
+// evidenceNames are those of each kind: of one document about the release, of one
+// about a package, and of several of those.
+var evidenceNames = []struct {
+	kind             provider.DocumentKind
+	release, one, of string
+}{
+	{provider.KindSums, "SHA256SUMS", "sums of a package", "sums of packages"},
+	{provider.KindSignature, "signature", "signature of a package", "signatures of packages"},
+	{provider.KindKeys, "keys", "keys of a package", "keys of packages"},
+	{provider.KindSBOM, "SBOM", "SBOM of a package", "SBOMs of packages"},
+	{provider.KindProvenance, "provenance", "provenance of a package", "provenance of packages"},
+	{provider.KindSigstore, "Sigstore bundle", "Sigstore bundle of a package", "Sigstore bundles of packages"},
+	{provider.KindOther, "another document", "document about a package", "documents about packages"},
+}
+
+// describeEvidence is the line for people: "with SHA256SUMS, signature, 2 SBOMs
+// of packages". It is empty where there is none.
+func describeEvidence(all []EvidenceItem) string {
+	var parts []string
+	for _, name := range evidenceNames {
+		release, packages := 0, 0
+		for _, e := range all {
+			switch {
+			case e.Kind != string(name.kind):
+			case e.Platform == "":
+				release++
+			default:
+				packages++
+			}
+		}
+		if release > 0 {
+			parts = append(parts, several(release, name.release, name.release))
+		}
+		if packages > 0 {
+			parts = append(parts, several(packages, "1 "+name.one, name.of))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "  with " + strings.Join(parts, ", ") + "\n"
+}
+
+// several writes how many there are, where that is more than one.
+func several(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}

@@ -1,0 +1,203 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// TestLines runs transfers by a clock of its own.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	const mb = 1000 * 1000
+	large, small := lineOf(t, "hashicorp/large"), lineOf(t, "hashicorp/small")
+	// pace moves bytes each second, for some seconds.
+	pace := func(o provider.Progress, p provider.Package, n, seconds int) {
+		for range seconds {
+			time.Sleep(time.Second)
+			o.Advance(p, n)
+		}
+	}
+	for name, test := range map[string]struct {
+		releases int
+		run      func(o provider.Progress, ended func())
+		want     []string
+	}{
+		"quick": {2, func(o provider.Progress, ended func()) {
+			o.Begin(small, 8*mb)
+			pace(o, small, mb, 8)
+			o.End(small, nil)
+			ended()
+			ended()
+		}, nil},
+		"one large": {1, func(o provider.Progress, ended func()) {
+			o.Begin(large, 300*mb)
+			pace(o, large, 10*mb, 15)
+			time.Sleep(8 * time.Second)
+			pace(o, large, 25*mb, 6)
+			o.End(large, nil)
+			ended()
+		}, []string{
+			"transferring large.zip: 90.0 MB of 300.0 MB, 9.5 MB/s, 22 s left",
+			"transferring large.zip: 150.0 MB of 300.0 MB, 6.0 MB/s, 25 s left",
+			"transferred large.zip: 300.0 MB in 29 s, 10.3 MB/s",
+		}},
+		"stalled": {1, func(o provider.Progress, _ func()) {
+			o.Begin(large, -1)
+			pace(o, large, mb, 2)
+			time.Sleep(20 * time.Second)
+			o.End(large, errors.New("reset"))
+		}, []string{
+			"transferring large.zip: 2.0 MB, 210.5 kB/s",
+			"transferring large.zip: 2.0 MB, 0 B/s",
+		}},
+		"finishing": {1, func(o provider.Progress, ended func()) {
+			o.Begin(large, 20*mb)
+			pace(o, large, 10*mb, 2)
+			time.Sleep(20 * time.Second)
+			o.End(large, nil)
+			ended()
+		}, []string{
+			"finishing large.zip: 20.0 MB moved, 7.5 s ago",
+			"finishing large.zip: 20.0 MB moved, 18 s ago",
+			"transferred large.zip: 20.0 MB in 22 s, 909.1 kB/s",
+		}},
+		"many": {3, func(o provider.Progress, ended func()) {
+			for range 3 {
+				o.Begin(small, 6*mb)
+				pace(o, small, mb, 6)
+				o.End(small, nil)
+				ended()
+			}
+		}, []string{
+			"1 of 3 releases done, 9.0 MB moved, 900.0 kB/s",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				var said []string
+				count, under := &tally{began: time.Now()}, newWorks()
+				l := newLines(func(format string, args ...any) {
+					mu.Lock()
+					defer mu.Unlock()
+					said = append(said, fmt.Sprintf(format, args...))
+				}, count, under)
+				l.expect(test.releases)
+				// Ticks are between the whole seconds, so that their order is certain.
+				time.Sleep(500 * time.Millisecond)
+				test.run(together([]provider.Progress{count.progress(), under.progress(), l.progress()}), func() { l.ended(large.Address, large.Version) })
+				l.close()
+				l.close()
+				if diff := cmp.Diff(test.want, said); diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func lineOf(t *testing.T, address string) provider.Package {
+	t.Helper()
+	a, err := provider.ParseAddress(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return provider.Package{Address: a, Filename: a.Type + ".zip"}
+}
+
+// TestTally: what there is has its count, in one order.
+func TestTally(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		results []Item
+		moved   int64
+		took    time.Duration
+		want    string
+	}{
+		"mirror": {
+			[]Item{{Status: "failed"}, {Status: "unchanged"}, {Status: "created"}, {Status: "created"}}, 212_000_000, 41 * time.Second,
+			"2 created, 1 unchanged, 1 failed · 212.0 MB sent · 41 s",
+		},
+		"nothing moved": {[]Item{{Status: "unchanged"}}, 0, 61 * time.Minute, "1 unchanged · 1 h 1 min"},
+		"pull":          {[]Item{{Status: "pulled"}}, 7_500_000_000, 100 * time.Second, "1 pulled · 7.5 GB fetched · 1 min 40 s"},
+		"trust":         {[]Item{{Status: "judged"}, {Status: "judged"}}, 0, 0, "2 judged · 0.0 s"},
+		"dry run":       {[]Item{{Status: "healed", DryRun: true}}, 0, 0, "dry run: 1 healed · 0.0 s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				count := &tally{began: time.Now()}
+				count.progress().Advance(provider.Package{}, int(test.moved))
+				time.Sleep(test.took)
+				if got := count.line(test.results); got != test.want {
+					t.Errorf("got  %s\nwant %s", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// TestWorks: what takes long without bytes is told of, by its name, while nothing of
+// it moves.
+func TestWorks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var said []string
+		under := newWorks()
+		l := newLines(func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }, &tally{began: time.Now()}, under)
+		o := &Report{works: under, display: l}
+		time.Sleep(500 * time.Millisecond)
+		done := o.Step("checking %s", "acme/widget")
+		time.Sleep(12 * time.Second)
+		done()
+		p := lineOf(t, "hashicorp/large")
+		o.Begun(p.Address, p.Version)
+		time.Sleep(19 * time.Second)
+		both := together([]provider.Progress{under.progress(), l.progress()})
+		both.Begin(p, 10)
+		time.Sleep(22 * time.Second)
+		both.End(p, nil)
+		time.Sleep(18 * time.Second)
+		o.works.end(workOn(p.Address, p.Version))
+		l.close()
+		want := []string{
+			"checking acme/widget: 10 s",
+			"working on hashicorp/large 0.0.0: 18 s",
+			"transferring large.zip: 0 B of 10 B, 0 B/s",
+			"working on hashicorp/large 0.0.0: 17 s",
+		}
+		if diff := cmp.Diff(want, said); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	})
+}
+
+// TestPace: a rate is that of the last ten seconds.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	var p pace
+	at, moved := time.Now(), int64(0)
+	var got []int64
+	for _, step := range []struct {
+		seconds int
+		rate    int64
+	}{{0, 0}, {5, 100}, {10, 10}, {5, 0}} {
+		for range step.seconds * 4 {
+			at, moved = at.Add(time.Second/4), moved+step.rate/4
+			p.rate(at, moved)
+		}
+		got = append(got, p.rate(at, moved))
+	}
+	if diff := cmp.Diff([]int64{0, 100, 8, 4}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

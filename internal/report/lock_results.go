@@ -1,0 +1,188 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// lockReport is what lock did, as --output json shows it; docs/cli.md documents the
+// fields.
+type lockReport struct {
+	Files []lockedFile `json:"files"`
+}
+
+// lockedFile is what became of a lock file.
+type lockedFile struct {
+	Path string `json:"path"`
+	// Status is written, planned, unchanged or failed.
+	Status    string           `json:"status"`
+	Providers []lockedProvider `json:"providers,omitempty"`
+	// Removed are the providers that the configuration no longer requires.
+	Removed []string `json:"removed,omitempty"`
+	// NotLookedAt are modules whose requirements are not known.
+	NotLookedAt []string `json:"not_looked_at,omitempty"`
+	// Diff is the change in unified form.
+	Diff  string     `json:"diff,omitempty"`
+	Error *ErrorItem `json:"error,omitempty"`
+
+	errors []error
+}
+
+type lockedProvider struct {
+	Provider string `json:"provider"`
+	Version  string `json:"version,omitempty"`
+	// Was is the version that was locked before.
+	Was         string          `json:"was,omitempty"`
+	Constraints string          `json:"constraints,omitempty"`
+	Hashes      []lockfile.Hash `json:"hashes,omitempty"`
+	Error       *ErrorItem      `json:"error,omitempty"`
+}
+
+// Locked is what became of a lock file.
+type Locked struct {
+	Path string
+	// NotLookedAt are modules whose requirements are not known.
+	NotLookedAt []string
+	Change      lock.Change
+	// Incomplete reports that other versions than those that are locked were not selected,
+	// because not all requirements are known.
+	Incomplete bool
+	// Err is why the file was not written.
+	Err error
+}
+
+// lockedFile describes what became of a lock file.
+func (o *Report) lockedFile(l Locked) lockedFile {
+	f := lockedFile{Path: l.Path, NotLookedAt: l.NotLookedAt}
+	for _, p := range l.Change.Providers {
+		one := lockedProvider{Provider: p.Wanted.Address.String(), Hashes: p.Selection.Hashes, Constraints: lockfile.FormatConstraints(p.Selection.Constraints)}
+		if p.Was != nil {
+			one.Was = p.Was.Version.String()
+		}
+		if p.Err != nil {
+			one.Error = describeError(p.Err)
+			f.errors = append(f.errors, p.Err)
+		} else {
+			one.Version = p.Selection.Version.String()
+		}
+		f.Providers = append(f.Providers, one)
+	}
+	for _, a := range l.Change.Removed {
+		f.Removed = append(f.Removed, a.String())
+	}
+	f.Diff = UnifiedDiff(f.Path, l.Change.Old, l.Change.New)
+	failed, err := l.Err != nil || len(f.errors) > 0, l.Err
+	switch {
+	case failed:
+		f.Status, f.Diff = "failed", ""
+	case f.Diff == "":
+		f.Status = "unchanged"
+	case o.DryRun:
+		f.Status = "planned"
+	default:
+		f.Status = "written"
+	}
+	if l.Incomplete && !failed {
+		err = fmt.Errorf("locked versions were kept, and no others were selected: %w", lock.ErrIncomplete)
+	}
+	if err != nil {
+		f.Error = describeError(err)
+		f.errors = append(f.errors, err)
+	}
+	return f
+}
+
+// inFile says which file an error is about, unless it does so itself.
+func inFile(path string, err error) error {
+	if strings.Contains(err.Error(), path) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// Locked prints what became of a lock file.
+func (o *Report) Locked(l Locked) error {
+	f := o.lockedFile(l)
+	o.lockFiles = append(o.lockFiles, f)
+	for _, module := range f.NotLookedAt {
+		o.Warn("%s: what this module requires is not known: %s; tofu init, or tofu get, brings it", f.Path, module)
+	}
+	for _, err := range f.errors {
+		o.SayError(inFile(f.Path, err))
+	}
+	if o.json {
+		return nil
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s %s\n", f.Path, f.Status)
+	for _, p := range f.Providers {
+		if p.Error == nil {
+			fmt.Fprintf(&text, "  %s %s%s  %s\n", p.Provider, p.Version, since(p), countHashes(p.Hashes))
+		}
+	}
+	for _, address := range f.Removed {
+		fmt.Fprintf(&text, "  %s removed: the configuration doesn't require it\n", address)
+	}
+	text.WriteString(f.Diff)
+	_, err := io.WriteString(o.Above(), Printable(text.String()))
+	return err
+}
+
+// since says what a provider's version was, when it was another.
+func since(p lockedProvider) string {
+	if p.Was == "" || p.Was == p.Version {
+		return ""
+	}
+	return " (was " + p.Was + ")"
+}
+
+// countHashes says how many hashes of each scheme there are.
+func countHashes(hashes []lockfile.Hash) string {
+	var parts []string
+	for i := 0; i < len(hashes); {
+		scheme, n := hashes[i].Scheme(), 0
+		for ; i < len(hashes) && hashes[i].Scheme() == scheme; i++ {
+			n++
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", n, scheme))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// LockedAll ends the run over all files.
+func (o *Report) LockedAll() error {
+	r := lockReport{append([]lockedFile{}, o.lockFiles...)}
+	o.EndProgress()
+	if o.json {
+		if err := o.PrintDocument(documentLock, r); err != nil {
+			return err
+		}
+	}
+	done := 0
+	var failed []error
+	for _, f := range r.Files {
+		failed = append(failed, f.errors...)
+		if f.Status != "failed" { // incomplete files are done, and have errors
+			done++
+		}
+	}
+	return explain.Items(done, failed)
+}
+
+// warning lets a verdict's warning be seen where there is no result to show it with.
+func (o *Report) Warning(judge func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, provider.Release) (provider.Verdict, error) {
+	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+		v, err := judge(ctx, r)
+		if err == nil {
+			o.Verdict(r.Address, r.Version.String(), v)
+		}
+		return v, err
+	}
+}

@@ -1,0 +1,302 @@
+// Package report shows what commands do and found: results and documents on stdout, and
+// progress, warnings and errors on stderr, as text, bars on a terminal, JSON, JSON lines,
+// SARIF or annotations of GitHub.
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Formats of results.
+const (
+	Text = "text"
+	JSON = "json"
+	// SARIF is for findings, which code-scanning pages show.
+	SARIF = "sarif"
+	// GitHub is for findings, which a job on GitHub shows beside a change.
+	GitHub = "github"
+)
+
+// Options say what a report is about and how it is shown.
+type Options struct {
+	Stdout, Stderr io.Writer
+	// Command is the name of the command.
+	Command string
+	// Version is that of the program.
+	Version string
+	// Format is that of the result: Text by default.
+	Format         string
+	Quiet, Verbose bool
+	DryRun         bool
+	// Events and DigestFile are the files of --events and --digest-file.
+	Events, DigestFile string
+	// Summary is the file that a summary in Markdown is added to; empty for none.
+	Summary string
+	// Debug is nil without --debug.
+	Debug *Debug
+}
+
+// Report prints: results on stdout, everything else on stderr.
+type Report struct {
+	Options
+	stdout, stderr io.Writer
+	json           bool
+
+	mu      sync.Mutex
+	results []Item
+	errors  []error
+	// hinted are the hints that were said: what twenty items need is said once.
+	hinted  map[string]bool
+	tally   tally
+	works   *works
+	display display
+	// bars are the display on a terminal, nil for any other.
+	bars   *bars
+	events *events
+	// digests are those of the indexes so far.
+	digests []string
+	// expected is how many results there are to be; 0 where that is not known.
+	expected int
+	// several reports that the run has more than one release, so that unchanged ones are
+	// only counted.
+	several bool
+	// total is that of a dry run, nil for any other.
+	total *total
+	// leftOut are the versions that --all does not mean.
+	leftOut []LeftOutItem
+	// Unchecked marks what is published without a look into the zips.
+	Unchecked bool
+	// checked is what lock --check found, nil for any other command.
+	checked *lockCheck
+	// checking is what it has found so far.
+	checking  lockCheck
+	lockFiles []lockedFile
+}
+
+// New begins the report of a command. Its errors are about --events.
+func New(options Options) (*Report, error) {
+	o := &Report{Options: options, stdout: options.Stdout, stderr: options.Stderr, json: options.Format == JSON, hinted: map[string]bool{}, works: newWorks()}
+	o.tally.began = time.Now()
+	var err error
+	if o.events, err = openEvents(o.Events, o); err != nil {
+		return nil, err
+	}
+	f, isFile := o.stderr.(*os.File)
+	switch {
+	case o.Quiet:
+		o.display = nothing{}
+	case isFile && canDraw(f, os.Getenv("TERM")):
+		o.bars = newBars(f, &o.tally, o.works)
+		o.display, o.stderr = o.bars, o.bars
+	default:
+		o.display = newLines(o.Note, &o.tally, o.works)
+	}
+	o.Debug.beside(besideProgress{o})
+	o.events.runStarted(o.Command, o.Version, o.DryRun)
+	return o, nil
+}
+
+// runResults are what mirror, publish, pull, copy, promote, deny and trust print.
+type runResults struct {
+	Results []Item `json:"results"`
+	Total   *total `json:"total,omitempty"`
+	// LeftOut are the pre-releases that --all does not mean.
+	LeftOut []LeftOutItem `json:"left_out,omitempty"`
+}
+
+// item is one result or error as --output json shows it; docs/cli.md documents
+// the fields.
+type Item struct {
+	Provider   string `json:"provider"`
+	Version    string `json:"version,omitempty"`
+	Status     string `json:"status"`
+	DryRun     bool   `json:"dry_run,omitempty"`
+	Unchecked  bool   `json:"unchecked,omitempty"`
+	Repository string `json:"repository,omitempty"`
+	Tag        string `json:"tag,omitempty"`
+	Digest     string `json:"digest,omitempty"`
+	// SourceDigest is that of the source's index, where a copy left another one.
+	SourceDigest string        `json:"source_digest,omitempty"`
+	Packages     []PackageItem `json:"packages,omitempty"`
+	// Evidence are the documents that go along with what is sent.
+	Evidence []EvidenceItem `json:"evidence,omitempty"`
+	// Dropped are the platforms that --force left out.
+	Dropped []string `json:"dropped,omitempty"`
+	// Slow: writing took so long that jobs at the same time may have overwritten
+	// each other.
+	Slow bool `json:"slow,omitempty"`
+	// Added are the documents that came to packages which were there.
+	Added []string `json:"added,omitempty"`
+	// Attached are the documents about all platforms that were attached.
+	Attached []string `json:"attached,omitempty"`
+	// AnnotationsKept: other annotations were asked for than the tag has.
+	AnnotationsKept bool `json:"annotations_kept,omitempty"`
+	// Published and Eligible are the dates of a release that is held back: when it was
+	// published, and from when on it is old enough.
+	Published string `json:"published,omitempty"`
+	Eligible  string `json:"eligible,omitempty"`
+	// Staged is the state of a release to be staged: "pending", or "released" if it
+	// already is.
+	Staged string `json:"staged,omitempty"`
+	// Denial is why it is not to be used.
+	Denial *DenialItem `json:"denial,omitempty"`
+	// Approval is the approval that promote recorded.
+	Approval *ApprovalItem `json:"approval,omitempty"`
+	// Stays is why the tag of a release that was decided about is still there.
+	Stays string `json:"stays,omitempty"`
+	// Live is the reason why the tag of a denied version could not be deleted, so that a
+	// plain tofu init can still install the version.
+	Live string `json:"live,omitempty"`
+	// Signature is what the release's signature proves, where it was judged.
+	Signature *SignatureItem `json:"signature,omitempty"`
+	Error     *ErrorItem     `json:"error,omitempty"`
+}
+
+type PackageItem struct {
+	Platform string `json:"platform"`
+	Filename string `json:"filename"`
+	// Digest and Size are left out where nobody tells before the zip is read, and
+	// the size also where no more than the index was looked at.
+	Digest string `json:"digest,omitempty"`
+	Size   int64  `json:"size,omitempty"`
+	H1     string `json:"h1,omitempty"`
+	// Action is what was done: "pushed", "mounted", "present", "pulled", "kept";
+	// empty in lists.
+	Action string `json:"action,omitempty"`
+	// Path is where a pulled package is.
+	Path string `json:"path,omitempty"`
+	// Evidence are the paths of the documents that were written beside it.
+	Evidence []string `json:"evidence,omitempty"`
+	// Skipped are documents that are not named like evidence of the provider.
+	Skipped []string `json:"skipped,omitempty"`
+	// Sums tells whether a SHA256SUMS document lists the zip.
+	Sums *bool `json:"sums,omitempty"`
+}
+
+type ErrorItem struct {
+	Message  string             `json:"message"`
+	Hint     string             `json:"hint,omitempty"`
+	Class    provider.ErrorKind `json:"class"`
+	ExitCode int                `json:"exit_code"`
+}
+
+func describeError(err error) *ErrorItem {
+	return &ErrorItem{Message: err.Error(), Hint: explain.Hint(err), Class: provider.KindOf(err), ExitCode: explain.ItemCode(err)}
+}
+
+// failed reports the error of an item and goes on. An interruption is reported
+// once, at the end.
+func (o *Report) Failed(i Item, err error) {
+	o.mu.Lock()
+	o.errors = append(o.errors, err)
+	o.results = append(o.results, i)
+	o.mu.Unlock()
+	if !errors.Is(err, context.Canceled) {
+		o.SayError(err)
+	}
+}
+
+// SayError prints an error, without a hint that was said before.
+func (o *Report) SayError(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	h := explain.Hint(err)
+	if o.hinted[h] {
+		h = ""
+	}
+	o.hinted[h] = true
+	_, _ = io.WriteString(o.stderr, Printable(explain.Text(err, h)))
+}
+
+// done reports an item that succeeded; text is its form for people.
+func (o *Report) Done(i Item, text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.results = append(o.results, i)
+	if !o.json {
+		_, _ = io.WriteString(o.Above(), Printable(text))
+	}
+}
+
+// above is where results go while progress bars may be on the screen.
+func (o *Report) Above() io.Writer {
+	if f, ok := o.stdout.(*os.File); ok && o.bars != nil && term.IsTerminal(int(f.Fd())) {
+		return o.bars
+	}
+	return o.stdout
+}
+
+// finish ends the progress display, prints the JSON object, and gives the error
+// of the whole run.
+func (o *Report) Finish() error {
+	o.EndProgress()
+	if err := o.WriteDigests(); err != nil {
+		return fmt.Errorf("--digest-file: %w", err)
+	}
+	if o.json {
+		if err := o.PrintDocument(documentResults, runResults{append([]Item{}, o.results...), o.total, o.leftOut}); err != nil {
+			return err
+		}
+	} else if o.total != nil {
+		_, _ = fmt.Fprintln(o.stdout, o.total)
+	}
+	return explain.Items(len(o.results)-len(o.errors)-counts(o.results)[statusHeld], o.errors)
+}
+
+// writeDigests writes --digest-file, when there is a digest to write.
+func (o *Report) WriteDigests() error {
+	if o.DigestFile == "" || len(o.digests) == 0 {
+		return nil
+	}
+	text := strings.Join(o.digests, "\n") + "\n"
+	if info, err := os.Stat(o.DigestFile); err == nil && !info.Mode().IsRegular() {
+		// A pipe or /dev/stdout is written to and not replaced.
+		return os.WriteFile(o.DigestFile, []byte(text), 0o644)
+	}
+	return atomicfile.Write(o.DigestFile, 0o644, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
+// warn prints a line that has to be seen, also with --quiet.
+func (o *Report) Warn(format string, args ...any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, _ = io.WriteString(o.stderr, Printable(Continued(fmt.Sprintf("warning: "+format, args...)))+"\n")
+}
+
+// note prints a line of progress.
+func (o *Report) Note(format string, args ...any) {
+	if !o.Quiet {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		_, _ = io.WriteString(o.stderr, Printable(Continued(fmt.Sprintf(format, args...)))+"\n")
+	}
+}
+
+// retried shows that a request is sent again, and why: a slow mirror run has to
+// explain itself.
+func (o *Report) Retried(r httpclient.Retry) {
+	o.events.retried(r)
+	o.Debug.retried(r)
+	if r.Host != "" {
+		o.Note("no requests to %s for %s, then fewer at once: %v", r.Host, r.Wait.Round(time.Millisecond), r.Cause)
+		return
+	}
+	o.Note("retrying %s %s in %s (try %d of %d): %v", r.Method, r.URL, r.Wait.Round(time.Millisecond), r.Attempt+1, r.Of, r.Cause)
+}

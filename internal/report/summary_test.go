@@ -1,0 +1,76 @@
+package report
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// hostile is a text that would be a link, HTML, another cell and another row.
+const hostile = "a `b` |c| [d](https://example.com) <script>e</script> \\| @f\n| g | ::error::h ##[i]\u202e"
+
+// TestSummaryOfHostileText: text of others stays in its cell, as text.
+func TestSummaryOfHostileText(t *testing.T) {
+	t.Parallel()
+	results := []Item{{
+		Provider: hostile, Version: hostile, Status: statusFailed, Packages: []PackageItem{{Platform: hostile, Size: -1}},
+		Error: &ErrorItem{Message: hostile},
+	}}
+	text, err := markdownOf("tofu-oci mirror", results, &ErrorItem{Message: hostile}).text(maxSummary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const span = "`a \uFFFDb\uFFFD \uFFFDc\uFFFD [d](https://example.com) <script>e</script> \\\uFFFD @f \uFFFD g \uFFFD ::error::h ##\uFFFD[i]\uFFFD`"
+	want := "### tofu-oci mirror\n\n- " + span + "\n- " + strings.TrimSuffix(span, "`") + " " + strings.TrimPrefix(span, "`") + ": " + span + "\n\n" +
+		"| provider | version | status | platforms | moved |\n|---|---|---|---|---|\n" +
+		"| " + span + " | " + span + " | failed | " + span + " | 0 B |\n\n"
+	if text != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+}
+
+// TestSummaryIsBounded: what does not fit is counted, and what others wrote into
+// the file counts.
+func TestSummaryIsBounded(t *testing.T) {
+	t.Parallel()
+	var results []Item
+	for i := range 20_000 {
+		r := Item{Provider: "registry.opentofu.org/acme/rocket", Version: fmt.Sprintf("1.%d.0", i), Status: "created"}
+		if i%100 == 0 {
+			r.Status, r.Error = statusFailed, &ErrorItem{Message: strings.Repeat("no ", 1000)}
+		}
+		results = append(results, r)
+	}
+	path := filepath.Join(t.TempDir(), "summary.md")
+	for n, test := range map[int]struct{ failures, rows, left string }{
+		0:                {"rocket 1.19900.0`", "| `1.9000.0` |", "more rows are left out.\n"},
+		maxSummary - 2e5: {"rocket 1.10000.0`", "", "20000 more rows are left out.\n"},
+	} {
+		if err := os.WriteFile(path, []byte(strings.Repeat(" ", n)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := markdownOf("many", results, nil).appendTo(path); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) > maxSummary || len(got) < maxSummary-2000 {
+			t.Errorf("%d bytes", len(got))
+		}
+		for _, want := range []string{test.failures, test.rows, test.left} {
+			if !strings.Contains(string(got), want) {
+				t.Errorf("after %d bytes there is no %q", n, want)
+			}
+		}
+	}
+	if err := os.WriteFile(path, make([]byte, maxSummary), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := markdownOf("many", results, nil).appendTo(path); err == nil || !strings.Contains(err.Error(), "the file is full") {
+		t.Errorf("got %v", err)
+	}
+}

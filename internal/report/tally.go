@@ -1,0 +1,83 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+)
+
+// tally counts what a run moves.
+type tally struct {
+	began time.Time
+	// moved are bytes of zips, those of transfers that broke off too.
+	moved atomic.Int64
+}
+
+func (t *tally) progress() provider.Progress {
+	return provider.Progress{Advance: func(_ provider.Package, n int) { t.moved.Add(int64(n)) }}
+}
+
+// Statuses beside those of package publish.
+const (
+	statusPulled = "pulled"
+	statusJudged = "judged" // of trust, which moves nothing
+	statusFailed = "failed"
+	statusHeld   = "held"
+)
+
+// statuses are all of them, in the order that they are counted in.
+var statuses = []string{
+	string(publish.Created), string(publish.Extended), string(publish.Healed), string(publish.Replaced), string(approval.Promoted), statusPulled,
+	string(publish.Denied), string(publish.Unchanged), statusHeld, statusFailed,
+}
+
+// counts gives how many results there are of each status.
+func counts(results []Item) map[string]int {
+	of := map[string]int{}
+	for _, r := range results {
+		of[r.Status]++
+	}
+	return of
+}
+
+// line says what a run came to: 5 created, 12 unchanged, 1 failed · 212.0 MB sent · 41 s.
+func (t *tally) line(results []Item) string {
+	of, parts := counts(results), []string{}
+	for _, status := range append(slices.Clone(statuses), statusJudged) {
+		if of[status] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", of[status], status))
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if slices.ContainsFunc(results, func(i Item) bool { return i.DryRun }) {
+		text = "dry run: " + text
+	}
+	if moved := t.moved.Load(); moved > 0 {
+		verb := "sent"
+		if of[statusPulled] > 0 {
+			verb = "fetched"
+		}
+		text += fmt.Sprintf(" · %s %s", Size(moved), verb)
+	}
+	return text + " · " + lasted(time.Since(t.began))
+}
+
+// lasted writes a duration for people.
+func lasted(d time.Duration) string {
+	s := int(d.Round(time.Second).Seconds())
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case s < 60:
+		return fmt.Sprintf("%d s", s)
+	case s < 60*60:
+		return fmt.Sprintf("%d min %d s", s/60, s%60)
+	}
+	return fmt.Sprintf("%d h %d min", s/60/60, s/60%60)
+}
