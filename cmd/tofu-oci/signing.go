@@ -47,7 +47,7 @@ func signerOf(c *cli.Context) (signer trust.Signer, named bool, err error) {
 		passphrase = bytes.TrimRight(text, "\r\n")
 	}
 	signer, err = trust.ReadSigner(path, passphrase)
-	if e, ok := errors.AsType[*trust.KeyError](err); ok && e.NoPassphrase {
+	if errors.Is(err, trust.ErrNoPassphrase) {
 		return signer, false, usagef("--sign-key: %s: the key has a passphrase: set %s, or name --sign-passphrase-file FILE", path, passphraseVariable)
 	}
 	if err != nil {

@@ -57,21 +57,11 @@ type Options struct {
 	Named []provider.Address
 }
 
-// TemplateError says that nothing can be listed of a template: the way back from a
-// repository to the address is beyond what can be found out.
-type TemplateError struct {
-	// Template is the template's text, without a password.
-	Template string
-}
+// ErrTemplate is returned if the repositories of a template can't be listed, because a
+// repository does not determine the address.
+var ErrTemplate = provider.Errorf(provider.Misuse, "the template has more than text and variables")
 
-func (e *TemplateError) Error() string {
-	return fmt.Sprintf("which providers %q is for cannot be found out: it has more than text and variables", e.Template)
-}
-
-// Kind is [provider.Misuse].
-func (e *TemplateError) Kind() provider.ErrorKind { return provider.Misuse }
-
-// List finds the providers of a template. Errors are a *[TemplateError], those of the
+// List finds the providers of a template. Errors are [ErrTemplate], those of the
 // file system where the directory of layouts cannot be read, [repository.ErrNoRepository]
 // beside where there is none, those of Names, and that of a
 // context that ended. A repository that fails when it is asked whose it is goes by its
@@ -82,7 +72,7 @@ func List(ctx context.Context, t template.Template, o Options) (Listing, error) 
 		return named(t, o.Named), nil
 	}
 	if !t.Invertible() {
-		return Listing{}, &TemplateError{t.Redacted()}
+		return Listing{}, fmt.Errorf("which providers %q is for cannot be found out: %w", t.Redacted(), ErrTemplate)
 	}
 	refs, err := references(ctx, t, o)
 	if err != nil {

@@ -135,7 +135,7 @@ func TestListOfNamed(t *testing.T) {
 func TestListRefuses(t *testing.T) {
 	t.Parallel()
 	_, err := catalog.List(t.Context(), parse(t, `ghcr.io/${type == "a" ? "x" : "y"}/${type}`), catalog.Options{})
-	if _, is := errors.AsType[*catalog.TemplateError](err); !is {
+	if !errors.Is(err, catalog.ErrTemplate) {
 		t.Errorf("%v", err)
 	}
 	down := errors.New("down")

@@ -29,7 +29,7 @@ func (e *examination) directory(ctx context.Context, fixed bool) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, new(*catalog.TemplateError)): // it is not known which there are
+	case errors.Is(err, catalog.ErrTemplate): // it is not known which there are
 	case err != nil:
 		e.refused(err)
 	default:

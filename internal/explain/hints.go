@@ -83,7 +83,7 @@ func Hint(err error) string {
 	}](err); ok {
 		return e.Hint()
 	}
-	if isA[*repository.CatalogError](err) || isA[*catalog.TemplateError](err) {
+	if isA[*repository.CatalogError](err) || errors.Is(err, catalog.ErrTemplate) {
 		return "name the providers in a file, one address a line: --providers FILE; or log in with an account that may list the registry's repositories"
 	}
 	if text := cmp.Or(UntagHint(err), registryHint(err), tlsHint(err), proxyHint(err), aliasHint(err)); text != "" {
@@ -123,11 +123,11 @@ var hints = []struct {
 	{isOtherPackage, "compare with the checksums of the origin; if the lock file only lacks other platforms' hashes, tofu-oci lock adds them, and --platform leaves those platforms out"},
 	{isA[*lock.HashError], "compare with the checksums of the origin before anything else; if what is locked is the wrong one, take its block out of the lock file"},
 	{errorIs(lock.ErrIncomplete), "set the variables that sources of modules depend on with TF_VAR_NAME or a .auto.tfvars file, or run tofu get with their values, and lock again"},
-	{isA[*lock.UpgradeError], "change the constraint, or choose a newer version with tofu-oci lock --upgrade"},
+	{errorIs(lock.ErrLocked), "change the constraint, or choose a newer version with tofu-oci lock --upgrade"},
 	{errorIs(api.ErrNoAPI), "check the URL: it is where clients reach the server, with the path before all of its own, and without /api; servers before this version have no API"},
 	{errorIs(lock.ErrNotLocked), "tofu-oci lock adds what a configuration requires"},
 	{errorIs(lock.ErrNoFile), "name a lock file, a directory that has one, or a pattern in quotes: 'live/**/.terraform.lock.hcl'"},
-	{isA[*lockfile.Error], "OpenTofu refuses the file too; mend the line, or bring the file back from version control"},
+	{errorIs(lockfile.ErrSyntax), "OpenTofu refuses the file too; mend the line, or bring the file back from version control"},
 	{errorIs(configuration.ErrNoConfiguration), "name the directory of a configuration with --dir, with --recursive one that has some below it, or PROVIDERs to lock"},
 	{isDamaged, "the archive is damaged, though it is the one that was published: whoever published it has to make it anew"},
 	{otherSpelling, "make SHA256SUMS again in the directory of the zips, with sha256sum --text and names without ./, and sign it again"},

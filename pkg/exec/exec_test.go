@@ -191,7 +191,7 @@ func TestLockFileThatIsNone(t *testing.T) {
 	}
 	must(t, os.WriteFile(filepath.Join(w.dir, here), []byte("provider {"), 0o644))
 	r := w.run(t, "tofu", "show")
-	if e, is := errors.AsType[*lockfile.Error](r.err); !is || e.Line != 1 {
+	if e, is := errors.AsType[*stricthcl.Error](r.err); !is || e.Line != 1 {
 		t.Errorf("error %v", r.err)
 	}
 	missing := func(o *exec.Options) { o.LockFiles = []string{filepath.Join(w.dir, "none")} }

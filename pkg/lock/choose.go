@@ -19,20 +19,6 @@ type Wanted struct {
 	Narrower provider.Constraint
 }
 
-// UpgradeError says that the version which is locked does not meet what is required
-// now. OpenTofu refuses that too, unless it is told to upgrade.
-type UpgradeError struct {
-	Locked   lockfile.Selection
-	Required provider.Constraint
-}
-
-func (e *UpgradeError) Error() string {
-	return fmt.Sprintf("%s %s is locked, which does not meet %q", e.Locked.Address, e.Locked.Version, e.Required)
-}
-
-// Kind is [provider.Conflict].
-func (e *UpgradeError) Kind() provider.ErrorKind { return provider.Conflict }
-
 // choose says which version is meant beside what is locked: that version, as long
 // as it meets the requirement; with upgrade, or when none is locked, the newest that
 // does.
@@ -46,7 +32,7 @@ func choose(ctx context.Context, src provider.Source, wanted Wanted, locked *loc
 		if required.IsZero() || required.Allows(locked.Version) {
 			return locked.Version, nil
 		}
-		return provider.Version{}, &UpgradeError{Locked: *locked, Required: required}
+		return provider.Version{}, fmt.Errorf("%s %s is %w, which does not meet %q", wanted.Address, locked.Version, ErrLocked, required)
 	}
 	if o.Incomplete {
 		return provider.Version{}, fmt.Errorf("%s: no version is selected, because %w", wanted.Address, ErrIncomplete)

@@ -8,9 +8,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ErrIncomplete is returned if a version can't be selected, because a part of the
-// configuration that could not be read may exclude it.
-var ErrIncomplete = provider.Errorf(provider.Refused, "not all requirements of the configuration are known")
+var (
+	// ErrIncomplete is returned if a version can't be selected, because a part of the
+	// configuration that could not be read may exclude it.
+	ErrIncomplete = provider.Errorf(provider.Refused, "not all requirements of the configuration are known")
+	// ErrLocked is returned if the locked version does not meet the requirements.
+	ErrLocked = provider.Errorf(provider.Conflict, "locked")
+	// ErrNotLocked is returned if lock files select no version of a provider, or another one.
+	ErrNotLocked = provider.Errorf(provider.NotFound, "not in the lock file")
+	// ErrNoFile is returned for a name that no lock file has.
+	ErrNoFile = provider.Errorf(provider.NotFound, "no lock file")
+)
 
 // HashError says that a package is not one of those that are locked, or that no
 // package of a version is.
@@ -33,7 +41,7 @@ func (e *HashError) Error() string {
 	return what + " " + e.problem()
 }
 
-// Kind is [provider.Unverified].
+// Kind returns [provider.Unverified].
 func (e *HashError) Kind() provider.ErrorKind { return provider.Unverified }
 
 // Within gives the text for a message that has named the release.

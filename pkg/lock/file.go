@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 
@@ -55,7 +56,7 @@ const maxRounds = 5
 
 // File locks what is wanted in a lock file, which need not exist; what it locks
 // beyond that stays, unless it is pruned. It is written when every provider could be
-// locked, and it differs. The error is about the file, a *[lockfile.BusyError] where
+// locked, and it differs. The error is about the file, [lockfile.ErrChanged] where
 // others go on changing it; what is wrong with a provider is in the change.
 func File(ctx context.Context, src provider.Source, path string, wanted []Wanted, o FileOptions) (Change, error) {
 	o.Options = o.bounded()
@@ -81,12 +82,12 @@ func File(ctx context.Context, src provider.Source, path string, wanted []Wanted
 		// 3. It goes where it was read from.
 		_, err = lockfile.Update(ctx, path, func(now *lockfile.File) error {
 			if !bytes.Equal(now.Bytes(), c.Old) {
-				return &lockfile.BusyError{Path: path}
+				return fmt.Errorf("lock file %s: %w", path, lockfile.ErrChanged)
 			}
 			c.apply(now, o)
 			return nil
 		})
-		if busy, is := errors.AsType[*lockfile.BusyError](err); !is || busy.Waited > 0 || round == maxRounds {
+		if !errors.Is(err, lockfile.ErrChanged) || round == maxRounds {
 			return c, err
 		}
 	}

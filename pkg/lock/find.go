@@ -11,15 +11,10 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
-
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // Filename is that of every lock file.
 const Filename = ".terraform.lock.hcl"
-
-// ErrNoFile says that a name stands for no lock file.
-var ErrNoFile = provider.Errorf(provider.NotFound, "no lock file")
 
 // maxFiles bounds how many files one name may stand for.
 const maxFiles = 10_000

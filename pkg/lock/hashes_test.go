@@ -149,6 +149,10 @@ func TestHashesAreRefused(t *testing.T) {
 	}
 }
 
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
 func isA[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok

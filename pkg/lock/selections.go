@@ -10,24 +10,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ErrNotLocked says that lock files select no version of a provider, or another one.
-var ErrNotLocked = provider.Errorf(provider.NotFound, "not in the lock file")
-
-// notLockedError is [ErrNotLocked], and what a source says of a provider or version that
-// it does not have.
-type notLockedError struct {
-	text   string
-	absent error
-}
-
-func (e *notLockedError) Error() string { return e.text }
-
-func (e *notLockedError) Unwrap() []error { return []error{ErrNotLocked, e.absent} }
-
-func noProvider(a provider.Address) error {
-	return &notLockedError{fmt.Sprintf("%s is %v", a, ErrNotLocked), provider.ErrProviderNotFound}
-}
-
 // Selections are what one or many lock files select, sorted by address and version,
 // each version once with the hashes of all that select it.
 type Selections []lockfile.Selection
@@ -71,7 +53,7 @@ func (s Selections) Of(addresses ...provider.Address) (Selections, error) {
 	var kept Selections
 	for _, a := range addresses {
 		if !slices.ContainsFunc(s, func(s lockfile.Selection) bool { return s.Address == a }) {
-			return nil, noProvider(a)
+			return nil, errNoProvider(a)
 		}
 	}
 	for _, selection := range s {
@@ -95,9 +77,11 @@ func (s Selections) find(a provider.Address, v provider.Version) (lockfile.Selec
 		}
 	}
 	if len(others) == 0 {
-		return lockfile.Selection{}, noProvider(a)
+		return lockfile.Selection{}, errNoProvider(a)
 	}
-	return lockfile.Selection{}, &notLockedError{
-		fmt.Sprintf("%s %s is %v, which selects %s", a, v, ErrNotLocked, strings.Join(others, ", ")), provider.ErrVersionNotFound,
-	}
+	return lockfile.Selection{}, fmt.Errorf("%s %s: %w: %w, which selects %s", a, v, provider.ErrVersionNotFound, ErrNotLocked, strings.Join(others, ", "))
+}
+
+func errNoProvider(a provider.Address) error {
+	return fmt.Errorf("%s: %w: %w", a, provider.ErrProviderNotFound, ErrNotLocked)
 }

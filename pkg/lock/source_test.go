@@ -162,11 +162,11 @@ func TestSourceHasOnlyWhatIsLocked(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for want, ask := range map[string]func() error{
-		thing + " 1.1.0 is not in the lock file, which selects 1.0.0": func() error {
+		thing + " 1.1.0: version not found: not in the lock file, which selects 1.0.0": func() error {
 			_, err := src.Release(t.Context(), a, nouns.Version(t, "1.1.0"))
 			return err
 		},
-		other + " is not in the lock file": func() error {
+		other + ": provider not found: not in the lock file": func() error {
 			_, err := src.Versions(t.Context(), nouns.Address(t, other))
 			return err
 		},

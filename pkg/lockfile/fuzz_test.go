@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -22,7 +23,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		file, err := lockfile.Parse("f", text)
 		if err != nil {
-			if e, ok := errors.AsType[*lockfile.Error](err); !ok || e.Line < 1 || e.Column < 1 || e.Problem == "" {
+			if e, ok := errors.AsType[*stricthcl.Error](err); !ok || e.Line < 1 || e.Column < 1 || e.Problem == "" {
 				t.Fatalf("the error is %#v", err)
 			}
 			return

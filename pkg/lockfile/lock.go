@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 const (
@@ -39,7 +41,7 @@ func lock(ctx context.Context, name, path string) (release func() error, err err
 	case err == nil:
 		return l.Close, nil
 	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-		return nil, &BusyError{Path: name, Waited: maxWait}
+		return nil, provider.Errorf(provider.Transient, "lock file %s: another process is writing it, and was not done after %s", name, maxWait)
 	}
 	return nil, fmt.Errorf("waiting for the lock file %s: %w", name, err)
 }

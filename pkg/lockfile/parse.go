@@ -3,7 +3,6 @@ package lockfile
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +19,7 @@ import (
 // parser takes up to three hundred times as much memory.
 const maxSize = 2 << 20
 
-// Read reads the lock file at path. Errors are *[Error], those of the file system,
+// Read reads the lock file at path. Errors are [ErrSyntax], those of the file system,
 // such as [fs.ErrNotExist], and *[bounded.TooLargeError].
 func Read(path string) (*File, error) {
 	data, err := bounded.ReadFile(path, maxSize)
@@ -31,27 +30,25 @@ func Read(path string) (*File, error) {
 }
 
 // Parse reads the text of a lock file; name is the file's, for errors. No text at
-// all is an empty file. The error is an *[Error] about the first place that
+// all is an empty file. The error is [ErrSyntax] with the first place that
 // OpenTofu refuses. Loops within values, which OpenTofu would run, are refused too.
 func Parse(name string, data []byte) (*File, error) {
 	if len(data) > maxSize {
 		return nil, fmt.Errorf("reading the lock file: %w", &bounded.TooLargeError{Path: name, Limit: maxSize})
 	}
-	if e, ok := errors.AsType[*stricthcl.Error](new(stricthcl.Budget).Check(name, data)); ok {
-		return nil, &Error{name, e.Line, e.Column, e.Problem}
+	if err := new(stricthcl.Budget).Check(name, data); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSyntax, err)
 	}
 	parsed, diags := hclsyntax.ParseConfig(data, name, hcl.InitialPos)
 	r := reading{name: name}
-	if r.diagnose(diags); len(r.problems) > 0 {
-		return nil, r.first()
+	r.diagnose(diags)
+	var found []located
+	if body, ok := parsed.Body.(*hclsyntax.Body); ok && len(r.problems) == 0 {
+		found = r.root(body)
 	}
-	body, ok := parsed.Body.(*hclsyntax.Body)
-	if !ok {
-		return nil, &Error{name, 1, 1, "this is no HCL"}
-	}
-	found := r.root(body)
 	if len(r.problems) > 0 {
-		return nil, r.first()
+		first := slices.MinFunc(r.problems, func(a, b *stricthcl.Error) int { return a.Compare(b.Position) })
+		return nil, fmt.Errorf("%w: %w", ErrSyntax, first)
 	}
 	return split(data, found), nil
 }
@@ -59,11 +56,12 @@ func Parse(name string, data []byte) (*File, error) {
 // reading collects what is wrong with a lock file.
 type reading struct {
 	name     string
-	problems []*Error
+	problems []*stricthcl.Error
 }
 
 func (r *reading) fail(at hcl.Range, format string, a ...any) {
-	r.problems = append(r.problems, &Error{r.name, at.Start.Line, at.Start.Column, fmt.Sprintf(format, a...)})
+	at.Filename = r.name
+	r.problems = append(r.problems, &stricthcl.Error{Position: stricthcl.PositionOf(at), Problem: fmt.Sprintf(format, a...)})
 }
 
 // diagnose takes over the errors of the HCL library.
@@ -79,13 +77,6 @@ func (r *reading) diagnose(diags hcl.Diagnostics) {
 		text := stricthcl.InLines(r.name, cmp.Or(d.Detail, d.Summary))
 		r.fail(at, "%s", strings.TrimRight(strings.Join(strings.Fields(text), " "), "."))
 	}
-}
-
-// first is the problem that stands first in the file.
-func (r *reading) first() *Error {
-	return slices.MinFunc(r.problems, func(a, b *Error) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
 }
 
 // located is a provider's block and where it is.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -20,45 +21,45 @@ func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	ok := `version = "1.0.0"`
 	for name, test := range map[string]struct{ text, want string }{
-		"syntax":                 {"provider \"x\" {\n  version\n", "lock file f:2:3: An argument or block definition is required here. To set an argument, use the equals sign \"=\" to introduce the argument value"},
-		"argument outside":       {"\nx = 1\n", `lock file f:2:1: an argument has no place here, outside of blocks: "x"`},
-		"block outside":          {"thing {}\n", `lock file f:1:1: blocks of type "thing" are not expected here`},
-		"no label":               {"provider {}\n", `lock file f:1:1: a provider block has one label`},
-		"two labels":             {"module \"a\" \"b\" {}\n", `lock file f:1:1: a module block has one label`},
-		"address in short":       {"provider \"corp/thing\" { " + ok + " }\n", `lock file f:1:10: the provider's address must be written in full and normal form, "registry.opentofu.org/corp/thing"`},
-		"address in capitals":    {"provider \"registry.opentofu.org/Corp/thing\" {\n  " + ok + "\n}\n", `lock file f:1:10: the provider's address must be written in full and normal form, "registry.opentofu.org/corp/thing"`},
-		"host in Punycode":       {"provider \"xn--bcher-kva.example/corp/thing\" {\n  " + ok + "\n}\n", `lock file f:1:10: provider address "xn--bcher-kva.example/corp/thing": the host is not a valid host name: hostname label "xn--bcher-kva" specified in punycode format; service hostnames must be given in unicode (at character 1)`},
-		"built in":               {"provider \"terraform.io/builtin/terraform\" {\n  " + ok + "\n}\n", `lock file f:1:10: provider address "terraform.io/builtin/terraform": built-in providers are part of OpenTofu and not installed from anywhere (at character 1)`},
-		"one part":               {"provider \"aws\" {\n  " + ok + "\n}\n", `lock file f:1:10: provider address "aws": must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE, as hashicorp/aws is (at character 1)`},
-		"twice":                  {address + "{\n " + ok + "\n}\n" + address + "{\n " + ok + "\n}\n", `lock file f:4:1: provider registry.opentofu.org/corp/thing is locked already, in line 1`},
-		"unknown argument":       {address + "{\n  " + ok + "\n  pinned = true\n}\n", `lock file f:3:3: an argument named "pinned" is not expected in a provider block`},
-		"block within":           {address + "{\n  " + ok + "\n  pinned {}\n}\n", `lock file f:3:3: blocks of type "pinned" are not expected in a provider block`},
-		"argument twice":         {address + "{\n  " + ok + "\n  " + ok + "\n}\n", `lock file f:3:3: The argument "version" was already set in line 2. Each argument may be set only once`},
-		"no version":             {address + "{\n}\n", `lock file f:1:1: the argument "version" is missing`},
-		"version null":           {address + "{\n  version = null\n}\n", `lock file f:2:13: a text in quotes must stand here`},
-		"version in short":       {address + "{\n  version = \"1.0\"\n}\n", `lock file f:2:13: the version must be written in normal form, "1.0.0"`},
-		"version a number":       {address + "{\n  version = 1\n}\n", `lock file f:2:13: the version must be written in normal form, "1.0.0"`},
-		"version a list":         {address + "{\n  version = [\"1.0.0\"]\n}\n", `lock file f:2:13: a text in quotes must stand here`},
-		"version of a variable":  {address + "{\n  version = var.x\n}\n", `lock file f:2:13: Variables may not be used here`},
-		"version with a v":       {address + "{\n  version = \"v1.0.0\"\n}\n", `lock file f:2:13: version "v1.0.0": a "v" prefix should not be used (at character 1)`},
-		"constraints unordered":  {address + "{\n  " + ok + "\n  constraints = \"< 3.0.0, >= 1.0.0\"\n}\n", `lock file f:3:17: the constraints must be written in normal form, ">= 1.0.0, < 3.0.0"`},
-		"constraints in short":   {address + "{\n  " + ok + "\n  constraints = \"~> 2\"\n}\n", `lock file f:3:17: the constraints must be written in normal form, "~> 2.0"`},
-		"constraints blank":      {address + "{\n  " + ok + "\n  constraints = \" \"\n}\n", `lock file f:3:17: version constraint " ": a constraint is empty (at character 1)`},
-		"constraints null":       {address + "{\n  " + ok + "\n  constraints = null\n}\n", `lock file f:3:17: a text in quotes must stand here`},
-		"no hashes":              {address + "{\n  " + ok + "\n  hashes = []\n}\n", `lock file f:3:12: the list of hashes must have one at least, or be left out`},
-		"hashes null":            {address + "{\n  " + ok + "\n  hashes = null\n}\n", `lock file f:3:12: A static list expression is required`},
-		"hash without scheme":    {address + "{\n  " + ok + "\n  hashes = [\n    \"h1:a\",\n    \"abc\",\n  ]\n}\n", `lock file f:5:5: hash "abc": must begin with a scheme and a colon, such as "h1:" or "zh:"`},
-		"hash of empty scheme":   {address + "{\n  " + ok + "\n  hashes = [\":abc\"]\n}\n", `lock file f:3:13: hash ":abc": must begin with a scheme and a colon, such as "h1:" or "zh:"`},
-		"loop":                   {address + "{\n  version = [for x in [\"1.0.0\"] : x][0]\n}\n", `lock file f:2:13: a loop has no place in a lock file`},
-		"the first of two":       {address + "{\n  version = \"1\"\n  hashes = []\n}\n", `lock file f:2:13: the version must be written in normal form, "1.0.0"`},
-		"byte order mark within": {"\n\xef\xbb\xbf" + address + "{\n " + ok + "\n}\n", "lock file f:2:1: This character is not used within the language"},
-		"JSON":                   {`{"provider": {}}`, `lock file f:1:1: An argument or block definition is required here`},
+		"syntax":                 {"provider \"x\" {\n  version\n", "invalid lock file: f:2:3: An argument or block definition is required here. To set an argument, use the equals sign \"=\" to introduce the argument value"},
+		"argument outside":       {"\nx = 1\n", `invalid lock file: f:2:1: an argument has no place here, outside of blocks: "x"`},
+		"block outside":          {"thing {}\n", `invalid lock file: f:1:1: blocks of type "thing" are not expected here`},
+		"no label":               {"provider {}\n", `invalid lock file: f:1:1: a provider block has one label`},
+		"two labels":             {"module \"a\" \"b\" {}\n", `invalid lock file: f:1:1: a module block has one label`},
+		"address in short":       {"provider \"corp/thing\" { " + ok + " }\n", `invalid lock file: f:1:10: the provider's address must be written in full and normal form, "registry.opentofu.org/corp/thing"`},
+		"address in capitals":    {"provider \"registry.opentofu.org/Corp/thing\" {\n  " + ok + "\n}\n", `invalid lock file: f:1:10: the provider's address must be written in full and normal form, "registry.opentofu.org/corp/thing"`},
+		"host in Punycode":       {"provider \"xn--bcher-kva.example/corp/thing\" {\n  " + ok + "\n}\n", `invalid lock file: f:1:10: provider address "xn--bcher-kva.example/corp/thing": the host is not a valid host name: hostname label "xn--bcher-kva" specified in punycode format; service hostnames must be given in unicode (at character 1)`},
+		"built in":               {"provider \"terraform.io/builtin/terraform\" {\n  " + ok + "\n}\n", `invalid lock file: f:1:10: provider address "terraform.io/builtin/terraform": built-in providers are part of OpenTofu and not installed from anywhere (at character 1)`},
+		"one part":               {"provider \"aws\" {\n  " + ok + "\n}\n", `invalid lock file: f:1:10: provider address "aws": must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE, as hashicorp/aws is (at character 1)`},
+		"twice":                  {address + "{\n " + ok + "\n}\n" + address + "{\n " + ok + "\n}\n", `invalid lock file: f:4:1: provider registry.opentofu.org/corp/thing is locked already, in line 1`},
+		"unknown argument":       {address + "{\n  " + ok + "\n  pinned = true\n}\n", `invalid lock file: f:3:3: an argument named "pinned" is not expected in a provider block`},
+		"block within":           {address + "{\n  " + ok + "\n  pinned {}\n}\n", `invalid lock file: f:3:3: blocks of type "pinned" are not expected in a provider block`},
+		"argument twice":         {address + "{\n  " + ok + "\n  " + ok + "\n}\n", `invalid lock file: f:3:3: The argument "version" was already set in line 2. Each argument may be set only once`},
+		"no version":             {address + "{\n}\n", `invalid lock file: f:1:1: the argument "version" is missing`},
+		"version null":           {address + "{\n  version = null\n}\n", `invalid lock file: f:2:13: a text in quotes must stand here`},
+		"version in short":       {address + "{\n  version = \"1.0\"\n}\n", `invalid lock file: f:2:13: the version must be written in normal form, "1.0.0"`},
+		"version a number":       {address + "{\n  version = 1\n}\n", `invalid lock file: f:2:13: the version must be written in normal form, "1.0.0"`},
+		"version a list":         {address + "{\n  version = [\"1.0.0\"]\n}\n", `invalid lock file: f:2:13: a text in quotes must stand here`},
+		"version of a variable":  {address + "{\n  version = var.x\n}\n", `invalid lock file: f:2:13: Variables may not be used here`},
+		"version with a v":       {address + "{\n  version = \"v1.0.0\"\n}\n", `invalid lock file: f:2:13: version "v1.0.0": a "v" prefix should not be used (at character 1)`},
+		"constraints unordered":  {address + "{\n  " + ok + "\n  constraints = \"< 3.0.0, >= 1.0.0\"\n}\n", `invalid lock file: f:3:17: the constraints must be written in normal form, ">= 1.0.0, < 3.0.0"`},
+		"constraints in short":   {address + "{\n  " + ok + "\n  constraints = \"~> 2\"\n}\n", `invalid lock file: f:3:17: the constraints must be written in normal form, "~> 2.0"`},
+		"constraints blank":      {address + "{\n  " + ok + "\n  constraints = \" \"\n}\n", `invalid lock file: f:3:17: version constraint " ": a constraint is empty (at character 1)`},
+		"constraints null":       {address + "{\n  " + ok + "\n  constraints = null\n}\n", `invalid lock file: f:3:17: a text in quotes must stand here`},
+		"no hashes":              {address + "{\n  " + ok + "\n  hashes = []\n}\n", `invalid lock file: f:3:12: the list of hashes must have one at least, or be left out`},
+		"hashes null":            {address + "{\n  " + ok + "\n  hashes = null\n}\n", `invalid lock file: f:3:12: A static list expression is required`},
+		"hash without scheme":    {address + "{\n  " + ok + "\n  hashes = [\n    \"h1:a\",\n    \"abc\",\n  ]\n}\n", `invalid lock file: f:5:5: hash "abc": must begin with a scheme and a colon, such as "h1:" or "zh:"`},
+		"hash of empty scheme":   {address + "{\n  " + ok + "\n  hashes = [\":abc\"]\n}\n", `invalid lock file: f:3:13: hash ":abc": must begin with a scheme and a colon, such as "h1:" or "zh:"`},
+		"loop":                   {address + "{\n  version = [for x in [\"1.0.0\"] : x][0]\n}\n", `invalid lock file: f:2:13: a loop has no place in a lock file`},
+		"the first of two":       {address + "{\n  version = \"1\"\n  hashes = []\n}\n", `invalid lock file: f:2:13: the version must be written in normal form, "1.0.0"`},
+		"byte order mark within": {"\n\xef\xbb\xbf" + address + "{\n " + ok + "\n}\n", "invalid lock file: f:2:1: This character is not used within the language"},
+		"JSON":                   {`{"provider": {}}`, `invalid lock file: f:1:1: An argument or block definition is required here`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := lockfile.Parse("f", []byte(test.text))
-			if _, ok := errors.AsType[*lockfile.Error](err); !ok {
-				t.Fatalf("got %v, want a *lockfile.Error", err)
+			if _, ok := errors.AsType[*stricthcl.Error](err); !ok {
+				t.Fatalf("got %v, want a position", err)
 			}
 			if diff := cmp.Diff(test.want, err.Error()); diff != "" {
 				t.Error(diff)

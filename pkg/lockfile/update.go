@@ -15,8 +15,8 @@ const mode = 0o644
 // Update changes the lock file at path, while no other process that calls Update
 // does, and makes it when there is none. A link stays, and the file it leads to is
 // changed. The file is replaced as a whole, when its text has changed; after an
-// error, also one of change, it is as it was. The error is a *[BusyError] where
-// another process goes on writing it.
+// error, also one of change, it is as it was. The error is [ErrChanged] if another
+// process wrote the file meanwhile.
 func Update(ctx context.Context, path string, change func(*File) error) (changed bool, err error) {
 	// 1. Nobody else comes in between.
 	place, err := atomicfile.Resolve(path)
@@ -52,7 +52,7 @@ func Update(ctx context.Context, path string, change func(*File) error) (changed
 		return false, err
 	}
 	if err = before.Replace(after, mode); errors.Is(err, atomicfile.ErrChanged) {
-		return false, &BusyError{Path: path}
+		return false, fmt.Errorf("lock file %s: %w", path, ErrChanged)
 	}
 	if err != nil {
 		return false, fmt.Errorf("writing the lock file: %w", err)

@@ -120,9 +120,9 @@ func TestUpdateFails(t *testing.T) {
 	}{
 		"change fails": {text: locked, change: func(f *lockfile.File) error { return errors.Join(add(t, "c/d")(f), failure) },
 			is: func(err error) bool { return errors.Is(err, failure) }},
-		"refused":   {text: "x = 1\n", change: add(t, "c/d"), is: isA[*lockfile.Error]},
+		"refused":   {text: "x = 1\n", change: add(t, "c/d"), is: is(lockfile.ErrSyntax)},
 		"too large": {text: strings.Repeat("#", lockfile.MaxSize+1), change: add(t, "c/d"), is: isA[*bounded.TooLargeError]},
-		"no address": {text: locked, is: isA[*lockfile.Error], change: func(f *lockfile.File) error {
+		"no address": {text: locked, is: is(lockfile.ErrSyntax), change: func(f *lockfile.File) error {
 			f.Set(lockfile.Selection{Version: nouns.Version(t, "1.0.0")})
 			return nil
 		}},
@@ -142,6 +142,10 @@ func TestUpdateFails(t *testing.T) {
 			checkText(t, path, test.text)
 		})
 	}
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
 }
 
 func isA[T error](err error) bool {
@@ -195,7 +199,7 @@ func TestUpdateOverwritesNoOther(t *testing.T) {
 		}
 		return add(t, "c/d")(f)
 	})
-	if busy, ok := errors.AsType[*lockfile.BusyError](err); !ok || busy.Path != path || busy.Waited != 0 {
+	if !errors.Is(err, lockfile.ErrChanged) {
 		t.Errorf("got %v", err)
 	}
 	if want := "lock file " + path + ": another process changed it meanwhile, so nothing was written"; err.Error() != want {
@@ -228,7 +232,7 @@ func TestUpdateWaits(t *testing.T) {
 	l := hold(t, path)
 	synctest.Test(t, func(t *testing.T) {
 		_, err := lockfile.Update(t.Context(), path, add(t, "c/d"))
-		if busy, ok := errors.AsType[*lockfile.BusyError](err); !ok || busy.Path != path || busy.Waited != lockfile.MaxWait {
+		if want := fmt.Sprintf("lock file %s: another process is writing it, and was not done after %s", path, lockfile.MaxWait); provider.KindOf(err) != provider.Transient || err.Error() != want {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -236,7 +240,7 @@ func TestUpdateWaits(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), lockfile.MaxWait/2)
 		defer cancel()
 		_, err := lockfile.Update(ctx, path, add(t, "c/d"))
-		if !errors.Is(err, context.DeadlineExceeded) || isA[*lockfile.BusyError](err) {
+		if !errors.Is(err, context.DeadlineExceeded) || provider.KindOf(err) == provider.Transient {
 			t.Errorf("got %v", err)
 		}
 	})

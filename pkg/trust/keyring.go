@@ -45,32 +45,13 @@ func (k Keyring) Fingerprints() []string {
 	return slices.Compact(all)
 }
 
-// KeyError says why a file does not hold OpenPGP keys, or none that can be used.
-type KeyError struct {
-	Path    string
-	Problem string
-	// Err is the cause; nil when Problem says all.
-	Err error
-	// NoPassphrase tells that a secret key has a passphrase, and that none was given.
-	NoPassphrase bool
-}
-
-func (e *KeyError) Error() string {
-	if e.Err == nil {
-		return e.Path + ": " + e.Problem
-	}
-	return fmt.Sprintf("%s: %s: %v", e.Path, e.Problem, e.Err)
-}
-
-// Kind is [provider.Malformed].
-func (e *KeyError) Kind() provider.ErrorKind { return provider.Malformed }
-
-func (e *KeyError) Unwrap() error { return e.Err }
+// ErrNoPassphrase is returned for a secret key with a passphrase, if none was given.
+var ErrNoPassphrase = provider.Errorf(provider.Malformed, "the key has a passphrase, and none was given")
 
 // ReadKeyring reads public keys, armored or binary, from a file, or from all files
-// of a directory but hidden ones. A file without a key that can be read is a
-// *[KeyError], and so is a directory without any; errors are also those of the file
-// system.
+// of a directory but hidden ones. A file without a key that can be read is
+// [provider.Malformed], and so is a directory without any; errors are also those of the
+// file system.
 func ReadKeyring(path string) (Keyring, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -86,7 +67,7 @@ func ReadKeyring(path string) (Keyring, error) {
 	var all Keyring
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.IsDir() || strings.HasPrefix(e.Name(), ".") })
 	if len(entries) > maxKeyFiles {
-		return Keyring{}, &KeyError{Path: path, Problem: fmt.Sprintf("has more than %d files", maxKeyFiles)}
+		return Keyring{}, provider.Errorf(provider.Malformed, "%s: has more than %d files", path, maxKeyFiles)
 	}
 	for _, entry := range entries {
 		ring, err := readKeyFile(filepath.Join(path, entry.Name()), bounded.ReadFile)
@@ -96,7 +77,7 @@ func ReadKeyring(path string) (Keyring, error) {
 		all.keys = append(all.keys, ring.keys...)
 	}
 	if all.IsZero() {
-		return Keyring{}, &KeyError{Path: path, Problem: "the directory holds no file of keys"}
+		return Keyring{}, provider.Errorf(provider.Malformed, "%s: the directory holds no file of keys", path)
 	}
 	return all, nil
 }
@@ -106,17 +87,18 @@ func readKeyFile(path string, read func(path string, limit int64) ([]byte, error
 	if err != nil {
 		return Keyring{}, err
 	}
-	if isKeybox(data) {
-		return Keyring{}, &KeyError{Path: path, Problem: "is a keybox, which only gpg reads: write the keys out with gpg --export"}
-	}
 	keys, err := parseKeys(data)
-	if err != nil {
-		return Keyring{}, &KeyError{Path: path, Problem: "there is a key that cannot be read", Err: err}
+	switch {
+	case isKeybox(data):
+		err = errors.New("is a keybox, which only gpg reads: write the keys out with gpg --export")
+	case err != nil:
+		err = fmt.Errorf("there is a key that cannot be read: %w", err)
+	case len(keys) == 0:
+		err = errors.New("holds no OpenPGP key")
+	default:
+		return Keyring{keys}, nil
 	}
-	if len(keys) == 0 {
-		return Keyring{}, &KeyError{Path: path, Problem: "holds no OpenPGP key"}
-	}
-	return Keyring{keys}, nil
+	return Keyring{}, provider.Errorf(provider.Malformed, "%s: %w", path, err)
 }
 
 // isKeybox knows the files that gpg keeps keys in by itself.

@@ -74,7 +74,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s %s is refused: %s: %s", e.Address, e.Version, e.Verdict, e.Problem)
 }
 
-// Kind is [provider.Unverified].
+// Kind returns [provider.Unverified].
 func (e *RefusedError) Kind() provider.ErrorKind { return provider.Unverified }
 
 // Within gives the text for a message that has named the release.

@@ -10,6 +10,7 @@ import (
 	pgperrors "github.com/ProtonMail/go-crypto/openpgp/errors"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // Signer signs SHA256SUMS with a secret key. It is safe for concurrent use.
@@ -21,46 +22,57 @@ type Signer struct {
 
 // ReadSigner reads a secret key, as gpg --export-secret-keys writes it, armored or
 // binary, and opens it with a passphrase where it has one. A key that is expired or
-// revoked, that may not sign, or cannot be opened is a *[KeyError]; errors are also
-// those of the file system.
+// revoked, that may not sign, or cannot be opened is [provider.Malformed], one that needs
+// a passphrase [ErrNoPassphrase]; errors are also those of the file system.
 func ReadSigner(path string, passphrase []byte) (Signer, error) {
 	data, err := bounded.ReadFileOrPipe(path, maxKeys)
 	if err != nil {
 		return Signer{}, err
 	}
+	s, err := newSigner(data, passphrase)
+	if err != nil {
+		return Signer{}, provider.Errorf(provider.Malformed, "%s: %w", path, err)
+	}
+	return s, nil
+}
+
+func newSigner(data, passphrase []byte) (Signer, error) {
 	keys, err := parseKeys(data)
 	switch {
 	case err != nil:
-		return Signer{}, &KeyError{Path: path, Problem: "there is a key that cannot be read", Err: err}
+		return Signer{}, fmt.Errorf("there is a key that cannot be read: %w", err)
 	case len(keys) != 1:
-		return Signer{}, &KeyError{Path: path, Problem: fmt.Sprintf("holds %d keys where there has to be one", len(keys))}
+		return Signer{}, fmt.Errorf("holds %d keys where there has to be one", len(keys))
 	}
 	key := keys[0]
 	if problem := unfit(key, time.Now()); problem != "" {
-		return Signer{}, &KeyError{Path: path, Problem: problem}
+		return Signer{}, errors.New(problem)
 	}
-	if err := key.DecryptPrivateKeys(passphrase); err != nil {
-		return Signer{}, locked(path, passphrase, err)
+	if err := unlock(key, passphrase); err != nil {
+		return Signer{}, err
 	}
 	s := Signer{key: key}
 	if _, err := s.Sign(nil); err != nil {
-		return Signer{}, &KeyError{Path: path, Problem: "it cannot sign", Err: err}
+		return Signer{}, fmt.Errorf("it cannot sign: %w", err)
 	}
 	s.public, err = armored(key)
 	return s, err
 }
 
-// locked says why a key was not opened. What the library says of a passphrase that is
-// wrong or missing is about the checksum of what came out, which helps nobody.
-func locked(path string, passphrase []byte, err error) *KeyError {
+// unlock decrypts a key. What the library says of a passphrase that is wrong or missing
+// is about the checksum of what came out, which helps nobody.
+func unlock(key *openpgp.Entity, passphrase []byte) error {
+	err := key.DecryptPrivateKeys(passphrase)
 	_, unsupported := errors.AsType[pgperrors.UnsupportedError](err)
 	switch {
+	case err == nil:
+		return nil
 	case unsupported:
-		return &KeyError{Path: path, Problem: "it is locked in a way that is not known here", Err: err}
+		return fmt.Errorf("it is locked in a way that is not known here: %w", err)
 	case len(passphrase) == 0:
-		return &KeyError{Path: path, Problem: "the key has a passphrase, and none was given", NoPassphrase: true}
+		return ErrNoPassphrase
 	}
-	return &KeyError{Path: path, Problem: "the passphrase does not open it"}
+	return errors.New("the passphrase does not open it")
 }
 
 // unfit says why a key must not sign; empty when it may.
