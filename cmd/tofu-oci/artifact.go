@@ -9,6 +9,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -64,9 +65,9 @@ func artifactOptions(c *cli.Context, o *publish.Options) error {
 	if err := checkOption(c, o); err != nil {
 		return err
 	}
-	o.SourceURL = c.String("source-url")
-	if o.SourceURL == "" {
-		o.SourceURL = sourceURLFromCI(os.Getenv)
+	o.Index.SourceURL = c.String("source-url")
+	if o.Index.SourceURL == "" {
+		o.Index.SourceURL = sourceURLFromCI(os.Getenv)
 	}
 	for _, text := range c.StringSlice("annotation") {
 		key, value, found := strings.Cut(text, "=")
@@ -79,27 +80,33 @@ func artifactOptions(c *cli.Context, o *publish.Options) error {
 		case artifact.Reserved(key):
 			return usagef("--annotation %s: the format defines this one itself", key)
 		}
-		if o.Annotations == nil {
-			o.Annotations = map[string]string{}
+		if o.Index.Annotations == nil {
+			o.Index.Annotations = map[string]string{}
 		}
-		o.Annotations[key] = value
+		o.Index.Annotations[key] = value
 	}
 	return nil
 }
 
-// programs reads the flags that name external programs, for one repository.
-func programs(c *cli.Context, o *publish.Options, ref template.Reference) (err error) {
+// opened opens a target, with the programs that flags name for it.
+func (conn *connection) opened(c *cli.Context, o publish.Options, ref template.Reference) (repository.Repository, publish.Options, error) {
+	repo, err := repository.Open(ref, conn.repos)
+	if err != nil {
+		return nil, o, err
+	}
 	if text := c.String("sbom-program"); text != "" {
 		if o.SBOM, err = publish.SBOMProgram(text); err != nil {
-			return usagef("--sbom-program: %w", err)
+			return nil, o, usagef("--sbom-program: %w", err)
 		}
 	}
 	if text := c.String("on-missing-repository"); text != "" && !ref.IsLayout() {
-		if o.OnMissingRepository, err = publish.RepositoryProgram(text, ref.Registry, ref.Name); err != nil {
-			return usagef("--on-missing-repository: %w", err)
+		create, err := publish.RepositoryProgram(text, ref.Registry, ref.Name)
+		if err != nil {
+			return nil, o, usagef("--on-missing-repository: %w", err)
 		}
+		repo = publish.CreateMissing(repo, create)
 	}
-	return nil
+	return repo, o, nil
 }
 
 // sourceURLFromCI knows the repository that GitHub's and GitLab's CI run for.

@@ -170,12 +170,7 @@ func (conn *connection) from(c *cli.Context) (provider.Source, error) {
 // about it.
 func (conn *connection) into(c *cli.Context, refs map[provider.Address]template.Reference, o publish.Options) func(provider.Address) (repository.Repository, publish.Options, error) {
 	return func(a provider.Address) (repository.Repository, publish.Options, error) {
-		own := o
-		if err := programs(c, &own, refs[a]); err != nil {
-			return nil, own, err
-		}
-		repo, err := repository.Open(refs[a], conn.repos)
-		return repo, own, err
+		return conn.opened(c, o, refs[a])
 	}
 }
 

@@ -94,6 +94,10 @@ func copyAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
+	workers, err := concurrency(c)
+	if err != nil {
+		return err
+	}
 	from, err := repositoryTemplate(c, "from")
 	if err != nil {
 		return err
@@ -109,11 +113,11 @@ func copyAction(c *cli.Context, out *report.Report) error {
 	if err := apart(from, refs); err != nil {
 		return err
 	}
-	options.Progress, options.Aliases = out.Progress(), conn.aliases
+	options.Aliases = conn.aliases
 	err = mirror.Copy(c.Context, func(a provider.Address) (repository.Reader, error) {
 		return conn.repository(from, a)
 	}, wanted, out.Watched(options.DryRun, mirror.Options{
-		Newest: count, Concurrency: options.Concurrency, FailFast: c.Bool("fail-fast"),
+		Newest: count, Publisher: &publish.Publisher{Concurrency: workers, Progress: out.Progress()}, FailFast: c.Bool("fail-fast"),
 		Target: conn.into(c, refs, options),
 	}))
 	return out.FinishRun(err)
@@ -128,9 +132,6 @@ func copyOptions(c *cli.Context) (o publish.Options, count int, err error) {
 		return o, 0, err
 	}
 	o.Force, o.DryRun, o.NoReferrers = c.Bool("force"), c.Bool("dry-run"), c.Bool("no-referrers")
-	if o.Concurrency, err = concurrency(c); err != nil {
-		return o, 0, err
-	}
 	judging, err := policy(c)
 	o.Judge = judging.Judge
 	return o, count, err

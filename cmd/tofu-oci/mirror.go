@@ -120,6 +120,10 @@ func mirrorAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
+	workers, err := concurrency(c)
+	if err != nil {
+		return err
+	}
 	age, err := minAge(c)
 	if err != nil {
 		return err
@@ -144,12 +148,12 @@ func mirrorAction(c *cli.Context, out *report.Report) error {
 		return repository.Open(refs[a], conn.repos)
 	}, conn.aliases...))
 	options.Judge = judging.JudgeOffered
-	options.Progress, options.Aliases = out.Progress(), conn.aliases
+	options.Aliases = conn.aliases
 	// A mirror moves the zips of all platforms, each once: keeping them would push
 	// out of the cache what pulls need.
 	src := wanted.limit(source.NewCached(conn.origin(), cache, source.CacheOptions{TakeOnly: true}), out)
 	err = mirror.Run(c.Context, src, wanted.requirements, out.Watched(options.DryRun, mirror.Options{
-		Newest: count, MinAge: age, Concurrency: options.Concurrency, FailFast: c.Bool("fail-fast"),
+		Newest: count, MinAge: age, Publisher: &publish.Publisher{Concurrency: workers, Progress: out.Progress()}, FailFast: c.Bool("fail-fast"),
 		Target: conn.into(c, refs, options),
 	}))
 	return out.FinishRun(err)
@@ -168,8 +172,7 @@ func mirrorOptions(c *cli.Context) (o publish.Options, count int, err error) {
 	}
 	o.Stage = c.Bool("stage")
 	o.NoH1, o.Recheck, o.Force, o.DryRun = c.Bool("no-h1"), c.Bool("recheck"), c.Bool("force"), c.Bool("dry-run")
-	o.Concurrency, err = concurrency(c)
-	return o, count, err
+	return o, count, nil
 }
 
 func addresses(wanted []provider.Requirement) []provider.Address {

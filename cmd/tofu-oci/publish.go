@@ -110,7 +110,7 @@ func publishAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	options := publish.Options{Force: c.Bool("force"), DryRun: c.Bool("dry-run"), Progress: out.Progress()}
+	options := publish.Options{Force: c.Bool("force"), DryRun: c.Bool("dry-run")}
 	if options.Platforms, err = platforms(c); err != nil {
 		return err
 	}
@@ -120,7 +120,8 @@ func publishAction(c *cli.Context, out *report.Report) error {
 	if options.Check == publish.CheckTags {
 		return usagef("--check tags: a tag does not tell whether it has the platforms of this build: use --check index")
 	}
-	if options.Concurrency, err = concurrency(c); err != nil {
+	workers, err := concurrency(c)
+	if err != nil {
 		return err
 	}
 	judging, err := policy(c)
@@ -131,7 +132,7 @@ func publishAction(c *cli.Context, out *report.Report) error {
 		return err
 	}
 	if options.Judge = judging.Judge; !judging.Keyring.IsZero() {
-		options.Keys = judging.Keyring.KeysOf
+		options.Signing.Keys = judging.Keyring.KeysOf
 	}
 	src, err := builddir.New(a, c.Args().Slice()...)
 	if err != nil {
@@ -145,15 +146,12 @@ func publishAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	if err := programs(c, &options, refs[a]); err != nil {
-		return err
-	}
-	repo, err := repository.Open(refs[a], conn.repos)
+	repo, options, err := conn.opened(c, options, refs[a])
 	if err != nil {
 		return err
 	}
 	options.Aliases = conn.aliases
-	p := publishing{src: src, address: a, repo: repo, options: options, launches: c.Bool("launch"), out: out}
+	p := publishing{src: src, address: a, repo: repo, options: options, workers: workers, launches: c.Bool("launch"), out: out}
 	return p.all(c.Context, c.Bool("skip-checks"), c.Bool("fail-fast"))
 }
 
@@ -174,6 +172,7 @@ type publishing struct {
 	address provider.Address
 	repo    repository.Repository
 	options publish.Options
+	workers int
 	// launches tells that what this machine can start has to start.
 	launches bool
 	out      *report.Report
@@ -203,7 +202,7 @@ func (p *publishing) all(ctx context.Context, unchecked, failFast bool) error {
 		}
 	}
 	err = mirror.Run(ctx, p.src, wanted, p.out.Watched(p.options.DryRun, mirror.Options{
-		Concurrency: p.options.Concurrency, FailFast: failFast,
+		Publisher: &publish.Publisher{Concurrency: p.workers, Progress: p.out.Progress()}, FailFast: failFast,
 		Target: func(provider.Address) (repository.Repository, publish.Options, error) { return p.repo, p.options, nil },
 	}))
 	return p.out.FinishRun(err)

@@ -26,7 +26,7 @@ func sign(c *cli.Context, o *publish.Options, judging *trust.Policy) error {
 	if err != nil || !named {
 		return err
 	}
-	if o.Signer = signer; judging.Keyring.IsZero() {
+	if o.Signing.Signer = signer; judging.Keyring.IsZero() {
 		judging.Keyring = signer.Keyring()
 	}
 	return nil

@@ -33,7 +33,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
@@ -116,7 +115,6 @@ var exported = map[string]struct {
 	"repository.ConflictError":         {&repository.ConflictError{}, provider.Conflict},
 	"repository.ErrNoRepository":       {repository.ErrNoRepository, provider.NotFound},
 	"repository.ErrNotFound":           {repository.ErrNotFound, provider.Refused},
-	"publish.ErrBytes":                 {publish.ErrBytes, provider.Misuse},
 	"repository.ErrSubject":            {repository.ErrSubject, provider.Refused},
 	"repository.ErrTagLost":            {repository.ErrTagLost, provider.Transient},
 	"repository.ErrTagStays":           {repository.ErrTagStays, provider.Refused},

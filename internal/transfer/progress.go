@@ -12,33 +12,43 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Report calls do with a function that counts what is read through it, and
-// reports begin, bytes and end of the package's transfer.
-func Report(to provider.Progress, p provider.Package, total int64, do func(count func(io.Reader) io.Reader) error) error {
+// Moving is a package's content on its way from a source to a sink.
+type Moving struct {
+	*Recorder
+	to provider.Progress
+	p  provider.Package
+}
+
+// Begin reports that the transfer of a package begins. [Moving.End] reports its end.
+func Begin(to provider.Progress, p provider.Package, total int64, content io.Reader) *Moving {
 	if to.Begin != nil {
 		to.Begin(p, total)
 	}
-	err := do(func(r io.Reader) io.Reader {
-		if to.Advance == nil {
-			return r
-		}
-		return &counter{r, func(n int) { to.Advance(p, n) }}
-	})
-	if to.End != nil {
-		to.End(p, err)
+	return &Moving{NewRecorder(content), to, p}
+}
+
+// Read reports how much is read.
+func (c *Moving) Read(p []byte) (int, error) {
+	n, err := c.Recorder.Read(p)
+	if c.to.Advance != nil {
+		c.to.Advance(c.p, n)
+	}
+	return n, err
+}
+
+// End reports the end of a transfer in which writing the content ended with err, and
+// returns what really went wrong: the library that pushes wraps what the source said, or
+// hides it, and a refusal in mid-way is a token that expired.
+func (c *Moving) End(err error) error {
+	if failed := c.Err(); failed != nil {
+		err = failed
+	} else if c.N() > 0 {
+		err = Renewing(err)
+	}
+	if c.to.End != nil {
+		c.to.End(c.p, err)
 	}
 	return err
-}
-
-type counter struct {
-	r       io.Reader
-	advance func(n int)
-}
-
-func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.advance(n)
-	return n, err
 }
 
 // Watch reports the transfer of a body: it begins now, and ends when the body is

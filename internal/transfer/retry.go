@@ -137,18 +137,3 @@ func Renewing(err error) error {
 	}
 	return err
 }
-
-// Recorded pushes content and tells what really went wrong: the library that
-// pushes wraps what the source said, or hides it, and a refusal in mid-way is a
-// token that expired.
-func Recorded(content io.Reader, push func(content io.Reader) error) error {
-	read := NewRecorder(content)
-	err := push(read)
-	if err := read.Err(); err != nil {
-		return err
-	}
-	if read.N() > 0 {
-		return Renewing(err)
-	}
-	return err
-}

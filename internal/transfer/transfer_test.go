@@ -107,36 +107,30 @@ func TestDoWaitsAsAsked(t *testing.T) {
 	}
 }
 
-func TestReport(t *testing.T) {
+func TestMoving(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	for name, want := range map[string]error{"well": nil, "badly": broken} {
 		var events []string
 		moved := 0
-		err := transfer.Report(provider.Progress{
+		content := transfer.Begin(provider.Progress{
 			Begin: func(p provider.Package, total int64) {
 				events = append(events, fmt.Sprint("begin ", p.Filename, total))
 			},
 			Advance: func(_ provider.Package, n int) { moved += n },
 			End:     func(p provider.Package, err error) { events = append(events, fmt.Sprint("end ", p.Filename, err)) },
-		}, plan9, 7, func(count func(io.Reader) io.Reader) error {
-			_, err := io.ReadAll(count(iotest.OneByteReader(strings.NewReader("content"))))
-			return errors.Join(err, want)
-		})
+		}, plan9, 7, iotest.OneByteReader(strings.NewReader("content")))
+		_, err := io.ReadAll(content)
+		err = content.End(errors.Join(err, want))
 		if !errors.Is(err, want) || moved != 7 || len(events) != 2 || events[0] != "begin thing.zip7" || !strings.HasPrefix(events[1], "end thing.zip") {
 			t.Errorf("%s: %v, %d bytes, %v", name, events, moved, err)
 		}
 	}
 	// Nobody has to watch.
-	err := transfer.Report(provider.Progress{}, plan9, -1, func(count func(io.Reader) io.Reader) error {
-		got, err := io.ReadAll(count(strings.NewReader("content")))
-		if string(got) != "content" {
-			t.Errorf("%q", got)
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
+	content := transfer.Begin(provider.Progress{}, plan9, -1, strings.NewReader("content"))
+	got, err := io.ReadAll(content)
+	if string(got) != "content" || content.End(err) != nil {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -16,10 +15,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
-
-// defaultSettle is how long to wait, where tags are not atomic, before looking whether
-// another run has overwritten a list of referrers.
-const defaultSettle = 500 * time.Millisecond
 
 // DenyOptions of [Deny]. Reason is needed.
 type DenyOptions struct {
@@ -31,9 +26,6 @@ type DenyOptions struct {
 	Aliases provider.Aliases
 	// DryRun looks, and writes nothing.
 	DryRun bool
-	// Settle is how long to wait before looking whether another run has overwritten
-	// the list of referrers; 0 is half a second.
-	Settle time.Duration
 }
 
 // Deny records why a version is not to be used, and then removes its pending tag and
@@ -88,7 +80,7 @@ func (d denying) run(ctx context.Context) (Result, error) {
 			return r, fmt.Errorf("recording the reason: %w", err)
 		}
 		// By then, a run that checked for a denial before the record existed has written its tag.
-		if err := bounded.Pause(ctx, cmp.Or(d.options.Settle, defaultSettle)); err != nil {
+		if err := bounded.Pause(ctx, d.repo.Traits().Settle); err != nil {
 			return r, err
 		}
 	}
@@ -164,7 +156,7 @@ func (d denying) pack(denial artifact.Denial, subject repository.Inspection, r *
 
 // record stores the denial as a referrer of the index, and under its tag.
 func (d denying) record(ctx context.Context, packed artifact.Referrer, subject repository.Inspection) error {
-	_, err := repository.Attach(ctx, d.repo, []provider.Document{packed.Document}, subject.Descriptor, cmp.Or(d.options.Settle, defaultSettle))
+	_, err := repository.Attach(ctx, d.repo, []provider.Document{packed.Document}, subject.Descriptor)
 	if err != nil && !errors.Is(err, repository.ErrSubject) { // then only the tag keeps it
 		return err
 	}

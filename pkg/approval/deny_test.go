@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-var because = approval.DenyOptions{Reason: "it phones home", By: "jane", Settle: time.Millisecond}
+var because = approval.DenyOptions{Reason: "it phones home", By: "jane"}
 
 func (w *world) deny(t *testing.T, o approval.DenyOptions) approval.Result {
 	t.Helper()
@@ -66,7 +65,7 @@ func TestDenialIsReferrer(t *testing.T) {
 		w.put(t, waiting, one)
 		index := w.inspect(t, waiting).Descriptor
 		sbom := artifact.NewDocument("all.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
-		if _, err := repository.Attach(t.Context(), w.repo, []provider.Document{sbom}, index, time.Millisecond); err != nil {
+		if _, err := repository.Attach(t.Context(), w.repo, []provider.Document{sbom}, index); err != nil {
 			t.Fatal(err)
 		}
 		r := w.deny(t, because)

@@ -1,11 +1,9 @@
 package approval
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -23,9 +21,6 @@ type PromoteOptions struct {
 	// Approval records who decided, and why. Unless it is the zero value, it is attached to
 	// the index of the release, even if the version is already released.
 	Approval artifact.Approval
-	// Settle is how long to wait before looking whether another run has overwritten the
-	// list of referrers; 0 is half a second.
-	Settle time.Duration
 	// Aliases are the providers whose releases the repository may have instead.
 	Aliases provider.Aliases
 	// Force replaces a version that holds something else, promotes a denied version, and
@@ -132,7 +127,7 @@ func (p promotion) record(ctx context.Context, r *Result, i repository.Inspectio
 	if p.options.DryRun {
 		return nil
 	}
-	if _, err := repository.Attach(ctx, p.repo, []provider.Document{document}, i.Descriptor, cmp.Or(p.options.Settle, defaultSettle)); err != nil {
+	if _, err := repository.Attach(ctx, p.repo, []provider.Document{document}, i.Descriptor); err != nil {
 		return fmt.Errorf("recording the approval: %w", err)
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -78,7 +77,7 @@ func TestPromoteRecord(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
 		index := w.put(t, waiting, both)
-		o := approval.PromoteOptions{Approval: artifact.Approval{Reason: "tested", By: "jane"}, Settle: time.Millisecond, DryRun: true}
+		o := approval.PromoteOptions{Approval: artifact.Approval{Reason: "tested", By: "jane"}, DryRun: true}
 		recorded := func() int {
 			documents, err := repository.Documents(t.Context(), w.repo, index)
 			if err != nil {

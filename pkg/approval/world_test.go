@@ -42,7 +42,11 @@ func eachWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Run("layout", func(t *testing.T) {
 		t.Parallel()
 		dir := filepath.Join(t.TempDir(), "layout")
-		w := newWorld(t, repository.NewLayout(dir))
+		repo, err := repository.Open(template.Reference{Layout: dir}, repository.Options{Settle: time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, repo)
 		w.dir = dir
 		test(t, w)
 	})
@@ -65,7 +69,7 @@ func newRegistry(t *testing.T, o registrytest.Options) *world {
 	}
 	registry := registrytest.New(o)
 	repo, err := repository.NewRegistry(template.Reference{Registry: registrytest.Serve(t, ca, registry), Name: repositoryName}, repository.Options{
-		HTTP: registrytest.Client(t, ca), Backoff: func(int) time.Duration { return 0 },
+		HTTP: registrytest.Client(t, ca), Backoff: func(int) time.Duration { return 0 }, Settle: time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -19,13 +19,13 @@ func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, e
 		return errors.New("copying: there is no source, or Options have no Target")
 	}
 	from = openOnce(from) // lists the tags of each repository once
-	return run(ctx, oci.New(from), wanted, o, func(ctx context.Context, i Item, t target) (publish.Result, error) {
-		a := i.Requirement.Address
+	o = o.complete()
+	return run(ctx, oci.New(from), wanted, o, func(ctx context.Context, a provider.Address, v provider.Version, t target) (publish.Result, error) {
 		source, err := from(a)
 		if err != nil {
 			return publish.Result{}, err
 		}
-		return publish.Copy(ctx, source, t.repo, a, i.Version, t.options)
+		return o.Publisher.Copy(ctx, source, t.repo, a, v, t.options)
 	})
 }
 

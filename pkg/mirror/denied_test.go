@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
@@ -21,7 +20,7 @@ func (w *world) deny(t *testing.T, versions ...string) {
 	repo, _, err := w.target(w.address)
 	for _, v := range versions {
 		if err == nil {
-			_, err = approval.Deny(t.Context(), repo, w.address, nouns.Version(t, v), approval.DenyOptions{Reason: "it phones home", Settle: time.Millisecond})
+			_, err = approval.Deny(t.Context(), repo, w.address, nouns.Version(t, v), approval.DenyOptions{Reason: "it phones home"})
 		}
 	}
 	if err != nil {

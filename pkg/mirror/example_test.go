@@ -2,7 +2,6 @@ package mirror_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -89,36 +88,6 @@ func ExampleCopy() {
 	// registry.opentofu.org/acme/rocket 1.0.0 created <nil>
 	// registry.opentofu.org/acme/rocket 1.1.0 unchanged <nil>
 	// registry.opentofu.org/acme/rocket 1.0.0 unchanged <nil>
-}
-
-// What would be mirrored is known before any zip moves. A provider that is not
-// there is an item with an error, and does not stop the others.
-func ExamplePlan() {
-	server := exampletest.NewOrigin("1.0.0", "1.1.0", "2.0.0")
-	defer server.Close()
-	src := origin.New(origin.Options{HTTP: server.Client(), Services: server.Services()})
-
-	var wanted []provider.Requirement
-	for _, text := range []string{"acme/rocket@>= 1.1.0", "acme/sled"} {
-		r, err := provider.ParseRequirement(text)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		wanted = append(wanted, r)
-	}
-	const all = 0
-	for _, item := range mirror.Plan(context.Background(), src, wanted, all) {
-		if errors.Is(item.Err, provider.ErrProviderNotFound) {
-			fmt.Println(item.Requirement, "is not there")
-			continue
-		}
-		fmt.Println(item.Requirement.Address, item.Version, item.Err)
-	}
-	// Output:
-	// registry.opentofu.org/acme/rocket 2.0.0 <nil>
-	// registry.opentofu.org/acme/rocket 1.1.0 <nil>
-	// registry.opentofu.org/acme/sled is not there
 }
 
 // A version that nobody named has to be old enough, by the date that its origin states.

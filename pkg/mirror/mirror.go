@@ -34,9 +34,8 @@ type Options struct {
 	// that of the provider's items. Two providers that have the same repository
 	// are refused likewise; [publish.Targets] tells beforehand.
 	Target func(a provider.Address) (repository.Repository, publish.Options, error)
-	// Concurrency is how many zips of all releases move at once; 0 is
-	// [publish.DefaultConcurrency]. Zips up to 1 MiB don't count.
-	Concurrency int
+	// Publisher is how all releases are published; nil is a new one.
+	Publisher *publish.Publisher
 	// FailFast begins no further item when one has failed, and none at all when
 	// one can't be planned. What is under way is finished.
 	FailFast bool
@@ -76,14 +75,17 @@ func Run(ctx context.Context, src provider.Source, wanted []provider.Requirement
 	if o.Target == nil {
 		return errors.New("mirroring: Options have no Target")
 	}
-	return run(ctx, src, wanted, o, func(ctx context.Context, i Item, t target) (publish.Result, error) {
-		return publish.Release(ctx, src, t.repo, i.Requirement.Address, i.Version, t.options)
+	o = o.complete()
+	return run(ctx, src, wanted, o, func(ctx context.Context, a provider.Address, v provider.Version, t target) (publish.Result, error) {
+		return o.Publisher.Release(ctx, src, t.repo, a, v, t.options)
 	})
 }
 
+// bring brings one release to its target.
+type bring func(ctx context.Context, a provider.Address, v provider.Version, t target) (publish.Result, error)
+
 // run plans, and brings each release of the plan to its target by bring.
 func run(ctx context.Context, src provider.Source, wanted []provider.Requirement, o Options, bring bring) error {
-	o = o.complete()
 	// 1. Where to.
 	targets := newTargets(wanted, o)
 	// 2. Which releases.
@@ -100,15 +102,32 @@ func run(ctx context.Context, src provider.Source, wanted []provider.Requirement
 	}
 	// 3. All of them.
 	schedule.Each(ctx, len(items), func(ctx context.Context, i int) (Result, bool) {
-		r := targets[items[i].Requirement.Address].take(ctx, items[i], o.Begun, bring)
+		item := items[i]
+		a := item.Requirement.Address
+		t := targets[a]
+		r := Result{Item: item, Err: cmp.Or(item.Err, t.err)}
+		if r.Err == nil {
+			r.Repository = t.repo.String()
+		}
+		if r.Err == nil && item.Held == nil {
+			o.Begun(item)
+			t.options.SkipDenied = !item.isNamed()
+			r.Published, r.Err = bring(ctx, a, item.Version, t)
+			if r.Published.Status == publish.Denied {
+				r.Repository = r.Published.Denial.Repository // may be the source of a copy
+			}
+		}
 		o.Ended(r)
 		return r, r.Err == nil || !o.FailFast
 	}, o.Done)
 	return ctx.Err()
 }
 
-// complete puts functions that do nothing where there are none.
+// complete fills in what is not given.
 func (o Options) complete() Options {
+	if o.Publisher == nil {
+		o.Publisher = &publish.Publisher{}
+	}
 	if o.Planned == nil {
 		o.Planned = func([]Item) {}
 	}

@@ -25,11 +25,10 @@ type LeftOut struct {
 	PreReleases []provider.Version
 }
 
-// Plan says which releases are meant, in the order of the requirements, each
-// once. A requirement that means none is an item with an error.
-func Plan(ctx context.Context, src provider.Source, wanted []provider.Requirement, newest int) []Item {
-	items, _ := planOf(ctx, wanted, chooser{src: src, newest: newest})
-	return items
+// isNamed reports whether the requirement names exactly this version.
+func (i Item) isNamed() bool {
+	_, exact := i.Requirement.Constraint.Exact()
+	return exact
 }
 
 // planOf makes one list of what is chosen for each requirement, and one of the

@@ -79,7 +79,7 @@ func TestRunTransfers(t *testing.T) {
 	w := newWorld(t, registrytest.Options{}, versions, schedule.MaxSmall+1)
 	fault, most := origintest.Together(concurrency)
 	w.origin.Misbehave(origintest.Zip, fault, -1)
-	for _, r := range w.run(t, w.source(), mirror.Options{Concurrency: concurrency}) {
+	for _, r := range w.run(t, w.source(), mirror.Options{Publisher: &publish.Publisher{Concurrency: concurrency}}) {
 		if r.Err != nil {
 			t.Error(r.Err)
 		}
@@ -173,12 +173,11 @@ func TestRunMakesARepositoryOnce(t *testing.T) {
 	var made atomic.Int32
 	results := w.run(t, w.source(), mirror.Options{Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
 		repo, o, err := w.target(a)
-		o.OnMissingRepository = func(context.Context) error {
+		return publish.CreateMissing(repo, func(context.Context) error {
 			made.Add(1)
 			w.registry.Create("acme/rocket")
 			return nil
-		}
-		return repo, o, err
+		}), o, err
 	}})
 	for _, r := range results {
 		if r.Err != nil {

@@ -1,13 +1,10 @@
 package mirror
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -19,14 +16,13 @@ type target struct {
 	repo    repository.Repository
 	options publish.Options
 	err     error
+	// tags lists those of the repository, once in a run.
+	tags func(ctx context.Context) ([]string, error)
 }
 
 // newTargets asks where each provider goes, and refuses a repository that another
-// has already: at the same time, each would take the other's tags for its own. All
-// of them share one pool of transfers, and what is seen of a repository.
+// has already: at the same time, each would take the other's tags for its own.
 func newTargets(wanted []provider.Requirement, o Options) map[provider.Address]target {
-	pool := schedule.NewTransfers(cmp.Or(max(o.Concurrency, 0), publish.DefaultConcurrency))
-	seen := &publish.Seen{}
 	targets, taken := map[provider.Address]target{}, map[string]provider.Address{}
 	for _, r := range wanted {
 		a := r.Address
@@ -42,59 +38,23 @@ func newTargets(wanted []provider.Requirement, o Options) map[provider.Address]t
 			}
 			taken[name] = a
 		}
-		if t.options.Acquire == nil {
-			t.options.Acquire = pool.Acquire
-		}
-		if t.options.Seen == nil {
-			t.options.Seen = seen
+		t.tags = func(ctx context.Context) ([]string, error) {
+			if t.repo == nil {
+				return nil, nil
+			}
+			return o.Publisher.Tags(ctx, t.repo)
 		}
 		targets[a] = t
 	}
 	return targets
 }
 
-// bring brings one release to its target.
-type bring func(ctx context.Context, item Item, t target) (publish.Result, error)
-
-// take has one release brought there, and tells begun of it before.
-func (t target) take(ctx context.Context, item Item, begun func(Item), bring bring) Result {
-	r := Result{Item: item, Err: cmp.Or(item.Err, t.err)}
-	if r.Err != nil {
-		return r
-	}
-	r.Repository = t.repo.String()
-	if item.Held != nil {
-		return r
-	}
-	begun(item)
-	if t.options.Force && !item.isNamed() { // force overrules the denial of a named version only
-		r.Err = repository.CheckDenied(ctx, t.options.Seen.Reader(t.repo), item.Version)
-	}
-	if r.Err == nil {
-		r.Published, r.Err = bring(ctx, item, t)
-	}
-	if denied, ok := errors.AsType[*repository.DeniedError](r.Err); ok && !item.isNamed() {
-		record := &denied.Record
-		r.Repository = record.Repository // may be the source of a copy
-		r.Published, r.Err = publish.Result{
-			Address: item.Requirement.Address, Version: item.Version, Status: publish.Denied, Tag: record.Tag, Digest: record.Digest, Denial: record,
-		}, nil
-	}
-	return r
-}
-
-// isNamed reports whether the requirement names exactly this version.
-func (i Item) isNamed() bool {
-	_, exact := i.Requirement.Constraint.Exact()
-	return exact
-}
-
 // denied returns the versions that the target denies; none if its tags can't be listed.
 func (t target) denied(ctx context.Context) ([]provider.Version, error) {
-	if t.repo == nil {
+	if t.tags == nil {
 		return nil, nil
 	}
-	tags, err := t.options.Seen.Tags(ctx, t.repo)
+	tags, err := t.tags(ctx)
 	if repository.IsUnlisted(err) {
 		err = nil
 	}
@@ -104,9 +64,9 @@ func (t target) denied(ctx context.Context) ([]provider.Version, error) {
 // has tells whether a version is there, as far as the list of tags tells. What can't
 // be told is not.
 func (t target) has(ctx context.Context, v provider.Version) bool {
-	if t.err != nil {
+	if t.err != nil || t.tags == nil {
 		return false
 	}
-	tags, err := t.options.Seen.Tags(ctx, t.repo)
+	tags, err := t.tags(ctx)
 	return err == nil && slices.Contains(tags, artifact.Tag(v))
 }

@@ -12,56 +12,66 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
+// finish removes a denial that was overruled, and attaches the documents about all
+// platforms to the index that the tag names.
+func (q *question) finish(ctx context.Context, f *facts, r *Result) error {
+	if q.options.DryRun {
+		return nil
+	}
+	if f.denial != nil && !q.options.Stage {
+		if err := repository.RemoveDenial(ctx, q.repo, *f.denial); err != nil {
+			return err
+		}
+	}
+	if q.options.NoReferrers || f.now.Descriptor.Digest == "" || r.Tag != f.tag {
+		return nil
+	}
+	return q.attach(ctx, f, r, f.now.Descriptor)
+}
+
 // attach lets the documents about all platforms refer to the index that the tag
 // names: the source's, and those that referred to the indexes before it. It adds
 // the names of those that were not there to the result. Whoever adds to an index
 // later carries over what refers to it by then, so it is enough to look at the
 // tag once more.
-func (p publisher) attach(ctx context.Context, done outcome) (result Result, err error) {
-	result, index := done.result, done.index.Descriptor
-	own := done.learned.documents
-	if done.learned.release == nil {
-		if own, err = p.documents(ctx, provider.Release{Address: p.address, Version: p.version}); err != nil {
-			return result, err
-		}
-	}
+func (q *question) attach(ctx context.Context, f *facts, r *Result, index ocispec.Descriptor) error {
 	for range maxMoves {
-		documents, err := p.carried(ctx, own, done.learned.earlier, index)
+		documents, err := q.carried(ctx, f, index)
 		if err != nil {
-			return result, err
+			return err
 		}
-		names, err := repository.Attach(ctx, p.repo, documents, index, p.settling())
+		names, err := repository.Attach(ctx, q.repo, documents, index)
 		if err != nil {
-			return result, err
+			return err
 		}
-		result.Attached = slices.Concat(result.Attached, slices.DeleteFunc(names, func(name string) bool { return slices.Contains(result.Attached, name) }))
-		result.Digest = index.Digest
+		r.Attached = slices.Concat(r.Attached, slices.DeleteFunc(names, func(name string) bool { return slices.Contains(r.Attached, name) }))
+		r.Digest = index.Digest
 		if len(names) == 0 {
-			return result, nil
+			return nil
 		}
-		now, err := repository.Inspect(ctx, p.repo, result.Tag, repository.DepthIndex)
+		now, err := repository.Inspect(ctx, q.repo, r.Tag, repository.DepthIndex)
 		if err != nil {
-			return result, fmt.Errorf("reading the tag back: %w", err)
+			return fmt.Errorf("reading the tag back: %w", err)
 		}
 		if now.Digest == index.Digest || now.Descriptor.Digest == "" {
-			return result, nil
+			return nil
 		}
 		index = now.Descriptor
 	}
-	return result, fmt.Errorf("attaching documents: %w, %d times", repository.ErrTagMoved, maxMoves)
+	return fmt.Errorf("attaching documents: %w, %d times", repository.ErrTagMoved, maxMoves)
 }
 
 // carried gives the source's documents, and those of earlier indexes that the
 // source has no newer ones of. Approvals are not carried over: each applies to its own
 // index only.
-func (p publisher) carried(ctx context.Context, own []provider.Document, earlier []ocispec.Descriptor, index ocispec.Descriptor) ([]provider.Document, error) {
-	documents := slices.Clone(own)
+func (q *question) carried(ctx context.Context, f *facts, index ocispec.Descriptor) ([]provider.Document, error) {
+	documents := slices.Clone(f.documents)
 	// The last one first: what was attached again there is the newest.
-	for _, before := range slices.Backward(earlier) {
+	for _, before := range slices.Backward(f.earlier) {
 		if before.Digest == index.Digest {
 			continue
 		}
-		found, err := repository.Documents(ctx, p.repo, before.Digest)
+		found, err := repository.Documents(ctx, q.repo, before.Digest)
 		if err != nil {
 			return nil, err
 		}

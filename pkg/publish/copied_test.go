@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -106,7 +105,7 @@ func (w *world) addKeys(t *testing.T, to *target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repository.Attach(t.Context(), repo, referring, now.Descriptor, time.Millisecond); err != nil {
+	if _, err := repository.Attach(t.Context(), repo, referring, now.Descriptor); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -128,9 +127,7 @@ func (w *world) releaseOf(t *testing.T, to *target) provider.Release {
 // between publishes what lies in one repository into another.
 func (w *world) between(t *testing.T, from, to *target, want publish.Status) publish.Result {
 	t.Helper()
-	result, err := publish.Release(t.Context(), from.asSource(t), to.open(t), w.address, w.version, publish.Options{
-		Backoff: func(int) time.Duration { return 0 }, Settle: time.Millisecond,
-	})
+	result, err := w.publisher().Release(t.Context(), from.asSource(t), to.open(t), w.address, w.version, publish.Options{})
 	if err != nil || result.Status != want {
 		t.Fatalf("status is %s, not %s: %v", result.Status, want, err)
 	}

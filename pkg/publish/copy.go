@@ -6,16 +6,19 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// ErrBytes says that options were given to [Copy] that would make other bytes of the
-// release.
-var ErrBytes = provider.Errorf(provider.Misuse, "a copy has the same bytes")
+// errBytes refuses options of [Copy] that would make other bytes of the release.
+var errBytes = provider.Errorf(provider.Misuse, "a copy has the same bytes")
+
+// Copy copies one release with a [Publisher] of its own.
+func Copy(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
+	return new(Publisher).Copy(ctx, from, to, a, v, o)
+}
 
 // Copy brings one release from an OCI repository into another, byte for byte: digests
 // stay, and what refers to the release comes along. The status says what that came to:
@@ -30,96 +33,88 @@ var ErrBytes = provider.Errorf(provider.Misuse, "a copy has the same bytes")
 // What would get lost is a *[repository.ConflictError]. A tag that another run moves at
 // either end is copied anew.
 //
-// Options are those of [Release]; Judge is given what the source holds, and Recheck, NoH1
-// and TempDir have no meaning here. Platforms, SourceURL, Annotations, SBOM and Signer
-// would make other bytes: they are [ErrBytes]. Errors are those of [repository.Copy],
-// *[repository.DeniedError], and those of a source for a release that is not there.
-func Copy(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
-	if o.Seen == nil {
-		o.Seen = &Seen{}
+// Options are those of [Release]; Judge is given what the source holds, and Recheck and
+// NoH1 have no meaning here. Platforms, Index, SBOM and Signing would make other bytes:
+// they are refused. Errors are those of [repository.Copy], *[repository.DeniedError], and
+// those of a source for a release that is not there.
+func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
+	done := Result{Plan: Plan{Address: a, Version: v, Tag: artifact.Tag(v)}}
+	if len(o.Platforms) > 0 || o.Index.SourceURL != "" || len(o.Index.Annotations) > 0 || o.SBOM != nil || o.Signing.Signer != nil {
+		return done, errBytes
 	}
-	if o.Acquire == nil {
-		o.Acquire = schedule.NewTransfers(o.concurrency()).Acquire
-	}
-	c := copying{from: from, to: withMissing(seeing{to, o.Seen}, o), address: a, version: v, options: o, overrules: &overruling{force: o.Force}}
-	return c.run(ctx)
-}
-
-// copying is what one run of [Copy] was asked for.
-type copying struct {
-	from      repository.Reader
-	to        repository.Repository
-	address   provider.Address
-	version   provider.Version
-	options   Options
-	overrules *overruling
-}
-
-func (c copying) run(ctx context.Context) (Result, error) {
-	result := Result{Address: c.address, Version: c.version, Tag: artifact.Tag(c.version)}
-	if o := c.options; len(o.Platforms) > 0 || o.SourceURL != "" || len(o.Annotations) > 0 || o.SBOM != nil || o.Signer != nil {
-		return result, ErrBytes
-	}
+	c := copying{question{Publisher: p, repo: p.memory.of(to), address: a, version: v, options: o}, from}
 	// 1. Whether either side denies the version, and a quick check. Force doesn't overrule
 	// the source, whose denial promote can remove.
-	if err := repository.CheckDenied(ctx, c.from, c.version); err != nil {
-		return result, fmt.Errorf("%s: %w", c.from, err)
+	var f facts
+	err := repository.CheckDenied(ctx, from, v)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", from, err)
+	} else if err = c.readDenial(ctx, &f); err == nil && f.denial != nil && !c.policy().overrules {
+		err = &repository.DeniedError{Record: *f.denial}
 	}
-	if err := c.overrules.begin(ctx, c.to, c.version); err != nil {
-		return result, err
+	there := false
+	if err == nil {
+		there, err = c.glance(ctx, &done)
 	}
-	if there, err := c.glance(ctx, &result); there || err != nil {
-		return result, err
+	if there || err != nil {
+		return done.orDenied(o, err)
 	}
 	// 2. The copy, until no other run moves a tag meanwhile.
 	for moves := 0; ; moves++ {
-		done, err := repository.Copy(ctx, c.from, c.to, result.Tag, c.copyOptions())
-		result = resultOf(result, done)
-		result.Moved = moves
+		copied, err := repository.Copy(ctx, from, c.repo, done.Tag, c.copyOptions(f))
+		done = done.after(copied)
+		done.Moved = moves
 		_, moved := errors.AsType[*repository.SourceMovedError](err)
-		if !moved && !errors.Is(err, repository.ErrTagMoved) || moves == maxMoves {
-			if err == nil && !c.options.DryRun {
-				err = c.overrules.end(ctx, c.to)
-			}
-			return result, c.explained(ctx, err)
+		if (moved || errors.Is(err, repository.ErrTagMoved)) && moves < maxMoves {
+			continue
 		}
+		if err == nil && !o.DryRun && f.denial != nil {
+			err = repository.RemoveDenial(ctx, c.repo, *f.denial)
+		}
+		return done.orDenied(o, c.explained(ctx, err))
 	}
+}
+
+// copying is what is to be copied.
+type copying struct {
+	question
+	from repository.Reader
 }
 
 // glance tells whether the release is there, as far as Check looks, where that is less
 // than a copy looks at. A list of tags that can't be had is left for the copy to tell of.
-func (c copying) glance(ctx context.Context, result *Result) (bool, error) {
+func (c *copying) glance(ctx context.Context, done *Result) (bool, error) {
 	depth := c.options.Check.Depth()
 	if depth > repository.DepthManifests {
 		return false, nil
 	}
 	if c.options.Check == CheckTags && !c.options.Force {
-		tags, err := c.to.Tags(ctx)
-		_, there := slices.BinarySearch(tags, result.Tag) // they are sorted by Seen
-		result.Status = Unchanged
-		return there && err == nil, nil
+		tags, err := c.repo.Tags(ctx)
+		done.Status = Unchanged
+		return slices.Contains(tags, done.Tag) && err == nil, nil
 	}
-	there, err := repository.Inspect(ctx, c.to, result.Tag, depth)
+	there, err := repository.Inspect(ctx, c.repo, done.Tag, depth)
 	if err != nil || !there.Exists() || there.Lost || slices.ContainsFunc(there.Index.Platforms(), func(p provider.Platform) bool { return there.At(p).Err != nil }) {
 		return false, err
 	}
-	source, err := repository.Inspect(ctx, c.from, result.Tag, repository.DepthIndex)
+	source, err := repository.Inspect(ctx, c.from, done.Tag, repository.DepthIndex)
 	if err != nil || source.Digest != there.Digest {
 		return false, err
 	}
-	result.Status, result.Digest = Unchanged, there.Digest
+	done.Status, done.Digest = Unchanged, there.Digest
 	for _, platform := range provider.SortPlatforms(there.Index.Platforms()) {
-		result.Packages = append(result.Packages, PackageResult{Package: there.At(platform).Package(c.address, c.version)})
+		done.Packages = append(done.Packages, PackageResult{Package: there.At(platform).Package(c.address, c.version)})
 	}
 	return true, nil
 }
 
-func (c copying) copyOptions() repository.CopyOptions {
+func (c *copying) copyOptions(f facts) repository.CopyOptions {
 	o := repository.CopyOptions{
 		Provider: c.address, Aliases: c.options.Aliases, Force: c.options.Force, DryRun: c.options.DryRun, NoReferrers: c.options.NoReferrers,
-		Reread: c.options.Check == CheckDeep, Concurrency: c.options.concurrency(), Acquire: c.options.Acquire,
-		Admit:  func(ctx context.Context) error { return c.overrules.admit(ctx, c.to, c.version) },
-		Settle: publisher{options: c.options}.settling(), Backoff: c.options.Backoff, Progress: c.options.Progress,
+		Reread: c.options.Check == CheckDeep, Concurrency: c.concurrency(), Acquire: c.transfers(), Backoff: c.Backoff, Progress: c.Progress,
+	}
+	if f.denial == nil { // Force overrules only a denial that existed at the beginning
+		o.Admit = func(ctx context.Context) error { return repository.CheckDeniedNow(ctx, c.repo, c.version) }
 	}
 	if c.options.Judge != nil {
 		o.Judge = oci.JudgeCopy(c.address, c.options.Judge)
@@ -127,47 +122,42 @@ func (c copying) copyOptions() repository.CopyOptions {
 	return o
 }
 
-// resultOf says what a copy came to.
-func resultOf(r Result, done repository.Copied) Result {
-	r.Digest, r.Verdict, r.Packages = done.Digest, done.Verdict, nil
+// after says what a copy came to.
+func (r Result) after(copied repository.Copied) Result {
+	r.Digest, r.Verdict, r.Packages = copied.Digest, copied.Verdict, nil
 	// A second copy finds there what the first has attached.
-	r.Attached = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Attached, done.Attached))))
-	r.Source, r.Documents = "", done.Documents
-	if done.Kept {
-		r.Source = done.Source
+	r.Attached = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Attached, copied.Attached))))
+	r.Source, r.Documents = "", copied.Documents
+	if copied.Kept {
+		r.Source = copied.Source
 	}
-	nothing := done.Was == done.Digest && !done.Healed // goes along
+	nothing := copied.Was == copied.Digest && !copied.Healed // goes along
 	if nothing {
 		r.Documents = nil
 	}
-	for _, p := range done.Packages {
+	for _, p := range copied.Packages {
 		if nothing {
 			p.Package.Documents = nil
 		}
 		r.Packages = append(r.Packages, PackageResult{Package: p.Package, Sent: p.Sent, Mounted: p.Mounted})
 	}
-	r.Status = statusOf(done)
+	switch {
+	case copied.Forced:
+		r.Status = Replaced
+	case copied.Healed:
+		r.Status = Healed
+	case copied.Was == "":
+		r.Status = Created
+	case !copied.Kept && (copied.Was != copied.Digest || len(copied.Attached) > 0):
+		r.Status = Extended
+	default:
+		r.Status = Unchanged
+	}
 	return r
 }
 
-func statusOf(done repository.Copied) Status {
-	switch {
-	case done.Forced:
-		return Replaced
-	case done.Healed:
-		return Healed
-	case done.Was == "":
-		return Created
-	case done.Kept:
-		return Unchanged
-	case done.Was != done.Digest, len(done.Attached) > 0:
-		return Extended
-	}
-	return Unchanged
-}
-
 // explained tells the ways apart in which a version may be missing at the source.
-func (c copying) explained(ctx context.Context, err error) error {
+func (c *copying) explained(ctx context.Context, err error) error {
 	if !errors.Is(err, repository.ErrNotFound) && !errors.Is(err, repository.ErrNoRepository) {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -26,9 +25,7 @@ import (
 // copy copies with values of its own, as a process would.
 func (w *world) copy(t *testing.T, from, to *target, o publish.Options) (publish.Result, error) {
 	t.Helper()
-	o.Backoff = func(int) time.Duration { return 0 }
-	o.Settle = max(o.Settle, time.Millisecond)
-	return publish.Copy(t.Context(), from.open(t), to.open(t), w.address, w.version, o)
+	return w.publisher().Copy(t.Context(), from.open(t), to.open(t), w.address, w.version, o)
 }
 
 // wantCopy copies, and wants a status and equal digests.
@@ -72,7 +69,7 @@ func TestCopyStatuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := repository.Attach(t.Context(), from.open(t), []provider.Document{sbom}, index, 0); err != nil {
+		if _, err := repository.Attach(t.Context(), from.open(t), []provider.Document{sbom}, index); err != nil {
 			t.Fatal(err)
 		}
 		if r := w.wantCopy(t, from, to, publish.Extended, publish.Options{}); !slices.Equal(r.Attached, []string{sbom.Name}) || len(sent(r)) != 0 {
@@ -172,7 +169,7 @@ func TestCopyOfAMovedTag(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				if tags++; tags%2 == 0 && (times < 0 || tags/2 <= times) { // the second look at a tag ends a copy
-					o := publish.Options{Force: true, Annotations: map[string]string{"turn": strings.Repeat("x", tags)}}
+					o := publish.Options{Force: true, Index: artifact.Options{Annotations: map[string]string{"turn": strings.Repeat("x", tags)}}}
 					if times > 0 {
 						o = publish.Options{}
 					} else {
@@ -237,10 +234,11 @@ func TestCopyMakesTheRepository(t *testing.T) {
 	if _, err := w.copy(t, from, to, publish.Options{}); !errors.Is(err, repository.ErrNoRepository) {
 		t.Fatalf("got %v", err)
 	}
-	w.wantCopy(t, from, to, publish.Created, publish.Options{OnMissingRepository: func(context.Context) error {
+	to.create = func(context.Context) error {
 		to.registry.Create(repositoryName)
 		return nil
-	}})
+	}
+	w.wantCopy(t, from, to, publish.Created, publish.Options{})
 }
 
 // TestCopyHasTheSameBytes: what would make others is refused.
@@ -249,8 +247,8 @@ func TestCopyHasTheSameBytes(t *testing.T) {
 	w := newWorld(t, origintest.Options{})
 	from, to := w.layout(t), w.layout(t)
 	w.publish(t, from, publish.Created, publish.Options{})
-	for _, o := range []publish.Options{{Platforms: all}, {SourceURL: "https://example.com"}, {Annotations: map[string]string{"a": "b"}}} {
-		if _, err := w.copy(t, from, to, o); !errors.Is(err, publish.ErrBytes) || to.digest(t) != "" {
+	for _, o := range []publish.Options{{Platforms: all}, {Index: artifact.Options{SourceURL: "https://example.com"}}, {Index: artifact.Options{Annotations: map[string]string{"a": "b"}}}} {
+		if _, err := w.copy(t, from, to, o); provider.KindOf(err) != provider.Misuse || to.digest(t) != "" {
 			t.Errorf("got %v", err)
 		}
 	}

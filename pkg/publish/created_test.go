@@ -47,7 +47,8 @@ func TestCreated(t *testing.T) {
 func TestCreatedAlike(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {
-		if result := w.publish(t, to, publish.Created, publish.Options{Concurrency: 1}); result.Digest != golden {
+		w.concurrency = 1
+		if result := w.publish(t, to, publish.Created, publish.Options{}); result.Digest != golden {
 			t.Errorf("the index is %s", result.Digest)
 		}
 		if n := w.origin.Requests()[origintest.Zip]; n != 4 {

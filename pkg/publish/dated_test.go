@@ -40,12 +40,12 @@ func TestPlanDates(t *testing.T) {
 			}
 			old.Index.Annotations[ocispec.AnnotationCreated] = test.stored
 			source.Published = provider.ParseDate(test.fresh)
-			got := publish.NewPlan(old, source, test.force)
+			got, _ := publish.NewPlan(old, source, publish.PolicyForTest{Force: test.force})
 			if got.Conflicts != nil {
 				t.Fatal(got.Conflicts)
 			}
-			if want := provider.ParseDate(test.want); got.Release.Published != want {
-				t.Errorf("the tag is dated %s, not %s", got.Release.Published, want)
+			if want := provider.ParseDate(test.want); got.ReleaseForTest().Published != want {
+				t.Errorf("the tag is dated %s, not %s", got.ReleaseForTest().Published, want)
 			}
 		})
 	}

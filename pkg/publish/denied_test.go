@@ -28,7 +28,7 @@ func (w *world) deny(t *testing.T, to *target) {
 // denyAsIs denies what is pending or released.
 func (w *world) denyAsIs(t *testing.T, to *target) {
 	t.Helper()
-	o := approval.DenyOptions{Reason: "it phones home", Settle: time.Millisecond}
+	o := approval.DenyOptions{Reason: "it phones home"}
 	if _, err := approval.Deny(t.Context(), to.open(t), w.address, w.version, o); err != nil {
 		t.Fatal(err)
 	}
@@ -174,11 +174,12 @@ func TestDeniedUnlisted(t *testing.T) {
 	w.publish(t, from, publish.Created, publish.Options{})
 	w.deny(t, to)
 	to.registry.Misbehave(registrytest.Tags, origintest.Status(http.StatusForbidden), -1)
-	before, seen := to.lists(), &publish.Seen{}
+	before := to.lists()
+	w.shared = &publish.Publisher{Backoff: func(int) time.Duration { return 0 }}
 	for range 2 {
-		_, err := w.run(t, to, publish.Options{Seen: seen})
+		_, err := w.run(t, to, publish.Options{})
 		wantDenied(t, err)
-		_, err = w.copy(t, from, to, publish.Options{Seen: seen})
+		_, err = w.copy(t, from, to, publish.Options{})
 		wantDenied(t, err)
 	}
 	if n := to.lists() - before; n != 1 {

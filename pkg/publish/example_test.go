@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -40,7 +41,7 @@ func ExampleRelease() {
 	repo := repository.NewLayout(filepath.Join(dir, "layout"))
 	for _, version := range versions {
 		result, err := publish.Release(ctx, src, repo, address, version, publish.Options{
-			SourceURL: "https://git.example.com/acme/rocket",
+			Index: artifact.Options{SourceURL: "https://git.example.com/acme/rocket"},
 		})
 		if err != nil {
 			fmt.Println(err)

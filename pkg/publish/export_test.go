@@ -1,33 +1,61 @@
 package publish
 
 import (
+	"context"
 	"io"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// HeldForTest is what a tag holds, as a plan has to know it.
-type HeldForTest struct {
+// FactsForTest are facts as a plan has to know them.
+type FactsForTest struct {
 	repository.Inspection
 	Kept     provider.Release
 	Restored []provider.Package
 	Lost     []provider.Platform
+	// Pending has what waits when Inspection is what is released.
+	Pending *repository.Inspection
+	// Denial, Tags and Owner are those of the repository; Wanted is what the source is known
+	// to have without its release.
+	Denial *repository.DenialRecord
+	Tags   []string
+	Owner  *repository.ForeignError
+	Wanted []provider.Platform
 }
 
-// PlanForTest is a plan.
-type PlanForTest struct {
-	Status        Status
-	Release       provider.Release
-	Send, Dropped []provider.Platform
-	Conflicts     []string
-	Added         []string
+// PolicyForTest is what a plan goes by.
+type PolicyForTest struct{ Force, SkipDenied, Listed bool }
+
+// ReleaseForTest is what the tag will name.
+func (p Plan) ReleaseForTest() provider.Release { return p.release }
+
+// NewPlan plans with all facts; asks reports whether the source was needed for it.
+func NewPlan(t FactsForTest, r provider.Release, o PolicyForTest) (p Plan, asks bool) {
+	f := facts{
+		address: r.Address, version: r.Version, tag: "1.2.3", release: r, known: map[part]bool{}, stored: t.Inspection,
+		kept: t.Kept, restored: t.Restored, lost: t.Lost, denial: t.Denial, tags: t.Tags, wanted: t.Wanted,
+	}
+	if t.Pending != nil {
+		f.tag, f.stored = t.Pending.Tag, baseOf(*t.Pending, t.Inspection)
+	}
+	f.from = f.stored.Digest
+	if f.foreign = foreign(f.stored, r.Address); t.Owner != nil {
+		f.foreign = t.Owner
+	}
+	for {
+		p = newPlan(f, policy{force: o.Force, overrules: o.Force && !o.SkipDenied, listed: o.Listed})
+		if p.needs == needNothing {
+			return p, f.known[needRelease]
+		}
+		f.known[p.needs] = true
+	}
 }
 
-// NewPlan plans.
-func NewPlan(old HeldForTest, r provider.Release, force bool) PlanForTest {
-	p := newPlan(held{Inspection: old.Inspection, foreign: foreign(old.Inspection, r.Address), kept: old.Kept, restored: old.Restored, lost: old.Lost}, r, force)
-	return PlanForTest{Status: p.status, Release: p.release, Send: p.send, Dropped: p.dropped, Conflicts: p.conflicts, Added: p.added}
+// WithAcquire replaces the limit of transfers.
+func (p *Publisher) WithAcquire(acquire func(ctx context.Context, size int64) (release func(), err error)) *Publisher {
+	p.acquire = acquire
+	return p
 }
 
 // NewGate makes a gate.

@@ -49,8 +49,8 @@ func (w *world) wantH1(t *testing.T, to *target) {
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
-		nowhere := filepath.Join(t.TempDir(), "does", "not", "exist")
-		w.publish(t, to, publish.Created, publish.Options{TempDir: nowhere})
+		w.tempDir = filepath.Join(t.TempDir(), "does", "not", "exist")
+		w.publish(t, to, publish.Created, publish.Options{})
 		w.wantH1(t, to)
 	})
 }
@@ -60,17 +60,18 @@ func TestLayoutNeedsNoCopy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{NoPackages: true})
 	to := w.layout(t)
-	w.publish(t, to, publish.Created, publish.Options{TempDir: filepath.Join(t.TempDir(), "does", "not", "exist")})
+	w.tempDir = filepath.Join(t.TempDir(), "does", "not", "exist")
+	w.publish(t, to, publish.Created, publish.Options{})
 	w.wantH1(t, to)
 }
 
 func TestH1Computed(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {
-		temp := t.TempDir()
-		w.publish(t, to, publish.Created, publish.Options{TempDir: temp})
+		w.tempDir = t.TempDir()
+		w.publish(t, to, publish.Created, publish.Options{})
 		w.wantH1(t, to)
-		if left, err := os.ReadDir(temp); len(left) != 0 || err != nil {
+		if left, err := os.ReadDir(w.tempDir); len(left) != 0 || err != nil {
 			t.Errorf("left behind: %v, %v", left, err)
 		}
 	})
@@ -80,11 +81,11 @@ func TestSpoolNeedsItsDirectory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{NoPackages: true})
 	to := w.registry(t, registrytest.Options{})
-	nowhere := publish.Options{TempDir: filepath.Join(t.TempDir(), "does", "not", "exist")}
-	w.publish(t, w.registry(t, registrytest.Options{}), publish.Created, nowhere) // needs none
+	w.tempDir = filepath.Join(t.TempDir(), "does", "not", "exist")
+	w.publish(t, w.registry(t, registrytest.Options{}), publish.Created, publish.Options{}) // needs none
 	w.zips[plan9] = zipOutOfOrder(t, "out of order")
 	w.offer(t, w.release(all...))
-	_, err := w.run(t, to, nowhere)
+	_, err := w.run(t, to, publish.Options{})
 	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "keeping a zip in a temporary file") || to.digest(t) != "" {
 		t.Error(err)
 	}
@@ -93,7 +94,8 @@ func TestSpoolNeedsItsDirectory(t *testing.T) {
 func TestNoH1(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {
-		w.publish(t, to, publish.Created, publish.Options{NoH1: true, TempDir: filepath.Join(t.TempDir(), "does", "not", "exist")})
+		w.tempDir = filepath.Join(t.TempDir(), "does", "not", "exist")
+		w.publish(t, to, publish.Created, publish.Options{NoH1: true})
 		if got := w.annotated(t, to); len(got) != 0 {
 			t.Errorf("%v", got)
 		}
@@ -112,13 +114,12 @@ func TestUnknownSize(t *testing.T) {
 			t.Parallel()
 			eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {
 				w.origin.Misbehave(origintest.Zip, chunked, -1)
-				o := o
-				o.TempDir = t.TempDir()
+				w.tempDir = t.TempDir()
 				w.publish(t, to, publish.Created, o)
 				if !o.NoH1 {
 					w.wantH1(t, to)
 				}
-				if left, err := os.ReadDir(o.TempDir); len(left) != 0 || err != nil {
+				if left, err := os.ReadDir(w.tempDir); len(left) != 0 || err != nil {
 					t.Errorf("left behind: %v, %v", left, err)
 				}
 			})
@@ -188,13 +189,13 @@ func TestZipOutOfOrder(t *testing.T) {
 	eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {
 		w.zips[plan9] = zipOutOfOrder(t, "out of order")
 		w.offer(t, w.release(all...))
-		o := publish.Options{TempDir: t.TempDir()}
-		w.publish(t, to, publish.Created, o)
+		w.tempDir = t.TempDir()
+		w.publish(t, to, publish.Created, publish.Options{})
 		w.wantH1(t, to)
 		if n := w.origin.Requests()[origintest.Zip]; n != len(all) {
 			t.Errorf("the origin was asked for %d zips", n)
 		}
-		if left, err := os.ReadDir(o.TempDir); len(left) != 0 || err != nil {
+		if left, err := os.ReadDir(w.tempDir); len(left) != 0 || err != nil {
 			t.Errorf("left behind: %v, %v", left, err)
 		}
 	})

@@ -39,7 +39,7 @@ func (w *world) signedDist(t *testing.T, signer trust.Signer, listing string, pl
 
 // judgedBy publishes by the keys of a ring, and only by those.
 func judgedBy(ring trust.Keyring) publish.Options {
-	return publish.Options{Keys: ring.KeysOf, Judge: trust.Policy{Mode: trust.ModeRequire, Keyring: ring}.Judge}
+	return publish.Options{Signing: publish.Signing{Keys: ring.KeysOf}, Judge: trust.Policy{Mode: trust.ModeRequire, Keyring: ring}.Judge}
 }
 
 // TestKeysGoAlong: of a keyring, the key that made the signature goes with the release.
@@ -104,7 +104,7 @@ func TestKeysOfWhatIsStored(t *testing.T) {
 		to := w.layout(t)
 		w.publishLocal(t, to, publish.Created, w.signedDist(t, signers[0], w.listing(all...), all...), publish.Options{})
 		other := w.signedDist(t, signers[1], w.listing(all...)+strings.Repeat("0", 64)+"  other.txt\n", all...)
-		result := w.publishLocal(t, to, publish.Extended, other, publish.Options{Keys: test.ring.KeysOf})
+		result := w.publishLocal(t, to, publish.Extended, other, publish.Options{Signing: publish.Signing{Keys: test.ring.KeysOf}})
 		keys, _ := w.wantStored(t, to, all...).Document(provider.KindKeys)
 		if string(keys.Bytes) != test.want || slices.Contains(result.Added, stem+"_SHA256SUMS.keys.asc") != (test.want != "") {
 			t.Errorf("%s: the keys are %q, added is %q", test.name, keys.Bytes, result.Added)
@@ -128,7 +128,7 @@ func TestKeysOfNobodyElse(t *testing.T) {
 	if _, err := w.runLocal(t, to, dir, judgedBy(other)); err == nil || to.digest(t) != "" {
 		t.Errorf("got %v", err)
 	}
-	w.publishLocal(t, to, publish.Created, dir, publish.Options{Keys: other.KeysOf})
+	w.publishLocal(t, to, publish.Created, dir, publish.Options{Signing: publish.Signing{Keys: other.KeysOf}})
 	if keys, has := w.wantStored(t, to, all...).Document(provider.KindKeys); has {
 		t.Errorf("the keys are %q", keys.Bytes)
 	}
@@ -137,10 +137,10 @@ func TestKeysOfNobodyElse(t *testing.T) {
 		t.Error("somebody asks for keys")
 		return nil, nil
 	}
-	w.publishLocal(t, w.layout(t), publish.Created, w.dist(t, nil, all...), publish.Options{Keys: asked})
+	w.publishLocal(t, w.layout(t), publish.Created, w.dist(t, nil, all...), publish.Options{Signing: publish.Signing{Keys: asked}})
 	// The keys of a remote source are those that it offers, though they be none.
 	keyless := w.release(all...)
 	keyless.Keys = nil
 	w.offer(t, keyless)
-	w.publish(t, w.layout(t), publish.Created, publish.Options{Keys: asked})
+	w.publish(t, w.layout(t), publish.Created, publish.Options{Signing: publish.Signing{Keys: asked}})
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
@@ -94,7 +93,7 @@ func TestLocalMatrixAtOnce(t *testing.T) {
 		var group sync.WaitGroup
 		for _, p := range platforms {
 			group.Go(func() {
-				if _, err := w.runLocal(t, to, dirs[p], publish.Options{Settle: 300 * time.Millisecond}); err != nil {
+				if _, err := w.runLocal(t, to, dirs[p], publish.Options{}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -122,7 +121,7 @@ func TestLocalMatrixOverwritten(t *testing.T) {
 	for _, p := range []provider.Platform{haiku, zos} {
 		dir := w.dist(t, nil, p)
 		group.Go(func() {
-			if _, err := w.runLocal(t, to, dir, publish.Options{Settle: 300 * time.Millisecond}); err != nil {
+			if _, err := w.runLocal(t, to, dir, publish.Options{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -340,7 +339,7 @@ func TestLocalAnnotations(t *testing.T) {
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		ask := func(want publish.Status, dir string, kept bool, annotations map[string]string) {
 			t.Helper()
-			if got := w.publishLocal(t, to, want, dir, publish.Options{Annotations: annotations}).AnnotationsKept; got != kept {
+			if got := w.publishLocal(t, to, want, dir, publish.Options{Index: artifact.Options{Annotations: annotations}}).AnnotationsKept; got != kept {
 				t.Errorf("%v: annotations kept: %t", annotations, got)
 			}
 		}
@@ -387,13 +386,12 @@ func TestLocalZipChanges(t *testing.T) {
 					t.Fatal(err)
 				}
 				var once sync.Once
-				o := publish.Options{Backoff: func(int) time.Duration { return 0 }, Progress: provider.Progress{}}
 				repo := &statted{Repository: to.open(t), before: func(d digest.Digest) {
 					if d == w.zipDigest(haiku) {
 						once.Do(func() { test.change(t, filepath.Join(dir, w.filename(haiku))) })
 					}
 				}}
-				_, err = publish.Release(t.Context(), src, repo, w.address, w.version, o)
+				_, err = w.publisher().Release(t.Context(), src, repo, w.address, w.version, publish.Options{})
 				wantText(t, err, test.want)
 				if _, is := errors.AsType[*sums.MismatchError](err); is != (name == "other bytes") {
 					t.Errorf("got %v", err)

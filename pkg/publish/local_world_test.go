@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
@@ -65,11 +64,7 @@ func (w *world) runLocalOver(t *testing.T, repo repository.Repository, dir strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Settle == 0 {
-		o.Settle = time.Millisecond
-	}
-	o.Backoff = func(int) time.Duration { return 0 }
-	return publish.Release(t.Context(), src, repo, w.address, w.version, o)
+	return w.publisher().Release(t.Context(), src, repo, w.address, w.version, o)
 }
 
 func (w *world) publishLocal(t *testing.T, to *target, want publish.Status, dir string, o publish.Options) publish.Result {

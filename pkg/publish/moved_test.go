@@ -260,8 +260,9 @@ func TestSlow(t *testing.T) {
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		slow := func(platforms ...provider.Platform) bool {
 			t.Helper()
-			o := publish.Options{Platforms: platforms, Settle: time.Nanosecond, Backoff: func(int) time.Duration { return 0 }}
-			result, err := publish.Release(t.Context(), w.source(), to.open(t), w.address, w.version, o)
+			to.options.Settle = time.Nanosecond
+			o := publish.Options{Platforms: platforms}
+			result, err := w.publisher().Release(t.Context(), w.source(), to.open(t), w.address, w.version, o)
 			if err != nil {
 				t.Fatal(err)
 			}

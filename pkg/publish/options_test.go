@@ -14,6 +14,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -119,7 +120,7 @@ func TestSourceURL(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		const url = "https://example.org/acme/mirror"
-		w.publish(t, to, publish.Created, publish.Options{SourceURL: url, Platforms: []provider.Platform{plan9}})
+		w.publish(t, to, publish.Created, publish.Options{Index: artifact.Options{SourceURL: url}, Platforms: []provider.Platform{plan9}})
 		if got := w.sourceURLs(t, to); !slices.Equal(got, []string{url, url}) {
 			t.Error(got)
 		}
@@ -135,7 +136,7 @@ func TestProgress(t *testing.T) {
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		var mu sync.Mutex
 		begun, moved, ended := map[provider.Platform]int64{}, map[provider.Platform]int{}, map[provider.Platform]int{}
-		o := publish.Options{Progress: provider.Progress{
+		w.progress = provider.Progress{
 			Begin:   func(p provider.Package, total int64) { mu.Lock(); defer mu.Unlock(); begun[p.Platform] = total },
 			Advance: func(p provider.Package, n int) { mu.Lock(); defer mu.Unlock(); moved[p.Platform] += n },
 			End: func(p provider.Package, err error) {
@@ -146,8 +147,8 @@ func TestProgress(t *testing.T) {
 				}
 				ended[p.Platform]++
 			},
-		}}
-		w.publish(t, to, publish.Created, o)
+		}
+		w.publish(t, to, publish.Created, publish.Options{})
 		mu.Lock()
 		defer mu.Unlock()
 		for _, p := range all {
@@ -165,7 +166,8 @@ func TestConcurrency(t *testing.T) {
 		w := newWorld(t, origintest.Options{})
 		fault, most := origintest.Together(limit)
 		w.origin.Misbehave(origintest.Zip, fault, -1)
-		w.publish(t, w.layout(t), publish.Created, publish.Options{Concurrency: limit})
+		w.concurrency = limit
+		w.publish(t, w.layout(t), publish.Created, publish.Options{})
 		if most() != limit {
 			t.Errorf("%d at once, not %d", most(), limit)
 		}

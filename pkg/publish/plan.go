@@ -4,56 +4,58 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// held is what the tag holds, as far as a plan has to know it.
-type held struct {
-	repository.Inspection
-	// foreign says why it is not the provider's; nil when it is.
-	foreign *repository.ForeignError
-	// kept has the packages that are whole and that the source has the same or
-	// not at all, with their documents. Those about the release are in memory.
-	kept provider.Release
-	// signs tells that a release without a signature will be signed, resigned that
-	// the signature of kept was made by the same key.
-	signs, resigned bool
-	// left are the documents that the repository still has of packages of which
-	// it has lost something else, and whose zip is the source's.
-	left map[provider.Platform][]provider.Document
-	// restored are packages, as the source has them, of which the repository has
-	// lost something and which were not asked for.
-	restored []provider.Package
-	// lost are the platforms of which the repository has lost something and which
-	// the source does not have.
-	lost []provider.Platform
-}
+// Plan is what has to be done so that a tag holds a release. It is data: equal facts give
+// equal plans.
+type Plan struct {
+	Address provider.Address `json:"provider"`
+	Version provider.Version `json:"version"`
+	Status  Status           `json:"status,omitempty"`
+	// Tag is the one that is written, or that needs no writing: the pending one of what
+	// is staged, and the version's own where that is released already.
+	Tag string `json:"tag"`
+	// From is the digest that the tag points to before; empty if it is not there.
+	From digest.Digest `json:"from,omitempty"`
+	// Released reports that a release to be staged is already released, with or without
+	// approval.
+	Released bool `json:"released,omitempty"`
+	// Send are the platforms whose packages come from the source. The others are
+	// whole in the repository.
+	Send []provider.Platform `json:"send,omitempty"`
+	// Added are the names of documents that come to packages which were there.
+	Added []string `json:"added,omitempty"`
+	// Dropped are the platforms that the tag holds and that Force leaves out: the
+	// new evidence does not list them, or they are damaged.
+	Dropped []provider.Platform `json:"dropped,omitempty"`
+	// Conflicts are the reasons why nothing is done; none when there are none, or by
+	// Force.
+	Conflicts []string `json:"conflicts,omitempty"`
+	// Denial is why the version is denied, and so nothing is done; nil if it is not.
+	Denial *repository.DenialRecord `json:"denial,omitempty"`
+	// AnnotationsKept tells that other annotations were asked for than the tag
+	// has, which alone is no reason to write it again.
+	AnnotationsKept bool `json:"annotations_kept,omitempty"`
 
-// plan is what has to be done so that the tag holds a release.
-type plan struct {
-	status Status
+	// needs is a part of the facts without which there is no plan.
+	needs part
 	// release is what the tag will name: what the source has, and what the tag
 	// holds beside it.
 	release provider.Release
-	// send are the platforms whose packages come from the source. The others are
-	// whole in the repository.
-	send []provider.Platform
-	// stored is what is known of zips that the tag names.
-	stored map[digest.Digest]storedZip
-	// added are the names of documents that come to packages which are there.
-	added []string
-	// dropped are stored platforms that are left out by force.
-	dropped []provider.Platform
-	// conflicts are the reasons why nothing is done; nil when there are none, or
-	// by force.
-	conflicts []string
+	// index has the annotations that the index will have.
+	index artifact.Options
+	// zips is what is known of zips that the tag names.
+	zips map[digest.Digest]storedZip
 }
 
 // storedZip is what is known of a zip that a tag names.
@@ -65,69 +67,125 @@ type storedZip struct {
 	missing bool
 }
 
-// newPlan compares what is held with a release. It reads nothing and asks nobody:
-// equal input gives equal plans.
-func newPlan(old held, r provider.Release, force bool) plan {
-	// 1. What the release means for the tag.
-	p := plan{release: r}
-	p.status, p.conflicts = compare(old, r)
-	p.added = late(old.Inspection, r)
+// policy is what of the options decides about a plan.
+type policy struct {
+	// force replaces what conflicts, and overrules tells that it overrules a denial too.
+	force, overrules bool
+	// listed takes a tag at the word of the list of tags.
+	listed bool
+	// judges tells that what is unchanged is judged again.
+	judges bool
+	// refers tells that documents about all platforms are attached.
+	refers bool
+	// signs tells that a release without a signature will be signed.
+	signs bool
+	index artifact.Options
+}
+
+// policy is what a plan goes by.
+func (q *question) policy() policy {
+	o := q.options
+	return policy{
+		force: o.Force, overrules: o.Force && !o.SkipDenied, listed: o.Check == CheckTags && q.can.Published && !o.Recheck && !o.Force,
+		judges: o.Judge != nil && o.Recheck, refers: !o.DryRun && !o.NoReferrers, signs: o.Signing.Signer != nil, index: o.Index,
+	}
+}
+
+// newPlan decides what becomes of a tag. It reads nothing and asks nobody. When the facts
+// do not suffice, the plan says what it needs.
+func newPlan(f facts, o policy) Plan {
+	p := Plan{Address: f.address, Version: f.version, Tag: f.tag, From: f.from, release: f.release}
+	listed := slices.IndexFunc(f.tags, func(tag string) bool { return o.listed && (tag == artifact.Tag(f.version) || tag == f.tag) })
 	switch {
-	case len(p.conflicts) > 0 && !force:
+	case !f.known[needDenial]:
+		return p.need(needDenial)
+	case f.denial != nil && !o.overrules:
+		p.Status, p.Denial = Denied, f.denial
 		return p
-	case len(p.conflicts) > 0:
-		p.status, p.conflicts = Replaced, nil
-	case p.status == Unchanged:
+	case listed >= 0:
+		p.Status, p.Tag, p.Released = Unchanged, f.tags[listed], f.tags[listed] != f.tag
 		return p
+	case !f.known[needIndex]:
+		return p.need(needIndex)
+	case f.foreign != nil && !f.stored.Exists():
+		p.Conflicts = []string{f.foreign.Error()}
+		return p.keeping(f)
+	case f.holds() && !f.known[needPlatforms]:
+		return p.need(needPlatforms)
+	case f.holds() && f.isWhole():
+		return p.unchanged(f, o)
+	case !f.known[needRelease]:
+		return p.need(needRelease)
+	case f.holds() && !f.known[needOverlap]:
+		return p.need(needOverlap)
 	}
-	if !old.Exists() || old.foreign != nil {
-		p.release.Packages, p.send = slices.Clone(r.Packages), r.Platforms()
-		return p
+	p.Status, p.Conflicts = compare(f)
+	p.Added = late(f.stored, f.release)
+	switch {
+	case len(p.Conflicts) > 0 && !o.force:
+		return p.keeping(f)
+	case p.Status == Unchanged:
+		return p.unchanged(f, o)
+	case f.holds() && !f.known[needAll]:
+		return p.need(needAll)
+	case len(p.Conflicts) > 0:
+		p.Status, p.Conflicts = Replaced, nil
 	}
-	// 2. The packages: what is there stays, if it is whole and not replaced.
-	conflicts := p.addPackages(old, r)
-	// 3. One set of documents is for all of them.
-	conflicts = append(conflicts, p.addKept(old, r.Packages, force)...)
-	p.release.Packages = withoutOwnSums(p.release)
-	conflicts = append(conflicts, p.unvouched(old, r)...)
-	slices.SortFunc(p.release.Packages, func(a, b provider.Package) int { return a.Platform.Compare(b.Platform) })
-	if len(conflicts) > 0 {
-		p.status = Replaced
-		if !force {
-			p.conflicts = conflicts
-		}
-	}
-	// 4. The date of what stays is as it was.
-	p.release.Published = dated(p.status, old.Inspection, r.Published)
+	p.merge(f, o)
+	p.index = annotations(f, o.index, p.Status)
 	return p
 }
 
-// dated gives the date of what a tag will name, which is the one that it has, or else
-// the source's. What is healed gets back the digest that it had, so also no date.
-func dated(s Status, old repository.Inspection, fresh time.Time) time.Time {
-	switch {
-	case s == Replaced || old.Lost:
-		return fresh
-	case s == Healed:
-		return old.Index.Published()
+func (p Plan) need(needs part) Plan {
+	p.needs = needs
+	return p
+}
+
+// unchanged is the plan when everything is there.
+func (p Plan) unchanged(f facts, o policy) Plan {
+	p = p.restoring(f)
+	p.Status = Unchanged
+	for key, value := range o.index.Annotations {
+		p.AnnotationsKept = p.AnnotationsKept || f.stored.Index.Annotations[key] != value
 	}
-	return cmp.Or(old.Index.Published(), fresh)
+	switch {
+	case o.judges && !f.known[needRelease]:
+		p.needs = needRelease
+	case o.judges && !f.known[needEvidence]:
+		p.needs = needEvidence
+	case o.refers && !p.Released && !f.known[needReferrers]:
+		p.needs = needReferrers
+	}
+	return p
+}
+
+// restoring is the plan in which the tag that is there keeps its index. A released
+// version that is staged and only gets back what it lost needs no approval.
+func (p Plan) restoring(f facts) Plan {
+	p.Released = f.stored.Tag != f.tag
+	return p.keeping(f)
+}
+
+// keeping is the plan about the tag that is there.
+func (p Plan) keeping(f facts) Plan {
+	p.Tag, p.From = f.stored.Tag, f.stored.Digest
+	return p
 }
 
 // compare holds the release against the tag. Sameness is the map from platform
 // to zip digest; documents that are not there yet extend it.
-func compare(old held, r provider.Release) (status Status, conflicts []string) {
+func compare(f facts) (status Status, conflicts []string) {
 	switch {
-	case !old.Exists():
+	case !f.stored.Exists():
 		return Created, nil
-	case old.Lost:
+	case f.stored.Lost:
 		return Healed, nil
-	case old.foreign != nil:
-		return Replaced, []string{old.foreign.Error()}
+	case f.foreign != nil:
+		return Replaced, []string{f.foreign.Error()}
 	}
 	status = Unchanged
-	for _, pkg := range r.Packages {
-		found, conflict := comparePackage(old.Inspection, pkg)
+	for _, pkg := range f.release.Packages {
+		found, conflict := comparePackage(f.stored, pkg)
 		if conflict != "" {
 			conflicts = append(conflicts, conflict)
 		}
@@ -135,70 +193,129 @@ func compare(old held, r provider.Release) (status Status, conflicts []string) {
 			status = found
 		}
 	}
-	if status == Unchanged && len(late(old.Inspection, r)) > 0 {
+	if status == Unchanged && len(late(f.stored, f.release)) > 0 {
 		status = Extended
 	}
 	return status, conflicts
 }
 
 // comparePackage says what one package means for the tag, or why it conflicts.
-func comparePackage(old repository.Inspection, pkg provider.Package) (found Status, conflict string) {
-	t, there := old.Index.Target(pkg.Platform)
-	if !there {
+func comparePackage(stored repository.Inspection, pkg provider.Package) (found Status, conflict string) {
+	if stored.Lacks(pkg.Platform) {
 		return Extended, ""
 	}
-	f := old.Platforms[pkg.Platform]
-	if isFormat(f.Err) {
+	f := stored.At(pkg.Platform)
+	if _, other := errors.AsType[*artifact.FormatError](f.Err); other {
 		return Healed, fmt.Sprintf("%s: %v", pkg.Platform, f.Err)
 	}
 	if err := misnamed(f, pkg.Address, pkg.Version); err != nil {
 		return Healed, fmt.Sprintf("%s: %v", pkg.Platform, err)
 	}
-	was, known := f.Manifest.Zip.Digest, f.Err == nil
-	if !known {
-		was, known = t.Digest()
-	}
-	if known && was != pkg.Digest {
-		return Healed, fmt.Sprintf("%s is there with the zip %s, the source has %s", pkg.Platform, was, pkg.Digest)
-	}
-	if !f.Whole() {
-		return Healed, ""
+	if conflict := f.ConflictWith(pkg.Digest); conflict != "" || !f.Whole() {
+		return Healed, conflict
 	}
 	return Unchanged, ""
 }
 
+// merge fills in what the tag will name: the release, and what is stored beside it.
+func (p *Plan) merge(f facts, o policy) {
+	if !f.holds() {
+		p.release.Packages, p.Send = slices.Clone(f.release.Packages), f.release.Platforms()
+		return
+	}
+	// 1. The packages: what is there stays, if it is whole and not replaced.
+	conflicts := p.addPackages(f)
+	// 2. One set of documents is for all of them.
+	conflicts = append(conflicts, p.addKept(f, o.force)...)
+	p.release.Packages = withoutOwnSums(p.release)
+	if o.signs {
+		conflicts = append(conflicts, p.unvouched(f)...)
+	}
+	slices.SortFunc(p.release.Packages, func(a, b provider.Package) int { return a.Platform.Compare(b.Platform) })
+	if len(conflicts) > 0 {
+		p.Status = Replaced
+		if !o.force {
+			p.Conflicts = conflicts
+			*p = p.keeping(f)
+		}
+	}
+	// 3. The date of what stays is as it was.
+	p.release.Published = dated(p.Status, f.stored, f.release.Published)
+}
+
+// dated gives the date of what a tag will name, which is the one that it has, or else
+// the source's. What is healed gets back the digest that it had, so also no date.
+func dated(s Status, stored repository.Inspection, fresh time.Time) time.Time {
+	switch {
+	case s == Replaced || stored.Lost:
+		return fresh
+	case s == Healed:
+		return stored.Index.Published()
+	}
+	return cmp.Or(stored.Index.Published(), fresh)
+}
+
 // addPackages puts the packages that come from the source into the plan, and says
 // what contradicts those of which something is lost.
-func (p *plan) addPackages(old held, r provider.Release) (conflicts []string) {
-	p.release.Packages, p.stored = nil, map[digest.Digest]storedZip{}
-	for _, f := range old.Platforms {
-		if zip := f.Manifest.Zip.Digest; f.Err == nil {
-			p.stored[zip] = storedZip{h1: f.Target.H1(), missing: old.Misses(zip)}
+func (p *Plan) addPackages(f facts) (conflicts []string) {
+	p.release.Packages, p.zips = nil, map[digest.Digest]storedZip{}
+	for _, found := range f.stored.Platforms {
+		if zip := found.Manifest.Zip.Digest; found.Err == nil {
+			p.zips[zip] = storedZip{h1: found.Target.H1(), missing: f.stored.Misses(zip)}
 		}
 	}
-	for _, pkg := range slices.Concat(r.Packages, old.restored) {
-		if !slices.Contains(old.kept.Platforms(), pkg.Platform) {
-			pkg.Documents = withMore(pkg.Documents, old.left[pkg.Platform])
+	for _, pkg := range slices.Concat(f.release.Packages, f.restored) {
+		if !slices.Contains(f.kept.Platforms(), pkg.Platform) {
+			pkg.Documents = withMore(pkg.Documents, f.left[pkg.Platform])
 			p.release.Packages = append(p.release.Packages, pkg)
-			p.send = append(p.send, pkg.Platform)
+			p.Send = append(p.Send, pkg.Platform)
 		}
 	}
-	for _, pkg := range old.restored {
-		if _, conflict := comparePackage(old.Inspection, pkg); conflict != "" {
+	for _, pkg := range f.restored {
+		if _, conflict := comparePackage(f.stored, pkg); conflict != "" {
 			conflicts = append(conflicts, conflict)
 		}
 	}
-	if len(old.lost) > 0 {
-		p.dropped = append(p.dropped, old.lost...)
-		conflicts = append(conflicts, fmt.Sprintf("the repository has lost part of the package for %s, and the source does not have it: publish it together with these", old.lost[0]))
+	if len(f.lost) > 0 {
+		p.Dropped = append(p.Dropped, f.lost...)
+		conflicts = append(conflicts, fmt.Sprintf("the repository has lost part of the package for %s, and the source does not have it: publish it together with these", f.lost[0]))
 	}
-	if len(r.Protocols) == 0 {
-		p.release.Protocols = old.Index.Protocols()
+	if len(f.release.Protocols) == 0 {
+		p.release.Protocols = f.stored.Index.Protocols()
 	}
 	return conflicts
 }
 
-func isFormat(err error) bool {
-	_, is := errors.AsType[*artifact.FormatError](err)
-	return is
+// unvouched says which packages would be signed that the source does not have, and
+// that the signer has not signed before: whoever may write to the repository could
+// have put them there.
+func (p *Plan) unvouched(f facts) (conflicts []string) {
+	signed := slices.ContainsFunc(p.release.Documents, func(d provider.Document) bool {
+		return d.Kind == provider.KindSignature && d.Digest != ""
+	})
+	if f.resigned || signed {
+		return nil
+	}
+	for _, pkg := range f.kept.Packages {
+		if !slices.Contains(f.release.Platforms(), pkg.Platform) {
+			conflicts = append(conflicts, fmt.Sprintf("%s is stored, and was not signed by the key that is to sign it now: publish it together with these", pkg.Platform))
+		}
+	}
+	return conflicts
+}
+
+// annotations keeps what is annotated already, unless it is to be different.
+func annotations(f facts, wanted artifact.Options, s Status) artifact.Options {
+	o := artifact.Options{SourceURL: wanted.SourceURL, Annotations: map[string]string{}}
+	if f.foreign == nil {
+		stored := f.stored.Index.Annotations
+		o.Provider = stored[artifact.AnnotationProvider]
+		maps.Copy(o.Annotations, stored)
+		if s == Replaced {
+			delete(o.Annotations, ocispec.AnnotationCreated) // it was of other bytes
+		}
+		o.SourceURL = cmp.Or(o.SourceURL, stored[ocispec.AnnotationSource])
+	}
+	maps.Copy(o.Annotations, wanted.Annotations)
+	return o
 }

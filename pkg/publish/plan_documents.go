@@ -13,19 +13,21 @@ import (
 // addKept adds the stored packages to the release. SHA256SUMS has to list each
 // of them unchanged; by force, those that a publisher's does not list are
 // dropped, and one that we made is made for all of them.
-func (p *plan) addKept(old held, fresh []provider.Package, force bool) (conflicts []string) {
-	r, kept := &p.release, old.kept
+func (p *Plan) addKept(f facts, force bool) (conflicts []string) {
+	r, kept := &p.release, f.kept
 	keptPackages := slices.Clone(kept.Packages)
 	for i, k := range keptPackages {
 		// The source may have documents for it that the repository has not.
-		for _, f := range pick(fresh, []provider.Platform{k.Platform}) {
-			keptPackages[i].Documents = withMore(k.Documents, f.Documents)
+		for _, fresh := range f.release.Packages {
+			if fresh.Platform == k.Platform {
+				keptPackages[i].Documents = withMore(k.Documents, fresh.Documents)
+			}
 		}
 	}
 	listed, has := r.Document(provider.KindSums)
 	if !has || listed.Generated || !overrides(*r, kept) {
 		r.Packages = slices.Concat(r.Packages, keptPackages)
-		conflict := takeStoredDocuments(r, kept, old.resigned)
+		conflict := takeStoredDocuments(r, kept, f.resigned)
 		if conflict == "" {
 			return nil
 		}
@@ -49,7 +51,7 @@ func (p *plan) addKept(old held, fresh []provider.Package, force bool) (conflict
 			continue
 		}
 		conflicts = append(conflicts, fmt.Sprintf("the new %s does not fit %s, which is stored: %v", listed.Name, pkg.Platform, wrong[i]))
-		p.dropped = append(p.dropped, pkg.Platform)
+		p.Dropped = append(p.Dropped, pkg.Platform)
 	}
 	return conflicts
 }

@@ -105,7 +105,7 @@ func TestPlan(t *testing.T) {
 			t.Parallel()
 			old, source := test.held(t), test.sourceRelease(t)
 			before := fmt.Sprint(source)
-			got := publish.NewPlan(old, source, test.force)
+			got, _ := publish.NewPlan(old, source, publish.PolicyForTest{Force: test.force})
 			if fmt.Sprint(source) != before {
 				t.Error("the argument was changed")
 			}
@@ -122,14 +122,14 @@ func TestPlan(t *testing.T) {
 				return
 			}
 			for what, pair := range map[string][2]string{
-				"sent": {test.send, short(got.Send)}, "named": {test.release, short(got.Release.Platforms())},
-				"dropped": {test.dropped, short(got.Dropped)}, "added": {test.added, ends(got.Added)}, "sums": {test.sums, whose(t, got.Release)},
+				"sent": {test.send, short(got.Send)}, "named": {test.release, short(got.ReleaseForTest().Platforms())},
+				"dropped": {test.dropped, short(got.Dropped)}, "added": {test.added, ends(got.Added)}, "sums": {test.sums, whose(t, got.ReleaseForTest())},
 			} {
 				if diff := cmp.Diff(pair[0], pair[1]); diff != "" {
 					t.Errorf("%s (-want +got): %s", what, diff)
 				}
 			}
-			if again := publish.NewPlan(old, source, test.force); cmp.Diff(whose(t, got.Release), whose(t, again.Release)) != "" || short(again.Send) != short(got.Send) {
+			if again, _ := publish.NewPlan(old, source, publish.PolicyForTest{Force: test.force}); cmp.Diff(whose(t, got.ReleaseForTest()), whose(t, again.ReleaseForTest())) != "" || short(again.Send) != short(got.Send) {
 				t.Error("equal input gives another plan")
 			}
 		})
@@ -219,10 +219,10 @@ func (c planCase) sourceRelease(t *testing.T) provider.Release {
 }
 
 // held builds what the tag holds, as looking at a repository would.
-func (c planCase) held(t *testing.T) publish.HeldForTest {
+func (c planCase) held(t *testing.T) publish.FactsForTest {
 	t.Helper()
 	format := &artifact.FormatError{Problem: "is a container image"}
-	h := publish.HeldForTest{Inspection: repository.Inspection{Tag: "1.2.3", Digest: digest.FromString("index"), Platforms: map[provider.Platform]repository.Found{}}}
+	h := publish.FactsForTest{Inspection: repository.Inspection{Tag: "1.2.3", Digest: digest.FromString("index"), Platforms: map[provider.Platform]repository.Found{}}}
 	switch c.tag {
 	case "[none]":
 		h.Digest = ""

@@ -1,18 +1,25 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/internal/memo"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 // SBOMProgram makes an [Options.SBOM] of a command line such as
@@ -87,17 +94,51 @@ func unpack(ctx context.Context, zip, dir, typ string) (binary string, err error
 	return filepath.Join(dir, filepath.FromSlash(name)), archive.Unpack(ctx, dir)
 }
 
-// RepositoryProgram makes an [Options.OnMissingRepository] of a command line. It
+// CreateMissing gives a repository that is made by create when a push finds it missing.
+// create is called once, even if it fails.
+func CreateMissing(repo repository.Repository, create func(ctx context.Context) error) repository.Repository {
+	return &creating{Repository: repo, create: create}
+}
+
+type creating struct {
+	repository.Repository
+	create func(ctx context.Context) error
+	made   memo.Memo[struct{}, error]
+}
+
+// PushBlob pushes a blob, and where the repository is missing has it made first.
+// Nothing of content is read before a registry says so. ECR sometimes just ends the
+// connection.
+func (c *creating) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+	read := transfer.NewRecorder(content)
+	err := c.Repository.PushBlob(ctx, d, read)
+	if err == nil || read.N() > 0 || !errors.Is(err, repository.ErrNoRepository) && !errors.Is(err, io.EOF) {
+		return err
+	}
+	failure, err := c.made.Get(ctx, struct{}{}, func(ctx context.Context) (error, error) {
+		err := c.create(ctx)
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		return err, nil
+	})
+	if err := cmp.Or(err, failure); err != nil {
+		return fmt.Errorf("making the missing repository: %w", err)
+	}
+	return c.Repository.PushBlob(ctx, d, read)
+}
+
+// RepositoryProgram makes a function for [CreateMissing] of a command line. It
 // is run without a shell; on stdin it has a JSON object with registry and
 // repository, and {registry} and {repository} stand for them in its words, and no other word may stand in braces. What
 // it writes to stdout is not used; exit status 0 says that all went well.
-func RepositoryProgram(commandLine, registry, repository string) (func(ctx context.Context) error, error) {
+func RepositoryProgram(commandLine, registry, name string) (func(ctx context.Context) error, error) {
 	program, err := extprog.ParseWith(commandLine, "registry", "repository")
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		values := map[string]string{"registry": registry, "repository": repository}
+		values := map[string]string{"registry": registry, "repository": name}
 		_, err := program.Run(ctx, extprog.Call{Replace: values, Query: values, MayBeSilent: true})
 		if _, talked := errors.AsType[*extprog.OutputError](err); talked {
 			return nil

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
@@ -30,7 +29,7 @@ func sbomOption(t *testing.T, mode string, words ...string) (o publish.Options, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return publish.Options{SBOM: program, Settle: time.Millisecond}, dir
+	return publish.Options{SBOM: program}, dir
 }
 
 // TestSBOMProgram runs once a package, locally built or mirrored.
@@ -215,7 +214,7 @@ func TestSBOMProgramNeedsAnExecutable(t *testing.T) {
 }
 
 // creation is a repository program whose requests make repositories.
-func (to *target) creation(t *testing.T, w *world, mode string) (o publish.Options, dir string) {
+func (to *target) creation(t *testing.T, w *world, mode string) (dir string) {
 	t.Helper()
 	url := "http://" + plainServer(t, func(rw http.ResponseWriter, r *http.Request) {
 		to.registry.Create(repositoryName)
@@ -226,7 +225,8 @@ func (to *target) creation(t *testing.T, w *world, mode string) (o publish.Optio
 	if err != nil {
 		t.Fatal(err)
 	}
-	return publish.Options{OnMissingRepository: create, Concurrency: 4, Settle: time.Millisecond}, dir
+	to.create = create
+	return dir
 }
 
 // TestOnMissingRepository: once, though four zips find it missing together.
@@ -247,15 +247,15 @@ func TestOnMissingRepository(t *testing.T) {
 					honest(rw, r)
 				}, -1)
 			}
-			o, dir := to.creation(t, w, "create")
-			w.publishLocal(t, to, publish.Created, w.dist(t, nil, all...), o)
+			dir := to.creation(t, w, "create")
+			w.publishLocal(t, to, publish.Created, w.dist(t, nil, all...), publish.Options{})
 			w.wantStored(t, to, all...)
 			want := call{Args: []string{to.host, repositoryName}, Query: map[string]string{"registry": to.host, "repository": repositoryName}}
 			if diff := cmp.Diff([]call{want}, calls(t, dir)); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
 			// What is there needs no program.
-			w.publishLocal(t, to, publish.Unchanged, w.dist(t, nil, all...), o)
+			w.publishLocal(t, to, publish.Unchanged, w.dist(t, nil, all...), publish.Options{})
 			if len(calls(t, dir)) != 1 {
 				t.Error("it ran again")
 			}
@@ -268,8 +268,8 @@ func TestOnMissingRepositoryOfAMirror(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	to := w.registry(t, registrytest.Options{NoCreate: true})
-	o, dir := to.creation(t, w, "create")
-	w.publish(t, to, publish.Created, o)
+	dir := to.creation(t, w, "create")
+	w.publish(t, to, publish.Created, publish.Options{})
 	if n := len(calls(t, dir)); n != 1 {
 		t.Errorf("it ran %d times", n)
 	}
@@ -288,8 +288,8 @@ func TestOnMissingRepositoryFails(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, origintest.Options{})
 			to := w.registry(t, registrytest.Options{NoCreate: true})
-			o, dir := to.creation(t, w, mode)
-			_, err := w.runLocal(t, to, w.dist(t, nil, all...), o)
+			dir := to.creation(t, w, mode)
+			_, err := w.runLocal(t, to, w.dist(t, nil, all...), publish.Options{})
 			wantText(t, err, want)
 			to.wantTag(t, "")
 			if n := len(calls(t, dir)); n != 1 {
@@ -315,8 +315,8 @@ func TestProgramsGetNoSecrets(t *testing.T) {
 	w := newWorld(t, origintest.Options{})
 	to := w.registry(t, registrytest.Options{NoCreate: true, Username: "jane", Password: "secret"})
 	to.options.Credential = login("jane", "secret")
-	o, dir := to.creation(t, w, "create")
-	w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), o)
+	dir := to.creation(t, w, "create")
+	w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{})
 	text, err := json.Marshal(calls(t, dir))
 	if err != nil || strings.Contains(string(text), "secret") || !strings.Contains(string(text), repositoryName) {
 		t.Errorf("%s, %v", text, err)

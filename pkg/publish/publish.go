@@ -1,21 +1,65 @@
+// Package publish puts releases into OCI repositories: it compares what a source
+// has with what the version's tag holds, sends what is missing, and moves
+// the tag last.
+//
+//	mirror  = origin registry → Release → plan → OCI repository
+//	publish = local zips      → Release → plan → OCI repository
+//	copy    = OCI repository  → the same bytes in another OCI repository
+//
+// One release is published in three steps:
+//
+//	gather   reads what the plan depends on from the repository and the source
+//	plan     decides, without I/O
+//	apply    sends zips, then manifests, then the tag
+//
+// Use it to bring one release of any [provider.Source] into a repository, or a release
+// of one repository as it is into another; package mirror does so for many.
 package publish
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
+	"sync"
+	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
+// DefaultConcurrency is how many zips move at once. More makes release hosts
+// throttle rather than hurry.
+const DefaultConcurrency = 4
+
 // maxMoves is how often a tag that other runs move is merged again: a build
 // matrix publishes some fourteen platforms at once.
 const maxMoves = 20
+
+// Publisher publishes releases that share a limit of transfers and what was learned
+// of their repositories. The zero value is ready to use, by several goroutines at once.
+type Publisher struct {
+	// Concurrency is how many zips of all releases move at once; 0 is
+	// [DefaultConcurrency]. Zips up to 1 MiB don't count.
+	Concurrency int
+	// TempDir is for zips that have to be kept until their h1 is known; empty
+	// is the system's.
+	TempDir string
+	// Progress is told what moves.
+	Progress provider.Progress
+	// Backoff is the pause before another try; nil doubles from half a second.
+	Backoff func(attempt int) time.Duration
+
+	once    sync.Once
+	acquire transfer.Acquire
+	memory  memory
+}
+
+// Release publishes one release with a [Publisher] of its own.
+func Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
+	return new(Publisher).Release(ctx, src, repo, a, v, o)
+}
 
 // Release brings one release of a source into a repository. Running it again
 // changes nothing; running it after a failure completes it. Errors are those of
@@ -23,94 +67,55 @@ const maxMoves = 20
 // *[repository.DeniedError] for a denied version. Force overrules a denial, and removes it
 // once the version has its tag. With Stage, the denial stays until the release is
 // promoted.
-func Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
-	if o.Seen == nil {
-		o.Seen = &Seen{}
-	}
-	if o.Acquire == nil {
-		o.Acquire = schedule.NewTransfers(o.concurrency()).Acquire
-	}
-	repo = withMissing(seeing{repo, o.Seen}, o)
-	p := publisher{src: src, can: provider.CapabilitiesOf(src), repo: repo, address: a, version: v, options: o, overrules: &overruling{force: o.Force}}
-	result, err := p.run(ctx)
-	if err != nil {
-		return result, &provider.Error{Doing: "publishing", Address: a, Version: v, Err: err}
-	}
-	return result, nil
-}
-
-// publisher is what one run of [Release] was asked for. It does not change: what
-// a round has found out is in its outcome.
-type publisher struct {
-	src       provider.Source
-	can       provider.Capabilities
-	repo      repository.Repository
-	address   provider.Address
-	version   provider.Version
-	options   Options
-	overrules *overruling
-	// slot is that of the zip which moves, where one does.
-	slot *transfer.Slot
-}
-
-// run publishes until no other run moves the tag, and attaches the documents
-// about all platforms.
-func (p publisher) run(ctx context.Context) (Result, error) {
-	var done outcome
-	if err := p.overrules.begin(ctx, p.repo, p.version); err != nil {
-		return Result{Address: p.address, Version: p.version, Tag: p.tag()}, err
-	}
-	tag, err := p.tagged(ctx)
-	if err != nil {
-		return Result{}, err
-	}
-	if tag != "" {
-		return Result{Address: p.address, Version: p.version, Tag: tag, Status: Unchanged, Released: tag != p.tag()}, nil
-	}
+func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
+	q := question{Publisher: p, src: src, can: provider.CapabilitiesOf(src), repo: p.memory.of(repo), address: a, version: v, options: o}
+	f := facts{address: a, version: v, tag: q.tag(), release: provider.Release{Address: a, Version: v}, known: map[part]bool{}}
 	for moves := 0; ; moves++ {
-		done, err = p.round(ctx, done.learned)
-		done.result.Moved = moves
-		if !errors.Is(err, repository.ErrTagMoved) || moves == maxMoves {
-			break
+		done := Result{Plan: Plan{Address: a, Version: v, Tag: f.tag}}
+		plan, err := q.decide(ctx, &f)
+		if err == nil {
+			done, err = q.apply(ctx, &f, plan)
+		}
+		if done.Moved = moves; errors.Is(err, repository.ErrTagMoved) && moves < maxMoves {
+			f = f.again()
+			continue
+		}
+		if err == nil {
+			err = q.finish(ctx, &f, &done)
+		}
+		if done, err = done.orDenied(o, err); err != nil {
+			err = &provider.Error{Doing: "publishing", Address: a, Version: v, Err: err}
+		}
+		return done, err
+	}
+}
+
+// decide gathers facts until they suffice for a plan.
+func (q *question) decide(ctx context.Context, f *facts) (Plan, error) {
+	for {
+		p := newPlan(*f, q.policy())
+		if p.needs == needNothing {
+			return p, nil
+		}
+		if err := q.gather(ctx, f, p.needs); err != nil {
+			return p, err
 		}
 	}
-	if err == nil && !p.options.DryRun && !p.options.Stage {
-		err = p.overrules.end(ctx, p.repo)
-	}
-	if err != nil || p.options.DryRun || p.options.NoReferrers || done.index.Descriptor.Digest == "" || done.result.Tag != p.tag() {
-		return done.result, err
-	}
-	return p.attach(ctx, done)
 }
 
-// tag is the one that is written.
-func (p publisher) tag() string {
-	if p.options.Stage {
-		return artifact.PendingTag(p.version)
-	}
-	return artifact.Tag(p.version)
+// startSlot waits until a zip of a size in bytes may move.
+func (p *Publisher) startSlot(ctx context.Context, size int64) (*transfer.Slot, error) {
+	return transfer.NewSlot(ctx, p.transfers(), size)
 }
 
-// tagged gives the tag that is there, where that is all that is looked at: the version's,
-// or the one that is to be written.
-func (p publisher) tagged(ctx context.Context) (string, error) {
-	if p.options.Check != CheckTags || !p.can.Published || p.options.Recheck || p.options.Force {
-		return "", nil
-	}
-	tags, err := p.repo.Tags(ctx)
-	if errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
-		return "", nil
-	}
-	for _, tag := range []string{artifact.Tag(p.version), p.tag()} {
-		if _, there := slices.BinarySearch(tags, tag); there { // they are sorted by Seen
-			return tag, err
+// transfers is the limit that all releases share.
+func (p *Publisher) transfers() transfer.Acquire {
+	p.once.Do(func() {
+		if p.acquire == nil {
+			p.acquire = schedule.NewTransfers(p.concurrency()).Acquire
 		}
-	}
-	return "", err
+	})
+	return p.acquire
 }
 
-func (o Options) concurrency() int { return cmp.Or(max(o.Concurrency, 0), DefaultConcurrency) }
-
-func (p publisher) retrier() transfer.Retrier {
-	return transfer.Retrier{Backoff: p.options.Backoff, Progress: p.options.Progress, Slot: p.slot}
-}
+func (p *Publisher) concurrency() int { return cmp.Or(max(p.Concurrency, 0), DefaultConcurrency) }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
@@ -186,10 +185,10 @@ func TestMirrorCarriesReferrers(t *testing.T) {
 			t.Fatal(err)
 		}
 		document := artifact.NewDocument("audit.spdx.json", "application/spdx+json", []byte(spdx))
-		if _, err := repository.Attach(t.Context(), to.open(t), []provider.Document{document}, d, time.Millisecond); err != nil {
+		if _, err := repository.Attach(t.Context(), to.open(t), []provider.Document{document}, d); err != nil {
 			t.Fatal(err)
 		}
-		wantAttached(t, w.publish(t, to, publish.Extended, publish.Options{Settle: time.Millisecond}), "audit.spdx.json")
+		wantAttached(t, w.publish(t, to, publish.Extended, publish.Options{}), "audit.spdx.json")
 		w.wantReferring(t, to, "audit.spdx.json")
 	})
 }

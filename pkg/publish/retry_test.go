@@ -36,13 +36,13 @@ func TestOriginBreaksTwice(t *testing.T) {
 				o := onlyPlan9(t, w)
 				var mu sync.Mutex
 				var retries []error
-				o.Progress.Retry = func(_ string, err error) {
+				w.progress.Retry = func(_ string, err error) {
 					mu.Lock()
 					defer mu.Unlock()
 					retries = append(retries, err)
 				}
 				held, asked := 0, 0
-				o.Acquire = func(context.Context, int64) (func(), error) {
+				w.acquire = func(context.Context, int64) (func(), error) {
 					if held++; held > 1 {
 						t.Error("the last try kept its slot while it asked for all")
 					}

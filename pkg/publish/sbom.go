@@ -21,59 +21,56 @@ func hasSBOM(pkg provider.Package) bool {
 	return slices.ContainsFunc(pkg.Documents, func(d provider.Document) bool { return d.Kind == provider.KindSBOM })
 }
 
-// sendInspected brings a zip into the repository by way of a local file, on
+// sendWithSBOM brings a zip into the repository by way of a local file, on
 // which the SBOM is made; there tells that the repository has it.
-func (p publisher) sendInspected(ctx context.Context, pkg provider.Package, there bool) (sentZip, error) {
-	dir, err := atomicfile.NewScratchDir(p.options.TempDir)
+func (q *question) sendWithSBOM(ctx context.Context, slot *transfer.Slot, pkg provider.Package, there bool) (provider.Package, error) {
+	dir, err := atomicfile.NewScratchDir(q.TempDir)
 	if err != nil {
-		return sentZip{}, fmt.Errorf("keeping %s in a temporary directory: %w", pkg.Filename, err)
+		return pkg, fmt.Errorf("keeping %s in a temporary directory: %w", pkg.Filename, err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	path, err := p.stage(ctx, &pkg, there, dir)
+	path, err := q.localFile(ctx, slot, &pkg, there, dir)
 	if err != nil {
-		return sentZip{}, err
+		return pkg, err
 	}
 	zip, err := os.Open(path)
 	if err != nil {
-		return sentZip{}, err
+		return pkg, err
 	}
 	defer func() { _ = zip.Close() }()
-	if !p.options.NoH1 {
-		if pkg.H1, err = p.fileH1(ctx, pkg, zip); err != nil {
-			return sentZip{}, err
+	if !q.options.NoH1 {
+		if pkg.H1, err = q.fileH1(ctx, pkg, zip); err != nil {
+			return pkg, err
 		}
 	}
-	sbom, err := p.options.SBOM(ctx, pkg, path)
+	sbom, err := q.options.SBOM(ctx, pkg, path)
 	if err != nil {
-		return sentZip{}, fmt.Errorf("making the SBOM of %s: %w", pkg.Filename, err)
+		return pkg, fmt.Errorf("making the SBOM of %s: %w", pkg.Filename, err)
 	}
-	done := sentZip{size: pkg.Size, h1: pkg.H1, sbom: []provider.Document{sbom}, sent: !there}
+	pkg.Documents = append(slices.Clip(pkg.Documents), sbom)
 	if there {
-		return done, nil
+		return pkg, nil
 	}
-	progress := p.options.Progress
+	progress := q.Progress
 	if filepath.Dir(path) == dir {
 		progress.Begin, progress.Advance, progress.End = nil, nil, nil // fetching it was reported
 	}
-	return done, p.retrier().Do(ctx, "sending "+pkg.Filename, func() error {
-		return transfer.Report(progress, pkg, pkg.Size, func(count func(io.Reader) io.Reader) error {
-			verified := sums.NewReader(io.NewSectionReader(zip, 0, pkg.Size), pkg.Filename, pkg.Size, pkg.Digest)
-			return transfer.Recorded(count(verified), func(content io.Reader) error {
-				return p.repo.PushBlob(ctx, artifact.ZipDescriptor(pkg), content)
-			})
-		})
+	return pkg, q.retrier(slot).Do(ctx, "sending "+pkg.Filename, func() error {
+		verified := sums.NewReader(io.NewSectionReader(zip, 0, pkg.Size), pkg.Filename, pkg.Size, pkg.Digest)
+		content := transfer.Begin(progress, pkg, pkg.Size, verified)
+		return content.End(q.repo.PushBlob(ctx, artifact.ZipDescriptor(pkg), content))
 	})
 }
 
-// stage gives a local file of the zip: the source's own, or a copy in dir from
+// localFile gives a local file of the zip: the source's own, or a copy in dir from
 // the repository if it has the zip, else from the source.
-func (p publisher) stage(ctx context.Context, pkg *provider.Package, there bool, dir string) (path string, err error) {
-	if path, ok := p.sourcePath(*pkg); ok {
+func (q *question) localFile(ctx context.Context, slot *transfer.Slot, pkg *provider.Package, there bool, dir string) (path string, err error) {
+	if path, ok := q.sourcePath(*pkg); ok {
 		return path, nil
 	}
 	path = filepath.Join(dir, pkg.Filename)
-	return path, p.retrier().Do(ctx, "fetching "+pkg.Filename, func() error {
-		body, size, err := p.openZip(ctx, *pkg, there)
+	return path, q.retrier(slot).Do(ctx, "fetching "+pkg.Filename, func() error {
+		body, size, err := q.openZip(ctx, *pkg, there)
 		if err != nil {
 			return err
 		}
@@ -82,20 +79,19 @@ func (p publisher) stage(ctx context.Context, pkg *provider.Package, there bool,
 		if err := atomicfile.CheckRoom(dir, pkg.Size); err != nil {
 			return fmt.Errorf("keeping %s in a temporary directory: %w", pkg.Filename, err)
 		}
-		return transfer.Report(p.options.Progress, *pkg, size, func(count func(io.Reader) io.Reader) error {
-			return atomicfile.Write(path, 0o600, func(w io.Writer) error {
-				n, err := io.Copy(w, count(body))
-				pkg.Size = n
-				return err
-			})
-		})
+		content := transfer.Begin(q.Progress, *pkg, size, body)
+		return content.End(atomicfile.Write(path, 0o600, func(w io.Writer) error {
+			n, err := io.Copy(w, content)
+			pkg.Size = n
+			return err
+		}))
 	})
 }
 
-func (p publisher) openZip(ctx context.Context, pkg provider.Package, there bool) (io.ReadCloser, int64, error) {
+func (q *question) openZip(ctx context.Context, pkg provider.Package, there bool) (io.ReadCloser, int64, error) {
 	if !there {
-		return p.src.Open(ctx, pkg)
+		return q.src.Open(ctx, pkg)
 	}
-	body, err := repository.Verified(ctx, p.repo, artifact.ZipDescriptor(pkg), pkg.Filename)
+	body, err := repository.Verified(ctx, q.repo, artifact.ZipDescriptor(pkg), pkg.Filename)
 	return body, pkg.Size, err
 }

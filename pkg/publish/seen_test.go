@@ -9,21 +9,22 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// TestSeen: releases that share what they have seen ask once for what they have in
+// TestPublisherRemembers: releases that share what they have seen ask once for what they have in
 // common, and for each zip again.
-func TestSeen(t *testing.T) {
+func TestPublisherRemembers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	for p := range w.zips {
 		w.zips[p] = zipOf(t, p.String()+strings.Repeat(".", 64<<10))
 	}
 	w.offer(t, w.release(all...))
-	to, seen := w.registry(t, registrytest.Options{}), &publish.Seen{}
-	w.publish(t, to, publish.Created, publish.Options{Seen: seen})
+	to := w.registry(t, registrytest.Options{})
+	w.shared = &publish.Publisher{}
+	w.publish(t, to, publish.Created, publish.Options{})
 	// Config, sums, signature and keys, which were missing until now.
 	for _, want := range []int{len(all) + 4, len(all)} {
 		before := to.registry.Requests()[registrytest.BlobHead]
-		w.publish(t, to, publish.Unchanged, publish.Options{Seen: seen})
+		w.publish(t, to, publish.Unchanged, publish.Options{})
 		if n := to.registry.Requests()[registrytest.BlobHead] - before; n != want {
 			t.Errorf("%d blobs were asked for, not %d", n, want)
 		}
@@ -39,9 +40,9 @@ func TestSeen(t *testing.T) {
 func TestCheckTags(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
-		o := publish.Options{Check: publish.CheckTags, Seen: &publish.Seen{}}
+		o := publish.Options{Check: publish.CheckTags}
 		w.publish(t, to, publish.Created, o)
-		o.Seen = &publish.Seen{}
+		w.shared = &publish.Publisher{}
 		before, state, lists := w.origin.Requests(), to.state(t), to.lists()
 		for range 3 {
 			result, err := w.run(t, to, o)

@@ -71,11 +71,11 @@ func TestSigned(t *testing.T) {
 			if to.digest(t) != "" {
 				want = publish.Unchanged
 			}
-			w.publishLocal(t, to, want, dir, publish.Options{Signer: signers[0]})
+			w.publishLocal(t, to, want, dir, publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 			w.wantSigned(t, to, signers[0], all...)
 			// Again, with the key and without: what is signed stays as it is.
 			state := to.state(t)
-			w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{Signer: signers[0]})
+			w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 			w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{})
 			if to.state(t) != state {
 				t.Error("something was written")
@@ -91,7 +91,7 @@ func TestSignedLater(t *testing.T) {
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		dir := w.dist(t, nil, all...)
 		w.publishLocal(t, to, publish.Created, dir, publish.Options{})
-		result := w.publishLocal(t, to, publish.Extended, dir, publish.Options{Signer: signers[0]})
+		result := w.publishLocal(t, to, publish.Extended, dir, publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 		if !slices.Contains(result.Added, stem+"_SHA256SUMS.sig") {
 			t.Errorf("added is %q", result.Added)
 		}
@@ -112,16 +112,16 @@ func TestSignedMatrix(t *testing.T) {
 			if i == 0 {
 				want = publish.Created
 			}
-			w.publishLocal(t, to, want, w.dist(t, nil, p), publish.Options{Signer: signers[0]})
+			w.publishLocal(t, to, want, w.dist(t, nil, p), publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 			done = append(done, p)
 			w.wantSigned(t, to, signers[0], done...)
 		}
 	})
 	// Without the key, or with another, the signature would not fit any more.
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
-		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{Signer: signers[0]})
+		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 		was := to.digest(t)
-		for _, o := range []publish.Options{{}, {Signer: signers[1]}} {
+		for _, o := range []publish.Options{{}, {Signing: publish.Signing{Signer: signers[1]}}} {
 			_, err := w.runLocal(t, to, w.dist(t, nil, plan9), o)
 			if conflict, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(conflict.Error(), "does not fit plan9_mips64") {
 				t.Errorf("got %v", err)
@@ -139,12 +139,12 @@ func TestSignsNothingOfOthers(t *testing.T) {
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{})
 		was := to.digest(t)
-		_, err := w.runLocal(t, to, w.dist(t, nil, plan9), publish.Options{Signer: signers[0]})
+		_, err := w.runLocal(t, to, w.dist(t, nil, plan9), publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 		if conflict, ok := errors.AsType[*repository.ConflictError](err); !ok || !strings.Contains(conflict.Error(), "haiku_riscv64 is stored, and was not signed by the key that is to sign it now") {
 			t.Errorf("got %v", err)
 		}
 		to.wantTag(t, was)
-		w.publishLocal(t, to, publish.Extended, w.dist(t, nil, haiku, plan9), publish.Options{Signer: signers[0]})
+		w.publishLocal(t, to, publish.Extended, w.dist(t, nil, haiku, plan9), publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 		w.wantSigned(t, to, signers[0], haiku, plan9)
 	})
 }
@@ -160,7 +160,7 @@ func TestSignatureOfOthersStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := w.dist(t, map[string]string{"_SHA256SUMS": w.listing(all...), "_SHA256SUMS.sig": string(signature)}, all...)
-	w.publishLocal(t, to, publish.Created, dir, publish.Options{Signer: signers[0]})
+	w.publishLocal(t, to, publish.Created, dir, publish.Options{Signing: publish.Signing{Signer: signers[0]}})
 	r := w.wantStored(t, to, all...)
 	if v, err := (trust.Policy{Keyring: signers[1].Keyring()}).Judge(t.Context(), r); err != nil || v.Trust != provider.TrustSigned {
 		t.Errorf("it is %s, %v", v, err)

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
@@ -164,7 +163,7 @@ func TestStageDenied(t *testing.T) {
 	denied := func(t *testing.T, w *world, to *target) {
 		t.Helper()
 		w.stage(t, to, publish.Created, pendingTag, publish.Options{})
-		o := approval.DenyOptions{Reason: "it phones home", Settle: time.Millisecond}
+		o := approval.DenyOptions{Reason: "it phones home"}
 		if _, err := approval.Deny(t.Context(), to.open(t), w.address, w.version, o); err != nil {
 			t.Fatal(err)
 		}

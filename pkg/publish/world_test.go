@@ -49,6 +49,13 @@ const (
 // world is an origin that offers acme/thing 1.2.3 for all platforms, and
 // whatever has to be known to bring it somewhere.
 type world struct {
+	// These are of the publishers; shared is one for all runs.
+	shared      *publish.Publisher
+	concurrency int
+	tempDir     string
+	progress    provider.Progress
+	acquire     func(context.Context, int64) (func(), error)
+
 	ca      *testca.CA
 	client  *http.Client
 	origin  *origintest.Origin
@@ -126,6 +133,8 @@ type target struct {
 	registry *registrytest.Registry
 	host     string
 	options  repository.Options
+	// create makes a repository that is missing; nil makes none.
+	create func(context.Context) error
 }
 
 func (w *world) layout(t *testing.T) *target {
@@ -135,7 +144,7 @@ func (w *world) layout(t *testing.T) *target {
 
 func (w *world) registry(t *testing.T, o registrytest.Options) *target {
 	t.Helper()
-	to := &target{registry: registrytest.New(o), options: repository.Options{HTTP: w.client}}
+	to := &target{registry: registrytest.New(o), options: repository.Options{HTTP: w.client, Settle: time.Millisecond}}
 	to.options.Backoff = func(int) time.Duration { return 0 }
 	to.host = registrytest.Serve(t, w.ca, to.registry)
 	return to
@@ -151,6 +160,9 @@ func (to *target) open(t *testing.T) repository.Repository {
 	r, err := repository.Open(ref, to.options)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if to.create != nil {
+		r = publish.CreateMissing(r, to.create)
 	}
 	return r
 }
@@ -232,9 +244,16 @@ func (w *world) run(t *testing.T, to *target, o publish.Options) (publish.Result
 }
 
 func (w *world) runOver(ctx context.Context, repo repository.Repository, o publish.Options) (publish.Result, error) {
-	o.Backoff = func(int) time.Duration { return 0 }
-	o.Settle = max(o.Settle, time.Millisecond)
-	return publish.Release(ctx, w.source(), repo, w.address, w.version, o)
+	return w.publisher().Release(ctx, w.source(), repo, w.address, w.version, o)
+}
+
+// publisher is that of the world, or as each process has its own.
+func (w *world) publisher() *publish.Publisher {
+	if w.shared != nil {
+		return w.shared
+	}
+	p := &publish.Publisher{Concurrency: w.concurrency, TempDir: w.tempDir, Progress: w.progress, Backoff: func(int) time.Duration { return 0 }}
+	return p.WithAcquire(w.acquire)
 }
 
 // publish runs, and wants a status.

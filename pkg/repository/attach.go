@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -21,10 +20,8 @@ const maxMerges = 20
 
 // Attach stores documents about the manifest that subject describes, and gives
 // the names of those that were not there. The same document is not attached
-// twice, nor another one of the same name and type beside it. settle is how long
-// to wait, in a registry that keeps no list itself, before looking whether
-// another run has overwritten the list.
-func Attach(ctx context.Context, repo Repository, documents []provider.Document, subject ocispec.Descriptor, settle time.Duration) (attached []string, err error) {
+// twice, nor another one of the same name and type beside it.
+func Attach(ctx context.Context, repo Repository, documents []provider.Document, subject ocispec.Descriptor) (attached []string, err error) {
 	if len(documents) == 0 {
 		return nil, nil
 	}
@@ -49,7 +46,7 @@ func Attach(ctx context.Context, repo Repository, documents []provider.Document,
 	if known.byAPI || len(entries) == 0 {
 		return attached, nil
 	}
-	list := referrersList{repo: repo, subject: subject.Digest, settle: settle}
+	list := referrersList{repo: repo, subject: subject.Digest}
 	if err := list.add(ctx, entries, known); err != nil {
 		return nil, fmt.Errorf("attaching %s: %w", documents[0].Name, err)
 	}
@@ -97,7 +94,6 @@ func same(d, entry ocispec.Descriptor) bool {
 type referrersList struct {
 	repo    Repository
 	subject digest.Digest
-	settle  time.Duration
 	// original is a list that is written as it is, if it leaves nothing out; the
 	// zero value is none.
 	original artifact.Blob
@@ -124,7 +120,7 @@ func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, kn
 		case settled:
 			return nil
 		default:
-			if err := bounded.Pause(ctx, l.settle); err != nil {
+			if err := bounded.Pause(ctx, l.repo.Traits().Settle); err != nil {
 				return err
 			}
 			settled = true

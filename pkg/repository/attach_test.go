@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
@@ -85,7 +84,7 @@ func TestTagIsTheSubject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
 	before := w.registry.Writes()
-	_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject, time.Millisecond)
+	_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject)
 	const want = "attaching document1.spdx.json: the registry resolves the referrers tag to the artifact itself, so it can hold no list of referrers"
 	if !errors.Is(err, repository.ErrSubject) || err.Error() != want {
 		t.Errorf("got %v", err)
@@ -125,7 +124,7 @@ func TestTagHoldsSomethingElse(t *testing.T) {
 		}, ocispec.MediaTypeImageManifest)
 		pushBlob(t, w.open(), artifact.Blob{Descriptor: ocispec.DescriptorEmptyJSON, Bytes: ocispec.DescriptorEmptyJSON.Data})
 		w.plant(t, foreign)
-		_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject, time.Millisecond)
+		_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject)
 		if _, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(err.Error(), `is an image manifest of artifact type "application/x" where a list of referrers must be`) {
 			t.Errorf("got %v", err)
 		}
@@ -150,7 +149,7 @@ func TestAttachAtOnce(t *testing.T) {
 				for i := range 5 {
 					for range 2 {
 						group.Go(func() {
-							if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(i)}, w.subject, settle); err != nil {
+							if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(i)}, w.subject); err != nil {
 								t.Error(err)
 							}
 						})
@@ -172,7 +171,7 @@ func TestListIsOverwritten(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 2 {
 		group.Go(func() {
-			if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(i)}, w.subject, settle); err != nil {
+			if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(i)}, w.subject); err != nil {
 				t.Error(err)
 			}
 		})
@@ -275,7 +274,7 @@ func TestRefusals(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, &registrytest.Options{})
 			w.registry.Misbehave(test.kind, registrytest.Refuse(test.status, "UNSUPPORTED", "not here"), -1)
-			_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject, time.Millisecond)
+			_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject)
 			if err == nil || !strings.HasPrefix(err.Error(), test.want) || !strings.Contains(err.Error(), "UNSUPPORTED: not here") {
 				t.Errorf("got %v", err)
 			}
@@ -293,7 +292,7 @@ func TestAttachRefusesHostileNames(t *testing.T) {
 	w := newWorld(t, nil)
 	a := sbom(1)
 	a.Name = "../outside.json"
-	if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{a}, w.subject, 0); err == nil || !strings.Contains(err.Error(), "a character that is not allowed in names") {
+	if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{a}, w.subject); err == nil || !strings.Contains(err.Error(), "a character that is not allowed in names") {
 		t.Errorf("got %v", err)
 	}
 	w.wantDocuments(t)

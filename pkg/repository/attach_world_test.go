@@ -54,6 +54,7 @@ func newWorld(t *testing.T, o *registrytest.Options) *world {
 		w.registry = registrytest.New(*o)
 		ref = template.Reference{Registry: registrytest.Serve(t, ca, w.registry), Name: repositoryName}
 		options.HTTP = registrytest.Client(t, ca)
+		options.Settle = settle
 		options.Backoff = func(int) time.Duration { return 0 }
 	}
 	w.open = func() repository.Repository {
@@ -104,7 +105,7 @@ const settle = 300 * time.Millisecond
 
 func (w *world) attach(t *testing.T, want []string, documents ...provider.Document) {
 	t.Helper()
-	got, err := repository.Attach(t.Context(), w.open(), documents, w.subject, time.Millisecond)
+	got, err := repository.Attach(t.Context(), w.open(), documents, w.subject)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,9 +49,6 @@ type CopyOptions struct {
 	// it may be; it has been sent when release is called. It is for several copies
 	// that share a limit, and limits further than Concurrency. May be nil.
 	Acquire func(ctx context.Context, size int64) (release func(), err error)
-	// Settle is how long to wait before looking whether another run has
-	// overwritten a list of referrers, where tags are not atomic; 0 looks at once.
-	Settle time.Duration
 	// Backoff is the pause after the given number of failures; nil doubles from
 	// half a second.
 	Backoff func(failed int) time.Duration

@@ -2,7 +2,6 @@ package repository
 
 import (
 	"context"
-	"io"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -117,7 +116,6 @@ func (c *copier) send(ctx context.Context, d ocispec.Descriptor, p provider.Pack
 	if d.MediaType != artifact.MediaTypeZip {
 		progress.Begin, progress.Advance, progress.End = nil, nil, nil // too small to watch
 	}
-	return transfer.Report(progress, p, d.Size, func(count func(io.Reader) io.Reader) error {
-		return transfer.Recorded(count(body), func(content io.Reader) error { return c.to.PushBlob(ctx, d, content) })
-	})
+	content := transfer.Begin(progress, p, d.Size, body)
+	return content.End(c.to.PushBlob(ctx, d, content))
 }

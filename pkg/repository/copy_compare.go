@@ -48,8 +48,8 @@ func compare(release, there Inspection) difference {
 
 // pair adds what differs in one platform.
 func (d difference) pair(platform provider.Platform, is, was Found) difference {
-	if zip, known := was.zip(); known && zip != is.Manifest.Zip.Digest {
-		d.conflicts = append(d.conflicts, fmt.Sprintf("%s is there with the zip %s, the source has %s", platform, zip, is.Manifest.Zip.Digest))
+	if conflict := was.ConflictWith(is.Manifest.Zip.Digest); conflict != "" {
+		d.conflicts = append(d.conflicts, conflict)
 	}
 	if was.Err != nil {
 		d.platforms, d.lost = true, true
@@ -88,10 +88,15 @@ func (d difference) refused() []string {
 	return slices.Sorted(slices.Values(slices.Concat(d.conflicts, d.less)))
 }
 
-// zip gives the digest of the package, as far as it is known.
-func (f Found) zip() (d digest.Digest, known bool) {
-	if f.Err == nil {
-		return f.Manifest.Zip.Digest, true
+// ConflictWith says why what is there can't become a package with another zip; empty if
+// the zip is the same, or that of what is there is not known.
+func (f Found) ConflictWith(zip digest.Digest) string {
+	was, known := f.Manifest.Zip.Digest, f.Err == nil
+	if !known {
+		was, known = f.Target.Digest()
 	}
-	return f.Target.Digest()
+	if !known || was == zip {
+		return ""
+	}
+	return fmt.Sprintf("%s is there with the zip %s, the source has %s", f.Target.Platform, was, zip)
 }

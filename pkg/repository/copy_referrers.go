@@ -62,7 +62,7 @@ func (c *copier) refer(ctx context.Context, subject digest.Digest) error {
 	if err != nil || c.options.DryRun || known.byAPI || !slices.ContainsFunc(entries, func(d ocispec.Descriptor) bool { return !known.has(d.Digest) }) {
 		return err
 	}
-	list := referrersList{repo: c.to, subject: subject, settle: c.options.Settle}
+	list := referrersList{repo: c.to, subject: subject}
 	if have.byAPI {
 		slices.SortFunc(entries, func(a, b ocispec.Descriptor) int { return cmp.Compare(a.Digest, b.Digest) })
 	} else if len(entries) == len(have.entries) {

@@ -234,13 +234,14 @@ func TestCopyRequests(t *testing.T) {
 func TestCopyAtOnce(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
+		to.options.Settle = settle
 		from.fill(t)
 		var group sync.WaitGroup
 		var mu sync.Mutex
 		tagged := 0
 		for range 4 {
 			group.Go(func() {
-				done, err := from.copyTo(t, to, repository.CopyOptions{Settle: settle})
+				done, err := from.copyTo(t, to, repository.CopyOptions{})
 				if err != nil {
 					t.Error(err)
 				}

@@ -65,7 +65,7 @@ func newEnd(t *testing.T, o *registrytest.Options) *end {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.CloseIdleConnections)
-	options := repository.Options{HTTP: client, PlainHTTP: []string{host}, Backoff: func(int) time.Duration { return 0 }}
+	options := repository.Options{HTTP: client, PlainHTTP: []string{host}, Backoff: func(int) time.Duration { return 0 }, Settle: time.Millisecond}
 	return &end{template.Reference{Registry: host, Name: repositoryName}, r, options}
 }
 
@@ -213,7 +213,7 @@ func (e *end) fill(t *testing.T) ocispec.Descriptor {
 
 func (e *end) attach(t *testing.T, subject ocispec.Descriptor, documents ...provider.Document) {
 	t.Helper()
-	if _, err := repository.Attach(t.Context(), e.open(t), documents, subject, 0); err != nil {
+	if _, err := repository.Attach(t.Context(), e.open(t), documents, subject); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -78,8 +78,7 @@ func ExampleAttach() {
 		return
 	}
 	sbom := artifact.NewDocument("terraform-provider-rocket_1.0.0.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
-	const settle = 0 // a layout keeps the list of referrers under a lock; nothing has to settle
-	attached, err := repository.Attach(ctx, repo, []provider.Document{sbom}, index.Descriptor, settle)
+	attached, err := repository.Attach(ctx, repo, []provider.Document{sbom}, index.Descriptor)
 	fmt.Println(attached, err)
 
 	documents, err := repository.Documents(ctx, repo, index.Digest)

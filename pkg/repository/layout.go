@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -32,13 +33,14 @@ type Layout struct {
 	dir   string
 	swept atomicfile.Sweeper
 	// blobs remembers which blob files have the right bytes.
-	blobs *layoutBlobs
+	blobs  *layoutBlobs
+	settle time.Duration
 }
 
 // NewLayout gives access to the layout in a directory, which need not exist.
 func NewLayout(dir string) *Layout {
 	dir = filepath.Clean(filepath.FromSlash(dir))
-	return &Layout{dir: dir, blobs: newLayoutBlobs(dir)}
+	return &Layout{dir: dir, blobs: newLayoutBlobs(dir), settle: defaultSettle}
 }
 
 // String gives "oci-layout:DIR", with slashes everywhere, as templates have them.
@@ -67,7 +69,7 @@ func (l *Layout) Tags(ctx context.Context) ([]string, error) {
 // Traits tell that tags move in one step, that they can be removed, and that blobs are
 // files.
 func (l *Layout) Traits() Traits {
-	return Traits{AtomicTags: true, Untag: l.untag, BlobPath: l.blobPath, Writable: l.writable}
+	return Traits{AtomicTags: true, Settle: l.settle, Untag: l.untag, BlobPath: l.blobPath, Writable: l.writable}
 }
 
 // Manifest reads a manifest or index by tag or digest. Errors are also

@@ -2,6 +2,7 @@ package repository
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -28,6 +29,9 @@ import (
 // on a page it is far above any provider's number of versions.
 const maxTagPages = 1000
 
+// defaultSettle is the trait Settle.
+const defaultSettle = 500 * time.Millisecond
+
 // Options say how registries are reached. The zero value reaches them
 // anonymously over https.
 type Options struct {
@@ -48,6 +52,8 @@ type Options struct {
 	// half a second. It counts where a manifest's answer breaks off in the
 	// middle, which HTTP clients do not repeat.
 	Backoff func(failed int) time.Duration
+	// Settle is the trait of that name; 0 is half a second. Layouts have it too.
+	Settle time.Duration
 	// Progress is told of what is tried again.
 	Progress provider.Progress
 	// Windows is the memory for reading large blobs over several connections. Nil
@@ -72,6 +78,7 @@ type Registry struct {
 	// http sends all requests, below what knows of logins.
 	http    *http.Client
 	windows *Windows
+	settle  time.Duration
 	// refusals counts what speaks against reading blobs in parts, see [maxRefusals].
 	refusals atomic.Int32
 	uploads  uploads
@@ -104,7 +111,7 @@ func NewRegistry(ref template.Reference, o Options) (*Registry, error) {
 	repo.Client = o.client(repo.Reference, login)
 	return &Registry{
 		remote: repo, retrier: transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress},
-		http: o.HTTP, windows: o.Windows, login: login,
+		http: o.HTTP, windows: o.Windows, login: login, settle: cmp.Or(o.Settle, defaultSettle),
 	}, nil
 }
 
@@ -117,7 +124,7 @@ func (r *Registry) String() string {
 func (r *Registry) Traits() Traits {
 	return Traits{
 		Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
-		Referrers: r.referrers, Mount: r.mount, Redirect: r.redirect, Untag: r.untag, Writable: r.writable,
+		Settle: r.settle, Referrers: r.referrers, Mount: r.mount, Redirect: r.redirect, Untag: r.untag, Writable: r.writable,
 	}
 }
 

@@ -9,6 +9,7 @@ package repository
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +61,9 @@ type Repository interface {
 // created yet.
 func Open(ref template.Reference, o Options) (Repository, error) {
 	if ref.IsLayout() {
-		return NewLayout(ref.Layout), nil
+		layout := NewLayout(ref.Layout)
+		layout.settle = cmp.Or(o.Settle, layout.settle)
+		return layout, nil
 	}
 	return NewRegistry(ref, o)
 }

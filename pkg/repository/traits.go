@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -19,6 +20,9 @@ type Traits struct {
 	// AtomicTags tells that PushTag looks and writes in one step. Registries have
 	// no such operation: two runs at once may overwrite each other's tag.
 	AtomicTags bool
+	// Settle is longer than what lies between another run's look at a tag and its write,
+	// which are two requests: so long it takes until that run has seen what was written.
+	Settle time.Duration
 	// Untag removes a tag that still is at was, else the error is [ErrTagMoved]; what
 	// it names stays, for the registry's garbage collection to take. A tag that is
 	// gone already is no error. The error is [ErrTagStays] where the registry does not

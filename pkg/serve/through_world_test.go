@@ -64,7 +64,8 @@ func newThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)) *w
 			Services: map[svchost.Hostname]string{provider.DefaultHost: "https://" + host + "/v1/providers/"},
 		}),
 		Open:    func(ref template.Reference) (repository.Repository, error) { return t.open(ref) },
-		Publish: publish.Options{Judge: trust.Policy{}.JudgeOffered, Backoff: func(int) time.Duration { return 0 }},
+		Publish: publish.Options{Judge: trust.Policy{}.JudgeOffered},
+		Backoff: func(int) time.Duration { return 0 },
 		Dir:     tb.TempDir(),
 		Told: func(e pullthrough.Event) {
 			t.told.Lock()

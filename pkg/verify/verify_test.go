@@ -153,7 +153,7 @@ func defects() map[string]defect {
 		"lost referrer": {stays: true, want: []string{"warning referrer-unreadable"}, make: func(t *testing.T, w *world) {
 			d, _ := w.index(t)
 			sbom := artifact.NewDocument("terraform-provider-thing_1.2.3.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
-			if _, err := repository.Attach(t.Context(), w.repo, []provider.Document{sbom}, d, 0); err != nil {
+			if _, err := repository.Attach(t.Context(), w.repo, []provider.Document{sbom}, d); err != nil {
 				t.Fatal(err)
 			}
 			w.lose(t, sbom.Digest)

@@ -63,6 +63,8 @@ type Options struct {
 	MaxDisk int64
 	// Told is told of what happens. It may be nil, and is called by several goroutines.
 	Told func(Event)
+	// Backoff is the pause before another try; nil doubles from half a second.
+	Backoff func(attempt int) time.Duration
 	// Now is the clock; nil is [time.Now].
 	Now func() time.Time
 }

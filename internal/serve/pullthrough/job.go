@@ -81,7 +81,7 @@ func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 		}
 		return verdict, err
 	}
-	result, err = publish.Release(ctx, source{j}, pushing{j.repo, j}, j.release.Address, j.release.Version, o)
+	result, err = j.puller.publisher.Release(ctx, source{j}, pushing{j.repo, j}, j.release.Address, j.release.Version, o)
 	return result, asRefusal(j.release, err)
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -19,6 +18,8 @@ import (
 // Puller mirrors releases that are asked for. It is safe for concurrent use.
 type Puller struct {
 	options Options
+	// publisher limits the zips of all releases.
+	publisher *publish.Publisher
 	// turns has room for a token of each mirror that runs, downloads of each zip that
 	// is fetched.
 	turns, downloads chan struct{}
@@ -70,11 +71,8 @@ func New(o Options) (*Puller, error) {
 	if o.Cooldown.Now == nil {
 		o.Cooldown.Now = o.Now
 	}
-	if o.Publish.Acquire == nil {
-		o.Publish.Acquire = schedule.NewTransfers(publish.DefaultConcurrency).Acquire
-	}
 	p := &Puller{
-		options: o, turns: make(chan struct{}, maxMirrors), downloads: make(chan struct{}, maxDownloads), disk: semaphore.NewWeighted(o.MaxDisk),
+		options: o, publisher: &publish.Publisher{Backoff: o.Backoff}, turns: make(chan struct{}, maxMirrors), downloads: make(chan struct{}, maxDownloads), disk: semaphore.NewWeighted(o.MaxDisk),
 		jobs: map[jobKey]*job{}, failures: map[jobKey]failure{},
 	}
 	p.life, p.end = context.WithCancel(context.Background())

@@ -220,7 +220,7 @@ func TestDiskBoundHoldsForRetries(t *testing.T) {
 			ended := make(chan struct{})
 			p, to := newPuller(t, src, func(o *pullthrough.Options) {
 				o.MaxDisk = test.disk
-				o.Publish.Backoff = func(int) time.Duration { return 0 }
+				o.Backoff = func(int) time.Duration { return 0 }
 				o.Told = func(e pullthrough.Event) {
 					if e.Stage != pullthrough.StageStarted {
 						close(ended)

@@ -112,7 +112,7 @@ func (s *spool) fetch(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	retrier := transfer.Retrier{Backoff: s.puller.options.Publish.Backoff, Progress: s.puller.options.Publish.Progress}
+	retrier := transfer.Retrier{Backoff: s.puller.options.Backoff}
 	return retrier.Do(ctx, "fetching "+s.pkg.Filename, func() error { return s.download(ctx) })
 }
 

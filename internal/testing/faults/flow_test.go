@@ -47,9 +47,10 @@ func mirrorTo(layout bool) func(context.Context, *testing.T, *world) error {
 		var failed []error
 		err := mirror.Run(ctx, origin.New(origin.Options{HTTP: client}), []provider.Requirement{{Address: address(t)}}, mirror.Options{
 			Target: func(provider.Address) (repository.Repository, publish.Options, error) {
-				return w.repository(t, client, layout), publish.Options{TempDir: w.temp}, nil
+				return w.repository(t, client, layout), publish.Options{}, nil
 			},
-			Done: func(r mirror.Result) { failed = append(failed, r.Err) },
+			Publisher: &publish.Publisher{TempDir: w.temp},
+			Done:      func(r mirror.Result) { failed = append(failed, r.Err) },
 		})
 		return errors.Join(append(failed, err)...)
 	}
@@ -67,9 +68,10 @@ func publishTo(layout bool) func(context.Context, *testing.T, *world) error {
 			t.Fatal(err)
 		}
 		repo := w.repository(t, w.client(t), layout)
+		p := &publish.Publisher{TempDir: w.temp}
 		var failed []error
 		for _, v := range versions {
-			_, err := publish.Release(ctx, src, repo, address(t), v, publish.Options{TempDir: w.temp})
+			_, err := p.Release(ctx, src, repo, address(t), v, publish.Options{})
 			failed = append(failed, err)
 		}
 		return errors.Join(failed...)

@@ -3,7 +3,6 @@ package oci_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -76,7 +75,7 @@ func TestOCIDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := artifact.NewDocument("all.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
-		if _, err := repository.Attach(t.Context(), repo, []provider.Document{want}, d, time.Millisecond); err != nil {
+		if _, err := repository.Attach(t.Context(), repo, []provider.Document{want}, d); err != nil {
 			t.Fatal(err)
 		}
 		got := about()
