@@ -83,9 +83,8 @@ var purposes = []struct {
 	jsonOnly bool
 	reason   string
 }{
-	{regexp.MustCompile(`the JSON text ends too early|must stand here, not|something after the end`), true, "OpenTofu reads malformed JSON as far as it gets, and leaves out the rest"},
-	{regexp.MustCompile(`a list cannot hold lists or null`), true, "OpenTofu leaves out what follows a list within a list"},
-	{regexp.MustCompile(`must be a list of texts, and this is none`), true, "OpenTofu leaves true and false out of lists, so that include is empty and means all"},
+	{regexp.MustCompile(`the JSON syntax is not valid here`), true, "OpenTofu reads malformed JSON as far as it gets, and leaves out the rest"},
+	{regexp.MustCompile(`a list cannot hold lists, null, true or false`), true, "OpenTofu leaves true and false out of lists, and what follows a list within a list"},
 	{regexp.MustCompile(`json-objects|there is no installation method|must be (a text in quotes|true or false|a whole number|a list of texts: )`), true, "OpenTofu merges objects into their parents, and then reads an empty block"},
 	{regexp.MustCompile(`are the same host`), false, "OpenTofu takes one of the two host blocks by chance"},
 	{regexp.MustCompile(`"[^"]*[*_][^"]*" is not the name of a registry's host`), false, "no registry can have the name that the template gives"},

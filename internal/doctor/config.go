@@ -224,7 +224,7 @@ func shared(logins []cliconfig.Login) []finding.Finding {
 	for _, l := range logins {
 		var prefixes []string
 		for _, other := range logins {
-			if other.Registry == l.Registry && other.Form != cliconfig.FormHelper {
+			if other.Registry == l.Registry && other.Helper == "" {
 				prefixes = append(prefixes, other.Prefix())
 			}
 		}

@@ -11,16 +11,15 @@
 package cliconfig
 
 import (
-	"fmt"
+	"errors"
+	"io/fs"
+	"os"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
-	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
-
-// maxFile bounds a configuration file, in bytes. Real ones have hundreds.
-const maxFile = 256 << 10
 
 // Config is a CLI configuration, put together from all of its files. The zero
 // value is an empty one.
@@ -68,31 +67,59 @@ func (c Config) DevOverride(a provider.Address) (override DevOverride, found boo
 	return override, found
 }
 
+func emptyConfig() Config {
+	return Config{Services: map[svchost.Hostname]map[string]string{}, Tokens: map[svchost.Hostname]Secret{}}
+}
+
 // Load reads one file in native or JSON syntax, for what it says by itself.
 // Errors are those of the file system and *[stricthcl.Error].
-func Load(path string) (Config, error) {
-	data, err := readFile(path)
-	if err != nil {
-		return Config{}, err
-	}
-	return Parse(path, data)
-}
+func Load(path string) (Config, error) { return single(readFile(path)) }
 
-func readFile(path string) ([]byte, error) {
-	data, err := bounded.ReadFileOrPipe(path, maxFile)
-	if err != nil {
-		return nil, fmt.Errorf("reading the CLI configuration: %w", err)
-	}
-	return data, nil
-}
-
-// Parse reads a configuration of one file; file is its name for error texts, and
+// Parse reads a configuration of one file; name is its name for error texts, and
 // the directory that paths in oci_default_credentials are relative to. All that
 // is wrong is joined in one error, of *[stricthcl.Error].
-func Parse(file string, data []byte) (Config, error) {
-	d, err := parse(file, data)
+func Parse(name string, data []byte) (Config, error) { return single(parseFile(name, data)) }
+
+func single(f file, err error) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	return merge([]document{d})
+	r := newReader(func(text string) string { return text })
+	r.add(f)
+	return r.result()
+}
+
+// Read reads the files that [Locate] chose, and combines them. A file that cannot be
+// opened, or that the environment names although it does not exist, is a note:
+// OpenTofu goes on without it. Errors are those of the file system and
+// *[stricthcl.Error], joined.
+func Read(e Environment, files Files) (Config, error) {
+	r := newReader(func(text string) string { return os.Expand(text, e.getenv) })
+	for _, p := range files {
+		at := stricthcl.Position{File: p.Path}
+		switch {
+		case p.Err != nil:
+			r.note(NoteUnreadable, at, "OpenTofu goes on without this file, which cannot be opened: %v", p.Err)
+		case p.Chosen && !p.Found:
+			r.note(NoteMissing, at, "OpenTofu goes on without this file, which is not there: %s", p.Why)
+		}
+	}
+	read, err := files.read()
+	if err != nil {
+		r.problems = append(r.problems, err)
+	}
+	for _, f := range read {
+		r.add(f)
+	}
+	c, err := r.result()
+	if err != nil {
+		return Config{}, err
+	}
+	if dir := e.getenv("TF_PLUGIN_CACHE_DIR"); dir != "" {
+		c.PluginCacheDir = dir
+	}
+	if _, err := os.Stat(c.PluginCacheDir); c.PluginCacheDir != "" && errors.Is(err, fs.ErrNotExist) {
+		c.Notes = append(c.Notes, Note{stricthcl.Position{File: c.PluginCacheDir}, NoteCacheDir, "OpenTofu complains about this plugin_cache_dir, which is not there"})
+	}
+	return c, nil
 }

@@ -96,3 +96,26 @@ func (e Environment) PluginDirs() []string {
 	}
 	return dirs
 }
+
+// HelperDirs are the directories that OpenTofu looks for the program of a
+// credentials_helper block in, most important first. PATH is none of them.
+func (e Environment) HelperDirs() []string {
+	var dirs []string
+	add := func(elements ...string) {
+		plugins := filepath.Join(append(elements, "plugins")...)
+		dirs = append(dirs, plugins, filepath.Join(plugins, e.OS+"_"+runtime.GOARCH))
+	}
+	if e.OS == "windows" {
+		if roaming := e.getenv("APPDATA"); roaming != "" {
+			add(roaming, "terraform.d")
+		}
+		return dirs
+	}
+	if e.Home != "" {
+		add(e.Home, ".terraform.d")
+	}
+	if data := e.getenv("XDG_DATA_HOME"); data != "" {
+		add(data, "opentofu")
+	}
+	return dirs
+}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/hcl/ast"
+
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -85,34 +87,56 @@ func (m Method) String() string {
 	return name
 }
 
-func (r *reader) installation(b block) Installation {
-	installation := Installation{Position: b.at, DevOverrides: map[provider.Address]DevOverride{}}
-	if r.json && len(b.body) > 0 && !slices.ContainsFunc(b.body, func(i item) bool { return i.value.kind != object }) {
-		r.note(NoteObjects, b.at, "OpenTofu misreads a provider_installation object whose members are all objects: write at least one as a list, [{ … }]")
-	}
-	for _, i := range b.body {
-		for _, b := range r.methodBlocks(i) {
-			if i.name == string(DevOverrides) {
-				if len(installation.Methods) > 0 {
-					r.fail(b.at, "dev_overrides must stand before all methods, since it comes before them")
-				}
-				r.devOverrides(&installation, b)
-			} else if m, ok := r.method(i.name, b); ok {
-				installation.Methods = append(installation.Methods, m)
-			}
-		}
-	}
-	return installation
+// installation is a provider_installation block of a file.
+type installation struct {
+	at      stricthcl.Position
+	methods []*ast.ObjectItem
+	// misread: OpenTofu does not see the methods.
+	misread bool
 }
 
-// methodBlocks reads an item of the installation block as method blocks.
-func (r *reader) methodBlocks(i item) []block {
-	known := []string{draftMirror, string(Direct), string(FilesystemMirror), string(NetworkMirror), string(OCIMirror), string(DevOverrides)}
-	if slices.Contains(known, i.name) {
-		return r.blocks(i)
+// installationsIn returns the provider_installation blocks of a file, and the items
+// with this name that are none. In JSON syntax HCL 1 merges a block whose members are
+// all objects into its parent.
+func (f file) installationsIn() (all []installation, wrong []*ast.ObjectItem) {
+	for _, i := range f.items {
+		if keyOf(i, 0) != "provider_installation" {
+			continue
+		}
+		body, ok := f.isBlock(i, 0)
+		last := len(all) - 1
+		switch {
+		case !ok:
+			wrong = append(wrong, i)
+		case len(i.Keys) == 1:
+			all = append(all, installation{at: f.at(i), methods: body.List.Items})
+		case last >= 0 && all[last].misread && all[last].at == f.at(i):
+			all[last].methods = append(all[last].methods, &ast.ObjectItem{Keys: i.Keys[1:], Assign: i.Assign, Val: i.Val})
+		default:
+			all = append(all, installation{f.at(i), []*ast.ObjectItem{{Keys: i.Keys[1:], Assign: i.Assign, Val: i.Val}}, true})
+		}
 	}
-	r.fail(i.at, "there is no installation method %q, only direct, filesystem_mirror, network_mirror, oci_mirror and dev_overrides", i.name)
-	return nil
+	return all, wrong
+}
+
+func (r *reader) installations() {
+	all, wrong := r.installationsIn()
+	for _, i := range wrong {
+		r.refuse("provider_installation", r.at(i))
+	}
+	for _, block := range all {
+		if first := r.config.Installation; first != nil {
+			r.failOnce(block.at, first.Position, "provider_installation block")
+			continue
+		}
+		if block.misread {
+			r.note(NoteObjects, block.at, "OpenTofu misreads a provider_installation object whose members are all objects: write at least one as a list, [{ … }]")
+		}
+		r.config.Installation = &Installation{Position: block.at, DevOverrides: map[provider.Address]DevOverride{}}
+		for _, i := range block.methods {
+			r.method(i)
+		}
+	}
 }
 
 // draftMirror is the word that the draft of OpenTofu's RFC had for oci_mirror.
@@ -126,60 +150,109 @@ var arguments = map[Kind][]string{
 	FilesystemMirror: {"include", "exclude", "path"},
 	NetworkMirror:    {"include", "exclude", "url", "download_retry_count", "trust_all_hashes"},
 	OCIMirror:        {"include", "exclude", "repository_template"},
+	draftMirror:      {"include", "exclude", "registry_template", "repository_template"},
 }
 
-func (r *reader) method(name string, b block) (Method, bool) {
+// method reads a block within provider_installation.
+func (r *reader) method(i *ast.ObjectItem) {
+	kind, at := Kind(keyOf(i, 0)), r.at(i)
+	body, ok := r.isBlock(i, 0)
+	known := arguments[kind]
+	switch {
+	case kind != DevOverrides && known == nil:
+		r.fail(at, "there is no installation method %q, only direct, filesystem_mirror, network_mirror, oci_mirror and dev_overrides", string(kind))
+		return
+	case !ok:
+		r.refuse("provider_installation", at)
+		return
+	case kind == DevOverrides:
+		r.devOverrides(body, i)
+		return
+	}
+	of := &ast.ObjectType{List: &ast.ObjectList{}}
+	for _, argument := range body.List.Items {
+		name := keyOf(argument, 0)
+		if isKnown(name, known) {
+			of.List.Add(argument)
+		} else {
+			r.note(NoteIgnored, r.position(argument.Pos(), argument), "%s has no argument %q; it is ignored", string(kind), name)
+		}
+	}
+	var content struct {
+		Include  []string `hcl:"include"`
+		Exclude  []string `hcl:"exclude"`
+		Path     string   `hcl:"path"`
+		URL      string   `hcl:"url"`
+		Template string   `hcl:"repository_template"`
+		Draft    string   `hcl:"registry_template"`
+		Retries  *int     `hcl:"download_retry_count"`
+		Trusted  bool     `hcl:"trust_all_hashes"`
+	}
+	if !r.decodeBlock("provider_installation", of, i, &content) {
+		return
+	}
 	before := len(r.problems)
-	m := Method{Position: b.at, Kind: Kind(name)}
-	templateName := "repository_template"
-	if name == draftMirror {
-		m.Kind, templateName = OCIMirror, "registry_template"
-		r.note(NoteDraft, b.at, "OpenTofu wants oci_mirror { repository_template = … } instead of the draft's oci { registry_template = … }")
-	}
-	for _, i := range b.body {
-		if !slices.ContainsFunc(arguments[m.Kind], func(known string) bool { return strings.EqualFold(known, i.name) }) && !strings.EqualFold(i.name, templateName) {
-			r.note(NoteIgnored, i.at, "%s has no argument %q; it is ignored", name, i.name)
+	m := Method{Position: at, Kind: kind}
+	m.Include = r.patterns(of, "include", content.Include, at)
+	m.Exclude = r.patterns(of, "exclude", content.Exclude, at)
+	required := func(name, value string) string {
+		if value == "" {
+			r.fail(at, "%s must have the argument %s", string(kind), name)
 		}
+		return value
 	}
-	for _, known := range arguments[m.Kind] {
-		switch known {
-		case "download_retry_count":
-			r.integer(b.body, known)
-		case "trust_all_hashes":
-			r.boolean(b.body, known, false)
-		}
-	}
-	m.Include, m.Exclude = r.patterns(b, "include"), r.patterns(b, "exclude")
-	switch m.Kind {
-	case FilesystemMirror:
-		m.Path = r.required(b, name, "path").text
-	case NetworkMirror:
-		m.URL = r.url(r.required(b, name, "url"))
+	switch kind {
+	case draftMirror:
+		r.note(NoteDraft, at, "OpenTofu wants oci_mirror { repository_template = … } instead of the draft's oci { registry_template = … }")
+		m.Kind = OCIMirror
+		m.Template = r.template(m, required("registry_template", content.Draft), r.valueAt(of, "registry_template", at))
 	case OCIMirror:
-		if text := r.required(b, name, templateName); text.text != "" && len(r.problems) == before {
-			m.Template = r.template(b, text, m.Include)
+		m.Template = r.template(m, required("repository_template", content.Template), r.valueAt(of, "repository_template", at))
+	case FilesystemMirror:
+		m.Path = required("path", content.Path)
+	case NetworkMirror:
+		m.URL = required("url", content.URL)
+		if u, err := url.Parse(m.URL); m.URL != "" && (err != nil || u.Scheme != "https" || u.Host == "") {
+			r.fail(r.valueAt(of, "url", at).at, "the url of a network_mirror must start with https:// and a host")
 		}
 	}
-	return m, len(r.problems) == before
-}
-
-// required reads an argument that must be there and not be empty.
-func (r *reader) required(b block, method, name string) node {
-	before := len(r.problems)
-	value, _ := r.text(b.body, name)
-	if value.text == "" && len(r.problems) == before {
-		r.fail(b.at, "%s must have the argument %s", method, name)
+	if len(r.problems) == before {
+		r.config.Installation.Methods = append(r.config.Installation.Methods, m)
 	}
-	return value
 }
 
-func (r *reader) patterns(b block, name string) []provider.Pattern {
-	texts, _ := r.texts(b.body, name)
-	var patterns []provider.Pattern
-	for _, text := range texts {
-		p, err := provider.ParsePattern(text.text)
+func (r *reader) devOverrides(body *ast.ObjectType, i *ast.ObjectItem) {
+	at := r.at(i)
+	if len(r.config.Installation.Methods) > 0 {
+		r.fail(at, "dev_overrides must stand before all methods, since it comes before them")
+	}
+	var paths map[string]string
+	if !r.decodeBlock("provider_installation", body, i, &paths) {
+		return
+	}
+	for _, entry := range body.List.Items {
+		written, at := keyOf(entry, 0), r.position(entry.Pos(), entry)
+		name := written
+		if !strings.Contains(name, "/") {
+			name = "hashicorp/" + name // as OpenTofu reads one part alone
+		}
+		a, err := provider.ParseAddress(name)
 		if err != nil {
-			r.syntax(text, err)
+			r.fail(at, "%q is not a provider address: %s", written, problemOf(err))
+			continue
+		}
+		r.config.Installation.DevOverrides[a] = DevOverride{at, filepath.Clean(paths[written])}
+	}
+}
+
+// patterns parses the patterns in an argument of a method.
+func (r *reader) patterns(body *ast.ObjectType, name string, texts []string, method stricthcl.Position) []provider.Pattern {
+	var patterns []provider.Pattern
+	values := literals(body, name)
+	for i, text := range texts {
+		p, err := provider.ParsePattern(text)
+		if err != nil {
+			r.syntax(r.value(values, i, method), err)
 			continue
 		}
 		patterns = append(patterns, p)
@@ -187,46 +260,43 @@ func (r *reader) patterns(b block, name string) []provider.Pattern {
 	return patterns
 }
 
-func (r *reader) url(value node) string {
-	if value.text == "" {
-		return ""
-	}
-	u, err := url.Parse(value.text)
-	if err != nil || u.Scheme != "https" || u.Host == "" {
-		r.fail(value.at, "the url of a network_mirror must start with https:// and a host")
-	}
-	return value.text
+// value is where a value stands in a file.
+type value struct {
+	at stricthcl.Position
+	// text is the value's text if it stands in quotes as it is, without escapes.
+	text string
 }
 
-func (r *reader) devOverrides(installation *Installation, b block) {
-	for _, i := range b.body {
-		value, given := r.text([]item{i}, i.name)
-		if !given {
-			continue
-		}
-		name := i.name
-		if !strings.Contains(name, "/") {
-			name = "hashicorp/" + name // as OpenTofu reads one part alone
-		}
-		a, err := provider.ParseAddress(name)
-		if err != nil {
-			r.fail(i.at, "%q is not a provider address: %s", i.name, problemOf(err))
-			continue
-		}
-		installation.DevOverrides[a] = DevOverride{i.at, filepath.Clean(value.text)}
+// value returns where one of some values stands: in JSON syntax only its method is known.
+func (r *reader) value(values []*ast.LiteralType, n int, method stricthcl.Position) value {
+	if n < 0 || n >= len(values) || !values[n].Token.Pos.IsValid() {
+		return value{at: method}
 	}
+	t := values[n].Token
+	v := value{at: r.position(t.Pos, nil)}
+	if text := textOf(t); t.Text == `"`+text+`"` {
+		v.text = text
+	}
+	return v
 }
 
-// syntax reports what is wrong within a text of the file, at its very place.
-func (r *reader) syntax(value node, err error) {
-	at := value.at
+// valueAt returns where the value of an argument stands. Of several, the last counts.
+func (r *reader) valueAt(body *ast.ObjectType, name string, method stricthcl.Position) value {
+	values := literals(body, name)
+	return r.value(values, len(values)-1, method)
+}
+
+// syntax reports a problem within a value, at its position in the value if it is known.
+func (r *reader) syntax(v value, err error) {
 	var e *provider.SyntaxError
-	if errors.As(err, &e) {
-		at = value.within(e.Offset)
-		r.fail(at, "%s %q: %s", e.What, e.Input, e.Problem)
+	if !errors.As(err, &e) {
+		r.fail(v.at, "%v", err)
 		return
 	}
-	r.fail(at, "%v", err)
+	if e.Offset >= 0 && e.Offset <= len(v.text) && v.text != "" {
+		v.at = after(v.at, `"`+v.text[:e.Offset])
+	}
+	r.fail(v.at, "%s %q: %s", e.What, e.Input, e.Problem)
 }
 
 // problemOf gives the problem alone, where the rest is said already.

@@ -38,6 +38,24 @@ func (f Files) Chosen() []string {
 	return paths
 }
 
+// read parses the files that are chosen and exist.
+func (f Files) read() ([]file, error) {
+	var files []file
+	var problems []error
+	for _, p := range f {
+		if !p.Chosen || !p.Found {
+			continue
+		}
+		read, err := readFile(p.Path)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		files = append(files, read)
+	}
+	return files, errors.Join(problems...)
+}
+
 // Locate finds the files of the configuration. A file that is named explicitly
 // must be there and is the only one, as is one that TF_CLI_CONFIG_FILE names;
 // else it is the main file, and the *.tfrc and *.tfrc.json files in the

@@ -1,24 +1,16 @@
 package cliconfig
 
 import (
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
 
+	"github.com/hashicorp/hcl/hcl/ast"
+
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
-)
-
-// Form is how a login is given.
-type Form string
-
-const (
-	// FormPassword is a user name and a password.
-	FormPassword Form = "password"
-	// FormTokens is an access token and a refresh token.
-	FormTokens Form = "tokens"
-	// FormHelper is a program that knows logins, as Docker has them.
-	FormHelper Form = "helper"
 )
 
 // Login is an oci_credentials block: a login for all repositories whose names
@@ -28,14 +20,15 @@ type Login struct {
 	// Registry is "host" or "host:port".
 	Registry string
 	// Path is the start of repository names, whole components; empty for all
-	// repositories of the registry, and always with FormHelper.
+	// repositories of the registry, and always with a helper.
 	Path string
-	Form Form
 
+	// A login is a user name and a password, two tokens, or a helper.
 	Username                  string
 	Password                  Secret
 	AccessToken, RefreshToken Secret
-	// Helper is the helper's name, without its docker-credential- in front.
+	// Helper is the name of a program that knows logins, without its docker-credential-
+	// in front.
 	Helper string
 }
 
@@ -62,81 +55,128 @@ type DefaultLogins struct {
 	Helper string
 }
 
-func (r *reader) login(d *document, b block) {
-	l := Login{Position: b.at}
-	var problem string
-	l.Registry, l.Path, problem = parsePrefix(b.label.text)
-	unusable := problem != "" && openTofuTakes(b.label.text)
-	if problem != "" && !unusable {
-		r.fail(b.label.at, "the label %q must be a registry, or a registry and the start of repository names: %s", b.label.text, problem)
-		return
-	}
-	before := len(r.problems)
-	username, hasUsername := r.text(b.body, "username")
-	password, hasPassword := r.text(b.body, "password")
-	access, hasAccess := r.text(b.body, "access_token")
-	refresh, hasRefresh := r.text(b.body, "refresh_token")
-	helper, hasHelper := r.text(b.body, "docker_credentials_helper")
-	if len(r.problems) > before {
-		return
-	}
-	forms := 0
-	for _, given := range []bool{hasUsername || hasPassword, hasAccess || hasRefresh, hasHelper} {
-		if given {
-			forms++
+// logins reads: oci_credentials "REGISTRY/PATH" { username = "…" password = "…" }.
+func (r *reader) logins() {
+	const name = "oci_credentials"
+	for _, i := range r.items {
+		if keyOf(i, 0) != name {
+			continue
+		}
+		if body, ok := r.isBlock(i, 1); !ok || len(i.Keys) != 2 {
+			r.refuse(name, r.at(i))
+		} else if l, ok := r.login(i, body); ok {
+			r.config.Logins = append(r.config.Logins, l)
 		}
 	}
-	switch {
-	case forms == 0:
-		r.fail(b.at, "an oci_credentials block must have username and password, or access_token and refresh_token, or docker_credentials_helper")
-	case forms > 1:
-		r.fail(b.at, "an oci_credentials block must have only one form of login: username and password, or access_token and refresh_token, or docker_credentials_helper")
-	case hasUsername != hasPassword:
-		r.fail(b.at, "username and password must both be given")
-	case hasAccess != hasRefresh:
-		r.fail(b.at, "access_token and refresh_token must both be given")
-	case hasHelper && l.Path != "":
-		r.fail(b.label.at, "docker_credentials_helper is for whole registries: the label must be %q", l.Registry)
-	case hasHelper:
-		l.Form, l.Helper = FormHelper, r.helper(helper)
-	case hasAccess:
-		l.Form, l.AccessToken, l.RefreshToken = FormTokens, Secret(access.text), Secret(refresh.text)
-	default:
-		l.Form, l.Username, l.Password = FormPassword, username.text, Secret(password.text)
-	}
-	if unusable {
-		r.note(NoteLabel, b.label.at, "no repository is named as the label %q says, so this login is never used: %s", b.label.text, problem)
-		d.unusable = append(d.unusable, b.label)
-		return
-	}
-	d.logins = append(d.logins, l)
 }
 
-func (r *reader) defaultLogins(b block) DefaultLogins {
-	l := DefaultLogins{Position: b.at}
-	l.NoAmbient = !r.boolean(b.body, "discover_ambient_credentials", true)
-	if files, given := r.texts(b.body, "docker_style_config_files"); given {
-		if l.NoAmbient {
-			r.fail(b.at, "docker_style_config_files says where ambient credentials are, which discover_ambient_credentials = false excludes")
-		}
-		l.DockerFiles = []string{}
-		for _, file := range files {
-			l.DockerFiles = append(l.DockerFiles, beside(b.at.File, file.text))
-		}
+func (r *reader) login(i *ast.ObjectItem, body *ast.ObjectType) (l Login, ok bool) {
+	l.Position = r.at(i)
+	var content struct {
+		Username *string `hcl:"username"`
+		Password *Secret `hcl:"password"`
+		Access   *Secret `hcl:"access_token"`
+		Refresh  *Secret `hcl:"refresh_token"`
+		Helper   *string `hcl:"docker_credentials_helper"`
 	}
-	if helper, given := r.text(b.body, "docker_credentials_helper"); given {
-		l.Helper = r.helper(helper)
+	if !r.decodeBlock("oci_credentials", body, i, &content) {
+		return l, false
 	}
-	return l
+	label, before := keyOf(i, 1), len(r.problems)
+	var problem string
+	l.Registry, l.Path, problem = parsePrefix(label)
+	unusable := problem != "" && openTofuTakes(label)
+	if problem != "" && !unusable {
+		r.fail(r.label(i), "the label %q must be a registry, or a registry and the start of repository names: %s", label, problem)
+		return l, false
+	}
+	password := content.Username != nil || content.Password != nil
+	tokens := content.Access != nil || content.Refresh != nil
+	helper := content.Helper != nil
+	switch {
+	case !password && !tokens && !helper:
+		r.fail(l.Position, "an oci_credentials block must have username and password, or access_token and refresh_token, or docker_credentials_helper")
+	case password && tokens || tokens && helper || helper && password:
+		r.fail(l.Position, "an oci_credentials block must have only one form of login: username and password, or access_token and refresh_token, or docker_credentials_helper")
+	case password && (content.Username == nil || content.Password == nil):
+		r.fail(l.Position, "username and password must both be given")
+	case tokens && (content.Access == nil || content.Refresh == nil):
+		r.fail(l.Position, "access_token and refresh_token must both be given")
+	case helper && l.Path != "":
+		r.fail(r.label(i), "docker_credentials_helper is for whole registries: the label must be %q", l.Registry)
+	case helper:
+		l.Helper = r.helper(*content.Helper, r.valueAt(body, "docker_credentials_helper", l.Position).at)
+	case tokens:
+		l.AccessToken, l.RefreshToken = *content.Access, *content.Refresh
+	default:
+		l.Username, l.Password = *content.Username, *content.Password
+	}
+	if len(r.problems) > before {
+		return l, false
+	}
+	if !unusable {
+		label = l.Prefix()
+	}
+	if first, twice := r.labels[label]; twice {
+		r.failOnce(l.Position, first, fmt.Sprintf("oci_credentials block for %q", text.RedactUserinfo(label)))
+		return l, false
+	}
+	r.labels[label] = l.Position
+	if unusable {
+		r.note(NoteLabel, r.label(i), "no repository is named as the label %q says, so this login is never used: %s", label, problem)
+	}
+	return l, !unusable
+}
+
+// defaultLogins reads: oci_default_credentials { … }.
+func (r *reader) defaultLogins() {
+	const name = "oci_default_credentials"
+	for _, i := range r.items {
+		if keyOf(i, 0) != name {
+			continue
+		}
+		l := DefaultLogins{Position: r.at(i)}
+		var content struct {
+			Ambient *bool     `hcl:"discover_ambient_credentials"`
+			Files   *[]string `hcl:"docker_style_config_files"`
+			Helper  *string   `hcl:"docker_credentials_helper"`
+		}
+		body, ok := r.isBlock(i, 0)
+		first := r.config.DefaultLogins.Position
+		switch {
+		case !ok:
+			r.refuse(name, l.Position)
+			continue
+		case first != stricthcl.Position{}:
+			r.failOnce(l.Position, first, name+" block")
+			continue
+		case !r.decodeBlock(name, body, i, &content):
+			continue
+		}
+		l.NoAmbient = content.Ambient != nil && !*content.Ambient
+		if content.Files != nil {
+			if l.NoAmbient {
+				r.fail(l.Position, "docker_style_config_files says where ambient credentials are, which discover_ambient_credentials = false excludes")
+			}
+			l.DockerFiles = []string{}
+			for _, file := range *content.Files {
+				l.DockerFiles = append(l.DockerFiles, beside(r.name, file))
+			}
+		}
+		if content.Helper != nil {
+			l.Helper = r.helper(*content.Helper, r.valueAt(body, "docker_credentials_helper", l.Position).at)
+		}
+		r.config.DefaultLogins = l
+	}
 }
 
 // helper checks the name of a credential helper, which is a part of a program's
 // file name.
-func (r *reader) helper(name node) string {
-	if name.text == "" || strings.ContainsAny(name.text, `/\`) {
-		r.fail(name.at, "docker_credentials_helper %q is not a part of a program's name, such as osxkeychain", name.text)
+func (r *reader) helper(name string, at stricthcl.Position) string {
+	if name == "" || strings.ContainsAny(name, `/\`) {
+		r.fail(at, "docker_credentials_helper %q is not a part of a program's name, such as osxkeychain", name)
 	}
-	return name.text
+	return name
 }
 
 // beside resolves a path that is relative to the file it stands in.

@@ -28,9 +28,9 @@ func TestLogins(t *testing.T) {
 			"native syntax",
 			"oci_credentials \"ghcr.io\" {\n  username = \"u\"\n  password = \"p\"\n}\noci_credentials \"localhost:5000/a/b\" {\n  access_token = \"a\"\n  refresh_token = \"r\"\n}\noci_credentials \"quay.io\" {\n  docker_credentials_helper = \"pass\"\n}\n",
 			[]cliconfig.Login{
-				{Position: at(1, 1), Registry: "ghcr.io", Form: cliconfig.FormPassword, Username: "u", Password: "p"},
-				{Position: at(5, 1), Registry: "localhost:5000", Path: "a/b", Form: cliconfig.FormTokens, AccessToken: "a", RefreshToken: "r"},
-				{Position: at(9, 1), Registry: "quay.io", Form: cliconfig.FormHelper, Helper: "pass"},
+				{Position: at(1, 1), Registry: "ghcr.io", Username: "u", Password: "p"},
+				{Position: at(5, 1), Registry: "localhost:5000", Path: "a/b", AccessToken: "a", RefreshToken: "r"},
+				{Position: at(9, 1), Registry: "quay.io", Helper: "pass"},
 			},
 		},
 		{
@@ -38,11 +38,11 @@ func TestLogins(t *testing.T) {
  "ghcr.io": {"username": "u", "password": 1234},
  "quay.io": {"docker_credentials_helper": "pass"}
 }}`, []cliconfig.Login{
-				{Position: at(2, 2), Registry: "ghcr.io", Form: cliconfig.FormPassword, Username: "u", Password: "1234"},
-				{Position: at(3, 2), Registry: "quay.io", Form: cliconfig.FormHelper, Helper: "pass"},
+				{Position: at(1, 19), Registry: "ghcr.io", Username: "u", Password: "1234"},
+				{Position: at(1, 19), Registry: "quay.io", Helper: "pass"},
 			},
 		},
-		{"a list in JSON", `{"oci_credentials": [{"a.io": {"username": "", "password": ""}}]}`, []cliconfig.Login{{Position: at(1, 23), Registry: "a.io", Form: cliconfig.FormPassword}}},
+		{"a list in JSON", `{"oci_credentials": [{"a.io": {"username": "", "password": ""}}]}`, []cliconfig.Login{{Position: at(1, 19), Registry: "a.io"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +83,7 @@ func TestDefaultLogins(t *testing.T) {
 		{"no files", "oci_default_credentials { docker_style_config_files = [] }", cliconfig.DefaultLogins{Position: at, DockerFiles: []string{}}},
 		{
 			"JSON", `{"oci_default_credentials": {"discover_ambient_credentials": true, "docker_style_config_files": ["auth.json"]}}`,
-			cliconfig.DefaultLogins{Position: stricthcl.Position{File: file, Line: 1, Column: 2}, DockerFiles: []string{here}},
+			cliconfig.DefaultLogins{Position: stricthcl.Position{File: file, Line: 1, Column: 27}, DockerFiles: []string{here}},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -102,13 +102,13 @@ func TestDefaultLogins(t *testing.T) {
 func TestChecksOfLogins(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, data, want string }{
-		{"no label", "oci_credentials {}", "rc:1:17: oci_credentials must have one label"},
-		{"an equals sign", "oci_credentials = {}", "rc:1:19: oci_credentials must be a block"},
-		{"text in JSON", `{"oci_credentials":{"a.io":"x"}}`, "rc:1:28: oci_credentials must be an object"},
-		{"a list in JSON", "{\n\"oci_credentials\":{\"a.io\":[{\"docker_credentials_helper\":\"pass\"}]}}", `rc:2:1: OpenTofu refuses oci_credentials as it is written here; its form is "oci_credentials": {"registry.example.com": {…}}`},
-		{"an empty list in JSON", `{"oci_credentials":[]}`, "rc:1:2: OpenTofu refuses oci_credentials"},
-		{"null in JSON", `{"oci_credentials":{"a.io":null}}`, "rc:1:28: oci_credentials must be an object"},
-		{"null for a password in JSON", `{"oci_credentials":{"a.io":{"username":null}}}`, "rc:1:21: username and password must both be given"},
+		{"no label", "oci_credentials {}", "rc:1:1: OpenTofu refuses oci_credentials"},
+		{"an equals sign", "oci_credentials = {}", "rc:1:1: OpenTofu refuses oci_credentials"},
+		{"text in JSON", `{"oci_credentials":{"a.io":"x"}}`, "rc:1:19: OpenTofu refuses oci_credentials"},
+		{"a list in JSON", "{\n\"oci_credentials\":{\"a.io\":[{\"docker_credentials_helper\":\"pass\"}]}}", `rc:2:18: OpenTofu refuses oci_credentials as it is written here; its form is "oci_credentials": {"registry.example.com": {…}}`},
+		{"an empty list in JSON", `{"oci_credentials":[]}`, "rc:1:19: OpenTofu refuses oci_credentials"},
+		{"null in JSON", `{"oci_credentials":{"a.io":null}}`, "rc:1:19: OpenTofu refuses oci_credentials"},
+		{"null for a password in JSON", `{"oci_credentials":{"a.io":{"username":null}}}`, "rc:1:19: username and password must both be given"},
 		{"a URL", `oci_credentials "https://ghcr.io/" {}`, `rc:1:17: the label "https://ghcr.io/" must be a registry`},
 		{"a tag", `oci_credentials "ghcr.io/a:b" {}`, "a repository is named without a tag"},
 		{"a port that is none", `oci_credentials "ghcr.io:x" {}`, `the registry's port "x"`},
@@ -118,31 +118,31 @@ func TestChecksOfLogins(t *testing.T) {
 		{"two forms", `oci_credentials "a.io" { username = "u" password = "p" docker_credentials_helper = "h" }`, "rc:1:1: an oci_credentials block must have only one form of login"},
 		{"half of each form", `oci_credentials "a.io" { username = "u" access_token = "p" }`, "rc:1:1: an oci_credentials block must have only one form of login"},
 		{"no password", `oci_credentials "a.io" { username = "u" }`, "rc:1:1: username and password must both be given"},
-		{"no user name", `{"oci_credentials":{"a.io":{"password":"p"}}}`, "rc:1:21: username and password must both be given"},
+		{"no user name", `{"oci_credentials":{"a.io":{"password":"p"}}}`, "rc:1:19: username and password must both be given"},
 		{"no refresh token", `oci_credentials "a.io" { access_token = "u" }`, "access_token and refresh_token must both be given"},
 		{"a helper for a path", `oci_credentials "a.io/b" { docker_credentials_helper = "pass" }`, `rc:1:17: docker_credentials_helper is for whole registries: the label must be "a.io"`},
 		{"a helper with a path", `oci_credentials "a.io" { docker_credentials_helper = "bin/pass" }`, `rc:1:54: docker_credentials_helper "bin/pass" is not a part of a program's name`},
 		{"a helper without a name", `oci_default_credentials { docker_credentials_helper = "" }`, `rc:1:55: docker_credentials_helper "" is not`},
-		{"a password that is a list", `oci_credentials "a.io" { username = "u" password = ["p"] }`, "rc:1:52: password must be a text"},
+		{"a password that is a list", `oci_credentials "a.io" { username = "u" password = ["p"] }`, "rc:1:52: OpenTofu refuses oci_credentials"},
 		{"the same label twice", "oci_credentials \"a.io\" { docker_credentials_helper = \"a\" }\noci_credentials \"a.io\" { docker_credentials_helper = \"a\" }", `rc:2:1: a second oci_credentials block for "a.io"; the first is at rc:1:1`},
-		{"the same useless label twice", "oci_credentials \"*.a.io\" { docker_credentials_helper = \"a\" }\noci_credentials \"*.a.io\" { docker_credentials_helper = \"a\" }", `rc:2:17: a second oci_credentials block for "*.a.io"; the first is at rc:1:17`},
-		{"registry_protocols twice in JSON", `{"registry_protocols":[{},{}]}`, "rc:1:2: a second registry_protocols block in this file"},
+		{"the same useless label twice", "oci_credentials \"*.a.io\" { docker_credentials_helper = \"a\" }\noci_credentials \"*.a.io\" { docker_credentials_helper = \"a\" }", `rc:2:1: a second oci_credentials block for "*.a.io"; the first is at rc:1:1`},
+		{"registry_protocols twice in JSON", `{"registry_protocols":[{},{}]}`, "rc:1:22: a second registry_protocols block in this file"},
 		{"two defaults", "oci_default_credentials {}\noci_default_credentials {}", "rc:2:1: a second oci_default_credentials block; the first is at rc:1:1"},
-		{"defaults with a label", `oci_default_credentials "x" {}`, "rc:1:25: oci_default_credentials has no label"},
+		{"defaults with a label", `oci_default_credentials "x" {}`, "rc:1:1: OpenTofu refuses oci_default_credentials"},
 		{"files that are not looked for", "oci_default_credentials {\n  discover_ambient_credentials = false\n  docker_style_config_files = []\n}", "rc:1:1: docker_style_config_files says where ambient credentials are"},
-		{"yes for true", "oci_default_credentials {\n  discover_ambient_credentials = \"yes\"\n}", "rc:2:34: discover_ambient_credentials must be true or false"},
+		{"yes for true", "oci_default_credentials {\n  discover_ambient_credentials = \"yes\"\n}", "rc:2:34: OpenTofu refuses oci_default_credentials"},
 		{"credentials for no host", `credentials "a_b" {}`, `rc:1:13: "a_b" is not a host name`},
-		{"credentials without a host", `credentials { token = "x" }`, `rc:1:23: credentials must have the form credentials "registry.example.com" { … }`},
-		{"an object in credentials", `credentials "a.example" { token = { x = 1 } }`, "rc:1:35: OpenTofu crashes at an object within a credentials block"},
-		{"objects in credentials in JSON", `{"credentials":{"a.example":{"token":[{"x":"y"}]}}}`, "rc:1:38: OpenTofu crashes at an object within a credentials block"},
+		{"credentials without a host", `credentials { token = "x" }`, `rc:1:23: OpenTofu refuses credentials`},
+		{"an object in credentials", `credentials "a.example" { token = { x = 1 } }`, "rc:1:13: OpenTofu crashes at an object within a credentials block"},
+		{"objects in credentials in JSON", `{"credentials":{"a.example":{"token":[{"x":"y"}]}}}`, "rc:1:15: OpenTofu crashes at an object within a credentials block"},
 		{"two helpers", "credentials_helper \"a\" {}\ncredentials_helper \"b\" {}", "rc:2:1: a second credentials_helper block; the first is at rc:1:1"},
-		{"args that are text", `credentials_helper "a" { args = "x" }`, "rc:1:33: args must be a list of texts"},
-		{"retries that are no number", "registry_protocols {\n  retry_count = \"x\"\n}", "rc:2:17: retry_count must be a whole number"},
-		{"a timeout that is no number", `registry_protocols { request_timeout_seconds = 1.5 }`, "rc:1:48: request_timeout_seconds must be a whole number"},
+		{"args that are text", `credentials_helper "a" { args = "x" }`, "rc:1:33: OpenTofu refuses credentials_helper"},
+		{"retries that are no number", "registry_protocols {\n  retry_count = \"x\"\n}", "rc:2:17: OpenTofu refuses registry_protocols"},
+		{"a timeout that is no number", `registry_protocols { request_timeout_seconds = 1.5 }`, "rc:1:48: OpenTofu refuses registry_protocols"},
 		{"registry_protocols that are text", `registry_protocols = "x"`, "rc:1:1: OpenTofu refuses registry_protocols as it is written here; its form is registry_protocols { retry_count = 1 }"},
 		{"registry_protocols twice", "registry_protocols {}\nregistry_protocols {}", "rc:2:1: a second registry_protocols block in this file"},
 		{"a cache that may break", `plugin_cache_may_break_dependency_lock_file = "yes"`, "rc:1:47: OpenTofu refuses plugin_cache_may_break_dependency_lock_file"},
-		{"a plugin_cache_dir that is a list", `plugin_cache_dir = []`, "rc:1:20: plugin_cache_dir must be a text"},
+		{"a plugin_cache_dir that is a list", `plugin_cache_dir = []`, "rc:1:20: OpenTofu refuses plugin_cache_dir"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -251,7 +251,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	if err != nil || strings.Contains(string(data), secret) || !strings.Contains(string(data), "***") {
 		t.Errorf("JSON is %s, %v", data, err)
 	}
-	if string(config.Tokens["a.example"]) != secret || cliconfig.Secret("").String() != "" {
+	if string(config.Tokens["a.example"]) != secret || fmt.Sprint(cliconfig.Secret("")) != "" {
 		t.Error("a secret lost what it holds, or pretends to hold something")
 	}
 }

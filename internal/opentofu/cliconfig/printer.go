@@ -6,12 +6,18 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/hashicorp/hcl/hcl/ast"
+	"github.com/hashicorp/hcl/hcl/token"
+
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// printer writes native syntax, in which every value of either syntax can stand.
+// printer writes syntax trees in native syntax, which can express every value of
+// either syntax.
 type printer struct {
 	strings.Builder
+	// file is the name of the file that is printed, for errors.
+	file     string
 	depth    int
 	problems []error
 }
@@ -23,64 +29,84 @@ func (p *printer) line(format string, args ...any) {
 	p.WriteString(strings.Repeat("  ", p.depth) + fmt.Sprintf(format, args...) + "\n")
 }
 
-// block writes a block, with or without a label.
-func (p *printer) block(name string, labels []node, body func()) {
-	words := []string{p.name(name)}
-	for _, label := range labels {
-		words = append(words, p.text(label))
-	}
-	p.line("%s {", strings.Join(words, " "))
+// block writes a block with its name, and perhaps labels.
+func (p *printer) block(header string, body func()) {
+	p.line("%s {", header)
 	p.depth++
 	body()
 	p.depth--
 	p.line("}")
 }
 
-// items writes members as they are.
-func (p *printer) items(items []item) {
+// item writes a block or an argument as it is.
+func (p *printer) item(i *ast.ObjectItem) {
+	words := []string{p.name(keyOf(i, 0))}
+	for _, label := range i.Keys[1:] {
+		words = append(words, p.text(textOf(label.Token), label.Token.Pos))
+	}
+	header := strings.Join(words, " ")
+	body, isObject := i.Val.(*ast.ObjectType)
+	if isObject && (!i.Assign.IsValid() || i.Keys[0].Token.JSON) {
+		p.block(header, func() { p.items(body.List.Items) })
+		return
+	}
+	p.argument(header, p.value(i.Val))
+}
+
+func (p *printer) items(items []*ast.ObjectItem) {
 	for _, i := range items {
-		if i.value.kind == object && !i.assigned {
-			p.block(i.name, i.labels, func() { p.items(i.value.items) })
-			continue
-		}
-		p.argument(i.name, i.value)
+		p.item(i)
 	}
 }
 
-func (p *printer) argument(name string, value node) { p.line("%s = %s", p.name(name), p.value(value)) }
+func (p *printer) argument(name, value string) { p.line("%s = %s", name, value) }
 
 func (p *printer) name(name string) string {
 	if bare.MatchString(name) {
 		return name
 	}
-	return p.text(node{text: name})
+	return p.text(name, token.Pos{})
 }
 
-// text writes a text in quotes, which HCL 1 must be able to read back.
-func (p *printer) text(n node) string {
-	if !quotable(n.text) {
-		p.problems = append(p.problems, &stricthcl.Error{Position: n.at, Problem: "this text can't be written into another configuration: braces in ${…} must balance, and a text has no control characters"})
+// text returns a text in quotes, which HCL 1 must be able to read back.
+func (p *printer) text(text string, at token.Pos) string {
+	if !quotable(text) {
+		p.problems = append(p.problems, &stricthcl.Error{
+			Position: stricthcl.Position{File: p.file, Line: at.Line, Column: at.Column},
+			Problem:  "this text can't be written into another configuration: braces in ${…} must balance, and a text has no control characters",
+		})
 	}
-	return quote(n.text)
+	return quote(text)
 }
 
-func (p *printer) value(n node) string {
-	switch n.kind {
-	case str:
-		return p.text(n)
-	case list:
-		elements := make([]string, len(n.list))
-		for i, element := range n.list {
+func (p *printer) texts(texts []string) string {
+	quoted := make([]string, len(texts))
+	for i, text := range texts {
+		quoted[i] = p.text(text, token.Pos{})
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+func (p *printer) value(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.LiteralType:
+		if n.Token.Type == token.STRING || n.Token.Type == token.HEREDOC {
+			return p.text(textOf(n.Token), n.Token.Pos)
+		}
+		return n.Token.Text // a number or true or false, as it is written
+	case *ast.ListType:
+		elements := make([]string, len(n.List))
+		for i, element := range n.List {
 			elements[i] = p.value(element)
 		}
 		return "[" + strings.Join(elements, ", ") + "]"
-	case object:
-		inner := &printer{depth: p.depth + 1}
-		inner.items(n.items)
+	case *ast.ObjectType:
+		inner := &printer{file: p.file, depth: p.depth + 1}
+		inner.items(n.List.Items)
 		p.problems = append(p.problems, inner.problems...)
 		return "{\n" + inner.String() + strings.Repeat("  ", p.depth) + "}"
 	}
-	return n.text // a number or true or false, as it is written
+	return `""`
 }
 
 func (p *printer) err() error { return errors.Join(p.problems...) }

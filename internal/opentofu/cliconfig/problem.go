@@ -49,7 +49,6 @@ var parserProblems = []struct {
 	{regexp.MustCompile(`^(?:nested object )?expected: [A-Z| ]+ got: ([A-Z]+)$`), "a name or a block must stand here, not $1"},
 	{regexp.MustCompile(`^nested object expected: LBRACE got: ([A-Z]+)$`), "a brace must stand here, not $1"},
 	{regexp.MustCompile(`^error parsing list, expected comma or list end, got: ([A-Z]+)$`), "a comma or the end of the list must stand here, not $1"},
-	{regexp.MustCompile(`^unexpected token while parsing list: ([A-Z]+)$`), "a list cannot hold $1"},
 	{regexp.MustCompile(`^no object keys found`), "there is no name in front of the equals sign"},
 	{regexp.MustCompile(`^(literal|comment|heredoc) not terminated`), "the $1 does not end"},
 	{regexp.MustCompile(`^(illegal UTF-8 encoding|illegal char escape|illegal char|illegal hexadecimal number|illegal octal number|zero-length heredoc anchor|invalid characters in heredoc anchor|numbers cannot start with 0|unexpected null character)`), "$1"},
@@ -60,22 +59,31 @@ var parserProblems = []struct {
 // of the parser that has its position in its text.
 var setTwice = regexp.MustCompile(`^The argument "(?s:(.*))" at (?:.*:)?([0-9]+):([0-9]+) was already set`)
 
-// parserError gives an error of HCL 1's native parser a position.
+// scannerPlace is the position in an error of HCL 1's scanner for JSON.
+var scannerPlace = regexp.MustCompile(`^([0-9]+):([0-9]+): ((?s:.*))$`)
+
+// parserError gives an error of HCL 1's parsers a position.
 func parserError(file string, err error) *stricthcl.Error {
 	if at, ok := errors.AsType[*parser.PosError](err); ok {
 		return &stricthcl.Error{Position: stricthcl.Position{File: file, Line: at.Pos.Line, Column: at.Pos.Column}, Problem: parserProblem(at.Err.Error())}
 	}
+	at := stricthcl.Position{File: file}
+	if found := scannerPlace.FindStringSubmatch(err.Error()); found != nil {
+		at.Line, _ = strconv.Atoi(found[1])
+		at.Column, _ = strconv.Atoi(found[2])
+		return &stricthcl.Error{Position: at, Problem: parserProblem(found[3])}
+	}
 	found := setTwice.FindStringSubmatch(err.Error())
 	if found == nil {
-		return &stricthcl.Error{Position: stricthcl.Position{File: file}, Problem: parserProblem(err.Error())}
+		return &stricthcl.Error{Position: at, Problem: parserProblem(err.Error())}
 	}
 	name := "this argument"
 	if argumentNames[found[1]] {
 		name = found[1]
 	}
-	line, _ := strconv.Atoi(found[2])
-	column, _ := strconv.Atoi(found[3])
-	return &stricthcl.Error{Position: stricthcl.Position{File: file, Line: line, Column: column}, Problem: name + " is set already: an argument may be there once"}
+	at.Line, _ = strconv.Atoi(found[2])
+	at.Column, _ = strconv.Atoi(found[3])
+	return &stricthcl.Error{Position: at, Problem: name + " is set already: an argument may be there once"}
 }
 
 // argumentNames are the names that a message may repeat.

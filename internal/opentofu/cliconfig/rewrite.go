@@ -1,9 +1,11 @@
 package cliconfig
 
 import (
-	"errors"
 	"slices"
 	"strings"
+
+	"github.com/hashicorp/hcl/hcl/ast"
+	"github.com/hashicorp/hcl/hcl/token"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -31,28 +33,23 @@ type Mirrored struct {
 // Settings that are unknown here stay as they are.
 //
 // The file may hold tokens. Errors are those of [Read].
-func Rewrite(e Environment, files Files, m Mirrored) ([]byte, error) {
-	w := rewriter{mirrored: m, once: map[string]*item{}, members: map[string][]keyed{}, logins: map[string][]block{}}
-	var problems []error
+func Rewrite(e Environment, files Files, m Mirrored) (text []byte, err error) {
+	defer recoverPanic("", &err)
+	w := rewriter{Mirrored: m, blocks: map[string][]placed{}}
 	// 1. What all files say, as OpenTofu puts it together.
-	for _, path := range files.Chosen() {
-		if i := slices.IndexFunc(files, func(p Place) bool { return p.Path == path }); !files[i].Found || files[i].Err != nil {
-			continue // OpenTofu goes on without it
-		}
-		d, err := read(path)
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		w.add(d)
-	}
-	if err := errors.Join(problems...); err != nil {
+	read, err := files.read()
+	if err != nil {
 		return nil, err
 	}
+	for _, f := range read {
+		if err := w.add(f); err != nil {
+			return nil, err
+		}
+	}
 	// 2. How providers are installed.
-	if w.installation == nil {
+	if !w.hasInstallation {
 		e.WorkDir = m.WorkDir
-		w.installation = implied(e.PluginDirs())
+		w.implied = impliedBy(e.PluginDirs())
 	}
 	// 3. All of it.
 	p := &printer{}
@@ -66,142 +63,148 @@ func Rewrite(e Environment, files Files, m Mirrored) ([]byte, error) {
 
 // rewriter collects what files say.
 type rewriter struct {
-	mirrored Mirrored
-	// names are those of once, in the order in which they came.
-	names []string
-	// once has the settings that may be there once.
-	once map[string]*item
-	// members has the blocks of one host each, by their names.
-	members map[string][]keyed
-	// rest is what may be there several times, and means nothing to us.
-	rest []item
-	// logins has the blocks with credentials for OCI registries, by name.
-	logins       map[string][]block
-	installation []block
+	Mirrored
+	// settings and protocols may be there once each; those of registry_protocols count
+	// one by one.
+	settings, protocols settings
+	// rest may be there several times, and means nothing to us.
+	rest []*ast.ObjectItem
+	// blocks are those with a label, and the block of default logins, by name.
+	blocks          map[string][]placed
+	hasInstallation bool
+	methods         []*ast.ObjectItem
+	implied         []impliedMethod
 }
 
-// keyed is a block with a label, and the file that it came from.
-type keyed struct {
+// placed is an item, and the file that contains it.
+type placed struct {
+	*ast.ObjectItem
 	file string
-	member
+}
+
+// settings are arguments in the order in which they came.
+type settings []placed
+
+// set adds an argument. The first file's last one counts, and of switches any that is on.
+func (s *settings) set(file string, i *ast.ObjectItem) {
+	n := slices.IndexFunc(*s, func(p placed) bool { return keyOf(p.ObjectItem, 0) == keyOf(i, 0) })
+	if n < 0 {
+		*s = append(*s, placed{i, file})
+		return
+	}
+	there := &(*s)[n]
+	literal, _ := there.Val.(*ast.LiteralType)
+	isOff := literal != nil && literal.Token.Type == token.BOOL && literal.Token.Text == "false"
+	if there.file == file || isOff {
+		there.ObjectItem = i
+	}
+}
+
+func (s settings) print(p *printer) {
+	for _, setting := range s {
+		p.item(setting.ObjectItem)
+	}
 }
 
 // add takes what a file says. Of host and credentials blocks for one host those of
-// the last file count, of settings the first file's last one, and of switches any
-// that is on.
-func (w *rewriter) add(d document) {
-	r := &reader{json: d.json}
-	own := map[string]*item{}
-	for _, i := range d.items {
-		switch name := strings.ToLower(i.name); {
-		case name == "plugin_cache_dir":
-		case i.name == "oci_credentials":
-			w.logins[i.name] = append(w.logins[i.name], r.labeled(i, "")...)
-		case i.name == "oci_default_credentials":
-			w.logins[i.name] = append(w.logins[i.name], r.blocks(i)...)
-		case i.name == "provider_installation":
-			w.installation = r.blocks(i)
-			for b := range w.installation {
-				w.installation[b].body = slices.DeleteFunc(slices.Clone(w.installation[b].body), w.leavesOut)
-			}
-		case slices.Contains([]string{"host", "credentials", "credentials_helper"}, name):
-			for _, m := range r.members(i, "") {
-				w.addMember(name, keyed{d.file, m})
-			}
-		case i.value.kind == object || i.value.kind == list:
-			if i.name != "registry_protocols" {
-				w.rest = append(w.rest, i)
-				continue
-			}
-			for _, b := range r.objects(i.name, i.value) {
-				for _, setting := range b.items {
-					w.set("registry_protocols."+setting.name, setting, own)
-				}
-			}
-		default:
-			w.set(i.name, i, own)
+// the last file count.
+func (w *rewriter) add(f file) error {
+	if _, err := single(f, nil); err != nil {
+		return err
+	}
+	for _, name := range []string{"host", "credentials", "credentials_helper"} {
+		for _, b := range f.labeled(name) {
+			w.addBlock(name, placed{b, f.name})
 		}
 	}
-}
-
-// leavesOut reports whether the program can't read an installation method.
-func (w *rewriter) leavesOut(i item) bool {
-	return i.name == draftMirror || i.name == string(OCIMirror) && !w.mirrored.OCI
-}
-
-func (w *rewriter) addMember(name string, k keyed) {
-	w.members[name] = slices.DeleteFunc(w.members[name], func(other keyed) bool {
-		host, err := provider.ParseHost(other.key.text)
-		same, otherErr := provider.ParseHost(k.key.text)
-		return other.file != k.file && (other.key.text == k.key.text || err == nil && otherErr == nil && host == same)
-	})
-	w.members[name] = append(w.members[name], k)
-}
-
-// set takes a setting; own are those of the same file.
-func (w *rewriter) set(name string, i item, own map[string]*item) {
-	there := w.once[name]
-	switch {
-	case there == nil:
-		own[name] = &i
-		w.once[name] = &i
-		w.names = append(w.names, name)
-	case own[name] != nil || there.value.kind == boolean && there.value.text == "false":
-		*there = i
+	for _, i := range f.items {
+		_, isLiteral := i.Val.(*ast.LiteralType)
+		switch name := keyOf(i, 0); {
+		case isKnown(name, []string{"host", "credentials", "credentials_helper", "plugin_cache_dir"}):
+		case name == "oci_credentials" || name == "oci_default_credentials":
+			w.blocks[name] = append(w.blocks[name], placed{i, f.name})
+		case name == "provider_installation":
+			w.hasInstallation = true
+		case name == "registry_protocols":
+			for _, argument := range i.Val.(*ast.ObjectType).List.Items {
+				w.protocols.set(f.name, argument)
+			}
+		case isLiteral:
+			w.settings.set(f.name, i)
+		default:
+			w.rest = append(w.rest, i)
+		}
 	}
+	installations, _ := f.installationsIn()
+	for _, block := range installations {
+		w.methods = append(w.methods, block.methods...)
+	}
+	return nil
+}
+
+func (w *rewriter) addBlock(name string, b placed) {
+	w.blocks[name] = slices.DeleteFunc(w.blocks[name], func(other placed) bool {
+		return other.file != b.file && normalHost(keyOf(other.ObjectItem, 1)) == normalHost(keyOf(b.ObjectItem, 1))
+	})
+	w.blocks[name] = append(w.blocks[name], b)
+}
+
+func normalHost(name string) string {
+	if host, err := provider.ParseHost(name); err == nil {
+		return string(host)
+	}
+	return name
 }
 
 func (w *rewriter) print(p *printer) {
-	if w.mirrored.PluginCacheDir != "" {
-		p.argument("plugin_cache_dir", node{text: w.mirrored.PluginCacheDir})
+	if w.PluginCacheDir != "" {
+		p.argument("plugin_cache_dir", p.text(w.PluginCacheDir, token.Pos{}))
 	}
-	var protocols []item
-	for _, name := range w.names {
-		if strings.HasPrefix(name, "registry_protocols.") {
-			protocols = append(protocols, *w.once[name])
-			continue
-		}
-		p.items([]item{*w.once[name]})
-	}
-	if len(protocols) > 0 {
-		p.block("registry_protocols", nil, func() { p.items(protocols) })
+	w.settings.print(p)
+	if len(w.protocols) > 0 {
+		p.block("registry_protocols", func() { w.protocols.print(p) })
 	}
 	p.items(w.rest)
 	for _, name := range []string{"host", "credentials", "credentials_helper"} {
-		for _, k := range w.members[name] {
-			p.block(name, []node{k.key}, func() { p.items(k.body) })
+		for _, b := range w.blocks[name] {
+			p.item(&ast.ObjectItem{Keys: b.Keys, Val: b.Val})
 		}
 	}
-	if w.mirrored.OCI {
+	if w.OCI {
 		w.printLogins(p)
 	}
-	p.block("provider_installation", nil, func() { w.printInstallation(p) })
+	p.block("provider_installation", func() { w.printInstallation(p) })
 }
 
 // printLogins writes the credentials for OCI registries. Relative paths are resolved
 // against the directory of the file that contains them.
 func (w *rewriter) printLogins(p *printer) {
-	for _, b := range w.logins["oci_default_credentials"] {
-		p.block("oci_default_credentials", nil, func() {
-			for _, i := range b.body {
-				if strings.EqualFold(i.name, "docker_style_config_files") {
-					i.value.list = slices.Clone(i.value.list)
-					for n := range i.value.list {
-						i.value.list[n].text = beside(b.at.File, i.value.list[n].text)
-					}
+	for _, b := range w.blocks["oci_default_credentials"] {
+		body := b.Val.(*ast.ObjectType)
+		p.block("oci_default_credentials", func() {
+			for _, i := range body.List.Items {
+				if !strings.EqualFold(keyOf(i, 0), "docker_style_config_files") {
+					p.item(i)
+					continue
 				}
-				p.items([]item{i})
+				var files []string
+				for _, literal := range literals(&ast.ObjectType{List: &ast.ObjectList{Items: []*ast.ObjectItem{i}}}, "docker_style_config_files") {
+					files = append(files, beside(b.file, textOf(literal.Token)))
+				}
+				p.argument("docker_style_config_files", p.texts(files))
 			}
 		})
 	}
-	for _, b := range w.logins["oci_credentials"] {
-		p.block("oci_credentials", []node{b.label}, func() { p.items(b.body) })
+	for _, b := range w.blocks["oci_credentials"] {
+		p.item(b.ObjectItem)
 	}
 }
 
-func (w *rewriter) absolute(n node) node {
-	if n.kind == str {
-		n.text = ResolvePath(w.mirrored.WorkDir, n.text)
+// absolute returns a path in a method as an absolute one.
+func (w *rewriter) absolute(n ast.Node) string {
+	literal, ok := n.(*ast.LiteralType)
+	if !ok {
+		return ""
 	}
-	return n
+	return ResolvePath(w.WorkDir, textOf(literal.Token))
 }

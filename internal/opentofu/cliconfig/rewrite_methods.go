@@ -6,90 +6,106 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/hcl/ast"
+	"github.com/hashicorp/hcl/hcl/token"
+
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
+
+// impliedMethod is a method that counts without a provider_installation block.
+type impliedMethod struct {
+	// path is that of a filesystem_mirror, empty for direct.
+	path    string
+	exclude []string
+}
 
 // printInstallation writes the methods: providers under development, the mirror, and
 // then the user's other methods for other providers.
 func (w *rewriter) printInstallation(p *printer) {
-	mirrored := make([]node, 0, len(w.mirrored.Providers))
-	for _, a := range w.mirrored.Providers {
-		mirrored = append(mirrored, node{text: a.String()})
+	var mirrored []string
+	for _, a := range w.Providers {
+		mirrored = append(mirrored, a.String())
 	}
-	for _, b := range w.methods(func(i item) bool { return i.name == string(DevOverrides) }) {
-		p.block(string(DevOverrides), nil, func() {
-			for _, i := range b.body {
-				p.argument(i.name, w.absolute(i.value))
-			}
-		})
-	}
+	w.printDevOverrides(p)
 	// Without any provider it would be for all.
 	if len(mirrored) > 0 {
-		p.block(string(FilesystemMirror), nil, func() {
-			p.argument("path", node{text: w.mirrored.Dir})
-			p.argument("include", node{kind: list, list: mirrored})
-		})
+		printMethod(p, FilesystemMirror, w.Dir, "include", mirrored)
 	}
-	for _, b := range w.methods(func(i item) bool { return i.name != string(DevOverrides) }) {
-		p.block(b.label.text, nil, func() {
-			excluded := slices.Clone(mirrored)
-			for _, i := range b.body {
-				switch {
-				case strings.EqualFold(i.name, "exclude"):
-					excluded = append(excluded, i.value.list...)
-				case strings.EqualFold(i.name, "path"):
-					p.argument("path", w.absolute(i.value))
+	for _, m := range w.implied {
+		kind := Direct
+		if m.path != "" {
+			kind = FilesystemMirror
+		}
+		printMethod(p, kind, m.path, "exclude", slices.Concat(mirrored, m.exclude))
+	}
+	for _, m := range w.methods {
+		name := keyOf(m, 0)
+		if name == string(DevOverrides) || name == draftMirror || name == string(OCIMirror) && !w.OCI {
+			continue
+		}
+		body := m.Val.(*ast.ObjectType)
+		p.block(name, func() {
+			for _, i := range body.List.Items {
+				switch argument := strings.ToLower(keyOf(i, 0)); argument {
+				case "exclude":
+				case "path":
+					p.argument(argument, p.text(w.absolute(i.Val), token.Pos{}))
 				default:
-					p.items([]item{i})
+					p.item(i)
 				}
 			}
-			if len(excluded) > 0 {
-				p.argument("exclude", node{kind: list, list: excluded})
+			exclude := slices.Clone(mirrored)
+			for _, literal := range literals(body, "exclude") {
+				exclude = append(exclude, textOf(literal.Token))
+			}
+			if len(exclude) > 0 {
+				p.argument("exclude", p.texts(exclude))
 			}
 		})
 	}
 }
 
-// methods gives the blocks of some methods, with their names as labels.
-func (w *rewriter) methods(of func(item) bool) []block {
-	var all []block
-	for _, installation := range w.installation {
-		for _, i := range installation.body {
-			if !of(i) {
-				continue
-			}
-			r := &reader{json: true} // which takes lists too
-			for _, o := range r.objects(i.name, i.value) {
-				all = append(all, block{at: i.at, label: node{text: i.name}, body: o.items})
-			}
+func (w *rewriter) printDevOverrides(p *printer) {
+	for _, m := range w.methods {
+		if keyOf(m, 0) != string(DevOverrides) {
+			continue
 		}
+		p.block(string(DevOverrides), func() {
+			for _, i := range m.Val.(*ast.ObjectType).List.Items {
+				p.argument(p.name(keyOf(i, 0)), p.text(w.absolute(i.Val), token.Pos{}))
+			}
+		})
 	}
-	return all
 }
 
-// implied is the block that stands for none: the plugin directories that there are,
-// and direct for all providers of which those have nothing.
-func implied(dirs []string) []block {
-	var b block
-	var local []node
+func printMethod(p *printer, kind Kind, path, argument string, providers []string) {
+	p.block(string(kind), func() {
+		if path != "" {
+			p.argument("path", p.text(path, token.Pos{}))
+		}
+		if len(providers) > 0 {
+			p.argument(argument, p.texts(providers))
+		}
+	})
+}
+
+// impliedBy returns the methods that stand for none: the plugin directories that exist,
+// and direct for all providers that those lack.
+func impliedBy(dirs []string) []impliedMethod {
+	var methods []impliedMethod
+	var local []string
 	for _, dir := range dirs {
 		info, err := os.Stat(dir)
 		absolute, absErr := filepath.Abs(dir)
 		if err != nil || absErr != nil || !info.IsDir() {
 			continue
 		}
-		path := item{name: "path", assigned: true, value: node{text: absolute}}
-		b.body = append(b.body, item{name: string(FilesystemMirror), value: node{kind: object, items: []item{path}}})
+		methods = append(methods, impliedMethod{path: absolute})
 		for _, a := range providersIn(absolute) {
-			local = append(local, node{text: a.String()})
+			local = append(local, a.String())
 		}
 	}
-	direct := item{name: string(Direct), value: node{kind: object}}
-	if len(local) > 0 {
-		direct.value.items = []item{{name: "exclude", assigned: true, value: node{kind: list, list: local}}}
-	}
-	b.body = append(b.body, direct)
-	return []block{b}
+	return append(methods, impliedMethod{exclude: local})
 }
 
 // providersIn lists the providers of which a filesystem_mirror has a package.

@@ -7,30 +7,33 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// template reads the repository template of an oci_mirror block, and checks it
+// template parses the repository template of an oci_mirror block, and checks it
 // as OpenTofu does: before any provider is looked up.
-func (r *reader) template(b block, value node, include []provider.Pattern) template.Template {
-	t, err := template.Parse(value.text)
+func (r *reader) template(m Method, text string, v value) template.Template {
+	if text == "" {
+		return template.Template{}
+	}
+	t, err := template.Parse(text)
 	switch {
 	case err != nil:
-		r.syntax(value, err)
+		r.syntax(v, err)
 		return t
 	case t.IsLayout():
-		r.fail(value.at, "an oci_mirror is in a registry; OpenTofu reads no image layouts such as %s", t)
+		r.fail(v.at, "an oci_mirror is in a registry; OpenTofu reads no image layouts such as %s", t)
 		return t
 	case t.HCL() != t.String():
-		r.fail(value.at, "variables are written ${…} in this file: %s", t.HCL())
+		r.fail(v.at, "variables are written ${…} in this file: %s", t.HCL())
 		return t
 	}
-	missing, ambiguous := uncovered(t, include)
+	missing, ambiguous := uncovered(t, m.Include)
 	for _, part := range missing {
-		r.fail(b.at, "the template %s must use ${%s}, or include must name exactly one %s", t, part, part)
+		r.fail(m.Position, "the template %s must use ${%s}, or include must name exactly one %s", t, part, part)
 	}
 	for _, part := range ambiguous {
-		r.note(NoteAmbiguous, b.at, "OpenTofu takes the template %s although it has no ${%s}, which a pattern of include leaves open: providers may get mixed up", t, part)
+		r.note(NoteAmbiguous, m.Position, "OpenTofu takes the template %s although it has no ${%s}, which a pattern of include leaves open: providers may get mixed up", t, part)
 	}
 	if err := checkExample(t); err != nil {
-		r.fail(value.at, "%v", err)
+		r.fail(v.at, "%v", err)
 	}
 	return t
 }

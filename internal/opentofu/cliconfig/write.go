@@ -61,15 +61,8 @@ func mirrorMethod(t template.Template, list string) string {
 // CheckTemplate refuses a template that leaves out a part of the address that
 // the pattern leaves open, as OpenTofu does: providers would get mixed up.
 func CheckTemplate(t template.Template, p provider.Pattern) error {
-	usesHost, usesNamespace, usesType := t.Uses()
-	fixedHost, fixedNamespace, fixedType := p.Fixed()
-	for _, part := range []struct {
-		name        string
-		used, fixed bool
-	}{{"hostname", usesHost, fixedHost}, {"namespace", usesNamespace, fixedNamespace}, {"type", usesType, fixedType}} {
-		if !part.used && !part.fixed {
-			return fmt.Errorf("the template %s has no ${%s}, which the pattern %s leaves open: use it, or name the providers in a pattern such as hashicorp/aws", t.Redacted(), part.name, p)
-		}
+	if missing, _ := uncovered(t, []provider.Pattern{p}); len(missing) > 0 {
+		return fmt.Errorf("the template %s has no ${%s}, which the pattern %s leaves open: use it, or name the providers in a pattern such as hashicorp/aws", t.Redacted(), missing[0], p)
 	}
 	return nil
 }

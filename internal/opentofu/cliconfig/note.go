@@ -1,21 +1,12 @@
 package cliconfig
 
 import (
-	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// after returns the position behind a text at a position.
-func after(p stricthcl.Position, text string) stricthcl.Position {
-	p.Line += strings.Count(text, "\n")
-	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
-		p.Column, text = 1, text[i+1:]
-	}
-	p.Column += len([]rune(text))
-	return p
-}
-
-// NoteKind tells what a note is about, in a word that stays the same.
+// NoteKind is a stable identifier of what a note is about.
 type NoteKind string
 
 // The kinds of notes.
@@ -30,8 +21,8 @@ const (
 	NoteLabel      NoteKind = "login-label"
 )
 
-// Note is something that is no error and that a user should know, such as what
-// OpenTofu would read otherwise.
+// Note is something that is not an error but that a user should know, such as
+// what OpenTofu reads differently.
 type Note struct {
 	stricthcl.Position
 	Kind NoteKind
@@ -39,5 +30,15 @@ type Note struct {
 	Text string
 }
 
-// String gives the note with its position in front.
+// String returns the note with its position in front.
 func (n Note) String() string { return n.Position.String() + ": " + n.Text }
+
+// after returns the position behind a text at a position.
+func after(p stricthcl.Position, text string) stricthcl.Position {
+	p.Line += strings.Count(text, "\n")
+	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
+		p.Column, text = 1, text[i+1:]
+	}
+	p.Column += len([]rune(text))
+	return p
+}

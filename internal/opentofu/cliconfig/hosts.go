@@ -1,0 +1,194 @@
+package cliconfig
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/hcl/ast"
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Secret is a token or password. It prints as "***" with every verb and in JSON;
+// string(s) is its value.
+type Secret string
+
+// Format hides the secret.
+func (s Secret) Format(f fmt.State, _ rune) {
+	if s != "" {
+		_, _ = io.WriteString(f, "***")
+	}
+}
+
+// MarshalText hides the secret.
+func (s Secret) MarshalText() ([]byte, error) { return fmt.Append(nil, s), nil }
+
+// CredentialsHelper is a credentials_helper block: a program that knows the
+// tokens of hosts, terraform-credentials-NAME.
+type CredentialsHelper struct {
+	Position stricthcl.Position
+	Name     string
+	// Args stand in front of the arguments that OpenTofu adds.
+	Args []string
+}
+
+// hosts reads: host "NAME" { services = { "providers.v1" = "URL" } }. If several files
+// have blocks for a host, those of the last file count.
+func (r *reader) hosts() {
+	var decoded struct {
+		Hosts map[string]*struct {
+			Services map[string]any `hcl:"services"`
+		} `hcl:"host"`
+	}
+	if !r.decodeTop("host", &decoded) {
+		return
+	}
+	first := map[svchost.Hostname]*ast.ObjectItem{}
+	for _, b := range r.labeled("host") {
+		host, ok := r.hostname(b)
+		if !ok {
+			continue
+		}
+		// OpenTofu compares names as they are written, and takes one of two forms by chance.
+		name := keyOf(b, 1)
+		if other := first[host]; other != nil && keyOf(other, 1) != name {
+			r.fail(r.label(b), "%q and %q, at %v, are the same host: write its name in one form", name, keyOf(other, 1), r.label(other))
+			continue
+		}
+		first[host] = b
+		services := map[string]string{}
+		if block := decoded.Hosts[name]; block != nil {
+			for service, value := range block.Services {
+				// Other services, such as login.v1, are objects.
+				if url, ok := value.(string); ok {
+					services[service] = url
+				}
+			}
+		}
+		r.config.Services[host] = services
+		r.checkHostArguments(b)
+	}
+}
+
+func (r *reader) checkHostArguments(host *ast.ObjectItem) {
+	body, ok := host.Val.(*ast.ObjectType)
+	if !ok || len(host.Keys) > 2 {
+		return
+	}
+	for _, i := range body.List.Items {
+		if name := keyOf(i, 0); !strings.EqualFold(name, "services") {
+			r.note(NoteIgnored, r.position(i.Pos(), host), "host has no argument %q; it is ignored", name)
+		}
+	}
+}
+
+// tokens reads: credentials "NAME" { token = "…" }. A block without a token is for other
+// versions of OpenTofu, but no helper is called for its host.
+func (r *reader) tokens() {
+	var decoded struct {
+		Hosts map[string]map[string]any `hcl:"credentials"`
+	}
+	if !r.decodeTop("credentials", &decoded) {
+		return
+	}
+	for _, b := range r.labeled("credentials") {
+		host, ok := r.hostname(b)
+		if !ok {
+			continue
+		}
+		block := decoded.Hosts[keyOf(b, 1)]
+		for _, value := range block {
+			if _, isObject := value.([]map[string]any); isObject {
+				r.fail(r.label(b), "OpenTofu crashes at an object within a credentials block")
+				break
+			}
+		}
+		token, _ := block["token"].(string)
+		r.config.Tokens[host] = Secret(token)
+	}
+}
+
+// credentialsHelper reads: credentials_helper "NAME" { args = ["…"] }.
+func (r *reader) credentialsHelper() {
+	var decoded struct {
+		Helpers map[string]*struct {
+			Args []string `hcl:"args"`
+		} `hcl:"credentials_helper"`
+	}
+	if !r.decodeTop("credentials_helper", &decoded) {
+		return
+	}
+	for _, b := range r.labeled("credentials_helper") {
+		name := keyOf(b, 1)
+		if first := r.config.CredentialsHelper; first != nil && first.Name != name {
+			r.failOnce(r.at(b), first.Position, "credentials_helper block")
+			continue
+		}
+		helper := &CredentialsHelper{Position: r.at(b), Name: name}
+		if block := decoded.Helpers[name]; block != nil {
+			helper.Args = block.Args
+		}
+		r.config.CredentialsHelper = helper
+	}
+}
+
+// pluginCache reads the plugin_cache_dir of the first file that has it.
+func (r *reader) pluginCache() {
+	var cache struct {
+		Dir string `hcl:"plugin_cache_dir"`
+	}
+	if r.decodeTop("plugin_cache_dir", &cache) && r.config.PluginCacheDir == "" {
+		r.config.PluginCacheDir = r.expand(cache.Dir)
+	}
+	r.decodeTop("plugin_cache_may_break_dependency_lock_file", &struct {
+		May bool `hcl:"plugin_cache_may_break_dependency_lock_file"`
+	}{})
+}
+
+// protocols checks: registry_protocols { retry_count = 1 }, which is for OpenTofu's own
+// requests. Each file may have one.
+func (r *reader) protocols() {
+	const name = "registry_protocols"
+	found := false
+	for _, i := range r.items {
+		if keyOf(i, 0) != name {
+			continue
+		}
+		body, isObject := i.Val.(*ast.ObjectType)
+		switch {
+		case found:
+			r.fail(r.at(i), "a second registry_protocols block in this file")
+		case !isObject:
+			r.refuse(name, r.at(i))
+		default:
+			r.decodeBlock(name, body, i, &struct {
+				Retries *int `hcl:"retry_count"`
+				Timeout *int `hcl:"request_timeout_seconds"`
+			}{})
+		}
+		found = true
+	}
+}
+
+// hostname returns the host that is the label of a block.
+func (r *reader) hostname(b *ast.ObjectItem) (svchost.Hostname, bool) {
+	host, err := provider.ParseHost(keyOf(b, 1))
+	if err != nil {
+		r.fail(r.label(b), "%q is not a host name: %v", keyOf(b, 1), err)
+	}
+	return host, err == nil
+}
+
+// label returns the position of a block's label.
+func (r *reader) label(b *ast.ObjectItem) stricthcl.Position {
+	return r.position(b.Keys[1].Pos(), b)
+}
+
+// isKnown reports whether a name is in a list, in any case.
+func isKnown(name string, known []string) bool {
+	return slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
+}

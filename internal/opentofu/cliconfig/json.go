@@ -1,0 +1,41 @@
+package cliconfig
+
+import (
+	"regexp"
+	"strconv"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+)
+
+// checkJSON refuses JSON syntax at which OpenTofu's parser silently drops something:
+// it reads malformed text as far as it can, drops the rest of the file after a list in
+// a list, and drops true and false from lists.
+func checkJSON(name string, data []byte) error {
+	root, err := hujson.Parse(data)
+	if err != nil {
+		at := stricthcl.Position{File: name}
+		if place := placeInJSON.FindStringSubmatch(err.Error()); place != nil {
+			at.Line, _ = strconv.Atoi(place[1])
+			at.Column, _ = strconv.Atoi(place[2])
+		}
+		return &stricthcl.Error{Position: at, Problem: "the JSON syntax is not valid here"}
+	}
+	for value := range root.All() {
+		list, ok := value.Value.(*hujson.Array)
+		if !ok {
+			continue
+		}
+		for _, element := range list.Elements {
+			switch element.Value.Kind() {
+			case '[', 'n', 't', 'f':
+				return &stricthcl.Error{Position: after(stricthcl.Position{File: name, Line: 1, Column: 1}, string(data[:element.StartOffset])), Problem: "a list cannot hold lists, null, true or false"}
+			}
+		}
+	}
+	return nil
+}
+
+// placeInJSON finds the position in an error of hujson, whose text can repeat secrets.
+var placeInJSON = regexp.MustCompile(`^hujson: line (\d+), column (\d+):`)
