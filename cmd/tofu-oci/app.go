@@ -11,6 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -18,13 +19,21 @@ import (
 // run is the whole program but for the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := newApp(stdout, stderr)
-	ordered, variables, err := interspersed(app, args, os.Getenv)
-	sharedBy(app).variables = variables
+	ordered, variables, err := commandline.Read(app, args, os.Getenv)
+	run := sharedBy(app)
+	run.variables = variables
 	if err == nil {
 		err = app.RunContext(ctx, ordered)
 	}
-	if !sharedBy(app).printing {
-		err = tellEarly(app, args, stdout, namingVariables(app, err))
+	if !run.printing {
+		err = commandline.NameVariables(err, variables)
+		if err != nil && commandline.AsksJSON(app, args, os.Getenv) { // which no command has printed
+			out, problem := report.New(report.Options{Stdout: stdout, Format: report.JSON, Quiet: true})
+			if problem == nil {
+				problem = out.PrintError(err)
+			}
+			err = errors.Join(err, problem)
+		}
 	}
 	code := explain.ExitCode(ctx, err)
 	exit, reported := errors.AsType[*explain.Exit](err)
@@ -35,14 +44,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case !reported:
 		_, _ = fmt.Fprint(stderr, report.Printable(explain.Text(err, explain.Hint(err))))
 	}
-	sharedBy(app).debug.Ended(code)
+	run.debug.Ended(code)
 	return code
 }
 
 // shared is what the parts of a run have in common, beside what the library hands on.
 type shared struct {
-	// variables are the flags that variables set.
-	variables map[string]written
+	// variables are the variables that set flags, by the names of those.
+	variables map[string]string
 	// debug is nil without --debug.
 	debug *report.Debug
 	// printing reports that an action prints, which also prints its errors as JSON.
@@ -82,44 +91,21 @@ some were done, 4 verification failed or conflict, 5 not found,
 		Metadata:                  map[string]any{sharedKey: &shared{}},
 		Writer:                    stdout,
 		ErrWriter:                 stderr,
-		HideHelpCommand:           true,
 		HideVersion:               true, // --version is the version command
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {},
-		OnUsageError:              usageError,
 		Action:                    cli.ShowAppHelp,
 	}
-	app.CustomAppHelpTemplate = asTemplate(appHelp(app))
-	prepare("", app.Commands)
-	return app
-}
-
-// prepare gives commands, and the commands of commands, what all have: --debug, help
-// and errors.
-func prepare(parent string, commands []*cli.Command) {
-	for _, command := range commands {
-		command.HelpName = parent + command.Name
-		command.HideHelpCommand = true
-		command.OnUsageError = usageError
-		if len(command.Subcommands) == 0 {
-			command.Flags = append(command.Flags, debugFlag())
-			command.Before = func(c *cli.Context) error {
-				warnOfVariables(c, os.Environ())
-				return beginDebug(c)
+	commandline.Prepare(app, func(command *cli.Command) {
+		command.Flags = append(command.Flags, debugFlag())
+		command.Before = func(c *cli.Context) error {
+			for _, warning := range commandline.UnknownVariables(app.Commands, os.Environ(), passphraseVariable) {
+				_, _ = fmt.Fprintln(stderr, report.Printable(report.OneLine("warning: "+warning)))
 			}
+			return beginDebug(c)
 		}
-		command.CustomHelpTemplate = asTemplate(commandHelp(command))
-		prepare(command.HelpName+" ", command.Subcommands)
-	}
-}
-
-// usageError replaces the library's habit of printing the whole help.
-func usageError(c *cli.Context, err error, _ bool) error {
-	name := "tofu-oci"
-	if c.Command != nil && c.Command.Name != "" && c.Command.Name != name {
-		name += " " + strings.TrimPrefix(c.Command.HelpName, name+" ")
-	}
-	return usagef("%w; see %s --help", err, name)
+	})
+	return app
 }
 
 // usagef returns an error about the command line or the configuration.

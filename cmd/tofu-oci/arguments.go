@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -15,8 +16,8 @@ import (
 func requirements(c *cli.Context, out *report.Report) ([]provider.Requirement, error) {
 	if !namesProviders(c) {
 		or := ""
-		switch listed := flagNamed(c.Command, "sources") != nil; {
-		case listed && flagNamed(c.Command, "lock-file") != nil:
+		switch listed := commandline.FlagNamed(c.Command, "sources") != nil; {
+		case listed && commandline.FlagNamed(c.Command, "lock-file") != nil:
 			or = ", --sources FILE or --lock-file FILE"
 		case listed:
 			or = ", or --sources FILE"

@@ -9,33 +9,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 )
 
-// completionName is what the completion command is called.
-const completionName = "completion"
-
-// shells write completions.
-var shells = []struct {
-	name  string
-	write func(commandline.Program) string
-}{
-	{"bash", commandline.Program.Bash},
-	{"zsh", commandline.Program.Zsh},
-	{"fish", commandline.Program.Fish},
-	{"powershell", commandline.Program.PowerShell},
-}
-
-func shellNames() []string {
-	var names []string
-	for _, shell := range shells {
-		names = append(names, shell.name)
-	}
-	return names
-}
-
 func completionCommand() *cli.Command {
 	return &cli.Command{
-		Name:      completionName,
+		Name:      "completion",
 		Usage:     "print a script that completes commands, flags and their values in a shell",
-		ArgsUsage: strings.Join(shellNames(), "|"),
+		ArgsUsage: "bash|zsh|fish|powershell",
 		Description: strings.TrimSpace(`
 The script belongs where the shell looks for such scripts. It does not start
 tofu-oci; write it again after an upgrade. Packages of tofu-oci bring it along.
@@ -60,11 +38,11 @@ Examples:
 }
 
 func completion(c *cli.Context) error {
-	for _, shell := range shells {
-		if c.Args().Len() == 1 && c.Args().First() == shell.name {
-			_, err := io.WriteString(c.App.Writer, shell.write(described(c.App)))
-			return err
-		}
+	program := commandline.Describe(c.App, buildDate())
+	write := map[string]func() string{"bash": program.Bash, "zsh": program.Zsh, "fish": program.Fish, "powershell": program.PowerShell}[c.Args().First()]
+	if write == nil || c.NArg() > 1 {
+		return usagef("name one shell: bash, zsh, fish, powershell; see tofu-oci completion --help")
 	}
-	return usagef("name one shell: %s; see tofu-oci completion --help", strings.Join(shellNames(), ", "))
+	_, err := io.WriteString(c.App.Writer, write())
+	return err
 }

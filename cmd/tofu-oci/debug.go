@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/urfave/cli/v2"
@@ -21,10 +22,10 @@ func beginDebug(c *cli.Context) error {
 	b := thisBuild()
 	d := report.NewDebug(c.App.ErrWriter, c.String("output") == report.JSON)
 	sharedBy(c.App).debug = d
-	d.Log("started", "command", wordsOf(c.Command), "version", b.Version, "commit", b.Commit, "go", b.Go, "platform", b.Platform)
+	d.Log("started", "command", strings.TrimPrefix(c.Command.HelpName, "tofu-oci "), "version", b.Version, "commit", b.Commit, "go", b.Go, "platform", b.Platform)
 	variables := sharedBy(c.App).variables
 	for _, flag := range slices.Sorted(maps.Keys(variables)) {
-		d.Log("variable", "name", variables[flag].variable, "flag", "--"+flag)
+		d.Log("variable", "name", variables[flag], "flag", "--"+flag)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,7 +18,7 @@ import (
 func TestWordsOfFlags(t *testing.T) {
 	t.Parallel()
 	got := map[string]string{}
-	for _, c := range main.Described(main.NewApp(io.Discard, io.Discard)).Commands {
+	for _, c := range commandline.Describe(main.NewApp(io.Discard, io.Discard), time.Time{}).Commands {
 		for _, f := range c.Flags {
 			if f.Values.Kind == commandline.OneOf && len(f.Values.Words) < 10 { // not platforms
 				got[c.Name()+" --"+f.Names[0]] = strings.Join(f.Values.Words, " ")
@@ -56,7 +57,7 @@ func TestWordsOfFlags(t *testing.T) {
 func TestArgumentsOfCommands(t *testing.T) {
 	t.Parallel()
 	got := map[commandline.Kind][]string{}
-	for _, c := range main.Described(main.NewApp(io.Discard, io.Discard)).Commands {
+	for _, c := range commandline.Describe(main.NewApp(io.Discard, io.Discard), time.Time{}).Commands {
 		if c.Arguments.Kind != commandline.Free {
 			got[c.Arguments.Kind] = append(got[c.Arguments.Kind], c.Name())
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
@@ -27,11 +28,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-const execName = "exec"
-
 func execCommand() *cli.Command {
 	return &cli.Command{
-		Name:      execName,
+		Name:      commandline.Exec,
 		Usage:     "run tofu, terraform or what calls them, with providers from OCI repositories",
 		ArgsUsage: "[FLAG...] -- COMMAND [ARGUMENT...]",
 		Description: strings.TrimSpace(`

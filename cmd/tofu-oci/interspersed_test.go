@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 )
 
 func TestInterspersed(t *testing.T) {
@@ -55,7 +56,7 @@ func TestInterspersed(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, _, err := main.Interspersed(main.NewApp(io.Discard, io.Discard), fields("tofu-oci "+test.args), noVariables)
+			got, _, err := commandline.Read(main.NewApp(io.Discard, io.Discard), fields("tofu-oci "+test.args), noVariables)
 			if diff := cmp.Diff(fields("tofu-oci "+test.want), got); diff != "" || err != nil {
 				t.Errorf("error %v, (-want +got)\n%s", err, diff)
 			}
@@ -94,7 +95,7 @@ func TestInterspersedRefuses(t *testing.T) {
 		{"list a/b --timeout 3days", "--timeout 3days: the units of a duration are ms, s, m and h, as in 30s or 2m"},
 		{"list a/b --timeout long", "--timeout long: must be a duration, such as 30s or 2m"},
 	} {
-		_, _, err := main.Interspersed(main.NewApp(io.Discard, io.Discard), fields("tofu-oci "+test.args), noVariables)
+		_, _, err := commandline.Read(main.NewApp(io.Discard, io.Discard), fields("tofu-oci "+test.args), noVariables)
 		if err == nil || err.Error() != test.want {
 			t.Errorf("%s: error %v, want %s", test.args, err, test.want)
 		}

@@ -29,7 +29,7 @@ func wantedOf(c *cli.Context, out *report.Report) (w wanted, err error) {
 		return w, err
 	}
 	for _, r := range only {
-		if variable := sharedBy(c.App).variables["lock-file"].variable; variable != "" && !r.Constraint.IsZero() {
+		if variable := sharedBy(c.App).variables["lock-file"]; variable != "" && !r.Constraint.IsZero() {
 			out.Note("%s does not count beside %s, which says the version itself", variable, r)
 			return wanted{requirements: only}, nil
 		}

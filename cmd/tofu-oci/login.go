@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
@@ -17,12 +18,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// loginName is what the login command is called.
-const loginName = "login"
-
 func loginCommand() *cli.Command {
 	return &cli.Command{
-		Name:      loginName,
+		Name:      commandline.Login,
 		Usage:     "log in to an OCI registry, for tofu-oci, OpenTofu and Docker alike",
 		ArgsUsage: "REGISTRY [--username NAME] [--password-stdin] [FLAG...]",
 		Description: strings.TrimSpace(`

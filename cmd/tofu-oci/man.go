@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 )
 
 func manCommand() *cli.Command {
@@ -36,7 +37,7 @@ Examples:
 }
 
 func man(c *cli.Context) error {
-	program := described(c.App)
+	program := commandline.Describe(c.App, buildDate())
 	if c.IsSet("dir") {
 		if c.String("dir") == "" {
 			return usagef("man --dir takes a DIRECTORY; see tofu-oci man --help")

@@ -9,6 +9,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 )
 
@@ -22,7 +23,7 @@ func printing(do func(*cli.Context, *report.Report) error) cli.ActionFunc {
 		}
 		c.Context = out.Debug.Programs(c.Context)
 		sharedBy(c.App).printing = true
-		err = namingVariables(c.App, do(c, out))
+		err = commandline.NameVariables(do(c, out), sharedBy(c.App).variables)
 		out.EndProgress()
 		if _, reported := errors.AsType[*explain.Exit](err); err != nil && !reported && out.Format == report.JSON {
 			err = errors.Join(err, out.PrintError(err))
@@ -36,7 +37,7 @@ func printing(do func(*cli.Context, *report.Report) error) cli.ActionFunc {
 func checksLocks(c *cli.Context) bool { return c.Command.Name == "lock" && c.Bool("check") }
 
 // movesZips tells of mirror, publish, pull and copy.
-func movesZips(c *cli.Command) bool { return flagNamed(c, eventsFlag().Names()[0]) != nil }
+func movesZips(c *cli.Command) bool { return commandline.FlagNamed(c, eventsFlag().Names()[0]) != nil }
 
 // eventsFlag is that of every command that moves zips.
 func eventsFlag() cli.Flag {
@@ -76,11 +77,11 @@ func newReport(c *cli.Context) (*report.Report, error) {
 
 // checkFormat refuses formats that a command does not have.
 func checkFormat(c *cli.Context, format string) error {
-	flag := flagNamed(c.Command, "output")
+	flag := commandline.FlagNamed(c.Command, "output")
 	if flag == nil {
 		return nil // stdout is not ours
 	}
-	allowed := wordsOfFlag(flag)
+	allowed := commandline.WordsOf(flag)
 	if slices.Contains(allowed, format) {
 		return nil
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -133,7 +134,7 @@ func (j *job) besideVariables(t *testing.T, c *cli.Command, call string) {
 	}
 	all := map[string]string{}
 	for _, flag := range c.Flags {
-		variable := main.VariableOf(c, flag)
+		variable := commandline.VariableOf(c, flag)
 		if variable == "" {
 			continue
 		}

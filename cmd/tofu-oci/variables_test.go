@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 )
 
 // commandsOf are all commands, those of commands included, that do something.
@@ -33,7 +34,7 @@ func commandsOf(commands []*cli.Command) []*cli.Command {
 // commands have it, it means the same.
 func TestVariables(t *testing.T) {
 	t.Parallel()
-	without := maps.Clone(main.NoVariable)
+	without := maps.Clone(commandline.NoVariable)
 	delete(without, "help") // the library's
 	delete(without, "version")
 	kinds, flags := map[string]string{}, map[string]bool{}
@@ -41,9 +42,9 @@ func TestVariables(t *testing.T) {
 		for _, flag := range c.Flags {
 			name := flag.Names()[0]
 			flags[c.HelpName+" "+name], flags[name] = true, true
-			variable := main.VariableOf(c, flag)
+			variable := commandline.VariableOf(c, flag)
 			if variable == "" {
-				if main.NoVariable[name]+main.NoVariable[c.HelpName+" "+name] == "" {
+				if commandline.NoVariable[name]+commandline.NoVariable[c.HelpName+" "+name] == "" {
 					t.Errorf("%s --%s has no variable", c.HelpName, name)
 				}
 				delete(without, name)
@@ -69,12 +70,12 @@ func TestVariables(t *testing.T) {
 	for flag, why := range without {
 		t.Errorf("%s, which has no variable since %q, is no flag", flag, why)
 	}
-	for _, flag := range main.OwnVariables {
+	for _, flag := range commandline.OwnVariables {
 		if !flags[flag] {
 			t.Errorf("%s is no flag", flag)
 		}
 	}
-	for _, flag := range main.FlagsOfRules() {
+	for _, flag := range commandline.FlagsOfRules() {
 		if !flags[flag] {
 			t.Errorf("there is no flag %s", flag)
 		}
@@ -132,7 +133,7 @@ func TestFlagsOfVariables(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, _, err := main.Interspersed(main.NewApp(io.Discard, io.Discard), fields("tofu-oci "+test.args), variables(test.variables))
+			got, _, err := commandline.Read(main.NewApp(io.Discard, io.Discard), fields("tofu-oci "+test.args), variables(test.variables))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +154,7 @@ func TestVariablesThatAreWrong(t *testing.T) {
 		"CONCURRENCY=many": "TOFU_OCI_CONCURRENCY=many: must be a whole number, such as 4",
 		"TIMEOUT=5":        "TOFU_OCI_TIMEOUT=5: a duration needs its unit; did you mean 5s?",
 	} {
-		_, _, err := main.Interspersed(main.NewApp(io.Discard, io.Discard), fields("tofu-oci mirror a/b"), variables(set))
+		_, _, err := commandline.Read(main.NewApp(io.Discard, io.Discard), fields("tofu-oci mirror a/b"), variables(set))
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: error %v, want %s", set, err, want)
 		}

@@ -9,19 +9,17 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/mod/module"
 
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
-
-// versionName is what the version command is called.
-const versionName = "version"
 
 // devVersion is that of a build that nobody named.
 const devVersion = "dev"
 
 func versionCommand() *cli.Command {
 	return &cli.Command{
-		Name:      versionName,
+		Name:      commandline.Version,
 		Usage:     "print the version, and what this program was built of",
 		ArgsUsage: "[FLAG...]",
 		Description: strings.TrimSpace(`
@@ -87,4 +85,10 @@ func buildOf(info *debug.BuildInfo, linked stamps) report.Build {
 		b.Date = ""
 	}
 	return b
+}
+
+// buildDate is when what was built was committed, or zero.
+func buildDate() time.Time {
+	at, _ := time.Parse(time.RFC3339, date)
+	return at
 }

@@ -29,6 +29,8 @@ type Command struct {
 	Words []string
 	// About and Text are as those of a program.
 	About, Text string
+	// Reads tells what the command reads besides its arguments, if that is more than usual.
+	Reads string
 	// Usage is what stands behind the name: "PATH... [FLAG...]".
 	Usage string
 	// Arguments are what may be typed there, flags aside.

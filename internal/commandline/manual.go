@@ -56,6 +56,9 @@ func (p Program) commandPage(c Command) string {
 		b.WriteString(roff(c.Usage) + "\n")
 	}
 	text, examples, _ := strings.Cut(c.Text, "Examples:\n")
+	if c.Reads != "" {
+		text = strings.TrimSpace(text) + "\n\n" + c.Reads
+	}
 	b.WriteString(".Sh DESCRIPTION\n")
 	writeText(b, sentence(c.About)+"\n\n"+text)
 	p.pageFoot(b, c, examples)

@@ -1,4 +1,4 @@
-package main
+package commandline
 
 import (
 	"slices"
@@ -73,7 +73,7 @@ var rules = []rule{
 		why: "--check writes nothing: {refused} has no meaning with it",
 	},
 	{command: "lock", refused: []string{argument, "sources"}, beside: []string{"check"}, why: "--check looks at all that lock files select: leave out {refused}"},
-	{command: "lock", refused: []string{"lock-file"}, without: []string{"check"}, why: "--lock-file is for --check; a lock file is written into its --dir"},
+	{command: "lock", refused: []string{"lock-file"}, without: []string{"check"}, why: "--lock-file is for --check; a lock file is given into its --dir"},
 	{
 		command: "lock", refused: []string{"lock-file"}, beside: []string{"dir", "recursive"},
 		why: "--lock-file and {beside} contradict each other: name the files, directories and patterns with --lock-file",
@@ -86,7 +86,7 @@ var rules = []rule{
 	},
 
 	{command: "tofurc", refused: []string{"output"}, without: []string{"check"}, why: "--output goes with --check: the block is text"},
-	{command: "tofurc", refused: []string{"dry-run"}, without: []string{"write"}, why: "--dry-run goes with --write: without it nothing is written"},
+	{command: "tofurc", refused: []string{"dry-run"}, without: []string{"write"}, why: "--dry-run goes with --write: without it nothing is given"},
 	{
 		command: "serve", refused: []string{"min-age", "signatures", "keyring", "trust"}, without: []string{"pull-through"},
 		why: "{refused} is of no use without --pull-through: what lies in the repositories is served as it is",
@@ -103,11 +103,25 @@ const (
 	doctorPlaceText = "--from and --to name one place each: look at one after the other"
 )
 
+// FlagsOfRules returns the flags that rules name, each behind its command if the rule is
+// about one.
+func FlagsOfRules() []string {
+	var named []string
+	for _, r := range rules {
+		for _, name := range slices.Concat(r.refused, r.beside, r.without) {
+			if flag, _, _ := strings.Cut(name, "="); flag != argument {
+				named = append(named, strings.TrimSpace(r.command+" "+flag))
+			}
+		}
+	}
+	return named
+}
+
 // breach is a rule that a call breaks, and what breaks it; beside is nothing where it
 // is that something is missing.
 type breach struct {
 	rule            rule
-	refused, beside written
+	refused, beside given
 }
 
 // settle holds a call to the rules. A variable gives way: to the command line, where
@@ -119,12 +133,12 @@ func (c *call) settle() error {
 		if len(breaches) == 0 {
 			return nil
 		}
-		given := givingWay(breaches)
-		if len(given) == 0 {
+		yielding := givingWay(breaches)
+		if len(yielding) == 0 {
 			b := breaches[0]
 			return usagef("%s", strings.NewReplacer("{refused}", b.refused.text(), "{beside}", b.beside.text()).Replace(b.rule.why))
 		}
-		c.flags = slices.DeleteFunc(c.flags, func(w written) bool { return slices.Contains(given, w.name) })
+		c.flags = slices.DeleteFunc(c.flags, func(g given) bool { return slices.Contains(yielding, g.name) })
 	}
 }
 
@@ -132,7 +146,7 @@ func (c *call) settle() error {
 func (c *call) breaches() []breach {
 	var found []breach
 	for _, r := range rules {
-		if r.command != "" && r.command != wordsOf(c.command) {
+		if r.command != "" && r.command != nameOf(c.command) {
 			continue
 		}
 		for _, name := range r.refused {
@@ -171,4 +185,26 @@ func givingWay(breaches []breach) []string {
 		return toLine
 	}
 	return toVariable
+}
+
+// has returns a flag, by its name or NAME=VALUE, or the first [argument].
+func (c *call) has(name string) (g given, there bool) {
+	if name == argument {
+		return given{values: c.rest[:min(len(c.rest), 1)]}, len(c.rest) > 0
+	}
+	name, value, valued := strings.Cut(name, "=")
+	for _, g := range slices.Backward(c.flags) { // the last counts
+		if g.name == name {
+			return g, !g.off && (!valued || slices.Contains(g.values, value))
+		}
+	}
+	return g, false
+}
+
+// text is how a message names it.
+func (g given) text() string {
+	if g.name == argument {
+		return strings.Join(g.values, " ")
+	}
+	return "--" + g.name
 }

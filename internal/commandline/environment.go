@@ -1,4 +1,4 @@
-package main
+package commandline
 
 import (
 	"fmt"
@@ -9,15 +9,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // variablePrefix begins the names of variables that stand for flags.
 const variablePrefix = "TOFU_OCI_"
 
-// noVariable are flags that no variable stands for, alone or behind a command, and why.
-var noVariable = map[string]string{
+// NoVariable are flags that no variable stands for, alone or behind a command, and why.
+var NoVariable = map[string]string{
 	"help":           "it is a question, not a setting",
 	"version":        "it is a question, not a setting",
 	"force":          "what it overwrites has to be meant each time",
@@ -30,18 +29,18 @@ var noVariable = map[string]string{
 	"tofurc write":   "it names a file that is changed, which has to be meant each time",
 }
 
-// ownVariables are flags that mean something else in each command, or in one, or take
+// OwnVariables are flags that mean something else in each command, or in one, or take
 // one value there and many elsewhere: their variables begin with the command's name.
 // That of base-url would be one of install.sh else.
-var ownVariables = []string{"base-url", "dir", "max-age", "recheck", "doctor lock-file", "doctor platform", "serve from"}
+var OwnVariables = []string{"base-url", "dir", "max-age", "recheck", "doctor lock-file", "doctor platform", "serve from"}
 
 // variableOf names the variable that stands for a flag of a command, "" for none.
-func variableOf(c *cli.Command, f cli.Flag) string {
-	name, command := f.Names()[0], wordsOf(c)
-	if noVariable[name] != "" || noVariable[command+" "+name] != "" {
+func VariableOf(c *cli.Command, f cli.Flag) string {
+	name, command := f.Names()[0], nameOf(c)
+	if NoVariable[name] != "" || NoVariable[command+" "+name] != "" {
 		return ""
 	}
-	if slices.Contains(ownVariables, name) || slices.Contains(ownVariables, command+" "+name) {
+	if slices.Contains(OwnVariables, name) || slices.Contains(OwnVariables, command+" "+name) {
 		name = command + " " + name
 	}
 	return variablePrefix + strings.ToUpper(strings.NewReplacer("-", "_", " ", "_").Replace(name))
@@ -49,67 +48,90 @@ func variableOf(c *cli.Command, f cli.Flag) string {
 
 // wordsOf are the command's as they are typed: the library puts the program in front
 // when it runs.
-func wordsOf(c *cli.Command) string { return strings.TrimPrefix(c.HelpName, "tofu-oci ") }
+func nameOf(c *cli.Command) string { return strings.TrimPrefix(c.HelpName, "tofu-oci ") }
 
-// fromVariables adds the flags that the command line does not have and variables do.
-// One that is empty is as one that is not set.
+// fromVariables adds the flags that the command line does not have and variables do. An
+// empty variable is as one that is not set.
 func (c *call) fromVariables(getenv func(string) string) {
 	for _, flag := range c.command.Flags {
-		variable := variableOf(c.command, flag)
-		if variable == "" || slices.ContainsFunc(c.flags, func(w written) bool { return slices.Contains(flag.Names(), w.name) }) {
+		variable := VariableOf(c.command, flag)
+		if variable == "" || slices.ContainsFunc(c.flags, func(g given) bool { return slices.Contains(flag.Names(), g.name) }) {
 			continue
 		}
-		if value := getenv(variable); value != "" && !isForAnother(flag, value) {
-			c.flags = append(c.flags, writtenOf(flag, variable, valuesIn(flag, value)))
+		value := getenv(variable)
+		if value == "" || isForAnother(flag, value) {
+			continue
+		}
+		g := given{name: flag.Names()[0], values: valuesIn(flag, value), variable: variable}
+		g.off = isOff(flag, g.values)
+		for _, value := range g.values {
+			g.args = append(g.args, "--"+g.name+"="+value)
+		}
+		c.flags = append(c.flags, g)
+	}
+}
+
+// variables maps the flags that variables set to those.
+func (c *call) variables() map[string]string {
+	set := map[string]string{}
+	for _, g := range c.flags {
+		if g.variable != "" {
+			set[g.name] = g.variable
 		}
 	}
+	return set
 }
 
 // isForAnother tells whether a value of a variable is one that another command's flag of
 // this name takes, and this one does not.
 func isForAnother(flag cli.Flag, value string) bool {
 	all := words[flag.Names()[0]]
-	return slices.Contains(all, value) && !slices.Contains(wordsOfFlag(flag), value)
+	return slices.Contains(all, value) && !slices.Contains(WordsOf(flag), value)
 }
 
 // ofInstaller are the variables of install.sh, which jobs set in addition to ours.
 var ofInstaller = []string{"VERSION", "BASE_URL", "INSTALL_DIR"}
 
-// warnOfVariables warns of variables with our prefix that set no flag of any command, because
-// they may be misspelled.
-func warnOfVariables(c *cli.Context, environ []string) {
-	known := append([]string{strings.TrimPrefix(passphraseVariable, variablePrefix)}, ofInstaller...)
-	var learn func([]*cli.Command)
-	learn = func(commands []*cli.Command) {
-		for _, command := range commands {
-			for _, flag := range command.Flags {
-				known = append(known, strings.TrimPrefix(variableOf(command, flag), variablePrefix))
-			}
-			learn(command.Subcommands)
-		}
+// UnknownVariables warns of variables with our prefix that set no flag of any command, because
+// they may be misspelled. known are those with another use.
+func UnknownVariables(commands []*cli.Command, environ []string, known ...string) (warnings []string) {
+	names := slices.Concat(known, ofInstaller, variablesOf(commands))
+	for i, name := range names {
+		names[i] = strings.TrimPrefix(name, variablePrefix)
 	}
-	learn(c.App.Commands)
 	slices.Sort(environ)
 	for _, variable := range environ {
 		name, value, _ := strings.Cut(variable, "=")
 		rest, ours := strings.CutPrefix(name, variablePrefix)
-		if !ours || value == "" || slices.Contains(known, rest) {
+		if !ours || value == "" || slices.Contains(names, rest) {
 			continue
 		}
-		warning := "warning: the variable " + name + " sets no flag of any command"
-		if meant, found := text.Nearest(rest, known); found {
+		warning := "the variable " + name + " sets no flag of any command"
+		if meant, found := text.Nearest(rest, names); found {
 			warning += "; did you mean " + variablePrefix + meant + "?"
 		}
-		_, _ = fmt.Fprintln(c.App.ErrWriter, report.Printable(report.OneLine(warning)))
+		warnings = append(warnings, warning)
 	}
+	return warnings
+}
+
+// variablesOf returns the variables of all flags.
+func variablesOf(commands []*cli.Command) (names []string) {
+	for _, command := range commands {
+		for _, flag := range command.Flags {
+			names = append(names, VariableOf(command, flag))
+		}
+		names = append(names, variablesOf(command.Subcommands)...)
+	}
+	return names
 }
 
 // problems finds what is wrong with the values of variables.
 func (c *call) problems() error {
-	for _, w := range c.flags {
-		for _, value := range w.values {
-			if problem := valueProblem(flagNamed(c.command, w.name), value); w.variable != "" && problem != "" {
-				return usagef("%s=%s: %s", w.variable, value, problem)
+	for _, g := range c.flags {
+		for _, value := range g.values {
+			if problem := valueProblem(FlagNamed(c.command, g.name), value); g.variable != "" && problem != "" {
+				return usagef("%s=%s: %s", g.variable, value, problem)
 			}
 		}
 	}
@@ -137,18 +159,17 @@ func valuesIn(flag cli.Flag, text string) []string {
 
 var flagInText = regexp.MustCompile(`--[a-z][a-z0-9-]*`)
 
-// namingVariables says of an error where the flags that it names come from the
-// environment. Values are no sign of it: a path is in many of them.
-func namingVariables(app *cli.App, err error) error {
-	variables := sharedBy(app).variables
-	if err == nil || len(variables) == 0 {
-		return err
+// NameVariables adds to an error which of the flags that it names come from variables.
+// Values are no sign of it: a path is in many of them.
+func NameVariables(err error, variables map[string]string) error {
+	if err == nil {
+		return nil
 	}
 	named := flagInText.FindAllString(err.Error(), -1)
 	var names []string
 	for _, flag := range slices.Sorted(maps.Keys(variables)) {
 		if slices.Contains(named, "--"+flag) {
-			names = append(names, variables[flag].variable+" sets --"+flag)
+			names = append(names, variables[flag]+" sets --"+flag)
 		}
 	}
 	if names == nil {

@@ -1,4 +1,4 @@
-package main
+package commandline
 
 import (
 	"fmt"
@@ -56,7 +56,7 @@ func (c *call) unknownFlag(arg, name string) error {
 		commands = []*cli.Command{c.command}
 		subject = strings.Join(c.names, " ") + " has no flag"
 	}
-	if c.command != nil && c.command.Name == loginName && (name == "password" || strings.HasPrefix(arg, "-p")) {
+	if c.command != nil && c.command.Name == Login && (name == "password" || strings.HasPrefix(arg, "-p")) {
 		// What follows may be the password, also without a space: -pSECRET.
 		return usagef("login takes no password on the command line, where others on this machine and the shell's history see it: pipe it into --password-stdin, or be asked for it at a terminal")
 	}
