@@ -30,7 +30,7 @@ func layouts(ctx context.Context, t template.Template) ([]template.Reference, er
 	w := &walk{ctx: ctx, template: t}
 	err := w.down("", elements(path))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: %w", &repository.NoLayoutError{Dir: path}, err)
+		err = fmt.Errorf("%w: %w", repository.ErrNoLayout, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("looking for image layouts of %s: %w", t.Redacted(), err)

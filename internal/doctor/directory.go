@@ -24,7 +24,7 @@ func (e *examination) directory(ctx context.Context, fixed bool) error {
 		layouts, err = e.layouts(ctx)
 	}
 	if err == nil && len(layouts) == 0 {
-		err = &repository.NoLayoutError{Dir: base.Layout}
+		err = repository.ErrNoLayout
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -83,7 +83,7 @@ func Hint(err error) string {
 	}](err); ok {
 		return e.Hint()
 	}
-	if isA[*repository.CatalogError](err) || errors.Is(err, catalog.ErrTemplate) {
+	if errors.Is(err, repository.ErrNoCatalog) || errors.Is(err, catalog.ErrTemplate) {
 		return "name the providers in a file, one address a line: --providers FILE; or log in with an account that may list the registry's repositories"
 	}
 	if text := cmp.Or(UntagHint(err), registryHint(err), tlsHint(err), proxyHint(err), aliasHint(err)); text != "" {
@@ -137,19 +137,19 @@ var hints = []struct {
 	{isA[*logins.PartError], "log in to the whole registry, or write an oci_credentials block for the part into the CLI configuration"},
 	{loginIs(http.StatusUnauthorized), "the registry does not take this login: log in again, or correct it where it is kept; some registries also answer so for a repository that does not exist"},
 	{loginIs(http.StatusForbidden), "this login may not do that: give it the right to the repository, or use another one; some registries also answer so for a repository that does not exist"},
-	{isA[*repository.LoginError], "log in with a user name and a password: tofu-oci login REGISTRY"},
+	{refusesLogin, "log in with a user name and a password: tofu-oci login REGISTRY"},
 	{isDeniedBy[*repository.Error], "log in to the registry: tofu-oci login REGISTRY (a login of docker, podman or oras counts too); some registries also answer so for a repository that does not exist"},
 	{isA[*origin.TokenError], "the registry does not take this token, or the token may not read the provider: renew it, or correct it where it is kept"},
 	{isKind(provider.Denied), "give a token for the host, in TF_TOKEN_… or a credentials block of the CLI configuration"},
 	{isA[*builddir.SumsError], "the zips are not those that SHA256SUMS was made for: make it again from them, and sign it again; or take it and its signature away, and publish makes it"},
-	{isA[*repository.KeptDamagedError], "delete the file of this digest in the registry's storage, which takes more than a DELETE in some registries, and run this again"},
+	{errorIs(repository.ErrKeptDamaged), "delete the file of this digest in the registry's storage, which takes more than a DELETE in some registries, and run this again"},
 	{isKind(provider.Unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
 	{isA[*cliconfig.MergeError], "put what is printed in its place by hand; tofu-oci tofurc --check FILE says whether it is right"},
 	{isA[*mirror.TooYoungError], "waiting does not help where an origin states no dates: name versions exactly, such as hashicorp/null@3.2.4, take what is locked with --lock-file, or leave out --min-age"},
 	{isA[*provider.PlatformError], "choose platforms with --platform OS_ARCH"},
 	{errorIs(repository.ErrUntagged), "the program that wrote the layout kept no tags, as crane pull --format=oci does; write it with tofu-oci copy, or with skopeo copy, oras copy or regctl image copy and a tag"},
 	{moreVersions, "tofu-oci list shows all versions that there are"},
-	{isA[*repository.NoLayoutError], "check the path, which begins where the command runs, and what the template makes of the provider; mirror and publish make a layout where there is none"},
+	{errorIs(repository.ErrNoLayout), "check the path, which begins where the command runs, and what the template makes of the provider; mirror and publish make a layout where there is none"},
 	{noRepositoryToWrite, "check the repository template; some registries want a repository or a project to be created first, see --on-missing-repository"},
 	{errorIs(repository.ErrNoRepository), "check the repository template, and that the provider was brought there; some registries also answer so when a login is missing"},
 	{errorIs(provider.ErrProviderNotFound), "check the address; its default host is " + string(provider.DefaultHost)},
@@ -157,14 +157,14 @@ var hints = []struct {
 	{errorIs(syscall.ENOTDIR), "a file is where a directory has to be; move it away, or choose another directory"},
 	{errorIs(syscall.EROFS), "nothing can be written there: choose another directory, or mount the disk for writing"},
 	{errorIs(syscall.EISDIR), "a directory is named where a file has to be"},
-	{isA[*repository.DamagedLayoutError], "bring the layout back from where it was made or copied, or mirror into another directory"},
+	{errorIs(repository.ErrDamagedLayout), "bring the layout back from where it was made or copied, or mirror into another directory"},
 	{notReadable, "check the permissions of the file and of the directories above it"},
 	{errorIs(fs.ErrPermission), "check the permissions of the directory, or choose another one"},
 	{isLoginVariable, "mend what the variable holds, or unset it"},
 	{isA[*logins.FileError], "mend the file, or move it away; other programs look for logins there too"},
 	{errorIs(exec.ErrNotFound), "install the program, or name it with its path"},
 	{isA[*origin.PageError], "a proxy, a portal or a login page stands between you and the provider registry: open the URL in a browser, and check the host and HTTPS_PROXY"},
-	{isA[*repository.PageError], "a proxy, a portal or a login page stands between you and the registry: open the URL in a browser, log in there or take the proxy out of HTTPS_PROXY, and check the registry's host name"},
+	{errorIs(repository.ErrPage), "a proxy, a portal or a login page stands between you and the registry: open the URL in a browser, log in there or take the proxy out of HTTPS_PROXY, and check the registry's host name"},
 	{isA[*artifact.FormatError], "the tag was not written by a provider publisher; docs/format.md describes what is expected"},
 	{isA[*repository.ForeignError], "the repository holds another provider; check the repository template"},
 	{plainHTTP, "the registry does not speak TLS; if that is meant to be so, name it with --plain-http"},

@@ -13,7 +13,7 @@ import (
 
 // noHelper knows a credential helper that is named and not there.
 func noHelper(err error) bool {
-	return errors.Is(err, exec.ErrNotFound) && (isA[*logins.HelperError](err) || isA[*repository.LookupError](err))
+	return errors.Is(err, exec.ErrNotFound) && provider.KindOf(err) == provider.Denied
 }
 
 // LoginHint returns what user names and passwords the registry at a host takes.
@@ -41,8 +41,14 @@ func isLoginVariable(err error) bool {
 func loginIs(status int) func(error) bool {
 	return func(err error) bool {
 		answer, ok := errors.AsType[*repository.ResponseError](err)
-		return ok && answer.Status == status && isA[*repository.LoginError](err)
+		return ok && answer.Status == status && refusesLogin(err)
 	}
+}
+
+// refusesLogin knows a registry that refuses a login, or can't take it.
+func refusesLogin(err error) bool {
+	about, ok := errors.AsType[*repository.Error](err)
+	return ok && about.Login != ""
 }
 
 // isDeniedBy knows a refusal by whom errors of a type are about.
@@ -81,9 +87,6 @@ func moreVersions(err error) bool {
 
 // registryOf names the registry that an error is about, REGISTRY where that is not known.
 func registryOf(err error) string {
-	if lookup, ok := errors.AsType[*repository.LookupError](err); ok {
-		return lookup.Registry
-	}
 	if about, ok := errors.AsType[*repository.Error](err); ok && about.Registry != "" {
 		return about.Registry
 	}

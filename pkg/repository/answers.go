@@ -149,29 +149,13 @@ func looksLikePage(data []byte) bool {
 	return bytes.HasPrefix(start, []byte("<!doctype html")) || bytes.HasPrefix(start, []byte("<html"))
 }
 
-// PageError says that a web page was answered in the place of a registry's
-// content, with a status that all is well. Portals, logins and proxies do so.
-type PageError struct {
-	Method string
-	// URL is without query.
-	URL         string
-	ContentType string
-	// Page describes it by its title, when it has one.
-	Page string
-}
+// ErrPage: a registry's content is a web page, with a status that all is well. Portals,
+// logins and proxies respond so.
+var ErrPage = provider.Errorf(provider.Transient, "the answer is not the registry's")
 
 func newPageError(req *http.Request, resp *http.Response, data []byte) error {
 	_ = resp.Body.Close()
 	sent := httpclient.SentWith(req)
-	return &PageError{
-		Method: req.Method, URL: sent.Text(httpclient.RedactURL(req.URL)), ContentType: line(sent.Text(resp.Header.Get("Content-Type"))),
-		Page: httpclient.Excerpt("text/html", data, sent),
-	}
+	return fmt.Errorf("%w but %s, of content type %q",
+		ErrPage, httpclient.Excerpt("text/html", data, sent), line(sent.Text(resp.Header.Get("Content-Type"))))
 }
-
-func (e *PageError) Error() string {
-	return fmt.Sprintf("the answer is not the registry's but %s, of content type %q", e.Page, e.ContentType)
-}
-
-// Kind is [provider.Transient].
-func (e *PageError) Kind() provider.ErrorKind { return provider.Transient }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os/exec"
 	"regexp"
 	"strings"
 
@@ -143,7 +144,11 @@ func (a *authenticator) credential(ctx context.Context) (c Credential, err error
 		return c, nil
 	}
 	if c, err = a.find(ctx, a.at.Registry+"/"+a.at.Repository); err != nil {
-		return c, &LookupError{Registry: a.at.Registry, Err: err}
+		kind := provider.Unknown
+		if errors.Is(err, exec.ErrNotFound) {
+			kind = provider.Denied // there is a login, and no program that knows it
+		}
+		return c, provider.Errorf(kind, "looking up the login for %s: %w", a.at.Registry, err)
 	}
 	if c.isLogin() {
 		a.login.last.Store(&c)
@@ -156,7 +161,7 @@ func (a *authenticator) basic(c Credential) (string, error) {
 	case !c.isLogin() && c.Username == "":
 		return "", fmt.Errorf("%w: the registry wants a login, and there is none for it", provider.ErrDenied)
 	case c.Username == "" || c.Password == "":
-		return "", &LoginError{From: c.From, Err: errNoName}
+		return "", errNoName
 	}
 	header := basicHeader(c)
 	a.headers.Put(basicKey, header)

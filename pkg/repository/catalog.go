@@ -26,27 +26,13 @@ const (
 	namesOnPage = 1000
 )
 
-// CatalogError says that a registry does not list its repositories: it has no such
-// API, or does not show it to this login.
-type CatalogError struct {
-	// Registry is "host" or "host:port".
-	Registry string
-	Err      error
-}
-
-func (e *CatalogError) Error() string {
-	return fmt.Sprintf("the registry %s does not list its repositories: %v", e.Registry, e.Err)
-}
-
-// Kind is [provider.Refused].
-func (e *CatalogError) Kind() provider.ErrorKind { return provider.Refused }
-
-// Unwrap gives the registry's answer.
-func (e *CatalogError) Unwrap() error { return e.Err }
+// ErrNoCatalog: a registry does not list its repositories. It has no such API, or does not
+// show it to this login.
+var ErrNoCatalog = provider.Errorf(provider.Refused, "the registry does not list its repositories")
 
 // Catalog lists the names of all repositories of a registry, by /v2/_catalog, which
-// not all registries have, and few show to everybody: then the error is a
-// *[CatalogError]. At names one of its repositories, whose login is used; it need not
+// not all registries have, and few show to everybody: then the error is
+// [ErrNoCatalog]. At names one of its repositories, whose login is used; it need not
 // exist.
 // https://distribution.github.io/distribution/spec/api/#listing-repositories
 func Catalog(ctx context.Context, at template.Reference, o Options) (names []string, err error) {
@@ -72,15 +58,16 @@ func Catalog(ctx context.Context, at template.Reference, o Options) (names []str
 	if err == nil {
 		return names, nil
 	}
-	err = login.translate(err)
-	answer, refused := errors.AsType[*ResponseError](err)
-	if errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNotFound) || refused && slices.Contains(noSuchAPI, answer.Status) {
-		return nil, &CatalogError{Registry: at.Registry, Err: err}
+	translated := login.translate(err)
+	answer, refused := errors.AsType[*ResponseError](translated)
+	isNone := refused && slices.Contains(noSuchAPI, answer.Status)
+	for _, none := range []error{provider.ErrDenied, ErrNotFound, ErrPage} {
+		isNone = isNone || errors.Is(translated, none)
 	}
-	if page, is := errors.AsType[*PageError](err); is {
-		return nil, &CatalogError{Registry: at.Registry, Err: page}
+	if isNone {
+		translated = fmt.Errorf("%w: %w", ErrNoCatalog, translated)
 	}
-	return nil, fmt.Errorf("listing the repositories of %s: %w", at.Registry, err)
+	return nil, &Error{Doing: "listing the repositories of", Registry: at.Registry, Err: translated}
 }
 
 // catalog reads all pages.

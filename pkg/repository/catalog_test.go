@@ -67,8 +67,8 @@ func TestNoCatalog(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{400, 401, 403, 404, 405, 501} {
 		_, err := catalogOf(t, registrytest.New(registrytest.Options{NoCatalog: status}))
-		none, is := errors.AsType[*repository.CatalogError](err)
-		if !is || none.Registry == "" || !strings.Contains(err.Error(), "does not list its repositories") {
+		none, is := errors.AsType[*repository.Error](err)
+		if !is || none.Registry == "" || !isCatalog(err) || !strings.Contains(err.Error(), "does not list its repositories") {
 			t.Errorf("%d: %v", status, err)
 		}
 	}
@@ -89,8 +89,7 @@ func TestNoCatalog(t *testing.T) {
 }
 
 func isCatalog(err error) bool {
-	_, is := errors.AsType[*repository.CatalogError](err)
-	return is
+	return errors.Is(err, repository.ErrNoCatalog)
 }
 
 // TestCatalogsThatDoNotEnd are given up, and those that lead elsewhere.

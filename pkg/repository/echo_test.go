@@ -88,9 +88,6 @@ func describe(err error) string {
 	if answer, ok := errors.AsType[*repository.ResponseError](err); ok {
 		text += fmt.Sprintf(" %+v", *answer)
 	}
-	if page, ok := errors.AsType[*repository.PageError](err); ok {
-		text += fmt.Sprintf(" %+v", *page)
-	}
 	if realm, ok := errors.AsType[*repository.RealmError](err); ok {
 		text += fmt.Sprintf(" %+v", *realm)
 	}

@@ -29,31 +29,15 @@ var (
 	ErrNoRepository = provider.Errorf(provider.NotFound, "no such repository")
 	// ErrUntagged: an image layout has indexes, but no tags.
 	ErrUntagged = provider.Errorf(provider.Refused, "no index in index.json has a tag")
+	// ErrNoLayout: a directory is no image layout, or does not exist. It is an
+	// [ErrNoRepository].
+	ErrNoLayout = text.WithText(ErrNoRepository, "there is no image layout")
+	// ErrDamagedLayout: a file of an image layout, whose path precedes the text, can't be
+	// read as what it is.
+	ErrDamagedLayout = provider.Errorf(provider.Refused, "is damaged")
 	// ErrTagMoved: another run moved the tag between reading and writing it.
 	ErrTagMoved = provider.Errorf(provider.Transient, "the tag was moved by another run")
 )
-
-// NoLayoutError says that a directory is no image layout, or is not there. It is an
-// [ErrNoRepository].
-type NoLayoutError struct{ Dir string }
-
-func (e *NoLayoutError) Error() string { return "there is no image layout" }
-
-// Unwrap gives [ErrNoRepository].
-func (e *NoLayoutError) Unwrap() error { return ErrNoRepository }
-
-// DamagedLayoutError says that a file of an image layout cannot be read as what it is.
-type DamagedLayoutError struct {
-	Path string
-	Err  error
-}
-
-func (e *DamagedLayoutError) Error() string { return fmt.Sprintf("%s is damaged: %v", e.Path, e.Err) }
-
-// Kind is [provider.Refused].
-func (e *DamagedLayoutError) Kind() provider.ErrorKind { return provider.Refused }
-
-func (e *DamagedLayoutError) Unwrap() error { return e.Err }
 
 // LostError says that a tag is there, and that what it names is missing or
 // damaged: it wraps [ErrNotFound] or a *[sums.MismatchError].
@@ -101,7 +85,10 @@ type Error struct {
 	Reference string
 	// Writing tells that something was to be stored.
 	Writing bool
-	Err     error
+	// Login says whose login the registry refuses, or can't take, and where it comes
+	// from. It is empty without a login, and for all other errors.
+	Login string
+	Err   error
 }
 
 func (e *Error) Error() string {
@@ -114,7 +101,11 @@ func (e *Error) Error() string {
 	default:
 		text += "@" + e.Reference
 	}
-	return text + ": " + e.Err.Error()
+	text += ": " + e.Err.Error()
+	if e.Login != "" {
+		text += "; the login was " + e.Login
+	}
+	return text
 }
 
 // Kind is [provider.Refused].
@@ -215,12 +206,6 @@ func translated(err error, sent text.Secrets) error {
 	}
 	if errors.Is(err, errdef.ErrNotFound) {
 		return ErrNotFound
-	}
-	if login, ok := errors.AsType[*LoginError](err); ok {
-		return login
-	}
-	if lookup, ok := errors.AsType[*LookupError](err); ok {
-		return lookup
 	}
 	if realm, ok := errors.AsType[*RealmError](err); ok {
 		realm.Realm = sent.Text(realm.Realm)

@@ -138,13 +138,13 @@ func (l *Layout) readJSON(name string, into any) error {
 	path := filepath.Join(l.dir, name)
 	data, err := bounded.ReadFile(path, maxLayoutIndex)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &NoLayoutError{Dir: l.dir}
+		return ErrNoLayout
 	}
 	if err != nil {
 		return err
 	}
 	if err := bounded.DecodeJSON(data, into, maxLayoutValues); err != nil {
-		return &DamagedLayoutError{path, err}
+		return fmt.Errorf("%s %w: %w", path, ErrDamagedLayout, err)
 	}
 	return nil
 }

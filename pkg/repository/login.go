@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os/exec"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,54 +11,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
-
-// LoginError says that a registry refuses the login that it was given, or can't
-// take it. Without a login there is none of these.
-type LoginError struct {
-	// Username is whose it is, empty for a token.
-	Username string
-	// From is where it comes from, as [Credential] has it.
-	From string
-	Err  error
-}
-
-func (e *LoginError) Error() string {
-	whose := "a token"
-	if e.Username != "" {
-		whose = "that of " + e.Username
-	}
-	text := fmt.Sprintf("%v; the login was %s", e.Err, whose)
-	if e.From != "" {
-		text += ", from " + e.From
-	}
-	return text
-}
-
-// Unwrap gives the registry's answer, or [provider.ErrDenied].
-func (e *LoginError) Unwrap() error { return e.Err }
-
-// LookupError says that nobody knows whether there is a login for a registry: the
-// file or the helper that may have it can't be asked.
-type LookupError struct {
-	// Registry is "host" or "host:port".
-	Registry string
-	Err      error
-}
-
-func (e *LookupError) Error() string {
-	return fmt.Sprintf("looking up the login for %s: %v", e.Registry, e.Err)
-}
-
-// Unwrap gives what went wrong.
-func (e *LookupError) Unwrap() error { return e.Err }
-
-// Kind is [provider.Denied] if the credential helper does not exist.
-func (e *LookupError) Kind() provider.ErrorKind {
-	if errors.Is(e.Err, exec.ErrNotFound) {
-		return provider.Denied
-	}
-	return provider.Unknown
-}
 
 // loginState is what is known of a repository's login.
 type loginState struct {
@@ -102,12 +53,27 @@ var errNoName = fmt.Errorf("%w: the registry takes a user name and a password on
 // isLogin tells whether there is anything to log in with.
 func (c Credential) isLogin() bool { return c.Password+c.RefreshToken+c.AccessToken != "" }
 
-// refused names the login that an answer refuses.
-func (s *loginState) refused(err error) error {
-	answer, ok := errors.AsType[*ResponseError](err)
+// fail completes an error about the repository, and puts its cause into our words.
+func (s *loginState) fail(about Error, err error) error {
+	about.Err = s.translate(err)
+	about.Login = s.refused(about.Err)
+	return &about
+}
+
+// refused describes the login that an error refuses.
+func (s *loginState) refused(err error) string {
+	answer, isAnswer := errors.AsType[*ResponseError](err)
 	login := s.last.Load()
-	if !ok || login == nil || answer.Status != http.StatusUnauthorized && answer.Status != http.StatusForbidden {
-		return err
+	refuses := errors.Is(err, errNoName) || isAnswer && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
+	if login == nil || !refuses {
+		return ""
 	}
-	return &LoginError{Username: login.Username, From: login.From, Err: err}
+	text := "a token"
+	if login.Username != "" {
+		text = "that of " + login.Username
+	}
+	if login.From != "" {
+		text += ", from " + login.From
+	}
+	return text
 }

@@ -16,7 +16,7 @@ import (
 
 // CheckLogin asks a registry, "host" or "host:port", whether it takes the login of
 // [Options.Credential]: by /v2/, where registries ask for one. A login that is refused
-// is a *[LoginError]. Asked tells whether the registry wanted it; one that lets
+// is the Login of an *[Error]. Asked tells whether the registry wanted it; one that lets
 // everybody in takes any.
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#determining-support
 func CheckLogin(ctx context.Context, host string, o Options) (asked bool, err error) {
@@ -37,11 +37,11 @@ func CheckLogin(ctx context.Context, host string, o Options) (asked bool, err er
 	if err == nil {
 		return asked, nil
 	}
-	err = login.refused(login.translate(err))
-	if errors.Is(err, ErrNotFound) {
-		err = fmt.Errorf("there is no /v2/, which every OCI registry has: %w", err)
+	failure := login.fail(Error{Doing: "logging in to", Registry: host}, err)
+	if errors.Is(failure, ErrNotFound) {
+		return asked, fmt.Errorf("there is no /v2/, which every OCI registry has: %w", failure)
 	}
-	return asked, &Error{Doing: "logging in to", Registry: host, Err: err}
+	return asked, failure
 }
 
 // unasked sends the login to a registry that asks nobody for one: some let everybody

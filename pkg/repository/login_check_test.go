@@ -57,8 +57,8 @@ func TestCheckLogin(t *testing.T) {
 					return repository.Credential{Username: user, Password: given}, nil
 				}
 				asked, err := repository.CheckLogin(t.Context(), s.host, o)
-				refused, ok := errors.AsType[*repository.LoginError](err)
-				if want := given != password && test.refusesWrong; ok != want || ok && (refused.Username != user || !errors.Is(err, provider.ErrDenied)) {
+				refused, ok := errors.AsType[*repository.Error](err)
+				if want := given != password && test.refusesWrong; ok != want || ok && (refused.Login != "that of "+user || !errors.Is(err, provider.ErrDenied)) {
 					t.Errorf("%s: %v", given, err)
 				}
 				if !ok && asked != test.asked {
@@ -79,7 +79,7 @@ func TestCheckLoginElsewhere(t *testing.T) {
 	}
 	s.Misbehave(registrytest.Other, origintest.HTML("Please log in"), 1)
 	_, err := repository.CheckLogin(t.Context(), s.host, s.options)
-	if _, ok := errors.AsType[*repository.PageError](err); !ok {
+	if !errors.Is(err, repository.ErrPage) {
 		t.Errorf("a page: %v", err)
 	}
 	if asked, err := repository.CheckLogin(t.Context(), s.host, s.options); asked || err != nil {

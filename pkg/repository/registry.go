@@ -265,8 +265,8 @@ func (r *Registry) lookAndTag(ctx context.Context, m artifact.Blob, tag string, 
 
 // fail says what was done and puts the error into our words.
 func (r *Registry) fail(doing, what string, err error) error {
-	return &Error{
+	return r.login.fail(Error{
 		Doing: doing, Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
-		Reference: what, Writing: strings.HasPrefix(doing, "pushing") || doing == "tagging", Err: r.login.refused(r.login.translate(err)),
-	}
+		Reference: what, Writing: strings.HasPrefix(doing, "pushing") || doing == "tagging",
+	}, err)
 }

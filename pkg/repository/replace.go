@@ -12,24 +12,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// KeptDamagedError says that a registry took the right content of a blob or a manifest,
+// ErrKeptDamaged says that a registry took the right content of a blob or a manifest,
 // and kept the damaged one that it has. Distribution does, as it takes what has the
 // right name for the right content.
-type KeptDamagedError struct {
-	Repository string
-	Digest     digest.Digest
-}
-
-func (e *KeptDamagedError) Error() string {
-	return fmt.Sprintf("%s took the content of %s, and kept its own, which is damaged", e.Repository, e.Digest)
-}
-
-// Kind is [provider.Unverified].
-func (e *KeptDamagedError) Kind() provider.ErrorKind { return provider.Unverified }
+var ErrKeptDamaged = provider.Errorf(provider.Unverified, "the registry took the content, and kept its own, which is damaged")
 
 // Replace pushes a blob that was found missing or damaged; push gives its size in bytes.
 // Where the repository has something in its place, it is read back. Errors are those of
-// push and of the repository, and *[KeptDamagedError].
+// push and of the repository, and [ErrKeptDamaged].
 func Replace(ctx context.Context, repo Reader, blob digest.Digest, push func() (int64, error)) error {
 	_, err := repo.Stat(ctx, blob)
 	there, err := isThere(err)
@@ -43,7 +33,7 @@ func Replace(ctx context.Context, repo Reader, blob digest.Digest, push func() (
 	now := presence{repo: repo, read: true}
 	whole, err := now.has(ctx, ocispec.Descriptor{Digest: blob, Size: size})
 	if err == nil && !whole {
-		err = &KeptDamagedError{Repository: repo.String(), Digest: blob}
+		err = fmt.Errorf("replacing %s in %s: %w", blob, repo, ErrKeptDamaged)
 	}
 	return err
 }
@@ -56,7 +46,7 @@ func putManifest(ctx context.Context, repo Repository, m artifact.Blob, was Insp
 	}
 	_, _, err := repo.Manifest(ctx, d.String())
 	if err != nil && isFinding(err) {
-		err = &KeptDamagedError{Repository: repo.String(), Digest: d}
+		err = fmt.Errorf("replacing %s in %s: %w", d, repo, ErrKeptDamaged)
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package repository
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -49,21 +48,6 @@ type Traits struct {
 	Writable func(ctx context.Context) error
 }
 
-// TraitsError says that a repository's traits contradict each other.
-type TraitsError struct {
-	// Repository is how it names itself.
-	Repository string
-	// Problem is a sentence without its full stop.
-	Problem string
-}
-
-func (e *TraitsError) Error() string {
-	return fmt.Sprintf("the repository %s contradicts itself: %s", e.Repository, e.Problem)
-}
-
-// Kind is [provider.Refused].
-func (e *TraitsError) Kind() provider.ErrorKind { return provider.Refused }
-
 // checkTraits refuses a repository of which nobody can say what it is.
 func checkTraits(repo Reader) error {
 	t := repo.Traits()
@@ -83,5 +67,5 @@ func checkTraits(repo Reader) error {
 	if problem == "" {
 		return nil
 	}
-	return &TraitsError{Repository: repo.String(), Problem: problem}
+	return provider.Errorf(provider.Refused, "the repository %s contradicts itself: %s", repo, problem)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -115,7 +116,7 @@ func TestAPIWithHostileCatalog(t *testing.T) {
 			[]string{"acme/" + script, "acme/../x", "acme/a\nb", "evil.example.com/acme/x", strings.Repeat("a/", 10_000), "acme/UP", ""},
 			nil, 200, `"total":0`,
 		},
-		"no catalog": {nil, &repository.CatalogError{Registry: "r.example.com", Err: errors.New("internal.example.com says canary")}, 200, "does not list its repositories to this server; their providers can be named in a file, by serve --providers FILE"},
+		"no catalog": {nil, &repository.Error{Registry: "r.example.com", Err: fmt.Errorf("%w: internal.example.com says canary", repository.ErrNoCatalog)}, 200, "does not list its repositories to this server; their providers can be named in a file, by serve --providers FILE"},
 		"down":       {nil, errors.New("internal.example.com is down"), 502, "cannot be read; its log says why"},
 	} {
 		w := newRegistry(t, func(o *serve.Options) {

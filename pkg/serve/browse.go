@@ -182,12 +182,12 @@ func (b *browsing) latest(ref template.Reference) string {
 // unlisted says why the providers of a template are not listed, where asking again will
 // not change that; it is empty for trouble that may pass. Callers see it.
 func unlisted(t template.Template, err error) string {
-	none, refused := errors.AsType[*repository.CatalogError](err)
+	about, refused := errors.AsType[*repository.Error](err)
 	_, unfit := errors.AsType[*template.ReferenceError](err)
 	const remedy = "their providers can be named in a file, by serve --providers FILE"
 	switch {
-	case refused:
-		return fmt.Sprintf("The registry %s does not list its repositories to this server; %s.", none.Registry, remedy)
+	case refused && errors.Is(err, repository.ErrNoCatalog):
+		return fmt.Sprintf("The registry %s does not list its repositories to this server; %s.", about.Registry, remedy)
 	case unfit, errors.Is(err, catalog.ErrTemplate):
 		return fmt.Sprintf("The repositories of %s cannot be listed; %s.", t.Redacted(), remedy)
 	case errors.Is(err, fs.ErrNotExist):
