@@ -191,5 +191,5 @@ func cachePrune(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	return out.CachePruned(s.Dir(), pruned, o.DryRun)
+	return out.CachePruned(s.Dir(), pruned)
 }

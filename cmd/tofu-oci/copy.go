@@ -116,7 +116,7 @@ func copyAction(c *cli.Context, out *report.Report) error {
 	options.Aliases = conn.aliases
 	err = mirror.Copy(c.Context, func(a provider.Address) (repository.Reader, error) {
 		return conn.repository(from, a)
-	}, wanted, out.Watched(options.DryRun, mirror.Options{
+	}, wanted, out.WatchMirror(mirror.Options{
 		Newest: count, Publisher: &publish.Publisher{Concurrency: workers, Progress: out.Progress()}, FailFast: c.Bool("fail-fast"),
 		Target: conn.into(c, refs, options),
 	}))

@@ -78,7 +78,7 @@ func denyAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		out.Failed(out.FailedItem(r, v, repo.String(), err), err)
 	} else {
-		out.Decided(repo.String(), done, o.DryRun)
+		out.Decided(repo.String(), done)
 	}
 	err = errors.Join(out.Finish(), c.Context.Err())
 	if err == nil && done.Live != nil {

@@ -152,7 +152,7 @@ func mirrorAction(c *cli.Context, out *report.Report) error {
 	// A mirror moves the zips of all platforms, each once: keeping them would push
 	// out of the cache what pulls need.
 	src := wanted.limit(source.NewCached(conn.origin(), cache, source.CacheOptions{TakeOnly: true}), out)
-	err = mirror.Run(c.Context, src, wanted.requirements, out.Watched(options.DryRun, mirror.Options{
+	err = mirror.Run(c.Context, src, wanted.requirements, out.WatchMirror(mirror.Options{
 		Newest: count, MinAge: age, Publisher: &publish.Publisher{Concurrency: workers, Progress: out.Progress()}, FailFast: c.Bool("fail-fast"),
 		Target: conn.into(c, refs, options),
 	}))

@@ -112,7 +112,7 @@ func promoteAction(c *cli.Context, out *report.Report) error {
 			return err
 		}
 		for _, v := range skipped {
-			if err := out.Skipped(c.Context, repo, r.Address, v, o.DryRun); err != nil {
+			if err := out.Skipped(c.Context, repo, r.Address, v); err != nil {
 				return err
 			}
 		}
@@ -122,7 +122,7 @@ func promoteAction(c *cli.Context, out *report.Report) error {
 				out.Failed(out.FailedItem(r, v, repo.String(), err), err)
 				continue
 			}
-			out.Decided(repo.String(), done, o.DryRun)
+			out.Decided(repo.String(), done)
 		}
 	}
 	return errors.Join(out.Finish(), c.Context.Err())

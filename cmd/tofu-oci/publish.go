@@ -201,7 +201,7 @@ func (p *publishing) all(ctx context.Context, unchecked, failFast bool) error {
 			return err
 		}
 	}
-	err = mirror.Run(ctx, p.src, wanted, p.out.Watched(p.options.DryRun, mirror.Options{
+	err = mirror.Run(ctx, p.src, wanted, p.out.WatchMirror(mirror.Options{
 		Publisher: &publish.Publisher{Concurrency: p.workers, Progress: p.out.Progress()}, FailFast: failFast,
 		Target: func(provider.Address) (repository.Repository, publish.Options, error) { return p.repo, p.options, nil },
 	}))

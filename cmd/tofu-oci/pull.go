@@ -6,7 +6,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/report"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
@@ -117,24 +116,11 @@ func pullAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	at := conn.lookedAt(c)
-	out.Expect(len(wanted.requirements))
-	err = pull.Many(c.Context, wanted.limit(source.NewCached(src, cache, source.CacheOptions{}), out), sink, wanted.requirements, pull.ManyOptions{
+	remedied := func(err error) error { return conn.withRemedy(c, err) }
+	err = pull.Many(c.Context, wanted.limit(source.NewCached(src, cache, source.CacheOptions{}), out), sink, wanted.requirements, out.WatchPull(len(wanted.requirements), conn.lookedAt(c), remedied, pull.ManyOptions{
 		Options: options, FailFast: c.Bool("fail-fast"),
-		Begun: func(r provider.Requirement, v provider.Version) { out.Begun(r.Address, v) },
-		Ended: func(p pull.Pulled) {
-			out.Ended(p.Requirement.Address, p.Version, out.PulledItem(p, at(p.Requirement.Address)))
-		},
-		Done: func(p pull.Pulled) {
-			if p.Err != nil {
-				p.Err = conn.withRemedy(c, p.Err)
-				out.Failed(out.PulledItem(p, at(p.Requirement.Address)), p.Err)
-				return
-			}
-			warnDenied(c.Context, out, src, p.Requirement, 1, p.Version)
-			out.Pulled(p)
-		},
-	})
+		Done: func(p pull.Pulled) { warnDenied(c.Context, out, src, p.Requirement, 1, p.Version) },
+	}))
 	return out.FinishRun(err)
 }
 

@@ -47,13 +47,13 @@ func describeDenial(r *repository.DenialRecord) *DenialItem {
 }
 
 // decided reports what promote or deny has done.
-func (o *Report) Decided(repo string, r approval.Result, dryRun bool) {
+func (o *Report) Decided(repo string, r approval.Result) {
 	i := Item{
-		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: dryRun,
+		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
 		Repository: repo, Tag: r.Tag, Digest: r.Digest.String(), Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Record), Approval: describeApproval(r.Approval),
 	}
 	status := i.Status
-	if dryRun && r.Status != approval.Unchanged {
+	if o.DryRun && r.Status != approval.Unchanged {
 		status = "would be " + status
 	}
 	lines := &strings.Builder{}
@@ -87,12 +87,12 @@ func (o *Report) Decided(repo string, r approval.Result, dryRun bool) {
 }
 
 // skipped reports a denied version that was not named exactly.
-func (o *Report) Skipped(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version, dryRun bool) error {
+func (o *Report) Skipped(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version) error {
 	record, err := repository.ReadDenial(ctx, repo, v)
 	if err != nil {
 		return err
 	}
-	o.Decided(repo.String(), approval.Result{Address: a, Version: v, Status: approval.Denied, Tag: record.Tag, Digest: record.Digest, Record: &record}, dryRun)
+	o.Decided(repo.String(), approval.Result{Address: a, Version: v, Status: approval.Denied, Tag: record.Tag, Digest: record.Digest, Record: &record})
 	return nil
 }
 

@@ -2,16 +2,15 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
-
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"golang.org/x/term"
 )
 
 const (
@@ -27,86 +26,120 @@ const (
 	perRelease = 1000
 )
 
-// bars draws a bar for each large zip under way, and a line about the whole run.
+// canDraw reports whether a file is a terminal that bars can be drawn on: not one of
+// an editor or a test whose kind, $TERM, is dumb, or that has no columns.
+func canDraw(f *os.File, kind string) bool {
+	fd := int(f.Fd())
+	if !term.IsTerminal(fd) || kind == "dumb" {
+		return false
+	}
+	columns, rows, err := term.GetSize(fd)
+	return err == nil && columns > 0 && rows > 0
+}
+
+// bars draws a bar for each large zip under way, a line for each step, and one about the
+// whole run. It reads what is under way whenever it draws.
 type bars struct {
 	*mpb.Progress
-	terminal *os.File
-	tally    *tally
-	works    *works
+	run *run
 
-	mu   sync.Mutex
-	bars map[packageKey]*bar
-	all  *mpb.Bar
-	// shares has the progress of unfinished releases; their keys have no platform. reached
-	// is the position of the bar of the whole run, which never goes back.
-	shares  map[packageKey]*share
-	reached int64
-
-	// done is the number of finished releases. It is read while a bar is drawn, when a
-	// goroutine that waits for this bar may hold mu.
-	done atomic.Int64
+	mu sync.Mutex
+	// drawn are the bars of transfers and the lines of steps.
+	drawn map[any]*mpb.Bar
 }
 
-// share is the progress of a release, in bytes.
-type share struct{ moved, total int64 }
-
-// bar is that of a transfer.
-type bar struct {
-	*mpb.Bar
-	mu   sync.Mutex
-	pace pace
-	// full is when all of its bytes had moved, zero before.
-	full time.Time
+func newBars(terminal *os.File, r *run) *bars {
+	return &bars{Progress: mpb.New(mpb.WithOutput(terminal), mpb.WithWidth(barWidth)), run: r, drawn: map[any]*mpb.Bar{}}
 }
 
-func newBars(terminal *os.File, t *tally, w *works) *bars {
-	return &bars{Progress: mpb.New(mpb.WithOutput(terminal), mpb.WithWidth(barWidth)), terminal: terminal, tally: t, works: w, bars: map[packageKey]*bar{}, shares: map[packageKey]*share{}}
-}
-
-// packageKey tells packages apart. It is no text: each read of a transfer asks for it.
-type packageKey struct {
-	address  provider.Address
-	version  provider.Version
-	platform provider.Platform
-}
-
-func key(p provider.Package) packageKey { return packageKey{p.Address, p.Version, p.Platform} }
-
-func (b *bars) progress() provider.Progress {
-	return provider.Progress{Begin: b.begin, Advance: b.advance, End: b.end}
-}
-
-// step has a line of text, with the time that it takes.
-func (b *bars) step(name string) (done func()) {
-	began := time.Now()
-	line := b.New(1, mpb.NopStyle(), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Any(func(decor.Statistics) string {
-		return name + ": " + lasted(time.Since(began))
-	})))
-	return func() { line.Abort(true) }
-}
-
-// expect draws the line about the whole run.
-func (b *bars) expect(n int) {
+func (b *bars) hear(happened any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var whole pace
-	b.all = b.AddBar(int64(n)*perRelease,
-		mpb.BarPriority(math.MaxInt),
-		mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.Name("releases", decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
-			return fmt.Sprintf("%d / %d", b.done.Load(), n) + b.whole(&whole)
+	switch e := happened.(type) {
+	case *runPlanned:
+		b.drawn[b.run] = b.drawRun()
+	case stepStarted:
+		b.drawn[e.step] = b.New(1, mpb.NopStyle(), mpb.PrependDecorators(beside(func(int) string {
+			return e.step.name + ": " + lasted(time.Since(e.step.began))
+		})))
+	case stepFinished:
+		b.erase(e.step)
+	case *transferStarted:
+		if total := e.transfer.total; total < 0 || total >= minBar {
+			b.drawn[e.transfer] = b.drawTransfer(e.transfer)
+		}
+	case *transferFinished:
+		b.erase(e.transfer)
+	case displayClosed:
+		for drawn := range b.drawn {
+			b.erase(drawn)
+		}
+		b.Wait()
+	}
+}
+
+func (b *bars) erase(drawn any) {
+	if bar := b.drawn[drawn]; bar != nil {
+		bar.Abort(true)
+		delete(b.drawn, drawn)
+	}
+}
+
+// drawRun draws the bar of the whole run, which never goes back.
+func (b *bars) drawRun() *mpb.Bar {
+	var reached int64
+	return b.MustAdd(1, b.filledTo(func() (current, total int64) {
+		current = int64(b.run.ended) * perRelease
+		for _, w := range b.run.works {
+			// Only its end completes a release, however many bytes have moved.
+			current += int64(float64(min(w.moved, w.total)) / float64(max(w.total, 1)) * (perRelease - 1))
+		}
+		reached = max(reached, current)
+		return reached, int64(b.run.planned) * perRelease
+	}), mpb.BarPriority(math.MaxInt), mpb.PrependDecorators(decor.Name("releases", decor.WCSyncSpaceR)), mpb.AppendDecorators(beside(func(int) string {
+		b.run.mu.Lock()
+		defer b.run.mu.Unlock()
+		return b.run.state(time.Now())
+	})))
+}
+
+func (b *bars) drawTransfer(t *transfer) *mpb.Bar {
+	return b.MustAdd(1, b.filledTo(func() (current, total int64) { return t.moved, t.total }),
+		mpb.PrependDecorators(beside(func(columns int) string {
+			return shortened(fmt.Sprintf("%s %s %s", t.Address.Type, t.Version, t.Platform), columns/2)
+		}, decor.WCSyncSpaceR)),
+		mpb.AppendDecorators(beside(func(columns int) string {
+			b.run.mu.Lock()
+			defer b.run.mu.Unlock()
+			return fitting(t.state(time.Now()), columns)
 		})),
 	)
 }
 
-// whole says what the run has moved, how fast it is, and what it does without bytes.
-func (b *bars) whole(p *pace) string {
-	now, text := time.Now(), ""
-	if moved := b.tally.moved.Load(); moved > 0 {
-		text = fmt.Sprintf("  %s  %s/s", Size(moved), Size(p.rate(now, moved)))
+// filledTo draws a bar by what is true when it is drawn; at is called while run is locked.
+func (b *bars) filledTo(at func() (current, total int64)) mpb.BarFiller {
+	bar := mpb.BarStyle().Build()
+	return mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
+		b.run.mu.Lock()
+		s.Current, s.Total = at()
+		b.run.mu.Unlock()
+		return bar.Fill(w, s)
+	})
+}
+
+// beside shows a text that may use a number of columns.
+func beside(of func(columns int) string, c ...decor.WC) decor.Decorator {
+	return decor.Any(func(s decor.Statistics) string { return of(s.AvailableWidth) }, c...)
+}
+
+// state says what the run has moved, how fast it is, and what it does without bytes. r is
+// locked.
+func (r *run) state(now time.Time) string {
+	text := fmt.Sprintf("%d / %d", r.ended, r.planned)
+	if r.moved > 0 {
+		text += fmt.Sprintf("  %s  %s/s", Size(r.moved), Size(r.pace.rate(now, r.moved)))
 	}
-	under := b.works.lasting(now, shownFrom)
+	under := r.lasting(now, shownFrom)
 	if len(under) > 0 {
 		text += "  " + under[0]
 	}
@@ -116,93 +149,27 @@ func (b *bars) whole(p *pace) string {
 	return text
 }
 
-// ended counts a release that has ended.
-func (b *bars) ended(a provider.Address, v provider.Version) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.done.Add(1)
-	delete(b.shares, packageKey{address: a, version: v})
-	b.move()
-}
-
-// move updates the bar of the whole run.
-func (b *bars) move() {
-	if b.all == nil {
-		return
-	}
-	at := b.done.Load() * perRelease
-	for _, s := range b.shares {
-		// Only ended completes a release, however many bytes have moved.
-		at += int64(float64(min(s.moved, s.total)) / float64(max(s.total, 1)) * (perRelease - 1))
-	}
-	if at > b.reached {
-		b.reached = at
-		b.all.SetCurrent(at)
-	}
-}
-
-// close takes everything off the screen. More calls do nothing.
-func (b *bars) close() {
-	b.mu.Lock()
-	if b.all != nil {
-		b.all.Abort(true)
-	}
-	b.mu.Unlock()
-	b.Wait()
-}
-
-func (b *bars) begin(p provider.Package, total int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	release := packageKey{address: p.Address, version: p.Version}
-	if b.shares[release] == nil {
-		b.shares[release] = &share{}
-	}
-	b.shares[release].total += max(total, 0)
-	if 0 <= total && total < minBar {
-		return
-	}
-	one := &bar{}
-	// It is not complete, and so removed, before the transfer has ended.
-	one.Bar = b.AddBar(max(total+1, 0),
-		mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.Any(func(s decor.Statistics) string {
-			return shortened(fmt.Sprintf("%s %s %s", p.Address.Type, p.Version, p.Platform), s.AvailableWidth/2)
-		}, decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(decor.Any(func(s decor.Statistics) string {
-			return fitting(one.state(s.Current, total), s.AvailableWidth)
-		})),
-	)
-	b.bars[key(p)] = one
-}
-
 // state describes the progress of a transfer, followed by shorter forms for narrow
 // terminals: "12.0 MB / 300.0 MB  9.5 MB/s  30 s left". After the last byte, it describes
 // how long the registry has been processing the upload.
-func (b *bar) state(moved, total int64) []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := time.Now()
-	if total > 0 && moved >= total {
-		if b.full.IsZero() {
-			b.full = now
-		}
-		finishing := "finishing: " + lasted(now.Sub(b.full))
-		return []string{Size(total) + ", " + finishing, finishing}
+func (t *transfer) state(now time.Time) []string {
+	if !t.full.IsZero() {
+		finishing := "finishing: " + lasted(now.Sub(t.full))
+		return []string{Size(t.total) + ", " + finishing, finishing}
 	}
-	text := Size(moved)
-	if total > 0 {
-		text += " / " + Size(total)
+	text := Size(t.moved)
+	if t.total > 0 {
+		text += " / " + Size(t.total)
 	}
-	rate := b.pace.rate(now, moved)
+	rate := t.pace.rate(now, t.moved)
 	if rate == 0 {
-		return []string{text, Size(moved)}
+		return []string{text, Size(t.moved)}
 	}
 	speed := "  " + Size(rate) + "/s"
-	if total <= 0 {
-		return []string{text + speed, Size(moved)}
+	if t.total <= 0 {
+		return []string{text + speed, Size(t.moved)}
 	}
-	rest := left(total-moved, rate) + " left"
+	rest := left(t.total-t.moved, rate) + " left"
 	return []string{text + speed + "  " + rest, text + "  " + rest, rest}
 }
 
@@ -223,25 +190,4 @@ func shortened(text string, columns int) string {
 		return string(runes[:max(columns-1, 0)]) + "…"
 	}
 	return text
-}
-
-func (b *bars) advance(p provider.Package, n int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if one := b.bars[key(p)]; one != nil {
-		one.IncrBy(n)
-	}
-	if s := b.shares[packageKey{address: p.Address, version: p.Version}]; s != nil {
-		s.moved += int64(n)
-		b.move()
-	}
-}
-
-func (b *bars) end(p provider.Package, _ error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if one := b.bars[key(p)]; one != nil {
-		one.Abort(true)
-		delete(b.bars, key(p))
-	}
 }

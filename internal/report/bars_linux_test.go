@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -43,24 +42,23 @@ func TestBarsNarrow(t *testing.T) {
 	t.Parallel()
 	const columns = 60
 	screen, terminal := openTerminal(t, columns, 20)
-	o := &Report{works: newWorks(), stderr: terminal}
-	o.tally.began = time.Now()
-	b := newBars(terminal, &o.tally, o.works)
-	o.display = b
+	r := newRun()
+	r.listeners = []listener{newBars(terminal, r)}
+	progress := r.progress()
 	p := lineOf(t, "hashicorp/googleworkspace")
-	done := o.Step("checking %s", strings.Repeat("long ", 30))
-	b.expect(3)
-	b.begin(p, 2*minBar)
-	b.advance(p, minBar)
+	done := r.step("checking " + strings.Repeat("long ", 30))
+	r.plan(3)
+	progress.Begin(p, 2*minBar)
+	progress.Advance(p, minBar)
 	shown := readUntil(t, screen, "checking")
 	shown += readUntil(t, screen, "MB / ")
-	b.advance(p, minBar/2)
+	progress.Advance(p, minBar/2)
 	shown += readUntil(t, screen, " left")
-	b.advance(p, minBar/2)
+	progress.Advance(p, minBar/2)
 	shown += readUntil(t, screen, "finishing")
-	b.end(p, nil)
+	progress.End(p, nil)
 	done()
-	b.close()
+	r.tell(displayClosed{})
 	for line := range strings.Lines(escapes.ReplaceAllString(shown, "\n")) {
 		if line = strings.TrimRight(line, "\r\n"); utf8.RuneCountInString(line) > columns {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
@@ -73,23 +71,25 @@ func TestBarsNarrow(t *testing.T) {
 func TestBarOfTheRun(t *testing.T) {
 	t.Parallel()
 	screen, terminal := openTerminal(t, 80, 20)
-	var count tally
-	b := newBars(terminal, &count, newWorks())
+	r := newRun()
+	r.listeners = []listener{newBars(terminal, r)}
+	progress := r.progress()
 	p := lineOf(t, "hashicorp/large")
-	b.expect(2)
+	r.plan(2)
+	r.itemStarted(p.Address, p.Version)
 	readUntil(t, screen, "[-----")
-	b.begin(p, 8*minBar)
-	b.advance(p, 4*minBar)
+	progress.Begin(p, 8*minBar)
+	progress.Advance(p, 4*minBar)
 	readUntil(t, screen, "[========>-")
-	b.end(p, errors.New("reset"))
-	b.begin(p, 8*minBar)
-	b.advance(p, 8*minBar)
-	b.end(p, nil)
-	b.ended(p.Address, p.Version)
+	progress.End(p, errors.New("reset"))
+	progress.Begin(p, 8*minBar)
+	progress.Advance(p, 8*minBar)
+	progress.End(p, nil)
+	r.itemFinished(p.Address, p.Version, Item{})
 	if shown := readUntil(t, screen, "1 / 2"); regexp.MustCompile(`releases +\[-`).MatchString(shown) {
 		t.Errorf("it went back: %q", shown)
 	}
-	b.close()
+	r.tell(displayClosed{})
 }
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")

@@ -63,7 +63,7 @@ type cachedItem struct {
 }
 
 // cachePruned prints what was removed from a cache.
-func (o *Report) CachePruned(dir string, p store.Pruned, dryRun bool) error {
+func (o *Report) CachePruned(dir string, p store.Pruned) error {
 	items := []cachedItem{}
 	lines := &strings.Builder{}
 	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
@@ -74,7 +74,7 @@ func (o *Report) CachePruned(dir string, p store.Pruned, dryRun bool) error {
 		}
 	}
 	action := "removed"
-	if dryRun {
+	if o.DryRun {
 		action = "would remove"
 	}
 	add(p.Removed, action, false)
@@ -82,7 +82,7 @@ func (o *Report) CachePruned(dir string, p store.Pruned, dryRun bool) error {
 	_ = table.Flush()
 	removed, kept := amountOf(p.Removed), amountOf(slices.Concat(p.InUse, p.Kept))
 	if o.json {
-		return o.PrintDocument(documentPruned, cachePruning{dir, dryRun, items, removed, kept})
+		return o.PrintDocument(documentPruned, cachePruning{dir, o.DryRun, items, removed, kept})
 	}
 	_, _ = fmt.Fprintf(lines, "%s %s; kept %s\n", action, removed, kept)
 	_, err := io.WriteString(o.stdout, Printable(lines.String()))

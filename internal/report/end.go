@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 )
@@ -16,14 +17,16 @@ type wholeError struct {
 // in the summary of a job. code is the exit code, and err what the command failed with.
 func (o *Report) End(err error, code int) {
 	if o.total == nil && len(o.results) > 1 && code != explain.ExitInterrupted {
-		o.Note("%s", o.tally.line(o.results))
+		o.Note("%s", o.line())
 	}
 	o.SayLeftOut()
 	var whole *ErrorItem
 	if _, reported := errors.AsType[*explain.Exit](err); err != nil && !reported && code != explain.ExitInterrupted {
 		whole = describeError(err)
 	}
-	o.events.runFinished(counts(o.results), o.tally.moved.Load(), code, whole)
+	o.run.tell(&runFinished{
+		event: event{Event: "run_finished"}, Items: counts(o.results), Bytes: o.run.moved, Seconds: seconds(time.Since(o.run.began)), ExitCode: code, Error: whole,
+	})
 	if o.Summary != "" {
 		text := markdownOf(o.heading(code), o.results, whole)
 		if o.checked != nil {
@@ -35,11 +38,14 @@ func (o *Report) End(err error, code int) {
 	}
 }
 
+// line says what the run came to.
+func (o *Report) line() string { return line(o.results, o.run.moved, time.Since(o.run.began)) }
+
 // heading is the summary's.
 func (o *Report) heading(code int) string {
 	text := "tofu-oci " + o.Command
 	if len(o.results) > 0 {
-		text += ": " + o.tally.line(o.results)
+		text += ": " + o.line()
 	}
 	if code != explain.ExitDone {
 		text += fmt.Sprintf(" · exit code %d", code)

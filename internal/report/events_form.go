@@ -66,6 +66,8 @@ type transferStarted struct {
 	transferOf
 	// Size is left out where it is not known.
 	Size int64 `json:"size,omitempty"`
+
+	transfer *transfer
 }
 
 type transferFinished struct {
@@ -74,6 +76,8 @@ type transferFinished struct {
 	Bytes   int64      `json:"bytes"`
 	Seconds float64    `json:"seconds"`
 	Error   *ErrorItem `json:"error,omitempty"`
+
+	transfer *transfer
 }
 
 // retried has host, wait and tries only of a request: a transfer that is begun

@@ -156,7 +156,7 @@ func TestOperationsPage(t *testing.T) {
 // always there, sorted.
 func fieldsOf(of reflect.Type) (all, always []string) {
 	for _, f := range reflect.VisibleFields(of) {
-		if f.Anonymous {
+		if f.Anonymous || !f.IsExported() {
 			continue
 		}
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -85,18 +85,19 @@ func TestLines(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
 				var said []string
-				count, under := &tally{began: time.Now()}, newWorks()
+				r := newRun()
 				l := newLines(func(format string, args ...any) {
 					mu.Lock()
 					defer mu.Unlock()
 					said = append(said, fmt.Sprintf(format, args...))
-				}, count, under)
-				l.expect(test.releases)
+				}, r)
+				r.listeners = []listener{l}
+				r.plan(test.releases)
 				// Ticks are between the whole seconds, so that their order is certain.
 				time.Sleep(500 * time.Millisecond)
-				test.run(together([]provider.Progress{count.progress(), under.progress(), l.progress()}), func() { l.ended(large.Address, large.Version) })
-				l.close()
-				l.close()
+				test.run(r.progress(), func() { r.itemFinished(large.Address, large.Version, Item{}) })
+				r.tell(displayClosed{})
+				r.tell(displayClosed{})
 				if diff := cmp.Diff(test.want, said); diff != "" {
 					t.Errorf("(-want +got)\n%s", diff)
 				}
@@ -114,8 +115,8 @@ func lineOf(t *testing.T, address string) provider.Package {
 	return provider.Package{Address: a, Filename: a.Type + ".zip"}
 }
 
-// TestTally: what there is has its count, in one order.
-func TestTally(t *testing.T) {
+// TestLine: what there is has its count, in one order.
+func TestLine(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		results []Item
@@ -135,10 +136,7 @@ func TestTally(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				count := &tally{began: time.Now()}
-				count.progress().Advance(provider.Package{}, int(test.moved))
-				time.Sleep(test.took)
-				if got := count.line(test.results); got != test.want {
+				if got := line(test.results, test.moved, test.took); got != test.want {
 					t.Errorf("got  %s\nwant %s", got, test.want)
 				}
 			})
@@ -152,23 +150,22 @@ func TestWorks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var said []string
-		under := newWorks()
-		l := newLines(func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }, &tally{began: time.Now()}, under)
-		o := &Report{works: under, display: l}
+		r := newRun()
+		r.listeners = []listener{newLines(func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }, r)}
 		time.Sleep(500 * time.Millisecond)
-		done := o.Step("checking %s", "acme/widget")
+		done := r.step("checking acme/widget")
 		time.Sleep(12 * time.Second)
 		done()
 		p := lineOf(t, "hashicorp/large")
-		o.Begun(p.Address, p.Version)
+		r.itemStarted(p.Address, p.Version)
 		time.Sleep(19 * time.Second)
-		both := together([]provider.Progress{under.progress(), l.progress()})
-		both.Begin(p, 10)
+		progress := r.progress()
+		progress.Begin(p, 10)
 		time.Sleep(22 * time.Second)
-		both.End(p, nil)
+		progress.End(p, nil)
 		time.Sleep(18 * time.Second)
-		o.works.end(workOn(p.Address, p.Version))
-		l.close()
+		r.itemFinished(p.Address, p.Version, Item{})
+		r.tell(displayClosed{})
 		want := []string{
 			"checking acme/widget: 10 s",
 			"working on hashicorp/large 0.0.0: 18 s",

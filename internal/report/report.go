@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -60,17 +61,12 @@ type Report struct {
 	results []Item
 	errors  []error
 	// hinted are the hints that were said: what twenty items need is said once.
-	hinted  map[string]bool
-	tally   tally
-	works   *works
-	display display
-	// bars are the display on a terminal, nil for any other.
-	bars   *bars
-	events *events
+	hinted map[string]bool
+	run    *run
+	// bars show the progress on a terminal, nil on any other.
+	bars *bars
 	// digests are those of the indexes so far.
 	digests []string
-	// expected is how many results there are to be; 0 where that is not known.
-	expected int
 	// several reports that the run has more than one release, so that unchanged ones are
 	// only counted.
 	several bool
@@ -89,24 +85,26 @@ type Report struct {
 
 // New begins the report of a command. Its errors are about --events.
 func New(options Options) (*Report, error) {
-	o := &Report{Options: options, stdout: options.Stdout, stderr: options.Stderr, json: options.Format == JSON, hinted: map[string]bool{}, works: newWorks()}
-	o.tally.began = time.Now()
-	var err error
-	if o.events, err = openEvents(o.Events, o); err != nil {
-		return nil, err
+	o := &Report{Options: options, stdout: options.Stdout, stderr: options.Stderr, json: options.Format == JSON, hinted: map[string]bool{}, run: newRun()}
+	if o.Events != "" {
+		events, err := openEvents(o.Events, o)
+		if err != nil {
+			return nil, err
+		}
+		o.run.listeners = append(o.run.listeners, events)
 	}
 	f, isFile := o.stderr.(*os.File)
 	switch {
 	case o.Quiet:
-		o.display = nothing{}
 	case isFile && canDraw(f, os.Getenv("TERM")):
-		o.bars = newBars(f, &o.tally, o.works)
-		o.display, o.stderr = o.bars, o.bars
+		o.bars = newBars(f, o.run)
+		o.stderr = o.bars
+		o.run.listeners = append(o.run.listeners, o.bars)
 	default:
-		o.display = newLines(o.Note, &o.tally, o.works)
+		o.run.listeners = append(o.run.listeners, newLines(o.Note, o.run))
 	}
 	o.Debug.beside(besideProgress{o})
-	o.events.runStarted(o.Command, o.Version, o.DryRun)
+	o.run.tell(&runStarted{event: event{Event: "run_started"}, Schema: eventsSchema, Program: "tofu-oci", ProgramVersion: o.Version, Command: o.Command, DryRun: o.DryRun})
 	return o, nil
 }
 
@@ -289,14 +287,54 @@ func (o *Report) Note(format string, args ...any) {
 	}
 }
 
-// retried shows that a request is sent again, and why: a slow mirror run has to
+// Retried shows that a request is sent again, and why: a slow mirror run has to
 // explain itself.
 func (o *Report) Retried(r httpclient.Retry) {
-	o.events.retried(r)
 	o.Debug.retried(r)
 	if r.Host != "" {
 		o.Note("no requests to %s for %s, then fewer at once: %v", r.Host, r.Wait.Round(time.Millisecond), r.Cause)
+		o.run.tell(&paused{event: event{Event: "pause"}, Host: r.Host, Reason: r.Cause.Error(), Wait: seconds(r.Wait)})
 		return
 	}
 	o.Note("retrying %s %s in %s (try %d of %d): %v", r.Method, r.URL, r.Wait.Round(time.Millisecond), r.Attempt+1, r.Of, r.Cause)
+	e := &retried{
+		event: event{Event: "retry"}, What: fmt.Sprintf("%s %s", r.Method, r.URL), Reason: r.Cause.Error(),
+		Wait: seconds(r.Wait), Try: r.Attempt + 1, Of: r.Of,
+	}
+	if u, err := url.Parse(r.URL); err == nil {
+		e.Host = u.Host
+	}
+	o.run.tell(e)
+}
+
+// Progress counts and shows transfers.
+func (o *Report) Progress() provider.Progress {
+	p := o.run.progress()
+	p.Retry = func(what string, err error) {
+		o.Note("%s broke off, trying again: %v", what, err)
+		o.run.tell(&retried{event: event{Event: "retry"}, What: what, Reason: err.Error()})
+	}
+	return p
+}
+
+// Step shows something that moves no bytes, until done is called.
+func (o *Report) Step(format string, args ...any) (done func()) {
+	return o.run.step(OneLine(fmt.Sprintf(format, args...)))
+}
+
+// EndProgress takes the progress off the screen.
+func (o *Report) EndProgress() {
+	o.run.tell(displayClosed{})
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.stderr = o.Stderr
+}
+
+// FinishRun ends a run over several releases, and tells how many of them --fail-fast
+// left out; err is that of a context which ended.
+func (o *Report) FinishRun(err error) error {
+	if n := o.run.planned - len(o.results); err == nil && n > 0 {
+		o.Note("%d of %d were not begun, as --fail-fast says", n, o.run.planned)
+	}
+	return errors.Join(o.Finish(), err)
 }

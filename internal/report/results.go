@@ -18,43 +18,43 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// watched are options of a run that is told of as it goes.
-func (o *Report) Watched(dryRun bool, m mirror.Options) mirror.Options {
+// WatchMirror returns the options of a run that is reported as it goes.
+func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
 	m.Planned = func(items []mirror.Item) {
-		o.Expect(len(items))
+		o.run.plan(len(items))
 		held := slices.DeleteFunc(slices.Clone(items), func(i mirror.Item) bool { return i.Held == nil })
 		o.several = len(items)-len(held) > 1
 	}
 	m.LeftOut = o.LeaveAllOut
-	m.Begun = func(i mirror.Item) { o.Begun(i.Requirement.Address, i.Version) }
+	m.Begun = func(i mirror.Item) { o.run.itemStarted(i.Requirement.Address, i.Version) }
 	m.Ended = func(r mirror.Result) {
-		o.Ended(r.Item.Requirement.Address, r.Item.Version, o.ReleasedItem(r, dryRun))
+		o.run.itemFinished(r.Item.Requirement.Address, r.Item.Version, o.ReleasedItem(r))
 	}
 	m.Done = func(r mirror.Result) {
 		if r.Err != nil {
-			o.Failed(o.ReleasedItem(r, dryRun), r.Err)
+			o.Failed(o.ReleasedItem(r), r.Err)
 			return
 		}
 		if r.Item.Held != nil {
-			o.Held(o.ReleasedItem(r, dryRun), r.Item.Held)
+			o.Held(o.ReleasedItem(r), r.Item.Held)
 			return
 		}
-		o.Mirrored(r.Repository, r.Published, dryRun)
+		o.Mirrored(r.Repository, r.Published)
 	}
 	return m
 }
 
 // releasedItem is the result of a release that was to go to a repository.
-func (o *Report) ReleasedItem(r mirror.Result, dryRun bool) Item {
+func (o *Report) ReleasedItem(r mirror.Result) Item {
 	if r.Err != nil {
 		i := o.FailedItem(r.Item.Requirement, r.Item.Version, r.Repository, r.Err)
 		i.Tag, i.Digest = cmp.Or(r.Published.Tag, i.Tag), r.Published.Digest.String()
 		return i
 	}
 	if r.Item.Held != nil {
-		return heldItem(r, dryRun)
+		return o.heldItem(r)
 	}
-	return o.MirroredItem(r.Repository, r.Published, dryRun)
+	return o.MirroredItem(r.Repository, r.Published)
 }
 
 // FailedItem is the result of what failed; repository is empty where it is not known.
@@ -73,9 +73,9 @@ func (o *Report) FailedItem(r provider.Requirement, v provider.Version, reposito
 }
 
 // mirroredItem is the result of a release that is in the repository.
-func (o *Report) MirroredItem(repository string, r publish.Result, dryRun bool) Item {
+func (o *Report) MirroredItem(repository string, r publish.Result) Item {
 	i := Item{
-		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: dryRun,
+		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
 		Repository: repository, Tag: r.Tag, Digest: r.Digest.String(), SourceDigest: r.Source.String(), Unchecked: o.Unchecked,
 		Slow: r.Slow, Added: r.Added, Attached: r.Attached, AnnotationsKept: r.AnnotationsKept,
 		Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Denial),
@@ -89,7 +89,7 @@ func (o *Report) MirroredItem(repository string, r publish.Result, dryRun bool) 
 	for _, p := range r.Packages {
 		var action string // a dry run does nothing, and does not ask what each zip would need
 		switch {
-		case dryRun:
+		case o.DryRun:
 		case p.Sent:
 			action = "pushed"
 		case p.Mounted:
@@ -106,16 +106,16 @@ func (o *Report) MirroredItem(repository string, r publish.Result, dryRun bool) 
 }
 
 // mirrored reports a release that is in the repository.
-func (o *Report) Mirrored(repository string, r publish.Result, dryRun bool) {
-	i := o.MirroredItem(repository, r, dryRun)
-	if dryRun {
+func (o *Report) Mirrored(repository string, r publish.Result) {
+	i := o.MirroredItem(repository, r)
+	if o.DryRun {
 		if o.total == nil {
 			o.total = &total{}
 		}
 		o.total.add(r)
 	}
 	status := i.Status
-	if dryRun && r.Status != publish.Unchanged && r.Status != publish.Denied {
+	if o.DryRun && r.Status != publish.Unchanged && r.Status != publish.Denied {
 		status = "would be " + status
 	}
 	text := fmt.Sprintf("%s %s %s %s:%s", r.Address, r.Version, status, repository, r.Tag)
@@ -181,6 +181,28 @@ func writePackages(w io.Writer, packages []PackageItem) {
 		_, _ = fmt.Fprintf(table, "  %s\t%s%s\t%s\n", p.Platform, column, p.size(), OneLine(p.Filename))
 	}
 	_ = table.Flush()
+}
+
+// WatchPull returns the options of a pull that is reported as it goes, of n requirements. at
+// returns the repository that a provider is looked for in, or "", and explained adds what to
+// do to an error.
+func (o *Report) WatchPull(n int, at func(provider.Address) string, explained func(error) error, m pull.ManyOptions) pull.ManyOptions {
+	o.run.plan(n)
+	m.Begun = func(r provider.Requirement, v provider.Version) { o.run.itemStarted(r.Address, v) }
+	m.Ended = func(p pull.Pulled) {
+		o.run.itemFinished(p.Requirement.Address, p.Version, o.PulledItem(p, at(p.Requirement.Address)))
+	}
+	done := m.Done
+	m.Done = func(p pull.Pulled) {
+		if p.Err != nil {
+			p.Err = explained(p.Err)
+			o.Failed(o.PulledItem(p, at(p.Requirement.Address)), p.Err)
+			return
+		}
+		done(p)
+		o.Pulled(p)
+	}
+	return m
 }
 
 // PulledItem is the result of a requirement; repository is where it was looked for,
@@ -266,10 +288,10 @@ func Size(n int64) string {
 }
 
 // heldItem is the result of a release that is held back.
-func heldItem(r mirror.Result, dryRun bool) Item {
+func (o *Report) heldItem(r mirror.Result) Item {
 	held := r.Item.Held
 	return Item{
-		Provider: held.Address.String(), Version: held.Version.String(), Status: statusHeld, DryRun: dryRun,
+		Provider: held.Address.String(), Version: held.Version.String(), Status: statusHeld, DryRun: o.DryRun,
 		Repository: r.Repository, Tag: artifact.Tag(held.Version), Published: dateText(held.Published), Eligible: dateText(held.Eligible),
 	}
 }

@@ -4,24 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
-
-// tally counts what a run moves.
-type tally struct {
-	began time.Time
-	// moved are bytes of zips, those of transfers that broke off too.
-	moved atomic.Int64
-}
-
-func (t *tally) progress() provider.Progress {
-	return provider.Progress{Advance: func(_ provider.Package, n int) { t.moved.Add(int64(n)) }}
-}
 
 // Statuses beside those of package publish.
 const (
@@ -47,7 +34,7 @@ func counts(results []Item) map[string]int {
 }
 
 // line says what a run came to: 5 created, 12 unchanged, 1 failed · 212.0 MB sent · 41 s.
-func (t *tally) line(results []Item) string {
+func line(results []Item, moved int64, took time.Duration) string {
 	of, parts := counts(results), []string{}
 	for _, status := range append(slices.Clone(statuses), statusJudged) {
 		if of[status] > 0 {
@@ -58,14 +45,14 @@ func (t *tally) line(results []Item) string {
 	if slices.ContainsFunc(results, func(i Item) bool { return i.DryRun }) {
 		text = "dry run: " + text
 	}
-	if moved := t.moved.Load(); moved > 0 {
+	if moved > 0 {
 		verb := "sent"
 		if of[statusPulled] > 0 {
 			verb = "fetched"
 		}
 		text += fmt.Sprintf(" · %s %s", Size(moved), verb)
 	}
-	return text + " · " + lasted(time.Since(t.began))
+	return text + " · " + lasted(took)
 }
 
 // lasted writes a duration for people.
