@@ -42,7 +42,7 @@ func statusOf(err error) (status int, text string) {
 	case hasFailed:
 		return http.StatusBadGateway, fmt.Sprintf("bringing %s %s from its origin failed (%s), and is tried again after %s; the log of the server says more",
 			failed.Address, failed.Version, failureOf(failed.Err), failed.Again.UTC().Format(time.RFC3339))
-	case isAbsent(err) || platform || isLeftOut(err):
+	case isAbsent(err) || platform:
 		return http.StatusNotFound, err.Error()
 	case syntax:
 		return http.StatusBadRequest, err.Error()

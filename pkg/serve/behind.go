@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
@@ -27,58 +29,37 @@ const maxWhy = 300
 // originOf names an origin where the log names a repository.
 func originOf(a provider.Address) string { return "origin " + a.Host.ForDisplay() }
 
-// list gives the versions that the repositories have, and those that only the origin
-// has. The repository of the former is nil where none has the provider.
-func (s *Server) list(ctx context.Context, at place) (known listing, behind []provider.Version, how state, err error) {
+// withOrigin returns the versions that only the origin has, without those that are pending,
+// denied, or known to be too young. stored requests the versions from the repositories at
+// the same time, because clients have time for one of both. Without an origin that
+// responds, the repositories have all that there is.
+func (s *Server) withOrigin(ctx context.Context, at place, stored func() ([]provider.Version, state, error)) (behind []provider.Version, how state, err error) {
 	if !s.isThrough(at) {
-		known, how, err = s.known.list(ctx, at)
-		return known, nil, how, err
+		_, how, err := stored()
+		return nil, how, err
 	}
-	dating, cancel := context.WithTimeout(ctx, maxWait) // the time that clients give all of it
+	dating, cancel := context.WithTimeout(ctx, maxWait) // for all of it
 	defer cancel()
-	behind, behindHow, behindErr := s.beside(ctx, at, func() { known, how, err = s.known.list(ctx, at) })
-	if how, err = s.join(at, how, behindHow, err, behindErr); err != nil {
-		return listing{}, nil, how, err
+	var group sync.WaitGroup
+	var decided tagged
+	var originHow state
+	var originErr, undecided error
+	group.Go(func() { behind, originHow, originErr = s.origins.versions(ctx, at.address) })
+	group.Go(func() { decided, _, undecided = s.known.decisions(ctx, at, s.options.MaxAge) })
+	known, how, err := stored()
+	group.Wait()
+	originErr = cmp.Or(undecided, originErr)
+	switch {
+	case err != nil && !s.lacks(at, err), isAbsent(originErr):
+		return nil, how, err
+	case originErr != nil && err == nil:
+		return nil, how.merge(state{stale: originErr}), nil
+	case originErr != nil:
+		return nil, how, originErr
 	}
-	behind = without(behind, known.versions)
-	return known, s.aged(dating, at, behind, len(known.versions) > 0), how, nil
-}
-
-// without gives the versions that others are not.
-func without(versions, others []provider.Version) []provider.Version {
-	there := make(map[provider.Version]bool, len(others))
-	for _, v := range others {
-		there[v] = true
-	}
-	return slices.DeleteFunc(slices.Clone(versions), func(v provider.Version) bool { return there[v] })
-}
-
-// offers is offer, with what only the origin has. Nobody has looked at those yet: whether
-// clients would install them turns out when they ask for one.
-func (s *Server) offers(ctx context.Context, at place) (offered offer, how state, err error) {
-	if !s.isThrough(at) {
-		return s.offer(ctx, at)
-	}
-	dating, cancel := context.WithTimeout(ctx, maxWait) // the time that clients give all of it
-	defer cancel()
-	var known listing
-	behind, behindHow, behindErr := s.beside(ctx, at, func() {
-		if offered, how, err = s.offer(ctx, at); err == nil {
-			known, _, err = s.known.list(ctx, at)
-		}
-	})
-	if how, err = s.join(at, how, behindHow, err, behindErr); err != nil {
-		return offer{}, how, err
-	}
-	if offered.repository == "" {
-		offered.repository = originOf(at.address)
-	}
-	offered.versions = slices.Clip(offered.versions)
-	behind = without(behind, known.versions)
-	for _, v := range s.aged(dating, at, behind, len(known.versions) > 0) {
-		offered.versions = append(offered.versions, offeredVersion{Version: v.String(), Platforms: []offeredPlatform{}})
-	}
-	return offered, how, nil
+	taken := slices.Concat(known, decided.pending, decided.denied)
+	behind = slices.DeleteFunc(slices.Clone(behind), func(v provider.Version) bool { return slices.Contains(taken, v) })
+	return s.oldEnough(dating, at.address, behind, len(known) > 0), how.merge(originHow), nil
 }
 
 // home is where a release of a provider goes: to its other versions, and to the last
@@ -171,7 +152,7 @@ func (s *Server) proofBehind(x *exchange) (proven, error) {
 	r := d.Release
 	r.Packages = []provider.Package{pkg}
 	e, err := s.known.evidenceOf(x.r.Context(), r)
-	if isLeftOut(err) && d.refused != nil {
+	if e.leftOut != "" && d.refused != nil {
 		return proven{}, d.refused
 	}
 	return proven{e, how, x.at.address, reason(d.refused)}, err

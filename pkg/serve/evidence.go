@@ -27,31 +27,17 @@ type evidence struct {
 	zip             digest.Digest
 	sums, signature []byte
 	keys            []signingKey
+	// leftOut is why the registry protocol does not show the package: no client would
+	// install it. It is empty if one would.
+	leftOut string
 }
 
 func (e evidence) weight() int64 {
-	weight := len(e.sums) + len(e.signature)
+	weight := len(e.sums) + len(e.signature) + len(e.leftOut)
 	for _, k := range e.keys {
 		weight += len(k.ASCIIArmor)
 	}
 	return int64(weight)
-}
-
-// leftOutError says why the registry protocol does not show a release: no client would
-// install it.
-type leftOutError struct {
-	address provider.Address
-	version provider.Version
-	why     string
-}
-
-func (e *leftOutError) Error() string {
-	return fmt.Sprintf("%s %s cannot be had by the registry protocol: %s", e.address, e.version, e.why)
-}
-
-func isLeftOut(err error) bool {
-	_, is := errors.AsType[*leftOutError](err)
-	return is
 }
 
 // evidenceFor gives what is signed of a package.
@@ -59,13 +45,17 @@ func (s *Server) evidenceFor(ctx context.Context, at place, i index, p provider.
 	if i.Lacks(p) {
 		return evidence{}, &provider.PlatformError{Address: at.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}
 	}
-	e, _, err := s.known.evidence.get(ctx, i.keyOf(at, p), func(ctx context.Context) (evidence, error) {
+	ask := func(ctx context.Context) (evidence, error) {
 		e, err := s.known.readEvidence(ctx, at, i, p)
-		if left, ok := errors.AsType[*leftOutError](err); ok {
-			s.options.Events.leftOut(left.address, left.version, left.why)
+		if e.leftOut != "" {
+			s.options.Events.leftOut(at.address, i.version, e.leftOut)
 		}
 		return e, err
-	})
+	}
+	e, how, err := s.known.evidence.get(ctx, i.keyOf(at, p), ask)
+	if e.leftOut != "" && how.age >= negativeAge { // what was wrong may have been corrected
+		e, _, err = s.known.evidence.getWithin(ctx, i.keyOf(at, p), negativeAge, ask)
+	}
 	return e, err
 }
 
@@ -78,7 +68,7 @@ func (k *knowledge) readEvidence(ctx context.Context, at place, i index, p provi
 	}
 	r, err := oci.FromInspection(ctx, i.repo, deeper, at.address, i.version, []provider.Platform{p})
 	if isWrong(err) {
-		return evidence{}, &leftOutError{at.address, i.version, fmt.Sprintf("the artifact contradicts itself: %v", err)}
+		return evidence{leftOut: fmt.Sprintf("the artifact contradicts itself: %v", err)}, nil
 	}
 	if err != nil {
 		return evidence{}, err
@@ -89,9 +79,6 @@ func (k *knowledge) readEvidence(ctx context.Context, at place, i index, p provi
 
 // evidenceOf gives what is signed of the first package of a release.
 func (k *knowledge) evidenceOf(ctx context.Context, r provider.Release) (evidence, error) {
-	leftOut := func(format string, args ...any) (evidence, error) {
-		return evidence{}, &leftOutError{r.Address, r.Version, fmt.Sprintf(format, args...)}
-	}
 	// What its signature proves by the keys that come with it: clients know no other.
 	verdict, err := trust.Policy{Mode: trust.ModeOff}.Judge(ctx, r)
 	if _, refused := errors.AsType[*trust.RefusedError](err); err != nil && !refused {
@@ -100,14 +87,14 @@ func (k *knowledge) evidenceOf(ctx context.Context, r provider.Release) (evidenc
 	e := evidence{protocols: provider.SortProtocols(r.Protocols), zip: r.Packages[0].Digest}
 	switch verdict.Trust {
 	case provider.TrustUnpinned, provider.TrustSigned, provider.TrustExpired:
-		return e.asSigned(r, verdict, leftOut)
+		return e.asSigned(r, verdict), nil
 	case provider.TrustUnsigned, provider.TrustUnknown:
 		if k.signer == nil {
-			return leftOut("%s, and there is no --sign-key", verdict)
+			return evidence{leftOut: fmt.Sprintf("%s, and there is no --sign-key", verdict)}, nil
 		}
 		return e.signedBy(k.signer, r)
 	}
-	return leftOut("%s", verdict)
+	return evidence{leftOut: verdict.String()}, nil
 }
 
 // isWrong tells of what no second look makes right.
@@ -121,10 +108,10 @@ func isWrong(err error) bool {
 }
 
 // asSigned is the evidence as it lies in the artifact.
-func (e evidence) asSigned(r provider.Release, verdict provider.Verdict, leftOut func(string, ...any) (evidence, error)) (evidence, error) {
+func (e evidence) asSigned(r provider.Release, verdict provider.Verdict) evidence {
 	listed, _ := r.Document(provider.KindSums)
 	if hasBlankLine(listed.Bytes) {
-		return leftOut("its SHA256SUMS has a blank line, on which OpenTofu 1.12 breaks down")
+		return evidence{leftOut: "its SHA256SUMS has a blank line, on which OpenTofu 1.12 breaks down"}
 	}
 	var keys []signingKey
 	for _, d := range r.Documents {
@@ -142,10 +129,10 @@ func (e evidence) asSigned(r provider.Release, verdict provider.Verdict, leftOut
 		}
 		e.signature = binary(d.Bytes)
 		if refused = accepted(e.sums, e.signature, e.keys); refused == nil {
-			return e, nil
+			return e
 		}
 	}
-	return leftOut("%v", refused)
+	return evidence{leftOut: fmt.Sprint(refused)}
 }
 
 // signedBy is evidence that this server makes: the checksums, where they can be used,

@@ -135,6 +135,17 @@ func isAbsent(err error) bool {
 	return isForeign(err) || errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
 }
 
+func isFormat(err error) bool {
+	_, is := errors.AsType[*artifact.FormatError](err)
+	return is
+}
+
+// isUnreadable reports whether a tag exists but points to no release that can be read.
+func isUnreadable(err error) bool {
+	_, isLost := errors.AsType[*repository.LostError](err)
+	return isLost || isFormat(err)
+}
+
 // list returns the versions of a provider, if the caller may read it.
 func (k *knowledge) list(ctx context.Context, at place) (listing, state, error) {
 	known, how, err := k.find(ctx, at)

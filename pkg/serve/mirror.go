@@ -10,13 +10,16 @@ import (
 // mirrorIndex answers which versions a provider has:
 // https://opentofu.org/docs/internals/provider-network-mirror-protocol/#list-available-versions
 func (s *Server) mirrorIndex(x *exchange) error {
-	known, behind, how, err := s.list(x.r.Context(), x.at)
+	var known listing
+	behind, how, err := s.withOrigin(x.r.Context(), x.at, func() (_ []provider.Version, how state, err error) {
+		known, how, err = s.known.list(x.r.Context(), x.at)
+		return known.versions, how, err
+	})
 	if err != nil {
 		return err
 	}
-	if known.repo == nil {
-		x.answered.Repository = originOf(x.at.address)
-	} else {
+	x.answered.Repository = originOf(x.at.address)
+	if known.repo != nil {
 		x.answered.Repository = known.repo.String()
 	}
 	versions := make(map[string]struct{}, len(known.versions)+len(behind))

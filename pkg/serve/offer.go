@@ -1,14 +1,13 @@
 package serve
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -19,11 +18,10 @@ const (
 	maxNamed = 10
 )
 
-// offer is what the registry protocol lists of a provider.
+// offer is the list of the registry protocol.
 type offer struct {
-	repository string
-	versions   []offeredVersion
-	warnings   []string
+	Versions []offeredVersion `json:"versions"`
+	Warnings []string         `json:"warnings,omitempty"`
 }
 
 // stock has the versions of a repository for the registry protocol, for all callers.
@@ -32,10 +30,10 @@ type stock struct {
 	releases []stocked
 }
 
-// stocked is a version, with the reason if it is left out.
+// stocked is a version, with the reason if clients would not install it.
 type stocked struct {
 	version offeredVersion
-	why     error
+	leftOut string
 	// stored is the address that it is stored as, or zero if unknown.
 	stored provider.Address
 }
@@ -48,25 +46,29 @@ func (s stock) weight() int64 {
 	return weight
 }
 
-// offer returns the installable versions that the caller may read.
-func (s *Server) offer(ctx context.Context, at place) (offer, state, error) {
-	all, how, err := s.stock(ctx, at)
-	if err := at.admitted(all.stored, err); err != nil {
-		return offer{}, how, err
-	}
-	o := offer{repository: all.repo.String(), versions: []offeredVersion{}}
-	var left []stocked
-	for _, r := range all.releases {
+// offer returns the installable versions that the caller may read. Its warnings tell
+// people, in the output of init, what is missing.
+func (s stock) offer(at place) offer {
+	o := offer{Versions: []offeredVersion{}}
+	var names []string
+	var reason string
+	for _, r := range s.releases {
 		switch {
 		case !at.caller.May(r.stored):
-		case r.why != nil:
-			left = append(left, r)
+		case r.leftOut != "":
+			reason = cmp.Or(reason, r.leftOut)
+			names = append(names, r.version.Version)
 		default:
-			o.versions = append(o.versions, r.version)
+			o.Versions = append(o.Versions, r.version)
 		}
 	}
-	o.warnings = warnings(left)
-	return o, how, nil
+	if more := len(names) - maxNamed; more > 0 {
+		names = append(names[:maxNamed], fmt.Sprintf("%d more", more))
+	}
+	if len(names) > 0 {
+		o.Warnings = []string{fmt.Sprintf("Not all versions can be had here: %s are left out (%s).", strings.Join(names, ", "), reason)}
+	}
+	return o
 }
 
 // stock reads each version to find out who signed it. It does so once, because the content
@@ -86,8 +88,8 @@ func (s *Server) stock(ctx context.Context, at place) (stock, state, error) {
 		for n, v := range known.versions {
 			group.Go(func() error {
 				r, err := s.offered(ctx, at, known, v)
-				if isLeftOut(err) || isAbsent(err) || isFormat(err) {
-					r.why, err = err, nil
+				if isAbsent(err) || isFormat(err) {
+					r.leftOut, err = "they hold no provider that can be read", nil
 				}
 				all.releases[n] = r
 				return err
@@ -108,39 +110,13 @@ func (s *Server) offered(ctx context.Context, at place, known listing, v provide
 	found.stored = i.stored
 	platforms := i.Index.Single()
 	if len(platforms) == 0 {
-		return found, &leftOutError{at.address, v, "it has no package for any platform"}
+		found.leftOut = "it has no package for any platform"
+		return found, nil
 	}
 	e, err := s.evidenceFor(ctx, at, i, platforms[0])
-	if err != nil {
-		return found, err
-	}
-	found.version.Protocols = e.protocols
+	found.leftOut, found.version.Protocols = e.leftOut, e.protocols
 	for _, p := range platforms {
 		found.version.Platforms = append(found.version.Platforms, offeredPlatform{p.OS, p.Arch})
 	}
-	return found, nil
-}
-
-// warnings tell people, in the output of init, what they do not get.
-func warnings(left []stocked) []string {
-	if len(left) == 0 {
-		return nil
-	}
-	var names []string
-	for _, r := range left {
-		names = append(names, r.version.Version)
-	}
-	if more := len(names) - maxNamed; more > 0 {
-		names = append(names[:maxNamed], fmt.Sprintf("%d more", more))
-	}
-	reason := "they hold no provider that can be read"
-	if left, ok := errors.AsType[*leftOutError](left[0].why); ok {
-		reason = left.why
-	}
-	return []string{fmt.Sprintf("Not all versions can be had here: %s are left out (%s).", strings.Join(names, ", "), reason)}
-}
-
-func isFormat(err error) bool {
-	_, is := errors.AsType[*artifact.FormatError](err)
-	return is
+	return found, err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -138,40 +137,6 @@ func (s *Server) lacks(at place, err error) bool {
 	return absent && !isForeign(err) && s.isThrough(at)
 }
 
-// beside asks a provider's origin for its versions while stored asks the repositories:
-// clients have time for one of both. Versions that are pending or denied are left out.
-func (s *Server) beside(ctx context.Context, at place, stored func()) (versions []provider.Version, how state, err error) {
-	var group sync.WaitGroup
-	var decided tagged
-	var undecided error
-	group.Go(func() { versions, how, err = s.origins.versions(ctx, at.address) })
-	group.Go(func() { decided, _, undecided = s.known.decisions(ctx, at, s.options.MaxAge) })
-	stored()
-	group.Wait()
-	if undecided != nil {
-		return nil, how, undecided
-	}
-	return without(versions, slices.Concat(decided.pending, decided.denied)), how, err
-}
-
-// join makes one answer of what the repositories and the origin say. The repositories'
-// word is needed; of an origin that cannot be asked, they have what there is.
-func (s *Server) join(at place, stored, behind state, storedErr, behindErr error) (state, error) {
-	switch {
-	case storedErr != nil && !s.lacks(at, storedErr):
-		return stored, storedErr
-	case behindErr == nil:
-		return stored.merge(behind), nil
-	case storedErr == nil && isAbsent(behindErr):
-		return stored, nil
-	case storedErr == nil:
-		return stored.merge(state{stale: behindErr}), nil
-	case isAbsent(behindErr):
-		return stored, storedErr
-	}
-	return stored, behindErr
-}
-
 // decisions returns the pending and the denied versions of a provider in all repositories
 // that may have it. If a repository has no list of tags, it requests the tags of the named
 // versions.
@@ -205,19 +170,15 @@ func (k *knowledge) decisions(ctx context.Context, at place, maxAge time.Duratio
 // list of tags.
 func (k *knowledge) unlisted(ctx context.Context, repo repository.Reader, maxAge time.Duration, versions []provider.Version) (found tagged, how state, err error) {
 	exists := func(tag string) bool {
-		if len(tag) > maxTag {
+		if len(tag) > maxTag || err != nil {
 			return false
 		}
 		_, learned, failure := k.read(ctx, repo, tag, maxAge)
 		how = how.merge(learned)
-		_, lost := errors.AsType[*repository.LostError](failure)
-		switch {
-		case failure == nil || lost || isFormat(failure):
-			return true
-		case !isAbsent(failure):
-			err = errors.Join(err, failure)
+		if failure != nil && !isUnreadable(failure) && !isAbsent(failure) {
+			err = failure
 		}
-		return false
+		return failure == nil || isUnreadable(failure)
 	}
 	for _, v := range versions {
 		if exists(artifact.DeniedTag(v)) {

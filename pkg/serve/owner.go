@@ -71,11 +71,10 @@ func (k *knowledge) owner(ctx context.Context, at place, l listing) (provider.Ad
 	}
 	for _, tag := range l.newest {
 		i, _, err := k.read(ctx, l.repo, tag, max(listAge, k.indexes.maxAge))
-		_, lost := errors.AsType[*repository.LostError](err)
 		switch {
 		case err == nil:
 			return at.ownerOf(i.Inspection, l.unstated)
-		case !lost && !isFormat(err) && !isAbsent(err):
+		case !isUnreadable(err) && !isAbsent(err):
 			return provider.Address{}, err
 		}
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -31,15 +32,26 @@ type offeredPlatform struct {
 // versions answers which versions a provider has that clients would install:
 // https://opentofu.org/docs/internals/provider-registry-protocol/#list-available-versions
 func (s *Server) versions(x *exchange) error {
-	offered, how, err := s.offers(x.r.Context(), x.at)
+	offered := offer{Versions: []offeredVersion{}}
+	behind, how, err := s.withOrigin(x.r.Context(), x.at, func() (known []provider.Version, how state, err error) {
+		all, how, err := s.stock(x.r.Context(), x.at)
+		if err = x.at.admitted(all.stored, err); err != nil {
+			return nil, how, err
+		}
+		x.answered.Repository = all.repo.String()
+		offered = all.offer(x.at)
+		return all.versions, how, nil
+	})
 	if err != nil {
 		return err
 	}
-	x.answered.Repository = offered.repository
-	return x.answer(struct {
-		Versions []offeredVersion `json:"versions"`
-		Warnings []string         `json:"warnings,omitempty"`
-	}{offered.versions, offered.warnings}, how)
+	if x.answered.Repository == "" {
+		x.answered.Repository = originOf(x.at.address)
+	}
+	for _, v := range behind { // whether clients would install it turns out when they request it
+		offered.Versions = append(offered.Versions, offeredVersion{Version: v.String(), Platforms: []offeredPlatform{}})
+	}
+	return x.answer(offered, how)
 }
 
 // signingKey is an OpenPGP key as the registry protocol has it.
@@ -102,17 +114,20 @@ type proven struct {
 	why string
 }
 
-// proof gives what is signed of a package, from the repository or from its origin.
-func (s *Server) proof(x *exchange) (proven, error) {
-	found, how, err := s.index(x)
-	if s.lacks(x.at, err) {
-		return s.proofBehind(x)
+// proof returns what is signed of a package, from the repository or from its origin.
+func (s *Server) proof(x *exchange) (found proven, err error) {
+	i, how, err := s.index(x)
+	switch {
+	case s.lacks(x.at, err):
+		found, err = s.proofBehind(x)
+	case err == nil:
+		found = proven{how: how, stored: i.stored}
+		found.evidence, err = s.evidenceFor(x.r.Context(), x.at, i, x.platform)
 	}
-	if err != nil {
-		return proven{}, err
+	if err == nil && found.leftOut != "" {
+		err = &problem{http.StatusNotFound, fmt.Sprintf("%s %s cannot be had by the registry protocol: %s", x.at.address, x.version, found.leftOut)}
 	}
-	e, err := s.evidenceFor(x.r.Context(), x.at, found, x.platform)
-	return proven{e, how, found.stored, ""}, err
+	return found, err
 }
 
 // The documents about a package that have URLs of their own.
