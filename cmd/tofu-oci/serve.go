@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -258,7 +257,7 @@ func accessOptions(c *cli.Context, conn *connection, lines *report.ServerLog, o 
 		if err != nil {
 			return usagef("--serve-config: %w", err)
 		}
-		o.Rules = file.Rules
+		o.Rules = file.Get
 	}
 	o.Key = access.NewArchiveKey()
 	if path := c.String("archive-key"); path != "" {
@@ -282,22 +281,12 @@ func serveLife(c *cli.Context, lines *report.ServerLog) (life serve.Life, err er
 	if (certFile == "") != (keyFile == "") {
 		return life, usagef("--tls-cert and --tls-key need each other")
 	}
-	if life.TLS, err = serveTLS(certFile, keyFile, lines); err != nil {
-		return life, usagef("--tls-cert: %w", err)
+	if certFile != "" {
+		if life.TLS, err = serve.TLSConfig(certFile, keyFile, lines.Certificate); err != nil {
+			return life, usagef("--tls-cert: %w", err)
+		}
 	}
 	return life, nil
-}
-
-// serveTLS reads a certificate, where one is named.
-func serveTLS(certFile, keyFile string, lines *report.ServerLog) (*tls.Config, error) {
-	if certFile == "" {
-		return nil, nil
-	}
-	certificate, err := serve.ReadCertificate(certFile, keyFile, lines.Certificate, nil)
-	if err != nil {
-		return nil, err
-	}
-	return certificate.Config(), nil
 }
 
 // templates reads --from.

@@ -64,11 +64,11 @@ func (w *world) overTLS(b *testing.B) map[string]*http.Client {
 	b.Helper()
 	dir := b.TempDir()
 	one := certificate(b, dir)
-	c, err := serve.ReadCertificate(dir+"/cert.pem", dir+"/key.pem", nil, nil)
+	c, err := serve.TLSConfig(dir+"/cert.pem", dir+"/key.pem", nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	server := w.run(b, serve.Life{TLS: c.Config()})
+	server := w.run(b, serve.Life{TLS: c})
 	transport, _ := one.Transport.(*http.Transport)
 	clients := map[string]*http.Client{}
 	for name, protocols := range map[string]string{"HTTP1": "http/1.1", "HTTP2": "h2"} {

@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,12 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
@@ -137,46 +140,69 @@ func certificate(tb testing.TB, dir string) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// TestCertificate: one that was renewed is used, one that is broken is not.
+// TestCertificate: a server speaks TLS and HTTP/2 with a certificate from files.
 func TestCertificate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	first := certificate(t, dir)
-	w := newLayout(t)
-	var failed []error
-	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	c, err := serve.ReadCertificate(certFile, keyFile, func(err error) { failed = append(failed, err) }, w.clock.Now)
+	client := certificate(t, dir)
+	c, err := serve.TLSConfig(filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := w.run(t, serve.Life{TLS: c.Config()})
-	url := "https://" + server.address + "/healthz"
-	resp, err := fetch(t, first, url)
+	server := newLayout(t).run(t, serve.Life{TLS: c})
+	resp, err := fetch(t, client, "https://"+server.address+"/healthz")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if resp.ProtoMajor != 2 {
 		t.Errorf("spoke %s", resp.Proto)
 	}
-	if err := os.WriteFile(certFile, []byte("half-written"), 0o600); err != nil {
-		t.Fatal(err)
+	if _, err := serve.TLSConfig(filepath.Join(dir, "none.pem"), filepath.Join(dir, "key.pem"), nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
 	}
-	w.clock.Forward(time.Minute)
-	if _, err := fetch(t, first, url); err != nil || len(failed) != 1 {
-		t.Errorf("got %v; told %v", err, failed)
+}
+
+// TestCertificateIsRenewed: a certificate that was renewed is used, a broken one is not.
+func TestCertificateIsRenewed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	write := func() []byte {
+		certificate(t, dir)
+		data, err := os.ReadFile(certFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		block, _ := pem.Decode(data)
+		return block.Bytes
 	}
-	second := certificate(t, dir)
-	w.clock.Forward(time.Minute)
-	if _, err := fetch(t, second, url); err != nil {
-		t.Error(err)
-	}
-	var unknown x509.UnknownAuthorityError
-	if _, err := fetch(t, first, url); !errors.As(err, &unknown) {
-		t.Errorf("got %v", err)
-	}
-	if _, err := serve.ReadCertificate(filepath.Join(dir, "none.pem"), keyFile, nil, nil); err == nil {
-		t.Error("a file that is not there is read")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		first := write()
+		var failed []error
+		c, err := serve.TLSConfig(certFile, keyFile, func(err error) { failed = append(failed, err) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		uses := func(want []byte) {
+			t.Helper()
+			if got, err := c.GetCertificate(nil); err != nil || !bytes.Equal(got.Certificate[0], want) {
+				t.Errorf("another certificate is used: %v", err)
+			}
+		}
+		if err := os.WriteFile(certFile, []byte("half-written"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			time.Sleep(time.Minute)
+			uses(first)
+		}
+		if len(failed) != 1 || !strings.Contains(failed[0].Error(), certFile) {
+			t.Errorf("told %v", failed)
+		}
+		second := write()
+		time.Sleep(time.Minute)
+		uses(second)
+	})
 }
 
 // TestReady: a server is ready when its repositories can be reached, or when it knows

@@ -107,11 +107,11 @@ func TestStalledStreams(t *testing.T) {
 	dir := t.TempDir()
 	certificate(t, dir)
 	w := newLayout(t)
-	c, err := serve.ReadCertificate(dir+"/cert.pem", dir+"/key.pem", nil, nil)
+	c, err := serve.TLSConfig(dir+"/cert.pem", dir+"/key.pem", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := w.run(t, serve.Life{TLS: c.Config(), MaxConnections: 2}) // of which one address gets one
+	server := w.run(t, serve.Life{TLS: c, MaxConnections: 2}) // of which one address gets one
 	conn, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}).DialContext(t.Context(), "tcp", server.address)
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ token "ci" {
 
 	rocket, _ := provider.ParseAddress("acme/rocket")
 	for _, bearer := range []string{token, "", "stolen"} {
-		caller, err := file.Rules().Who(context.Background(), bearer)
+		caller, err := file.Get().Who(context.Background(), bearer)
 		fmt.Printf("%q may read it: %t; denied: %t\n", caller.Name, caller.May(rocket), errors.Is(err, access.ErrDenied))
 	}
 	// Output:

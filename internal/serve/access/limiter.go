@@ -1,12 +1,11 @@
 package access
 
 import (
-	"container/list"
 	"math"
 	"net/netip"
-	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/time/rate"
 )
 
@@ -19,62 +18,44 @@ const (
 	ipv6Client = 64
 )
 
-// Limiter limits the requests of each client. Those with a token are counted by name,
-// wherever they come from, and others by address, an IPv6 one by its /64. It is safe
-// for concurrent use; nil limits nobody.
+// Limiter limits the requests of each client. Clients with a token are identified by
+// name, wherever they connect from, and others by address, or by the /64 of an IPv6
+// address. It is safe for concurrent use; nil limits nobody.
 type Limiter struct {
-	rate  rate.Limit
-	burst int
-
-	mu      sync.Mutex
-	clients map[string]client
-	// used has the clients' keys, the last one in front.
-	used *list.List
+	rate    rate.Limit
+	burst   int
+	clients *lru.Cache[string, *rate.Limiter]
 }
 
-type client struct {
-	allowed *rate.Limiter
-	used    *list.Element
-}
-
-// NewLimiter lets each client make so many requests a second, and at first or after a
-// rest so many at once. A rate that is not positive limits nobody.
+// NewLimiter allows each client a number of requests per second, and a number at once at
+// first or after a pause. If the rate is not positive, it returns nil.
 func NewLimiter(perSecond float64, burst int) *Limiter {
 	if !(perSecond > 0) {
 		return nil
 	}
-	return &Limiter{rate: rate.Limit(perSecond), burst: max(burst, 1), clients: map[string]client{}, used: list.New()}
+	clients, _ := lru.New[string, *rate.Limiter](maxClients) // the error is for a size below 1
+	return &Limiter{rate: rate.Limit(perSecond), burst: max(burst, 1), clients: clients}
 }
 
-// Allow tells whether a request may be answered. When not, retryAfter is when it may
-// be made again, in whole seconds, for the header of that name.
+// Allow reports whether a request is allowed. If not, retryAfter is the time until the
+// next one, in whole seconds, for the header of that name.
 func (l *Limiter) Allow(c Caller, from netip.Addr) (retryAfter time.Duration, allowed bool) {
 	if l == nil {
 		return 0, true
 	}
-	reservation := l.client(clientKey(c, from)).Reserve()
+	key := clientKey(c, from)
+	l.clients.ContainsOrAdd(key, rate.NewLimiter(l.rate, l.burst))
+	client, known := l.clients.Get(key)
+	if !known { // maxClients others came in between
+		return 0, true
+	}
+	reservation := client.Reserve()
 	wait := reservation.Delay()
 	if wait == 0 {
 		return 0, true
 	}
-	reservation.Cancel() // what is refused does not count
+	reservation.Cancel() // refused requests don't count
 	return time.Duration(math.Ceil(wait.Seconds())) * time.Second, false
-}
-
-func (l *Limiter) client(key string) *rate.Limiter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if c, known := l.clients[key]; known {
-		l.used.MoveToFront(c.used)
-		return c.allowed
-	}
-	if l.used.Len() >= maxClients {
-		oldest, _ := l.used.Remove(l.used.Back()).(string)
-		delete(l.clients, oldest)
-	}
-	c := client{rate.NewLimiter(l.rate, l.burst), l.used.PushFront(key)}
-	l.clients[key] = c
-	return c.allowed
 }
 
 func clientKey(c Caller, from netip.Addr) string {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,109 +13,128 @@ import (
 )
 
 const (
-	// maxFile bounds a file of rules, in bytes: a block takes some two hundred.
+	// maxFile limits a file, in bytes: a block of rules takes about two hundred.
 	maxFile = 1 << 20
-	// lookEvery is how often a file is looked at, at most.
+	// lookEvery is the minimum time between two looks at the files.
 	lookEvery = 2 * time.Second
-	// settled is how old a file's last change has to be, so that another one would give
-	// it another time of change. File systems count in up to two seconds.
+	// settled is the minimum age of a file's last change after which another change would
+	// have another time. File systems count in up to two seconds.
 	settled = 2 * time.Second
 )
 
-// File is a file of rules that is read again when it has changed, so that a token can
-// be given and taken back without a restart. It is safe for concurrent use.
-type File struct {
-	path     string
-	keys     *keyCache
+// Watched is a value that is read again when its files change. It is safe for concurrent
+// use.
+type Watched[T any] struct {
+	paths    []string
+	parse    func(contents [][]byte) (*T, error)
 	reloaded func(error)
-	rules    atomic.Pointer[Rules]
+	value    atomic.Pointer[T]
 
 	// mu guards what follows.
 	mu     sync.Mutex
 	looked time.Time
-	// seen is what the file system said of what was read last; nil when it has to be
-	// read again anyway.
-	seen fs.FileInfo
+	// seen is the state of the files that were read last; nil if they have to be read again.
+	seen []fs.FileInfo
 	hash [sha256.Size]byte
-	// problem is why the file does not hold, when it does not.
+	// problem is why the files are not in force, or empty.
 	problem string
 }
 
-// Open reads a file of rules. Errors are those of the file system and those of [Parse].
-func Open(path string, o Options) (*File, error) {
+// Watch reads files. When they have changed, reloaded is called with nil, or with the
+// reason why the previous value stays in force; it may be nil. Errors are those of the file
+// system and of parse.
+func Watch[T any](parse func(contents [][]byte) (*T, error), reloaded func(error), paths ...string) (*Watched[T], error) {
+	w := &Watched[T]{paths: paths, parse: parse, reloaded: reloaded}
+	if w.reloaded == nil {
+		w.reloaded = func(error) {}
+	}
+	if _, err := w.read(); err != nil {
+		return nil, err
+	}
+	w.looked = time.Now()
+	return w, nil
+}
+
+// Open watches a file of rules, so that a token can be added and revoked without a
+// restart. While the file is missing, empty, or invalid, the previous rules stay in force.
+func Open(path string, o Options) (*Watched[Rules], error) {
 	keys, err := o.keyCache()
 	if err != nil {
 		return nil, err
 	}
-	f := &File{path: path, keys: keys, reloaded: o.Reloaded}
-	if f.reloaded == nil {
-		f.reloaded = func(error) {}
-	}
-	if _, err := f.read(); err != nil {
-		return nil, err
-	}
-	f.looked = time.Now()
-	return f, nil
+	return Watch(func(contents [][]byte) (*Rules, error) { return parse(path, contents[0], keys) }, o.Reloaded, path)
 }
 
-// Rules returns the rules that are in force. Every few seconds it checks whether the
-// file has changed. While the file is missing, empty, or invalid, the previous rules stay
-// in force.
-func (f *File) Rules() *Rules {
-	if f.mu.TryLock() { // one looks, the others go on
-		defer f.mu.Unlock()
-		if time.Since(f.looked) >= lookEvery {
-			f.look()
-			f.looked = time.Now()
+// Get returns the value that is in force. Every few seconds it checks whether the files
+// have changed.
+func (w *Watched[T]) Get() *T {
+	if w.mu.TryLock() { // one caller looks, the others go on
+		defer w.mu.Unlock()
+		if time.Since(w.looked) >= lookEvery {
+			w.look()
+			w.looked = time.Now()
 		}
 	}
-	return f.rules.Load()
+	return w.value.Load()
 }
 
-// look reads the file again when it has changed, and tells of that once.
-func (f *File) look() {
-	changed, err := f.read()
+// look reads the files again if they have changed, and reports each outcome once.
+func (w *Watched[T]) look() {
+	changed, err := w.read()
 	switch {
 	case err == nil && changed:
-		f.problem = ""
-		f.reloaded(nil)
-	case err != nil && err.Error() != f.problem:
-		f.problem = err.Error()
-		f.reloaded(err)
+		w.problem = ""
+		w.reloaded(nil)
+	case err != nil && err.Error() != w.problem:
+		w.problem = err.Error()
+		w.reloaded(err)
 	}
 }
 
-// read gives whether there are new rules, or the old ones after a problem. A file that
-// was exchanged, by a rename or a link, is another one; what is a pipe is read once.
-func (f *File) read() (changed bool, err error) {
-	// 1. Whether it is what was read last.
-	info, err := os.Stat(f.path)
-	if err != nil {
-		f.seen = nil
-		return false, err
+// read reports whether there is a new value, or the old one after a problem. A file that
+// was replaced by a rename or a link is another one.
+func (w *Watched[T]) read() (changed bool, err error) {
+	// 1. Whether these are the files that were read last.
+	var now []fs.FileInfo
+	isSettled := true
+	for _, path := range w.paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			w.seen = nil
+			return false, err
+		}
+		now = append(now, info)
+		isSettled = isSettled && (!info.Mode().IsRegular() || time.Since(info.ModTime()) >= settled)
 	}
-	if f.seen != nil && os.SameFile(info, f.seen) && info.ModTime().Equal(f.seen.ModTime()) && info.Size() == f.seen.Size() {
+	if slices.EqualFunc(now, w.seen, isUnchanged) {
 		return false, nil
 	}
-	// 2. What it says. It may be changed meanwhile, so it is as new as it was before.
-	data, err := bounded.ReadFileOrPipe(f.path, maxFile)
-	if err != nil {
-		f.seen = nil
-		return false, err
+	// 2. What they contain. They may change meanwhile, so they are as new as before.
+	w.seen = nil
+	contents, hash := make([][]byte, len(w.paths)), sha256.New()
+	for i, path := range w.paths {
+		if contents[i], err = bounded.ReadFileOrPipe(path, maxFile); err != nil {
+			return false, err
+		}
+		sum := sha256.Sum256(contents[i])
+		hash.Write(sum[:])
 	}
-	f.seen = info
-	if info.Mode().IsRegular() && time.Since(info.ModTime()) < settled {
-		f.seen = nil
+	if isSettled {
+		w.seen = now
 	}
-	hash := sha256.Sum256(data)
-	if hash == f.hash && f.problem == "" {
+	sum := [sha256.Size]byte(hash.Sum(nil))
+	if sum == w.hash && w.problem == "" {
 		return false, nil
 	}
-	f.hash = hash
-	rules, err := parse(f.path, data, f.keys)
+	w.hash = sum
+	value, err := w.parse(contents)
 	if err != nil {
 		return false, err
 	}
-	f.rules.Store(rules)
+	w.value.Store(value)
 	return true, nil
+}
+
+func isUnchanged(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// watched is a file of rules, its changes counted.
+// watched is a file of rules, whose changes are recorded.
 type watched struct {
-	*access.File
+	*access.Watched[access.Rules]
 	path string
 
 	mu   sync.Mutex
@@ -30,7 +30,7 @@ func watch(t *testing.T, text string) *watched {
 	w := &watched{path: filepath.Join(t.TempDir(), "rules.hcl")}
 	w.write(t, text)
 	var err error
-	w.File, err = access.Open(w.path, access.Options{Reloaded: func(err error) {
+	w.Watched, err = access.Open(w.path, access.Options{Reloaded: func(err error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.told = append(w.told, err)
@@ -64,7 +64,7 @@ func (w *watched) age(t *testing.T, path string, age time.Duration) {
 // after gives what was told when the file was looked at again.
 func (w *watched) after() []error {
 	time.Sleep(2 * time.Second)
-	w.Rules()
+	w.Get()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	told := w.told
@@ -80,18 +80,18 @@ func TestAFileIsReadAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := watch(t, withToken(ciToken))
-		is(t, w.Rules(), ciToken, "ci", "rocket", nil)
+		is(t, w.Get(), ciToken, "ci", "rocket", nil)
 		if told := w.after(); told != nil {
 			t.Errorf("nothing has changed, and it tells %v", told)
 		}
 		// 1. Another token, in a file of the same length.
 		w.write(t, withToken(devToken))
-		is(t, w.Rules(), devToken, "", "", access.ErrDenied) // not looked at yet
+		is(t, w.Get(), devToken, "", "", access.ErrDenied) // not looked at yet
 		if told := w.after(); len(told) != 1 || told[0] != nil {
 			t.Errorf("it tells %v", told)
 		}
-		is(t, w.Rules(), devToken, "ci", "rocket", nil)
-		is(t, w.Rules(), ciToken, "", "", access.ErrDenied)
+		is(t, w.Get(), devToken, "ci", "rocket", nil)
+		is(t, w.Get(), ciToken, "", "", access.ErrDenied)
 		if err := os.Rename(w.path, w.path+".away"); err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestAFileIsReadAgain(t *testing.T) {
 		if _, ok := errors.AsType[*stricthcl.Error](told[0]); !ok {
 			t.Errorf("it tells %T", told[0])
 		}
-		is(t, w.Rules(), devToken, "ci", "rocket", nil)
+		is(t, w.Get(), devToken, "ci", "rocket", nil)
 		if told := w.after(); told != nil {
 			t.Errorf("it tells %v again", told)
 		}
@@ -124,7 +124,7 @@ func TestAFileIsReadAgain(t *testing.T) {
 		if told := w.after(); len(told) != 1 || !errors.Is(told[0], fs.ErrNotExist) {
 			t.Errorf("it tells %v", told)
 		}
-		is(t, w.Rules(), devToken, "ci", "rocket", nil)
+		is(t, w.Get(), devToken, "ci", "rocket", nil)
 		w.write(t, withToken(devToken))
 		if told := w.after(); len(told) != 1 || told[0] != nil {
 			t.Errorf("it tells %v", told)
@@ -132,7 +132,7 @@ func TestAFileIsReadAgain(t *testing.T) {
 		if told := w.after(); told != nil {
 			t.Errorf("nothing has changed, and it tells %v", told)
 		}
-		is(t, w.Rules(), devToken, "ci", "rocket", nil)
+		is(t, w.Get(), devToken, "ci", "rocket", nil)
 		// 4. Another file with the same size and time of change.
 		info, err := os.Stat(w.path)
 		if err != nil {
@@ -145,7 +145,7 @@ func TestAFileIsReadAgain(t *testing.T) {
 		if told := w.after(); len(told) != 1 || told[0] != nil {
 			t.Errorf("it tells %v", told)
 		}
-		is(t, w.Rules(), ciToken, "ci", "rocket", nil)
+		is(t, w.Get(), ciToken, "ci", "rocket", nil)
 	})
 }
 
@@ -164,7 +164,7 @@ func TestAFileThatIsWrittenInPlace(t *testing.T) {
 			if told := w.after(); len(told) != 1 || told[0] != nil {
 				t.Errorf("it tells %v", told)
 			}
-			is(t, w.Rules(), token, "ci", "rocket", nil)
+			is(t, w.Get(), token, "ci", "rocket", nil)
 		}
 		// The same time and size as what was read while it was too new to be sure of.
 		now := time.Now()
@@ -205,17 +205,17 @@ func TestReloadFailsClosed(t *testing.T) {
 				if len(told) != 1 || (told[0] == nil) != test.accepted {
 					t.Errorf("reported %v", told)
 				}
-				is(t, w.Rules(), "", "", "", access.ErrNoToken)
+				is(t, w.Get(), "", "", "", access.ErrNoToken)
 				if test.accepted {
-					is(t, w.Rules(), ciToken, "", "", access.ErrDenied)
+					is(t, w.Get(), ciToken, "", "", access.ErrDenied)
 				} else {
-					is(t, w.Rules(), ciToken, "ci", "rocket", nil)
+					is(t, w.Get(), ciToken, "ci", "rocket", nil)
 				}
 				w.write(t, "anonymous { allow = [\"*/*/*\"] }\n")
 				if told := w.after(); len(told) != 1 || told[0] != nil {
 					t.Errorf("reported %v", told)
 				}
-				is(t, w.Rules(), "", "", "null rocket secret", nil)
+				is(t, w.Get(), "", "", "null rocket secret", nil)
 			})
 		})
 	}
@@ -252,7 +252,7 @@ func TestManyReadTheRules(t *testing.T) {
 		for range 8 {
 			all.Go(func() {
 				for range 20 {
-					if w.Rules().Open() {
+					if w.Get().Open() {
 						t.Error("it is open")
 					}
 					time.Sleep(time.Second)
