@@ -31,9 +31,7 @@ func listChecked(c *cli.Context, out *report.Report, conn *connection, r provide
 		}
 	}
 	done := out.Step("looking at %s of %s", report.Counted(len(versions), "version"), r.Address)
-	found, err := verify.Standings(c.Context, repo, r.Address, versions, verify.StandingOptions{
-		Depth: check.Depth(), Aliases: conn.aliases, Template: from,
-	})
+	found, err := verify.Standings(c.Context, repo, r.Address, versions, check.Depth(), verify.Options{Aliases: conn.aliases, Template: from})
 	done()
 	if err != nil {
 		return err

@@ -22,6 +22,11 @@ func HashAny(ctx context.Context, open Opener, size int64, spool string) (Conten
 	if _, again := errors.AsType[*NotStreamableError](err); !again {
 		return contents, err
 	}
+	return HashSpooled(ctx, open, size, spool)
+}
+
+// HashSpooled hashes an archive that is kept in a temporary file in spool.
+func HashSpooled(ctx context.Context, open Opener, size int64, spool string) (Contents, error) {
 	return spooled(ctx, open, size, spool, func(archive *Reader) (Contents, error) { return archive.Contents(ctx) })
 }
 

@@ -11,7 +11,6 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -66,15 +65,15 @@ func (a *audit) lost(ctx context.Context, b *lostBlob) error {
 	size, err := a.repo.Stat(ctx, b.Digest)
 	switch {
 	case err != nil && isDamage(err):
-		s.bad(blobDamaged, fmt.Sprintf("%s has other bytes than its digest says.", name), a.mirror(""))
+		s.bad("blob-damaged", fmt.Sprintf("%s has other bytes than its digest says.", name), a.mirror(""))
 	case errors.Is(err, repository.ErrNotFound) || errors.Is(err, repository.ErrNoRepository):
-		s.bad(blobMissing, fmt.Sprintf("%s is missing.", name), a.mirror(""))
+		s.bad("blob-missing", fmt.Sprintf("%s is missing.", name), a.mirror(""))
 	case err != nil:
 		return err
 	case size != b.Size:
-		s.bad(blobSize, fmt.Sprintf("%s has %d bytes, and not the %d that its manifest says.", name, size, b.Size), a.mirror(" --force"))
+		s.bad("blob-size", fmt.Sprintf("%s has %d bytes, and not the %d that its manifest says.", name, size, b.Size), a.mirror(" --force"))
 	default:
-		s.bad(blobDamaged, fmt.Sprintf("%s has other bytes than its digest says.", name), a.mirror(" --check deep"))
+		s.bad("blob-damaged", fmt.Sprintf("%s has other bytes than its digest says.", name), a.mirror(" --check deep"))
 	}
 	return nil
 }
@@ -95,11 +94,11 @@ func blobName(d ocispec.Descriptor) string {
 func (a *audit) annotations(ctx context.Context, found repository.Inspection) error {
 	s := a.at(provider.Platform{})
 	if stated, err := provider.ParseVersion(found.Index.Annotations[ocispec.AnnotationVersion]); err == nil && stated != a.version {
-		s.bad(annotationVersion, fmt.Sprintf("The index is annotated with version %s, and its tag says %s.", stated, a.version), a.again())
+		s.bad("annotation-version", fmt.Sprintf("The index is annotated with version %s, and its tag says %s.", stated, a.version), a.again())
 	}
 	stated := found.Index.Protocols()
 	if sorted := provider.SortProtocols(stated); strings.Join(sorted, ",") != strings.Join(stated, ",") {
-		s.find(finding.Warning, annotationProtocol, fmt.Sprintf("The annotated plugin protocols %q are no sorted list of versions.", stated), a.again())
+		s.warn("annotation-protocols", fmt.Sprintf("The annotated plugin protocols %q are no sorted list of versions.", stated), a.again())
 	}
 	for _, platform := range found.Index.Platforms() {
 		f := found.Platforms[platform]
@@ -118,12 +117,12 @@ func (a *audit) packageAnnotations(ctx context.Context, f repository.Found) erro
 	s, zip := a.at(f.Target.Platform), f.Manifest.Zip.Digest
 	if stated, is := f.Target.Descriptor.Annotations[artifact.AnnotationZH]; is {
 		if d, err := sums.ParseZH(stated); err != nil || d != zip {
-			s.bad(annotationZH, fmt.Sprintf("The annotation zh is %q, and the zip has %s.", clip(stated), zip), a.again())
+			s.bad("annotation-zh", fmt.Sprintf("The annotation zh is %q, and the zip has %s.", clip(stated), zip), a.again())
 		}
 	}
 	stated, is := f.Target.Descriptor.Annotations[artifact.AnnotationH1]
 	if _, err := sums.ParseH1(stated); is && err != nil {
-		s.bad(annotationH1, fmt.Sprintf("The annotation h1 is no hash: %q.", clip(stated)), a.again())
+		s.bad("annotation-h1", fmt.Sprintf("The annotation h1 is no hash: %q.", clip(stated)), a.again())
 		return nil //nolint:nilerr // it is a finding
 	}
 	if isLost(f, zip) {
@@ -133,9 +132,9 @@ func (a *audit) packageAnnotations(ctx context.Context, f repository.Found) erro
 	switch {
 	case !read || err != nil:
 	case hashed.err != nil:
-		s.bad(zipRefused, fmt.Sprintf("The zip has the bytes of its digest, and tofu-oci does not unpack it: %v.", hashed.err), "tell the author")
-	case is && hashed.contents.H1 != stated:
-		s.bad(annotationH1, fmt.Sprintf("The annotation h1 is %s, and the zip has %s.", stated, hashed.contents.H1), a.again())
+		s.bad("zip-refused", fmt.Sprintf("The zip has the bytes of its digest, and tofu-oci does not unpack it: %v.", hashed.err), "tell the author")
+	case is && hashed.h1 != stated:
+		s.bad("annotation-h1", fmt.Sprintf("The annotation h1 is %s, and the zip has %s.", stated, hashed.h1), a.again())
 	}
 	return err
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
@@ -90,26 +89,26 @@ func weigh(ctx context.Context, found repository.Inspection, platforms []provide
 // of the way there instead.
 func (a *audit) contradiction(s subject, err error) bool {
 	if name, ok := errors.AsType[*provider.IdentityError](err); ok {
-		s.bad(nameDiffers, fmt.Sprintf("The zip goes by another name: %v. OpenTofu does not look at names and installs it all the same; tofu-oci refuses it.", name), a.mirror(" --force"))
+		s.bad("name-differs", fmt.Sprintf("The zip goes by another name: %v. OpenTofu does not look at names and installs it all the same; tofu-oci refuses it.", name), a.mirror(" --force"))
 		return true
 	}
 	if missing, ok := errors.AsType[*sums.MissingError](err); ok {
-		s.bad(sumsUnlisted, fmt.Sprintf("The zip proves nothing: %v.", missing), a.again())
+		s.bad("sums-unlisted", fmt.Sprintf("The zip proves nothing: %v.", missing), a.again())
 		return true
 	}
 	if syntax, ok := errors.AsType[*sums.SyntaxError](err); ok {
-		s.bad(sumsMalformed, fmt.Sprintf("The checksums cannot be read: %v.", syntax), a.again())
+		s.bad("sums-malformed", fmt.Sprintf("The checksums cannot be read: %v.", syntax), a.again())
 		return true
 	}
 	mismatch, differs := errors.AsType[*sums.MismatchError](err)
 	_, isPackage := provider.ParseFilename(nameOf(mismatch))
 	switch {
 	case differs && isPackage:
-		s.bad(sumsDiffer, fmt.Sprintf("The zip is not the one that SHA256SUMS lists: %v.", mismatch), a.again())
+		s.bad("sums-differ", fmt.Sprintf("The zip is not the one that SHA256SUMS lists: %v.", mismatch), a.again())
 	case isDamage(err):
-		s.bad(blobDamaged, fmt.Sprintf("Evidence is damaged: %v.", err), a.mirror(" --check deep"))
+		s.bad("blob-damaged", fmt.Sprintf("Evidence is damaged: %v.", err), a.mirror(" --check deep"))
 	case formatOf(err) != nil:
-		s.bad(evidenceUnreadable, fmt.Sprintf("Evidence cannot be read: %v.", err), a.again())
+		s.bad("evidence-unreadable", fmt.Sprintf("Evidence cannot be read: %v.", err), a.again())
 	default:
 		return false
 	}
@@ -130,7 +129,7 @@ func (a *audit) listed(r provider.Release) {
 	}
 	for _, p := range r.Packages {
 		if _, own := (provider.Release{Documents: p.Documents}).Document(provider.KindSums); !own {
-			a.at(p.Platform).find(finding.Warning, sumsMissing, "There is no SHA256SUMS that lists the zip, so nothing but the repository says what it should be.", a.again())
+			a.at(p.Platform).warn("sums-missing", "There is no SHA256SUMS that lists the zip, so nothing but the repository says what it should be.", a.again())
 		}
 	}
 }
@@ -157,9 +156,9 @@ func (a *audit) signature(ctx context.Context, r provider.Release) (provider.Ver
 	case ctx.Err() != nil:
 		return verdict, ctx.Err()
 	case err != nil: // all that is judged was read before
-		s.bad(evidenceUnreadable, fmt.Sprintf("The signature cannot be judged: %v.", err), a.again())
+		s.bad("evidence-unreadable", fmt.Sprintf("The signature cannot be judged: %v.", err), a.again())
 	case verdict.Warning != "":
-		s.find(finding.Warning, signatureCode(verdict.Trust), fmt.Sprintf("The release is %s: %s.", verdict, verdict.Warning), remedy)
+		s.warn(signatureCode(verdict.Trust), fmt.Sprintf("The release is %s: %s.", verdict, verdict.Warning), remedy)
 	}
 	return verdict, nil
 }
@@ -168,7 +167,7 @@ func (a *audit) signature(ctx context.Context, r provider.Release) (provider.Ver
 func (a *audit) referrers(ctx context.Context, found repository.Inspection) error {
 	lost, err := repository.CheckReferrers(ctx, a.repo, found.Digest)
 	for _, problem := range lost {
-		a.at(provider.Platform{}).find(finding.Warning, referrerUnreadable, fmt.Sprintf("A document that refers to the release cannot be read: %v.", problem),
+		a.at(provider.Platform{}).warn("referrer-unreadable", fmt.Sprintf("A document that refers to the release cannot be read: %v.", problem),
 			"publish the document again, which attaches it anew")
 	}
 	return err

@@ -85,7 +85,7 @@ func ExampleStandings() {
 		fmt.Println(err)
 		return
 	}
-	found, err := verify.Standings(ctx, repo, rocket, artifact.Versions(tags), verify.StandingOptions{Depth: repository.DepthBlobs})
+	found, err := verify.Standings(ctx, repo, rocket, artifact.Versions(tags), repository.DepthBlobs, verify.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

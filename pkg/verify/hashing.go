@@ -5,16 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
@@ -29,73 +28,33 @@ type hashing struct {
 	hashes map[digest.Digest]hashed
 }
 
-// hashed is what a zip was found to hold.
+// hashed is the h1 hash of a zip.
 type hashed struct {
-	contents packagezip.Contents
-	err      error
+	h1  string
+	err error
 }
 
-// of gives the hashes of a zip that was read to its end. One that can't be hashed as
+// of gives the hash of a zip that was read to its end. One that can't be hashed as
 // it passes is read again, in any order.
 func (h *hashing) of(ctx context.Context, zip ocispec.Descriptor) (found hashed, read bool, err error) {
 	h.mu.Lock()
 	found, read = h.hashes[zip.Digest]
 	h.mu.Unlock()
-	if _, again := errors.AsType[*packagezip.NotStreamableError](found.err); again {
-		found, err = h.readAgain(ctx, zip)
-	}
-	return found, read, err
-}
-
-func (h *hashing) readAgain(ctx context.Context, zip ocispec.Descriptor) (hashed, error) {
-	file, err := h.file(ctx, zip)
-	if err != nil {
-		return hashed{}, fmt.Errorf("reading the zip %s again: %w", zip.Digest, err)
-	}
-	defer func() { _ = file.Close() }()
-	var found hashed
-	archive, err := packagezip.Open(file, zip.Size)
-	if err == nil {
-		found.contents, err = archive.Contents(ctx)
-	}
-	found.err = err
-	return found, ctx.Err()
-}
-
-// archiveFile is a zip that is read in any order.
-type archiveFile interface {
-	io.ReaderAt
-	io.Closer
-}
-
-// file gives a zip as a file: the layout's own, or else a temporary one.
-func (h *hashing) file(ctx context.Context, zip ocispec.Descriptor) (archiveFile, error) {
-	if at := h.Traits().BlobPath; at != nil {
-		path, err := at(zip.Digest)
-		if err != nil {
-			return nil, err
-		}
-		return os.Open(path)
+	if _, again := errors.AsType[*packagezip.NotStreamableError](found.err); !again {
+		return found, read, nil
 	}
 	release, err := h.zips.Acquire(ctx, "")
 	if err != nil {
-		return nil, err
+		return found, read, err
 	}
 	defer release()
-	body, err := repository.Verified(ctx, h.Reader, zip, "zip "+zip.Digest.String())
-	if err != nil {
-		return nil, err
+	contents, err := packagezip.HashSpooled(ctx, func(ctx context.Context) (io.ReadCloser, error) {
+		return repository.Verified(ctx, h.Reader, zip, "zip "+zip.Digest.String())
+	}, zip.Size, "")
+	if _, unsafe := errors.AsType[*provider.ArchiveError](err); err != nil && !unsafe {
+		return found, read, fmt.Errorf("reading the zip %s again: %w", zip.Digest, err)
 	}
-	defer func() { _ = body.Close() }()
-	file, err := atomicfile.NewScratchFile("", zip.Size)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := io.Copy(file, body); err != nil {
-		_ = file.Close()
-		return nil, err
-	}
-	return file, nil
+	return hashed{contents.H1, err}, read, nil
 }
 
 func (h *hashing) keep(d digest.Digest, found hashed) {
@@ -104,7 +63,6 @@ func (h *hashing) keep(d digest.Digest, found hashed) {
 	if h.hashes == nil {
 		h.hashes = map[digest.Digest]hashed{}
 	}
-	found.contents.Files = nil // which may be many
 	h.hashes[d] = found
 }
 
@@ -137,7 +95,7 @@ func (b *hashedBody) Read(p []byte) (int, error) {
 	_, _ = b.hash.Write(p[:n])
 	if errors.Is(err, io.EOF) {
 		contents, failed := b.hash.Contents()
-		b.keep(hashed{contents, failed})
+		b.keep(hashed{contents.H1, failed})
 	}
 	return n, err
 }

@@ -32,7 +32,7 @@ func (r *Report) compareVersions(ctx context.Context, tags []string, wanted []pr
 	if len(lacking) == 0 {
 		return nil
 	}
-	f := finding.New(finding.Warning, releaseMissing, missingProblem(lacking), missingRemedy(lacking, wanted, o))
+	f := finding.New(finding.Warning, "release-missing", missingMessage(lacking), missingRemedy(lacking, wanted, o))
 	f.Subject.Provider = wanted[0].Address.String()
 	r.add(f)
 	return nil
@@ -54,11 +54,8 @@ func lacking(tags []string, offered []provider.Version, wanted []provider.Requir
 	return provider.NewestFirst(lacking)
 }
 
-// missingProblem names the newest few.
-func missingProblem(lacking []provider.Version) string {
-	if len(lacking) == 1 {
-		return fmt.Sprintf("The origin offers version %s, which the repository does not have.", lacking[0])
-	}
+// missingMessage names the newest few.
+func missingMessage(lacking []provider.Version) string {
 	var some []string
 	for _, v := range lacking[:min(len(lacking), provider.MaxSomeVersions)] {
 		some = append(some, v.String())
@@ -67,7 +64,7 @@ func missingProblem(lacking []provider.Version) string {
 	if more := len(lacking) - len(some); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("The origin offers %d versions that the repository does not have: %s.", len(lacking), text)
+	return fmt.Sprintf("The origin offers versions that the repository does not have: %s.", text)
 }
 
 // missingRemedy is the command that brings them: a few by their names, and many as

@@ -10,10 +10,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
@@ -24,10 +22,10 @@ func (a *audit) against(ctx context.Context, found repository.Inspection, verdic
 	offered, zips, err := a.offered(ctx)
 	switch {
 	case errors.Is(err, provider.ErrVersionNotFound) || errors.Is(err, provider.ErrProviderNotFound):
-		s.find(finding.Warning, releaseWithdrawn, fmt.Sprintf("The origin does not offer version %s any more: %v.", a.version, err), "ask the author why; if the release is bad, delete its tag and move on to another version")
+		s.warn("release-withdrawn", fmt.Sprintf("The origin does not offer version %s any more: %v.", a.version, err), "ask the author why; if the release is bad, delete its tag and move on to another version")
 		return nil
 	case err != nil && isContradictory(err):
-		s.find(finding.Warning, originUnverified, fmt.Sprintf("What the origin offers contradicts itself: %v.", err), "tell those who run the origin")
+		s.warn("origin-unverified", fmt.Sprintf("What the origin offers contradicts itself: %v.", err), "tell those who run the origin")
 		return nil
 	case err != nil:
 		return fmt.Errorf("asking the origin: %w", err)
@@ -35,7 +33,7 @@ func (a *audit) against(ctx context.Context, found repository.Inspection, verdic
 	a.compareZips(found, zips)
 	stated := found.Index.Protocols()
 	if len(stated) > 0 && len(offered.Protocols) > 0 && !slices.Equal(provider.SortProtocols(stated), offered.Protocols) {
-		s.find(finding.Warning, annotationProtocol, fmt.Sprintf("The annotated plugin protocols are %q, and the origin says %q.", stated, offered.Protocols), a.anew(a.fetch("")))
+		s.warn("annotation-protocols", fmt.Sprintf("The annotated plugin protocols are %q, and the origin says %q.", stated, offered.Protocols), a.anew(a.fetch("")))
 	}
 	return a.compareKeys(ctx, offered, verdict)
 }
@@ -66,11 +64,8 @@ func (a *audit) offered(ctx context.Context) (r provider.Release, zips map[provi
 // isContradictory tells an origin that disagrees with itself from one that does not
 // answer.
 func isContradictory(err error) bool {
-	_, missing := errors.AsType[*sums.MissingError](err)
-	_, syntax := errors.AsType[*sums.SyntaxError](err)
-	_, name := errors.AsType[*provider.IdentityError](err)
 	_, platform := errors.AsType[*provider.PlatformError](err)
-	return isDamage(err) || missing || syntax || name || platform
+	return platform || provider.KindOf(err) == provider.Unverified
 }
 
 // compareZips tells which zips are missing here or there, or are others.
@@ -82,11 +77,11 @@ func (a *audit) compareZips(found repository.Inspection, offered map[provider.Pl
 		f := found.Platforms[platform]
 		switch {
 		case found.Lacks(platform):
-			s.find(finding.Warning, platformMissing, fmt.Sprintf("The origin offers a package for %s, which the repository does not have.", platform), a.fetch(" --platform "+platform.String()))
+			s.warn("platform-missing", fmt.Sprintf("The origin offers a package for %s, which the repository does not have.", platform), a.fetch(" --platform "+platform.String()))
 		case !isOffered:
-			s.find(finding.Warning, platformWithdrawn, fmt.Sprintf("The origin offers no package for %s any more.", platform), "ask the author why")
+			s.warn("platform-withdrawn", fmt.Sprintf("The origin offers no package for %s any more.", platform), "ask the author why")
 		case f.Err == nil && f.Manifest.Zip.Digest != want:
-			s.bad(bytesDiffer, fmt.Sprintf("The origin offers the zip %s, and the repository has %s: one of them is not what was released.", want, f.Manifest.Zip.Digest),
+			s.bad("bytes-differ", fmt.Sprintf("The origin offers the zip %s, and the repository has %s: one of them is not what was released.", want, f.Manifest.Zip.Digest),
 				"compare both with what the author published; if the origin is right:\n"+a.fetch(" --force"))
 		}
 	}
@@ -104,12 +99,12 @@ func (a *audit) compareKeys(ctx context.Context, offered provider.Release, store
 	s := a.at(provider.Platform{})
 	switch {
 	case now.Trust == provider.TrustBad:
-		s.find(finding.Warning, originUnverified, fmt.Sprintf("The origin offers a %s: %s.", now, now.Reason), "tell those who run the origin")
+		s.warn("origin-unverified", fmt.Sprintf("The origin offers a %s: %s.", now, now.Reason), "tell those who run the origin")
 	case now.Fingerprint == "" || strings.HasSuffix(now.Fingerprint, stored.Fingerprint) && stored.Fingerprint != "": // which may be a key ID
 	case stored.Trust == provider.TrustUnsigned:
-		s.find(finding.Warning, signatureDropped, fmt.Sprintf("Nothing is signed here, and at the origin the release is %s.", now), a.anew(a.fetch("")))
+		s.warn("signature-dropped", fmt.Sprintf("Nothing is signed here, and at the origin the release is %s.", now), a.anew(a.fetch("")))
 	case stored.Fingerprint != "":
-		s.find(finding.Warning, keyChanged, fmt.Sprintf("What is stored is %s, and at the origin it is %s.", stored, now),
+		s.warn("key-changed", fmt.Sprintf("What is stored is %s, and at the origin it is %s.", stored, now),
 			"ask the author whether the key has changed; if so, "+a.anew(a.fetch("")))
 	}
 	return nil

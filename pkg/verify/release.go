@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 
@@ -25,10 +25,9 @@ type audit struct {
 	version provider.Version
 	options Options
 
+	// findings are at most [maxOfRelease]; counts has all of them.
 	findings []finding.Finding
-	// more counts the findings that are left out, left them by severity.
-	more int
-	left map[finding.Severity]int
+	counts   map[finding.Severity]int
 	// digest is the digest of the index, and verdict the result of Judge.
 	digest  digest.Digest
 	verdict provider.Verdict
@@ -37,16 +36,12 @@ type audit struct {
 
 func newAudit(repo repository.Reader, zips *schedule.Limiter, a provider.Address, v provider.Version, o Options) *audit {
 	hashes := &hashing{Reader: repo, zips: zips}
-	return &audit{repo: hashes, hashes: hashes, address: a, version: v, options: o, left: map[finding.Severity]int{}}
+	return &audit{repo: hashes, hashes: hashes, address: a, version: v, options: o, counts: map[finding.Severity]int{}}
 }
 
 // checked describes the release for the report.
 func (a *audit) checked() Checked {
-	counts := maps.Clone(a.left)
-	for _, f := range a.findings {
-		counts[f.Severity]++
-	}
-	return Checked{a.address, a.version, provider.Stored{Repository: a.repo.String(), Tag: artifact.Tag(a.version), Digest: a.digest}, a.verdict, counts}
+	return Checked{a.address, a.version, provider.Stored{Repository: a.repo.String(), Tag: artifact.Tag(a.version), Digest: a.digest}, a.verdict, a.counts}
 }
 
 // at says what a finding is about: the zero value is the release.
@@ -57,23 +52,23 @@ type subject struct {
 	platform provider.Platform
 }
 
-// find keeps a finding, as long as there is room.
-func (s subject) find(severity finding.Severity, code, problem, remedy string) {
+func (s subject) bad(code, message, remedy string) { s.add(finding.Error, code, message, remedy) }
+
+func (s subject) warn(code, message, remedy string) { s.add(finding.Warning, code, message, remedy) }
+
+// add counts a finding, and keeps it as long as there is room.
+func (s subject) add(severity finding.Severity, code, message, remedy string) {
+	s.counts[severity]++
 	if len(s.findings) == maxOfRelease {
-		s.more++
-		s.left[severity]++
 		return
 	}
-	f := finding.New(severity, code, problem, remedy)
+	f := finding.New(severity, code, message, remedy)
 	f.Subject = finding.Subject{Provider: s.address.String(), Version: s.version.String()}
 	if s.platform != (provider.Platform{}) {
 		f.Subject.Platform = s.platform.String()
 	}
 	s.audit.findings = append(s.audit.findings, f)
 }
-
-// bad keeps an error-level finding.
-func (s subject) bad(code, problem, remedy string) { s.find(finding.Error, code, problem, remedy) }
 
 // fetch is the command that puts a release there again which its origin offers.
 func (a *audit) fetch(flags string) string {
@@ -146,19 +141,19 @@ func (a *audit) index(found repository.Inspection, err error) (usable bool, fail
 	}
 	switch {
 	case found.Format != nil:
-		s.bad(indexFormat, fmt.Sprintf("The tag %s names nothing that OpenTofu installs: %v.", tag, found.Format), a.mirror(" --force"))
+		s.bad("index-format", fmt.Sprintf("The tag %s names nothing that OpenTofu installs: %v.", tag, found.Format), a.mirror(" --force"))
 		return false, nil //nolint:nilerr // it is a finding
 	case err != nil && !isDamage(err):
 		return false, err
 	case err != nil || found.Lost || !found.Exists():
-		s.bad(indexMissing, fmt.Sprintf("The index that the tag %s names is missing or damaged.", tag), a.mirror(""))
+		s.bad("index-missing", fmt.Sprintf("The index that the tag %s names is missing or damaged.", tag), a.mirror(""))
 		return false, nil //nolint:nilerr // it is a finding
 	}
 	if len(found.Index.Targets) == 0 {
-		s.bad(indexFormat, fmt.Sprintf("The index under the tag %s has no platform that OpenTofu knows.", tag), a.mirror(" --force"))
+		s.bad("index-format", fmt.Sprintf("The index under the tag %s has no platform that OpenTofu knows.", tag), a.mirror(" --force"))
 	}
 	if foreign := found.CheckProvider(a.address, a.options.Aliases...); foreign != nil {
-		s.bad(providerDiffers, fmt.Sprintf("It is another provider's: %v. OpenTofu does not read the annotation and installs it all the same; tofu-oci refuses it.", foreign), a.mirror(" --force"))
+		s.bad("provider-differs", fmt.Sprintf("It is another provider's: %v. OpenTofu does not read the annotation and installs it all the same; tofu-oci refuses it.", foreign), a.mirror(" --force"))
 	}
 	return true, nil
 }
@@ -169,14 +164,36 @@ func (a *audit) manifest(f repository.Found) {
 	switch {
 	case f.Err == nil:
 	case f.Target.Twice:
-		s.bad(platformTwice, fmt.Sprintf("The index has several manifests for %s, and OpenTofu refuses to choose among them.", platform), a.mirror(" --force"))
+		s.bad("platform-twice", fmt.Sprintf("The index has several manifests for %s, and OpenTofu refuses to choose among them.", platform), a.mirror(" --force"))
 	case isDamage(f.Err):
-		s.bad(manifestDamaged, fmt.Sprintf("The manifest for %s is damaged: %v.", platform, f.Err), a.mirror(""))
+		s.bad("manifest-damaged", fmt.Sprintf("The manifest for %s is damaged: %v.", platform, f.Err), a.mirror(""))
 	case formatOf(f.Err) != nil:
-		s.bad(manifestFormat, fmt.Sprintf("The manifest for %s is not as OpenTofu wants it: %v.", platform, f.Err), a.mirror(" --force"))
+		s.bad("manifest-format", fmt.Sprintf("The manifest for %s is not as OpenTofu wants it: %v.", platform, f.Err), a.mirror(" --force"))
 	default:
-		s.bad(manifestMissing, fmt.Sprintf("The manifest for %s is missing.", platform), a.mirror(""))
+		s.bad("manifest-missing", fmt.Sprintf("The manifest for %s is missing.", platform), a.mirror(""))
 	}
+}
+
+// launch has the package for this machine's platform started, unless anything is
+// wrong with the release: what somebody may have exchanged is not run.
+func (a *audit) launch(ctx context.Context, r provider.Release) error {
+	if a.options.Launch == nil || a.counts[finding.Error] > 0 {
+		return nil
+	}
+	here := provider.CurrentPlatform()
+	i := slices.IndexFunc(r.Packages, func(p provider.Package) bool { return p.Platform == here })
+	if i < 0 {
+		a.at(provider.Platform{}).warn("not-launched", fmt.Sprintf("Nothing was started, as the release has no package for %s.", here), "verify it on a machine of one of its platforms")
+		return nil
+	}
+	problem, err := a.options.Launch(ctx, r.Packages[i])
+	if err != nil {
+		return err
+	}
+	if problem != "" {
+		a.at(here).bad("launch-failed", fmt.Sprintf("The provider does not work here: %s.", problem), "tell whoever publishes the provider; OpenTofu is likely to meet the same")
+	}
+	return nil
 }
 
 // isDamage tells content that is not what its digest and size say.

@@ -8,7 +8,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // Status says how much of a release is there.
@@ -36,24 +35,15 @@ type Standing struct {
 	Err error
 }
 
-// StandingOptions of [Standings]. The zero value reads the index of each release.
-type StandingOptions struct {
-	Depth repository.Depth
-	// Aliases are addresses under which a release may be stored instead.
-	Aliases provider.Aliases
-	// Template is what named the repository, for the commands in remedies.
-	Template template.Template
-}
-
 // Standings says of each version how much of it is there, many at once and in their
-// order. It reads no evidence and judges nothing, as [Repository] does. The error is
-// that of a context that ended.
-func Standings(ctx context.Context, repo repository.Reader, address provider.Address, versions []provider.Version, o StandingOptions) ([]Standing, error) {
+// order. It reads no evidence and judges nothing, so that of the options only Aliases and
+// Template count. The error is that of a context that ended.
+func Standings(ctx context.Context, repo repository.Reader, address provider.Address, versions []provider.Version, depth repository.Depth, o Options) ([]Standing, error) {
 	var all []Standing
 	zips := schedule.NewLimiter(maxZips, 0)
 	schedule.Each(ctx, len(versions), func(ctx context.Context, i int) (Standing, bool) {
-		a := newAudit(repo, zips, address, versions[i], Options{Aliases: o.Aliases, Template: o.Template})
-		return a.standing(ctx, o.Depth), true
+		a := newAudit(repo, zips, address, versions[i], o)
+		return a.standing(ctx, depth), true
 	}, func(s Standing) { all = append(all, s) })
 	return all, ctx.Err()
 }

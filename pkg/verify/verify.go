@@ -130,27 +130,29 @@ func Repository(ctx context.Context, repo repository.Reader, wanted []provider.R
 	if unanswered != nil && !slices.ContainsFunc(report.Failed, Failure.isRelease) { // which mostly say the same
 		report.Failed = append(report.Failed, Failure{Wanted: wanted[0], Err: unanswered})
 	}
+	for _, n := range report.Counts {
+		report.More += n
+	}
+	report.More -= len(report.Findings)
 	return report, ctx.Err()
 }
 
-// add keeps a finding, as long as there is room.
 func (r *Report) add(f finding.Finding) {
 	r.Counts[f.Severity]++
-	if len(r.Findings) == maxFindings {
-		r.More++
-		return
-	}
-	r.Findings = append(r.Findings, f)
+	r.keep(f)
+}
+
+// keep keeps findings that are counted, as long as there is room.
+func (r *Report) keep(findings ...finding.Finding) {
+	room := maxFindings - len(r.Findings)
+	r.Findings = append(r.Findings, findings[:min(room, len(findings))]...)
 }
 
 // take adds what was found of a release, one of those that were chosen.
 func (r *Report) take(a *audit, chosen []choice) {
 	r.Releases++
-	for _, f := range a.findings {
-		r.add(f)
-	}
-	r.More += a.more
-	for severity, n := range a.left {
+	r.keep(a.findings...)
+	for severity, n := range a.counts {
 		r.Counts[severity] += n
 	}
 	if a.err == nil {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -196,7 +197,7 @@ func TestDefects(t *testing.T) {
 // standing is the status of the release.
 func (w *world) standing(t *testing.T) verify.Status {
 	t.Helper()
-	all, err := verify.Standings(t.Context(), w.repo, w.address, []provider.Version{w.version}, verify.StandingOptions{Depth: repository.DepthContent})
+	all, err := verify.Standings(t.Context(), w.repo, w.address, []provider.Version{w.version}, repository.DepthContent, verify.Options{})
 	if err != nil || len(all) != 1 || all[0].Err != nil {
 		t.Fatal(all, err)
 	}
@@ -377,6 +378,11 @@ func TestRules(t *testing.T) {
 			t.Errorf("docs/trust.md does not say what %s is", code)
 		}
 	}
+	for _, code := range codesInSources(t) {
+		if !known[code] {
+			t.Errorf("%s is no rule", code)
+		}
+	}
 	for name, d := range defects() {
 		for _, text := range d.want {
 			if code := strings.Fields(text)[1]; !known[code] {
@@ -384,6 +390,29 @@ func TestRules(t *testing.T) {
 			}
 		}
 	}
+}
+
+// codesInSources returns the codes that this package passes to bad and warn.
+func codesInSources(t *testing.T) (codes []string) {
+	t.Helper()
+	paths, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := regexp.MustCompile(`\.(?:bad|warn)\("([a-z0-9-]+)"`)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range call.FindAllStringSubmatch(string(text), -1) {
+			codes = append(codes, found[1])
+		}
+	}
+	if len(codes) < 30 {
+		t.Fatalf("%d codes in the sources", len(codes))
+	}
+	return codes
 }
 
 // TestFindingsAreBounded: a release of many platforms with something wrong at each
