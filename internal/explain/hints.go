@@ -134,7 +134,7 @@ var hints = []struct {
 	{isA[*provider.IdentityError], "the name is not that of the package; do not use it, and tell whoever publishes it"},
 	{noHelper, "install the program that is named; or take it out of the file that names it, and log in again: tofu-oci login REGISTRY"},
 	{isA[*logins.HelperError], "unlock the keychain, or do what the program asks for; one that makes logins by itself, such as those of clouds, needs no login, and forgets none"},
-	{isA[*logins.PartError], "log in to the whole registry, or write an oci_credentials block for the part into the CLI configuration"},
+	{errorIs(logins.ErrPart), "log in to the whole registry, or write an oci_credentials block for the part into the CLI configuration"},
 	{loginIs(http.StatusUnauthorized), "the registry does not take this login: log in again, or correct it where it is kept; some registries also answer so for a repository that does not exist"},
 	{loginIs(http.StatusForbidden), "this login may not do that: give it the right to the repository, or use another one; some registries also answer so for a repository that does not exist"},
 	{refusesLogin, "log in with a user name and a password: tofu-oci login REGISTRY"},

@@ -82,7 +82,7 @@ var exported = map[string]struct {
 	"logins.ErrNoFiles":                {logins.ErrNoFiles, provider.Misuse},
 	"logins.FileError":                 {&logins.FileError{Err: errors.New("x")}, provider.Malformed},
 	"logins.HelperError":               {&logins.HelperError{Err: errors.New("x")}, provider.Refused},
-	"logins.PartError":                 {&logins.PartError{}, provider.Misuse},
+	"logins.ErrPart":                   {logins.ErrPart, provider.Misuse},
 	"lockfile.ErrSyntax":               {lockfile.ErrSyntax, provider.Misuse},
 	"origin.PageError":                 {&origin.PageError{}, provider.Transient},
 	"origin.TokenError":                {&origin.TokenError{Err: provider.ErrDenied}, provider.Denied},

@@ -1,12 +1,19 @@
 package logins
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
 
 // SetClock says what the time is.
-func (f *Finder) SetClock(now func() time.Time) { f.setClock(now) }
+func (f *Finder) SetClock(now func() time.Time) { f.now, f.replies.Now = now, now }
+
+// Login is LoginFrom without the origin.
+func (f *Finder) Login(ctx context.Context, repository string) (Credential, error) {
+	login, _, err := f.LoginFrom(ctx, repository)
+	return login, err
+}
 
 // Source is what a file has for a repository.
 type Source struct {

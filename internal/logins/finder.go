@@ -5,19 +5,20 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/tofu-oci/tofu-oci/internal/memo"
 )
 
 // Finder looks logins up. It lives for one run and may be used by many
 // goroutines.
 type Finder struct {
-	config  Config
-	files   func() []file
-	helpers helpers
-	now     func() time.Time
-
-	mu sync.Mutex
-	// given tells when [Finder.Login] first gave an access token for a repository.
-	given map[string]time.Time
+	config Config
+	files  func() []file
+	now    func() time.Time
+	// replies are what helpers answered.
+	replies memo.Memo[question, reply]
+	// given tells when [Finder.LoginFrom] first gave an access token for a repository.
+	given memo.Memo[string, time.Time]
 }
 
 // New prepares a finder; nothing is read yet. A rule that can't work is an
@@ -26,8 +27,7 @@ func New(c Config, e Environment) (*Finder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	f := &Finder{config: c.clone(), given: map[string]time.Time{}}
-	f.setClock(time.Now)
+	f := &Finder{config: c.clone(), now: time.Now, replies: memo.Memo[question, reply]{Lifetime: freshness}}
 	f.files = sync.OnceValue(func() []file {
 		var files []file
 		for _, p := range f.places(e) {
@@ -37,9 +37,6 @@ func New(c Config, e Environment) (*Finder, error) {
 	})
 	return f, nil
 }
-
-// setClock says what the time is.
-func (f *Finder) setClock(now func() time.Time) { f.now, f.helpers.now = now, now }
 
 func (f *Finder) places(e Environment) []place {
 	switch {
@@ -57,7 +54,7 @@ func (f *Finder) named() bool { return f.config.Default.DockerStyleFiles != nil 
 // Find gives the login for a repository, "host/name", and says where it came
 // from. The zero login is that of everybody. The origin beside an error is the
 // source at fault, as far as there is one. To compare with OpenTofu, helpers may
-// be asked more than by [Finder.Login].
+// be asked more than by [Finder.LoginFrom].
 func (f *Finder) Find(ctx context.Context, repository string) (Credential, Origin, error) {
 	r, err := parseRepository(repository)
 	if err != nil {
@@ -117,7 +114,7 @@ func (f *Finder) ask(ctx context.Context, r repository, c *candidate) (Credentia
 		return c.credential, c.err
 	}
 	for _, server := range r.servers() {
-		login, err := f.helpers.ask(ctx, question{helper: c.origin.Helper, server: server})
+		login, err := f.askHelper(ctx, question{helper: c.origin.Helper, server: server})
 		if err != nil {
 			return Credential{}, fmt.Errorf("asking the helper of %s for %q: %w", c.origin.where(), server, err)
 		}
@@ -127,4 +124,27 @@ func (f *Finder) ask(ctx context.Context, r repository, c *candidate) (Credentia
 		}
 	}
 	return Credential{}, nil
+}
+
+// LoginFrom gives the login for a repository, "host/name", to a client that needs
+// one now: at first, and again whenever the registry refuses the last one. An
+// access token that was given more than a minute ago is taken to have expired,
+// and is left out when there is an identity token to get another one with. The origin
+// says where the login came from.
+func (f *Finder) LoginFrom(ctx context.Context, repository string) (Credential, Origin, error) {
+	r, err := parseRepository(repository)
+	if err != nil {
+		return Credential{}, Origin{}, err
+	}
+	login, from, err := f.search(ctx, r, f.candidates(r))
+	if err != nil || from == nil {
+		return Credential{}, Origin{}, err
+	}
+	if !login.RegistryToken.IsEmpty() && !login.IdentityToken.IsEmpty() {
+		first, _ := f.given.Get(ctx, repository, func(context.Context) (time.Time, error) { return f.now(), nil })
+		if f.now().Sub(first) >= freshness {
+			login.RegistryToken = Secret{}
+		}
+	}
+	return login, from.origin, nil
 }

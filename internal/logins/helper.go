@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
@@ -44,59 +43,28 @@ func checkHelper(name string) error {
 	return nil
 }
 
-// helpers asks helpers, and remembers their answers for a while.
-type helpers struct {
-	now func() time.Time
-	mu  sync.Mutex
-	// replies are never removed: there are as many as registries.
-	replies map[question]*reply
-}
-
 // question is what a helper is asked: for a registry, by one of its names.
 type question struct{ helper, server string }
 
-// reply is what a helper answered.
+// reply is what a helper answered. Its error is kept too.
 type reply struct {
-	// turn is held by who asks, so that the others wait for the answer.
-	turn  chan struct{}
-	known bool
-	at    time.Time
 	login Credential
 	err   error
 }
 
-// ask gives the login that a helper knows, the zero one for none.
-func (h *helpers) ask(ctx context.Context, q question) (Credential, error) {
-	a := h.reply(q)
-	select {
-	case a.turn <- struct{}{}:
-		defer func() { <-a.turn }()
-	case <-ctx.Done():
-		return Credential{}, context.Cause(ctx)
+// askHelper gives the login that a helper knows, the zero one for none.
+func (f *Finder) askHelper(ctx context.Context, q question) (Credential, error) {
+	known, err := f.replies.Get(ctx, q, func(ctx context.Context) (reply, error) {
+		login, err := run(ctx, q)
+		if err != nil && ctx.Err() != nil {
+			return reply{}, err
+		}
+		return reply{login, err}, nil
+	})
+	if err == nil {
+		err = known.err
 	}
-	if a.known && h.now().Sub(a.at) < freshness {
-		return a.login, a.err
-	}
-	login, err := run(ctx, q)
-	if err != nil && ctx.Err() != nil {
-		return Credential{}, err
-	}
-	a.known, a.at, a.login, a.err = true, h.now(), login, err
-	return login, err
-}
-
-func (h *helpers) reply(q question) *reply {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.replies == nil {
-		h.replies = map[question]*reply{}
-	}
-	a := h.replies[q]
-	if a == nil {
-		a = &reply{turn: make(chan struct{}, 1)}
-		h.replies[q] = a
-	}
-	return a
+	return known.login, err
 }
 
 // run asks a helper. Its output holds the secret when all goes well, and may do

@@ -42,19 +42,9 @@ func (k Kept) String() string {
 	return fmt.Sprintf("%s, which %s names", program(k.Helper), k.File)
 }
 
-// PartError says that a login for a part of a registry can't be kept, since a helper
+// ErrPart says that a login for a part of a registry can't be kept, since a helper
 // is to have it: they know whole registries only.
-type PartError struct {
-	Target Target
-	Place  Kept
-}
-
-func (e *PartError) Error() string {
-	return fmt.Sprintf("%s, knows whole registries only, and can't keep a login for %s", e.Place, e.Target)
-}
-
-// Kind is [provider.Misuse].
-func (e *PartError) Kind() provider.ErrorKind { return provider.Misuse }
+var ErrPart = provider.Errorf(provider.Misuse, "credential helpers know whole registries only")
 
 // ErrNoFiles says that OpenTofu reads no file with logins.
 var ErrNoFiles = provider.Errorf(provider.Misuse, defaultBlock+" of the CLI configuration says that no file with logins is read, by OpenTofu nor by tofu-oci: write an oci_credentials block for the registry instead")
@@ -80,7 +70,7 @@ func NewKeeper(c Config, e Environment) (*Keeper, error) {
 }
 
 // Place says where a login would be kept, without its keys. Errors are [ErrNoFiles],
-// a *[FileError] for a file that can't be changed, and for a helper *[PartError] and
+// a *[FileError] for a file that can't be changed, and for a helper [ErrPart] and
 // *[HelperError].
 func (k *Keeper) Place(t Target) (Kept, error) {
 	path := k.file()
@@ -99,10 +89,10 @@ func (k *Keeper) Place(t Target) (Kept, error) {
 		return Kept{}, &FileError{Path: path, Err: err}
 	}
 	if t.Path != "" {
-		return Kept{}, &PartError{Target: t, Place: place}
+		return Kept{}, fmt.Errorf("keeping the login for %s with %s: %w", t, place, ErrPart)
 	}
 	if _, err := exec.LookPath(program(place.Helper)); errors.Is(err, exec.ErrNotFound) {
-		return Kept{}, &HelperError{Helper: place.Helper, Doing: fmt.Sprintf("keeping the login with %s", place), Err: &extprog.NotFoundError{Err: err}}
+		return Kept{}, &HelperError{Doing: fmt.Sprintf("keeping the login with %s", place), Err: &extprog.NotFoundError{Err: err}}
 	}
 	return place, nil
 }

@@ -24,8 +24,6 @@ const (
 
 // HelperError says that a credential helper did not keep or remove a login.
 type HelperError struct {
-	// Helper is the NAME of docker-credential-NAME.
-	Helper string
 	// Doing is what it should do: "storing the login for ghcr.io".
 	Doing string
 	// Err is what it said, or why it did not run: [exec.ErrNotFound].
@@ -56,7 +54,7 @@ func storeWith(ctx context.Context, helper, server string, c Credential) error {
 		err = tell(ctx, helper, "store", sent.Bytes(), c.Password)
 	}
 	if err != nil {
-		return &HelperError{Helper: helper, Doing: fmt.Sprintf("storing the login for %s", server), Err: err}
+		return &HelperError{Doing: fmt.Sprintf("storing the login for %s", server), Err: err}
 	}
 	return nil
 }
@@ -70,7 +68,7 @@ func eraseWith(ctx context.Context, helper string, servers []string) (erased []s
 		}
 		switch {
 		case err != nil:
-			return erased, &HelperError{Helper: helper, Doing: fmt.Sprintf("removing the login for %s", server), Err: err}
+			return erased, &HelperError{Doing: fmt.Sprintf("removing the login for %s", server), Err: err}
 		case known.logsIn():
 			erased = append(erased, server)
 		}

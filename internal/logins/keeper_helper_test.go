@@ -175,7 +175,7 @@ func TestKeepWithHelperFails(t *testing.T) {
 		"leaking":  {want: "exit status 1"},
 		"nowhere":  {want: "config.json names: there is no such program in PATH", missing: true},
 		"../up":    {want: `there can't be a credential helper named "../up"`},
-		"keeping":  {path: "/acme", want: "knows whole registries only"},
+		"keeping":  {path: "/acme", want: "know whole registries only"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

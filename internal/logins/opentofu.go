@@ -71,7 +71,7 @@ func openTofus(all []*candidate) *candidate {
 // compareHelper asks a helper by the name that OpenTofu asks it by.
 func (f *Finder) compareHelper(ctx context.Context, r repository, from *candidate) string {
 	name, server := program(from.origin.Helper), r.openTofuServer()
-	theirs, err := f.helpers.ask(ctx, question{helper: from.origin.Helper, server: server})
+	theirs, err := f.askHelper(ctx, question{helper: from.origin.Helper, server: server})
 	switch {
 	case err != nil:
 		return fmt.Sprintf("OpenTofu asks %s for %q, which fails", name, server)
