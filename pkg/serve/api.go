@@ -15,8 +15,6 @@ import (
 const (
 	// maxPage limits the number of a page.
 	maxPage = 1_000_000
-	// maxSearch limits a search, in bytes.
-	maxSearch = 200
 	// providersOnPage and versionsOnPage are the numbers of items on a page.
 	providersOnPage, versionsOnPage = 50, 20
 )

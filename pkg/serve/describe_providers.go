@@ -14,6 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/internal/serve/page"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -30,10 +31,10 @@ type listed struct {
 func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) {
 	// 1. What is requested.
 	search := x.r.URL.Query().Get("search")
-	if len(search) > maxSearch {
-		return none, &problem{http.StatusBadRequest, "the search has more than " + strconv.Itoa(maxSearch) + " bytes"}
+	if len(search) > page.MaxSearch {
+		return none, &problem{http.StatusBadRequest, "the search has more than " + strconv.Itoa(page.MaxSearch) + " bytes"}
 	}
-	page, err := x.page()
+	number, err := x.page()
 	if err != nil {
 		return none, err
 	}
@@ -53,14 +54,14 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 	})
 	// 3. The page.
 	found := api.Providers{Providers: []api.ProviderRef{}, Total: len(all), Warnings: warnings}
-	items, more := pageOf(all, page, providersOnPage)
+	items, more := pageOf(all, number, providersOnPage)
 	for _, p := range items {
 		ref := p.ref(base)
 		ref.Repository, ref.Latest = p.reference.String(), s.browse.latest(p.reference)
 		found.Providers = append(found.Providers, ref)
 	}
 	if more {
-		query := url.Values{"page": {strconv.Itoa(page + 1)}}
+		query := url.Values{"page": {strconv.Itoa(number + 1)}}
 		if search != "" {
 			query.Set("search", search)
 		}
@@ -107,7 +108,7 @@ func (s *Server) listed(x *exchange) (all []listed, warnings []string, how state
 
 // describeProvider returns a page of the versions of a provider.
 func (s *Server) describeProvider(x *exchange) (none api.Provider, err error) {
-	page, err := x.page()
+	number, err := x.page()
 	if err != nil {
 		return none, err
 	}
@@ -121,7 +122,7 @@ func (s *Server) describeProvider(x *exchange) (none api.Provider, err error) {
 	}
 	x.know(how)
 	x.answered.Repository = known.repo.String()
-	items, more := pageOf(known.versions, page, versionsOnPage)
+	items, more := pageOf(known.versions, number, versionsOnPage)
 	found := api.Provider{
 		ProviderRef: x.at.ref(base), Total: len(known.versions), Stale: how.stale != nil,
 		Versions: make([]api.VersionRef, len(items)), Installation: x.at.installation(base),
@@ -133,7 +134,7 @@ func (s *Server) describeProvider(x *exchange) (none api.Provider, err error) {
 	})
 	s.addPending(x, &found, known)
 	if more {
-		found.Next = x.at.url(base) + "?page=" + strconv.Itoa(page+1)
+		found.Next = x.at.url(base) + "?page=" + strconv.Itoa(number+1)
 	}
 	return found, nil
 }
