@@ -2,10 +2,6 @@ package extprog
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 )
@@ -24,12 +20,7 @@ type Call struct {
 	// stands for {zip}. They are put into the words after splitting, so whatever
 	// a value holds it stays within its word. All other braces are literal.
 	Replace map[string]string
-	// Placeholders are the names that mean something to some call. One in the
-	// command line that is not in Replace is an error instead of literal text.
-	Placeholders []string
-	// Query becomes a JSON object of strings on stdin. Nil is no stdin at all.
-	Query map[string]string
-	// Stdin is sent instead of Query when it is not nil.
+	// Stdin is sent to the program. Nil is no stdin at all.
 	Stdin []byte
 	// Dir is the working directory, by default our own. A program that was named
 	// by a relative path is still found from ours.
@@ -42,8 +33,7 @@ type Call struct {
 	// stderr is for people and is told all the same.
 	Private bool
 	// Refusal reads what a program printed that ended with another status than 0,
-	// where its answer is there. An error that it gives takes the place of the
-	// *[ExitError].
+	// where its answer is there. An error that it gives takes the place of [Exited].
 	Refusal func(stdout []byte) error
 	// Timeout bounds the run, 0 is [DefaultTimeout].
 	Timeout time.Duration
@@ -55,53 +45,16 @@ func (c Call) timeout() time.Duration { return cmp.Or(c.Timeout, DefaultTimeout)
 
 func (c Call) maxOutput() int { return cmp.Or(c.MaxOutput, DefaultMaxOutput) }
 
-// input gives what goes to stdin, nil for nothing.
-func (c Call) input() ([]byte, error) {
-	if c.Stdin != nil || c.Query == nil {
-		return c.Stdin, nil
+// fill puts values into words. What is put in is not searched again.
+func (c Call) fill(words []string) []string {
+	var pairs []string
+	for name, value := range c.Replace {
+		pairs = append(pairs, "{"+name+"}", value)
 	}
-	return json.Marshal(c.Query)
-}
-
-// refused gives the error of a program that ended with another status than 0.
-func (c Call) refused(stdout []byte, exit *ExitError) error {
-	if c.Refusal != nil {
-		if err := c.Refusal(stdout); err != nil {
-			return err
-		}
+	replacer := strings.NewReplacer(pairs...)
+	filled := make([]string, len(words))
+	for i, word := range words {
+		filled[i] = replacer.Replace(word)
 	}
-	return exit
-}
-
-// fill puts values into a word. What is put in is not searched again.
-func (c Call) fill(word string) (string, error) {
-	var filled strings.Builder
-	for {
-		before, rest, found := strings.Cut(word, "{")
-		filled.WriteString(before)
-		if !found {
-			return filled.String(), nil
-		}
-		name, after, closed := strings.Cut(rest, "}")
-		value, known := c.Replace[name]
-		switch {
-		case closed && known:
-			filled.WriteString(value)
-			word = after
-		case closed && slices.Contains(c.Placeholders, name):
-			return "", fmt.Errorf("its command line has {%s}, which has no value here, %s", name, c.known())
-		default:
-			filled.WriteByte('{')
-			word = rest
-		}
-	}
-}
-
-// known lists the placeholders that have a value.
-func (c Call) known() string {
-	if len(c.Replace) == 0 {
-		return "and no other placeholder has"
-	}
-	names := slices.Sorted(maps.Keys(c.Replace))
-	return "only {" + strings.Join(names, "}, {") + "}"
+	return filled
 }

@@ -3,7 +3,6 @@
 package extprog_test
 
 import (
-	"errors"
 	"slices"
 	"syscall"
 	"testing"
@@ -32,8 +31,7 @@ func TestRunIgnoresWhoLeft(t *testing.T) {
 func TestRunReportsSignals(t *testing.T) {
 	t.Parallel()
 	_, err := parse(t, "/bin/sh -c 'kill -TERM $$'").Run(t.Context(), extprog.Call{MayBeSilent: true})
-	var exit *extprog.ExitError
-	if !errors.As(err, &exit) || err.Error() != "running sh: signal: terminated" {
+	if !extprog.IsFailure(err, extprog.Exited) || err.Error() != "running sh: signal: terminated" {
 		t.Errorf("error %v", err)
 	}
 }

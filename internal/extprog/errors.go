@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"unicode"
@@ -21,91 +20,81 @@ const (
 	maxBeginning = 200
 )
 
-// ExitError says that a program ended with another status than 0, or by a
-// signal.
-type ExitError struct {
-	State *os.ProcessState
+// Failure is a kind of [Error].
+type Failure string
+
+// The kinds of failures.
+const (
+	NotFound    Failure = "not found"    // the program is not in PATH, or not at its path
+	Exited      Failure = "exited"       // with another status than 0, or by a signal
+	OverLimit   Failure = "over limit"   // the program was ended for exceeding a limit
+	WrongOutput Failure = "wrong output" // the program did not print one JSON object
+)
+
+// Error describes why a run failed.
+type Error struct {
+	Failure Failure
+	// Problem is a sentence without its full stop.
+	Problem string
 	// Stderr is the end of what the program wrote there, at most 2 KiB on one
 	// line without control characters.
 	Stderr string
+	err    error
 }
 
-func (e *ExitError) Error() string { return e.State.String() + said(e.Stderr) }
+// ErrNotFound is the error about a program that does not exist. It wraps [exec.ErrNotFound].
+var ErrNotFound error = &Error{Failure: NotFound, Problem: "there is no such program in PATH", err: exec.ErrNotFound}
 
-// LimitError says which limit a program was over. It was ended for that.
-type LimitError struct {
-	// Limit is a sentence without its full stop.
-	Limit string
-	// Stderr is as in [ExitError].
-	Stderr string
-}
-
-func (e *LimitError) Error() string { return e.Limit + said(e.Stderr) }
-
-// OutputError says that a program did not print one JSON object.
-type OutputError struct {
-	// Problem says what is wrong with the output.
-	Problem string
-	// Beginning is its start, at most 200 bytes on one line without control
-	// characters. It is empty for [Call.Private].
-	Beginning string
-}
-
-func (e *OutputError) Error() string {
-	if e.Beginning == "" {
+func (e *Error) Error() string {
+	if e.Stderr == "" {
 		return e.Problem
 	}
-	return fmt.Sprintf("%s; its output begins with %q", e.Problem, e.Beginning)
+	return e.Problem + ": " + e.Stderr
+}
+
+// Unwrap returns [exec.ErrNotFound] if the program was not found.
+func (e *Error) Unwrap() error { return e.err }
+
+// IsFailure reports whether an error is of a kind.
+func IsFailure(err error, f Failure) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Failure == f
 }
 
 // object checks that out is one JSON object, or nothing when that is allowed.
 func object(out []byte, call Call) ([]byte, error) {
 	trimmed := bytes.TrimSpace(out)
+	problem := ""
 	switch {
 	case len(trimmed) == 0 && call.MayBeSilent:
 		return nil, nil
 	case len(trimmed) == 0:
-		return nil, &OutputError{Problem: "it printed nothing and not a JSON object"}
+		return nil, &Error{Failure: WrongOutput, Problem: "it printed nothing and not a JSON object"}
+	case trimmed[0] != '{':
+		problem = "it printed something else than a JSON object"
+	default:
+		var one json.RawMessage
+		err := json.Unmarshal(out, &one)
+		if err == nil {
+			return out, nil
+		}
+		problem = fmt.Sprintf("it printed something else than one JSON object (%v)", bounded.JSONError(err))
 	}
-	var beginning string
 	if !call.Private {
-		beginning = OneLine(trimmed[:min(len(trimmed), maxBeginning)])
+		problem += fmt.Sprintf("; its output begins with %q", OneLine(trimmed[:min(len(trimmed), maxBeginning)]))
 	}
-	if trimmed[0] != '{' {
-		return nil, &OutputError{Problem: "it printed something else than a JSON object", Beginning: beginning}
-	}
-	var one json.RawMessage
-	if err := json.Unmarshal(out, &one); err != nil {
-		return nil, &OutputError{Problem: fmt.Sprintf("it printed something else than one JSON object (%v)", bounded.JSONError(err)), Beginning: beginning}
-	}
-	return out, nil
+	return nil, &Error{Failure: WrongOutput, Problem: problem}
 }
 
 // notStarted leaves out the package name of os/exec, which is no program.
 func notStarted(err error) error {
-	var lookup *exec.Error
-	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		return &NotFoundError{Err: err}
-	case errors.As(err, &lookup):
+	if errors.Is(err, exec.ErrNotFound) {
+		return ErrNotFound
+	}
+	if lookup, ok := errors.AsType[*exec.Error](err); ok {
 		return lookup.Err
 	}
 	return err
-}
-
-// NotFoundError says that a program is not in PATH, or not where it is named to be.
-type NotFoundError struct{ Err error }
-
-func (e *NotFoundError) Error() string { return "there is no such program in PATH" }
-
-// Unwrap gives [exec.ErrNotFound].
-func (e *NotFoundError) Unwrap() error { return e.Err }
-
-func said(stderr string) string {
-	if stderr == "" {
-		return ""
-	}
-	return ": " + stderr
 }
 
 // OneLine joins words by single spaces and drops what could steer a terminal.

@@ -13,9 +13,9 @@ func TestRunKeepsPrivateOutput(t *testing.T) {
 	t.Parallel()
 	for _, output := range []string{"hunter2", "hunter2 {}", `{"Secret":"hunter2"`, `{"Secret":"hunter2"} {}`, `["hunter2"]`} {
 		out, err := run(t, "print", extprog.Call{Private: true}, output)
-		var wrong *extprog.OutputError
-		if !errors.As(err, &wrong) || wrong.Problem == "" {
-			t.Errorf("%q, %v, want an *OutputError", out, err)
+		wrong, ok := errors.AsType[*extprog.Error](err)
+		if !ok || wrong.Failure != extprog.WrongOutput || wrong.Problem == "" {
+			t.Errorf("%q, %v, want wrong output", out, err)
 		}
 		if text := fmt.Sprintf("%v %+v %#v", err, wrong, wrong); strings.Contains(text, "hunter") {
 			t.Errorf("error %q tells the output", text)
@@ -40,9 +40,8 @@ func TestRunLetsRefusalsBeRead(t *testing.T) {
 	if _, err := run(t, "refuse", call, "no such entry"); !errors.Is(err, notThere) {
 		t.Errorf("error %v, want the one that the refusal means", err)
 	}
-	var exit *extprog.ExitError
-	if _, err := run(t, "refuse", call, "broken"); !errors.As(err, &exit) || exit.State.ExitCode() != 3 || strings.Contains(err.Error(), "broken") {
-		t.Errorf("error %v, want an *ExitError without the output", err)
+	if _, err := run(t, "refuse", call, "broken"); !extprog.IsFailure(err, extprog.Exited) || !strings.Contains(err.Error(), "exit status 3") || strings.Contains(err.Error(), "broken") {
+		t.Errorf("error %v, want exit status 3 without the output", err)
 	}
 	if _, err := run(t, "print", call, "{}"); err != nil {
 		t.Error(err)

@@ -16,9 +16,8 @@ var (
 
 // Run runs the program and gives the JSON object that it printed, byte for byte,
 // or nil when it printed nothing and may. Every process of its group is ended by
-// then. Errors are those of the context, *[ExitError], *[LimitError],
-// *[OutputError], or say why the program did not start: [exec.ErrNotFound] when
-// it is not in PATH. None of them tells what was sent to it.
+// then. Errors are those of the context, *[Error], or say why the program did not
+// start. None of them tells what was sent to it.
 func (p Program) Run(ctx context.Context, call Call) ([]byte, error) {
 	out, err := p.run(ctx, call)
 	if err != nil {
@@ -39,16 +38,12 @@ func (p Program) run(ctx context.Context, call Call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	input, err := call.input()
-	if err != nil {
-		return nil, err
-	}
 
 	// 3. It runs, and what it prints is kept within bounds.
 	stdout := &capped{max: call.maxOutput(), over: func() { cancel(errOutput) }}
 	stderr := &Tail{}
 	tell := started(ctx, cmd.Path)
-	err = execute(cmd, input, stdout, stderr)
+	err = execute(cmd, call.Stdin, stdout, stderr)
 	tell(err)
 
 	// 4. What came back is judged.
@@ -58,7 +53,12 @@ func (p Program) run(ctx context.Context, call Call) ([]byte, error) {
 	case cause != nil && (err != nil || stdout.isOver):
 		return nil, ended(cause, call, stderr.Text())
 	case errors.As(err, &exit):
-		return nil, call.refused(stdout.data, &ExitError{State: exit.ProcessState, Stderr: stderr.Text()})
+		if call.Refusal != nil {
+			if err := call.Refusal(stdout.data); err != nil {
+				return nil, err
+			}
+		}
+		return nil, &Error{Failure: Exited, Problem: exit.ProcessState.String(), Stderr: stderr.Text()}
 	case err != nil:
 		return nil, err
 	}
@@ -69,24 +69,19 @@ func (p Program) run(ctx context.Context, call Call) ([]byte, error) {
 func ended(cause error, call Call, stderr string) error {
 	switch {
 	case errors.Is(cause, errTime):
-		return &LimitError{Limit: fmt.Sprintf("it ran for more than %s", call.timeout()), Stderr: stderr}
+		return &Error{Failure: OverLimit, Problem: fmt.Sprintf("it ran for more than %s", call.timeout()), Stderr: stderr}
 	case errors.Is(cause, errOutput):
-		return &LimitError{Limit: fmt.Sprintf("it printed more than %d bytes", call.maxOutput()), Stderr: stderr}
+		return &Error{Failure: OverLimit, Problem: fmt.Sprintf("it printed more than %d bytes", call.maxOutput()), Stderr: stderr}
 	}
 	return cause
 }
 
 // command finds the program and fills in the placeholders.
 func (p Program) command(ctx context.Context, call Call) (*exec.Cmd, error) {
-	words, err := split(p.line)
-	if err != nil {
-		return nil, err
+	if len(p.words) == 0 {
+		return nil, errors.New("there is no program to run")
 	}
-	for i, word := range words {
-		if words[i], err = call.fill(word); err != nil {
-			return nil, err
-		}
-	}
+	words := call.fill(p.words)
 	path, err := exec.LookPath(words[0])
 	if err != nil {
 		return nil, notStarted(err)

@@ -3,6 +3,7 @@ package extprog_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,20 +34,18 @@ func run(t *testing.T, as string, call extprog.Call, args ...string) (string, er
 	return string(out), err
 }
 
-func TestRunSendsTheQuery(t *testing.T) {
+func TestRunSendsStdin(t *testing.T) {
 	t.Parallel()
-	huge := strings.Repeat("huge ", 1<<20)
+	huge := `{"a":"` + strings.Repeat("huge ", 1<<20) + `"}`
 	tests := []struct {
 		test string
 		call extprog.Call
 		want string
 	}{
-		{"query", extprog.Call{Query: map[string]string{"b": `"<é>"`, "a": "1"}}, `{"a":"1","b":"\"\u003cé\u003e\""}`},
-		{"empty query", extprog.Call{Query: map[string]string{}}, `{}`},
-		{"huge query", extprog.Call{Query: map[string]string{"a": huge}}, `{"a":"` + huge + `"}`},
-		{"stdin", extprog.Call{Stdin: []byte(" {\"a\" :\t[1]}\r\n"), Query: map[string]string{"b": "2"}}, " {\"a\" :\t[1]}\r\n"},
+		{"huge", extprog.Call{Stdin: []byte(huge)}, huge},
+		{"stdin", extprog.Call{Stdin: []byte(" {\"a\" :\t[1]}\r\n")}, " {\"a\" :\t[1]}\r\n"},
 		{"nothing", extprog.Call{MayBeSilent: true}, ""},
-		{"empty stdin", extprog.Call{Stdin: []byte{}, Query: map[string]string{"b": "2"}, MayBeSilent: true}, ""},
+		{"empty stdin", extprog.Call{Stdin: []byte{}, MayBeSilent: true}, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.test, func(t *testing.T) {
@@ -62,9 +61,9 @@ func TestRunSendsTheQuery(t *testing.T) {
 	}
 }
 
-func TestRunMayIgnoreTheQuery(t *testing.T) {
+func TestRunMayIgnoreStdin(t *testing.T) {
 	t.Parallel()
-	got, err := run(t, "deaf", extprog.Call{Query: map[string]string{"a": strings.Repeat("huge ", 1<<20)}})
+	got, err := run(t, "deaf", extprog.Call{Stdin: []byte(strings.Repeat("huge ", 1<<20))})
 	if err != nil || got != "{}" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -83,10 +82,9 @@ func TestRunFillsPlaceholders(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := run(t, "args", extprog.Call{
-		Replace:      map[string]string{"zip": `a "b" 'c' $d {name}`, "name": "n", "empty": ""},
-		Placeholders: []string{"zip", "name", "sbom"},
-		Dir:          dir,
-		Env:          []string{"EXTPROG_TEST_ADDED=value"},
+		Replace: map[string]string{"zip": `a "b" 'c' $d {name}`, "name": "n", "empty": ""},
+		Dir:     dir,
+		Env:     []string{"EXTPROG_TEST_ADDED=value"},
 	}, "{zip}", "--file={zip}:{name}", "{empty}", "-o", "json={}", "{{name}}", "{", "{{.Other}}", "{other", "}{name}{")
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +105,7 @@ func TestRunFillsPlaceholders(t *testing.T) {
 	}
 }
 
-func TestParseWith(t *testing.T) {
+func TestParsePlaceholders(t *testing.T) {
 	t.Parallel()
 	for line, problem := range map[string]string{
 		"scan {zip} -o x":            "",
@@ -117,23 +115,9 @@ func TestParseWith(t *testing.T) {
 		"scan {sbom}":                "nothing is called {sbom}; there are {zip}, {binary}",
 		"scan '":                     "not closed",
 	} {
-		_, err := extprog.ParseWith(line, "zip", "binary")
+		_, err := extprog.Parse(line, "zip", "binary")
 		if problem == "" && err != nil || problem != "" && (err == nil || !strings.Contains(err.Error(), problem)) {
 			t.Errorf("%s: %v, want %q", line, err, problem)
-		}
-	}
-}
-
-func TestRunRefusesPlaceholders(t *testing.T) {
-	t.Parallel()
-	names := []string{"zip", "sbom"}
-	for want, replace := range map[string]map[string]string{
-		"has {sbom}, which has no value here, only {version}, {zip}":        {"zip": "x", "version": "1"},
-		"has {sbom}, which has no value here, and no other placeholder has": nil,
-	} {
-		_, err := run(t, "args", extprog.Call{Replace: replace, Placeholders: names}, "-o", "a{sbom}")
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 }
@@ -174,8 +158,8 @@ func TestRunChecksTheAnswer(t *testing.T) {
 			}
 			continue
 		}
-		var wrong *extprog.OutputError
-		if !errors.As(err, &wrong) || !strings.Contains(wrong.Problem, test.problem) || wrong.Beginning != test.beginning {
+		begins := test.beginning == "" || strings.HasSuffix(err.Error(), fmt.Sprintf("; its output begins with %q", test.beginning))
+		if !extprog.IsFailure(err, extprog.WrongOutput) || !strings.Contains(err.Error(), test.problem) || !begins {
 			t.Errorf("%q: %v, want %q and %q", test.output, err, test.problem, test.beginning)
 		}
 	}
@@ -184,17 +168,17 @@ func TestRunChecksTheAnswer(t *testing.T) {
 func TestRunReportsFailure(t *testing.T) {
 	t.Parallel()
 	secret := extprog.Call{
-		Query: map[string]string{"password": "hunter2"},
+		Stdin: []byte(`{"password":"hunter2"}`),
 		Env:   []string{"EXTPROG_TEST_ADDED=hunter2"},
 	}
 	out, err := run(t, "fail", secret, "--token=hunter2")
-	var exit *extprog.ExitError
-	if !errors.As(err, &exit) {
-		t.Fatalf("%q, %v, want an *ExitError", out, err)
+	exit, ok := errors.AsType[*extprog.Error](err)
+	if !ok || exit.Failure != extprog.Exited {
+		t.Fatalf("%q, %v, want that it exited", out, err)
 	}
 	text := err.Error()
-	if exit.State.ExitCode() != 3 || !strings.Contains(text, "exit status 3: ") || !strings.HasSuffix(text, "before [31mno such zip") {
-		t.Errorf("error %q with exit status %d", text, exit.State.ExitCode())
+	if !strings.Contains(text, "exit status 3: ") || !strings.HasSuffix(text, "before [31mno such zip") {
+		t.Errorf("error %q", text)
 	}
 	if len(exit.Stderr) < 1<<10 || len(exit.Stderr) > 2<<10 {
 		t.Errorf("%d bytes of stderr are told", len(exit.Stderr))
@@ -255,8 +239,7 @@ func TestRunLimits(t *testing.T) {
 		t.Run(test.test, func(t *testing.T) {
 			t.Parallel()
 			out, err := run(t, test.as, test.call)
-			var limit *extprog.LimitError
-			if !errors.As(err, &limit) || !strings.Contains(err.Error(), test.want) {
+			if !extprog.IsFailure(err, extprog.OverLimit) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%.200q, %v, want an error with %q", out, err, test.want)
 			}
 		})

@@ -23,7 +23,7 @@ func TestTrace(t *testing.T) {
 			ends = append(ends, end)
 		}
 	})
-	secret := extprog.Call{Query: map[string]string{"password": "hunter2"}}
+	secret := extprog.Call{Stdin: []byte(`{"password":"hunter2"}`)}
 	for _, as := range []string{"deaf", "fail"} {
 		call := secret
 		call.Env = append(actAs(as), "EXTPROG_TEST_ADDED=hunter2")

@@ -10,7 +10,6 @@ import (
 	"unicode"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
-	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 const (
@@ -96,11 +95,7 @@ func run(ctx context.Context, q question) (Credential, error) {
 
 // command runs a helper for one of the verbs of its protocol.
 func command(ctx context.Context, name, verb string, call extprog.Call) ([]byte, error) {
-	helper, err := extprog.Parse(text.Quote(program(name)) + " " + verb)
-	if err != nil {
-		return nil, err
-	}
-	return helper.Run(ctx, call)
+	return extprog.New(program(name), verb).Run(ctx, call)
 }
 
 // refusal tells from what a helper printed, and failed, that it knows no login.

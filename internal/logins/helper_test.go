@@ -129,16 +129,20 @@ func is[E error](err error) bool {
 	return ok
 }
 
+func failed(f extprog.Failure) func(error) bool {
+	return func(err error) bool { return extprog.IsFailure(err, f) }
+}
+
 func TestFailingHelpers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		helper, want string
 		is           func(error) bool
 	}{
-		{"failing", "exit status 1: the keychain is locked", is[*extprog.ExitError]},
-		{"broken", "something else than a JSON object", is[*extprog.OutputError]},
-		{"cut", "something else than one JSON object", is[*extprog.OutputError]},
-		{"flood", "more than 262144 bytes", is[*extprog.LimitError]},
+		{"failing", "exit status 1: the keychain is locked", failed(extprog.Exited)},
+		{"broken", "something else than a JSON object", failed(extprog.WrongOutput)},
+		{"cut", "something else than one JSON object", failed(extprog.WrongOutput)},
+		{"flood", "more than 262144 bytes", failed(extprog.OverLimit)},
 		{"number", "a Username or Secret that is no string", nil},
 		{"not-installed", "there is no such program in PATH", nil},
 		{"../evil", `no credential helper`, is[*logins.FileError]},

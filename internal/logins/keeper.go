@@ -92,7 +92,7 @@ func (k *Keeper) Place(t Target) (Kept, error) {
 		return Kept{}, fmt.Errorf("keeping the login for %s with %s: %w", t, place, ErrPart)
 	}
 	if _, err := exec.LookPath(program(place.Helper)); errors.Is(err, exec.ErrNotFound) {
-		return Kept{}, &HelperError{Doing: fmt.Sprintf("keeping the login with %s", place), Err: &extprog.NotFoundError{Err: err}}
+		return Kept{}, &HelperError{Doing: fmt.Sprintf("keeping the login with %s", place), Err: extprog.ErrNotFound}
 	}
 	return place, nil
 }

@@ -89,7 +89,7 @@ func tell(ctx context.Context, helper, verb string, stdin []byte, secret Secret)
 			return fmt.Errorf("it refuses: %s", said)
 		},
 	})
-	if _, talks := errors.AsType[*extprog.OutputError](err); talks {
+	if extprog.IsFailure(err, extprog.WrongOutput) {
 		return nil // it ended well, and nobody reads what it says
 	}
 	return withoutSecret(err, helper, secret)
@@ -97,15 +97,8 @@ func tell(ctx context.Context, helper, verb string, stdin []byte, secret Secret)
 
 // withoutSecret leaves out what a helper said on stderr, if the secret is in it.
 func withoutSecret(err error, helper string, secret Secret) error {
-	exit, failed := errors.AsType[*extprog.ExitError](err)
-	limit, ended := errors.AsType[*extprog.LimitError](err)
-	switch {
-	case failed && secret.isIn(exit.Stderr):
-		err = &extprog.ExitError{State: exit.State}
-	case ended && secret.isIn(limit.Stderr):
-		err = &extprog.LimitError{Limit: limit.Limit}
-	default:
-		return err
+	if e, ok := errors.AsType[*extprog.Error](err); ok && secret.isIn(e.Stderr) {
+		return fmt.Errorf("running %s: %w", program(helper), &extprog.Error{Failure: e.Failure, Problem: e.Problem})
 	}
-	return fmt.Errorf("running %s: %w", program(helper), err)
+	return err
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
-	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -74,15 +73,8 @@ func tokenHelperVersion(file, name string) (v provider.Version, ok bool) {
 // It is empty when the helper knows none. Errors are those of [extprog.Program],
 // and tell nothing of what the helper printed on stdout.
 func (h TokenHelper) Token(ctx context.Context, host string) (string, error) {
-	words := []string{text.Quote(h.path)}
-	for _, arg := range append(slices.Clone(h.args), "get", host) {
-		words = append(words, text.Quote(arg))
-	}
-	helper, err := extprog.Parse(strings.Join(words, " "))
-	if err != nil {
-		return "", fmt.Errorf("the arguments of %s: %w", filepath.Base(h.path), err)
-	}
-	out, err := helper.Run(ctx, extprog.Call{Private: true, Timeout: helperTimeout, MaxOutput: maxAnswer})
+	words := slices.Concat([]string{h.path}, h.args, []string{"get", host})
+	out, err := extprog.New(words...).Run(ctx, extprog.Call{Private: true, Timeout: helperTimeout, MaxOutput: maxAnswer})
 	if err != nil {
 		return "", err
 	}

@@ -1,7 +1,6 @@
 package logins_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -78,13 +77,11 @@ func TestTokenHelper(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", host, got, err, want)
 		}
 	}
-	var exit *extprog.ExitError
-	if _, err := helper.Token(t.Context(), "locked.example"); !errors.As(err, &exit) || !strings.Contains(err.Error(), "the vault is locked") || strings.Contains(err.Error(), canary) {
+	if _, err := helper.Token(t.Context(), "locked.example"); !extprog.IsFailure(err, extprog.Exited) || !strings.Contains(err.Error(), "the vault is locked") || strings.Contains(err.Error(), canary) {
 		t.Errorf("a helper that fails: %v", err)
 	}
-	var output *extprog.OutputError
 	for _, host := range []string{"cut.example", "silent.example"} {
-		if _, err := helper.Token(t.Context(), host); !errors.As(err, &output) || strings.Contains(err.Error(), canary) {
+		if _, err := helper.Token(t.Context(), host); !extprog.IsFailure(err, extprog.WrongOutput) || strings.Contains(err.Error(), canary) {
 			t.Errorf("%s: %v", host, err)
 		}
 	}

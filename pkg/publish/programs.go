@@ -3,6 +3,7 @@ package publish
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +33,7 @@ import (
 // On stdin it has a JSON object with provider, version, os, arch, zip, dir and
 // binary; on stdout it writes an SPDX or CycloneDX document.
 func SBOMProgram(commandLine string) (func(ctx context.Context, p provider.Package, zip string) (provider.Document, error), error) {
-	program, err := extprog.ParseWith(commandLine, "zip", "dir", "binary")
+	program, err := extprog.Parse(commandLine, "zip", "dir", "binary")
 	if err != nil {
 		return nil, err
 	}
@@ -47,11 +48,14 @@ func SBOMProgram(commandLine string) (func(ctx context.Context, p provider.Packa
 			return provider.Document{}, err
 		}
 		paths := map[string]string{"zip": zip, "dir": dir, "binary": binary}
-		query := map[string]string{
+		query, err := json.Marshal(map[string]string{
 			"provider": p.Address.String(), "version": p.Version.String(), "os": p.Platform.OS, "arch": p.Platform.Arch,
 			"zip": zip, "dir": dir, "binary": binary,
+		})
+		if err != nil {
+			return provider.Document{}, err
 		}
-		document, err := program.Run(ctx, extprog.Call{Replace: paths, Query: query, MaxOutput: artifact.MaxDocumentSize})
+		document, err := program.Run(ctx, extprog.Call{Replace: paths, Stdin: query, MaxOutput: artifact.MaxDocumentSize})
 		if err != nil {
 			return provider.Document{}, err
 		}
@@ -133,14 +137,18 @@ func (c *creating) PushBlob(ctx context.Context, d ocispec.Descriptor, content i
 // repository, and {registry} and {repository} stand for them in its words, and no other word may stand in braces. What
 // it writes to stdout is not used; exit status 0 says that all went well.
 func RepositoryProgram(commandLine, registry, name string) (func(ctx context.Context) error, error) {
-	program, err := extprog.ParseWith(commandLine, "registry", "repository")
+	program, err := extprog.Parse(commandLine, "registry", "repository")
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) error {
 		values := map[string]string{"registry": registry, "repository": name}
-		_, err := program.Run(ctx, extprog.Call{Replace: values, Query: values, MayBeSilent: true})
-		if _, talked := errors.AsType[*extprog.OutputError](err); talked {
+		query, err := json.Marshal(values)
+		if err != nil {
+			return err
+		}
+		_, err = program.Run(ctx, extprog.Call{Replace: values, Stdin: query, MayBeSilent: true})
+		if extprog.IsFailure(err, extprog.WrongOutput) {
 			return nil
 		}
 		return err
