@@ -109,12 +109,3 @@ func aliases(c *cli.Context) (provider.Aliases, error) {
 	}
 	return all, nil
 }
-
-// concurrency reads --concurrency.
-func concurrency(c *cli.Context) (int, error) {
-	n := c.Int("concurrency")
-	if n < 1 {
-		return 0, usagef("--concurrency %d: must be at least 1", n)
-	}
-	return n, nil
-}

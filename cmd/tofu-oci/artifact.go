@@ -89,17 +89,17 @@ func artifactOptions(c *cli.Context, o *publish.Options) error {
 }
 
 // opened opens a target, with the programs that flags name for it.
-func (conn *connection) opened(c *cli.Context, o publish.Options, ref template.Reference) (repository.Repository, publish.Options, error) {
-	repo, err := repository.Open(ref, conn.repos)
+func (cmd *command) opened(o publish.Options, ref template.Reference) (repository.Repository, publish.Options, error) {
+	repo, err := repository.Open(ref, cmd.repos)
 	if err != nil {
 		return nil, o, err
 	}
-	if text := c.String("sbom-program"); text != "" {
+	if text := cmd.c.String("sbom-program"); text != "" {
 		if o.SBOM, err = publish.SBOMProgram(text); err != nil {
 			return nil, o, usagef("--sbom-program: %w", err)
 		}
 	}
-	if text := c.String("on-missing-repository"); text != "" && !ref.IsLayout() {
+	if text := cmd.c.String("on-missing-repository"); text != "" && !ref.IsLayout() {
 		create, err := publish.RepositoryProgram(text, ref.Registry, ref.Name)
 		if err != nil {
 			return nil, o, usagef("--on-missing-repository: %w", err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
@@ -19,22 +20,20 @@ func cacheFlag(usage string) cli.Flag {
 	return &cli.StringFlag{Name: "cache", Usage: usage}
 }
 
-// openCache opens the cache of a run; nil is none.
-func openCache(c *cli.Context, out *report.Report, recheck bool) (*store.Store, error) {
+// openCache opens the cache of a run; nil is none. exec always has one.
+func openCache(c *cli.Context, out *report.Report) (*store.Store, error) {
 	dir := c.String("cache")
+	if c.Command.Name == commandline.Exec {
+		var err error
+		if dir, err = userCache(c); err != nil {
+			return nil, err
+		}
+	}
 	if dir == "" {
 		return nil, nil
 	}
+	recheck := c.Bool("recheck") && c.Command.Name != "mirror" // where it is about the origin
 	return openStore(dir, storeOptions(out, recheck))
-}
-
-// openUserCache opens the cache of a run that needs one.
-func openUserCache(c *cli.Context, out *report.Report) (*store.Store, error) {
-	dir, err := userCache(c)
-	if err != nil {
-		return nil, err
-	}
-	return openStore(dir, storeOptions(out, c.Bool("recheck")))
 }
 
 // userCache is the cache that is named, or else that of the user.

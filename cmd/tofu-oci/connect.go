@@ -9,6 +9,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
@@ -19,7 +20,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 // networkFlags are those of every command that may reach a registry.
@@ -46,8 +49,12 @@ func failFastFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "fail-fast", Usage: "begin nothing more when one has failed, instead of going on with the others"}
 }
 
-// connection is what commands reach origin registries and repositories with.
-type connection struct {
+// command is a command that runs: what all commands have in common of its flags, and what
+// it reaches origin registries and repositories with.
+type command struct {
+	c   *cli.Context
+	out *report.Report
+
 	http   *http.Client
 	repos  repository.Options
 	config cliconfig.Config
@@ -55,44 +62,94 @@ type connection struct {
 	token func(context.Context, svchost.Hostname) (origin.Token, error)
 	// aliases are what --alias declares.
 	aliases provider.Aliases
+	// template is that of --from, the zero value without it.
+	template template.Template
+
+	// What flags say that not all commands have.
+	judging     trust.Policy
+	platforms   []provider.Platform
+	newest      int
+	minAge      time.Duration
+	concurrency int
+	cache       *store.Store
 }
 
-func connect(c *cli.Context, out *report.Report) (*connection, error) {
-	config, err := cliConfiguration(c, out)
-	if err != nil {
+// begin reads the flags that commands have in common, and connects.
+func begin(c *cli.Context, out *report.Report) (*command, error) {
+	read := &command{}
+	var err error
+	if read.platforms, err = platforms(c); err != nil {
 		return nil, err
 	}
-	return connectAs(c, out, config)
+	if read.newest, err = newestOf(c, 1); err != nil {
+		return nil, err
+	}
+	if commandline.FlagNamed(c.Command, "concurrency") != nil {
+		if read.concurrency = c.Int("concurrency"); read.concurrency < 1 {
+			return nil, usagef("--concurrency %d: must be at least 1", read.concurrency)
+		}
+	}
+	if read.minAge, err = minAge(c); err != nil {
+		return nil, err
+	}
+	if commandline.FlagNamed(c.Command, "signatures") != nil {
+		if read.judging, err = policy(c); err != nil {
+			return nil, err
+		}
+	}
+	if read.cache, err = openCache(c, out); err != nil {
+		return nil, err
+	}
+	return read, read.connect(c, out)
+}
+
+// connect returns a command that only connects.
+func connect(c *cli.Context, out *report.Report) (*command, error) {
+	cmd := &command{}
+	return cmd, cmd.connect(c, out)
+}
+
+func (cmd *command) connect(c *cli.Context, out *report.Report) error {
+	config, err := cliConfiguration(c, out)
+	if err != nil {
+		return err
+	}
+	return cmd.connectAs(c, out, config)
 }
 
 // connectAs connects as a configuration says that is read already.
-func connectAs(c *cli.Context, out *report.Report, config cliconfig.Config) (*connection, error) {
+func (cmd *command) connectAs(c *cli.Context, out *report.Report, config cliconfig.Config) error {
+	cmd.c, cmd.out, cmd.config, cmd.token = c, out, config, originTokens(config, out)
 	if d := c.Duration("timeout"); d < time.Second {
-		return nil, usagef("--timeout %s: must be at least 1s", d)
+		return usagef("--timeout %s: must be at least 1s", d)
 	}
 	realms, err := tokenRealms(c)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	conn := &connection{config: config, token: originTokens(config, out)}
-	if conn.aliases, err = aliases(c); err != nil {
-		return nil, err
+	if cmd.aliases, err = aliases(c); err != nil {
+		return err
 	}
-	conn.http, err = httpclient.New(httpclient.Options{
+	if _, one := commandline.FlagNamed(c.Command, "from").(*cli.StringFlag); one && c.IsSet("from") {
+		if cmd.template, err = repositoryTemplate(c, "from"); err != nil {
+			return err
+		}
+	}
+	cmd.http, err = httpclient.New(httpclient.Options{
 		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + thisBuild().Version, Retried: out.Retried, Trace: out.Debug.Trace(),
 	})
 	if err != nil {
-		return nil, usagef("--ca-file: %w", err)
+		return usagef("--ca-file: %w", err)
 	}
-	login, err := loginsOf(conn.config, out.Debug)
+	login, err := loginsOf(config, out.Debug)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	conn.repos = repository.Options{
-		HTTP: conn.http, PlainHTTP: c.StringSlice("plain-http"), TokenRealms: realms, Credential: login, Progress: out.Progress(),
+	cmd.repos = repository.Options{
+		HTTP: cmd.http, PlainHTTP: c.StringSlice("plain-http"), TokenRealms: realms, Credential: login, Progress: out.Progress(),
 		Windows: &repository.Windows{}, // one for the whole run
 	}
-	return conn, nil
+	return nil
 }
 
 // tokenRealms reads --token-realm. What is no host would allow nothing, and
@@ -109,24 +166,24 @@ func tokenRealms(c *cli.Context) ([]string, error) {
 
 // origin is the source of releases at their origin registries, which keeps their answers
 // for the run.
-func (conn *connection) origin() *origin.Source { return conn.originFor(0) }
+func (cmd *command) origin() *origin.Source { return cmd.originFor(0) }
 
 // originFor is one that keeps them for a time.
-func (conn *connection) originFor(lifetime time.Duration) *origin.Source {
+func (cmd *command) originFor(lifetime time.Duration) *origin.Source {
 	services := map[svchost.Hostname]string{}
-	for host, offered := range conn.config.Services {
+	for host, offered := range cmd.config.Services {
 		if url := offered["providers.v1"]; url != "" {
 			services[host] = url
 		}
 	}
-	return origin.New(origin.Options{HTTP: conn.http, Services: services, Token: conn.token, Lifetime: lifetime})
+	return origin.New(origin.Options{HTTP: cmd.http, Services: services, Token: cmd.token, Lifetime: lifetime})
 }
 
 // installed is the source of releases as the CLI configuration says.
-func (conn *connection) installed() (*installation.Installation, error) {
+func (cmd *command) installed() (*installation.Installation, error) {
 	i, err := installation.New(installation.Options{
-		Config: conn.config, PluginDirs: cliconfig.SystemEnvironment().PluginDirs(), Direct: conn.origin(),
-		OCI: func(t template.Template) provider.Source { return conn.mirrored(t) },
+		Config: cmd.config, PluginDirs: cliconfig.SystemEnvironment().PluginDirs(), Direct: cmd.origin(),
+		OCI: func(t template.Template) provider.Source { return cmd.mirrored(t) },
 	})
 	if err != nil {
 		return nil, usagef("%w", err)
@@ -135,88 +192,100 @@ func (conn *connection) installed() (*installation.Installation, error) {
 }
 
 // mirrored is the source of releases in the repositories of a template.
-func (conn *connection) mirrored(t template.Template) *oci.Source {
+func (cmd *command) mirrored(t template.Template) *oci.Source {
 	return oci.New(func(a provider.Address) (repository.Reader, error) {
-		return conn.repository(t, a)
-	}, conn.aliases...)
+		return cmd.repository(t, a)
+	}, cmd.aliases...)
 }
 
-func (conn *connection) repository(t template.Template, a provider.Address) (repository.Repository, error) {
+func (cmd *command) repository(t template.Template, a provider.Address) (repository.Repository, error) {
 	ref, err := t.Repository(a)
 	if err != nil {
 		return nil, err
 	}
-	return repository.Open(ref, conn.repos)
+	return repository.Open(ref, cmd.repos)
 }
 
 // from is the source that --from names, or without it the CLI configuration. In a
 // run nothing is asked twice.
-func (conn *connection) from(c *cli.Context) (provider.Source, error) {
-	if !c.IsSet("from") {
-		i, err := conn.installed()
-		if err != nil {
-			return nil, err
-		}
-		return source.NewMemo(i, 0), nil
+func (cmd *command) from() (provider.Source, error) {
+	if cmd.c.IsSet("from") {
+		return source.NewMemo(cmd.mirrored(cmd.template), 0), nil
 	}
-	t, err := repositoryTemplate(c, "from")
+	i, err := cmd.installed()
 	if err != nil {
 		return nil, err
 	}
-	return source.NewMemo(conn.mirrored(t), 0), nil
+	return source.NewMemo(i, 0), nil
 }
 
-// into opens the repositories that releases go to, each with the programs that are
-// about it.
-func (conn *connection) into(c *cli.Context, refs map[provider.Address]template.Reference, o publish.Options) func(provider.Address) (repository.Repository, publish.Options, error) {
-	return func(a provider.Address) (repository.Repository, publish.Options, error) {
-		return conn.opened(c, o, refs[a])
+// lookedAt returns the repository in which a provider is looked for, for results: empty
+// if not --from but the CLI configuration says so, whose methods are several.
+func (cmd *command) lookedAt(a provider.Address) string {
+	if !cmd.c.IsSet("from") {
+		return ""
 	}
+	ref, err := cmd.template.Repository(a)
+	if err != nil {
+		return ""
+	}
+	return ref.String()
 }
 
-// lookedAt says in which repository a provider is looked for, for results: empty
-// where not --from but the CLI configuration says so, whose methods are several.
-func (conn *connection) lookedAt(c *cli.Context) func(provider.Address) string {
-	if !c.IsSet("from") {
-		return func(provider.Address) string { return "" }
+// audited returns the repository that a provider comes from, and the template that names
+// it: by --from, or without it by the CLI configuration.
+func (cmd *command) audited(a provider.Address) (repository.Repository, template.Template, error) {
+	if cmd.c.IsSet("from") {
+		repo, err := cmd.repository(cmd.template, a)
+		return repo, cmd.template, err
 	}
-	t, err := repositoryTemplate(c, "from")
-	return func(a provider.Address) string {
-		if err != nil {
-			return ""
-		}
-		ref, err := t.Repository(a)
-		if err != nil {
-			return ""
-		}
-		return ref.String()
+	i, err := cmd.installed()
+	if err != nil {
+		return nil, template.Template{}, err
 	}
+	ref, method, err := i.Target(a)
+	if err != nil {
+		return nil, template.Template{}, err
+	}
+	repo, err := repository.Open(ref, cmd.repos)
+	return repo, method.Template, err
+}
+
+// reader is audited for sources.
+func (cmd *command) reader(a provider.Address) (repository.Reader, error) {
+	repo, _, err := cmd.audited(a)
+	return repo, err
+}
+
+// written opens the repositories that releases go to, for sources.
+func (cmd *command) written(refs map[provider.Address]template.Reference) func(provider.Address) (repository.Reader, error) {
+	return func(a provider.Address) (repository.Reader, error) { return repository.Open(refs[a], cmd.repos) }
 }
 
 // targets finds the repository of each provider: by --to, or without it by the
 // first oci_mirror of the CLI configuration that is for the provider, which is
 // said.
-func (conn *connection) targets(c *cli.Context, out *report.Report, as []provider.Address) (map[provider.Address]template.Reference, error) {
+func (cmd *command) targets(wanted []provider.Requirement) (map[provider.Address]template.Reference, error) {
 	find := func(a provider.Address) (template.Reference, error) {
-		i, err := conn.installed()
+		i, err := cmd.installed()
 		if err != nil {
 			return template.Reference{}, err
 		}
 		ref, method, err := i.Target(a)
 		if err == nil {
-			out.Note("%s goes to %s, by %s", a, ref, method)
+			cmd.out.Note("%s goes to %s, by %s", a, ref, method)
 		}
 		return ref, err
 	}
-	if c.IsSet("to") {
-		t, err := repositoryTemplate(c, "to")
+	if cmd.c.IsSet("to") {
+		t, err := repositoryTemplate(cmd.c, "to")
 		if err != nil {
 			return nil, err
 		}
 		find = t.Repository
 	}
-	refs, err := publish.Targets(as, find)
-	if err != nil && c.IsSet("to") {
+	refs, err := publish.Targets(addresses(wanted), find)
+	if err != nil && cmd.c.IsSet("to") {
 		return nil, usagef("--to: %w", err)
 	}
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -90,51 +89,27 @@ func copyAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	options, count, err := copyOptions(c)
-	if err != nil {
-		return err
-	}
-	workers, err := concurrency(c)
-	if err != nil {
-		return err
-	}
 	from, err := repositoryTemplate(c, "from")
 	if err != nil {
 		return err
 	}
-	conn, err := connect(c, out)
+	var options publish.Options
+	if err := checkOption(c, &options); err != nil {
+		return err
+	}
+	cmd, err := begin(c, out)
 	if err != nil {
 		return err
 	}
-	refs, err := conn.targets(c, out, addresses(wanted))
+	refs, err := cmd.targets(wanted)
 	if err != nil {
 		return err
 	}
 	if err := apart(from, refs); err != nil {
 		return err
 	}
-	options.Aliases = conn.aliases
-	err = mirror.Copy(c.Context, func(a provider.Address) (repository.Reader, error) {
-		return conn.repository(from, a)
-	}, wanted, out.WatchMirror(mirror.Options{
-		Newest: count, Publisher: &publish.Publisher{Concurrency: workers, Progress: out.Progress()}, FailFast: c.Bool("fail-fast"),
-		Target: conn.into(c, refs, options),
-	}))
-	return out.FinishRun(err)
-}
-
-// copyOptions reads the flags; count is how many versions a PROVIDER means.
-func copyOptions(c *cli.Context) (o publish.Options, count int, err error) {
-	if count, err = newestOf(c, 1); err != nil {
-		return o, 0, err
-	}
-	if err := checkOption(c, &o); err != nil {
-		return o, 0, err
-	}
-	o.Force, o.DryRun, o.NoReferrers = c.Bool("force"), c.Bool("dry-run"), c.Bool("no-referrers")
-	judging, err := policy(c)
-	o.Judge = judging.Judge
-	return o, count, err
+	options.Judge, options.Aliases, options.NoReferrers = cmd.judging.Judge, cmd.aliases, c.Bool("no-referrers")
+	return out.FinishRun(mirror.Copy(c.Context, cmd.reader, wanted, cmd.mirroring(refs, options)))
 }
 
 // apart refuses to copy a repository into itself.

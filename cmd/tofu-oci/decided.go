@@ -8,12 +8,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
-	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 // listPending prints what waits for approval, or what one version of it holds.
-func listPending(c *cli.Context, out *report.Report, conn *connection, r provider.Requirement, judging trust.Policy) error {
-	repo, _, err := conn.audited(c, r.Address)
+func listPending(c *cli.Context, out *report.Report, cmd *command, r provider.Requirement) error {
+	repo, _, err := cmd.audited(r.Address)
 	if err != nil {
 		return err
 	}
@@ -28,8 +27,8 @@ func listPending(c *cli.Context, out *report.Report, conn *connection, r provide
 			}
 			out.Warn("%s %s was denied before: %s", r.Address, v, e.Record)
 		}
-		src := oci.NewPending(func(provider.Address) (repository.Reader, error) { return repo, nil }, conn.aliases...)
-		return listOne(c.Context, out, src, judging, r.Address, v)
+		src := oci.NewPending(func(provider.Address) (repository.Reader, error) { return repo, nil }, cmd.aliases...)
+		return listOne(c.Context, out, src, cmd.judging, r.Address, v)
 	}
 	return out.ListEntries(r.Address, report.PendingOf(entries, []provider.Requirement{r}))
 }

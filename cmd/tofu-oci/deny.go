@@ -61,19 +61,19 @@ func denyAction(c *cli.Context, out *report.Report) error {
 	case strings.TrimSpace(c.String("reason")) == "":
 		return usagef("--reason is missing: say why, for those who ask later")
 	}
-	conn, err := connect(c, out)
+	cmd, err := connect(c, out)
 	if err != nil {
 		return err
 	}
-	refs, err := conn.targets(c, out, addresses(wanted))
+	refs, err := cmd.targets(wanted)
 	if err != nil {
 		return err
 	}
-	repo, err := repository.Open(refs[r.Address], conn.repos)
+	repo, err := repository.Open(refs[r.Address], cmd.repos)
 	if err != nil {
 		return err
 	}
-	o := approval.DenyOptions{Reason: c.String("reason"), By: c.String("by"), Aliases: conn.aliases, DryRun: c.Bool("dry-run")}
+	o := approval.DenyOptions{Reason: c.String("reason"), By: c.String("by"), Aliases: cmd.aliases, DryRun: c.Bool("dry-run")}
 	done, err := approval.Deny(c.Context, repo, r.Address, v, o)
 	if err != nil {
 		out.Failed(out.FailedItem(r, v, repo.String(), err), err)

@@ -146,12 +146,13 @@ func examined(c *cli.Context, o *doctor.Options) error {
 
 // surroundings gives an examination what it asks.
 func surroundings(c *cli.Context, out *report.Report, o *doctor.Options) error {
-	conn, err := connectAs(c, out, o.Config)
+	cmd := &command{}
+	err := cmd.connectAs(c, out, o.Config)
 	if err != nil {
 		return err
 	}
-	o.Aliases = conn.aliases
-	if o.Installation, err = conn.installed(); err != nil {
+	o.Aliases = cmd.aliases
+	if o.Installation, err = cmd.installed(); err != nil {
 		return err
 	}
 	finder, err := logins.New(loginRules(o.Config), logins.SystemEnvironment())
@@ -161,22 +162,22 @@ func surroundings(c *cli.Context, out *report.Report, o *doctor.Options) error {
 	open := func(options repository.Options) func(template.Reference) (repository.Reader, error) {
 		return func(ref template.Reference) (repository.Reader, error) { return repository.Open(ref, options) }
 	}
-	anonymous := conn.repos
+	anonymous := cmd.repos
 	anonymous.Credential = nil
-	o.Repository, o.Anonymous = open(conn.repos), open(anonymous)
+	o.Repository, o.Anonymous = open(cmd.repos), open(anonymous)
 	o.Login = func(ctx context.Context, name string) doctor.Login {
 		return describeLogin(ctx, finder, name)
 	}
-	o.Registry = conn.takesLogin
+	o.Registry = cmd.takesLogin
 	return nil
 }
 
 // takesLogin asks a registry whether it takes the login that there is for what is below
 // a reference.
-func (conn *connection) takesLogin(ctx context.Context, at template.Reference) (asked bool, err error) {
-	options := conn.repos
+func (cmd *command) takesLogin(ctx context.Context, at template.Reference) (asked bool, err error) {
+	options := cmd.repos
 	options.Credential = func(ctx context.Context, _ string) (repository.Credential, error) {
-		return conn.repos.Credential(ctx, at.Registry+"/"+at.Name)
+		return cmd.repos.Credential(ctx, at.Registry+"/"+at.Name)
 	}
 	return repository.CheckLogin(ctx, at.Registry, options)
 }

@@ -94,7 +94,7 @@ func execAction(c *cli.Context, out *report.Report) error {
 	if !c.Args().Present() {
 		return usagef("name the command to run: tofu-oci exec -- tofu init")
 	}
-	o, conn, err := execOptions(c, out)
+	o, cmd, err := execOptions(c, out)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func execAction(c *cli.Context, out *report.Report) error {
 	case errors.Is(err, lock.ErrNotLocked):
 		return explain.WithHint(err, "lock it: "+lockCommandFor(c))
 	}
-	return lackingForExec(c, conn, err)
+	return lackingForExec(cmd, err)
 }
 
 // lockCommandFor returns the command that locks the providers for the command of exec.
@@ -127,7 +127,7 @@ func lockCommandFor(c *cli.Context) string {
 }
 
 // execOptions reads the flags.
-func execOptions(c *cli.Context, out *report.Report) (o exec.Options, conn *connection, err error) {
+func execOptions(c *cli.Context, out *report.Report) (o exec.Options, cmd *command, err error) {
 	o = exec.Options{
 		Command: c.Args().Slice(), Dir: c.String("dir"), Environment: cliconfig.SystemEnvironment(), Config: c.String("config"),
 		Stdin: os.Stdin, Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Starting: func() { starting(out, c.Args().First()) }, Progress: out.Progress(),
@@ -145,27 +145,17 @@ func execOptions(c *cli.Context, out *report.Report) (o exec.Options, conn *conn
 			return o, nil, usagef("--dir %s: is no directory", o.Dir)
 		}
 	}
-	if o.Concurrency, err = concurrency(c); err != nil {
-		return o, conn, err
-	}
 	if o.LockFiles, err = lock.Find(c.Context, c.StringSlice("lock-file")...); err != nil {
 		return o, nil, usagef("--lock-file: %w", err)
 	}
-	judging, err := policy(c)
-	if err != nil {
-		return o, conn, err
+	if cmd, err = begin(c, out); err != nil {
+		return o, cmd, err
 	}
-	o.Judge, o.OnlyLocked = warningOnce(out, judging.Judge), demandsMore(judging)
-	if o.Store, err = openUserCache(c, out); err != nil {
-		return o, conn, err
-	}
-	conn, err = connect(c, out)
-	if err != nil {
-		return o, conn, err
-	}
-	o.Source, err = conn.from(c)
-	o.Lock, o.Approves = execLock{o, c, out, conn.config}.file, conn.approves
-	return o, conn, err
+	o.Concurrency, o.Store = cmd.concurrency, cmd.cache
+	o.Judge, o.OnlyLocked = warningOnce(out, cmd.judging.Judge), demandsMore(cmd.judging)
+	o.Source, err = cmd.from()
+	o.Lock, o.Approves = execLock{o, c, out, cmd.config}.file, cmd.approves
+	return o, cmd, err
 }
 
 // demandsMore reports whether a policy could refuse releases that OpenTofu installs from an
@@ -176,8 +166,8 @@ func demandsMore(p trust.Policy) bool {
 
 // approves reports whether the repository of the first oci_mirror that matches a provider has
 // pending or denied releases of it.
-func (conn *connection) approves(ctx context.Context, a provider.Address) (bool, error) {
-	i, err := conn.installed()
+func (cmd *command) approves(ctx context.Context, a provider.Address) (bool, error) {
+	i, err := cmd.installed()
 	if err != nil {
 		return false, err
 	}
@@ -185,7 +175,7 @@ func (conn *connection) approves(ctx context.Context, a provider.Address) (bool,
 	if err != nil {
 		return false, err
 	}
-	repo, err := repository.Open(ref, conn.repos)
+	repo, err := repository.Open(ref, cmd.repos)
 	if err != nil {
 		return false, err
 	}

@@ -96,27 +96,23 @@ func list(c *cli.Context, out *report.Report) error {
 	if len(wanted) > 1 {
 		return usagef("list takes one PROVIDER, not %d", len(wanted))
 	}
-	judging, err := policy(c)
-	if err != nil {
-		return err
-	}
-	conn, err := connect(c, out)
+	cmd, err := begin(c, out)
 	if err != nil {
 		return err
 	}
 	r := wanted[0]
 	if c.Bool("pending") {
-		return listPending(c, out, conn, r, judging)
+		return listPending(c, out, cmd, r)
 	}
 	if c.IsSet("check") {
-		return listChecked(c, out, conn, r)
+		return listChecked(c, out, cmd, r)
 	}
-	src, err := conn.from(c)
+	src, err := cmd.from()
 	if err != nil {
 		return err
 	}
 	if v, exact := r.Constraint.Exact(); exact {
-		return listOne(c.Context, out, src, judging, r.Address, v)
+		return listOne(c.Context, out, src, cmd.judging, r.Address, v)
 	}
 	versions, err := listed(c.Context, src, r)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 )
 
 // listChecked shows versions, each with how much of it is there.
-func listChecked(c *cli.Context, out *report.Report, conn *connection, r provider.Requirement) error {
+func listChecked(c *cli.Context, out *report.Report, cmd *command, r provider.Requirement) error {
 	check, err := publish.ParseCheck(c.String("check"))
 	if err != nil || check == publish.CheckTags {
 		return usagef("--check %s: must be index, manifests, blobs or deep", c.String("check"))
 	}
-	repo, from, err := conn.audited(c, r.Address)
+	repo, from, err := cmd.audited(r.Address)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func listChecked(c *cli.Context, out *report.Report, conn *connection, r provide
 		}
 	}
 	done := out.Step("looking at %s of %s", report.Counted(len(versions), "version"), r.Address)
-	found, err := verify.Standings(c.Context, repo, r.Address, versions, check.Depth(), verify.Options{Aliases: conn.aliases, Template: from})
+	found, err := verify.Standings(c.Context, repo, r.Address, versions, check.Depth(), verify.Options{Aliases: cmd.aliases, Template: from})
 	done()
 	if err != nil {
 		return err

@@ -31,13 +31,13 @@ func providersOf(c *cli.Context) ([]provider.Address, error) {
 }
 
 // catalog lists the repositories of registries, for package catalog.
-func (conn *connection) catalog(ctx context.Context, at template.Reference) ([]string, error) {
-	return repository.Catalog(ctx, at, conn.repos)
+func (cmd *command) catalog(ctx context.Context, at template.Reference) ([]string, error) {
+	return repository.Catalog(ctx, at, cmd.repos)
 }
 
 // owner says whose a repository is, for package catalog.
-func (conn *connection) owner(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
-	repo, err := repository.Open(ref, conn.repos)
+func (cmd *command) owner(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
+	repo, err := repository.Open(ref, cmd.repos)
 	if err != nil {
 		return provider.Address{}, false, err
 	}
@@ -49,17 +49,13 @@ func listProviders(c *cli.Context, out *report.Report) error {
 	if !c.IsSet("from") {
 		return usagef("name a PROVIDER, such as hashicorp/null; or say with --from REPO or --server URL where to list all that there are; see tofu-oci list --help")
 	}
-	t, err := repositoryTemplate(c, "from")
+	cmd, err := connect(c, out)
 	if err != nil {
 		return err
 	}
-	conn, err := connect(c, out)
+	l, err := cmd.listing()
 	if err != nil {
 		return err
 	}
-	l, err := listing(c, conn)
-	if err != nil {
-		return err
-	}
-	return out.ListProviders(t, l)
+	return out.ListProviders(cmd.template, l)
 }

@@ -16,11 +16,11 @@ func server(c *cli.Context, out *report.Report) (*api.Client, error) {
 	if err != nil {
 		return nil, usagef("--server: it is no URL, such as https://tofu.example.com")
 	}
-	conn, err := connect(c, out)
+	cmd, err := connect(c, out)
 	if err != nil {
 		return nil, err
 	}
-	o := api.ClientOptions{HTTP: conn.http, URL: u, PlainHTTP: c.StringSlice("plain-http")}
+	o := api.ClientOptions{HTTP: cmd.http, URL: u, PlainHTTP: c.StringSlice("plain-http")}
 	reader, err := api.NewClient(o)
 	if err != nil {
 		return nil, usagef("--server: %w", err)
@@ -29,7 +29,7 @@ func server(c *cli.Context, out *report.Report) (*api.Client, error) {
 	if err != nil {
 		return reader, nil //nolint:nilerr // an address such as [::1] has no token
 	}
-	token, err := conn.token(c.Context, host)
+	token, err := cmd.token(c.Context, host)
 	if err != nil {
 		return nil, err
 	}

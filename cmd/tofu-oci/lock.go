@@ -98,7 +98,7 @@ func lockAction(c *cli.Context, out *report.Report) error {
 type locking struct {
 	c       *cli.Context
 	out     *report.Report
-	conn    *connection
+	cmd     *command
 	src     provider.Source
 	named   []provider.Requirement
 	options lock.FileOptions
@@ -115,28 +115,15 @@ func newLocking(c *cli.Context, out *report.Report) (l locking, err error) {
 			return l, usagef("%s is named twice: a lock file has one version of it", r.Address)
 		}
 	}
-	if l.options.Platforms, err = platforms(c); err != nil {
+	if l.cmd, err = begin(c, out); err != nil {
 		return l, err
 	}
-	judging, err := policy(c)
-	if err != nil {
-		return l, err
-	}
-	l.options.Judge, l.options.Progress = out.Warning(judging.Judge), out.Progress()
+	l.options.Platforms, l.options.Template = l.cmd.platforms, l.cmd.template
+	l.options.Judge, l.options.Progress = out.Warning(l.cmd.judging.Judge), out.Progress()
 	l.options.Options = l.options.Remembering()
-	cache, err := openCache(c, out, false)
-	if err != nil {
-		return l, err
-	}
-	if l.conn, err = connect(c, out); err != nil {
-		return l, err
-	}
-	l.options.Staged = l.conn.staged(c)
-	src, err := l.conn.from(c)
-	if err == nil && c.IsSet("from") {
-		l.options.Template, err = repositoryTemplate(c, "from")
-	}
-	l.src = source.NewCached(src, cache, source.CacheOptions{})
+	l.options.Staged = l.cmd.staged
+	src, err := l.cmd.from()
+	l.src = source.NewCached(src, l.cmd.cache, source.CacheOptions{})
 	return l, err
 }
 
@@ -224,7 +211,7 @@ func (l locking) exact() bool {
 // PROVIDERs, which must meet its constraints too.
 func (l locking) wanted(found configuration.Configuration) []lock.Wanted {
 	if len(l.named) == 0 {
-		config := l.conn.config
+		config := l.cmd.config
 		if l.c.IsSet("from") {
 			config = cliconfig.Config{} // --from replaces it
 		}

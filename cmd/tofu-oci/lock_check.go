@@ -27,7 +27,7 @@ func (l locking) check() error {
 			done()
 			for i := range checked {
 				if checked[i].Err != nil {
-					checked[i].Err = l.conn.withRemedy(l.c, checked[i].Err)
+					checked[i].Err = l.cmd.withRemedy(checked[i].Err)
 				}
 			}
 		}

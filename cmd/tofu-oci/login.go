@@ -61,11 +61,11 @@ func loginAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	conn, err := connect(c, out)
+	cmd, err := connect(c, out)
 	if err != nil {
 		return err
 	}
-	keeper, err := loginKeeper(conn.config)
+	keeper, err := loginKeeper(cmd.config)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func loginAction(c *cli.Context, out *report.Report) error {
 	}
 
 	// 3. The registry takes it.
-	asked, err := conn.checkLogin(c.Context, target, login)
+	asked, err := cmd.checkLogin(c.Context, target, login)
 	if err != nil {
 		return err
 	}
@@ -129,8 +129,8 @@ func loginTarget(c *cli.Context) (logins.Target, error) {
 }
 
 // checkLogin asks a registry whether it takes a login.
-func (conn *connection) checkLogin(ctx context.Context, target logins.Target, login logins.Credential) (asked bool, err error) {
-	o := conn.repos
+func (cmd *command) checkLogin(ctx context.Context, target logins.Target, login logins.Credential) (asked bool, err error) {
+	o := cmd.repos
 	o.Credential = func(context.Context, string) (repository.Credential, error) {
 		return repository.Credential{Username: login.Username, Password: login.Password.Reveal()}, nil
 	}

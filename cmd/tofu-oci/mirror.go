@@ -12,6 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
@@ -116,63 +117,37 @@ func mirrorAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	options, count, err := mirrorOptions(c)
+	var options publish.Options
+	if err := artifactOptions(c, &options); err != nil {
+		return err
+	}
+	cmd, err := begin(c, out)
 	if err != nil {
 		return err
 	}
-	workers, err := concurrency(c)
+	refs, err := cmd.targets(wanted.requirements)
 	if err != nil {
 		return err
 	}
-	age, err := minAge(c)
-	if err != nil {
-		return err
-	}
-	cache, err := openCache(c, out, false) // its --recheck is about the origin
-	if err != nil {
-		return err
-	}
-	judging, err := policy(c)
-	if err != nil {
-		return err
-	}
-	conn, err := connect(c, out)
-	if err != nil {
-		return err
-	}
-	refs, err := conn.targets(c, out, addresses(wanted.requirements))
-	if err != nil {
-		return err
-	}
-	judging.Earlier = trust.NewEarlier(oci.New(func(a provider.Address) (repository.Reader, error) {
-		return repository.Open(refs[a], conn.repos)
-	}, conn.aliases...))
-	options.Judge = judging.JudgeOffered
-	options.Aliases = conn.aliases
+	cmd.judging.Earlier = trust.NewEarlier(oci.New(cmd.written(refs), cmd.aliases...))
+	options.Judge, options.Aliases, options.Platforms = cmd.judging.JudgeOffered, cmd.aliases, cmd.platforms
+	options.Stage, options.NoH1, options.Recheck = c.Bool("stage"), c.Bool("no-h1"), c.Bool("recheck")
 	// A mirror moves the zips of all platforms, each once: keeping them would push
 	// out of the cache what pulls need.
-	src := wanted.limit(source.NewCached(conn.origin(), cache, source.CacheOptions{TakeOnly: true}), out)
-	err = mirror.Run(c.Context, src, wanted.requirements, out.WatchMirror(mirror.Options{
-		Newest: count, MinAge: age, Publisher: &publish.Publisher{Concurrency: workers, Progress: out.Progress()}, FailFast: c.Bool("fail-fast"),
-		Target: conn.into(c, refs, options),
-	}))
-	return out.FinishRun(err)
+	src := wanted.limit(source.NewCached(cmd.origin(), cmd.cache, source.CacheOptions{TakeOnly: true}), out)
+	return out.FinishRun(mirror.Run(c.Context, src, wanted.requirements, cmd.mirroring(refs, options)))
 }
 
-// mirrorOptions reads the flags; count is how many versions a PROVIDER means.
-func mirrorOptions(c *cli.Context) (o publish.Options, count int, err error) {
-	if o.Platforms, err = platforms(c); err != nil {
-		return o, 0, err
-	}
-	if count, err = newestOf(c, 1); err != nil {
-		return o, 0, err
-	}
-	if err := artifactOptions(c, &o); err != nil {
-		return o, 0, err
-	}
-	o.Stage = c.Bool("stage")
-	o.NoH1, o.Recheck, o.Force, o.DryRun = c.Bool("no-h1"), c.Bool("recheck"), c.Bool("force"), c.Bool("dry-run")
-	return o, count, nil
+// mirroring are the options of a run that writes releases, which is reported as it goes.
+func (cmd *command) mirroring(refs map[provider.Address]template.Reference, o publish.Options) mirror.Options {
+	o.Force, o.DryRun = cmd.c.Bool("force"), cmd.c.Bool("dry-run")
+	return cmd.out.WatchMirror(mirror.Options{
+		Newest: cmd.newest, MinAge: cmd.minAge, FailFast: cmd.c.Bool("fail-fast"),
+		Publisher: &publish.Publisher{Concurrency: cmd.concurrency, Progress: cmd.out.Progress()},
+		Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
+			return cmd.opened(o, refs[a])
+		},
+	})
 }
 
 func addresses(wanted []provider.Requirement) []provider.Address {

@@ -25,13 +25,13 @@ func listAllPending(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	conn, err := connect(c, out)
+	cmd, err := connect(c, out)
 	if err != nil {
 		return err
 	}
 	var found report.AllPending
 	if !namesProviders(c) {
-		l, err := listing(c, conn)
+		l, err := cmd.listing()
 		if err != nil {
 			return err
 		}
@@ -40,34 +40,30 @@ func listAllPending(c *cli.Context, out *report.Report) error {
 		}
 		found.Unknown = out.Unknown(l)
 	}
-	if found.Providers, err = pendingOf(c, out, conn, byProvider(wanted)); err != nil {
+	if found.Providers, err = pendingOf(c, out, cmd, byProvider(wanted)); err != nil {
 		return err
 	}
 	return out.ListAllEntries(found)
 }
 
 // listing gives the providers that lie in the repositories of --from.
-func listing(c *cli.Context, conn *connection) (catalog.Listing, error) {
-	t, err := repositoryTemplate(c, "from")
+func (cmd *command) listing() (catalog.Listing, error) {
+	known, err := providersOf(cmd.c)
 	if err != nil {
 		return catalog.Listing{}, err
 	}
-	known, err := providersOf(c)
-	if err != nil {
-		return catalog.Listing{}, err
-	}
-	return catalog.List(c.Context, t, catalog.Options{Names: conn.catalog, Owner: conn.owner, Named: known})
+	return catalog.List(cmd.c.Context, cmd.template, catalog.Options{Names: cmd.catalog, Owner: cmd.owner, Named: known})
 }
 
 // pendingOf asks for what waits, of each provider once, in their order.
-func pendingOf(c *cli.Context, out *report.Report, conn *connection, wanted [][]provider.Requirement) ([]report.PendingList, error) {
+func pendingOf(c *cli.Context, out *report.Report, cmd *command, wanted [][]provider.Requirement) ([]report.PendingList, error) {
 	lists, absent := make([]report.PendingList, len(wanted)), make([]error, len(wanted))
 	group, ctx := errgroup.WithContext(c.Context)
 	group.SetLimit(maxPendingRepositories)
 	for n, of := range wanted {
 		a := of[0].Address
 		group.Go(func() error {
-			entries, err := conn.entries(ctx, c, a)
+			entries, err := cmd.entries(ctx, a)
 			if errors.Is(err, repository.ErrNoRepository) {
 				absent[n], err = err, nil
 			}
@@ -88,8 +84,8 @@ func pendingOf(c *cli.Context, out *report.Report, conn *connection, wanted [][]
 }
 
 // entries gives what was staged of a provider.
-func (conn *connection) entries(ctx context.Context, c *cli.Context, a provider.Address) ([]approval.Entry, error) {
-	repo, _, err := conn.audited(c, a)
+func (cmd *command) entries(ctx context.Context, a provider.Address) ([]approval.Entry, error) {
+	repo, _, err := cmd.audited(a)
 	if err != nil {
 		return nil, err
 	}

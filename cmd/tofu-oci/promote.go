@@ -71,34 +71,26 @@ func promoteAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	newest, err := newestOf(c, 1)
+	cmd, err := begin(c, out)
 	if err != nil {
 		return err
 	}
-	judging, err := policy(c)
+	refs, err := cmd.targets(wanted)
 	if err != nil {
 		return err
 	}
-	conn, err := connect(c, out)
-	if err != nil {
-		return err
-	}
-	refs, err := conn.targets(c, out, addresses(wanted))
-	if err != nil {
-		return err
-	}
-	open := func(a provider.Address) (repository.Reader, error) { return repository.Open(refs[a], conn.repos) }
-	judging.Earlier = trust.NewEarlier(oci.New(open, conn.aliases...))
-	waiting := source.NewMemo(oci.NewPending(open, conn.aliases...), 0)
-	o := approval.PromoteOptions{Judge: judging.Judge, Aliases: conn.aliases, Force: c.Bool("force"), DryRun: c.Bool("dry-run")}
+	open := cmd.written(refs)
+	cmd.judging.Earlier = trust.NewEarlier(oci.New(open, cmd.aliases...))
+	waiting := source.NewMemo(oci.NewPending(open, cmd.aliases...), 0)
+	o := approval.PromoteOptions{Judge: cmd.judging.Judge, Aliases: cmd.aliases, Force: c.Bool("force"), DryRun: c.Bool("dry-run")}
 	o.Approval = artifact.Approval{Reason: strings.TrimSpace(c.String("reason")), By: strings.TrimSpace(c.String("by"))}
 	for _, r := range wanted {
-		repo, err := repository.Open(refs[r.Address], conn.repos)
+		repo, err := repository.Open(refs[r.Address], cmd.repos)
 		if err != nil {
 			return err
 		}
-		versions, err := source.Resolve(c.Context, waiting, r, newest)
-		skipped := source.Denied(c.Context, waiting, r, newest, versions)
+		versions, err := source.Resolve(c.Context, waiting, r, cmd.newest)
+		skipped := source.Denied(c.Context, waiting, r, cmd.newest, versions)
 		if errors.Is(err, provider.ErrVersionNotFound) && len(skipped) > 0 {
 			err = nil
 		}
@@ -108,7 +100,7 @@ func promoteAction(c *cli.Context, out *report.Report) error {
 		if err != nil {
 			out.Failed(out.FailedItem(r, provider.Version{}, repo.String(), err), err)
 		}
-		if err := leftPending(c, out, waiting, r, newest); err != nil {
+		if err := leftPending(c, out, waiting, r, cmd.newest); err != nil {
 			return err
 		}
 		for _, v := range skipped {

@@ -111,47 +111,36 @@ func publishAction(c *cli.Context, out *report.Report) error {
 		return err
 	}
 	options := publish.Options{Force: c.Bool("force"), DryRun: c.Bool("dry-run")}
-	if options.Platforms, err = platforms(c); err != nil {
-		return err
-	}
 	if err := artifactOptions(c, &options); err != nil {
 		return err
 	}
 	if options.Check == publish.CheckTags {
 		return usagef("--check tags: a tag does not tell whether it has the platforms of this build: use --check index")
 	}
-	workers, err := concurrency(c)
+	cmd, err := begin(c, out)
 	if err != nil {
 		return err
 	}
-	judging, err := policy(c)
-	if err != nil {
+	if err := sign(c, &options, &cmd.judging); err != nil {
 		return err
 	}
-	if err := sign(c, &options, &judging); err != nil {
-		return err
-	}
-	if options.Judge = judging.Judge; !judging.Keyring.IsZero() {
-		options.Signing.Keys = judging.Keyring.KeysOf
+	if options.Judge = cmd.judging.Judge; !cmd.judging.Keyring.IsZero() {
+		options.Signing.Keys = cmd.judging.Keyring.KeysOf
 	}
 	src, err := builddir.New(a, c.Args().Slice()...)
 	if err != nil {
 		return usagef("%w", err)
 	}
-	conn, err := connect(c, out)
+	refs, err := cmd.targets([]provider.Requirement{{Address: a}})
 	if err != nil {
 		return err
 	}
-	refs, err := conn.targets(c, out, []provider.Address{a})
+	repo, options, err := cmd.opened(options, refs[a])
 	if err != nil {
 		return err
 	}
-	repo, options, err := conn.opened(c, options, refs[a])
-	if err != nil {
-		return err
-	}
-	options.Aliases = conn.aliases
-	p := publishing{src: src, address: a, repo: repo, options: options, workers: workers, launches: c.Bool("launch"), out: out}
+	options.Aliases, options.Platforms = cmd.aliases, cmd.platforms
+	p := publishing{src: src, address: a, repo: repo, options: options, workers: cmd.concurrency, launches: c.Bool("launch"), out: out}
 	return p.all(c.Context, c.Bool("skip-checks"), c.Bool("fail-fast"))
 }
 

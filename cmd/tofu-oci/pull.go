@@ -95,45 +95,26 @@ func pullAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return usagef("--layout: %w", err)
 	}
-	cache, err := openCache(c, out, c.Bool("recheck"))
+	cmd, err := begin(c, out)
 	if err != nil {
 		return err
 	}
-	sink, err := pull.NewCachedSink(layout, c.String("dir"), cache)
+	sink, err := pull.NewCachedSink(layout, c.String("dir"), cmd.cache)
 	if err != nil {
 		return usagef("--dir: %w", err)
 	}
-	options, err := pullOptions(c)
+	src, err := cmd.from()
 	if err != nil {
 		return err
 	}
-	options.Progress = out.Progress()
-	conn, err := connect(c, out)
-	if err != nil {
-		return err
+	options := pull.ManyOptions{
+		Options: pull.Options{
+			Evidence: c.Bool("with-evidence"), Concurrency: cmd.concurrency, Platforms: cmd.platforms, Judge: cmd.judging.Judge, Progress: out.Progress(),
+		},
+		FailFast: c.Bool("fail-fast"),
+		Done:     func(p pull.Pulled) { warnDenied(c.Context, out, src, p.Requirement, 1, p.Version) },
 	}
-	src, err := conn.from(c)
-	if err != nil {
-		return err
-	}
-	remedied := func(err error) error { return conn.withRemedy(c, err) }
-	err = pull.Many(c.Context, wanted.limit(source.NewCached(src, cache, source.CacheOptions{}), out), sink, wanted.requirements, out.WatchPull(len(wanted.requirements), conn.lookedAt(c), remedied, pull.ManyOptions{
-		Options: options, FailFast: c.Bool("fail-fast"),
-		Done: func(p pull.Pulled) { warnDenied(c.Context, out, src, p.Requirement, 1, p.Version) },
-	}))
+	cached := source.NewCached(src, cmd.cache, source.CacheOptions{})
+	err = pull.Many(c.Context, wanted.limit(cached, out), sink, wanted.requirements, out.WatchPull(len(wanted.requirements), cmd.lookedAt, cmd.withRemedy, options))
 	return out.FinishRun(err)
-}
-
-// pullOptions reads the flags.
-func pullOptions(c *cli.Context) (o pull.Options, err error) {
-	o.Evidence = c.Bool("with-evidence")
-	if o.Concurrency, err = concurrency(c); err != nil {
-		return o, err
-	}
-	if o.Platforms, err = platforms(c); err != nil {
-		return o, err
-	}
-	judging, err := policy(c)
-	o.Judge = judging.Judge
-	return o, err
 }

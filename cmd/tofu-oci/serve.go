@@ -180,20 +180,20 @@ func serveOptions(c *cli.Context, out *report.Report, lines *report.ServerLog) (
 	if o.From, err = templates(c); err != nil {
 		return o, err
 	}
-	conn, err := connect(c, out)
+	cmd, err := begin(c, out)
 	if err != nil {
 		return o, err
 	}
-	o.Open = func(ref template.Reference) (repository.Reader, error) { return repository.Open(ref, conn.repos) }
-	o.Catalog = conn.catalog
+	o.Open = func(ref template.Reference) (repository.Reader, error) { return repository.Open(ref, cmd.repos) }
+	o.Catalog = cmd.catalog
 	if o.Providers, err = servedProviders(c); err != nil {
 		return o, err
 	}
-	o.Ready = func(ctx context.Context) error { return reachable(ctx, o.From, conn.repos) }
+	o.Ready = func(ctx context.Context) error { return reachable(ctx, o.From, cmd.repos) }
 	if o.Unannotated, err = unannotated(c); err != nil {
 		return o, err
 	}
-	o.Aliases, o.Events, o.Redirect = conn.aliases, lines.Events(), c.Bool("redirect")
+	o.Store, o.Aliases, o.Events, o.Redirect = cmd.cache, cmd.aliases, lines.Events(), c.Bool("redirect")
 	o.MaxAge, o.StaleIfError = c.Duration("max-age"), c.Duration("stale-if-error")
 	if o.Memory, err = parseSize(c.String("memory")); err != nil {
 		return o, usagef("--memory: %w", err)
@@ -218,13 +218,10 @@ func serveOptions(c *cli.Context, out *report.Report, lines *report.ServerLog) (
 	} else if named {
 		o.Signer = signer
 	}
-	if o.Store, err = openCache(c, out, false); err != nil {
+	if o.PullThrough, err = pullThrough(c, cmd, o); err != nil {
 		return o, err
 	}
-	if o.PullThrough, err = pullThrough(c, conn, o); err != nil {
-		return o, err
-	}
-	err = accessOptions(c, conn, lines, &o)
+	err = accessOptions(c, cmd, lines, &o)
 	return o, err
 }
 
@@ -251,9 +248,9 @@ func servedProviders(c *cli.Context) (func() ([]provider.Address, error), error)
 }
 
 // accessOptions reads the flags about who may read what.
-func accessOptions(c *cli.Context, conn *connection, lines *report.ServerLog, o *serve.Options) (err error) {
+func accessOptions(c *cli.Context, cmd *command, lines *report.ServerLog, o *serve.Options) (err error) {
 	if path := c.String("serve-config"); c.IsSet("serve-config") { // an empty name must not disable the rules
-		file, err := access.Open(path, access.Options{HTTP: conn.http, Reloaded: lines.Reloaded})
+		file, err := access.Open(path, access.Options{HTTP: cmd.http, Reloaded: lines.Reloaded})
 		if err != nil {
 			return usagef("--serve-config: %w", err)
 		}

@@ -25,24 +25,16 @@ func pullThroughFlags() []cli.Flag {
 }
 
 // pullThrough reads them; nil is what brings nothing.
-func pullThrough(c *cli.Context, conn *connection, served serve.Options) (*pullthrough.Options, error) {
-	judging, err := policy(c)
-	if err != nil {
-		return nil, err
-	}
+func pullThrough(c *cli.Context, cmd *command, served serve.Options) (*pullthrough.Options, error) {
 	if !c.IsSet("pull-through") {
 		return nil, nil
 	}
-	age, err := minAge(c)
-	if err != nil {
-		return nil, err
-	}
 	o := &pullthrough.Options{
 		// What it keeps beside what the server keeps must not make answers much older.
-		Source:   conn.originFor(served.MaxAge / 2),
-		Open:     func(ref template.Reference) (repository.Repository, error) { return repository.Open(ref, conn.repos) },
-		Cooldown: mirror.Cooldown{MinAge: age},
-		Publish:  publish.Options{Aliases: conn.aliases, Judge: judgeOffered(conn, judging, served.From)},
+		Source:   cmd.originFor(served.MaxAge / 2),
+		Open:     func(ref template.Reference) (repository.Repository, error) { return repository.Open(ref, cmd.repos) },
+		Cooldown: mirror.Cooldown{MinAge: cmd.minAge},
+		Publish:  publish.Options{Aliases: cmd.aliases, Judge: judgeOffered(cmd, served.From)},
 	}
 	for _, text := range c.StringSlice("pull-through") {
 		pattern, err := provider.ParsePattern(text)
@@ -59,10 +51,10 @@ func pullThrough(c *cli.Context, conn *connection, served serve.Options) (*pullt
 
 // judgeOffered judges what origins offer. The releases that were let pass before lie
 // where those go that lie nowhere.
-func judgeOffered(conn *connection, judging trust.Policy, from []template.Template) func(context.Context, provider.Release) (provider.Verdict, error) {
+func judgeOffered(cmd *command, from []template.Template) func(context.Context, provider.Release) (provider.Verdict, error) {
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
-		p := judging
-		p.Earlier = trust.NewEarlier(conn.mirrored(from[len(from)-1])) // each time, since there are more and more of them
+		p := cmd.judging
+		p.Earlier = trust.NewEarlier(cmd.mirrored(from[len(from)-1])) // each time, since there are more and more of them
 		return p.JudgeOffered(ctx, r)
 	}
 }

@@ -77,11 +77,11 @@ func trustAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	conn, err := connect(c, out)
+	cmd, err := connect(c, out)
 	if err != nil {
 		return err
 	}
-	src, err := conn.from(c)
+	src, err := cmd.from()
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,8 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
-	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
@@ -80,31 +78,24 @@ func verifyAction(c *cli.Context, out *report.Report) error {
 	if o.Newest, err = newestOf(c, newest); err != nil {
 		return err
 	}
-	judging, err := policy(c)
+	cmd, err := begin(c, out)
 	if err != nil {
 		return err
 	}
-	conn, err := connect(c, out)
+	wanted, unknown, err := cmd.toVerify(c, out)
 	if err != nil {
 		return err
 	}
-	wanted, unknown, err := conn.toVerify(c, out)
-	if err != nil {
-		return err
-	}
-	o.Judge, o.Aliases = judging.Judge, conn.aliases
+	o.Judge, o.Aliases = cmd.judging.Judge, cmd.aliases
 	if c.Bool("against-origin") {
-		o.Origin = source.NewMemo(conn.origin(), 0)
+		o.Origin = source.NewMemo(cmd.origin(), 0)
 	}
 	if c.Bool("launch") {
-		o.Launch = launching(out, oci.New(func(a provider.Address) (repository.Reader, error) {
-			repo, _, err := conn.audited(c, a)
-			return repo, err
-		}, conn.aliases...))
+		o.Launch = launching(out, oci.New(cmd.reader, cmd.aliases...))
 	}
 	var found []verify.Report
 	for _, group := range byProvider(wanted) {
-		report := verifyProvider(c, out, conn, group, o)
+		report := verifyProvider(c, out, cmd, group, o)
 		out.LeaveOut(group[0].Address, report.LeftOut)
 		found = append(found, report)
 	}
@@ -113,12 +104,12 @@ func verifyAction(c *cli.Context, out *report.Report) error {
 
 // toVerify returns the given PROVIDERs or, if there are none, all providers that list finds
 // in the repositories of --from, and the repositories whose provider is unknown.
-func (conn *connection) toVerify(c *cli.Context, out *report.Report) (wanted []provider.Requirement, unknown []string, err error) {
+func (cmd *command) toVerify(c *cli.Context, out *report.Report) (wanted []provider.Requirement, unknown []string, err error) {
 	if namesProviders(c) || !c.IsSet("from") {
 		wanted, err = requirements(c, out)
 		return wanted, nil, err
 	}
-	l, err := listing(c, conn)
+	l, err := cmd.listing()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -136,8 +127,8 @@ func namesProviders(c *cli.Context) bool { return c.Args().Present() || c.IsSet(
 
 // verifyProvider looks at what requirements of one provider mean, and tells what could
 // not be looked at.
-func verifyProvider(c *cli.Context, out *report.Report, conn *connection, wanted []provider.Requirement, o verify.Options) (report verify.Report) {
-	repo, from, err := conn.audited(c, wanted[0].Address)
+func verifyProvider(c *cli.Context, out *report.Report, cmd *command, wanted []provider.Requirement, o verify.Options) (report verify.Report) {
+	repo, from, err := cmd.audited(wanted[0].Address)
 	if err == nil {
 		o.Template = from
 		done := out.Step("verifying %s", wanted[0].Address)
@@ -158,7 +149,7 @@ func verifyProvider(c *cli.Context, out *report.Report, conn *connection, wanted
 		if f.Version != (provider.Version{}) {
 			where = repo.String()
 		}
-		err := conn.withRemedy(c, f.Err)
+		err := cmd.withRemedy(f.Err)
 		out.Failed(out.FailedItem(f.Wanted, f.Version, where, err), err)
 	}
 	if err != nil {
@@ -179,26 +170,4 @@ func byProvider(wanted []provider.Requirement) [][]provider.Requirement {
 		groups[i] = append(groups[i], r)
 	}
 	return groups
-}
-
-// audited gives the repository of a provider, and the template that names it.
-func (conn *connection) audited(c *cli.Context, a provider.Address) (repository.Repository, template.Template, error) {
-	if c.IsSet("from") {
-		t, err := repositoryTemplate(c, "from")
-		if err != nil {
-			return nil, t, err
-		}
-		repo, err := conn.repository(t, a)
-		return repo, t, err
-	}
-	i, err := conn.installed()
-	if err != nil {
-		return nil, template.Template{}, err
-	}
-	ref, method, err := i.Target(a)
-	if err != nil {
-		return nil, template.Template{}, err
-	}
-	repo, err := repository.Open(ref, conn.repos)
-	return repo, method.Template, err
 }
