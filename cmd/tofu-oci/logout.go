@@ -52,8 +52,7 @@ func logoutAction(c *cli.Context, out *report.Report) error {
 	// 2. What can be removed is, and said, whatever else goes wrong.
 	removed, failed := keeper.Forget(c.Context, target)
 	if failed != nil {
-		out.SayRemoved(target, removed)
-		return failed
+		return out.LoggedOut(target, removed, nil, nil, failed)
 	}
 
 	// 3. What stays.
@@ -61,5 +60,5 @@ func logoutAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		left = append(left, fmt.Sprintf("looking for logins that stay: %v", err))
 	}
-	return out.LoggedOut(target, keeper, removed, left)
+	return out.LoggedOut(target, removed, keeper.Files(), left, nil)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -56,34 +55,32 @@ func (o *Report) Decided(repo string, r approval.Result) {
 	if o.DryRun && r.Status != approval.Unchanged {
 		status = "would be " + status
 	}
-	lines := &strings.Builder{}
-	_, _ = fmt.Fprintf(lines, "%s %s %s %s:%s@%s\n", r.Address, r.Version, status, repo, r.Tag, r.Digest)
-	lines.WriteString(o.Verdict(r.Address, i.Version, r.Verdict))
 	for _, p := range r.Packages {
 		i.Packages = append(i.Packages, describe(p, ""))
 	}
+	text := fmt.Sprintf("%s %s %s %s:%s@%s\n%s", r.Address, r.Version, status, repo, r.Tag, r.Digest, o.verdict(r.Address, i.Version, r.Verdict))
 	if r.Status != approval.Denied && (r.Status != approval.Unchanged || o.Verbose) {
-		writePackages(lines, i.Packages)
+		text += packageTable(i.Packages)
 	}
-	if r.Record != nil {
-		said := "denied"
-		if r.Status != approval.Denied {
-			said = "it was denied before"
-		}
-		_, _ = fmt.Fprintf(lines, "  %s: %s\n", said, OneLine(r.Record.String()))
+	var details []string
+	switch {
+	case r.Record != nil && r.Status == approval.Denied:
+		details = append(details, "denied: "+r.Record.String())
+	case r.Record != nil:
+		details = append(details, "it was denied before: "+r.Record.String())
 	}
 	if r.Approval != nil {
-		_, _ = fmt.Fprintf(lines, "  approved: %s\n", OneLine(r.Approval.String()))
+		details = append(details, "approved: "+r.Approval.String())
 	}
 	if r.Stays != nil {
 		i.Stays = r.Stays.Error()
-		lines.WriteString("  " + stays(r) + "\n")
+		details = append(details, stays(r))
 	}
 	if r.Live != nil {
 		i.Live = r.Live.Error()
-		_, _ = fmt.Fprintf(lines, "  the tag %s stays, so a plain tofu init can still install the version: %s\n", artifact.Tag(r.Version), OneLine(r.Live.Error()))
+		details = append(details, fmt.Sprintf("the tag %s stays, so a plain tofu init can still install the version: %v", artifact.Tag(r.Version), r.Live))
 	}
-	o.Done(i, lines.String())
+	o.done(i, text+detailed(details))
 }
 
 // skipped reports a denied version that was not named exactly.
@@ -103,12 +100,10 @@ func stays(r approval.Result) string {
 	case errors.Is(r.Stays, repository.ErrTagMoved):
 		return fmt.Sprintf("the tag %s stays: more was staged meanwhile, promote it too", tag)
 	case r.Status == approval.Denied:
-		return fmt.Sprintf("the tag %s stays, and names the denial: %s", tag, OneLine(r.Stays.Error()))
+		return fmt.Sprintf("the tag %s stays, and names the denial: %v", tag, r.Stays)
 	}
-	return fmt.Sprintf("the tag %s stays, which does no harm: OpenTofu does not see it; delete it in the registry's own way: %s", tag, OneLine(r.Stays.Error()))
+	return fmt.Sprintf("the tag %s stays, which does no harm: OpenTofu does not see it; delete it in the registry's own way: %v", tag, r.Stays)
 }
-
-const nothingPending = "nothing waits for approval, and nothing was denied"
 
 // pendingList is what list --pending prints of one provider.
 type PendingList struct {
@@ -137,21 +132,35 @@ func DescribeEntry(e approval.Entry) PendingItem {
 	return i
 }
 
+// ListEntries prints what waits for approval of a provider.
 func (o *Report) ListEntries(a provider.Address, items []PendingItem) error {
-	if o.json {
-		return o.PrintDocument(documentPending, PendingList{a.String(), items})
-	}
-	if len(items) == 0 {
-		o.Note(nothingPending)
-	}
-	lines := &strings.Builder{}
-	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
+	var rows []string
 	for _, i := range items {
-		_, _ = fmt.Fprintln(table, cells(i.Version, i.State, strings.Join(i.Platforms, " "), i.remark()))
+		rows = append(rows, i.row())
 	}
-	_ = table.Flush()
-	_, err := fmt.Fprint(o.stdout, Printable(lines.String()))
-	return err
+	return o.printPending(documentPending, PendingList{a.String(), items}, rows)
+}
+
+// ListAllEntries prints what waits for approval of several providers.
+func (o *Report) ListAllEntries(found AllPending) error {
+	var rows []string
+	for _, l := range found.Providers {
+		for _, i := range l.Pending {
+			rows = append(rows, OneLine(l.Provider)+"\t"+i.row())
+		}
+	}
+	return o.printPending(documentAllPending, found, rows)
+}
+
+func (o *Report) printPending(name string, document any, rows []string) error {
+	if len(rows) == 0 && !o.json {
+		o.Note("nothing waits for approval, and nothing was denied")
+	}
+	return o.Print(name, document, table(rows))
+}
+
+func (i PendingItem) row() string {
+	return cells(i.Version, i.State, strings.Join(i.Platforms, " "), i.remark())
 }
 
 func (i PendingItem) remark() string {
@@ -187,23 +196,4 @@ func PendingOf(entries []approval.Entry, wanted []provider.Requirement) []Pendin
 		}
 	}
 	return items
-}
-
-func (o *Report) ListAllEntries(found AllPending) error {
-	if o.json {
-		return o.PrintDocument(documentAllPending, found)
-	}
-	lines := &strings.Builder{}
-	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
-	for _, l := range found.Providers {
-		for _, i := range l.Pending {
-			_, _ = fmt.Fprintln(table, cells(l.Provider, i.Version, i.State, strings.Join(i.Platforms, " "), i.remark()))
-		}
-	}
-	_ = table.Flush()
-	if lines.Len() == 0 {
-		o.Note(nothingPending)
-	}
-	_, err := fmt.Fprint(o.stdout, Printable(lines.String()))
-	return err
 }

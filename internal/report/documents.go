@@ -40,18 +40,18 @@ const (
 	schemas = "https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/docs/schema/"
 )
 
-// Print prints the one result of a command: the document, or its text.
+// print prints the one result of a command: the document, or its text.
 func (o *Report) Print(name string, v any, text string) error {
 	if o.json {
-		return o.PrintDocument(name, v)
+		return o.printDocument(name, v)
 	}
 	_, err := io.WriteString(o.stdout, Printable(text))
 	return err
 }
 
-// PrintDocument prints the one object of --output json, with the schema that says
+// printDocument prints the one object of --output json, with the schema that says
 // what is in it.
-func (o *Report) PrintDocument(name string, v any) error {
+func (o *Report) printDocument(name string, v any) error {
 	text, err := encoded(v)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (o *Report) PrintDocument(name string, v any) error {
 }
 
 // printJSON prints what has a form of its own, such as SARIF.
-func (o *Report) PrintJSON(v any) error {
+func (o *Report) printJSON(v any) error {
 	text, err := encoded(v)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ func (o *Report) End(err error, code int) {
 	if o.total == nil && len(o.results) > 1 && code != explain.ExitInterrupted {
 		o.Note("%s", o.line())
 	}
-	o.SayLeftOut()
+	o.sayLeftOut()
 	var whole *ErrorItem
 	if _, reported := errors.AsType[*explain.Exit](err); err != nil && !reported && code != explain.ExitInterrupted {
 		whole = describeError(err)
@@ -55,5 +55,5 @@ func (o *Report) heading(code int) string {
 
 // Failed prints the JSON object about an error of the command as a whole.
 func (o *Report) PrintError(err error) error {
-	return o.PrintDocument(documentError, wholeError{describeError(err)})
+	return o.printDocument(documentError, wholeError{describeError(err)})
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
 // evidenceItem is a document beside the zips.
@@ -21,29 +20,21 @@ type EvidenceItem struct {
 	Referrer bool `json:"referrer,omitempty"`
 }
 
-func asEvidence(d provider.Document) EvidenceItem {
+func evidenceItem(d provider.Document) EvidenceItem {
 	return EvidenceItem{Name: d.Name, Kind: string(d.Kind), MediaType: d.MediaType, Size: d.Size}
 }
 
-// asEvidenceOf is for a document about one package.
-func asEvidenceOf(p provider.Package, d provider.Document) EvidenceItem {
-	e := asEvidence(d)
-	e.Platform = p.Platform.String()
-	return e
-}
-
-// evidenceOf gives what goes along with a release that is sent.
-func evidenceOf(r publish.Result) []EvidenceItem {
-	if r.Status == publish.Unchanged {
-		return nil
+// evidence describes the documents about a release and those about its packages.
+func evidence(release []provider.Document, packages []provider.Package) []EvidenceItem {
+	all := []EvidenceItem{}
+	for _, d := range release {
+		all = append(all, evidenceItem(d))
 	}
-	var all []EvidenceItem
-	for _, d := range r.Documents {
-		all = append(all, asEvidence(d))
-	}
-	for _, p := range r.Packages {
-		for _, d := range p.Package.Documents {
-			all = append(all, asEvidenceOf(p.Package, d))
+	for _, p := range packages {
+		for _, d := range p.Documents {
+			e := evidenceItem(d)
+			e.Platform = p.Platform.String()
+			all = append(all, e)
 		}
 	}
 	return all
@@ -68,6 +59,14 @@ var evidenceNames = []struct {
 // of packages". It is empty where there is none.
 func describeEvidence(all []EvidenceItem) string {
 	var parts []string
+	add := func(n int, one, more string) {
+		switch {
+		case n == 1:
+			parts = append(parts, one)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", n, more))
+		}
+	}
 	for _, name := range evidenceNames {
 		release, packages := 0, 0
 		for _, e := range all {
@@ -79,23 +78,11 @@ func describeEvidence(all []EvidenceItem) string {
 				packages++
 			}
 		}
-		if release > 0 {
-			parts = append(parts, several(release, name.release, name.release))
-		}
-		if packages > 0 {
-			parts = append(parts, several(packages, "1 "+name.one, name.of))
-		}
+		add(release, name.release, name.release)
+		add(packages, "1 "+name.one, name.of)
 	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return "  with " + strings.Join(parts, ", ") + "\n"
-}
-
-// several writes how many there are, where that is more than one.
-func several(n int, one, more string) string {
-	if n == 1 {
-		return one
-	}
-	return fmt.Sprintf("%d %s", n, more)
 }

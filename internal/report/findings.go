@@ -1,148 +1,165 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"net/url"
+	"path/filepath"
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
-// verification is what verify found, as --output json shows it; docs/cli.md
-// documents the fields.
-type verification struct {
-	Releases int `json:"releases"`
-	// Checked are the releases whose check was completed.
-	Checked  []checkedItem    `json:"checked"`
-	Errors   int              `json:"errors"`
-	Warnings int              `json:"warnings"`
-	Notes    int              `json:"notes"`
-	Findings []releaseFinding `json:"findings"`
-	// More counts the findings that are left out.
-	More int `json:"more,omitempty"`
-	// Failed are releases and providers that could not be looked at.
-	Failed []Item `json:"failed,omitempty"`
-	// LeftOut are the pre-releases that --all does not mean.
-	LeftOut []LeftOutItem `json:"left_out,omitempty"`
-	// Unknown are repositories whose provider is unknown. They were not checked.
-	Unknown []string `json:"unknown,omitempty"`
-	// failed counts the releases among Failed.
-	failed int
+// found is what a command found, in any format.
+type found struct {
+	rules    []finding.Rule
+	findings []finding.Finding
+	// more counts the findings that are left out.
+	more   int
+	failed []failure
 }
 
-// releaseFinding is a finding about a release, or about the whole repository.
-type releaseFinding struct {
-	Provider string `json:"provider"`
-	Version  string `json:"version,omitempty"`
-	Platform string `json:"platform,omitempty"`
-	finding.Finding
+// failure is something that could not be looked at.
+type failure struct {
+	finding.Subject
+	message string
 }
 
-func describeFindings(findings []finding.Finding) []releaseFinding {
-	var described []releaseFinding
-	for _, f := range findings {
-		described = append(described, releaseFinding{f.Subject.Provider, f.Subject.Version, f.Subject.Platform, f})
-	}
-	return described
-}
-
-// checkedItem is a release that verify checked.
-type checkedItem struct {
-	Provider   string         `json:"provider"`
-	Version    string         `json:"version"`
-	Repository string         `json:"repository"`
-	Tag        string         `json:"tag"`
-	Digest     string         `json:"digest,omitempty"`
-	Signature  *SignatureItem `json:"signature,omitempty"`
-	Errors     int            `json:"errors"`
-	Warnings   int            `json:"warnings"`
-	Notes      int            `json:"notes"`
-}
-
-func describeChecked(c verify.Checked) checkedItem {
-	return checkedItem{
-		Provider: c.Address.String(), Version: c.Version.String(), Repository: c.Stored.Repository, Tag: c.Stored.Tag, Digest: c.Stored.Digest.String(),
-		Signature: describeVerdict(c.Verdict), Errors: c.Counts[finding.Error], Warnings: c.Counts[finding.Warning], Notes: c.Counts[finding.Note],
-	}
-}
-
-// verified prints what was found. An error is exit code 4, whatever else failed.
-func (o *Report) Verified(reports []verify.Report, unknown []string) error {
+// printFindings prints what was found: the document in JSON, and the summary in text.
+func (o *Report) printFindings(name string, document any, f found, summary string) error {
 	o.EndProgress()
-	all := verification{Checked: []checkedItem{}, Findings: []releaseFinding{}, Failed: o.results, LeftOut: o.leftOut, Unknown: unknown}
-	for _, r := range reports {
-		for _, f := range r.Failed {
-			if f.Version != (provider.Version{}) { // else a requirement that means none
-				all.failed++
-			}
-		}
-		all.Releases += r.Releases
-		for _, c := range r.Checked {
-			all.Checked = append(all.Checked, describeChecked(c))
-		}
-		all.Errors += r.Counts[finding.Error]
-		all.Warnings += r.Counts[finding.Warning]
-		all.Notes += r.Counts[finding.Note]
-		all.Findings = append(all.Findings, describeFindings(r.Findings)...)
-		all.More += r.More
-	}
-	var err error
-	switch {
-	case o.json:
-		err = o.PrintDocument(documentVerify, all)
-	case o.Format == SARIF:
-		err = o.PrintJSON(all.sarif(o.Version))
-	default:
-		_, err = io.WriteString(o.stdout, Printable(all.text()))
-	}
-	switch {
-	case err != nil:
+	switch o.Format {
+	case SARIF:
+		return o.printJSON(f.sarif(o.Version))
+	case GitHub:
+		_, err := io.WriteString(o.stdout, f.annotations())
 		return err
-	case all.Errors > 0:
-		return &explain.Exit{Code: explain.ExitUnverified}
 	}
-	return explain.Items(all.Releases-all.failed, o.errors)
+	return o.Print(name, document, f.text()+summary)
 }
 
-// text is for people: a line for each finding, its remedy below, and the sum, unless
-// errors say already that nothing could be looked at.
-func (v verification) text() string {
+// ConfigurationFindings prints what is wrong with a CLI configuration.
+func (o *Report) ConfigurationFindings(findings []finding.Finding) error {
+	err := o.printFindings(documentFindings, configurationFindings{findings}, found{findings: findings}, none(findings))
+	return cmp.Or(err, findingsResult(findings))
+}
+
+// configurationFindings are what is wrong with a CLI configuration.
+type configurationFindings struct {
+	Findings []finding.Finding `json:"findings"`
+}
+
+// findingsResult ends a run in an error, which says nothing more, when a finding is one.
+func findingsResult(findings []finding.Finding) error {
+	if finding.HasError(findings) {
+		return &explain.Exit{Code: explain.ExitFailed}
+	}
+	return nil
+}
+
+func none(findings []finding.Finding) string {
+	if len(findings) == 0 {
+		return "no findings\n"
+	}
+	return ""
+}
+
+// text has a line for each finding, with its remedy indented below.
+func (f found) text() string {
 	var b strings.Builder
-	for _, f := range v.Findings {
-		about := strings.TrimRight(f.Provider+" "+f.Version+" "+f.Platform, " ")
-		f.Message = about + ": " + f.Message
-		b.WriteString(findingText(f.Finding))
+	for _, one := range f.findings {
+		about := words(one.Subject.Provider, one.Subject.Version, one.Subject.Platform)
+		if one.Subject.File != "" {
+			about = fmt.Sprintf("%s:%d", one.Subject.File, one.Subject.Line)
+		}
+		if about != "" {
+			about += ": "
+		}
+		fmt.Fprintf(&b, "%s: %s [%s]\n%s", one.Severity, Continued(about+one.Message), one.Code, indented(one.Remedy))
 	}
-	if v.More > 0 {
-		fmt.Fprintf(&b, "%d more findings\n", v.More)
+	if f.more > 0 {
+		fmt.Fprintf(&b, "%d more findings\n", f.more)
 	}
-	if v.Releases == 0 && len(v.Failed) > 0 {
-		return b.String()
-	}
-	failed := ""
-	if v.failed > 0 {
-		failed = fmt.Sprintf(", %d of which could not be looked at", v.failed)
-	}
-	fmt.Fprintf(&b, "%s%s: %s, %s, %s\n", Counted(v.Releases, "release"), failed, Counted(v.Errors, "error"), Counted(v.Warnings, "warning"), Counted(v.Notes, "note"))
 	return b.String()
 }
 
-// sarif is for code-scanning pages. They want a file. There is none, so it is called
-// as people call what was found something in.
-func (v verification) sarif(version string) sarif {
-	s := newSARIF(version, verify.Rules())
-	for _, f := range v.Findings {
-		about := strings.TrimRight(strings.Join([]string{f.Provider, f.Version, f.Platform}, "/"), "/")
-		s.add(f.Finding, about, about, 0)
+// indented sets the lines of a remedy apart.
+func indented(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
+}
+
+// words joins those that are not empty.
+func words(all ...string) string { return strings.Join(strings.Fields(strings.Join(all, " ")), " ") }
+
+// object is one of JSON.
+type object map[string]any
+
+// sarif returns findings as SARIF 2.1.0, for code-scanning pages. They want a file; a finding
+// in a repository names what it is about as one.
+// https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+func (f found) sarif(version string) object {
+	rules, results, notifications := []object{}, []object{}, []object{}
+	for _, r := range f.rules {
+		rules = append(rules, object{"id": r.Code, "shortDescription": object{"text": r.Means}})
 	}
-	if v.More > 0 {
-		s.note("warning", fmt.Sprintf("%d more findings are left out", v.More))
+	for _, one := range f.findings {
+		s := one.Subject
+		about := strings.TrimRight(strings.Join([]string{s.Provider, s.Version, s.Platform}, "/"), "/")
+		at := object{"artifactLocation": object{"uri": (&url.URL{Path: cmp.Or(filepath.ToSlash(s.File), about)}).String()}}
+		if s.Line > 0 {
+			at["region"] = object{"startLine": s.Line}
+		}
+		results = append(results, object{
+			"ruleId": one.Code, "level": one.Severity, "message": object{"text": one.Message + "\n\n" + one.Remedy},
+			"locations": []object{{"physicalLocation": at, "logicalLocations": []object{{"fullyQualifiedName": about}}}},
+			// A page recognizes a finding of an earlier run by it.
+			"partialFingerprints": object{"tofu-oci/v1": one.Code + " " + about},
+		})
 	}
-	for _, failed := range v.Failed {
-		s.fail(failed.Provider + " " + failed.Version + ": " + failed.Error.Message)
+	if f.more > 0 {
+		notifications = append(notifications, object{"level": "warning", "message": object{"text": fmt.Sprintf("%d more findings are left out", f.more)}})
 	}
-	return s
+	for _, one := range f.failed {
+		text := words(one.File, one.Provider, one.Version) + ": " + one.message
+		notifications = append(notifications, object{"level": "error", "message": object{"text": text}})
+	}
+	invocation := object{"executionSuccessful": len(f.failed) == 0}
+	if len(notifications) > 0 {
+		invocation["toolExecutionNotifications"] = notifications
+	}
+	tool := object{"driver": object{"name": "tofu-oci", "version": version, "informationUri": "https://github.com/tofu-oci/tofu-oci", "rules": rules}}
+	return object{
+		"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
+		"runs": []object{{"tool": tool, "invocations": []object{invocation}, "results": results}},
+	}
+}
+
+// annotations are the commands by which a job on GitHub shows findings at the lines
+// of a change.
+// https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
+func (f found) annotations() string {
+	var b strings.Builder
+	for _, one := range f.findings {
+		fmt.Fprintf(&b, "::error file=%s,line=%d,title=%s::%s\n", forGitHub(filepath.ToSlash(one.Subject.File), true), one.Subject.Line, one.Code, forGitHub(one.Message+"\n"+one.Remedy, false))
+	}
+	for _, one := range f.failed {
+		about := words(one.Provider, one.Version)
+		if about != "" {
+			about += ": "
+		}
+		fmt.Fprintf(&b, "::error file=%s::%s\n", forGitHub(filepath.ToSlash(one.File), true), forGitHub(about+one.message, false))
+	}
+	return b.String()
+}
+
+// forGitHub escapes the text of a command, or of one of its properties, so that it
+// ends neither of them, and begins no other.
+func forGitHub(text string, property bool) string {
+	text = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(Printable(text))
+	if property {
+		text = strings.NewReplacer(":", "%3A", ",", "%2C").Replace(text)
+	}
+	return text
 }

@@ -25,14 +25,14 @@ func (o *Report) LeaveOut(a provider.Address, preReleases []provider.Version) {
 }
 
 // leaveAllOut does so for all providers of a run.
-func (o *Report) LeaveAllOut(all []mirror.LeftOut) {
+func (o *Report) leaveAllOut(all []mirror.LeftOut) {
 	for _, one := range all {
 		o.LeaveOut(one.Address, one.PreReleases)
 	}
 }
 
 // sayLeftOut says how many pre-releases were left out, and how to take one.
-func (o *Report) SayLeftOut() {
+func (o *Report) sayLeftOut() {
 	count := 0
 	for _, i := range o.leftOut {
 		count += len(i.PreReleases)

@@ -2,10 +2,7 @@ package report
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -18,69 +15,52 @@ type servedVersions struct {
 	Details  []api.VersionRef `json:"details"`
 }
 
-// listServedVersions prints versions as a server tells them.
+// ListServedVersions prints the versions that a server has.
 func (o *Report) ListServedVersions(a provider.Address, versions []api.VersionRef) error {
-	names := []string{}
+	list := servedVersions{a.String(), []string{}, versions}
+	var lines []string
 	for _, v := range versions {
-		names = append(names, v.Version)
-	}
-	if o.json {
-		return o.PrintDocument(documentServedVersions, servedVersions{a.String(), names, versions})
-	}
-	lines := &strings.Builder{}
-	for _, v := range versions {
+		list.Versions = append(list.Versions, v.Version)
 		line := v.Version
 		if v.Status != api.StatusComplete {
-			line += "  " + v.Status + ": " + OneLine(v.Problem)
+			line += "  " + v.Status + ": " + v.Problem
 		}
-		_, _ = fmt.Fprintln(lines, line)
+		lines = append(lines, line)
 	}
-	_, err := io.WriteString(o.stdout, Printable(lines.String()))
-	return err
+	return o.Print(documentServedVersions, list, oneEach(lines))
 }
 
-// listServed prints what a version holds as a server tells it.
+// ListServed prints what a version holds as a server describes it.
 func (o *Report) ListServed(r api.Version) error {
-	if o.json {
-		return o.PrintDocument(documentServedRelease, r)
-	}
-	lines := &strings.Builder{}
-	_, _ = fmt.Fprintf(lines, "%s %s\n", OneLine(r.Provider.Address), OneLine(r.Version))
+	lines := []string{r.Provider.Address + " " + r.Version}
 	if len(r.Protocols) > 0 {
-		_, _ = fmt.Fprintf(lines, "protocols %s\n", OneLine(strings.Join(r.Protocols, ", ")))
+		lines = append(lines, "protocols "+strings.Join(r.Protocols, ", "))
 	}
 	if r.Status != api.StatusComplete {
-		_, _ = fmt.Fprintf(lines, "%s: %s\n", OneLine(r.Status), OneLine(r.Problem))
+		lines = append(lines, r.Status+": "+r.Problem)
 	}
-	_, _ = fmt.Fprintf(lines, "%s\n", OneLine(verdictText(r)))
-	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
-	for _, p := range r.Packages {
-		_, _ = fmt.Fprintln(table, cells(p.Platform, p.Filename, Size(p.Size), p.Digest, cmp.Or(p.H1, p.Problem)))
-		for _, d := range p.Documents {
-			_, _ = fmt.Fprintln(table, cells("evidence", d.Name, Size(d.Size), d.MediaType, d.Platform))
-		}
-	}
-	for _, d := range r.Evidence {
-		_, _ = fmt.Fprintln(table, cells("evidence", d.Name, Size(d.Size), d.MediaType, ""))
-	}
-	for _, d := range r.Referrers {
-		_, _ = fmt.Fprintln(table, cells("referrer", d.Name, Size(d.Size), d.MediaType, ""))
-	}
-	for _, f := range r.Findings {
-		_, _ = fmt.Fprintln(table, cells(f.Severity, f.Code, "", OneLine(f.Problem), f.Platform))
-	}
-	_ = table.Flush()
-	_, err := io.WriteString(o.stdout, Printable(lines.String()))
-	return err
-}
-
-// verdictText says what the server says that a signature proves.
-func verdictText(r api.Version) string {
 	switch {
 	case r.Verdict == nil:
-		return "not judged: " + r.Unverified
+		lines = append(lines, "not judged: "+r.Unverified)
 	case r.Verdict.Refused != "":
-		return r.Verdict.Text + "; refused: " + r.Verdict.Refused
+		lines = append(lines, r.Verdict.Text+"; refused: "+r.Verdict.Refused)
+	default:
+		lines = append(lines, r.Verdict.Text)
 	}
-	return r.Verdict.Text
+	var rows []string
+	documents := func(kind string, all []api.Document) {
+		for _, d := range all {
+			rows = append(rows, cells(kind, d.Name, Size(d.Size), d.MediaType, d.Platform))
+		}
+	}
+	for _, p := range r.Packages {
+		rows = append(rows, cells(p.Platform, p.Filename, Size(p.Size), p.Digest, cmp.Or(p.H1, p.Problem)))
+		documents("evidence", p.Documents)
+	}
+	documents("evidence", r.Evidence)
+	documents("referrer", r.Referrers)
+	for _, f := range r.Findings {
+		rows = append(rows, cells(f.Severity, f.Code, "", f.Problem, f.Platform))
+	}
+	return o.Print(documentServedRelease, r, oneEach(lines)+table(rows))
 }

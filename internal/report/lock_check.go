@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -54,7 +53,7 @@ func (o *Report) CheckedLock(path string, checked []lock.Checked, err error) {
 	fail := func(f lockFailure, err error) {
 		f.Error = describeError(err)
 		r.Failed, o.errors = append(r.Failed, f), append(o.errors, err)
-		o.SayError(inFile(f.File, err))
+		o.sayError(inFile(f.File, err))
 	}
 	if err != nil {
 		fail(lockFailure{File: path}, err)
@@ -77,29 +76,15 @@ func (o *Report) CheckedLock(path string, checked []lock.Checked, err error) {
 // LockChecked prints what was found. Hashes that disagree come before what is
 // missing, and both before what could not be looked at.
 func (o *Report) LockChecked(platforms []provider.Platform) error {
-	o.EndProgress()
 	r := &o.checking
 	o.checked = r
 	r.Findings = append([]lockFinding{}, r.Findings...) // not null in JSON
 	for _, p := range platforms {
 		r.Platforms = append(r.Platforms, p.String())
 	}
-	var err error
-	switch {
-	case o.json:
-		err = o.PrintDocument(documentLockCheck, r)
-	case o.Format == SARIF:
-		err = o.PrintJSON(r.sarif(o.Version))
-	case o.Format == GitHub:
-		_, err = io.WriteString(o.stdout, r.annotations())
-	default:
-		_, err = io.WriteString(o.stdout, Printable(r.text()))
-	}
-	if err != nil {
-		return err
-	}
-	code := 0
+	found, code := found{rules: lock.Rules()}, 0
 	for _, f := range r.Findings {
+		found.findings = append(found.findings, f.Finding)
 		switch {
 		case !lock.IsMissing(f.Finding):
 			code = explain.ExitUnverified
@@ -107,28 +92,27 @@ func (o *Report) LockChecked(platforms []provider.Platform) error {
 			code = explain.ExitNotFound
 		}
 	}
+	for _, f := range r.Failed {
+		found.failed = append(found.failed, failure{finding.Subject{File: f.File, Provider: f.Provider, Version: f.Version}, f.Error.Message})
+	}
+	if err := o.printFindings(documentLockCheck, *r, found, r.summary()); err != nil {
+		return err
+	}
 	if code != 0 {
 		return &explain.Exit{Code: code}
 	}
 	return explain.Items(r.looked, o.errors)
 }
 
-// text is for people.
-func (r lockCheck) text() string {
-	var b strings.Builder
-	for _, f := range r.Findings {
-		shown := f.Finding
-		shown.Message = fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Message)
-		b.WriteString(findingText(shown))
-	}
-	fmt.Fprintln(&b, r.line())
+func (r lockCheck) summary() string {
+	text := r.line() + "\n"
 	if r.UnknownHashes > 0 {
-		fmt.Fprintf(&b, "hashes that the repository knows nothing of: %d\n", r.UnknownHashes)
+		text += fmt.Sprintf("hashes that the repository knows nothing of: %d\n", r.UnknownHashes)
 	}
 	if r.UncheckedZips > 0 {
-		fmt.Fprintf(&b, "zips at origin registries, not checked: %d\n", r.UncheckedZips)
+		text += fmt.Sprintf("zips at origin registries, not checked: %d\n", r.UncheckedZips)
 	}
-	return b.String()
+	return text
 }
 
 // line is what it comes to.
@@ -146,39 +130,21 @@ func (r lockCheck) line() string {
 	return line + "all can be installed"
 }
 
-// sarif is for code-scanning pages.
-func (r lockCheck) sarif(version string) sarif {
-	s := newSARIF(version, lock.Rules())
-	for _, f := range r.Findings {
-		about := strings.TrimRight(strings.Join([]string{f.Provider, f.Version, f.Platform}, "/"), "/")
-		s.add(f.Finding, about, filepath.ToSlash(f.File), f.Line)
+// markdown is the summary of a job in which lock --check ran.
+func (r lockCheck) markdown(code int) markdown {
+	m := markdown{
+		heading: "tofu-oci lock --check: " + r.line(),
+		columns: "| lock file | provider | version | platform | finding |\n|---|---|---|---|---|\n",
+	}
+	if code != explain.ExitDone {
+		m.heading += fmt.Sprintf(" · exit code %d", code)
 	}
 	for _, f := range r.Failed {
-		s.fail(strings.TrimSpace(f.File + " " + f.Provider + " " + f.Version + ": " + f.Error.Message))
+		m.failures = append(m.failures, fmt.Sprintf("- %s: %s\n", asCode(filepath.ToSlash(f.File)+" "+f.Provider+" "+f.Version), asCode(f.Error.Message)))
 	}
-	return s
-}
-
-// annotations are the commands by which a job on GitHub shows findings at the lines
-// of a change.
-// https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
-func (r lockCheck) annotations() string {
-	var b strings.Builder
 	for _, f := range r.Findings {
-		fmt.Fprintf(&b, "::error file=%s,line=%d,title=%s::%s\n", forGitHub(filepath.ToSlash(f.File), true), f.Line, f.Code, forGitHub(f.Message+"\n"+f.Remedy, false))
+		m.rows = append(m.rows, fmt.Sprintf("| %s | %s | %s | %s | %s |\n",
+			asCode(fmt.Sprintf("%s:%d", filepath.ToSlash(f.File), f.Line)), asCode(f.Provider), asCode(f.Version), asCode(f.Platform), asCode(f.Code)))
 	}
-	for _, f := range r.Failed {
-		fmt.Fprintf(&b, "::error file=%s::%s\n", forGitHub(filepath.ToSlash(f.File), true), forGitHub(strings.TrimLeft(f.Provider+" "+f.Version+": ", ": ")+f.Error.Message, false))
-	}
-	return b.String()
-}
-
-// forGitHub escapes the text of a command, or of one of its properties, so that it
-// ends neither of them, and begins no other.
-func forGitHub(text string, property bool) string {
-	text = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(Printable(text))
-	if property {
-		text = strings.NewReplacer(":", "%3A", ",", "%2C").Replace(text)
-	}
-	return text
+	return m
 }

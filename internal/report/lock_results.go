@@ -115,7 +115,7 @@ func (o *Report) Locked(l Locked) error {
 		o.Warn("%s: what this module requires is not known: %s; tofu init, or tofu get, brings it", f.Path, module)
 	}
 	for _, err := range f.errors {
-		o.SayError(inFile(f.Path, err))
+		o.sayError(inFile(f.Path, err))
 	}
 	if o.json {
 		return nil
@@ -131,7 +131,7 @@ func (o *Report) Locked(l Locked) error {
 		fmt.Fprintf(&text, "  %s removed: the configuration doesn't require it\n", address)
 	}
 	text.WriteString(f.Diff)
-	_, err := io.WriteString(o.Above(), Printable(text.String()))
+	_, err := io.WriteString(o.above(), Printable(text.String()))
 	return err
 }
 
@@ -161,7 +161,7 @@ func (o *Report) LockedAll() error {
 	r := lockReport{append([]lockedFile{}, o.lockFiles...)}
 	o.EndProgress()
 	if o.json {
-		if err := o.PrintDocument(documentLock, r); err != nil {
+		if err := o.printDocument(documentLock, r); err != nil {
 			return err
 		}
 	}
@@ -181,7 +181,7 @@ func (o *Report) Warning(judge func(context.Context, provider.Release) (provider
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		v, err := judge(ctx, r)
 		if err == nil {
-			o.Verdict(r.Address, r.Version.String(), v)
+			o.verdict(r.Address, r.Version.String(), v)
 		}
 		return v, err
 	}

@@ -1,8 +1,8 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
@@ -30,9 +30,6 @@ func (o *Report) LoggedIn(l LoggedIn) error {
 	for _, problem := range l.Problems {
 		o.Warn("%s", problem)
 	}
-	if o.json {
-		return o.PrintDocument(documentLogin, l)
-	}
 	where := fmt.Sprintf("the login is in %s, not encrypted, for its owner only", l.File)
 	if l.Helper != "" {
 		where = fmt.Sprintf("docker-credential-%s has the login, as %s says", l.Helper, l.File)
@@ -41,8 +38,7 @@ func (o *Report) LoggedIn(l LoggedIn) error {
 	if len(l.FoundBy) > 0 {
 		text += fmt.Sprintf("%s will find it\n", enumerated(l.FoundBy))
 	}
-	_, err := io.WriteString(o.stdout, Printable(text))
-	return err
+	return o.Print(documentLogin, l, text)
 }
 
 // enumerated joins words: "a, b and c".
@@ -71,30 +67,23 @@ type removedLogin struct {
 	Keys   []string `json:"keys"`
 }
 
-func (o *Report) LoggedOut(target logins.Target, keeper *logins.Keeper, removed []logins.Kept, left []string) error {
+// LoggedOut prints from where a login was removed, and what is left of it. failed is why not
+// all of it could be removed, which LoggedOut returns.
+func (o *Report) LoggedOut(target logins.Target, removed []logins.Kept, files, left []string, failed error) error {
 	l := loggedOut{Registry: target.String(), Removed: []removedLogin{}, Problems: left}
+	text := ""
 	for _, kept := range removed {
 		l.Removed = append(l.Removed, removedLogin(kept))
+		text += fmt.Sprintf("removed the login for %s from %s\n", target, kept)
 	}
 	for _, problem := range left {
 		o.Warn("%s", problem)
 	}
-	if o.json {
-		return o.PrintDocument(documentLogout, l)
+	switch {
+	case failed != nil && o.json: // the document is that of the error
+		return failed
+	case failed == nil && len(removed) == 0:
+		text = fmt.Sprintf("there was no login for %s in %s\n", target, strings.Join(files, ", "))
 	}
-	if len(removed) == 0 {
-		_, err := io.WriteString(o.stdout, Printable(fmt.Sprintf("there was no login for %s in %s\n", target, strings.Join(keeper.Files(), ", "))))
-		return err
-	}
-	o.SayRemoved(target, removed)
-	return nil
-}
-
-// sayRemoved says where a login was.
-func (o *Report) SayRemoved(target logins.Target, removed []logins.Kept) {
-	for _, kept := range removed {
-		if !o.json {
-			_, _ = io.WriteString(o.stdout, Printable(fmt.Sprintf("removed the login for %s from %s\n", target, kept)))
-		}
-	}
+	return cmp.Or(failed, o.Print(documentLogout, l, text))
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strings"
+	"text/tabwriter"
 	"unicode"
 	"unicode/utf16"
 )
@@ -71,5 +72,33 @@ func printableJSON(document string) string {
 			fmt.Fprintf(&b, `\u%04x`, r)
 		}
 	}
+	return b.String()
+}
+
+// oneEach puts each text on a line of its own.
+func oneEach(texts []string) string {
+	var b strings.Builder
+	for _, text := range texts {
+		b.WriteString(OneLine(text) + "\n")
+	}
+	return b.String()
+}
+
+// cells joins a table's row; empty cells at its end would be trailing spaces.
+func cells(values ...string) string {
+	for i, value := range values {
+		values[i] = OneLine(value)
+	}
+	return strings.TrimRight(strings.Join(values, "\t"), "\t")
+}
+
+// table lays out rows of cells.
+func table(rows []string) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		_, _ = fmt.Fprintln(w, row)
+	}
+	_ = w.Flush()
 	return b.String()
 }

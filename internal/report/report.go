@@ -204,12 +204,12 @@ func (o *Report) Failed(i Item, err error) {
 	o.results = append(o.results, i)
 	o.mu.Unlock()
 	if !errors.Is(err, context.Canceled) {
-		o.SayError(err)
+		o.sayError(err)
 	}
 }
 
-// SayError prints an error, without a hint that was said before.
-func (o *Report) SayError(err error) {
+// sayError prints an error, without a hint that was said before.
+func (o *Report) sayError(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	h := explain.Hint(err)
@@ -221,17 +221,17 @@ func (o *Report) SayError(err error) {
 }
 
 // done reports an item that succeeded; text is its form for people.
-func (o *Report) Done(i Item, text string) {
+func (o *Report) done(i Item, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.results = append(o.results, i)
 	if !o.json {
-		_, _ = io.WriteString(o.Above(), Printable(text))
+		_, _ = io.WriteString(o.above(), Printable(text))
 	}
 }
 
 // above is where results go while progress bars may be on the screen.
-func (o *Report) Above() io.Writer {
+func (o *Report) above() io.Writer {
 	if f, ok := o.stdout.(*os.File); ok && o.bars != nil && term.IsTerminal(int(f.Fd())) {
 		return o.bars
 	}
@@ -242,11 +242,11 @@ func (o *Report) Above() io.Writer {
 // of the whole run.
 func (o *Report) Finish() error {
 	o.EndProgress()
-	if err := o.WriteDigests(); err != nil {
+	if err := o.writeDigests(); err != nil {
 		return fmt.Errorf("--digest-file: %w", err)
 	}
 	if o.json {
-		if err := o.PrintDocument(documentResults, runResults{append([]Item{}, o.results...), o.total, o.leftOut}); err != nil {
+		if err := o.printDocument(documentResults, runResults{append([]Item{}, o.results...), o.total, o.leftOut}); err != nil {
 			return err
 		}
 	} else if o.total != nil {
@@ -256,7 +256,7 @@ func (o *Report) Finish() error {
 }
 
 // writeDigests writes --digest-file, when there is a digest to write.
-func (o *Report) WriteDigests() error {
+func (o *Report) writeDigests() error {
 	if o.DigestFile == "" || len(o.digests) == 0 {
 		return nil
 	}

@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -25,27 +22,27 @@ func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
 		held := slices.DeleteFunc(slices.Clone(items), func(i mirror.Item) bool { return i.Held == nil })
 		o.several = len(items)-len(held) > 1
 	}
-	m.LeftOut = o.LeaveAllOut
+	m.LeftOut = o.leaveAllOut
 	m.Begun = func(i mirror.Item) { o.run.itemStarted(i.Requirement.Address, i.Version) }
 	m.Ended = func(r mirror.Result) {
-		o.run.itemFinished(r.Item.Requirement.Address, r.Item.Version, o.ReleasedItem(r))
+		o.run.itemFinished(r.Item.Requirement.Address, r.Item.Version, o.releasedItem(r))
 	}
 	m.Done = func(r mirror.Result) {
 		if r.Err != nil {
-			o.Failed(o.ReleasedItem(r), r.Err)
+			o.Failed(o.releasedItem(r), r.Err)
 			return
 		}
 		if r.Item.Held != nil {
-			o.Held(o.ReleasedItem(r), r.Item.Held)
+			o.held(o.releasedItem(r), r.Item.Held)
 			return
 		}
-		o.Mirrored(r.Repository, r.Published)
+		o.mirrored(r.Repository, r.Published)
 	}
 	return m
 }
 
 // releasedItem is the result of a release that was to go to a repository.
-func (o *Report) ReleasedItem(r mirror.Result) Item {
+func (o *Report) releasedItem(r mirror.Result) Item {
 	if r.Err != nil {
 		i := o.FailedItem(r.Item.Requirement, r.Item.Version, r.Repository, r.Err)
 		i.Tag, i.Digest = cmp.Or(r.Published.Tag, i.Tag), r.Published.Digest.String()
@@ -54,7 +51,7 @@ func (o *Report) ReleasedItem(r mirror.Result) Item {
 	if r.Item.Held != nil {
 		return o.heldItem(r)
 	}
-	return o.MirroredItem(r.Repository, r.Published)
+	return o.mirroredItem(r.Repository, r.Published)
 }
 
 // FailedItem is the result of what failed; repository is empty where it is not known.
@@ -73,7 +70,7 @@ func (o *Report) FailedItem(r provider.Requirement, v provider.Version, reposito
 }
 
 // mirroredItem is the result of a release that is in the repository.
-func (o *Report) MirroredItem(repository string, r publish.Result) Item {
+func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 	i := Item{
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
 		Repository: repository, Tag: r.Tag, Digest: r.Digest.String(), SourceDigest: r.Source.String(), Unchecked: o.Unchecked,
@@ -85,8 +82,9 @@ func (o *Report) MirroredItem(repository string, r publish.Result) Item {
 	} else if r.Released {
 		i.Staged = stagedReleased
 	}
-	i.Evidence = evidenceOf(r)
+	var packages []provider.Package
 	for _, p := range r.Packages {
+		packages = append(packages, p.Package)
 		var action string // a dry run does nothing, and does not ask what each zip would need
 		switch {
 		case o.DryRun:
@@ -99,6 +97,9 @@ func (o *Report) MirroredItem(repository string, r publish.Result) Item {
 		}
 		i.Packages = append(i.Packages, describe(p.Package, action))
 	}
+	if r.Status != publish.Unchanged {
+		i.Evidence = evidence(r.Documents, packages)
+	}
 	for _, platform := range r.Dropped {
 		i.Dropped = append(i.Dropped, platform.String())
 	}
@@ -106,8 +107,8 @@ func (o *Report) MirroredItem(repository string, r publish.Result) Item {
 }
 
 // mirrored reports a release that is in the repository.
-func (o *Report) Mirrored(repository string, r publish.Result) {
-	i := o.MirroredItem(repository, r)
+func (o *Report) mirrored(repository string, r publish.Result) {
+	i := o.mirroredItem(repository, r)
 	if o.DryRun {
 		if o.total == nil {
 			o.total = &total{}
@@ -128,59 +129,67 @@ func (o *Report) Mirrored(repository string, r publish.Result) {
 	if r.Moved > 0 {
 		text += fmt.Sprintf(" (merged with another run's work %d times)", r.Moved)
 	}
-	signed := o.Verdict(r.Address, i.Version, r.Verdict)
-	lines := &strings.Builder{}
+	signed, about := o.verdict(r.Address, i.Version, r.Verdict), ""
 	if r.Status != publish.Unchanged || o.Verbose {
-		lines.WriteString(signed + describeEvidence(i.Evidence))
-		writePackages(lines, i.Packages)
+		about = signed + describeEvidence(i.Evidence) + packageTable(i.Packages)
 	}
+	var details []string
 	for _, platform := range i.Dropped {
-		_, _ = fmt.Fprintf(lines, "  dropped %s, by force\n", platform)
+		details = append(details, "dropped "+platform+", by force")
 	}
 	for _, name := range r.Added {
-		_, _ = fmt.Fprintf(lines, "  added %s\n", name)
+		details = append(details, "added "+name)
 	}
 	for _, name := range r.Attached {
-		_, _ = fmt.Fprintf(lines, "  attached %s\n", OneLine(name))
+		details = append(details, "attached "+name)
 	}
 	switch {
 	case i.Staged == stagedPending && status != i.Status:
-		lines.WriteString("  would wait for approval\n")
+		details = append(details, "would wait for approval")
 	case i.Staged == stagedPending:
-		lines.WriteString("  waits for approval\n")
+		details = append(details, "waits for approval")
 	case r.Denial != nil:
-		_, _ = fmt.Fprintf(lines, "  denied: %s\n", OneLine(r.Denial.String()))
+		details = append(details, "denied: "+r.Denial.String())
 	}
 	if r.Slow {
-		lines.WriteString("  writing the tag took long: if other jobs published this version at the same time, run all of them again\n")
+		details = append(details, "writing the tag took long: if other jobs published this version at the same time, run all of them again")
 	}
 	if r.Source != "" {
-		_, _ = fmt.Fprintf(lines, "  the source has the same zips under %s: --force takes it over\n", r.Source)
+		details = append(details, fmt.Sprintf("the source has the same zips under %s: --force takes it over", r.Source))
 	}
 	if r.AnnotationsKept {
-		lines.WriteString("  the annotations differ, which alone does not write a tag again\n")
+		details = append(details, "the annotations differ, which alone does not write a tag again")
 	}
 	if r.Digest != "" {
 		o.digests = append(o.digests, r.Digest.String())
 	}
-	text += "\n" + lines.String()
-	if r.Status == publish.Unchanged && lines.Len() == 0 && o.several && !o.Verbose {
-		text = "" // the last line of the run counts it
+	about += detailed(details)
+	if r.Status == publish.Unchanged && about == "" && o.several && !o.Verbose {
+		o.done(i, "") // the last line of the run counts it
+		return
 	}
-	o.Done(i, text)
+	o.done(i, text+"\n"+about)
 }
 
-// writePackages writes a row for each package.
-func writePackages(w io.Writer, packages []PackageItem) {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, p := range packages {
-		var column string
-		if p.Action != "" {
-			column = p.Action + "\t"
-		}
-		_, _ = fmt.Fprintf(table, "  %s\t%s%s\t%s\n", p.Platform, column, p.size(), OneLine(p.Filename))
+// detailed puts each text on an indented line.
+func detailed(texts []string) string {
+	if len(texts) == 0 {
+		return ""
 	}
-	_ = table.Flush()
+	return indented(oneEach(texts))
+}
+
+// packageTable has a row for each package.
+func packageTable(packages []PackageItem) string {
+	var rows []string
+	for _, p := range packages {
+		columns := []string{"  " + p.Platform, p.Action, p.size(), p.Filename}
+		if p.Action == "" {
+			columns = slices.Delete(columns, 1, 2)
+		}
+		rows = append(rows, cells(columns...))
+	}
+	return table(rows)
 }
 
 // WatchPull returns the options of a pull that is reported as it goes, of n requirements. at
@@ -190,24 +199,24 @@ func (o *Report) WatchPull(n int, at func(provider.Address) string, explained fu
 	o.run.plan(n)
 	m.Begun = func(r provider.Requirement, v provider.Version) { o.run.itemStarted(r.Address, v) }
 	m.Ended = func(p pull.Pulled) {
-		o.run.itemFinished(p.Requirement.Address, p.Version, o.PulledItem(p, at(p.Requirement.Address)))
+		o.run.itemFinished(p.Requirement.Address, p.Version, o.pulledItem(p, at(p.Requirement.Address)))
 	}
 	done := m.Done
 	m.Done = func(p pull.Pulled) {
 		if p.Err != nil {
 			p.Err = explained(p.Err)
-			o.Failed(o.PulledItem(p, at(p.Requirement.Address)), p.Err)
+			o.Failed(o.pulledItem(p, at(p.Requirement.Address)), p.Err)
 			return
 		}
 		done(p)
-		o.Pulled(p)
+		o.pulled(p)
 	}
 	return m
 }
 
-// PulledItem is the result of a requirement; repository is where it was looked for,
+// pulledItem is the result of a requirement; repository is where it was looked for,
 // empty where only the source knows.
-func (o *Report) PulledItem(p pull.Pulled, repository string) Item {
+func (o *Report) pulledItem(p pull.Pulled, repository string) Item {
 	if p.Err != nil {
 		return o.FailedItem(p.Requirement, p.Version, repository, p.Err)
 	}
@@ -227,37 +236,27 @@ func (o *Report) PulledItem(p pull.Pulled, repository string) Item {
 }
 
 // pulled reports the packages of a release that are in the directory.
-func (o *Report) Pulled(p pull.Pulled) {
-	i := o.PulledItem(p, "")
-	lines := &strings.Builder{}
-	table := tabwriter.NewWriter(lines, 0, 0, 2, ' ', 0)
+func (o *Report) pulled(p pull.Pulled) {
+	i := o.pulledItem(p, "")
+	var rows []string
 	for _, one := range i.Packages {
 		sums := "sums ok"
 		if !*one.Sums {
 			sums = "no sums"
 		}
-		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", one.Platform, one.Action, sums, OneLine(one.Path))
+		rows = append(rows, cells("  "+one.Platform, one.Action, sums, one.Path))
 		for _, path := range one.Evidence {
-			_, _ = fmt.Fprintf(table, "  \tevidence\t\t%s\n", OneLine(path))
+			rows = append(rows, cells("  ", "evidence", "", path))
 		}
 		for _, name := range one.Skipped {
-			_, _ = fmt.Fprintf(table, "  \tskipped\t\t%s\n", OneLine(name))
+			rows = append(rows, cells("  ", "skipped", "", name))
 		}
 	}
-	_ = table.Flush()
 	signed := ""
 	if len(p.Packages) > 0 {
-		signed = o.Verdict(p.Requirement.Address, i.Version, p.Packages[0].Verdict)
+		signed = o.verdict(p.Requirement.Address, i.Version, p.Packages[0].Verdict)
 	}
-	o.Done(i, fmt.Sprintf("%s %s\n%s%s", i.Provider, i.Version, signed, lines))
-}
-
-// cells joins a table's row; empty cells at its end would be trailing spaces.
-func cells(values ...string) string {
-	for i, value := range values {
-		values[i] = OneLine(value)
-	}
-	return strings.TrimRight(strings.Join(values, "\t"), "\t")
+	o.done(i, fmt.Sprintf("%s %s\n%s%s", i.Provider, i.Version, signed, table(rows)))
 }
 
 func describe(p provider.Package, action string) PackageItem {
@@ -297,13 +296,13 @@ func (o *Report) heldItem(r mirror.Result) Item {
 }
 
 // held reports a release that is held back.
-func (o *Report) Held(i Item, young *mirror.TooYoungError) {
+func (o *Report) held(i Item, young *mirror.TooYoungError) {
 	how := ""
 	if young.Published.IsZero() {
 		how = "; to take it all the same, name it: " + young.Address.String() + "@" + young.Version.String()
 	}
 	o.Note("%v%s", young, how)
-	o.Done(i, "")
+	o.done(i, "")
 }
 
 // dateText writes a version's date in RFC 3339; nothing for none.

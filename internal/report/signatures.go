@@ -32,7 +32,7 @@ func describeVerdict(v provider.Verdict) *SignatureItem {
 }
 
 // verdict shows what was judged of a release, and warns where it says so.
-func (o *Report) Verdict(a provider.Address, version string, v provider.Verdict) (line string) {
+func (o *Report) verdict(a provider.Address, version string, v provider.Verdict) (line string) {
 	if v.Trust == "" {
 		return ""
 	}
@@ -48,6 +48,6 @@ func (o *Report) Verdict(a provider.Address, version string, v provider.Verdict)
 // judged reports a verdict, in words of its own or others.
 func (o *Report) Judged(a provider.Address, v provider.Version, verdict provider.Verdict, said string) {
 	i := Item{Provider: a.String(), Version: v.String(), Status: statusJudged, Signature: describeVerdict(verdict)}
-	o.Verdict(a, i.Version, verdict) // which warns
-	o.Done(i, fmt.Sprintf("%s %s %s\n", a, v, OneLine(said)))
+	o.verdict(a, i.Version, verdict) // which warns
+	o.done(i, fmt.Sprintf("%s %s %s\n", a, v, OneLine(said)))
 }

@@ -1,0 +1,93 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/store"
+)
+
+// amount is how many entries there are, and how large they are together.
+type amount struct {
+	Count int   `json:"count"`
+	Bytes int64 `json:"bytes"`
+}
+
+func amountOf(entries []store.Entry) (a amount) {
+	for _, e := range entries {
+		a.Count++
+		a.Bytes += e.Size
+	}
+	return a
+}
+
+func (a amount) String() string { return fmt.Sprintf("%d, %s", a.Count, Size(a.Bytes)) }
+
+// cacheDescription is what a cache holds.
+type cacheDescription struct {
+	Location string `json:"location"`
+	amount
+	Zips      amount `json:"zips"`
+	Unpacked  amount `json:"unpacked"`
+	Mirrors   amount `json:"mirrors"`
+	OldestUse string `json:"oldest_use,omitempty"`
+	NewestUse string `json:"newest_use,omitempty"`
+}
+
+// cachePruning is what was removed from a cache.
+type cachePruning struct {
+	Location string       `json:"location"`
+	DryRun   bool         `json:"dry_run,omitempty"`
+	Entries  []cachedItem `json:"entries"`
+	Removed  amount       `json:"removed"`
+	Kept     amount       `json:"kept"`
+}
+
+// cachedItem is an entry of a cache as --output json shows it.
+type cachedItem struct {
+	Kind   string `json:"kind"`
+	Digest string `json:"digest"`
+	Bytes  int64  `json:"bytes"`
+	Used   string `json:"used"`
+	InUse  bool   `json:"in_use,omitempty"`
+}
+
+// instant writes a time, in UTC, to the second.
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// CacheInfo prints what a cache holds; entries are sorted by use.
+func (o *Report) CacheInfo(dir string, entries []store.Entry) error {
+	of := func(kind store.Kind) amount {
+		return amountOf(slices.DeleteFunc(slices.Clone(entries), func(e store.Entry) bool { return e.Kind != kind }))
+	}
+	d := cacheDescription{Location: dir, amount: amountOf(entries), Zips: of(store.KindZip), Unpacked: of(store.KindUnpacked), Mirrors: of(store.KindMirror)}
+	rows := []string{
+		cells("location", dir), cells("zips", d.Zips.String()), cells("unpacked", d.Unpacked.String()),
+		cells("mirrors", d.Mirrors.String()), cells("total", d.amount.String()),
+	}
+	if len(entries) > 0 {
+		d.OldestUse, d.NewestUse = instant(entries[0].Used), instant(entries[len(entries)-1].Used)
+		rows = append(rows, cells("oldest use", d.OldestUse), cells("newest use", d.NewestUse))
+	}
+	return o.Print(documentCache, d, table(rows))
+}
+
+// CachePruned prints what was removed from a cache.
+func (o *Report) CachePruned(dir string, p store.Pruned) error {
+	d := cachePruning{Location: dir, DryRun: o.DryRun, Entries: []cachedItem{}, Removed: amountOf(p.Removed), Kept: amountOf(slices.Concat(p.InUse, p.Kept))}
+	var rows []string
+	add := func(entries []store.Entry, action string, inUse bool) {
+		for _, e := range entries {
+			d.Entries = append(d.Entries, cachedItem{string(e.Kind), e.Digest.String(), e.Size, instant(e.Used), inUse})
+			rows = append(rows, cells(action, string(e.Kind), Size(e.Size), e.Digest.String(), "used "+instant(e.Used)))
+		}
+	}
+	action := "removed"
+	if o.DryRun {
+		action = "would remove"
+	}
+	add(p.Removed, action, false)
+	add(p.InUse, "in use", true)
+	return o.Print(documentPruned, d, table(rows)+fmt.Sprintf("%s %s; kept %s\n", action, d.Removed, d.Kept))
+}
