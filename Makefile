@@ -24,6 +24,7 @@ E2E_TOOLS := $(ROUND_TOOLS) bin/tools/terraform bin/tools/regctl bin/tools/syft
 PEERS     := bin/tools/crane bin/tools/regsync
 LOADER    := bin/tools/vegeta
 LINTER    := bin/tools/golangci-lint
+DEADCODE  := bin/tools/deadcode
 RELEASERS := bin/tools/goreleaser bin/tools/actionlint
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
 
@@ -123,9 +124,16 @@ raceless: ## run the unit tests that make race leaves out
 	$(UNIT) -run '^Test(Scripts|Pages)$$' ./cmd/tofu-oci
 
 .PHONY: lint
-lint: gofmt tidy $(LINTER) ## run gofmt, tidy and golangci-lint on both modules
+lint: gofmt tidy dead $(LINTER) ## run gofmt, tidy, dead, and golangci-lint on both modules
 	"$(CURDIR)/$(LINTER)" run ./...
 	cd e2e && "$(CURDIR)/$(LINTER)" run --config ../.golangci.yml --build-tags browser,release,wine ./...
+
+# known.txt lists what is reachable from no command on purpose: functions for users of the library, and methods that keep secrets out of text.
+.PHONY: dead
+dead: $(DEADCODE) ## check that the program can reach all of its functions
+	@found=$$(GOOS=linux "$(CURDIR)/$(DEADCODE)" -f '{{range .Funcs}}{{$$.Path}} {{.Name}}{{"\n"}}{{end}}' ./cmd/tofu-oci) || exit 1; \
+	dead=$$(echo "$$found" | grep . | grep -vxFf e2e/tools/deadcode/known.txt) || exit 0; \
+	echo "make dead: no command reaches:"; echo "$$dead"; exit 1
 
 .PHONY: cross
 cross: ## build and vet, tests included, for linux, darwin and windows; make distribution builds all six platforms
@@ -173,7 +181,7 @@ e2e/browser/node_modules: e2e/browser/package-lock.json
 	@touch $@
 
 .PHONY: tools
-tools: $(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS) $(LINTER) ## build the pinned tools into bin/tools
+tools: $(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS) $(LINTER) $(DEADCODE) ## build the pinned tools into bin/tools
 
 .PHONY: demo
 demo: ## run the demonstration, e2e/demo
@@ -212,7 +220,7 @@ clean: ## remove what the other targets made
 
 # Each tool is a module of its own with one `tool` directive, so that no tool's dependencies reach another or the product.
 # touch: go leaves an output alone that is still right, and make would ask again each time.
-$(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
+$(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS) $(DEADCODE): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
 	$(GO) build -C e2e/tools/$* -o "$(CURDIR)/$@" tool
 	@touch $@
 

@@ -129,7 +129,7 @@ func tinyPackages(t *testing.T, name, version string) map[provider.Platform]lock
 		if err != nil {
 			t.Fatal(err)
 		}
-		h1, err := sums.H1Zip(t.Context(), bytes.NewReader(out.Bytes()), int64(out.Len()))
+		h1, err := origintest.H1(bytes.NewReader(out.Bytes()), int64(out.Len()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -212,7 +212,7 @@ func isBusy(err error) bool {
 func isCutOff(err error) bool { return isA[*provider.TransientError](err) && errors.Is(err, io.EOF) }
 
 // isDamaged knows archives that cannot be read, whatever their checksum is.
-func isDamaged(err error) bool { return isA[*sums.ZipError](err) || isA[*provider.ArchiveError](err) }
+func isDamaged(err error) bool { return isA[*provider.ArchiveError](err) }
 
 func unreachable(err error) bool {
 	return isA[*provider.TransientError](err) || isA[*net.DNSError](err)

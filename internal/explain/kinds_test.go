@@ -134,7 +134,6 @@ var exported = map[string]struct {
 	"sums.MissingError":                {&sums.MissingError{}, provider.Unverified},
 	"sums.SizeError":                   {&sums.SizeError{}, provider.Unverified},
 	"sums.SyntaxError":                 {&sums.SyntaxError{}, provider.Unverified},
-	"sums.ZipError":                    {&sums.ZipError{}, provider.Unverified},
 	"template.ReferenceError":          {&template.ReferenceError{}, provider.Misuse},
 	"trust.ErrNoPassphrase":            {trust.ErrNoPassphrase, provider.Malformed},
 	"trust.RefusedError":               {&trust.RefusedError{}, provider.Unverified},

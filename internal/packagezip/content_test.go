@@ -27,14 +27,10 @@ func TestH1(t *testing.T) {
 			if err := r.Unpack(t.Context(), dir); err != nil {
 				t.Fatal(err)
 			}
-			unpacked, err := r.H1Unpacked(t.Context())
-			checkH1Dir(t, dir, unpacked, err)
-			packed, err := r.H1(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if same := packed == unpacked; same != test.same {
-				t.Errorf("H1 is %s, H1Unpacked %s; want them to be equal: %v", packed, unpacked, test.same)
+			c, err := r.Contents(t.Context())
+			checkH1Dir(t, dir, c.H1Unpacked, err)
+			if same := c.H1 == c.H1Unpacked; same != test.same {
+				t.Errorf("H1 is %s, H1Unpacked %s; want them to be equal: %v", c.H1, c.H1Unpacked, test.same)
 			}
 		})
 	}

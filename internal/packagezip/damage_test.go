@@ -61,7 +61,7 @@ func TestDamagedArchives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h1, err := want.H1(t.Context())
+		c, err := want.Contents(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestDamagedArchives(t *testing.T) {
 			for i := range data {
 				damaged := bytes.Clone(data)
 				damaged[i] ^= []byte{0x01, 0x80, 0xff}[i%3]
-				checkDamaged(t, i, damaged, h1)
+				checkDamaged(t, i, damaged, c.H1)
 			}
 		})
 	}

@@ -101,20 +101,6 @@ func (r *Reader) Contents(ctx context.Context) (Contents, error) {
 	return consume(ctx, &hasher{}, func(visit visitor) ([]entry, error) { return r.walk(ctx, visit) })
 }
 
-// H1 computes the archive's "h1:…" hash, as lock files and origins state it.
-func (r *Reader) H1(ctx context.Context) (string, error) {
-	contents, err := r.Contents(ctx)
-	return contents.H1, err
-}
-
-// H1Unpacked computes the "h1:…" hash that the directory will have which
-// [Reader.Unpack] fills. It differs from [Reader.H1] when the archive lists
-// directories: those count as files in an archive and not at all in a directory.
-func (r *Reader) H1Unpacked(ctx context.Context) (string, error) {
-	contents, err := r.Contents(ctx)
-	return contents.H1Unpacked, err
-}
-
 // visitor is called with each entry as it comes, and reads its content to the
 // end. An entry whose name ends in a slash has none.
 type visitor func(name string, content io.Reader) error

@@ -8,7 +8,6 @@ import (
 	"github.com/klauspost/compress/zip"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 const (
@@ -17,7 +16,13 @@ const (
 	maxProblems = 20
 	// maxArchive bounds the archive itself. A deflate stream can be endless and
 	// give nothing, which the bound on contents does not notice.
-	maxArchive = 2 * sums.MaxZipContents
+	maxArchive = 2 * maxContents
+	// maxContents bounds what one archive may expand to, in bytes. The largest provider
+	// known is below 1 GiB; a zip bomb reaches terabytes.
+	maxContents = 4 << 30
+	// maxEntries bounds the files in an archive. Providers have a handful; some bundle a
+	// runtime with thousands.
+	maxEntries = 100_000
 )
 
 // Bits of an entry's flags, from the zip specification (APPNOTE.TXT 4.4.4).
@@ -39,7 +44,7 @@ type limits struct {
 }
 
 func usualLimits() limits {
-	return limits{entries: sums.MaxZipEntries, contents: sums.MaxZipContents, archive: maxArchive}
+	return limits{entries: maxEntries, contents: maxContents, archive: maxArchive}
 }
 
 func (l limits) tooMany() error {

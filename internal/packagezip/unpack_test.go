@@ -68,8 +68,8 @@ func TestLyingArchives(t *testing.T) {
 					t.Errorf("%s got %d bytes", name, len(content))
 				}
 			}
-			_, err := r.H1Unpacked(t.Context())
-			checkRule(t, "H1Unpacked", err, "liar", test.want)
+			_, err := r.Contents(t.Context())
+			checkRule(t, "Contents", err, "liar", test.want)
 		})
 	}
 }
@@ -162,7 +162,7 @@ func TestUnpackIsInterrupted(t *testing.T) {
 	if got := len(contents(t, dir)["big"]); got >= 4<<20 {
 		t.Errorf("%d bytes were copied all the same", got)
 	}
-	if _, err := r.H1Unpacked(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("H1Unpacked: error %v, want context.Canceled", err)
+	if _, err := r.Contents(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Contents: error %v, want context.Canceled", err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
@@ -116,7 +117,7 @@ func sinkPackage(t *testing.T, data []byte) provider.Package {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h1, err := sums.H1Zip(t.Context(), bytes.NewReader(data), int64(len(data)))
+	h1, err := origintest.H1(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,11 +18,15 @@ import (
 // ruled are the rules of a text.
 func ruled(t *testing.T, text string) func() *access.Rules {
 	t.Helper()
-	rules, err := access.Parse("rules.hcl", []byte(text), access.Options{})
+	path := filepath.Join(t.TempDir(), "rules.hcl")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rules, err := access.Open(path, access.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func() *access.Rules { return rules }
+	return rules.Get
 }
 
 // everyone lets everyone read everything.

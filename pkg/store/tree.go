@@ -26,10 +26,10 @@ const (
 )
 
 const (
-	// maxRecord bounds a record, in bytes, and maxRecordValues the values in it:
-	// those of a package with as many files as one may have.
+	// maxRecord bounds a record, in bytes, and maxRecordValues the values in it: those of
+	// a package with 100,000 files, the most that packagezip accepts.
 	maxRecord       = 64 << 20
-	maxRecordValues = 8 * sums.MaxZipEntries
+	maxRecordValues = 800_000
 )
 
 // Hashes are what is known of a package's contents.

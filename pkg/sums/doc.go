@@ -4,7 +4,7 @@
 //     release ([File]). Its hex is also the OCI blob's digest.
 //   - zh: the same hex as dependency lock files write it ([ZH], [ParseZH]).
 //   - h1: a hash of the archive's contents, whatever the way they are packed
-//     ([H1Zip], [H1Dir], [ParseH1]).
+//     ([H1Dir], [ParseH1]).
 //   - verifying reader: content that cannot be read to its end unless it is
 //     what was promised ([Reader]).
 //

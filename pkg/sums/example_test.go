@@ -1,9 +1,6 @@
 package sums_test
 
 import (
-	"archive/zip"
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -63,30 +60,6 @@ func ExampleZH() {
 	// Output:
 	// zh:8e8d27999641bc1920fa20400c23346fb66c0d2aadcf1aa71f61786d22f7113b
 	// true <nil>
-}
-
-// The h1 of a zip is that of what it holds, packed in whatever way.
-func ExampleH1Zip() {
-	var packed bytes.Buffer
-	w := zip.NewWriter(&packed)
-	f, err := w.Create("terraform-provider-rocket_v1.0.0")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if _, err := io.WriteString(f, "the program"); err != nil {
-		fmt.Println(err)
-		return
-	}
-	if err := w.Close(); err != nil {
-		fmt.Println(err)
-		return
-	}
-	archive, size := bytes.NewReader(packed.Bytes()), int64(packed.Len())
-
-	fmt.Println(sums.H1Zip(context.Background(), archive, size))
-	// Output:
-	// h1:qr53uW85TcWqyWZBpVxdPA5jqcSaWBKA2KBB99nVJn0= <nil>
 }
 
 // A SHA256SUMS document of our own lists files in a stable order.

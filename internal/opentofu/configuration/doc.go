@@ -55,14 +55,6 @@ type Origin struct {
 	Constraint provider.Constraint
 }
 
-// String gives "main.tf:3:5 (~> 5.0)".
-func (o Origin) String() string {
-	if o.Constraint.IsZero() {
-		return o.Position.String()
-	}
-	return fmt.Sprintf("%s (%s)", o.Position, o.Constraint)
-}
-
 // Call is a module that was not looked at.
 type Call struct {
 	// Address names the call, as in "module.network.module.dns".

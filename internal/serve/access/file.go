@@ -38,17 +38,9 @@ func (o Options) keyCache() (*keyCache, error) {
 	return &keyCache{http: client}, nil
 }
 
-// Parse reads the text of a file of rules in HCL 2's native syntax. Unknown and
+// parse reads the text of a file of rules in HCL 2's native syntax. Unknown and
 // duplicate settings are errors, and so is a file without blocks, because a writer may
 // have truncated it. file is the file's name in errors, which are *[stricthcl.Error].
-func Parse(file string, data []byte, o Options) (*Rules, error) {
-	keys, err := o.keyCache()
-	if err != nil {
-		return nil, err
-	}
-	return parse(file, data, keys)
-}
-
 func parse(file string, data []byte, keys *keyCache) (*Rules, error) {
 	r := &reader{rules: Rules{keys: keys}, lines: map[string]int{}}
 	if err := r.read(file, data); err != nil {

@@ -236,7 +236,7 @@ func TestRegistryFollowsRedirects(t *testing.T) {
 
 func h1(t *testing.T, zip []byte) string {
 	t.Helper()
-	h, err := sums.H1Zip(t.Context(), bytes.NewReader(zip), int64(len(zip)))
+	h, err := origintest.H1(bytes.NewReader(zip), int64(len(zip)))
 	if err != nil {
 		t.Fatal(err)
 	}
