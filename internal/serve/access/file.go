@@ -1,7 +1,9 @@
 package access
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"regexp"
 	"slices"
@@ -105,26 +107,25 @@ func (r *reader) token(block *hclsyntax.Block) (err error) {
 	if t.name, err = r.name(block); err != nil {
 		return err
 	}
-	err = r.arguments(block, required("sha256", func(a *hclsyntax.Attribute) error { return r.hash(a, &t) }), required("allow", patternsInto(&t.may)))
-	r.rules.tokens = append(r.rules.tokens, t)
-	return err
-}
-
-// hash reads that of a token.
-func (r *reader) hash(a *hclsyntax.Attribute, t *staticToken) error {
-	text, err := stricthcl.String(a)
+	err = r.arguments(block, required("sha256", textInto(&t.hash, parseHash)), required("allow", patternsInto(&t.may)))
 	if err != nil {
 		return err
 	}
-	hash, err := hex.DecodeString(text)
-	if err != nil || len(hash) != len(t.hash) {
-		return stricthcl.Wrong(a.Expr.Range(), "sha256 must be the token's SHA-256 in 64 hexadecimal digits, never the token")
+	r.rules.tokens = append(r.rules.tokens, t)
+	return r.once("the sha256 "+hex.EncodeToString(t.hash[:]), block.Body.Attributes["sha256"].Expr.Range())
+}
+
+// parseHash reads the hash of a token. Its errors don't contain the text, which may be the
+// token itself.
+func parseHash(text string) (hash [sha256.Size]byte, err error) {
+	n, err := hex.Decode(hash[:], []byte(text[:min(len(text), 2*len(hash))]))
+	switch {
+	case err != nil || n != len(hash) || len(text) != 2*n:
+		return hash, errors.New("must be the token's SHA-256 in 64 hexadecimal digits, never the token")
+	case slices.Contains(emptyHashes, hex.EncodeToString(hash[:])):
+		return hash, errors.New("is the SHA-256 of an empty text")
 	}
-	copy(t.hash[:], hash)
-	if slices.Contains(emptyHashes, hex.EncodeToString(hash)) {
-		return stricthcl.Wrong(a.Expr.Range(), "it is the SHA-256 of an empty text")
-	}
-	return r.once("the sha256 "+hex.EncodeToString(hash), a.Expr.Range())
+	return hash, nil
 }
 
 // emptyHashes are those of nothing and of an empty line: what a script has for a token
@@ -197,13 +198,14 @@ func patternsInto(into *[]provider.Pattern) func(*hclsyntax.Attribute) error {
 	}
 }
 
-// stringInto reads a string that check has nothing to say about.
-func stringInto(into *string, check func(string) error) func(*hclsyntax.Attribute) error {
-	return func(a *hclsyntax.Attribute) (err error) {
-		if *into, err = stricthcl.String(a); err != nil {
+// textInto reads a string.
+func textInto[T any](into *T, parse func(string) (T, error)) func(*hclsyntax.Attribute) error {
+	return func(a *hclsyntax.Attribute) error {
+		text, err := stricthcl.String(a)
+		if err != nil {
 			return err
 		}
-		if err := check(*into); err != nil {
+		if *into, err = parse(text); err != nil {
 			return stricthcl.Wrong(a.Expr.Range(), "%s: %v", a.Name, err)
 		}
 		return nil

@@ -2,11 +2,9 @@ package access
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	svchost "github.com/hashicorp/terraform-svchost"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
@@ -20,8 +18,8 @@ func (r *reader) oidc(block *hclsyntax.Block) (err error) {
 		return err
 	}
 	err = r.arguments(block,
-		required("issuer", stringInto(&i.url, checkIssuer)),
-		required("audience", stringInto(&i.audience, notEmpty)))
+		required("issuer", textInto(&i.url, parseIssuer)),
+		required("audience", textInto(&i.audience, notEmpty)))
 	if err != nil {
 		return err
 	}
@@ -48,11 +46,11 @@ func (r *reader) oidc(block *hclsyntax.Block) (err error) {
 	return nil
 }
 
-func notEmpty(text string) error {
+func notEmpty(text string) (string, error) {
 	if text == "" {
-		return errors.New("it must not be empty")
+		return "", errors.New("it must not be empty")
 	}
-	return nil
+	return text, nil
 }
 
 func (r *reader) allow(block *hclsyntax.Block) (allow, error) {
@@ -120,35 +118,9 @@ func (r *reader) host(block *hclsyntax.Block) (err error) {
 		return err
 	}
 	h.As = h.Name
-	as := required("as", hostInto(&h.As))
+	as := required("as", textInto(&h.As, provider.ParseHost))
 	as.optional = true
-	err = r.arguments(block, required("repository", templateInto(&h.Repository)), as)
+	err = r.arguments(block, required("repository", textInto(&h.Repository, template.Parse)), as)
 	r.rules.Hosts = append(r.rules.Hosts, h)
 	return err
-}
-
-func hostInto(into *svchost.Hostname) func(*hclsyntax.Attribute) error {
-	return func(a *hclsyntax.Attribute) error {
-		text, err := stricthcl.String(a)
-		if err != nil {
-			return err
-		}
-		if *into, err = provider.ParseHost(text); err != nil {
-			return stricthcl.Wrong(a.Expr.Range(), "as: %v", err)
-		}
-		return nil
-	}
-}
-
-func templateInto(into *template.Template) func(*hclsyntax.Attribute) error {
-	return func(a *hclsyntax.Attribute) error {
-		text, err := stricthcl.String(a)
-		if err != nil {
-			return stricthcl.Wrong(a.Expr.Range(), "repository must be a string; write its variables {namespace}, without a $")
-		}
-		if *into, err = template.Parse(text); err != nil {
-			return stricthcl.Wrong(a.Expr.Range(), "%v", fmt.Errorf("repository: %w", err))
-		}
-		return nil
-	}
 }

@@ -32,19 +32,19 @@ const (
 	minRSA, maxRSA = 2048, 8192
 )
 
-// checkIssuer says what is wrong with an issuer's URL: it has to be https without a
-// query, or http on loopback.
-func checkIssuer(text string) error {
+// parseIssuer reads the URL of an issuer, which has to be https without a query, or http
+// on loopback.
+func parseIssuer(text string) (string, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return errors.New("it must be a URL")
+		return "", errors.New("it must be a URL")
 	case u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return errors.New("it must be the URL of a host, without a login, a query and a fragment")
+		return "", errors.New("it must be the URL of a host, without a login, a query and a fragment")
 	case u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()):
-		return nil
+		return text, nil
 	}
-	return errors.New("it must begin with https://")
+	return "", errors.New("it must begin with https://")
 }
 
 func isLoopback(host string) bool {
