@@ -31,7 +31,7 @@ func (s *Server) oldEnough(ctx context.Context, a provider.Address, versions []p
 		return versions
 	}
 	isYoung := func(v provider.Version) bool {
-		date, known := s.origins.dates.lookup(originKey{a, v})
+		date, known := s.origins.dates.lookup(key{address: a, version: v})
 		return known && !date.IsZero() && s.origins.puller.Held(a, v, date) != nil
 	}
 	for asked := 0; asked < maxDated && ctx.Err() == nil; {
@@ -45,7 +45,7 @@ func (s *Server) oldEnough(ctx context.Context, a provider.Address, versions []p
 				continue
 			}
 			chosen[minor] = true
-			if _, known := s.origins.dates.kept.Lookup(originKey{a, v}); !known && asked < maxDated {
+			if _, known := s.origins.dates.kept.Lookup(key{address: a, version: v}); !known && asked < maxDated {
 				undated = append(undated, v)
 				asked++
 			}
@@ -55,7 +55,7 @@ func (s *Server) oldEnough(ctx context.Context, a provider.Address, versions []p
 		group.SetLimit(maxDating)
 		for _, v := range undated {
 			group.Go(func() error {
-				_, _, err := s.origins.dates.get(ctx, originKey{a, v}, func(ctx context.Context) (time.Time, error) {
+				_, _, err := s.origins.dates.get(ctx, key{address: a, version: v}, func(ctx context.Context) (time.Time, error) {
 					return s.origins.puller.Date(ctx, a, v)
 				})
 				return err

@@ -65,18 +65,15 @@ func (s *Server) withOrigin(ctx context.Context, at place, stored func() ([]prov
 // home is where a release of a provider goes: to its other versions, and to the last
 // choice where it has none.
 func (s *Server) home(ctx context.Context, at place) (template.Reference, error) {
-	refs, err := at.references()
+	candidates, err := s.known.open(at)
 	if err != nil {
 		return template.Reference{}, err
 	}
 	known, _, err := s.known.find(ctx, at)
-	switch {
-	case err == nil && known.choice < len(refs):
-		return refs[known.choice].Reference, nil
-	case err == nil || s.lacks(at, err):
-		return refs[len(refs)-1].Reference, nil
+	if s.lacks(at, err) {
+		return candidates[len(candidates)-1].ref, nil
 	}
-	return template.Reference{}, err
+	return known.ref, err
 }
 
 // behind describes a release that only the origin has. What failed lately may not be

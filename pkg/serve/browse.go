@@ -33,17 +33,11 @@ type browsing struct {
 
 	shelves   *cache[*view, shelf]
 	owners    *cache[template.Reference, owner]
-	summaries *cache[releaseKey, summary]
-	reports   *cache[releaseKey, report]
-	lost      *cache[releaseKey, []string]
-	pending   *cache[versionKey, summary]
+	summaries *cache[key, summary]
+	reports   *cache[key, report]
+	lost      *cache[key, []string]
+	pending   *cache[key, summary]
 	boms      *cache[digest.Digest, api.SBOM]
-}
-
-// releaseKey names what a tag named when it was looked at.
-type releaseKey struct {
-	versionKey
-	index digest.Digest
 }
 
 // shelf is the providers in the repositories of a view.
@@ -74,10 +68,10 @@ func newBrowsing(o Options, known *knowledge) *browsing {
 		options: o, known: known,
 		shelves:   newCache[*view](changing, "catalog", o.Memory/8, func(s shelf) int64 { return int64(len(s.entries)) * 256 }),
 		owners:    newCache[template.Reference](changing, "owner", o.Memory/16, func(owner) int64 { return 256 }),
-		summaries: newCache[releaseKey](forever, "summary", o.Memory/8, func(s summary) int64 { return s.weight }),
-		reports:   newCache[releaseKey](changing, "report", o.Memory/8, func(r report) int64 { return r.weight }),
-		lost:      newCache[releaseKey](changing, "blobs", o.Memory/32, func(lost []string) int64 { return int64(len(lost)) * 96 }),
-		pending:   newCache[versionKey](changing, "pending", o.Memory/32, func(s summary) int64 { return s.weight }),
+		summaries: newCache[key](forever, "summary", o.Memory/8, func(s summary) int64 { return s.weight }),
+		reports:   newCache[key](changing, "report", o.Memory/8, func(r report) int64 { return r.weight }),
+		lost:      newCache[key](changing, "blobs", o.Memory/32, func(lost []string) int64 { return int64(len(lost)) * 96 }),
+		pending:   newCache[key](changing, "pending", o.Memory/32, func(s summary) int64 { return s.weight }),
 		boms:      newCache[digest.Digest](forever, "components", o.Memory/16, func(s api.SBOM) int64 { return int64(len(s.Components)) * 192 }),
 	}
 }

@@ -35,7 +35,7 @@ func (s *Server) addPending(x *exchange, found *api.Provider, known listing) {
 // pendingRef describes a pending release. If it can't be read, the stored address is that
 // of the repository's other releases.
 func (b *browsing) pendingRef(ctx context.Context, at place, known listing, v provider.Version) summary {
-	s, _, err := b.pending.get(ctx, versionKey{at.key(), v}, func(ctx context.Context) (summary, error) {
+	s, _, err := b.pending.get(ctx, key{view: at.view, address: at.address, version: v}, func(ctx context.Context) (summary, error) {
 		found, err := repository.Inspect(ctx, known.repo, artifact.PendingTag(v), repository.DepthManifests)
 		switch {
 		case err != nil:

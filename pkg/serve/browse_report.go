@@ -7,7 +7,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
@@ -30,7 +29,7 @@ type report struct {
 // report looks at a release as `tofu-oci verify` does, by its index, manifests,
 // evidence and referrers, and by whether the blobs are there.
 func (b *browsing) report(ctx context.Context, at place, i index) (report, error) {
-	r, _, err := b.reports.getWithin(ctx, i.releaseKey(at), max(reportAge, b.options.MaxAge), func(ctx context.Context) (report, error) {
+	r, _, err := b.reports.getWithin(ctx, i.key(at, provider.Platform{}), max(reportAge, b.options.MaxAge), func(ctx context.Context) (report, error) {
 		var r report
 		// 1. What refers to it.
 		documents, err := repository.Documents(ctx, i.repo, i.Digest)
@@ -43,7 +42,7 @@ func (b *browsing) report(ctx context.Context, at place, i index) (report, error
 		// 2. What is wrong with it, and what its signature proves.
 		exact := provider.Requirement{Address: at.address, Constraint: i.version.Constraint()}
 		found, err := verify.Repository(ctx, i.repo, []provider.Requirement{exact}, verify.Options{
-			Aliases: at.aliases, Template: at.templateOf(i.repo),
+			Aliases: at.aliases, Template: i.template,
 			Judge: func(ctx context.Context, release provider.Release) (provider.Verdict, error) {
 				verdict, err := b.judge(ctx, release)
 				r.verdict = verdictOf(verdict, err)
@@ -69,16 +68,6 @@ func (b *browsing) judge(ctx context.Context, r provider.Release) (provider.Verd
 		return b.options.Judge(ctx, r)
 	}
 	return trust.Policy{}.Judge(ctx, r)
-}
-
-// templateOf gives the template whose repository one is, for commands that heal it.
-func (p place) templateOf(repo repository.Reader) template.Template {
-	for _, t := range p.from {
-		if ref, err := t.Repository(p.address); err == nil && ref.String() == repo.String() {
-			return t
-		}
-	}
-	return p.from[0]
 }
 
 // verdictOf puts a verdict into the words of the API; nil when nobody could judge.

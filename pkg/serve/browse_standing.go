@@ -12,6 +12,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
@@ -26,8 +27,8 @@ func (b *browsing) standing(ctx context.Context, at place, i index) (summary, er
 		return s, err
 	}
 	// 1. Index and manifests are complete, but blobs can be lost.
-	key := i.releaseKey(at)
-	lost, _, err := b.lost.getWithin(ctx, key, max(reportAge, b.options.MaxAge), s.lost)
+	id := i.key(at, provider.Platform{})
+	lost, _, err := b.lost.getWithin(ctx, id, max(reportAge, b.options.MaxAge), s.lost)
 	if err != nil {
 		_, s.Problem = statusOf(err)
 		s.Status = api.StatusUnknown
@@ -38,7 +39,7 @@ func (b *browsing) standing(ctx context.Context, at place, i index) (summary, er
 		return s, nil
 	}
 	// 2. A report that is already known can contain more errors.
-	known, _ := b.reports.lookup(key)
+	known, _ := b.reports.lookup(id)
 	for _, f := range known.findings {
 		if f.Severity == string(finding.Error) {
 			s.Status, s.Problem = api.StatusIncomplete, f.Problem

@@ -63,15 +63,11 @@ func (b *browsing) summary(ctx context.Context, at place, i index) (summary, err
 		}
 		return summarize(at, i, deeper), nil
 	}
-	s, how, err := b.summaries.get(ctx, i.releaseKey(at), ask)
+	s, how, err := b.summaries.get(ctx, i.key(at, provider.Platform{}), ask)
 	if err == nil && s.Status != api.StatusComplete && how.age >= b.options.MaxAge {
-		s, _, err = b.summaries.getWithin(ctx, i.releaseKey(at), b.options.MaxAge, ask)
+		s, _, err = b.summaries.getWithin(ctx, i.key(at, provider.Platform{}), b.options.MaxAge, ask)
 	}
 	return s, err
-}
-
-func (i index) releaseKey(at place) releaseKey {
-	return releaseKey{versionKey{at.key(), i.version}, i.Digest}
 }
 
 // summarize describes a release by what was found of it.

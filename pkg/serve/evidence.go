@@ -52,9 +52,9 @@ func (s *Server) evidenceFor(ctx context.Context, at place, i index, p provider.
 		}
 		return e, err
 	}
-	e, how, err := s.known.evidence.get(ctx, i.keyOf(at, p), ask)
+	e, how, err := s.known.evidence.get(ctx, i.key(at, p), ask)
 	if e.leftOut != "" && how.age >= negativeAge { // what was wrong may have been corrected
-		e, _, err = s.known.evidence.getWithin(ctx, i.keyOf(at, p), negativeAge, ask)
+		e, _, err = s.known.evidence.getWithin(ctx, i.key(at, p), negativeAge, ask)
 	}
 	return e, err
 }

@@ -29,45 +29,34 @@ type knowledge struct {
 	// failed is called with the errors of repositories that can't be opened.
 	failed func(error)
 	// opened are repositories that have answered: they keep tokens and connections.
-	opened    memo.Memo[placeKey, []candidate]
+	opened    memo.Memo[key, []candidate]
 	listings  *cache[string, tagged]
 	indexes   *cache[tagKey, index]
-	manifests *cache[targetKey, target]
-	evidence  *cache[targetKey, evidence]
-	offers    *cache[placeKey, stock]
+	manifests *cache[key, target]
+	evidence  *cache[key, evidence]
+	offers    *cache[key, stock]
 	signer    Signer
 }
 
-type placeKey struct {
-	view    *view
-	address provider.Address
+// key identifies what a cache has. Fields that don't apply are zero. The provider is part
+// of it because the meaning of an index depends on the provider it is requested for.
+type key struct {
+	view     *view
+	address  provider.Address
+	version  provider.Version
+	index    digest.Digest
+	platform provider.Platform
 }
 
 // tagKey identifies a tag. Its index is shared by all places; the provider is checked for
 // each of them.
 type tagKey struct{ repository, tag string }
 
-type versionKey struct {
-	placeKey
-	version provider.Version
-}
+func (p place) key() key { return key{view: p.view, address: p.address} }
 
-// targetKey names what never changes: a platform of an index. The provider stands in
-// it since what may be said of an index depends on who it is for.
-type targetKey struct {
-	versionKey
-	index    digest.Digest
-	platform provider.Platform
-}
-
-func (p place) key() placeKey { return placeKey{p.view, p.address} }
-
-// candidate is a repository that may have a provider.
-type candidate struct {
-	repo repository.Reader
-	// unstated is the address of its releases without a provider annotation, or zero if
-	// unknown.
-	unstated provider.Address
+// key identifies an index and, if set, its package for a platform.
+func (i index) key(at place, p provider.Platform) key {
+	return key{at.view, at.address, i.version, i.Digest, p}
 }
 
 // tagged has the versions in the tags of a repository.
@@ -87,8 +76,6 @@ type tagged struct {
 type listing struct {
 	candidate
 	tagged
-	// choice is the position of the repository among those that may have the provider.
-	choice int
 	// stored is the address that its releases are stored as, or zero if unknown.
 	stored provider.Address
 }
@@ -118,12 +105,12 @@ func newKnowledge(o Options) *knowledge {
 	k := &knowledge{
 		openOne:   o.Open,
 		failed:    o.Events.failed,
-		opened:    memo.Memo[placeKey, []candidate]{Size: o.Memory / 8, SizeOf: func([]candidate) int64 { return 8 << 10 }},
+		opened:    memo.Memo[key, []candidate]{Size: o.Memory / 8, SizeOf: func([]candidate) int64 { return 8 << 10 }},
 		listings:  newCache[string](changing, "tags", o.Memory/8, func(t tagged) int64 { return int64(len(t.versions)+len(t.pending)+len(t.denied)) * 96 }),
 		indexes:   newCache[tagKey](changing, "index", o.Memory*3/8, func(i index) int64 { return i.weight }),
-		manifests: newCache[targetKey](forever, "manifest", o.Memory/8, func(target) int64 { return 1 << 10 }),
-		evidence:  newCache[targetKey](forever, "evidence", o.Memory/4, evidence.weight),
-		offers:    newCache[placeKey](changing, "versions", o.Memory/8, stock.weight),
+		manifests: newCache[key](forever, "manifest", o.Memory/8, func(target) int64 { return 1 << 10 }),
+		evidence:  newCache[key](forever, "evidence", o.Memory/4, evidence.weight),
+		offers:    newCache[key](changing, "versions", o.Memory/8, stock.weight),
 		signer:    o.Signer,
 	}
 	k.offers.failed = func(error) {} // a list is made of the answers of the other caches
@@ -166,7 +153,7 @@ func (k *knowledge) find(ctx context.Context, at place) (listing, state, error) 
 	}
 	absent := fmt.Errorf("%w: no repository has %s", provider.ErrProviderNotFound, at.address)
 	for choice, in := range candidates {
-		known := listing{candidate: in, choice: choice}
+		known := listing{candidate: in}
 		var how state
 		known.tagged, how, err = k.tags(ctx, in.repo, k.listings.maxAge)
 		if repository.IsUnknown(err) {
@@ -264,7 +251,7 @@ func (k *knowledge) target(ctx context.Context, at place, i index, p provider.Pl
 	if i.Lacks(p) {
 		return target{}, &provider.PlatformError{Address: at.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}
 	}
-	t, _, err := k.manifests.get(ctx, i.keyOf(at, p), func(ctx context.Context) (target, error) {
+	t, _, err := k.manifests.get(ctx, i.key(at, p), func(ctx context.Context) (target, error) {
 		deeper, err := i.Deeper(ctx, i.repo, repository.DepthManifests, p)
 		if err != nil {
 			return target{}, err
@@ -283,8 +270,4 @@ func (k *knowledge) target(ctx context.Context, at place, i index, p provider.Pl
 		return target{repo: i.repo, zip: found.Manifest.Zip, pkg: pkg}, nil
 	})
 	return t, err
-}
-
-func (i index) keyOf(at place, p provider.Platform) targetKey {
-	return targetKey{versionKey{at.key(), i.version}, i.Digest, p}
 }

@@ -27,13 +27,8 @@ const maxTag = 128
 type origins struct {
 	puller   *pullthrough.Puller
 	lists    *cache[provider.Address, []provider.Version]
-	releases *cache[originKey, described]
-	dates    *cache[originKey, time.Time]
-}
-
-type originKey struct {
-	address provider.Address
-	version provider.Version
+	releases *cache[key, described]
+	dates    *cache[key, time.Time]
 }
 
 // described is a release as its origin's documents have it, and why it may not be had;
@@ -73,8 +68,8 @@ func newOrigins(o Options, known *knowledge) (*origins, error) {
 	return &origins{
 		puller:   puller,
 		lists:    newCache[provider.Address](changing, "origin-versions", o.Memory/8, func(l []provider.Version) int64 { return int64(len(l)) * 96 }),
-		releases: newCache[originKey](changing, "origin-release", o.Memory/4, described.weight),
-		dates:    newCache[originKey](dates, "", o.Memory/16, func(time.Time) int64 { return 64 }),
+		releases: newCache[key](changing, "origin-release", o.Memory/4, described.weight),
+		dates:    newCache[key](dates, "", o.Memory/16, func(time.Time) int64 { return 64 }),
 	}, nil
 }
 
@@ -111,7 +106,7 @@ func (o *origins) versions(ctx context.Context, a provider.Address) ([]provider.
 
 // release describes a release that an origin has.
 func (o *origins) release(ctx context.Context, a provider.Address, v provider.Version) (described, state, error) {
-	d, how, err := o.releases.get(ctx, originKey{a, v}, func(ctx context.Context) (described, error) {
+	d, how, err := o.releases.get(ctx, key{address: a, version: v}, func(ctx context.Context) (described, error) {
 		r, err := o.puller.Release(ctx, a, v)
 		if refused, ok := errors.AsType[*pullthrough.RefusedError](err); ok {
 			return described{r, refused}, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -48,51 +49,41 @@ func (p place) host() string {
 	return string(p.address.Host)
 }
 
-// reference is a repository that may have a provider.
-type reference struct {
-	template.Reference
+// candidate is a repository that may have a provider.
+type candidate struct {
+	template template.Template
+	ref      template.Reference
+	repo     repository.Reader
 	// unstated is the address of its releases without a provider annotation, or zero if
 	// unknown.
 	unstated provider.Address
 }
 
-// references are the repositories that may have the provider, the first choice first.
-// A template that makes no repository of its address is none of them: a registry has
-// no names for hosts with a port.
-func (p place) references() ([]reference, error) {
-	var all []reference
-	for _, t := range p.from {
-		ref, err := t.Repository(p.address)
+// open returns the repositories that may have a provider, the first choice first. A template
+// that makes no repository of the address is none of them: a registry has no names for
+// hosts with a port.
+func (k *knowledge) open(at place) ([]candidate, error) {
+	if all, found := k.opened.Lookup(at.key()); found {
+		return all, nil
+	}
+	var all []candidate
+	for _, t := range at.from {
+		ref, err := t.Repository(at.address)
 		if _, unfit := errors.AsType[*template.ReferenceError](err); unfit {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, reference{ref, p.unstated(t, ref)})
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("%w: no repository can have %s", provider.ErrProviderNotFound, p.address)
-	}
-	return all, nil
-}
-
-func (k *knowledge) open(at place) ([]candidate, error) {
-	if all, found := k.opened.Lookup(at.key()); found {
-		return all, nil
-	}
-	refs, err := at.references()
-	if err != nil {
-		return nil, err
-	}
-	all := make([]candidate, len(refs))
-	for i, ref := range refs {
-		repo, err := k.openOne(ref.Reference)
+		repo, err := k.openOne(ref)
 		if err != nil {
 			k.failed(err)
 			return nil, err
 		}
-		all[i] = candidate{repo, ref.unstated}
+		all = append(all, candidate{t, ref, repo, at.unstated(t, ref)})
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%w: no repository can have %s", provider.ErrProviderNotFound, at.address)
 	}
 	return all, nil
 }
