@@ -113,7 +113,7 @@ var hints = []struct {
 	{isRefused(provider.TrustUnsigned), "if the release is meant to be unsigned, write unsigned = \"warn\" into a trust file's block for the provider"},
 	{isA[*builddir.PackageError], "build the packages so that OpenTofu can install and start them; --skip-checks publishes them as they are"},
 	{isA[*filesystem.UnpackedError], "pull it with --layout unpacked"},
-	{isA[*installation.NotSupportedError], "name another place with --from"},
+	{errorIs(installation.ErrNotSupported), "name another place with --from"},
 	{isA[*providerexec.StartError], "name the command, with its path where it is not in PATH, behind --: tofu-oci exec -- tofu init"},
 	{isA[*store.AbsentError], "another process removes what this one brings; run the same command again"},
 	{errorIs(serve.ErrInsecure), "use --tls-cert and --tls-key; or listen on 127.0.0.1, behind a proxy that speaks TLS; or say --insecure-http"},

@@ -71,7 +71,7 @@ var exported = map[string]struct {
 	"exec.StartError":                  {&exec.StartError{}, provider.Misuse},
 	"filesystem.UnpackedError":         {&filesystem.UnpackedError{}, provider.Misuse},
 	"installation.NoMirrorError":       {&installation.NoMirrorError{}, provider.Misuse},
-	"installation.NotSupportedError":   {&installation.NotSupportedError{}, provider.Misuse},
+	"installation.ErrNotSupported":     {installation.ErrNotSupported, provider.Misuse},
 	"installation.UnresolvedError":     {&installation.UnresolvedError{}, provider.NotFound},
 	"launch.Error":                     {&launch.Error{}, provider.Unverified},
 	"lock.ErrNoFile":                   {lock.ErrNoFile, provider.NotFound},

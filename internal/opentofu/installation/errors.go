@@ -11,21 +11,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// NotSupportedError says that OpenTofu would go by a part of the configuration
-// that this package does not support yet.
-type NotSupportedError struct {
-	Address provider.Address
-	// Method is the method; its Kind is also [cliconfig.DevOverrides], with the
-	// directory as its Path.
-	Method cliconfig.Method
-}
+// ErrNotSupported is the error about a part of the configuration that OpenTofu uses and
+// this package does not support.
+var ErrNotSupported = provider.Errorf(provider.Misuse, "not supported yet")
 
-func (e *NotSupportedError) Error() string {
-	return fmt.Sprintf("OpenTofu would look for %s by %s, which is not supported yet", e.Address, e.Method)
+func notSupported(a provider.Address, m cliconfig.Method) error {
+	return fmt.Errorf("OpenTofu would look for %s by %s, which is %w", a, m, ErrNotSupported)
 }
-
-// Kind is [provider.Misuse].
-func (e *NotSupportedError) Kind() provider.ErrorKind { return provider.Misuse }
 
 // UnresolvedError says that no method has what was asked for, and what each of
 // them answered. It wraps their errors, and [provider.ErrProviderNotFound] when
@@ -34,17 +26,17 @@ type UnresolvedError struct {
 	Address provider.Address
 	// Version is the zero value when versions were asked for.
 	Version provider.Version
-	// Attempts are in the order of methods.
-	Attempts []Attempt
+	// attempts are in the order of methods.
+	attempts []attempt
 	// missing is set when versions or packages are there, but none for the
 	// platform.
 	missing *provider.PlatformError
 }
 
-// Attempt is what a method answered.
-type Attempt struct {
-	Method cliconfig.Method
-	Err    error
+// attempt is what a method answered.
+type attempt struct {
+	method cliconfig.Method
+	err    error
 }
 
 func (e *UnresolvedError) Error() string {
@@ -74,34 +66,18 @@ func (e *UnresolvedError) Within(a provider.Address, v provider.Version) string 
 
 // text names what was looked for as it is given, and what is missing of it.
 func (e *UnresolvedError) text(what, missing string) string {
-	if len(e.Attempts) == 0 {
+	if len(e.attempts) == 0 {
 		return fmt.Sprintf("%v: no installation method of the CLI configuration is for %s", provider.ErrProviderNotFound, what)
 	}
 	var answers []string
-	for _, a := range e.Attempts {
-		answers = append(answers, fmt.Sprintf("%s: %s", a.Method, provider.ErrorWithin(a.Err, e.Address, e.Version)))
+	for _, a := range e.attempts {
+		answers = append(answers, fmt.Sprintf("%s: %s", a.method, provider.ErrorWithin(a.err, e.Address, e.Version)))
 	}
 	if missing != "" {
 		return fmt.Sprintf("%s (%s)", missing, strings.Join(answers, "; "))
 	}
 	return fmt.Sprintf("no installation method has %s: %s", what, strings.Join(answers, "; "))
 }
-
-// methodError says which method ended the search.
-type methodError struct {
-	method cliconfig.Method
-	err    error
-}
-
-func (e *methodError) Error() string {
-	return fmt.Sprintf("installation method %s: %v", e.method, e.err)
-}
-
-func (e *methodError) Within(a provider.Address, v provider.Version) string {
-	return fmt.Sprintf("installation method %s: %s", e.method, provider.ErrorWithin(e.err, a, v))
-}
-
-func (e *methodError) Unwrap() error { return e.err }
 
 // Unwrap gives the errors of the methods, in an order that puts what says most
 // first.
@@ -110,10 +86,10 @@ func (e *UnresolvedError) Unwrap() []error {
 	if e.missing != nil {
 		all = append(all, e.missing)
 	}
-	for _, a := range e.Attempts {
-		all = append(all, a.Err)
+	for _, a := range e.attempts {
+		all = append(all, a.err)
 	}
-	if len(e.Attempts) == 0 {
+	if len(e.attempts) == 0 {
 		all = append(all, provider.ErrProviderNotFound)
 	}
 	return all
@@ -141,13 +117,13 @@ func (e *NoMirrorError) Kind() provider.ErrorKind { return provider.Misuse }
 type unsupported struct{ method cliconfig.Method }
 
 func (u unsupported) Versions(_ context.Context, a provider.Address) ([]provider.Version, error) {
-	return nil, &NotSupportedError{a, u.method}
+	return nil, notSupported(a, u.method)
 }
 
 func (u unsupported) Release(_ context.Context, a provider.Address, _ provider.Version, _ ...provider.Platform) (provider.Release, error) {
-	return provider.Release{}, &NotSupportedError{a, u.method}
+	return provider.Release{}, notSupported(a, u.method)
 }
 
 func (u unsupported) Open(_ context.Context, p provider.Package) (io.ReadCloser, int64, error) {
-	return nil, 0, &NotSupportedError{p.Address, u.method}
+	return nil, 0, notSupported(p.Address, u.method)
 }

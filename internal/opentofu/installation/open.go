@@ -48,14 +48,20 @@ func merged(parts []provider.Release) provider.Release {
 	return r
 }
 
+// at returns the source of a package, and the package as that source gave it.
+func at(p provider.Package) (provider.Source, provider.Package, bool) {
+	at, ok := p.Locator.(located)
+	p.Locator = at.inner
+	return at.source, p, ok
+}
+
 // Open opens the zip at the source that the package came from.
 func (i *Installation) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
-	at, ok := p.Locator.(located)
+	src, inner, ok := at(p)
 	if !ok {
 		return nil, 0, fmt.Errorf("opening %s: the package is not of this source", p.Filename)
 	}
-	p.Locator = at.inner
-	return at.source.Open(ctx, p)
+	return src.Open(ctx, inner)
 }
 
 // Capabilities are those of the methods, as far as they can be asked about what a
@@ -111,39 +117,31 @@ func (i *Installation) documents(ctx context.Context, r provider.Release) ([]pro
 
 // stat checks that a package's zip exists, if its source has that capability.
 func (i *Installation) stat(ctx context.Context, p provider.Package) (checked bool, err error) {
-	at, ok := p.Locator.(located)
-	if !ok {
-		return false, nil
+	if src, inner, ok := at(p); ok {
+		if stat := provider.CapabilitiesOf(src).Stat; stat != nil {
+			return stat(ctx, inner)
+		}
 	}
-	look := provider.CapabilitiesOf(at.source).Stat
-	if look == nil {
-		return false, nil
-	}
-	p.Locator = at.inner
-	return look(ctx, p)
+	return false, nil
 }
 
 // path gives the local file that a package's zip is.
 func (i *Installation) path(p provider.Package) (string, bool) {
-	return ask(p, func(c provider.Capabilities) func(provider.Package) (string, bool) { return c.Path })
+	if src, inner, ok := at(p); ok {
+		if path := provider.CapabilitiesOf(src).Path; path != nil {
+			return path(inner)
+		}
+	}
+	return "", false
 }
 
 // directory gives the directory of a package that a filesystem_mirror has
 // unpacked.
 func (i *Installation) directory(p provider.Package) (string, bool) {
-	return ask(p, func(c provider.Capabilities) func(provider.Package) (string, bool) { return c.Directory })
-}
-
-// ask asks the source of a package for what it can do with it, if it can.
-func ask(p provider.Package, what func(provider.Capabilities) func(provider.Package) (string, bool)) (string, bool) {
-	at, ok := p.Locator.(located)
-	if !ok {
-		return "", false
+	if src, inner, ok := at(p); ok {
+		if directory := provider.CapabilitiesOf(src).Directory; directory != nil {
+			return directory(inner)
+		}
 	}
-	do := what(provider.CapabilitiesOf(at.source))
-	if do == nil {
-		return "", false
-	}
-	p.Locator = at.inner
-	return do(p)
+	return "", false
 }

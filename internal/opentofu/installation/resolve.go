@@ -3,6 +3,7 @@ package installation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
@@ -10,7 +11,7 @@ import (
 )
 
 // Versions lists the versions of all methods that are for the provider. Errors
-// are *[UnresolvedError], *[NotSupportedError], and those of the method that
+// are *[UnresolvedError], [ErrNotSupported], and those of the method that
 // ended the search.
 func (i *Installation) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	methods, err := i.candidates(ctx, a)
@@ -23,14 +24,14 @@ func (i *Installation) Versions(ctx context.Context, a provider.Address) ([]prov
 		versions, err := m.source.Versions(ctx, a)
 		switch {
 		case errors.Is(err, provider.ErrProviderNotFound):
-			unresolved.Attempts = append(unresolved.Attempts, Attempt{m.Method, err})
+			unresolved.attempts = append(unresolved.attempts, attempt{m.Method, err})
 		case err != nil:
 			return nil, m.failed(err)
 		default:
 			all = append(all, versions...)
 		}
 	}
-	if len(all) == 0 && len(unresolved.Attempts) == len(methods) {
+	if len(all) == 0 && len(unresolved.attempts) == len(methods) {
 		return nil, unresolved
 	}
 	return provider.NewestFirst(all), nil
@@ -54,7 +55,7 @@ func (i *Installation) Release(ctx context.Context, a provider.Address, v provid
 			if !m.passedOver(err) {
 				return provider.Release{}, m.failed(err)
 			}
-			unresolved.Attempts = append(unresolved.Attempts, Attempt{m.Method, err})
+			unresolved.attempts = append(unresolved.attempts, attempt{m.Method, err})
 		}
 		if len(part.Packages) == 0 {
 			continue
@@ -72,7 +73,7 @@ func (i *Installation) Release(ctx context.Context, a provider.Address, v provid
 func (i *Installation) candidates(ctx context.Context, a provider.Address) ([]*method, error) {
 	if i.block != nil {
 		if override, found := i.block.DevOverrides[a]; found {
-			return nil, &NotSupportedError{a, cliconfig.Method{Kind: cliconfig.DevOverrides, Path: override.Path, Position: override.Position}}
+			return nil, notSupported(a, overridden(override))
 		}
 	}
 	var methods []*method
@@ -142,20 +143,19 @@ func (m *method) passedOver(err error) bool {
 
 // failed says which method ended the search.
 func (m *method) failed(err error) error {
-	var unsupported *NotSupportedError
-	if errors.As(err, &unsupported) {
+	if errors.Is(err, ErrNotSupported) {
 		return err
 	}
-	return &methodError{m.Method, err}
+	return fmt.Errorf("installation method %s: %w", m.Method, err)
 }
 
 // about adds which platform is missing, where some method knows the version.
 func (e *UnresolvedError) about(wanted []provider.Platform, parts []provider.Release) error {
 	var have []provider.Platform
 	known := false
-	for _, a := range e.Attempts {
+	for _, a := range e.attempts {
 		var missing *provider.PlatformError
-		if errors.As(a.Err, &missing) {
+		if errors.As(a.err, &missing) {
 			known, have = true, append(have, missing.Have...)
 		}
 	}

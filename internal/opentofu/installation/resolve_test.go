@@ -42,8 +42,7 @@ func isUnresolved(err error) bool {
 }
 
 func isUnsupported(err error) bool {
-	var unsupported *installation.NotSupportedError
-	return errors.As(err, &unsupported)
+	return errors.Is(err, installation.ErrNotSupported)
 }
 
 func isPlatform(err error) bool {

@@ -38,6 +38,11 @@ func (i *Installation) Target(a provider.Address) (template.Reference, cliconfig
 	return template.Reference{}, cliconfig.Method{}, missing
 }
 
+// overridden is the method for an entry of dev_overrides.
+func overridden(o cliconfig.DevOverride) cliconfig.Method {
+	return cliconfig.Method{Kind: cliconfig.DevOverrides, Path: o.Path, Position: o.Position}
+}
+
 // Step says whether a method is for a provider, and why.
 type Step struct {
 	Method cliconfig.Method
@@ -57,8 +62,7 @@ func (i *Installation) Explain(a provider.Address) []Step {
 	var steps []Step
 	if i.block != nil {
 		if override, found := i.block.DevOverrides[a]; found {
-			m := cliconfig.Method{Kind: cliconfig.DevOverrides, Path: override.Path, Position: override.Position}
-			steps = append(steps, Step{Method: m, Matches: true})
+			steps = append(steps, Step{Method: overridden(override), Matches: true})
 		}
 	}
 	for _, m := range i.methods {
