@@ -1,13 +1,16 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -19,14 +22,19 @@ type userConfig struct {
 	cliconfig.Config
 	// dir is the directory that the child works in, absolute.
 	dir string
+	// required loads what the configuration in dir requires, once.
+	required func() (configuration.Configuration, error)
 }
 
-func readConfiguration(o Options) (c userConfig, err error) {
+func readConfiguration(ctx context.Context, o Options) (c userConfig, err error) {
 	c.env = o.Environment
 	c.env.Terraform = toolOf(o.Command) == toolTerraform
 	if c.dir, err = filepath.Abs(WorkDir(o.Command, o.Dir, c.env.Getenv)); err != nil {
 		return c, err
 	}
+	c.required = sync.OnceValues(func() (configuration.Configuration, error) {
+		return configuration.Load(ctx, c.dir, o.Reading(c.env.Terraform))
+	})
 	if c.files, err = cliconfig.Locate(c.env, o.Config); err != nil {
 		return c, err
 	}

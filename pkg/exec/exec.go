@@ -98,7 +98,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		return 0, err
 	}
 	// 1. What the lock files select, but for what the user develops.
-	config, err := readConfiguration(o)
+	config, err := readConfiguration(ctx, o)
 	if err != nil {
 		return 0, err
 	}

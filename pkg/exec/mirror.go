@@ -114,7 +114,7 @@ func (o Options) packages(ctx context.Context, c userConfig, wanted []selection)
 			return result{k, false, nil}, true
 		}
 		k, err := o.bring(ctx, wanted[i], refused, acquire)
-		if err != nil && o.ignores(ctx, c, wanted[i].Address, err) {
+		if err != nil && o.ignores(c, wanted[i].Address, err) {
 			o.Left(wanted[i].Address, "it is not there, and the configuration does not require it")
 			err = nil
 		}

@@ -67,7 +67,7 @@ func (o Options) installs() bool {
 // configuration are returned only if OnlyLocked is set, because the command reports them
 // too.
 func (o Options) unlocked(ctx context.Context, c userConfig, wanted []selection) ([]provider.Address, error) {
-	found, err := configuration.Load(ctx, c.dir, o.Reading(c.env.Terraform))
+	found, err := c.required()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -83,4 +83,18 @@ func (o Options) unlocked(ctx context.Context, c userConfig, wanted []selection)
 		}
 	}
 	return all, nil
+}
+
+// ignores reports whether a missing package is ignored because the configuration doesn't
+// require its provider: a lock file can contain providers that are no longer required. The
+// state can still require the provider, so the error is returned if the command could
+// install it without the required checks.
+func (o Options) ignores(c userConfig, a provider.Address, err error) bool {
+	_, noPlatform := errors.AsType[*provider.PlatformError](err)
+	missing := noPlatform || errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
+	if !missing || len(o.LockFiles) > 0 || o.OnlyLocked && o.installs() {
+		return false
+	}
+	found, err := c.required()
+	return err == nil && len(found.NotLookedAt) == 0 && !found.Requires(a)
 }
