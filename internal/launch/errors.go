@@ -41,22 +41,20 @@ type Error struct {
 	Fault Fault
 	// Problem is a sentence without its full stop.
 	Problem string
-	// Said is the beginning of the first line on stdout, at most 200 bytes, where
-	// that was no handshake.
-	Said string
 	// Stderr is the end of what it wrote there, at most 2 KiB.
 	Stderr string
 }
 
 func (e *Error) Error() string {
 	text := e.Problem
-	if e.Said != "" {
-		text += fmt.Sprintf(": %q", e.Said)
-	}
 	if e.Stderr != "" {
 		text += "; it wrote to stderr: " + e.Stderr
 	}
 	return text
+}
+
+func fail(f Fault, format string, args ...any) *Error {
+	return &Error{Fault: f, Problem: fmt.Sprintf(format, args...)}
 }
 
 // Kind is [provider.Unverified].
@@ -83,15 +81,15 @@ func handshakeProblem(line string) *Error {
 	said := short(line)
 	switch {
 	case len(parts) == 1 || strings.Trim(parts[0], "0123456789") != "":
-		return &Error{Fault: Message, Problem: "it printed a message in place of the handshake", Said: said}
+		return fail(Message, "it printed a message in place of the handshake: %q", said)
 	case parts[0] != "1":
-		return &Error{Fault: OtherProtocol, Problem: "it speaks version " + short(parts[0]) + " of the handshake, OpenTofu version 1", Said: said}
+		return fail(OtherProtocol, "it speaks version %s of the handshake, OpenTofu version 1: %q", short(parts[0]), said)
 	case len(parts) < 4:
-		return &Error{Fault: Handshake, Problem: "it printed half the line of a handshake", Said: said}
+		return fail(Handshake, "it printed half the line of a handshake: %q", said)
 	case parts[1] != "5" && parts[1] != "6":
-		return &Error{Fault: OtherProtocol, Problem: fmt.Sprintf("it speaks protocol %q, OpenTofu 5 and 6", short(parts[1])), Said: said}
+		return fail(OtherProtocol, "it speaks protocol %q, OpenTofu 5 and 6: %q", short(parts[1]), said)
 	case len(parts) == 4 || parts[4] != "grpc":
-		return &Error{Fault: OtherProtocol, Problem: "it does not speak gRPC, OpenTofu nothing else", Said: said}
+		return fail(OtherProtocol, "it does not speak gRPC, OpenTofu nothing else: %q", said)
 	}
 	return nil
 }

@@ -6,8 +6,6 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-
-	"github.com/tofu-oci/tofu-oci/internal/extprog"
 )
 
 // maxLine is how long go-plugin lets the line of a handshake be.
@@ -33,73 +31,53 @@ func (m *meter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// counted is a pipe whose bytes are counted.
-type counted struct {
-	*os.File
+// pipe is an output of a provider. What is read from it is counted, and observed.
+type pipe struct {
+	file  *os.File
 	meter *meter
+
+	mu       sync.Mutex
+	observer io.Writer
 }
 
-func (c counted) Read(p []byte) (int, error) {
-	n, err := c.File.Read(p)
-	_, _ = c.meter.Write(p[:n])
+func (p *pipe) Read(b []byte) (int, error) {
+	n, err := p.file.Read(b)
+	_, _ = p.meter.Write(b[:n])
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, _ = p.observer.Write(b[:n])
 	return n, err
 }
 
-// firstLine is a provider's stdout, of which the first line is remembered.
-type firstLine struct {
-	from io.ReadCloser
+// Close closes the pipe.
+func (p *pipe) Close() error { return p.file.Close() }
 
-	mu    sync.Mutex
-	first []byte
-	// whole tells that the end of the line was there.
+// firstLine keeps the first line of what is written to it.
+type firstLine struct {
+	text []byte
+	// whole reports that the line has ended.
 	whole bool
 }
 
-func (s *firstLine) Read(p []byte) (int, error) {
-	n, err := s.from.Read(p)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.whole {
+func (l *firstLine) Write(p []byte) (int, error) {
+	if !l.whole {
 		var line []byte
-		line, _, s.whole = bytes.Cut(p[:n], []byte("\n"))
-		s.first = append(s.first, line[:min(len(line), maxLine-len(s.first))]...)
+		line, _, l.whole = bytes.Cut(p, []byte("\n"))
+		l.text = append(l.text, line[:min(len(line), maxLine-len(l.text))]...)
 	}
-	return n, err
+	return len(p), nil
 }
 
-// Close closes the pipe.
-func (s *firstLine) Close() error { return s.from.Close() }
-
-// line gives the first line, as far as it was read.
-func (s *firstLine) line() (text string, whole bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return string(s.first), s.whole
+// firstLine returns the first line on stdout, as far as it was read.
+func (p *process) firstLine() (text string, whole bool) {
+	p.stdout.mu.Lock()
+	defer p.stdout.mu.Unlock()
+	return string(p.first.text), p.first.whole
 }
 
-// lastWords is a provider's stderr, of which the end is remembered. Go-plugin cuts it
-// into lines for a log, and reads no more when it is closed.
-type lastWords struct {
-	from io.ReadCloser
-
-	mu   sync.Mutex
-	tail extprog.Tail
-}
-
-func (l *lastWords) Read(p []byte) (int, error) {
-	n, err := l.from.Read(p)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, _ = l.tail.Write(p[:n])
-	return n, err
-}
-
-// Close closes the pipe.
-func (l *lastWords) Close() error { return l.from.Close() }
-
-// text gives the end, as one line.
-func (l *lastWords) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.tail.Text()
+// lastWords returns the end of stderr, as one line.
+func (p *process) lastWords() string {
+	p.stderr.mu.Lock()
+	defer p.stderr.mu.Unlock()
+	return p.tail.Text()
 }

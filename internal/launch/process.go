@@ -35,8 +35,10 @@ type process struct {
 	cancel    context.CancelCauseFunc
 	cancelled func() bool
 	meter     *meter
-	stdout    firstLine
-	stderr    lastWords
+	// Of stdout the first line is kept, and of stderr the end.
+	stdout, stderr pipe
+	first          firstLine
+	tail           extprog.Tail
 
 	// started tells that there was a process, refused why the system made none.
 	started bool
@@ -97,7 +99,8 @@ func (p *process) Start(context.Context) error {
 		return err
 	}
 	defer func() { _ = errsWrite.Close() }()
-	p.stdout.from, p.stderr.from = counted{out, p.meter}, counted{errs, p.meter}
+	p.stdout.file, p.stdout.meter, p.stdout.observer = out, p.meter, &p.first
+	p.stderr.file, p.stderr.meter, p.stderr.observer = errs, p.meter, &p.tail
 	p.cmd.Stdout, p.cmd.Stderr = outWrite, errsWrite
 	if err = p.begin(); err != nil {
 		p.closePipes()

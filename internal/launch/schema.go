@@ -3,13 +3,13 @@ package launch
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/types/known/emptypb"
 )
 
 // methods are the calls for a schema, by the protocol. What they answer has the same
@@ -33,89 +33,54 @@ const (
 	severityError = 1
 )
 
-// counts are how much of each kind a schema has.
-type counts struct {
-	resources, dataSources, functions, ephemeralResources int
-}
-
-// diagnosticError is what a provider says in place of its schema.
-type diagnosticError struct{ text string }
-
-func (e *diagnosticError) Error() string { return "it says " + e.text }
-
-// raw is a codec for messages that are taken as they come: no more is wanted of a
-// schema than the number of its entries. Nil is the empty message.
-type raw struct{}
-
-// Name is that of the encoding on the wire.
-func (raw) Name() string { return "proto" }
-
-// Marshal gives the empty message.
-func (raw) Marshal(any) (mem.BufferSlice, error) { return nil, nil }
-
-// Unmarshal keeps the message in v, a *[]byte.
-func (raw) Unmarshal(message mem.BufferSlice, v any) error {
-	into, ok := v.(*[]byte)
-	if !ok {
-		return fmt.Errorf("a message is to go into %T", v)
-	}
-	*into = message.Materialize()
-	return nil
-}
-
 // askSchema asks for the schema, and counts what it lists.
-func askSchema(ctx context.Context, conn grpc.ClientConnInterface, protocol int) (counts, error) {
-	var message []byte
-	if err := conn.Invoke(ctx, methods[protocol], nil, &message, grpc.ForceCodecV2(raw{})); err != nil {
-		return counts{}, err
+func (r *Report) askSchema(ctx context.Context, conn grpc.ClientConnInterface) error {
+	// To the empty message all fields are unknown, and so are kept as they are.
+	var response emptypb.Empty
+	if err := conn.Invoke(ctx, methods[r.Protocol], &emptypb.Empty{}, &response); err != nil {
+		return err
 	}
-	return count(message)
+	return r.count(response.ProtoReflect().GetUnknown())
 }
 
-// count reads the fields of an answer.
-func count(message []byte) (c counts, err error) {
-	err = eachField(message, func(number protowire.Number, value []byte) error {
+// count reads the fields of a response.
+func (r *Report) count(message []byte) error {
+	return eachField(message, func(number protowire.Number, value []byte) error {
 		switch number {
 		case fieldResources:
-			c.resources++
+			r.Resources++
 		case fieldDataSources:
-			c.dataSources++
+			r.DataSources++
 		case fieldFunctions:
-			c.functions++
+			r.Functions++
 		case fieldEphemeralResources:
-			c.ephemeralResources++
+			r.EphemeralResources++
 		case fieldDiagnostics:
 			return diagnose(value)
 		}
 		return nil
 	})
-	return c, err
 }
 
 // diagnose gives an error for a diagnostic that is one.
 func diagnose(diagnostic []byte) error {
 	var severity uint64
-	var summary, detail string
+	var texts []string
 	err := eachField(diagnostic, func(number protowire.Number, value []byte) error {
 		switch number {
 		case fieldSeverity:
 			severity, _ = protowire.ConsumeVarint(value)
-		case fieldSummary:
-			summary = short(string(value[:min(len(value), maxText)]))
-		case fieldDetail:
-			detail = short(string(value[:min(len(value), maxText)]))
+		case fieldSummary, fieldDetail:
+			if text := short(string(value[:min(len(value), maxText)])); text != "" {
+				texts = append(texts, text)
+			}
 		}
 		return nil
 	})
-	switch {
-	case err != nil:
+	if err != nil || severity != severityError {
 		return err
-	case severity != severityError:
-		return nil
-	case detail != "":
-		summary += ": " + detail
 	}
-	return &diagnosticError{summary}
+	return fail(Schema, "it can't tell its schema, it says %s", strings.Join(texts, ": "))
 }
 
 // eachField gives the fields of a message in turn: the content of those that have a
@@ -144,15 +109,15 @@ func eachField(message []byte, visit func(protowire.Number, []byte) error) error
 
 // schemaProblem says why there is no schema.
 func schemaProblem(err error) *Error {
-	answer, isStatus := status.FromError(err)
-	said, isSaid := errors.AsType[*diagnosticError](err)
-	switch {
-	case isSaid:
-		return &Error{Fault: Schema, Problem: "it can't tell its schema, " + said.Error()}
-	case !isStatus:
-		return &Error{Fault: Schema, Problem: "its schema can't be read: " + short(err.Error())}
-	case answer.Code() == codes.ResourceExhausted:
-		return &Error{Fault: Schema, Problem: fmt.Sprintf("its schema is over %d MiB, or it says that something is used up: %s", maxSchema>>20, short(answer.Message()))}
+	if said, ok := errors.AsType[*Error](err); ok {
+		return said
 	}
-	return &Error{Fault: Schema, Problem: fmt.Sprintf("asked for its schema it answers %s: %s", answer.Code(), short(answer.Message()))}
+	answer, isStatus := status.FromError(err)
+	switch {
+	case !isStatus:
+		return fail(Schema, "its schema can't be read: %s", short(err.Error()))
+	case answer.Code() == codes.ResourceExhausted:
+		return fail(Schema, "its schema is over %d MiB, or it says that something is used up: %s", maxSchema>>20, short(answer.Message()))
+	}
+	return fail(Schema, "asked for its schema it answers %s: %s", answer.Code(), short(answer.Message()))
 }

@@ -66,7 +66,7 @@ func Start(ctx context.Context, executable string, o Options) (report Report, er
 		return Report{}, p.judge(problem, cause, o)
 	}
 	if p.left {
-		return Report{}, &Error{Fault: Children, Problem: "it left processes behind when it ended", Stderr: p.stderr.text()}
+		return Report{}, &Error{Fault: Children, Problem: "it left processes behind when it ended", Stderr: p.lastWords()}
 	}
 	return report, nil
 }
@@ -118,13 +118,10 @@ func (p *process) interview(ctx context.Context, client *plugin.Client) (report 
 	if !ok {
 		return Report{}, fmt.Errorf("it speaks %T", protocol) // AllowedProtocols lets nothing else through
 	}
-	counts, err := askSchema(ctx, spoken.Conn, report.Protocol)
-	if err != nil {
+	if err := report.askSchema(ctx, spoken.Conn); err != nil {
 		return Report{}, err
 	}
 	report.Memory = p.group.PeakMemory()
-	report.Resources, report.DataSources = counts.resources, counts.dataSources
-	report.Functions, report.EphemeralResources = counts.functions, counts.ephemeralResources
 	return report, nil
 }
 
@@ -133,43 +130,43 @@ func (p *process) interview(ctx context.Context, client *plugin.Client) (report 
 func (p *process) judge(err, cause error, o Options) error {
 	problem := p.problem(err, cause, o)
 	if e, ok := errors.AsType[*Error](problem); ok && e.Stderr == "" {
-		e.Stderr = p.stderr.text()
+		e.Stderr = p.lastWords()
 	}
 	return problem
 }
 
 func (p *process) problem(err, cause error, o Options) error {
-	line, whole := p.stdout.line()
+	line, whole := p.firstLine()
 	switch {
 	case errors.Is(cause, errOutput):
-		return &Error{Fault: Flooded, Problem: fmt.Sprintf("it printed more than %d bytes", o.maxOutput())}
+		return fail(Flooded, "it printed more than %d bytes", o.maxOutput())
 	case errors.Is(cause, errTime) && p.met:
-		return &Error{Fault: Hung, Problem: fmt.Sprintf("it did not tell its schema within %s", o.timeout())}
+		return fail(Hung, "it did not tell its schema within %s", o.timeout())
 	case errors.Is(cause, errTime) && line != "":
-		return &Error{Fault: Handshake, Problem: fmt.Sprintf("it printed half a line and then no end of it within %s", o.timeout()), Said: short(line)}
+		return fail(Handshake, "it printed half a line and then no end of it within %s: %q", o.timeout(), short(line))
 	case errors.Is(cause, errTime):
-		return &Error{Fault: Hung, Problem: fmt.Sprintf("it printed no handshake within %s", o.timeout())}
+		return fail(Hung, "it printed no handshake within %s", o.timeout())
 	case cause != nil && !errors.Is(cause, errStopped):
 		return cause
 	case p.refused != nil:
-		return &Error{Fault: NotStarted, Problem: "the system does not start it: " + short(reason(p.refused))}
+		return fail(NotStarted, "the system does not start it: %s", short(reason(p.refused)))
 	case !p.started:
 		return err // of our own files
 	case p.met && p.died:
-		return &Error{Fault: Ended, Problem: "it ended before it had told its schema, " + p.cmd.ProcessState.String()}
+		return fail(Ended, "it ended before it had told its schema, %s", p.cmd.ProcessState)
 	case p.met:
 		return schemaProblem(err)
 	case line == "" && !whole && p.died:
-		return &Error{Fault: Ended, Problem: "it ended before the handshake, " + p.cmd.ProcessState.String()}
+		return fail(Ended, "it ended before the handshake, %s", p.cmd.ProcessState)
 	case line == "" && !whole:
-		return &Error{Fault: Handshake, Problem: "it closed its output without a handshake"}
+		return fail(Handshake, "it closed its output without a handshake")
 	case len(line) == maxLine:
-		return &Error{Fault: Flooded, Problem: fmt.Sprintf("it printed more than %d bytes without the end of a line", maxLine-1), Said: short(line)}
+		return fail(Flooded, "it printed more than %d bytes without the end of a line: %q", maxLine-1, short(line))
 	}
 	if problem := handshakeProblem(line); problem != nil {
 		return problem
 	}
-	return &Error{Fault: Handshake, Problem: "its handshake can't be used: " + short(err.Error())}
+	return fail(Handshake, "its handshake can't be used: %s", short(err.Error()))
 }
 
 // reason leaves out where the provider was unpacked.

@@ -115,7 +115,7 @@ func TestStartRefuses(t *testing.T) {
 		"plain":          {kind: launch.Schema, says: "authentication handshake failed"},
 		"chatty":         {kind: launch.Flooded, options: launch.Options{MaxOutput: 1 << 20}, says: "it printed more than 1048576 bytes"},
 		"no-schema":      {kind: launch.Schema, says: "Unimplemented"},
-		"bad-schema":     {kind: launch.Schema, says: "can't be read"},
+		"bad-schema":     {kind: launch.Schema, says: "failed to unmarshal"},
 		"diagnostic":     {kind: launch.Schema, says: "it says two resources of one name: x and x"},
 		"huge-schema":    {kind: launch.Schema, says: "over 64 MiB"},
 		"dying-schema":   {kind: launch.Ended, says: "before it had told its schema, exit status 2; it wrote to stderr: "},
