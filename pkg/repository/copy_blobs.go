@@ -13,7 +13,7 @@ import (
 
 // blob copies a blob, once in a run.
 func (c *copier) blob(ctx context.Context, d ocispec.Descriptor) error {
-	_, err := c.blobs.do(d.Digest, func() (struct{}, error) { return struct{}{}, c.bring(ctx, d) })
+	_, err := c.blobs.Get(ctx, d.Digest, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.bring(ctx, d) })
 	return err
 }
 

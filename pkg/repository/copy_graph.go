@@ -12,6 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tofu-oci/tofu-oci/internal/memo"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -41,7 +42,7 @@ type copier struct {
 	packages map[digest.Digest]provider.Package
 	lost     Inspection
 	// Manifests share most blobs, and a list may name one manifest many times.
-	manifests, blobs once[struct{}]
+	manifests, blobs memo.Memo[digest.Digest, struct{}]
 
 	mu sync.Mutex
 	// children counts the manifests below the index.
@@ -121,7 +122,7 @@ func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int) err
 	if c.children.Add(1) > maxCopied {
 		return &artifact.FormatError{Problem: fmt.Sprintf("has more than %d manifests that belong to it", maxCopied)}
 	}
-	_, err := c.manifests.do(d.Digest, func() (none struct{}, err error) {
+	_, err := c.manifests.Get(ctx, d.Digest, func(ctx context.Context) (none struct{}, err error) {
 		data, read := c.known[d.Digest]
 		if !read {
 			if _, data, err = c.from.Manifest(ctx, d.Digest.String()); err != nil {
@@ -167,24 +168,4 @@ func eachOf[T any](c *copier, limit int, items []T, do func(T) error) error {
 		})
 	}
 	return group.Wait()
-}
-
-// once does something for each digest once, and lets all who ask wait for it.
-type once[T any] struct {
-	mu    sync.Mutex
-	calls map[digest.Digest]func() (T, error)
-}
-
-func (o *once[T]) do(d digest.Digest, call func() (T, error)) (T, error) {
-	o.mu.Lock()
-	if o.calls == nil {
-		o.calls = map[digest.Digest]func() (T, error){}
-	}
-	shared, called := o.calls[d]
-	if !called {
-		shared = sync.OnceValues(call)
-		o.calls[d] = shared
-	}
-	o.mu.Unlock()
-	return shared()
 }

@@ -5,7 +5,10 @@ import (
 	"io"
 	"sync/atomic"
 
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/memo"
 )
 
 // presence asks for each blob once, though manifests share most of them.
@@ -13,14 +16,14 @@ type presence struct {
 	repo Reader
 	// read tells to read each blob.
 	read  bool
-	asked once[bool]
+	asked memo.Memo[digest.Digest, bool]
 	// manifests counts the bytes of those that are kept.
 	manifests atomic.Int64
 }
 
 // has tells whether a blob is there in its full size.
 func (b *presence) has(ctx context.Context, d ocispec.Descriptor) (bool, error) {
-	return b.asked.do(d.Digest, func() (bool, error) {
+	return b.asked.Get(ctx, d.Digest, func(ctx context.Context) (bool, error) {
 		there, err := has(ctx, b.repo, d)
 		if !there || err != nil || !b.read {
 			return there, err

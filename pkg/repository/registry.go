@@ -213,19 +213,6 @@ func (r *Registry) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	return found.Size, nil
 }
 
-// PushBlob uploads a blob in one request. It cannot be sent again from here, as
-// content is read once: the caller retries by opening the content again. Of a large
-// blob, what has arrived by then is not sent again, where the registry tells.
-func (r *Registry) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
-	if d.Size >= minResumed {
-		return r.pushLarge(ctx, d, content)
-	}
-	if err := r.remote.Blobs().Push(ctx, d, content); err != nil {
-		return r.fail("pushing blob", d.Digest.String(), err)
-	}
-	return nil
-}
-
 // PushManifest uploads a manifest under its digest.
 func (r *Registry) PushManifest(ctx context.Context, m artifact.Blob) error {
 	if err := r.remote.Manifests().Push(ctx, m.Descriptor, bytes.NewReader(m.Bytes)); err != nil {

@@ -67,28 +67,98 @@ func (u *uploads) take(d digest.Digest) (broken upload, found bool) {
 	return broken, found
 }
 
-// pushLarge uploads a blob, the rest of it where an upload broke off before. All of
-// the content is read even so: it is verified as a whole.
-func (r *Registry) pushLarge(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+// PushBlob uploads a blob in one request. It cannot be sent again from here, as
+// content is read once: the caller retries by opening the content again. Of a large
+// blob, what has arrived by then is not sent again, where the registry tells. All of the
+// content is read even so: it is verified as a whole.
+func (r *Registry) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+	ctx = r.pushing(ctx)
 	if broken, found := r.uploads.take(d.Digest); found {
 		if p := r.arrived(ctx, broken); p.size > 0 && p.size <= d.Size {
 			return r.pushRest(ctx, d, content, p)
 		}
 	}
-	var begun upload
-	sent := transfer.NewRecorder(content)
-	err := r.remote.Blobs().Push(context.WithValue(ctx, uploadKey{}, &begun), d, sent)
-	if err != nil {
-		begun.sent = sent.N()
-		r.uploads.keep(d.Digest, begun)
+	if err := r.pushWhole(ctx, d, content); err != nil {
 		return r.fail("pushing blob", d.Digest.String(), err)
 	}
 	return nil
 }
 
-// uploadKey is the context key of the *[upload] in which [checkResponses] notes where the
-// registry wants an upload, because the library does not tell.
-type uploadKey struct{}
+func (r *Registry) pushWhole(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+	begun, err := r.begin(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := r.placeOf(begun)
+	if err != nil {
+		return err
+	}
+	return r.put(ctx, d, content, p)
+}
+
+// pushing gives requests of the context the permission to push.
+func (r *Registry) pushing(ctx context.Context) context.Context {
+	return auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull, auth.ActionPush)
+}
+
+// begin starts an upload:
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-blobs
+func (r *Registry) begin(ctx context.Context) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url("blobs", "uploads").String()+"/", nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := r.remote.Client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusAccepted {
+		return nil, refusal(resp)
+	}
+	return resp, resp.Body.Close()
+}
+
+// placeOf returns where a registry wants the content of an upload that it has begun. That
+// is at the registry itself: content and login go nowhere else.
+func (r *Registry) placeOf(begun *http.Response) (partial, error) {
+	asked := r.url()
+	at, err := begun.Location()
+	if err != nil {
+		return partial{}, err
+	}
+	// Some registries leave out the port if it is that of https, although they are
+	// contacted with it: https://github.com/oras-project/oras-go/issues/177
+	if asked.Port() == "443" && at.Port() == "" && at.Hostname() == asked.Hostname() {
+		at.Host = asked.Host
+	}
+	switch {
+	case asked.Scheme == "https" && at.Scheme != "https":
+		return partial{}, &provider.DowngradeError{To: httpclient.RedactURL(at)}
+	case !httpclient.SameOrigin(at, asked):
+		return partial{}, fmt.Errorf("the registry wants the upload at another host, %s", at.Host)
+	}
+	return partial{at: at, authorization: begun.Request.Header.Get("Authorization")}, nil
+}
+
+// put sends the rest of a blob and ends its upload. Where it breaks off, it is kept.
+func (r *Registry) put(ctx context.Context, d ocispec.Descriptor, rest io.Reader, p partial) error {
+	sent := transfer.NewRecorder(rest)
+	req, err := p.request(ctx, d, sent)
+	if err != nil {
+		return err
+	}
+	resp, err := r.remote.Client.Do(req)
+	if err == nil && resp.StatusCode == http.StatusCreated {
+		return resp.Body.Close()
+	}
+	if err == nil {
+		err = refusal(resp)
+	}
+	if d.Size >= minResumed && (p.size == 0 || !startsOver(err)) {
+		r.uploads.keep(d.Digest, upload{at: p.at, sent: p.size + sent.N()})
+	}
+	return err
+}
 
 // partial is what a registry has of a blob.
 type partial struct {
@@ -101,7 +171,6 @@ type partial struct {
 // arrived asks how much of an upload has arrived; the size is zero when that can't
 // be used, for whatever reason: https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-a-blob-in-chunks
 func (r *Registry) arrived(ctx context.Context, u upload) partial {
-	ctx = auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull, auth.ActionPush)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.at.String(), nil)
 	if err != nil {
 		return partial{}
@@ -141,25 +210,21 @@ func (r *Registry) pushRest(ctx context.Context, d ocispec.Descriptor, content i
 	if _, err := io.CopyN(io.Discard, bounded.Reader(ctx, content), p.size); err != nil {
 		return r.fail("pushing blob", d.Digest.String(), err)
 	}
-	sent := transfer.NewRecorder(content)
-	req, err := p.request(ctx, d, sent)
-	if err != nil {
-		return r.fail("pushing blob", d.Digest.String(), err)
-	}
-	resp, err := r.remote.Client.Do(req)
-	if err == nil && resp.StatusCode == http.StatusCreated {
-		_ = resp.Body.Close()
+	err := r.put(ctx, d, content, p)
+	if err == nil {
 		return r.whole(ctx, d)
 	}
-	if err == nil {
-		err = refusal(resp)
-	}
 	failure := r.fail("pushing the rest of blob", d.Digest.String(), err)
-	if _, refused := errors.AsType[*errcode.ErrorResponse](err); refused && !errors.Is(failure, provider.ErrDenied) {
+	if startsOver(err) {
 		return &httpclient.PassingError{Err: failure}
 	}
-	r.uploads.keep(d.Digest, upload{at: p.at, sent: p.size + sent.N()})
 	return failure
+}
+
+// startsOver reports whether a registry refuses the rest of an upload, and not the login.
+func startsOver(err error) bool {
+	answer, refused := errors.AsType[*errcode.ErrorResponse](err)
+	return refused && answer.StatusCode != http.StatusUnauthorized && answer.StatusCode != http.StatusForbidden
 }
 
 // whole looks whether a registry has put both parts together.

@@ -218,3 +218,31 @@ func TestRestOfWrongContent(t *testing.T) {
 		t.Errorf("%v, %d bytes received", err, s.Received())
 	}
 }
+
+// TestUploadStaysAtTheRegistry: a registry that begins an upload elsewhere gets no content,
+// whether its response or a redirect leads there.
+func TestUploadStaysAtTheRegistry(t *testing.T) {
+	t.Parallel()
+	for name, lead := range map[string]func(http.ResponseWriter, *http.Request, string){
+		"location": func(w http.ResponseWriter, _ *http.Request, elsewhere string) {
+			w.Header().Set("Location", elsewhere+"/v2/acme/thing/blobs/uploads/1")
+			w.WriteHeader(http.StatusAccepted)
+		},
+		"redirect": func(w http.ResponseWriter, r *http.Request, elsewhere string) {
+			http.Redirect(w, r, elsewhere+r.URL.Path, http.StatusTemporaryRedirect)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, other := newServer(t, registrytest.Options{}), newServer(t, registrytest.Options{})
+			s.Misbehave(registrytest.UploadPost, func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) { lead(w, r, "https://"+other.host) }, -1)
+			b := blob("content")
+			if err := s.open(t).PushBlob(t.Context(), b.Descriptor, bytes.NewReader(b.Bytes)); err == nil {
+				t.Error("it was pushed")
+			}
+			if n := s.Requests()[registrytest.UploadPut] + other.Requests()[registrytest.UploadPut]; n != 0 {
+				t.Errorf("%d requests with content", n)
+			}
+		})
+	}
+}

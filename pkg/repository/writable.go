@@ -7,39 +7,27 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-
-	"oras.land/oras-go/v2/registry/remote/auth"
 )
 
 // writable is the trait of that name. It begins the upload of a blob, to which a
 // registry answers as it would to a push, and cancels it: nothing has been sent.
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-blobs
 func (r *Registry) writable(ctx context.Context) error {
-	ctx = auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull, auth.ActionPush)
-	at := r.url("blobs", "uploads").String() + "/"
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at, nil)
+	begun, err := r.begin(r.pushing(ctx))
 	if err != nil {
 		return r.fail("beginning an upload to", "", err)
 	}
-	resp, err := r.remote.Client.Do(req)
-	if err != nil {
-		return r.fail("beginning an upload to", "", err)
-	}
-	if resp.StatusCode != http.StatusAccepted {
-		return r.fail("beginning an upload to", "", refusal(resp))
-	}
-	_ = resp.Body.Close()
-	r.cancel(ctx, resp)
+	r.cancel(ctx, begun)
 	return nil
 }
 
 // cancel ends an upload. A registry that can't do that forgets it after a while.
 func (r *Registry) cancel(ctx context.Context, begun *http.Response) {
-	at, err := begun.Location()
-	if err != nil || at.Host != begun.Request.URL.Host || at.Scheme != begun.Request.URL.Scheme {
-		return // the login goes nowhere else
+	p, err := r.placeOf(begun)
+	if err != nil {
+		return
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, at.String(), nil)
+	req, err := http.NewRequestWithContext(r.pushing(ctx), http.MethodDelete, p.at.String(), nil)
 	if err != nil {
 		return
 	}
