@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"strings"
 
@@ -24,12 +23,12 @@ func (l locking) lacking(p lock.Locked) error {
 
 // staged asks how a version that is missing stands with those who approve releases, where
 // the provider comes from an OCI repository.
-func (cmd *command) staged(ctx context.Context, wanted provider.Requirement) doctor.Staged {
-	repo, _, err := cmd.audited(wanted.Address)
+func (cmd *command) staged(wanted provider.Requirement) doctor.Staged {
+	repo, err := cmd.reader(wanted.Address)
 	if err != nil {
 		return doctor.Staged{}
 	}
-	return doctor.AskStaged(ctx, repo, wanted, cmd.template)
+	return doctor.AskStaged(cmd.c.Context, repo, wanted, cmd.template)
 }
 
 // wantedBy is what was asked for and is missing.
@@ -72,7 +71,7 @@ func (cmd *command) withRemedy(err error) error {
 // pending or denied; or "".
 func (cmd *command) remedy(err error) string {
 	if missing, ok := errors.AsType[*provider.VersionError](err); ok && cmd.fromRepository(missing.Address) {
-		if staged := cmd.staged(cmd.c.Context, wantedBy(missing)).Hint(); staged != "" {
+		if staged := cmd.staged(wantedBy(missing)).Hint(); staged != "" {
 			return staged
 		}
 	}

@@ -121,7 +121,7 @@ func newLocking(c *cli.Context, out *report.Report) (l locking, err error) {
 	l.options.Platforms, l.options.Template = l.cmd.platforms, l.cmd.template
 	l.options.Judge, l.options.Progress = out.Warning(l.cmd.judging.Judge), out.Progress()
 	l.options.Options = l.options.Remembering()
-	l.options.Staged = l.cmd.staged
+	l.options.Repository = l.cmd.reader
 	src, err := l.cmd.from()
 	l.src = source.NewCached(src, l.cmd.cache, source.CacheOptions{})
 	return l, err

@@ -8,6 +8,8 @@
 package doctor
 
 import (
+	"slices"
+
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
@@ -53,4 +55,9 @@ type Method struct {
 	Method string `json:"method"`
 	Asked  bool   `json:"asked"`
 	Why    string `json:"why"`
+}
+
+// Failed reports whether a finding is an error.
+func Failed(findings []finding.Finding) bool {
+	return slices.ContainsFunc(findings, func(f finding.Finding) bool { return f.Severity == finding.Error })
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
 	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -86,7 +85,7 @@ provider_installation {
 	for _, f := range report.Findings {
 		fmt.Println(f.Severity, f.Code)
 	}
-	fmt.Println("failed:", finding.HasError(report.Findings))
+	fmt.Println("failed:", doctor.Failed(report.Findings))
 	// Output:
 	// ghcr.io/providers/acme/rocket 1.0.0
 	// error platform-missing
@@ -111,7 +110,7 @@ provider "registry.opentofu.org/acme/rocket" {
 	platform := provider.Platform{OS: "linux", Arch: "amd64"}
 	for _, zip := range []string{"a", "b"} {
 		findings := doctor.CheckLock(&file.Selections()[0], platform, digest.FromString(zip))
-		fmt.Println(zip, finding.HasError(findings))
+		fmt.Println(zip, doctor.Failed(findings))
 	}
 	// Output:
 	// a false

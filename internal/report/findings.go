@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
@@ -53,7 +54,7 @@ type configurationFindings struct {
 
 // findingsResult ends a run in an error, which says nothing more, when a finding is one.
 func findingsResult(findings []finding.Finding) error {
-	if finding.HasError(findings) {
+	if doctor.Failed(findings) {
 		return &explain.Exit{Code: explain.ExitFailed}
 	}
 	return nil

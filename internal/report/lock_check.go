@@ -86,7 +86,7 @@ func (o *Report) LockChecked(platforms []provider.Platform) error {
 	for _, f := range r.Findings {
 		found.findings = append(found.findings, f.Finding)
 		switch {
-		case !lock.IsMissing(f.Finding):
+		case !f.IsMissing():
 			code = explain.ExitUnverified
 		case code == 0:
 			code = explain.ExitNotFound

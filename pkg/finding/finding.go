@@ -2,7 +2,9 @@
 // and configurations.
 package finding
 
-import "slices"
+import (
+	"strings"
+)
 
 // Severity is how bad a finding is.
 type Severity string
@@ -47,10 +49,9 @@ func New(severity Severity, code, message, remedy string) Finding {
 	return Finding{Severity: severity, Code: code, Message: message, Remedy: remedy}
 }
 
-// HasError reports whether a finding is an error.
-func HasError(findings []Finding) bool {
-	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == Error })
-}
+// IsMissing reports whether the finding is about something that is missing, in contrast
+// to something that is wrong.
+func (f Finding) IsMissing() bool { return strings.HasSuffix(f.Code, "-missing") }
 
 // Rule documents a kind of finding.
 type Rule struct {

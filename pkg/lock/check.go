@@ -18,36 +18,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Codes of findings.
-const (
-	providerMissing = "lock-provider-missing"
-	versionMissing  = "lock-version-missing"
-	versionDenied   = "lock-version-denied"
-	platformMissing = "lock-platform-missing"
-	packageMissing  = "lock-package-missing"
-	hashMissing     = "lock-hash-missing"
-	hashDisagrees   = "lock-hash-disagrees"
-	h1Only          = "lock-h1-only"
-)
-
 // Rules lists all kinds of findings, for those who document or configure them.
 func Rules() []finding.Rule {
 	return []finding.Rule{
-		{Code: providerMissing, Means: "A provider that is locked is not there."},
-		{Code: versionMissing, Means: "The version that is locked is not there."},
-		{Code: versionDenied, Means: "The version that is locked is denied."},
-		{Code: platformMissing, Means: "The version that is locked is not there for a platform."},
-		{Code: packageMissing, Means: "The zip of a package does not exist in the repository, or has another size than its manifest states."},
-		{Code: hashMissing, Means: "The lock file has no hash of the package for a platform."},
-		{Code: hashDisagrees, Means: "The lock file has other hashes than the package for a platform."},
-		{Code: h1Only, Means: "The lock file has only the h1 hash of the package for a platform, which OpenTofu does not take from an OCI registry."},
+		{Code: "lock-provider-missing", Means: "A provider that is locked is not there."},
+		{Code: "lock-version-missing", Means: "The version that is locked is not there."},
+		{Code: "lock-version-denied", Means: "The version that is locked is denied."},
+		{Code: "lock-platform-missing", Means: "The version that is locked is not there for a platform."},
+		{Code: "lock-package-missing", Means: "The zip of a package does not exist in the repository, or has another size than its manifest states."},
+		{Code: "lock-hash-missing", Means: "The lock file has no hash of the package for a platform."},
+		{Code: "lock-hash-disagrees", Means: "The lock file has other hashes than the package for a platform."},
+		{Code: "lock-h1-only", Means: "The lock file has only the h1 hash of the package for a platform, which OpenTofu does not take from an OCI registry."},
 	}
-}
-
-// IsMissing reports whether a finding of [Check] is about missing content or hashes, in contrast
-// to a denied version or different hashes.
-func IsMissing(f finding.Finding) bool {
-	return !slices.Contains([]string{versionDenied, hashDisagrees, h1Only}, f.Code)
 }
 
 // Checked says what was found of a selection.
@@ -70,7 +52,7 @@ type Checked struct {
 }
 
 // Check says whether what a lock file selects can be installed from a source. Of
-// the options Platforms, Judge, Template and Staged count; no platforms means this machine's. The
+// the options Platforms, Judge, Template and Repository count; no platforms means this machine's. The
 // findings are about what OpenTofu needs to install from an OCI registry: the zh
 // hash of the platform's zip; of a package that is there unpacked, its h1. When the
 // context ends, so does the list.
@@ -95,15 +77,15 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	denied, isDenied := errors.AsType[*repository.DeniedError](err)
 	switch {
 	case isDenied:
-		c.add("", versionDenied, fmt.Sprintf("%s %s is denied: %s.", s.Address, s.Version, doctor.DenialReason(denied.Record)), "choose another version: tofu-oci lock --upgrade")
+		c.add("", "lock-version-denied", fmt.Sprintf("%s %s is denied: %s.", s.Address, s.Version, doctor.DenialReason(denied.Record)), "choose another version: tofu-oci lock --upgrade")
 		return nil
 	case errors.Is(err, provider.ErrProviderNotFound):
 		problem, remedy := o.staged(ctx, s).Or(fmt.Sprintf("%s is not there", s.Address), c.bring(""))
-		c.add("", providerMissing, problem, remedy)
+		c.add("", "lock-provider-missing", problem, remedy)
 		return nil
 	case errors.Is(err, provider.ErrVersionNotFound):
 		problem, remedy := o.staged(ctx, s).Or(fmt.Sprintf("%s %s is not there; %s", s.Address, s.Version, c.others(ctx, src)), c.bring(""))
-		c.add("", versionMissing, problem, remedy)
+		c.add("", "lock-version-missing", problem, remedy)
 		return nil
 	case err != nil:
 		return err
@@ -132,7 +114,7 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	for _, platform := range o.Platforms {
 		i := slices.IndexFunc(release.Packages, func(p provider.Package) bool { return p.Platform == platform })
 		if i < 0 {
-			c.add(platform.String(), platformMissing, fmt.Sprintf("%s %s has no package for %s.", s.Address, s.Version, platform), c.bringPlatform(release, platform))
+			c.add(platform.String(), "lock-platform-missing", fmt.Sprintf("%s %s has no package for %s.", s.Address, s.Version, platform), c.bringPlatform(release, platform))
 			continue
 		}
 		c.hash(release.Packages[i], unknown)
@@ -159,7 +141,7 @@ func (c *Checked) zip(ctx context.Context, src provider.Source, p provider.Packa
 		if size {
 			flags = " --force"
 		}
-		c.add(p.Platform.String(), packageMissing, problem, doctor.RestoreCommand(p.Address, c.from, p.Version, flags))
+		c.add(p.Platform.String(), "lock-package-missing", problem, doctor.RestoreCommand(p.Address, c.from, p.Version, flags))
 	case err != nil:
 		return err
 	case !checked:
@@ -175,18 +157,18 @@ func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 	switch {
 	case p.Digest == "": // clients hold an unpacked directory against h1 hashes, if there are any
 		if !slices.Contains(s.Hashes, lockfile.Hash(p.H1)) && slices.ContainsFunc(s.Hashes, lockfile.Hash.IsH1) {
-			c.add(platform, hashMissing, fmt.Sprintf("The lock file has no hash of %s %s for %s, which is there unpacked and is %s.", s.Address, s.Version, platform, p.H1), relock)
+			c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash of %s %s for %s, which is there unpacked and is %s.", s.Address, s.Version, platform, p.H1), relock)
 		}
 	case slices.Contains(s.Hashes, zh(p.Digest)):
 	case slices.Contains(s.Hashes, lockfile.Hash(p.H1)):
-		c.add(platform, h1Only, fmt.Sprintf("The lock file has the h1 hash of %s %s for %s, which exec and pull go by, but not %s, which OpenTofu demands from an OCI registry.",
+		c.add(platform, "lock-h1-only", fmt.Sprintf("The lock file has the h1 hash of %s %s for %s, which exec and pull go by, but not %s, which OpenTofu demands from an OCI registry.",
 			s.Address, s.Version, platform, zh(p.Digest)), relock)
 	case slices.ContainsFunc(unknown, lockfile.Hash.IsZH), p.H1 != "" && slices.ContainsFunc(unknown, lockfile.Hash.IsH1) && !slices.ContainsFunc(s.Hashes, lockfile.Hash.IsZH):
-		c.add(platform, hashDisagrees, fmt.Sprintf("The lock file does not have %s of %s %s for %s, and has hashes that no package here has: %s.",
+		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("The lock file does not have %s of %s %s for %s, and has hashes that no package here has: %s.",
 			zh(p.Digest), s.Address, s.Version, platform, join(unknown)),
 			"compare with the checksums of the origin before anything else: either these packages or those that were locked are not what its author released")
 	default:
-		c.add(platform, hashMissing, fmt.Sprintf("The lock file has no hash of %s %s for %s, which is %s.", s.Address, s.Version, platform, zh(p.Digest)), relock)
+		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash of %s %s for %s, which is %s.", s.Address, s.Version, platform, zh(p.Digest)), relock)
 	}
 }
 
@@ -199,13 +181,16 @@ func (c *Checked) others(ctx context.Context, src provider.Source) string {
 	return provider.SomeVersions(versions)
 }
 
-// staged asks how a selection that is missing stands with those who approve releases.
+// staged reports whether a selection that is missing is pending or denied.
 func (o Options) staged(ctx context.Context, s lockfile.Selection) doctor.Staged {
-	exact, err := provider.ParseConstraint(s.Version.String())
-	if o.Staged == nil || err != nil {
+	if o.Repository == nil {
 		return doctor.Staged{}
 	}
-	return o.Staged(ctx, provider.Requirement{Address: s.Address, Constraint: exact})
+	repo, err := o.Repository(s.Address)
+	if err != nil {
+		return doctor.Staged{}
+	}
+	return doctor.AskStaged(ctx, repo, provider.Requirement{Address: s.Address, Constraint: s.Version.Constraint()}, o.Template)
 }
 
 // bring is the command that brings what is missing, and what does where no registry

@@ -82,8 +82,8 @@ func TestCheck(t *testing.T) {
 				if f.Subject.Provider != test.address || f.Subject.Version != test.version || f.Subject.File != "some/file" || f.Remedy == "" {
 					t.Errorf("got %+v", f)
 				}
-				if lock.IsMissing(f) != strings.HasSuffix(f.Code, "-missing") {
-					t.Errorf("%s is missing: %v", f.Code, lock.IsMissing(f))
+				if f.IsMissing() != strings.HasSuffix(f.Code, "-missing") {
+					t.Errorf("%s is missing: %v", f.Code, f.IsMissing())
 				}
 				if !slices.ContainsFunc(lock.Rules(), func(r finding.Rule) bool { return r.Code == f.Code && r.Means != "" }) {
 					t.Errorf("%s is no rule", f.Code)

@@ -85,7 +85,7 @@ func ExampleCheck() {
 	for _, c := range lock.Check(context.Background(), src, lock.Filename, f, lock.Options{}) {
 		for _, finding := range c.Findings {
 			fmt.Printf("%s:%d: %s\n", finding.Subject.File, finding.Subject.Line, finding.Message)
-			fmt.Println(finding.Code, lock.IsMissing(finding), finding.Remedy)
+			fmt.Println(finding.Code, finding.IsMissing(), finding.Remedy)
 		}
 	}
 	// Output:

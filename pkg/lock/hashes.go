@@ -10,11 +10,11 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/memo"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -36,9 +36,9 @@ type Options struct {
 	// Template is what named the repository that the source looks in, for the commands
 	// in remedies of [Check]; the zero value where the CLI configuration names it.
 	Template template.Template
-	// Staged tells [Check] of what is missing whether it waits for approval or was
-	// denied, as [doctor.AskStaged] does. May be nil.
-	Staged func(ctx context.Context, wanted provider.Requirement) doctor.Staged
+	// Repository opens the OCI repository of a provider, in which [Check] looks for pending
+	// and denied versions. May be nil.
+	Repository func(provider.Address) (repository.Reader, error)
 	// TempDir is where zips are kept that can't be read as they pass; empty is the
 	// system's place.
 	TempDir string
