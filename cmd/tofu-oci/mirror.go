@@ -129,7 +129,7 @@ func mirrorAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	cmd.judging.Earlier = trust.NewEarlier(oci.New(cmd.written(refs), cmd.aliases...))
+	cmd.judging.Earlier = &trust.Earlier{Source: oci.New(cmd.written(refs), cmd.aliases...)}
 	options.Judge, options.Aliases, options.Platforms = cmd.judging.JudgeOffered, cmd.aliases, cmd.platforms
 	options.Stage, options.NoH1, options.Recheck = c.Bool("stage"), c.Bool("no-h1"), c.Bool("recheck")
 	// A mirror moves the zips of all platforms, each once: keeping them would push

@@ -54,7 +54,7 @@ func pullThrough(c *cli.Context, cmd *command, served serve.Options) (*pullthrou
 func judgeOffered(cmd *command, from []template.Template) func(context.Context, provider.Release) (provider.Verdict, error) {
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		p := cmd.judging
-		p.Earlier = trust.NewEarlier(cmd.mirrored(from[len(from)-1])) // each time, since there are more and more of them
+		p.Earlier = &trust.Earlier{Source: cmd.mirrored(from[len(from)-1])} // each time, since there are more and more of them
 		return p.JudgeOffered(ctx, r)
 	}
 }

@@ -14,7 +14,9 @@ import (
 // first asked about a provider, and asks for a thing once; it is safe for concurrent
 // use.
 type Earlier struct {
-	src      provider.Source
+	// Source has the releases.
+	Source provider.Source
+
 	versions memo.Memo[provider.Address, []provider.Version]
 	signers  memo.Memo[earlierKey, string]
 }
@@ -23,9 +25,6 @@ type earlierKey struct {
 	address provider.Address
 	version provider.Version
 }
-
-// NewEarlier looks at the releases of a source.
-func NewEarlier(src provider.Source) *Earlier { return &Earlier{src: src} }
 
 // changed says that a release is signed by another key than the version before it;
 // empty when it is not, or when nothing is known.
@@ -49,7 +48,7 @@ func (e *Earlier) before(ctx context.Context, a provider.Address, v provider.Ver
 	// A source that does not know the provider has no such version. Remembering that
 	// keeps apart what this run puts there.
 	versions, _ := e.versions.Get(ctx, a, func(ctx context.Context) ([]provider.Version, error) {
-		versions, err := e.src.Versions(ctx, a)
+		versions, err := e.Source.Versions(ctx, a)
 		if err != nil {
 			return nil, ctx.Err()
 		}
@@ -66,7 +65,7 @@ func (e *Earlier) before(ctx context.Context, a provider.Address, v provider.Ver
 // known. One package is enough: all of them have the same evidence.
 func (e *Earlier) signer(ctx context.Context, a provider.Address, v provider.Version, platform provider.Platform) string {
 	signer, _ := e.signers.Get(ctx, earlierKey{a, v}, func(ctx context.Context) (string, error) {
-		stored, err := e.src.Release(ctx, a, v, platform)
+		stored, err := e.Source.Release(ctx, a, v, platform)
 		if err != nil {
 			return "", ctx.Err()
 		}

@@ -53,7 +53,7 @@ func TestKeyChanged(t *testing.T) {
 	by := func(name string, keys ...string) provider.Release { return signed(t, world.signatures[name], keys...) }
 	ed := by("ed25519", "ed25519")
 	older := func(r provider.Release) *trust.Earlier {
-		return trust.NewEarlier(&stored{releases: map[string]provider.Release{"0.9.0": r, "0.8.0": by("rsa", "rsa"), "1.1.0": ed}})
+		return &trust.Earlier{Source: &stored{releases: map[string]provider.Release{"0.9.0": r, "0.8.0": by("rsa", "rsa"), "1.1.0": ed}}}
 	}
 	now := by("rsa", "rsa")
 	for name, test := range map[string]struct {
@@ -66,8 +66,8 @@ func TestKeyChanged(t *testing.T) {
 		"another, expired":       {trust.Policy{Earlier: older(by("expired", "expired"))}, true},
 		"unsigned before":        {trust.Policy{Earlier: older(signed(t, nil))}, false},
 		"unknown before":         {trust.Policy{Earlier: older(by("ed25519"))}, false},
-		"only later ones":        {trust.Policy{Earlier: trust.NewEarlier(&stored{releases: map[string]provider.Release{"1.0.0": ed, "1.1.0": ed}})}, false},
-		"nothing before":         {trust.Policy{Earlier: trust.NewEarlier(&stored{})}, false},
+		"only later ones":        {trust.Policy{Earlier: &trust.Earlier{Source: &stored{releases: map[string]provider.Release{"1.0.0": ed, "1.1.0": ed}}}}, false},
+		"nothing before":         {trust.Policy{Earlier: &trust.Earlier{Source: &stored{}}}, false},
 		"pinned":                 {trust.Policy{Rules: pin(t, "", "rsa"), Earlier: older(ed)}, false},
 		"in the keyring":         {trust.Policy{Keyring: keyring(t, "rsa"), Earlier: older(ed)}, false},
 		"nobody asks":            {trust.Policy{Mode: trust.ModeOff, Earlier: older(ed)}, false},
@@ -88,7 +88,7 @@ func TestEarlierAsksOnce(t *testing.T) {
 		"nothing": {}, "one": {"0.9.0": signed(t, world.signatures["ed25519"], "ed25519")},
 	} {
 		s := &stored{releases: releases}
-		policy := trust.Policy{Earlier: trust.NewEarlier(s)}
+		policy := trust.Policy{Earlier: &trust.Earlier{Source: s}}
 		before := int64(len(releases))
 		for range 3 {
 			v, err := policy.JudgeOffered(t.Context(), signed(t, world.signatures["rsa"], "rsa"))

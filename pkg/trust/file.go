@@ -113,7 +113,7 @@ func readAction(a *hclsyntax.Attribute, into *Action) error {
 	if err != nil {
 		return err
 	}
-	if *into = Action(text); !slices.Contains([]Action{Accept, Warn, Refuse}, *into) {
+	if *into = Action(text); !slices.Contains([]Action{accept, warn, refuse}, *into) {
 		return stricthcl.Wrong(a.Expr.Range(), "%s must be accept, warn or refuse", a.Name)
 	}
 	return nil

@@ -44,7 +44,7 @@ func TestParseRules(t *testing.T) {
 			t.Errorf("%s: got %q", address, rule.Pattern)
 		}
 	}
-	if got := rules[0]; got.Expired != trust.Accept || got.Unsigned != trust.Refuse ||
+	if got := rules[0]; got.Expired != "accept" || got.Unsigned != "refuse" ||
 		!cmp.Equal(got.Fingerprints, []string{"C874011F0AB405110D02105534365D9472D7468F"}) {
 		t.Errorf("got %+v", got)
 	}

@@ -51,11 +51,11 @@ func (p Policy) Learn(ctx context.Context, a provider.Address, releases ...provi
 func (r *Rule) allow(signed, unsigned []provider.Version) {
 	switch {
 	case len(unsigned) == 0:
-		r.Unsigned = Refuse
+		r.Unsigned = refuse
 	case len(signed) > 0 && provider.NewestFirst(unsigned)[0].Compare(oldest(signed)) < 0:
-		r.Unsigned, r.SignedSince = Refuse, oldest(signed)
+		r.Unsigned, r.SignedSince = refuse, oldest(signed)
 	default:
-		r.Unsigned = Warn
+		r.Unsigned = warn
 	}
 }
 

@@ -3,6 +3,7 @@ package trust
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -133,22 +134,9 @@ var ranks = []provider.Trust{
 	provider.TrustUnpinned, provider.TrustExpired, provider.TrustSigned,
 }
 
-func rank(v provider.Verdict) int {
-	for i, t := range ranks {
-		if t == v.Trust {
-			return i
-		}
-	}
-	return len(ranks)
-}
+func rank(v provider.Verdict) int { return slices.Index(ranks, v.Trust) }
 
-// sentence makes one of a verdict's reason.
+// sentence joins the parts of a reason that are not empty.
 func sentence(parts ...string) string {
-	var said []string
-	for _, part := range parts {
-		if part != "" {
-			said = append(said, part)
-		}
-	}
-	return strings.Join(said, "; ")
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
 }

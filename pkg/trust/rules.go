@@ -7,26 +7,22 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Action is what is done about something that is wrong with a signature.
+// Action is what is done about something that is wrong with a signature: "accept", "warn"
+// or "refuse".
 type Action string
 
-// The actions.
 const (
-	Accept Action = "accept"
-	Warn   Action = "warn"
-	Refuse Action = "refuse"
+	accept Action = "accept"
+	warn   Action = "warn"
+	refuse Action = "refuse"
 )
 
-// apply gives the problem where it is to be told, and whether it is refused.
-func (a Action) apply(problem string) (told string, refused bool) {
-	switch a {
-	case Accept:
+// apply returns the problem if it is to be reported, and whether it is refused.
+func (a Action) apply(problem string) (reported string, refused bool) {
+	if a == accept {
 		return "", false
-	case Refuse:
-		return problem, true
-	case Warn:
 	}
-	return problem, false
+	return problem, a == refuse
 }
 
 // Rule says what is expected of the releases of some providers.

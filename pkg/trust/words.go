@@ -165,20 +165,20 @@ func (w words) expired() Action {
 	case w.rule.Expired != "":
 		return w.rule.Expired
 	case w.policy.EnforceExpiration:
-		return Refuse
+		return refuse
 	}
-	return Warn
+	return warn
 }
 
 // unsigned is what is done about a release without a signature.
 func (w words) unsigned(version provider.Version) Action {
 	switch {
 	case w.rule.SignedSince != (provider.Version{}) && version.Compare(w.rule.SignedSince) < 0:
-		return Warn
+		return warn
 	case w.rule.Unsigned != "":
 		return w.rule.Unsigned
 	case w.pinned || w.policy.Mode == ModeRequire || w.policy.EnforceValidation:
-		return Refuse
+		return refuse
 	}
-	return Warn
+	return warn
 }
