@@ -57,7 +57,7 @@ func loginsOf(config cliconfig.Config, debug *report.Debug) (func(ctx context.Co
 	}
 	return func(ctx context.Context, name string) (repository.Credential, error) {
 		l, origin, err := finder.LoginFrom(debug.Programs(ctx), name)
-		debug.Login(name, origin.String(), err)
+		debug.Once("login", "repository", name, "from", origin.String(), "error", err)
 		return repository.Credential{
 			From:     origin.String(),
 			Username: l.Username, Password: l.Password.Reveal(),

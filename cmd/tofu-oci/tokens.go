@@ -34,7 +34,7 @@ func originTokens(config cliconfig.Config, out *report.Report) func(context.Cont
 		return helper, found
 	})
 	return func(ctx context.Context, host svchost.Hostname) (token origin.Token, err error) {
-		defer func() { out.Debug.Token(string(host), token.From, err) }()
+		defer func() { out.Debug.Once("token", "host", string(host), "from", token.From, "error", err) }()
 		token.Value = stated(host)
 		if _, isStated := config.Tokens[host]; isStated || token.Value != "" {
 			token.From = statedBy(host, fromEnv(host), token.Value)

@@ -138,7 +138,7 @@ func (o *Report) ListEntries(a provider.Address, items []PendingItem) error {
 	for _, i := range items {
 		rows = append(rows, i.row())
 	}
-	return o.printPending(documentPending, PendingList{a.String(), items}, rows)
+	return o.printPending("pending", PendingList{a.String(), items}, rows)
 }
 
 // ListAllEntries prints what waits for approval of several providers.
@@ -149,7 +149,7 @@ func (o *Report) ListAllEntries(found AllPending) error {
 			rows = append(rows, OneLine(l.Provider)+"\t"+i.row())
 		}
 	}
-	return o.printPending(documentAllPending, found, rows)
+	return o.printPending("pending-all", found, rows)
 }
 
 func (o *Report) printPending(name string, document any, rows []string) error {

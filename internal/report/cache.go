@@ -70,7 +70,7 @@ func (o *Report) CacheInfo(dir string, entries []store.Entry) error {
 		d.OldestUse, d.NewestUse = instant(entries[0].Used), instant(entries[len(entries)-1].Used)
 		rows = append(rows, cells("oldest use", d.OldestUse), cells("newest use", d.NewestUse))
 	}
-	return o.Print(documentCache, d, table(rows))
+	return o.Print("cache", d, table(rows))
 }
 
 // CachePruned prints what was removed from a cache.
@@ -89,5 +89,5 @@ func (o *Report) CachePruned(dir string, p store.Pruned) error {
 	}
 	add(p.Removed, action, false)
 	add(p.InUse, "in use", true)
-	return o.Print(documentPruned, d, table(rows)+fmt.Sprintf("%s %s; kept %s\n", action, d.Removed, d.Kept))
+	return o.Print("cache-prune", d, table(rows)+fmt.Sprintf("%s %s; kept %s\n", action, d.Removed, d.Kept))
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
-	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // Debug writes what --debug shows, a line at a time. A nil one writes nothing. None
@@ -51,25 +50,7 @@ func (d *Debug) Log(what string, pairs ...any) {
 	if d == nil {
 		return
 	}
-	var line []any
-	for i := 0; i+1 < len(pairs); i += 2 {
-		switch value := pairs[i+1].(type) {
-		case string:
-			if value == "" {
-				continue
-			}
-		case error:
-			line = append(line, pairs[i], httpclient.RedactText(text.Redact(value.Error())))
-			continue
-		case nil:
-			continue
-		case time.Duration:
-			line = append(line, pairs[i], float64(value.Microseconds())/1000)
-			continue
-		}
-		line = append(line, pairs[i], pairs[i+1])
-	}
-	d.log.Debug(what, line...)
+	d.log.Debug(what, pairs...)
 }
 
 // Ended writes the last line.
@@ -79,8 +60,8 @@ func (d *Debug) Ended(code int) {
 	}
 }
 
-// once writes a line that is the same as one before only one time.
-func (d *Debug) once(what string, pairs ...any) {
+// Once writes a line unless it has written the same before.
+func (d *Debug) Once(what string, pairs ...any) {
 	if d == nil {
 		return
 	}
@@ -152,16 +133,6 @@ func (d *Debug) Programs(ctx context.Context) context.Context {
 			d.Log("program ended", "path", path, "ms", time.Since(began), "error", err)
 		}
 	})
-}
-
-// Login tells where the login for a repository is from.
-func (d *Debug) Login(repository, from string, err error) {
-	d.once("login", "repository", repository, "from", from, "error", err)
-}
-
-// Token tells where the token for a host is from.
-func (d *Debug) Token(host, from string, err error) {
-	d.once("token", "host", host, "from", from, "error", err)
 }
 
 // Configuration tells which files the CLI configuration is read from.

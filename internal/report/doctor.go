@@ -12,7 +12,7 @@ import (
 // finding is one.
 func (o *Report) Doctor(r doctor.Report) error {
 	f := found{findings: r.Findings}
-	err := o.Print(documentDoctor, r, reportText(r)+f.text()+none(r.Findings))
+	err := o.Print("doctor", r, reportText(r)+f.text()+none(r.Findings))
 	return cmp.Or(err, findingsResult(r.Findings))
 }
 

@@ -7,32 +7,6 @@ import (
 	"strings"
 )
 
-// The documents that --output json prints, by the names of their JSON Schemas in
-// docs/schema.
-const (
-	documentResults   = "results"
-	documentError     = "error"
-	documentVersions  = "versions"
-	documentRelease   = "release"
-	documentProviders = "providers"
-	documentPending   = "pending"
-	documentVerify    = "verify"
-	documentLock      = "lock"
-	documentLockCheck = "lock-check"
-	documentDoctor    = "doctor"
-	documentFindings  = "findings"
-	documentCache     = "cache"
-	documentPruned    = "cache-prune"
-	documentVersion   = "version"
-	documentLogin     = "login"
-	documentLogout    = "logout"
-	// What list --pending says of several providers.
-	documentAllPending = "pending-all"
-	// What list --server says.
-	documentServedVersions = "server-versions"
-	documentServedRelease  = "server-release"
-)
-
 const (
 	// documentForm changes when the meaning of a field does; fields may be added.
 	documentForm = 1

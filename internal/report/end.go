@@ -55,5 +55,5 @@ func (o *Report) heading(code int) string {
 
 // Failed prints the JSON object about an error of the command as a whole.
 func (o *Report) PrintError(err error) error {
-	return o.printDocument(documentError, wholeError{describeError(err)})
+	return o.printDocument("error", wholeError{describeError(err)})
 }

@@ -43,7 +43,7 @@ func (o *Report) printFindings(name string, document any, f found, summary strin
 
 // ConfigurationFindings prints what is wrong with a CLI configuration.
 func (o *Report) ConfigurationFindings(findings []finding.Finding) error {
-	err := o.printFindings(documentFindings, configurationFindings{findings}, found{findings: findings}, none(findings))
+	err := o.printFindings("findings", configurationFindings{findings}, found{findings: findings}, none(findings))
 	return cmp.Or(err, findingsResult(findings))
 }
 

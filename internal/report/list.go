@@ -42,7 +42,7 @@ func (o *Report) ListVersions(a provider.Address, versions []provider.Version) e
 	for _, v := range versions {
 		list.Versions = append(list.Versions, v.String())
 	}
-	return o.Print(documentVersions, list, oneEach(list.Versions))
+	return o.Print("versions", list, oneEach(list.Versions))
 }
 
 // ListStandings prints versions, and what is wrong with them.
@@ -65,7 +65,7 @@ func (o *Report) ListStandings(a provider.Address, found []verify.Standing) erro
 		}
 	}
 	o.EndProgress()
-	if err := o.Print(documentVersions, list, text.String()); err != nil {
+	if err := o.Print("versions", list, text.String()); err != nil {
 		return err
 	}
 	if unsound {
@@ -154,7 +154,7 @@ func (o *Report) ListRelease(r provider.Release, referrers []provider.Document, 
 		}
 		rows = append(rows, cells(kind, e.Name, Size(e.Size), e.MediaType, e.Platform))
 	}
-	return o.Print(documentRelease, d, oneEach(lines)+table(rows))
+	return o.Print("release", d, oneEach(lines)+table(rows))
 }
 
 // ProviderItem is a provider as --output json lists it.
@@ -191,7 +191,7 @@ func (o *Report) PrintProviders(items []ProviderItem, unknown []string) error {
 	for _, i := range items {
 		names = append(names, i.Provider)
 	}
-	return o.Print(documentProviders, providerList{items, unknown}, oneEach(names))
+	return o.Print("providers", providerList{items, unknown}, oneEach(names))
 }
 
 // Unknown notes the repositories that do not say whose they are.

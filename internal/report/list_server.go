@@ -27,7 +27,7 @@ func (o *Report) ListServedVersions(a provider.Address, versions []api.VersionRe
 		}
 		lines = append(lines, line)
 	}
-	return o.Print(documentServedVersions, list, oneEach(lines))
+	return o.Print("server-versions", list, oneEach(lines))
 }
 
 // ListServed prints what a version holds as a server describes it.
@@ -62,5 +62,5 @@ func (o *Report) ListServed(r api.Version) error {
 	for _, f := range r.Findings {
 		rows = append(rows, cells(f.Severity, f.Code, "", f.Problem, f.Platform))
 	}
-	return o.Print(documentServedRelease, r, oneEach(lines)+table(rows))
+	return o.Print("server-release", r, oneEach(lines)+table(rows))
 }

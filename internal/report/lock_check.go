@@ -95,7 +95,7 @@ func (o *Report) LockChecked(platforms []provider.Platform) error {
 	for _, f := range r.Failed {
 		found.failed = append(found.failed, failure{finding.Subject{File: f.File, Provider: f.Provider, Version: f.Version}, f.Error.Message})
 	}
-	if err := o.printFindings(documentLockCheck, *r, found, r.summary()); err != nil {
+	if err := o.printFindings("lock-check", *r, found, r.summary()); err != nil {
 		return err
 	}
 	if code != 0 {

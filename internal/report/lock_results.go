@@ -161,7 +161,7 @@ func (o *Report) LockedAll() error {
 	r := lockReport{append([]lockedFile{}, o.lockFiles...)}
 	o.EndProgress()
 	if o.json {
-		if err := o.printDocument(documentLock, r); err != nil {
+		if err := o.printDocument("lock", r); err != nil {
 			return err
 		}
 	}

@@ -246,7 +246,7 @@ func (o *Report) Finish() error {
 		return fmt.Errorf("--digest-file: %w", err)
 	}
 	if o.json {
-		if err := o.printDocument(documentResults, runResults{append([]Item{}, o.results...), o.total, o.leftOut}); err != nil {
+		if err := o.printDocument("results", runResults{append([]Item{}, o.results...), o.total, o.leftOut}); err != nil {
 			return err
 		}
 	} else if o.total != nil {

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/metrics"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
@@ -34,11 +36,29 @@ func NewServerLog(out *Report) *ServerLog {
 
 // newLogger writes lines of names and values, or of JSON.
 func newLogger(w io.Writer, json bool, level slog.Level) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: loggedValue}
 	if json {
 		return slog.New(slog.NewJSONHandler(escaped{w, printableJSON}, options))
 	}
 	return slog.New(slog.NewTextHandler(escaped{w, Printable}, options))
+}
+
+// loggedValue leaves out a value that is empty, writes durations in milliseconds, and errors
+// without secrets.
+func loggedValue(_ []string, a slog.Attr) slog.Attr {
+	switch value := a.Value.Any().(type) {
+	case nil:
+		return slog.Attr{}
+	case string:
+		if value == "" {
+			return slog.Attr{}
+		}
+	case error:
+		return slog.String(a.Key, httpclient.RedactText(text.Redact(value.Error())))
+	case time.Duration:
+		return slog.Float64(a.Key, float64(value.Microseconds())/1000)
+	}
+	return a
 }
 
 // escaped keeps text of others from steering what shows it. Handlers write a line at a
@@ -68,36 +88,20 @@ func (l *ServerLog) Events() serve.Events {
 func (l *ServerLog) answered(a serve.Answered) {
 	line := []any{
 		"route", a.Route, "method", a.Method, "path", a.Path, "status", a.Status, "bytes", a.Bytes,
-		"ms", a.Duration.Milliseconds(), "client", a.Client,
-	}
-	for _, optional := range []struct{ name, value string }{{"caller", a.Caller}, {"repository", a.Repository}} {
-		if optional.value != "" {
-			line = append(line, optional.name, optional.value)
-		}
+		"ms", a.Duration.Milliseconds(), "client", a.Client, "caller", a.Caller, "repository", a.Repository,
 	}
 	if a.Age >= time.Second {
 		line = append(line, "age", int(a.Age.Seconds()))
 	}
-	if a.Stale != nil {
-		line = append(line, "stale", a.Stale.Error())
-	}
-	if a.Err != nil {
-		line = append(line, "error", a.Err.Error())
-	}
+	line = append(line, "stale", a.Stale, "error", a.Err)
 	l.answers.Info("answered", line...)
 }
 
 // pulled writes what became of a release that was to be brought from its origin.
 func (l *ServerLog) pulled(e pullthrough.Event) {
-	line := []any{"provider", e.Address.String(), "version", e.Version.String()}
-	if e.Repository != "" {
-		line = append(line, "repository", e.Repository)
-	}
+	line := []any{"provider", e.Address.String(), "version", e.Version.String(), "repository", e.Repository}
 	if e.Verdict.Trust != "" {
-		line = append(line, "signature", e.Verdict.String())
-	}
-	if e.Verdict.Warning != "" {
-		line = append(line, "warning", e.Verdict.Warning)
+		line = append(line, "signature", e.Verdict.String(), "warning", e.Verdict.Warning)
 	}
 	switch e.Stage {
 	case pullthrough.StageStarted:

@@ -92,7 +92,7 @@ func (o *Report) Verified(reports []verify.Report, unknown []string) error {
 	for _, i := range o.results {
 		found.failed = append(found.failed, failure{finding.Subject{Provider: i.Provider, Version: i.Version}, i.Error.Message})
 	}
-	if err := o.printFindings(documentVerify, all, found, all.summary()); err != nil {
+	if err := o.printFindings("verify", all, found, all.summary()); err != nil {
 		return err
 	}
 	if all.Errors > 0 {

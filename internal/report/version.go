@@ -38,4 +38,4 @@ func (b Build) String() string {
 }
 
 // Build prints what the program was built of.
-func (o *Report) Build(b Build) error { return o.Print(documentVersion, b, b.String()) }
+func (o *Report) Build(b Build) error { return o.Print("version", b, b.String()) }
