@@ -76,7 +76,7 @@ func denyAction(c *cli.Context, out *report.Report) error {
 	o := approval.DenyOptions{Reason: c.String("reason"), By: c.String("by"), Aliases: cmd.aliases, DryRun: c.Bool("dry-run")}
 	done, err := approval.Deny(c.Context, repo, r.Address, v, o)
 	if err != nil {
-		out.Failed(out.FailedItem(r, v, repo.String(), err), err)
+		out.Failed(r, v, repo.String(), err)
 	} else {
 		out.Decided(repo.String(), done)
 	}

@@ -98,7 +98,7 @@ func promoteAction(c *cli.Context, out *report.Report) error {
 			err = nothingWaits(c, waiting, r, repo)
 		}
 		if err != nil {
-			out.Failed(out.FailedItem(r, provider.Version{}, repo.String(), err), err)
+			out.Failed(r, provider.Version{}, repo.String(), err)
 		}
 		if err := leftPending(c, out, waiting, r, cmd.newest); err != nil {
 			return err
@@ -111,7 +111,7 @@ func promoteAction(c *cli.Context, out *report.Report) error {
 		for _, v := range versions {
 			done, err := approval.Promote(c.Context, repo, r.Address, v, o)
 			if err != nil {
-				out.Failed(out.FailedItem(r, v, repo.String(), err), err)
+				out.Failed(r, v, repo.String(), err)
 				continue
 			}
 			out.Decided(repo.String(), done)

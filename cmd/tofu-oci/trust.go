@@ -120,7 +120,7 @@ func (t trusting) init() error {
 	for _, r := range t.wanted {
 		rule, err := t.learn(t.c.Context, learning, r)
 		if err != nil {
-			t.out.Failed(t.out.FailedItem(r, provider.Version{}, "", err), err)
+			t.out.Failed(r, provider.Version{}, "", err)
 			continue
 		}
 		rules = append(rules, rule)
@@ -178,7 +178,7 @@ func (t trusting) check() error {
 	for _, r := range t.wanted {
 		versions, err := source.Resolve(t.c.Context, t.src, r, t.newest)
 		if err != nil {
-			t.out.Failed(t.out.FailedItem(r, provider.Version{}, "", err), err)
+			t.out.Failed(r, provider.Version{}, "", err)
 		}
 		for _, v := range versions {
 			var verdict provider.Verdict
@@ -189,7 +189,7 @@ func (t trusting) check() error {
 			if err != nil {
 				_, is := errors.AsType[*trust.RefusedError](err)
 				refused = refused || is
-				t.out.Failed(t.out.FailedItem(r, v, "", err), err)
+				t.out.Failed(r, v, "", err)
 				continue
 			}
 			t.out.Judged(r.Address, v, verdict, verdict.String())

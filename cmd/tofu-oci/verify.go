@@ -150,10 +150,10 @@ func verifyProvider(c *cli.Context, out *report.Report, cmd *command, wanted []p
 			where = repo.String()
 		}
 		err := cmd.withRemedy(f.Err)
-		out.Failed(out.FailedItem(f.Wanted, f.Version, where, err), err)
+		out.Failed(f.Wanted, f.Version, where, err)
 	}
 	if err != nil {
-		out.Failed(out.FailedItem(wanted[0], provider.Version{}, "", err), err)
+		out.Failed(wanted[0], provider.Version{}, "", err)
 	}
 	return report
 }

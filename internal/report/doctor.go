@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 )
@@ -17,48 +16,36 @@ func (o *Report) Doctor(r doctor.Report) error {
 }
 
 func reportText(r doctor.Report) string {
-	var b strings.Builder
-	row := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "%-11s %s\n", name, Continued(value))
-		}
-	}
-	row("source", r.Source)
-	row("template", r.Template)
+	rows := [][]string{{"source", r.Source}, {"template", r.Template}}
 	for _, f := range r.Files {
 		state := "not read"
 		if f.Read {
 			state = "read"
 		}
-		row("file", fmt.Sprintf("%s: %s (%s)", f.Path, state, f.Why))
+		rows = append(rows, []string{"file", fmt.Sprintf("%s: %s (%s)", f.Path, state, f.Why)})
 	}
 	for _, m := range r.Methods {
 		state := "not asked"
 		if m.Asked {
 			state = "asked"
 		}
-		row("method", fmt.Sprintf("%s: %s (%s)", m.Method, state, m.Why))
+		rows = append(rows, []string{"method", fmt.Sprintf("%s: %s (%s)", m.Method, state, m.Why)})
 	}
-	row("platform", r.Platform)
-	row("registry", r.Registry)
-	row("repository", r.Repository)
+	login, referrers := "", ""
 	if l := r.Login; l != nil {
-		text := l.Source
-		if l.Found && l.OpenTofu {
-			text += ", which OpenTofu finds too"
-		} else if l.Found {
-			text += ", which OpenTofu does not find"
+		login = l.Source
+		switch {
+		case l.Found && l.OpenTofu:
+			login += ", which OpenTofu finds too"
+		case l.Found:
+			login += ", which OpenTofu does not find"
 		}
-		row("login", text)
 	}
-	row("answer", r.Answer)
-	row("version", r.Version)
-	row("tag", r.Tag)
-	row("digest", r.Digest)
-	row("zip", r.Zip)
-	row("push", r.Push)
 	if r.Referrers != nil {
-		row("referrers", map[bool]string{true: "the registry has the referrers API", false: "the registry has no referrers API; a tag stands for it"}[*r.Referrers])
+		referrers = map[bool]string{true: "the registry has the referrers API", false: "the registry has no referrers API; a tag stands for it"}[*r.Referrers]
 	}
-	return b.String()
+	return fields(11, append(rows, [][]string{
+		{"platform", r.Platform}, {"registry", r.Registry}, {"repository", r.Repository}, {"login", login}, {"answer", r.Answer},
+		{"version", r.Version}, {"tag", r.Tag}, {"digest", r.Digest}, {"zip", r.Zip}, {"push", r.Push}, {"referrers", referrers},
+	}...)...)
 }

@@ -102,3 +102,14 @@ func table(rows []string) string {
 	_ = w.Flush()
 	return b.String()
 }
+
+// fields has a line for each pair of a name and a value that is not empty. Names have a width.
+func fields(width int, pairs ...[]string) string {
+	var b strings.Builder
+	for _, pair := range pairs {
+		if pair[1] != "" {
+			fmt.Fprintf(&b, "%-*s %s\n", width, pair[0], Continued(pair[1]))
+		}
+	}
+	return b.String()
+}

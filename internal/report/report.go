@@ -196,9 +196,13 @@ func describeError(err error) *ErrorItem {
 	return &ErrorItem{Message: err.Error(), Hint: explain.Hint(err), Class: provider.KindOf(err), ExitCode: explain.ItemCode(err)}
 }
 
-// failed reports the error of an item and goes on. An interruption is reported
-// once, at the end.
-func (o *Report) Failed(i Item, err error) {
+// Failed reports what failed and goes on; repository is empty if it is not known.
+func (o *Report) Failed(r provider.Requirement, v provider.Version, repository string, err error) {
+	o.failed(failedItem(r, v, repository, err), err)
+}
+
+// failed reports the error of an item. An interruption is reported once, at the end.
+func (o *Report) failed(i Item, err error) {
 	o.mu.Lock()
 	o.errors = append(o.errors, err)
 	o.results = append(o.results, i)
@@ -296,7 +300,6 @@ func (o *Report) Retried(r httpclient.Retry) {
 		o.run.tell(&paused{event: event{Event: "pause"}, Host: r.Host, Reason: r.Cause.Error(), Wait: seconds(r.Wait)})
 		return
 	}
-	o.Note("retrying %s %s in %s (try %d of %d): %v", r.Method, r.URL, r.Wait.Round(time.Millisecond), r.Attempt+1, r.Of, r.Cause)
 	e := &retried{
 		event: event{Event: "retry"}, What: fmt.Sprintf("%s %s", r.Method, r.URL), Reason: r.Cause.Error(),
 		Wait: seconds(r.Wait), Try: r.Attempt + 1, Of: r.Of,
@@ -304,6 +307,7 @@ func (o *Report) Retried(r httpclient.Retry) {
 	if u, err := url.Parse(r.URL); err == nil {
 		e.Host = u.Host
 	}
+	o.Note("retrying %s in %s (try %d of %d): %s", e.What, r.Wait.Round(time.Millisecond), e.Try, e.Of, e.Reason)
 	o.run.tell(e)
 }
 

@@ -29,7 +29,7 @@ func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
 	}
 	m.Done = func(r mirror.Result) {
 		if r.Err != nil {
-			o.Failed(o.releasedItem(r), r.Err)
+			o.failed(o.releasedItem(r), r.Err)
 			return
 		}
 		if r.Item.Held != nil {
@@ -44,7 +44,7 @@ func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
 // releasedItem is the result of a release that was to go to a repository.
 func (o *Report) releasedItem(r mirror.Result) Item {
 	if r.Err != nil {
-		i := o.FailedItem(r.Item.Requirement, r.Item.Version, r.Repository, r.Err)
+		i := failedItem(r.Item.Requirement, r.Item.Version, r.Repository, r.Err)
 		i.Tag, i.Digest = cmp.Or(r.Published.Tag, i.Tag), r.Published.Digest.String()
 		return i
 	}
@@ -54,8 +54,8 @@ func (o *Report) releasedItem(r mirror.Result) Item {
 	return o.mirroredItem(r.Repository, r.Published)
 }
 
-// FailedItem is the result of what failed; repository is empty where it is not known.
-func (o *Report) FailedItem(r provider.Requirement, v provider.Version, repository string, err error) Item {
+// failedItem is the result of what failed; repository is empty where it is not known.
+func failedItem(r provider.Requirement, v provider.Version, repository string, err error) Item {
 	i := Item{Provider: r.Address.String(), Version: r.Constraint.String(), Status: statusFailed, Repository: repository, Error: describeError(err)}
 	if v != (provider.Version{}) {
 		i.Version = v.String()
@@ -205,7 +205,7 @@ func (o *Report) WatchPull(n int, at func(provider.Address) string, explained fu
 	m.Done = func(p pull.Pulled) {
 		if p.Err != nil {
 			p.Err = explained(p.Err)
-			o.Failed(o.pulledItem(p, at(p.Requirement.Address)), p.Err)
+			o.failed(o.pulledItem(p, at(p.Requirement.Address)), p.Err)
 			return
 		}
 		done(p)
@@ -218,7 +218,7 @@ func (o *Report) WatchPull(n int, at func(provider.Address) string, explained fu
 // empty where only the source knows.
 func (o *Report) pulledItem(p pull.Pulled, repository string) Item {
 	if p.Err != nil {
-		return o.FailedItem(p.Requirement, p.Version, repository, p.Err)
+		return failedItem(p.Requirement, p.Version, repository, p.Err)
 	}
 	i := Item{Provider: p.Requirement.Address.String(), Version: p.Version.String(), Status: statusPulled}
 	for _, r := range p.Packages {

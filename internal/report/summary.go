@@ -64,18 +64,30 @@ func (m markdown) appendTo(path string) error {
 // text is the summary in at most limit bytes. Failures come first, so that they are the
 // last to be cut.
 func (m markdown) text(limit int) (string, error) {
-	b := &limitedText{left: limit - leftOut}
-	if !b.add("### " + m.heading + "\n") {
+	var b strings.Builder
+	left := limit - leftOut
+	add := func(text string) bool { // whole texts only, and none after one that did not fit
+		if left -= len(text); left >= 0 {
+			b.WriteString(text)
+		}
+		return left >= 0
+	}
+	all := func(head string, lines []string, more string) {
+		if len(lines) > 0 {
+			add(head)
+		}
+		for n, line := range lines {
+			if !add(line) {
+				fmt.Fprintf(&b, more, len(lines)-n)
+				return
+			}
+		}
+	}
+	if !add("### " + m.heading + "\n") {
 		return "", errors.New("the file is full: a summary may have 1 MiB")
 	}
-	if len(m.failures) > 0 {
-		b.add("\n")
-	}
-	b.all(m.failures, "- and %d more failures\n")
-	if len(m.rows) > 0 {
-		b.add("\n" + m.columns)
-		b.all(m.rows, "\n%d more rows are left out.\n")
-	}
+	all("\n", m.failures, "- and %d more failures\n")
+	all("\n"+m.columns, m.rows, "\n%d more rows are left out.\n")
 	return b.String() + "\n", nil
 }
 
@@ -108,28 +120,4 @@ func asCode(s string) string {
 		return ""
 	}
 	return "`" + s + "`"
-}
-
-// limitedText takes whole texts only, and none after one that did not fit.
-type limitedText struct {
-	strings.Builder
-	left int
-}
-
-func (b *limitedText) add(text string) bool {
-	if b.left -= len(text); b.left < 0 {
-		return false
-	}
-	b.WriteString(text)
-	return true
-}
-
-// all adds texts, and then how many are left out.
-func (b *limitedText) all(texts []string, more string) {
-	for n, text := range texts {
-		if !b.add(text) {
-			fmt.Fprintf(b, more, len(texts)-n)
-			return
-		}
-	}
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 )
 
 // Build is what a program was built of. What the build does not tell is left out.
@@ -17,25 +16,15 @@ type Build struct {
 	Platform string `json:"platform"`
 }
 
+// Build prints what the program was built of.
+func (o *Report) Build(b Build) error { return o.Print("version", b, b.String()) }
+
 // String is the build for people.
 func (b Build) String() string {
-	var s strings.Builder
-	fmt.Fprintf(&s, "tofu-oci version %s\n", b.Version)
-	line := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&s, "%-9s %s\n", name, value)
-		}
-	}
 	revision := b.Commit
 	if b.Modified {
 		revision += ", modified"
 	}
-	line("commit", revision)
-	line("date", b.Date)
-	line("go", b.Go)
-	line("platform", b.Platform)
-	return s.String()
+	rows := fields(9, []string{"commit", revision}, []string{"date", b.Date}, []string{"go", b.Go}, []string{"platform", b.Platform})
+	return fmt.Sprintf("tofu-oci version %s\n", b.Version) + rows
 }
-
-// Build prints what the program was built of.
-func (o *Report) Build(b Build) error { return o.Print("version", b, b.String()) }
