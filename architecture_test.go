@@ -40,7 +40,7 @@ var rows = map[string][]string{
 		"internal/atomicfile", "internal/catalog", "internal/doctor", "internal/explain", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/opentofu/cliconfig", "internal/serve/api", "internal/serve/pullthrough", "internal/text",
 	},
 	"internal/doctor": {
-		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "internal/opentofu/installation", "pkg/lockfile", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
+		"pkg/approval", "pkg/artifact", "pkg/publish", "internal/catalog", "internal/opentofu/cliconfig", "internal/opentofu/installation", "pkg/lockfile", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
 		"internal/text", "internal/stricthcl",
 	},
 	"pkg/verify": {
@@ -51,8 +51,8 @@ var rows = map[string][]string{
 		"internal/opentofu/cliconfig", "internal/opentofu/configuration", "pkg/lock", "pkg/lockfile", "pkg/provider", "pkg/pull", "pkg/source", "pkg/store", "pkg/sums",
 		"internal/atomicfile", "internal/packagezip", "internal/schedule", "internal/stricthcl",
 	},
-	"pkg/mirror":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "internal/schedule"},
-	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source/oci", "internal/bounded"},
+	"pkg/mirror":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/template", "internal/schedule"},
+	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source/oci", "internal/bounded"},
 	"pkg/publish": {
 		"pkg/approval", "pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/bounded", "internal/extprog", "internal/memo", "internal/packagezip", "internal/schedule", "internal/transfer",
@@ -67,7 +67,7 @@ var rows = map[string][]string{
 	"internal/serve/api":    {"pkg/provider", "internal/bounded", "internal/httpclient"},
 	"internal/serve/pullthrough": {
 		"pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/sums", "pkg/template", "pkg/trust",
-		"internal/bounded", "internal/schedule", "internal/atomicfile", "internal/transfer",
+		"internal/bounded", "internal/memo", "internal/atomicfile", "internal/transfer",
 	},
 	"pkg/serve": {
 		"pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "pkg/finding", "pkg/lockfile", "pkg/provider", "pkg/repository", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/serve/page", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",

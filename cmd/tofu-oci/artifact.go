@@ -36,7 +36,7 @@ func digestFileFlag() cli.Flag {
 
 // checkFlag says how hard to look, of some levels.
 func checkFlag(levels string) cli.Flag {
-	return &cli.StringFlag{Name: "check", Value: string(publish.CheckBlobs), Usage: "how hard a version that is there is looked at: `LEVEL` " + levels + ", see above"}
+	return &cli.StringFlag{Name: "check", Value: repository.DepthBlobs.String(), Usage: "how hard a version that is there is looked at: `LEVEL` " + levels + ", see above"}
 }
 
 // checkOption reads --check, for which --digest-file counts too.
@@ -54,7 +54,7 @@ func checkOption(c *cli.Context, o *publish.Options) error {
 		}
 	}
 	var err error
-	if o.Check, err = publish.ParseCheck(c.String("check")); err != nil {
+	if o.Check, err = repository.ParseDepth(c.String("check")); err != nil {
 		return usagef("--check: %w", err)
 	}
 	return nil

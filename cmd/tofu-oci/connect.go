@@ -284,7 +284,20 @@ func (cmd *command) targets(wanted []provider.Requirement) (map[provider.Address
 		}
 		find = t.Repository
 	}
-	refs, err := publish.Targets(addresses(wanted), find)
+	refs, repositories := map[provider.Address]template.Reference{}, map[provider.Address]string{}
+	var err error
+	for _, a := range addresses(wanted) {
+		if _, known := refs[a]; known {
+			continue
+		}
+		if refs[a], err = find(a); err != nil {
+			break
+		}
+		repositories[a] = refs[a].String()
+	}
+	if err == nil {
+		err = template.CheckDistinct(repositories)
+	}
 	if err != nil && cmd.c.IsSet("to") {
 		return nil, usagef("--to: %w", err)
 	}

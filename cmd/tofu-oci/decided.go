@@ -6,6 +6,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
@@ -22,7 +23,7 @@ func listPending(c *cli.Context, out *report.Report, cmd *command, r provider.Re
 	}
 	if v, exact := r.Constraint.Exact(); exact {
 		if e := entryOf(entries, v); e.Record != nil {
-			if e.State == approval.StateDenied {
+			if e.State == publish.Denied {
 				return out.ListEntries(r.Address, []report.PendingItem{report.DescribeEntry(e)})
 			}
 			out.Warn("%s %s was denied before: %s", r.Address, v, e.Record)

@@ -6,14 +6,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
 // listChecked shows versions, each with how much of it is there.
 func listChecked(c *cli.Context, out *report.Report, cmd *command, r provider.Requirement) error {
-	check, err := publish.ParseCheck(c.String("check"))
-	if err != nil || check == publish.CheckTags {
+	check, err := repository.ParseDepth(c.String("check"))
+	if err != nil || check == repository.DepthTags {
 		return usagef("--check %s: must be index, manifests, blobs or deep", c.String("check"))
 	}
 	repo, from, err := cmd.audited(r.Address)
@@ -31,7 +31,7 @@ func listChecked(c *cli.Context, out *report.Report, cmd *command, r provider.Re
 		}
 	}
 	done := out.Step("looking at %s of %s", report.Counted(len(versions), "version"), r.Address)
-	found, err := verify.Standings(c.Context, repo, r.Address, versions, check.Depth(), verify.Options{Aliases: cmd.aliases, Template: from})
+	found, err := verify.Standings(c.Context, repo, r.Address, versions, check, verify.Options{Aliases: cmd.aliases, Template: from})
 	done()
 	if err != nil {
 		return err

@@ -114,7 +114,7 @@ func publishAction(c *cli.Context, out *report.Report) error {
 	if err := artifactOptions(c, &options); err != nil {
 		return err
 	}
-	if options.Check == publish.CheckTags {
+	if options.Check == repository.DepthTags {
 		return usagef("--check tags: a tag does not tell whether it has the platforms of this build: use --check index")
 	}
 	cmd, err := begin(c, out)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -29,7 +30,7 @@ func AskStaged(ctx context.Context, repo repository.Reader, wanted provider.Requ
 		return Staged{}
 	}
 	v := e.Version.String()
-	if e.State == approval.StatePending {
+	if e.State == publish.Pending {
 		return Staged{v + " waits for approval", command("promote", wanted.Address, to, v)}
 	}
 	return Staged{

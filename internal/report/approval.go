@@ -10,12 +10,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 // What became of a release that was to be staged, beside being denied.
 const (
-	stagedPending  = string(approval.StatePending)
+	stagedPending  = string(publish.Pending)
 	stagedReleased = "released"
 )
 
@@ -52,19 +53,19 @@ func (o *Report) Decided(repo string, r approval.Result) {
 		Repository: repo, Tag: r.Tag, Digest: r.Digest.String(), Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Record), Approval: describeApproval(r.Approval),
 	}
 	status := i.Status
-	if o.DryRun && r.Status != approval.Unchanged {
+	if o.DryRun && r.Status != publish.Unchanged {
 		status = "would be " + status
 	}
 	for _, p := range r.Packages {
 		i.Packages = append(i.Packages, describe(p, ""))
 	}
 	text := fmt.Sprintf("%s %s %s %s:%s@%s\n%s", r.Address, r.Version, status, repo, r.Tag, r.Digest, o.verdict(r.Address, i.Version, r.Verdict))
-	if r.Status != approval.Denied && (r.Status != approval.Unchanged || o.Verbose) {
+	if r.Status != publish.Denied && (r.Status != publish.Unchanged || o.Verbose) {
 		text += packageTable(i.Packages)
 	}
 	var details []string
 	switch {
-	case r.Record != nil && r.Status == approval.Denied:
+	case r.Record != nil && r.Status == publish.Denied:
 		details = append(details, "denied: "+r.Record.String())
 	case r.Record != nil:
 		details = append(details, "it was denied before: "+r.Record.String())
@@ -89,7 +90,7 @@ func (o *Report) Skipped(ctx context.Context, repo repository.Reader, a provider
 	if err != nil {
 		return err
 	}
-	o.Decided(repo.String(), approval.Result{Address: a, Version: v, Status: approval.Denied, Tag: record.Tag, Digest: record.Digest, Record: &record})
+	o.Decided(repo.String(), approval.Result{Address: a, Version: v, Status: publish.Denied, Tag: record.Tag, Digest: record.Digest, Record: &record})
 	return nil
 }
 
@@ -99,7 +100,7 @@ func stays(r approval.Result) string {
 	switch {
 	case errors.Is(r.Stays, repository.ErrTagMoved):
 		return fmt.Sprintf("the tag %s stays: more was staged meanwhile, promote it too", tag)
-	case r.Status == approval.Denied:
+	case r.Status == publish.Denied:
 		return fmt.Sprintf("the tag %s stays, and names the denial: %v", tag, r.Stays)
 	}
 	return fmt.Sprintf("the tag %s stays, which does no harm: OpenTofu does not see it; delete it in the registry's own way: %v", tag, r.Stays)
@@ -165,13 +166,13 @@ func (i PendingItem) row() string {
 
 func (i PendingItem) remark() string {
 	switch {
-	case i.State == string(approval.StatePromoted):
+	case i.State == string(publish.Promoted):
 		return "only the tag " + i.Tag + " is left"
 	case i.Denial == nil:
 		return ""
 	}
 	said := artifact.Denial{Reason: i.Denial.Reason, By: i.Denial.By}.String()
-	if i.State == string(approval.StatePending) {
+	if i.State == string(publish.Pending) {
 		return "denied before: " + said
 	}
 	return said

@@ -17,9 +17,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
-	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
@@ -176,7 +176,7 @@ func enums(in reflect.Type, field string) []string {
 	case "item.staged":
 		return []string{stagedPending, stagedReleased}
 	case "pendingItem.state":
-		return []string{string(approval.StatePending), string(approval.StateDenied), string(approval.StatePromoted)}
+		return []string{string(publish.Pending), string(publish.Denied), string(publish.Promoted)}
 	case "checkedVersion.status":
 		return []string{string(verify.Complete), string(verify.Incomplete), string(verify.Broken), string(verify.Unknown)}
 	case "packageItem.action":

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
@@ -20,7 +19,7 @@ const (
 
 // statuses are all of them, in the order that they are counted in.
 var statuses = []string{
-	string(publish.Created), string(publish.Extended), string(publish.Healed), string(publish.Replaced), string(approval.Promoted), statusPulled,
+	string(publish.Created), string(publish.Extended), string(publish.Healed), string(publish.Replaced), string(publish.Promoted), statusPulled,
 	string(publish.Denied), string(publish.Unchanged), statusHeld, statusFailed,
 }
 

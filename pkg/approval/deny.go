@@ -13,6 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
@@ -52,7 +53,7 @@ type denying struct {
 }
 
 func (d denying) run(ctx context.Context) (Result, error) {
-	r := Result{Address: d.address, Version: d.version, Status: Denied, Tag: artifact.DeniedTag(d.version)}
+	r := Result{Address: d.address, Version: d.version, Status: publish.Denied, Tag: artifact.DeniedTag(d.version)}
 	denial := artifact.Denial{Reason: d.options.Reason, By: d.options.By, Packages: map[provider.Platform]digest.Digest{}}
 	if err := denial.Check(); err != nil {
 		return r, err
@@ -67,7 +68,7 @@ func (d denying) run(ctx context.Context) (Result, error) {
 	if before := found.before; before != nil {
 		r.Record, r.Digest = before, before.Digest
 		if !found.version.Exists() {
-			r.Status = Unchanged
+			r.Status = publish.Unchanged
 		}
 	} else if packed, err = d.pack(denial, found.subject, &r); err != nil {
 		return r, err

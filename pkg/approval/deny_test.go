@@ -13,6 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
@@ -34,11 +35,11 @@ func TestDeny(t *testing.T) {
 		index := w.put(t, waiting, both)
 		try := because
 		try.DryRun = true
-		if r := w.deny(t, try); r.Status != approval.Denied || w.at(t, waiting) != index || w.at(t, denied) != "" {
+		if r := w.deny(t, try); r.Status != publish.Denied || w.at(t, waiting) != index || w.at(t, denied) != "" {
 			t.Errorf("a dry run: %+v", r)
 		}
 		r := w.deny(t, because)
-		if r.Status != approval.Denied || r.Tag != denied || r.Digest != w.at(t, denied) || r.Stays != nil || w.at(t, waiting) != "" {
+		if r.Status != publish.Denied || r.Tag != denied || r.Digest != w.at(t, denied) || r.Stays != nil || w.at(t, waiting) != "" {
 			t.Errorf("got %+v", r)
 		}
 		record, err := repository.ReadDenial(t.Context(), w.repo, w.version)
@@ -47,7 +48,7 @@ func TestDeny(t *testing.T) {
 		}
 		// Another reason, later, changes nothing.
 		again := w.deny(t, approval.DenyOptions{Reason: "another"})
-		if again.Status != approval.Unchanged || again.Digest != r.Digest || again.Record.Reason != because.Reason {
+		if again.Status != publish.Unchanged || again.Digest != r.Digest || again.Record.Reason != because.Reason {
 			t.Errorf("again: %+v", again)
 		}
 		_, err = approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{})
@@ -134,14 +135,14 @@ func TestDenyLive(t *testing.T) {
 				}
 				try := because
 				try.DryRun = true
-				if r := w.deny(t, try); r.Status != approval.Denied || w.at(t, version) != index || w.at(t, denied) != "" {
+				if r := w.deny(t, try); r.Status != publish.Denied || w.at(t, version) != index || w.at(t, denied) != "" {
 					t.Errorf("a dry run: %+v", r)
 				}
 				r := w.deny(t, because)
-				if r.Status != approval.Denied || r.Digest != w.at(t, denied) || r.Stays != nil || r.Live != nil || w.at(t, version) != "" || w.at(t, waiting) != "" || w.at(t, "1.2.2") == "" {
+				if r.Status != publish.Denied || r.Digest != w.at(t, denied) || r.Stays != nil || r.Live != nil || w.at(t, version) != "" || w.at(t, waiting) != "" || w.at(t, "1.2.2") == "" {
 					t.Errorf("got %+v", r)
 				}
-				if r := w.deny(t, because); r.Status != approval.Unchanged {
+				if r := w.deny(t, because); r.Status != publish.Unchanged {
 					t.Errorf("again: %+v", r)
 				}
 				// Somebody without tofu-oci brings it back.
@@ -151,7 +152,7 @@ func TestDenyLive(t *testing.T) {
 					t.Errorf("promoting it: %v", err)
 				}
 				again := w.deny(t, approval.DenyOptions{Reason: "another"})
-				if again.Status != approval.Denied || again.Record.Reason != because.Reason || w.at(t, version) != "" {
+				if again.Status != publish.Denied || again.Record.Reason != because.Reason || w.at(t, version) != "" {
 					t.Errorf("after it came back: %+v", again)
 				}
 			})
@@ -165,7 +166,7 @@ func TestDenyLiveStays(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{NoDelete: http.StatusMethodNotAllowed})
 	index := w.put(t, version, one)
-	for _, want := range []approval.Status{approval.Denied, approval.Denied} {
+	for _, want := range []publish.Status{publish.Denied, publish.Denied} {
 		r := w.deny(t, because)
 		if r.Status != want || !errors.Is(r.Live, repository.ErrTagStays) || w.at(t, version) != index {
 			t.Errorf("got %+v", r)
@@ -189,7 +190,7 @@ func TestDenyLiveOverruled(t *testing.T) {
 		w.deny(t, because)
 		index := w.put(t, version, one)
 		r := w.promote(t, approval.PromoteOptions{Force: true})
-		if r.Status != approval.Unchanged || r.Record == nil || w.at(t, denied) != "" || w.at(t, version) != index {
+		if r.Status != publish.Unchanged || r.Record == nil || w.at(t, denied) != "" || w.at(t, version) != index {
 			t.Errorf("got %+v", r)
 		}
 	})
@@ -207,7 +208,7 @@ func TestDenyLater(t *testing.T) {
 			w.put(t, version, both)
 		}
 	}, -1)
-	if r := w.deny(t, because); r.Status != approval.Denied || w.at(t, version) != "" || w.at(t, waiting) != "" {
+	if r := w.deny(t, because); r.Status != publish.Denied || w.at(t, version) != "" || w.at(t, waiting) != "" {
 		t.Errorf("got %+v", r)
 	}
 }
@@ -222,7 +223,7 @@ func TestDenyTakesRecord(t *testing.T) {
 		w.registry.Delete(t, repositoryName, denied)
 		honest(rw, r)
 	}, 1)
-	if r := w.deny(t, because); r.Status != approval.Denied || w.at(t, version) != "" || w.at(t, denied) == "" {
+	if r := w.deny(t, because); r.Status != publish.Denied || w.at(t, version) != "" || w.at(t, denied) == "" {
 		t.Errorf("got %+v", r)
 	}
 }

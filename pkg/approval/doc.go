@@ -20,32 +20,17 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-)
-
-// Status is what became of a release that was decided about.
-type Status string
-
-// The outcomes. A version that holds something else is a
-// *[repository.ConflictError].
-const (
-	// Promoted: the version was not there, and is what waited.
-	Promoted Status = "promoted"
-	// Extended: the version was there, and has more platforms or documents now.
-	Extended Status = "extended"
-	// Replaced: the version held something else, and was overwritten, as Force says.
-	Replaced Status = "replaced"
-	// Unchanged: it was decided before.
-	Unchanged Status = "unchanged"
-	// Denied: the denial is recorded.
-	Denied Status = "denied"
 )
 
 // Result says what was decided about a release.
 type Result struct {
 	Address provider.Address
 	Version provider.Version
-	Status  Status
+	// Status is Promoted, Extended, Replaced or Denied, or Unchanged if it was decided before.
+	// A version that holds something else is a *[repository.ConflictError].
+	Status publish.Status
 	// Tag and Digest are the version's and its index's, or those of the denial.
 	Tag    string
 	Digest digest.Digest

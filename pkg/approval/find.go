@@ -5,6 +5,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
@@ -19,13 +20,13 @@ func Find(ctx context.Context, repo repository.Reader, wanted provider.Requireme
 	}
 	for _, v := range artifact.UndecidedVersions(tags) {
 		if wanted.Constraint.Allows(v) {
-			return Entry{Version: v, State: StatePending, Tag: artifact.PendingTag(v)}, nil
+			return Entry{Version: v, State: publish.Pending, Tag: artifact.PendingTag(v)}, nil
 		}
 	}
 	for _, v := range artifact.DeniedVersions(tags) {
 		if wanted.Constraint.Allows(v) {
 			record, err := repository.ReadDenial(ctx, repo, v)
-			return Entry{Version: v, State: StateDenied, Tag: artifact.DeniedTag(v), Record: &record}, err
+			return Entry{Version: v, State: publish.Denied, Tag: artifact.DeniedTag(v), Record: &record}, err
 		}
 	}
 	return Entry{}, nil

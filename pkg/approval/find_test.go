@@ -5,6 +5,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
 // TestFind: what waits is found before what was denied, and only what would do.
@@ -12,19 +13,19 @@ func TestFind(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
 		w.put(t, waiting, one)
-		w.find(t, "", approval.StatePending)
-		w.find(t, "~> 1.2.0", approval.StatePending)
+		w.find(t, "", publish.Pending)
+		w.find(t, "~> 1.2.0", publish.Pending)
 		w.find(t, "> 1.2.3", "")
 		w.deny(t, because)
-		w.find(t, "1.2.3", approval.StateDenied)
+		w.find(t, "1.2.3", publish.Denied)
 		w.find(t, "> 1.2.3", "")
 		w.put(t, waiting, both)
-		w.find(t, "", approval.StateDenied) // what is staged by force is denied still
+		w.find(t, "", publish.Denied) // what is staged by force is denied still
 	})
 }
 
 // find looks for what meets a constraint, and wants its state; empty is nothing.
-func (w *world) find(t *testing.T, constraint string, want approval.State) {
+func (w *world) find(t *testing.T, constraint string, want publish.Status) {
 	t.Helper()
 	r := provider.Requirement{Address: w.address}
 	if constraint != "" {
@@ -34,7 +35,7 @@ func (w *world) find(t *testing.T, constraint string, want approval.State) {
 		}
 	}
 	e, err := approval.Find(t.Context(), w.repo, r)
-	if err != nil || e.State != want || (e.Record != nil) != (want == approval.StateDenied) {
+	if err != nil || e.State != want || (e.Record != nil) != (want == publish.Denied) {
 		t.Errorf("%q: %+v, %v", constraint, e, err)
 	}
 }

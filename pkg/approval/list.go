@@ -10,29 +10,19 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 // maxQuestions is how many versions are asked about at once.
 const maxQuestions = 8
 
-// State says where the decision about a version stands.
-type State string
-
-// The states.
-const (
-	// StatePending: it is to be decided. A record says that it was denied before.
-	StatePending State = "pending"
-	// StateDenied: it is denied, for the reason that the record has.
-	StateDenied State = "denied"
-	// StatePromoted: it is promoted, and only its pending tag is still there.
-	StatePromoted State = "promoted"
-)
-
 // Entry is a version that was staged.
 type Entry struct {
 	Version provider.Version
-	State   State
+	// State is Pending, also if a record says that it was denied before; Denied, for the
+	// reason that the record has; or Promoted, and only its pending tag is still there.
+	State publish.Status
 	// Tag and Digest are what the entry goes by: the pending tag and its index, or
 	// those of the denial.
 	Tag       string
@@ -72,17 +62,17 @@ func entry(ctx context.Context, repo repository.Reader, v provider.Version, rele
 		if err != nil {
 			return Entry{}, err
 		}
-		e = Entry{Version: v, State: StateDenied, Tag: record.Tag, Digest: record.Digest, Platforms: platformsOf(record), Record: &record}
+		e = Entry{Version: v, State: publish.Denied, Tag: record.Tag, Digest: record.Digest, Platforms: platformsOf(record), Record: &record}
 	}
 	i, err := repository.Inspect(ctx, repo, artifact.PendingTag(v), repository.DepthManifests)
 	if err != nil || !i.Exists() || i.IsDenial() {
 		return e, err
 	}
-	e = Entry{Version: v, State: StatePending, Tag: i.Tag, Digest: i.Digest, Platforms: i.Index.Platforms(), Record: e.Record}
+	e = Entry{Version: v, State: publish.Pending, Tag: i.Tag, Digest: i.Digest, Platforms: i.Index.Platforms(), Record: e.Record}
 	if released && !denied {
 		standing, err := repository.Inspect(ctx, repo, artifact.Tag(v), repository.DepthManifests)
-		if status, _ := compare(i, standing); err == nil && status == Unchanged {
-			e.State = StatePromoted
+		if status, _ := compare(i, standing); err == nil && status == publish.Unchanged {
+			e.State = publish.Promoted
 		}
 		return e, err
 	}

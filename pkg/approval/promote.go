@@ -7,6 +7,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
@@ -68,7 +69,7 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	}
 	waiting, err := p.waiting(ctx)
 	if errors.Is(err, ErrNotPending) && standing.Exists() && p.own(standing, p.options.Aliases) == nil {
-		r.Status, r.Digest, r.Packages = Unchanged, standing.Digest, p.packages(standing)
+		r.Status, r.Digest, r.Packages = publish.Unchanged, standing.Digest, p.packages(standing)
 		if err := p.record(ctx, &r, standing); err != nil {
 			return r, err
 		}
@@ -82,7 +83,7 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	if r.Status, err = p.decide(ctx, waiting, standing); err != nil {
 		return r, err
 	}
-	if r.Status == Unchanged {
+	if r.Status == publish.Unchanged {
 		r.Digest = standing.Digest
 		if err := p.record(ctx, &r, standing); err != nil {
 			return r, err
@@ -159,9 +160,9 @@ func (p promotion) waiting(ctx context.Context) (repository.Inspection, error) {
 }
 
 // decide returns what promoting does to the version, or why it is refused.
-func (p promotion) decide(ctx context.Context, waiting, standing repository.Inspection) (Status, error) {
+func (p promotion) decide(ctx context.Context, waiting, standing repository.Inspection) (publish.Status, error) {
 	status, conflicts := compare(waiting, standing)
-	if status == Unchanged || p.options.Force {
+	if status == publish.Unchanged || p.options.Force {
 		return status, nil
 	}
 	if standing.Exists() && standing.Format == nil {
@@ -218,4 +219,26 @@ func (p promotion) tidy(ctx context.Context, r Result, waiting, version reposito
 
 func indexOf(i repository.Inspection) artifact.Blob {
 	return artifact.Blob{Descriptor: i.Descriptor, Bytes: i.Bytes}
+}
+
+// compare says what it means for a version to become what waits, by the tag alone:
+// what the version holds has to be there too. The reasons are those why it can't be,
+// none when it can.
+func compare(waiting, standing repository.Inspection) (publish.Status, []string) {
+	switch {
+	case !standing.Exists() || standing.Lost:
+		return publish.Promoted, nil
+	case standing.Digest == waiting.Digest:
+		return publish.Unchanged, nil
+	case standing.Format != nil:
+		return publish.Replaced, []string{(&repository.ForeignError{Tag: standing.Tag, Format: standing.Format}).Error()}
+	}
+	d := repository.Compare(waiting, standing)
+	switch {
+	case len(d.Conflicts) == 0 && !d.Gains && !d.Documents:
+		return publish.Unchanged, nil // the version holds all that waits
+	case len(d.Conflicts) > 0 || len(d.Loses) > 0:
+		return publish.Replaced, d.Reasons()
+	}
+	return publish.Extended, nil
 }

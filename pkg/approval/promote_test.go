@@ -15,6 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
@@ -42,7 +43,7 @@ func TestPromote(t *testing.T) {
 			return provider.Verdict{Trust: provider.TrustSigned}, nil
 		}}
 		o.DryRun = true
-		if r := w.promote(t, o); r.Status != approval.Promoted || w.at(t, version) != "" || w.at(t, waiting) != index {
+		if r := w.promote(t, o); r.Status != publish.Promoted || w.at(t, version) != "" || w.at(t, waiting) != index {
 			t.Errorf("a dry run: %+v", r)
 		}
 		o.DryRun = false
@@ -51,7 +52,7 @@ func TestPromote(t *testing.T) {
 			before = w.registry.Requests()
 		}
 		r := w.promote(t, o)
-		if r.Status != approval.Promoted || r.Tag != version || r.Digest != index || r.Verdict.Trust != provider.TrustSigned || len(r.Packages) != 2 || r.Stays != nil {
+		if r.Status != publish.Promoted || r.Tag != version || r.Digest != index || r.Verdict.Trust != provider.TrustSigned || len(r.Packages) != 2 || r.Stays != nil {
 			t.Errorf("got %+v", r)
 		}
 		if w.registry != nil {
@@ -66,7 +67,7 @@ func TestPromote(t *testing.T) {
 			t.Error("the tags are not as promised")
 		}
 		// Again, there is nothing to do and nothing to judge.
-		if r := w.promote(t, o); r.Status != approval.Unchanged || r.Digest != index || len(r.Packages) != 2 || judged != 2 {
+		if r := w.promote(t, o); r.Status != publish.Unchanged || r.Digest != index || len(r.Packages) != 2 || judged != 2 {
 			t.Errorf("again: %+v, judged %d times", r, judged)
 		}
 	})
@@ -98,7 +99,7 @@ func TestPromoteRecord(t *testing.T) {
 			t.Errorf("a dry run: %+v", r)
 		}
 		o.DryRun = false
-		for _, want := range []approval.Status{approval.Promoted, approval.Unchanged} {
+		for _, want := range []publish.Status{publish.Promoted, publish.Unchanged} {
 			if r := w.promote(t, o); r.Status != want || recorded() != 1 || w.at(t, version) != index {
 				t.Errorf("%+v, want %s", r, want)
 			}
@@ -121,17 +122,17 @@ func TestPromoteBeside(t *testing.T) {
 	haiku := map[provider.Platform]pkg{nouns.Haiku: {content: "haiku"}}
 	for name, test := range map[string]struct {
 		waits, stands map[provider.Platform]pkg
-		want          approval.Status
+		want          publish.Status
 		conflict      string
 	}{
-		"the same":              {both, both, approval.Unchanged, ""},
-		"more platforms":        {both, one, approval.Extended, ""},
-		"fewer platforms":       {one, both, approval.Unchanged, ""},
-		"others":                {haiku, one, approval.Replaced, "plan9_mips is there, and the pending release does not have it"},
-		"other bytes":           {other, one, approval.Replaced, "plan9_mips is there with the zip sha256:"},
-		"more documents":        {sbom, one, approval.Extended, ""},
-		"fewer documents":       {one, sbom, approval.Unchanged, ""},
-		"more, fewer documents": {both, sbom, approval.Replaced, `plan9_mips has "plan9.spdx.json", which the pending release lacks`},
+		"the same":              {both, both, publish.Unchanged, ""},
+		"more platforms":        {both, one, publish.Extended, ""},
+		"fewer platforms":       {one, both, publish.Unchanged, ""},
+		"others":                {haiku, one, publish.Replaced, "plan9_mips is there, and the source does not have it"},
+		"other bytes":           {other, one, publish.Replaced, "plan9_mips is there with the zip sha256:"},
+		"more documents":        {sbom, one, publish.Extended, ""},
+		"fewer documents":       {one, sbom, publish.Unchanged, ""},
+		"more, fewer documents": {both, sbom, publish.Replaced, "plan9.spdx.json is there for plan9_mips, and the source does not have it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -149,7 +150,7 @@ func TestPromoteBeside(t *testing.T) {
 				}
 				r := w.promote(t, approval.PromoteOptions{Force: test.conflict != ""})
 				want := waits
-				if test.want == approval.Unchanged {
+				if test.want == publish.Unchanged {
 					want = stood
 				}
 				if r.Status != test.want || r.Digest != want || w.at(t, version) != want || w.at(t, waiting) != "" {
@@ -197,10 +198,10 @@ func TestPromoteMoved(t *testing.T) {
 		w.put(t, waiting, both)
 	}, 1)
 	r := w.promote(t, approval.PromoteOptions{})
-	if r.Status != approval.Promoted || r.Digest != index || !errors.Is(r.Stays, repository.ErrTagMoved) || w.at(t, version) != index {
+	if r.Status != publish.Promoted || r.Digest != index || !errors.Is(r.Stays, repository.ErrTagMoved) || w.at(t, version) != index {
 		t.Errorf("got %+v", r)
 	}
-	if r := w.promote(t, approval.PromoteOptions{}); r.Status != approval.Extended || r.Stays != nil || w.at(t, waiting) != "" {
+	if r := w.promote(t, approval.PromoteOptions{}); r.Status != publish.Extended || r.Stays != nil || w.at(t, waiting) != "" {
 		t.Errorf("got %+v", r)
 	}
 }
@@ -279,7 +280,7 @@ func TestPromoteKeepsVersion(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{DeletesManifests: true})
 	index := w.put(t, waiting, both)
-	if r := w.promote(t, approval.PromoteOptions{}); r.Status != approval.Promoted || r.Stays != nil {
+	if r := w.promote(t, approval.PromoteOptions{}); r.Status != publish.Promoted || r.Stays != nil {
 		t.Errorf("got %+v", r)
 	}
 	if diff := cmp.Diff([]string{version}, w.registry.Tags(t, repositoryName)); diff != "" || w.at(t, version) != index {

@@ -18,8 +18,8 @@ func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, e
 	if from == nil || o.Target == nil {
 		return errors.New("copying: there is no source, or Options have no Target")
 	}
-	from = openOnce(from) // lists the tags of each repository once
 	o = o.complete()
+	from = openOnce(wanted, from)
 	return run(ctx, oci.New(from), wanted, o, func(ctx context.Context, a provider.Address, v provider.Version, t target) (publish.Result, error) {
 		source, err := from(a)
 		if err != nil {
@@ -29,21 +29,18 @@ func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, e
 	})
 }
 
-// openOnce keeps the repositories that were opened, with their connections and tokens.
-func openOnce(open func(provider.Address) (repository.Reader, error)) func(provider.Address) (repository.Reader, error) {
-	var mu sync.Mutex
-	opened, listings := map[provider.Address]repository.Reader{}, &repository.Listings{}
-	return func(a provider.Address) (repository.Reader, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if repo, known := opened[a]; known {
-			return repo, nil
-		}
-		repo, err := open(a)
-		if err != nil {
-			return nil, err
-		}
-		opened[a] = listings.Reader(repo)
-		return opened[a], nil
+// openOnce opens the repository of each provider, and lists its tags, once.
+func openOnce(wanted []provider.Requirement, open func(provider.Address) (repository.Reader, error)) func(provider.Address) (repository.Reader, error) {
+	listings := &repository.Listings{}
+	opened := map[provider.Address]func() (repository.Reader, error){}
+	for _, r := range wanted {
+		opened[r.Address] = sync.OnceValues(func() (repository.Reader, error) {
+			repo, err := open(r.Address)
+			if err != nil {
+				return nil, err
+			}
+			return listings.Reader(repo), nil
+		})
 	}
+	return func(a provider.Address) (repository.Reader, error) { return opened[a]() }
 }

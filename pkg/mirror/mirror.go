@@ -32,7 +32,7 @@ type Options struct {
 	// Target gives the repository that a provider's releases go to, and how they
 	// are published there. It is asked once for each provider, and its error is
 	// that of the provider's items. Two providers that have the same repository
-	// are refused likewise; [publish.Targets] tells beforehand.
+	// are refused: [template.CheckDistinct].
 	Target func(a provider.Address) (repository.Repository, publish.Options, error)
 	// Publisher is how all releases are published; nil is a new one.
 	Publisher *publish.Publisher
@@ -87,7 +87,10 @@ type bring func(ctx context.Context, a provider.Address, v provider.Version, t t
 // run plans, and brings each release of the plan to its target by bring.
 func run(ctx context.Context, src provider.Source, wanted []provider.Requirement, o Options, bring bring) error {
 	// 1. Where to.
-	targets := newTargets(wanted, o)
+	targets, err := newTargets(wanted, o)
+	if err != nil {
+		return err
+	}
 	// 2. Which releases.
 	items, leftOut := planOf(ctx, wanted, chooser{src: src, newest: o.Newest, cooldown: Cooldown{MinAge: o.MinAge, Now: o.Now}, targets: targets})
 	if ctx.Err() != nil {

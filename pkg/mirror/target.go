@@ -2,13 +2,13 @@ package mirror
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // target is where the releases of a provider go.
@@ -20,10 +20,10 @@ type target struct {
 	tags func(ctx context.Context) ([]string, error)
 }
 
-// newTargets asks where each provider goes, and refuses a repository that another
-// has already: at the same time, each would take the other's tags for its own.
-func newTargets(wanted []provider.Requirement, o Options) map[provider.Address]target {
-	targets, taken := map[provider.Address]target{}, map[string]provider.Address{}
+// newTargets asks where each provider goes, and refuses a repository for two: at the same
+// time, each would take the other's tags for its own.
+func newTargets(wanted []provider.Requirement, o Options) (map[provider.Address]target, error) {
+	targets, repositories := map[provider.Address]target{}, map[provider.Address]string{}
 	for _, r := range wanted {
 		a := r.Address
 		if _, known := targets[a]; known {
@@ -32,11 +32,7 @@ func newTargets(wanted []provider.Requirement, o Options) map[provider.Address]t
 		var t target
 		t.repo, t.options, t.err = o.Target(a)
 		if t.err == nil {
-			name := t.repo.String()
-			if other, twice := taken[name]; twice {
-				t.err = fmt.Errorf("%s and %s would both go to %s", other, a, name)
-			}
-			taken[name] = a
+			repositories[a] = t.repo.String()
 		}
 		t.tags = func(ctx context.Context) ([]string, error) {
 			if t.repo == nil {
@@ -46,7 +42,7 @@ func newTargets(wanted []provider.Requirement, o Options) map[provider.Address]t
 		}
 		targets[a] = t
 	}
-	return targets
+	return targets, template.CheckDistinct(repositories)
 }
 
 // denied returns the versions that the target denies; none if its tags can't be listed.

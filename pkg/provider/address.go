@@ -118,6 +118,9 @@ func (a Address) String() string {
 	return a.Host.ForDisplay() + "/" + a.Namespace + "/" + a.Type
 }
 
+// MarshalText gives the text of String.
+func (a Address) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
 // ASCII gives "host/namespace/type" with the host in Punycode.
 func (a Address) ASCII() string {
 	return string(a.Host) + "/" + a.Namespace + "/" + a.Type

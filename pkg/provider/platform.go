@@ -41,6 +41,9 @@ func ParsePlatform(s string) (Platform, error) {
 // String gives "os_arch".
 func (p Platform) String() string { return p.OS + "_" + p.Arch }
 
+// MarshalText gives the text of String.
+func (p Platform) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
 // Compare orders platforms by operating system, then architecture.
 func (p Platform) Compare(q Platform) int {
 	return cmp.Or(cmp.Compare(p.OS, q.OS), cmp.Compare(p.Arch, q.Arch))

@@ -60,6 +60,9 @@ func hugeNumber(s string) int {
 // String gives the canonical form, with all three numbers.
 func (v Version) String() string { return v.v.String() }
 
+// MarshalText gives the text of String.
+func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
 // Prerelease tells whether the version is a pre-release.
 func (v Version) Prerelease() bool { return v.v.Prerelease != "" }
 

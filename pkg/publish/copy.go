@@ -84,11 +84,11 @@ type copying struct {
 // glance tells whether the release is there, as far as Check looks, where that is less
 // than a copy looks at. A list of tags that can't be had is left for the copy to tell of.
 func (c *copying) glance(ctx context.Context, done *Result) (bool, error) {
-	depth := c.options.Check.Depth()
+	depth := c.options.depth()
 	if depth > repository.DepthManifests {
 		return false, nil
 	}
-	if c.options.Check == CheckTags && !c.options.Force {
+	if c.options.Check == repository.DepthTags && !c.options.Force {
 		tags, err := c.repo.Tags(ctx)
 		done.Status = Unchanged
 		return slices.Contains(tags, done.Tag) && err == nil, nil
@@ -111,7 +111,7 @@ func (c *copying) glance(ctx context.Context, done *Result) (bool, error) {
 func (c *copying) copyOptions(f facts) repository.CopyOptions {
 	o := repository.CopyOptions{
 		Provider: c.address, Aliases: c.options.Aliases, Force: c.options.Force, DryRun: c.options.DryRun, NoReferrers: c.options.NoReferrers,
-		Reread: c.options.Check == CheckDeep, Concurrency: c.concurrency(), Acquire: c.transfers(), Backoff: c.Backoff, Progress: c.Progress,
+		Reread: c.options.Check == repository.DepthContent, Concurrency: c.concurrency(), Acquire: c.transfers(), Backoff: c.Backoff, Progress: c.Progress,
 	}
 	if f.denial == nil { // Force overrules only a denial that existed at the beginning
 		o.Admit = func(ctx context.Context) error { return repository.CheckDeniedNow(ctx, c.repo, c.version) }

@@ -119,15 +119,15 @@ func TestCopyMounts(t *testing.T) {
 // it costs at the target.
 func TestCopyChecks(t *testing.T) {
 	t.Parallel()
-	for check, want := range map[publish.Check]map[registrytest.Kind]int{
-		publish.CheckTags:      {registrytest.Tags: 1},
-		publish.CheckIndex:     {registrytest.Tags: 1, registrytest.ManifestGet: 1},
-		publish.CheckManifests: {registrytest.Tags: 1, registrytest.ManifestGet: 5},
+	for check, want := range map[repository.Depth]map[registrytest.Kind]int{
+		repository.DepthTags:      {registrytest.Tags: 1},
+		repository.DepthIndex:     {registrytest.Tags: 1, registrytest.ManifestGet: 1},
+		repository.DepthManifests: {registrytest.Tags: 1, registrytest.ManifestGet: 5},
 		// The config, sums, signature and keys, and four zips.
-		publish.CheckBlobs: {registrytest.Tags: 1, registrytest.ManifestGet: 5, registrytest.BlobHead: 8},
-		publish.CheckDeep:  {registrytest.Tags: 1, registrytest.ManifestGet: 5, registrytest.BlobHead: 8, registrytest.BlobGet: 8},
+		repository.DepthBlobs:   {registrytest.Tags: 1, registrytest.ManifestGet: 5, registrytest.BlobHead: 8},
+		repository.DepthContent: {registrytest.Tags: 1, registrytest.ManifestGet: 5, registrytest.BlobHead: 8, registrytest.BlobGet: 8},
 	} {
-		t.Run(string(check), func(t *testing.T) {
+		t.Run(check.String(), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, origintest.Options{})
 			from, to := w.layout(t), w.registry(t, registrytest.Options{})
@@ -137,7 +137,7 @@ func TestCopyChecks(t *testing.T) {
 			}
 			before := to.registry.Requests()
 			r, err := w.copy(t, from, to, publish.Options{Check: check})
-			if err != nil || r.Status != publish.Unchanged || (r.Digest == from.digest(t)) == (check == publish.CheckTags) {
+			if err != nil || r.Status != publish.Unchanged || (r.Digest == from.digest(t)) == (check == repository.DepthTags) {
 				t.Errorf("%+v, %v", r, err)
 			}
 			got := to.registry.Requests()

@@ -10,6 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 // TestPlanDates: what is stored keeps its date, unless it is replaced.
@@ -84,7 +85,7 @@ func TestDates(t *testing.T) {
 		step(publish.Created, "", publish.Options{Platforms: all[:1]})
 		offer(first)
 		step(publish.Unchanged, "", publish.Options{Platforms: all[:1]})
-		step(publish.Unchanged, "", publish.Options{Platforms: all[:1], Recheck: true, Check: publish.CheckDeep})
+		step(publish.Unchanged, "", publish.Options{Platforms: all[:1], Recheck: true, Check: repository.DepthContent})
 		// It comes when the index is another one anyway, and stays.
 		step(publish.Extended, "2025-01-01T00:00:00Z", publish.Options{Platforms: all[:2]})
 		offer(second)

@@ -43,7 +43,7 @@ func TestDenied(t *testing.T) {
 		w.publish(t, from, publish.Created, publish.Options{})
 		w.deny(t, to)
 		state, before := to.state(t), w.origin.Requests()
-		for _, o := range []publish.Options{{}, {Stage: true}, {DryRun: true}, {Check: publish.CheckTags}, {Check: publish.CheckIndex}} {
+		for _, o := range []publish.Options{{}, {Stage: true}, {DryRun: true}, {Check: repository.DepthTags}, {Check: repository.DepthIndex}} {
 			_, err := w.run(t, to, o)
 			wantDenied(t, err)
 			_, err = w.copy(t, from, to, o)
@@ -74,7 +74,7 @@ func TestDeniedLive(t *testing.T) {
 		to.tag(t, "1.2.3", index)
 		w.zips[plan9] = zipOf(t, "republished")
 		w.offer(t, w.release(all...))
-		for _, o := range []publish.Options{{}, {Recheck: true}, {Stage: true}, {Check: publish.CheckTags}} {
+		for _, o := range []publish.Options{{}, {Recheck: true}, {Stage: true}, {Check: repository.DepthTags}} {
 			_, err := w.run(t, to, o)
 			wantDenied(t, err)
 			_, err = w.copy(t, to, other, o)
@@ -219,7 +219,7 @@ func TestDeniedByTag(t *testing.T) {
 				from := w.layout(t)
 				w.publish(t, from, publish.Created, publish.Options{})
 				spoil(t, w, to)
-				for _, o := range []publish.Options{{}, {Stage: true}, {Check: publish.CheckTags}} {
+				for _, o := range []publish.Options{{}, {Stage: true}, {Check: repository.DepthTags}} {
 					_, err := w.run(t, to, o)
 					wantReason(t, err, "the reason is lost")
 					_, err = w.copy(t, from, to, o)

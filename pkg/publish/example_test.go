@@ -12,7 +12,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
-	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // What a build left in a directory is checked and goes into a repository; here
@@ -117,29 +116,4 @@ func ExampleRelease_conflict() {
 	// Output:
 	// conflict about registry.opentofu.org/acme/rocket 1.0.0
 	// replaced <nil>
-}
-
-// Each provider needs a repository of its own.
-func ExampleTargets() {
-	to, err := template.Parse("ghcr.io/acme/providers/{type}")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	var addresses []provider.Address
-	for _, text := range []string{"acme/rocket", "hashicorp/rocket"} {
-		a, err := provider.ParseAddress(text)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		addresses = append(addresses, a)
-	}
-	targets, err := publish.Targets(addresses[:1], to.Repository)
-	fmt.Println(targets[addresses[0]], err)
-	_, err = publish.Targets(addresses, to.Repository)
-	fmt.Println(err)
-	// Output:
-	// ghcr.io/acme/providers/rocket <nil>
-	// registry.opentofu.org/acme/rocket and registry.opentofu.org/hashicorp/rocket would both go to ghcr.io/acme/providers/rocket: use more of {hostname}, {namespace} and {type} in the template
 }

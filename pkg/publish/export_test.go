@@ -36,10 +36,10 @@ func NewPlan(t FactsForTest, r provider.Release, o PolicyForTest) (p Plan, asks 
 		address: r.Address, version: r.Version, tag: "1.2.3", release: r, known: map[part]bool{}, stored: t.Inspection,
 		kept: t.Kept, restored: t.Restored, lost: t.Lost, denial: t.Denial, tags: t.Tags, wanted: t.Wanted,
 	}
-	if t.Pending != nil {
-		f.tag, f.stored = t.Pending.Tag, baseOf(*t.Pending, t.Inspection)
-	}
 	f.from = f.stored.Digest
+	if t.Pending != nil {
+		f.tag, f.from, f.stored = t.Pending.Tag, t.Pending.Digest, baseOf(*t.Pending, t.Inspection)
+	}
 	if f.foreign = foreign(f.stored, r.Address); t.Owner != nil {
 		f.foreign = t.Owner
 	}

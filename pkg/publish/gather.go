@@ -60,7 +60,7 @@ func (q *question) gather(ctx context.Context, f *facts, needs part) (err error)
 	case needRelease:
 		err = q.readRelease(ctx, f)
 	case needOverlap:
-		f.stored, err = f.stored.Deeper(ctx, q.repo, max(q.options.Check.Depth(), repository.DepthBlobs), f.release.Platforms()...)
+		f.stored, err = f.stored.Deeper(ctx, q.repo, max(q.options.depth(), repository.DepthBlobs), f.release.Platforms()...)
 	case needAll:
 		err = q.readAll(ctx, f)
 	case needEvidence:
@@ -143,7 +143,7 @@ func (q *question) readPlatforms(ctx context.Context, f *facts) (err error) {
 	}
 	f.wanted = provider.SortPlatforms(wanted)
 	if len(wanted) > 0 {
-		f.stored, err = f.stored.Deeper(ctx, q.repo, q.options.Check.Depth(), wanted...)
+		f.stored, err = f.stored.Deeper(ctx, q.repo, q.options.depth(), wanted...)
 	}
 	return err
 }
@@ -175,7 +175,7 @@ func (q *question) readEvidence(ctx context.Context, f *facts) (err error) {
 // readAll looks at all that the tag holds, and asks the source for what of it
 // is damaged and was not asked for: the tag is written whole or not at all.
 func (q *question) readAll(ctx context.Context, f *facts) (err error) {
-	if f.stored, err = f.stored.Deeper(ctx, q.repo, max(q.options.Check.Depth(), repository.DepthBlobs)); err != nil {
+	if f.stored, err = f.stored.Deeper(ctx, q.repo, max(q.options.depth(), repository.DepthBlobs)); err != nil {
 		return err
 	}
 	whole, damaged := f.sort(q.repo)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -74,42 +73,15 @@ func (q *question) readH1(ctx context.Context, slot *transfer.Slot, pkg provider
 			return q.pathH1(ctx, pkg, path)
 		}
 	}
+	open := func(ctx context.Context) (io.ReadCloser, error) {
+		return repository.Verified(ctx, q.repo, artifact.ZipDescriptor(pkg), pkg.Filename)
+	}
 	var contents packagezip.Contents
-	err := q.readBack(ctx, slot, pkg, func(body io.Reader) (err error) {
-		contents, err = packagezip.HashStream(ctx, body)
+	err := q.retrier(slot).Do(ctx, "reading back "+pkg.Filename, func() (err error) {
+		contents, err = packagezip.HashAny(ctx, open, pkg.Size, q.TempDir)
 		return err
 	})
-	if _, again := errors.AsType[*packagezip.NotStreamableError](err); !again {
-		return q.checkH1(pkg, contents, err)
-	}
-	spool, err := atomicfile.NewScratchFile(q.TempDir, pkg.Size)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = spool.Close() }()
-	err = q.readBack(ctx, slot, pkg, func(body io.Reader) error {
-		if err := spool.Reset(); err != nil {
-			return err
-		}
-		_, err := io.Copy(spool, body)
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	return q.fileH1(ctx, pkg, spool)
-}
-
-// readBack reads a zip out of the repository, verified.
-func (q *question) readBack(ctx context.Context, slot *transfer.Slot, pkg provider.Package, read func(io.Reader) error) error {
-	return q.retrier(slot).Do(ctx, "reading back "+pkg.Filename, func() error {
-		body, err := repository.Verified(ctx, q.repo, artifact.ZipDescriptor(pkg), pkg.Filename)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = body.Close() }()
-		return read(body)
-	})
+	return q.checkH1(pkg, contents, err)
 }
 
 // sourcePath gives the source's local file of the zip.

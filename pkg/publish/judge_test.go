@@ -10,6 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 var errRefused = errors.New("refused on purpose")
@@ -66,7 +67,7 @@ func TestJudgeAgain(t *testing.T) {
 		r.Keys, r.Signature = []string{"today's key"}, []byte("today's signature")
 		w.offer(t, r)
 		j := &judged{verdict: provider.Verdict{Trust: provider.TrustSigned}}
-		for _, o := range []publish.Options{{Judge: j.judge}, {Judge: j.judge, Check: publish.CheckDeep}} {
+		for _, o := range []publish.Options{{Judge: j.judge}, {Judge: j.judge, Check: repository.DepthContent}} {
 			if result := w.publish(t, to, publish.Unchanged, o); result.Verdict != (provider.Verdict{}) || j.releases != nil {
 				t.Errorf("an unchanged release was judged: %s, %q", result.Verdict, j.releases)
 			}

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -39,8 +40,10 @@ type Options struct {
 	// version never changes, so this finds only those that were changed against
 	// the rules: *[repository.ConflictError].
 	Recheck bool
-	// Check is how hard a release that is there is looked at.
-	Check Check
+	// Check is how hard a release that is there is looked at; 0 is
+	// [repository.DepthBlobs]. [repository.DepthTags] is for sources whose releases are
+	// published whole: for others, and with Recheck or Force, it is DepthIndex.
+	Check repository.Depth
 	// Force replaces what conflicts instead of refusing it, and overrules a denial.
 	Force bool
 	// SkipDenied reports a denied version as [Denied] instead of returning an error, and
@@ -57,7 +60,7 @@ type Options struct {
 	NoReferrers bool
 }
 
-// Status is what a publish found and did.
+// Status is what publishing a release, or deciding about it, found and did.
 type Status string
 
 // The outcomes that are no errors. A conflict is a *[repository.ConflictError].
@@ -76,6 +79,10 @@ const (
 	Replaced Status = "replaced"
 	// Denied: the version is denied, so nothing was sent, see SkipDenied.
 	Denied Status = "denied"
+	// Pending: the release is staged, and to be decided about.
+	Pending Status = "pending"
+	// Promoted: the version was not there, and is what was pending.
+	Promoted Status = "promoted"
 )
 
 // Result says what became of a release.
@@ -83,14 +90,14 @@ type Result struct {
 	// Plan is what was to be done. After a conflict, its Tag is that of what is there.
 	Plan
 	// Digest is the index's, after a conflict that of what is there; empty in a dry run
-	// that would send something, and where [CheckTags] found the tag. Where other runs
+	// that would send something, and where [repository.DepthTags] found the tag. Where other runs
 	// publish at the same time, the index may be one that another run made of our
 	// packages and its own.
 	Digest digest.Digest
 	// Source is the digest of the index that [Copy] found at the source, where the tag
 	// stays at another one.
 	Source digest.Digest
-	// Packages are the wanted ones, sorted by platform; none where [CheckTags] found
+	// Packages are the wanted ones, sorted by platform; none where [repository.DepthTags] found
 	// the tag.
 	Packages []PackageResult
 	// Documents are those about the whole release that go along; none where nothing
@@ -119,6 +126,9 @@ type PackageResult struct {
 	// [Copy] read.
 	Mounted bool
 }
+
+// depth is how hard a release that is there is looked at.
+func (o Options) depth() repository.Depth { return cmp.Or(o.Check, repository.DepthBlobs) }
 
 // orDenied makes a status of a denial, with SkipDenied.
 func (r Result) orDenied(o Options, err error) (Result, error) {

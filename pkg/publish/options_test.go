@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
-	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 var registrytestOptions registrytest.Options
@@ -194,38 +192,4 @@ func TestSourceErrors(t *testing.T) {
 			t.Error("tagged")
 		}
 	})
-}
-
-func TestCheckTargets(t *testing.T) {
-	t.Parallel()
-	address := func(s string) provider.Address {
-		a, err := provider.ParseAddress(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
-	}
-	null, other, fork := address("hashicorp/null"), address("hashicorp/time"), address("acme/null")
-	for name, test := range map[string]struct {
-		template  string
-		addresses []provider.Address
-		fine      bool
-	}{
-		"apart":        {"registry.example.com/{namespace}/{type}", []provider.Address{null, other, fork}, true},
-		"twice one":    {"registry.example.com/{namespace}/{type}", []provider.Address{null, null}, true},
-		"no namespace": {"registry.example.com/all/{type}", []provider.Address{null, other, fork}, false},
-		"layouts":      {"oci-layout:mirror/{type}", []provider.Address{null, fork}, false},
-	} {
-		parsed, err := template.Parse(test.template)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = publish.Targets(test.addresses, parsed.Repository)
-		if (err == nil) != test.fine {
-			t.Errorf("%s: %v", name, err)
-		}
-		if !test.fine && (err == nil || !strings.Contains(err.Error(), "hashicorp/null") || !strings.Contains(err.Error(), "acme/null")) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 }

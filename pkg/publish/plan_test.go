@@ -1,6 +1,7 @@
 package publish_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,6 +36,11 @@ type planCase struct {
 	// restore and was not asked for.
 	source, beside string
 	force          bool
+	// around is what else is known: the version is "denied", and "skipped" if so; the
+	// list of tags is all that is looked at, and it is "listed"; the source is "published",
+	// and known to have what it has; the repository has an "other owner"; "stage" it, where
+	// tag is what is released.
+	around string
 
 	status   publish.Status
 	send     string
@@ -43,6 +49,8 @@ type planCase struct {
 	dropped  string
 	added    string // ends of names
 	conflict string // a part of it; the plan does nothing then
+	asks     bool   // the source is asked for its release although nothing is sent
+	planned  string // the tag that the plan is about, if it is not the version's
 }
 
 var planManual = []planCase{
@@ -96,6 +104,27 @@ var planManual = []planCase{
 	{name: "another provider, by force", tag: "[other provider]", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
 	{name: "something else", tag: "[other format]", source: "linux=a", conflict: "the tag 1.2.3 holds something else"},
 	{name: "something else, by force", tag: "[other format]", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
+
+	// the fast path: what is known to be there needs no release of the source.
+	{name: "listed", around: "listed", tag: "[none]", source: "linux=a", status: publish.Unchanged},
+	{name: "whole", around: "published", tag: "linux=a", source: "linux=a", status: publish.Unchanged},
+	{name: "not looked at closely", around: "published", tag: "linux?=a", source: "linux=a", status: publish.Healed, send: "linux", release: "linux"},
+	{name: "local builds have to be asked", tag: "linux=a", source: "linux=a", status: publish.Unchanged, asks: true},
+
+	// ownership: no tag is made in a repository of another provider.
+	{name: "another owner", around: "other owner", tag: "[none]", source: "linux=a", conflict: "the tag 1.2.2 holds the provider"},
+
+	// denial: it comes before all else, and only force overrules it, of what is named.
+	{name: "denied", around: "denied", tag: "linux=a", source: "linux=a", status: publish.Denied},
+	{name: "denied and listed", around: "denied listed", tag: "linux=a", source: "linux=a", status: publish.Denied},
+	{name: "denied, by force", around: "denied", tag: "[none]", source: "linux=a", force: true, status: publish.Created, send: "linux", release: "linux"},
+	{name: "denied, by force, and not named", around: "denied skipped", tag: "[none]", source: "linux=a", force: true, status: publish.Denied},
+
+	// staging: what is released already is found there, and what is pending grows.
+	{name: "nothing is staged yet", around: "stage", tag: "[none]", source: "linux=a", status: publish.Created, send: "linux", release: "linux", planned: "pending-1.2.3"},
+	{name: "released already", around: "stage", tag: "linux=a", source: "linux=a", status: publish.Unchanged, asks: true, planned: "1.2.3"},
+	{name: "more than is released", around: "stage", tag: "linux=a", source: "linux=a plan9=b", status: publish.Extended, send: "plan9", release: "linux plan9", planned: "pending-1.2.3"},
+	{name: "conflicts with what is released", around: "stage", tag: "linux=a", source: "linux=c", conflict: "linux_amd64 is there with the zip"},
 }
 
 func TestPlan(t *testing.T) {
@@ -104,8 +133,9 @@ func TestPlan(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			old, source := test.held(t), test.sourceRelease(t)
+			o := test.know(t, &old)
 			before := fmt.Sprint(source)
-			got, _ := publish.NewPlan(old, source, publish.PolicyForTest{Force: test.force})
+			got, asked := publish.NewPlan(old, source, o)
 			if fmt.Sprint(source) != before {
 				t.Error("the argument was changed")
 			}
@@ -118,7 +148,13 @@ func TestPlan(t *testing.T) {
 			if got.Status != test.status || got.Conflicts != nil {
 				t.Fatalf("status is %s, conflicts %q, want %s", got.Status, got.Conflicts, test.status)
 			}
-			if test.status == publish.Unchanged {
+			if test.planned != "" && got.Tag != test.planned {
+				t.Errorf("the plan is about the tag %s, not %s", got.Tag, test.planned)
+			}
+			if test.status == publish.Denied || test.status == publish.Unchanged {
+				if test.around != "" && asked != test.asks {
+					t.Errorf("the source was asked: %t", asked)
+				}
 				return
 			}
 			for what, pair := range map[string][2]string{
@@ -129,10 +165,63 @@ func TestPlan(t *testing.T) {
 					t.Errorf("%s (-want +got): %s", what, diff)
 				}
 			}
-			if again, _ := publish.NewPlan(old, source, publish.PolicyForTest{Force: test.force}); cmp.Diff(whose(t, got.ReleaseForTest()), whose(t, again.ReleaseForTest())) != "" || short(again.Send) != short(got.Send) {
+			if again, _ := publish.NewPlan(old, source, o); cmp.Diff(whose(t, got.ReleaseForTest()), whose(t, again.ReleaseForTest())) != "" || short(again.Send) != short(got.Send) {
 				t.Error("equal input gives another plan")
 			}
 		})
+	}
+}
+
+// know adds what is around the tag.
+func (c planCase) know(t *testing.T, facts *publish.FactsForTest) publish.PolicyForTest {
+	t.Helper()
+	o := publish.PolicyForTest{Force: c.force}
+	if strings.Contains(c.around, "denied") {
+		facts.Denial = &repository.DenialRecord{Denial: artifact.Denial{Reason: "it phones home"}}
+	}
+	if strings.Contains(c.around, "listed") {
+		o.Listed, facts.Tags = true, []string{"1.2.2", "1.2.3"}
+	}
+	if strings.Contains(c.around, "published") {
+		packages, _ := c.packages(t, c.source)
+		facts.Wanted = provider.Release{Packages: packages}.Platforms()
+	}
+	if strings.Contains(c.around, "other owner") {
+		facts.Owner = &repository.ForeignError{Tag: "1.2.2", Provider: "registry.example.org/acme/other"}
+	}
+	if strings.Contains(c.around, "stage") {
+		facts.Pending = &repository.Inspection{Tag: "pending-1.2.3"}
+	}
+	o.SkipDenied = strings.Contains(c.around, "skipped")
+	return o
+}
+
+// TestPlanAsJSON: a plan is data, which others read.
+func TestPlanAsJSON(t *testing.T) {
+	t.Parallel()
+	for _, test := range planManual {
+		var golden string
+		switch test.name {
+		case "another zip":
+			golden = `{"provider":"registry.example.org/acme/thing","version":"1.2.3","status":"healed","tag":"1.2.3","from":"sha256:1bc04b5291c26a46d918139138b992d2de976d6851d0893b0476b85bfbdfc6e6",` +
+				`"conflicts":["linux_amd64 is there with the zip sha256:ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb, the source has sha256:2e7d2c03a9507ae265ecf5b5356885a53393a2029d241394997265a1a25aefc6"]}`
+		case "more than is released":
+			golden = `{"provider":"registry.example.org/acme/thing","version":"1.2.3","status":"extended","tag":"pending-1.2.3","send":["plan9_mips"]}`
+		case "denied":
+			golden = `{"provider":"registry.example.org/acme/thing","version":"1.2.3","status":"denied","tag":"1.2.3","from":"sha256:1bc04b5291c26a46d918139138b992d2de976d6851d0893b0476b85bfbdfc6e6","denial":"it phones home"}`
+		default:
+			continue
+		}
+		facts := test.held(t)
+		o := test.know(t, &facts)
+		plan, _ := publish.NewPlan(facts, test.sourceRelease(t), o)
+		got, err := json.Marshal(plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(golden, string(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
 	}
 }
 

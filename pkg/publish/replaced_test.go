@@ -37,8 +37,10 @@ func TestKeptDamaged(t *testing.T) {
 				}
 				to.registry.AddBlob(repositoryName, blob.String(), change(make([]byte, size)))
 				for name, run := range map[string]func() (publish.Result, error){
-					"publish": func() (publish.Result, error) { return w.run(t, to, publish.Options{Check: publish.CheckDeep}) },
-					"copy":    func() (publish.Result, error) { return w.copy(t, from, to, publish.Options{Check: publish.CheckDeep}) },
+					"publish": func() (publish.Result, error) { return w.run(t, to, publish.Options{Check: repository.DepthContent}) },
+					"copy": func() (publish.Result, error) {
+						return w.copy(t, from, to, publish.Options{Check: repository.DepthContent})
+					},
 				} {
 					result, err := run()
 					if !errors.Is(err, repository.ErrKeptDamaged) || !strings.Contains(err.Error(), blob.String()) {
@@ -46,7 +48,7 @@ func TestKeptDamaged(t *testing.T) {
 					}
 				}
 				to.lose(t, blob)
-				w.publish(t, to, publish.Healed, publish.Options{Check: publish.CheckDeep})
+				w.publish(t, to, publish.Healed, publish.Options{Check: repository.DepthContent})
 				w.wantStored(t, to, all...)
 			})
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 // TestPublisherRemembers: releases that share what they have seen ask once for what they have in
@@ -40,7 +41,7 @@ func TestPublisherRemembers(t *testing.T) {
 func TestCheckTags(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
-		o := publish.Options{Check: publish.CheckTags}
+		o := publish.Options{Check: repository.DepthTags}
 		w.publish(t, to, publish.Created, o)
 		w.shared = &publish.Publisher{}
 		before, state, lists := w.origin.Requests(), to.state(t), to.lists()
@@ -60,8 +61,8 @@ func TestCheckTags(t *testing.T) {
 			t.Errorf("tags were listed %d times", n)
 		}
 		// What needs the index reads it.
-		w.publish(t, to, publish.Unchanged, publish.Options{Check: publish.CheckTags, Recheck: true})
-		w.publish(t, to, publish.Unchanged, publish.Options{Check: publish.CheckTags, Force: true})
+		w.publish(t, to, publish.Unchanged, publish.Options{Check: repository.DepthTags, Recheck: true})
+		w.publish(t, to, publish.Unchanged, publish.Options{Check: repository.DepthTags, Force: true})
 	})
 }
 
@@ -69,7 +70,7 @@ func TestCheckTags(t *testing.T) {
 func TestCheckTagsOfBuilds(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
-		o := publish.Options{Check: publish.CheckTags}
+		o := publish.Options{Check: repository.DepthTags}
 		w.publishLocal(t, to, publish.Created, w.dist(t, nil, plan9), o)
 		w.publishLocal(t, to, publish.Extended, w.dist(t, nil, haiku), o)
 		w.wantStored(t, to, haiku, plan9)

@@ -43,7 +43,7 @@ func (to *target) at(t *testing.T, tag string) digest.Digest {
 	return i.Digest
 }
 
-func (w *world) promote(t *testing.T, to *target, want approval.Status) {
+func (w *world) promote(t *testing.T, to *target, want publish.Status) {
 	t.Helper()
 	r, err := approval.Promote(t.Context(), to.open(t), w.address, w.version, approval.PromoteOptions{})
 	if err != nil || r.Status != want || to.at(t, pendingTag) != "" {
@@ -65,13 +65,13 @@ func TestStage(t *testing.T) {
 			t.Error("the version is there already")
 		}
 		state := to.state(t)
-		for _, check := range []publish.Check{"", publish.CheckDeep} {
+		for _, check := range []repository.Depth{0, repository.DepthContent} {
 			w.stage(t, to, publish.Unchanged, pendingTag, publish.Options{Check: check})
 		}
 		if to.state(t) != state {
 			t.Error("something was written")
 		}
-		w.promote(t, to, approval.Promoted)
+		w.promote(t, to, publish.Promoted)
 		state = to.state(t)
 		w.wantStored(t, to, all...)
 		w.stage(t, to, publish.Unchanged, "1.2.3", publish.Options{})
@@ -95,7 +95,7 @@ func TestStageBesideVersion(t *testing.T) {
 			t.Error("the version was moved")
 		}
 		wantSent(t, w.stage(t, to, publish.Extended, pendingTag, publish.Options{}), minix, plan9)
-		w.promote(t, to, approval.Extended)
+		w.promote(t, to, publish.Extended)
 		w.wantStored(t, to, all...)
 		if to.digest(t) != golden {
 			t.Errorf("the index is %s", to.digest(t))
@@ -115,7 +115,7 @@ func TestStageStale(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		wantSent(t, w.stage(t, to, publish.Extended, pendingTag, some))
-		w.promote(t, to, approval.Extended)
+		w.promote(t, to, publish.Extended)
 		w.wantStored(t, to, haiku, zos)
 	})
 }
@@ -149,7 +149,7 @@ func TestStageHealed(t *testing.T) {
 			t.Errorf("promoting: %v", err)
 		}
 		w.stage(t, to, publish.Healed, pendingTag, publish.Options{})
-		w.promote(t, to, approval.Promoted)
+		w.promote(t, to, publish.Promoted)
 		if to.digest(t) != golden {
 			t.Errorf("the index is %s", to.digest(t))
 		}

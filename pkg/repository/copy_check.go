@@ -77,7 +77,7 @@ func (c *copier) welcome(ctx context.Context, release Inspection) (there Inspect
 		return c.damaged(ctx, there)
 	}
 	d, err := c.admit(ctx, release, there)
-	if reasons := d.refused(); err == nil && len(reasons) > 0 {
+	if reasons := d.Reasons(); err == nil && len(reasons) > 0 && (!d.keeps() || len(d.Conflicts) > 0) {
 		err = &ConflictError{Release: c.name(release), Reasons: reasons}
 	}
 	if err == nil && there.Exists() && d.keeps() && !c.options.Force {
@@ -85,7 +85,7 @@ func (c *copier) welcome(ctx context.Context, release Inspection) (there Inspect
 	}
 	if err == nil || isRefusal(err) && c.options.Force {
 		c.done.Forced = err != nil || there.Exists() && d.keeps()
-		c.done.Healed = d.lost && !c.done.Forced
+		c.done.Healed = d.Heals && !c.done.Forced
 		return there, nil
 	}
 	c.done.Digest = there.Digest
@@ -93,9 +93,9 @@ func (c *copier) welcome(ctx context.Context, release Inspection) (there Inspect
 }
 
 // admit asks whose release lies under the target's tag, and in what it differs.
-func (c *copier) admit(ctx context.Context, release, there Inspection) (difference, error) {
+func (c *copier) admit(ctx context.Context, release, there Inspection) (Difference, error) {
 	if there.Format != nil {
-		return difference{}, &ForeignError{Tag: there.Tag, Wanted: c.options.Provider, Format: there.Format}
+		return Difference{}, &ForeignError{Tag: there.Tag, Wanted: c.options.Provider, Format: there.Format}
 	}
 	// A release that says nothing of its provider is taken as it is.
 	owner := c.options.Provider
@@ -108,23 +108,23 @@ func (c *copier) admit(ctx context.Context, release, there Inspection) (differen
 			err = CheckOwner(ctx, c.to, owner, c.options.Aliases...)
 		}
 		if err != nil {
-			return difference{}, err
+			return Difference{}, err
 		}
 	}
-	return compare(release, there), nil
+	return Compare(release, there), nil
 }
 
 // keep leaves the tag at the index that it has, if all that it needs is there. Else
 // the source takes its place, unless something gets lost by that.
-func (c *copier) keep(ctx context.Context, there Inspection, d difference) (Inspection, error) {
+func (c *copier) keep(ctx context.Context, there Inspection, d Difference) (Inspection, error) {
 	whole, err := there.Deeper(ctx, c.to, c.depth())
 	if err != nil {
 		return there, err
 	}
 	for platform, f := range whole.Platforms {
 		if !f.Whole() {
-			if len(d.less) > 0 {
-				return there, &ConflictError{Release: c.name(whole), Reasons: append(d.less, fmt.Sprintf("what is there for %s is not whole", platform))}
+			if len(d.Loses) > 0 {
+				return there, &ConflictError{Release: c.name(whole), Reasons: append(d.Loses, fmt.Sprintf("what is there for %s is not whole", platform))}
 			}
 			c.done.Healed, c.lost = true, whole
 			return there, nil

@@ -6,87 +6,62 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// difference is what two releases under one tag have that the other has not. They are
-// the same release when their zips are: evidence, annotations and the like don't
-// count, and are not to get lost.
-type difference struct {
-	// conflicts are platforms that have different zips, or several ones.
-	conflicts []string
-	// platforms are those that the target lacks, or has lost or damaged; lost tells of
+// Difference is what becomes of a tag if it is moved to another release: what a copy, and
+// a promotion, goes by. Releases are the same when their zips are: evidence, annotations
+// and the like don't count, and are not to get lost.
+type Difference struct {
+	// Conflicts are platforms that have different zips, or several ones.
+	Conflicts []string
+	// Gains tells of platforms that the tag lacks, or has lost or damaged, and Heals of
 	// the latter alone.
-	platforms, lost bool
-	// documents are the source's that the target does not have, by their names.
-	documents bool
-	// less is what the target has and the source lacks.
-	less []string
+	Gains, Heals bool
+	// Documents tells that the release has documents, by their names, that the tag lacks.
+	Documents bool
+	// Loses is what the tag holds and the release lacks.
+	Loses []string
 }
 
-// compare holds what the target has under the tag against what is to be copied.
-func compare(release, there Inspection) difference {
-	d := difference{platforms: there.Lost, lost: there.Lost}
-	for platform, was := range there.Platforms {
+// Compare says how a release differs from what a tag holds.
+func Compare(release, held Inspection) Difference {
+	d := Difference{Gains: held.Lost, Heals: held.Lost}
+	for platform, was := range held.Platforms {
 		is, both := release.Platforms[platform]
 		switch {
 		case was.Target.Twice:
-			d.conflicts = append(d.conflicts, was.Err.Error())
+			d.Conflicts = append(d.Conflicts, was.Err.Error())
+			continue
 		case !both:
-			d.less = append(d.less, fmt.Sprintf("%s is there, and the source does not have it", platform))
-		default:
-			d = d.pair(platform, is, was)
+			d.Loses = append(d.Loses, fmt.Sprintf("%s is there, and the source does not have it", platform))
+			continue
 		}
+		if conflict := was.ConflictWith(is.Manifest.Zip.Digest); conflict != "" {
+			d.Conflicts = append(d.Conflicts, conflict)
+		}
+		if was.Err != nil {
+			d.Gains, d.Heals = true, true
+			continue
+		}
+		for _, name := range was.documentsMissingIn(is) {
+			d.Loses = append(d.Loses, fmt.Sprintf("%s is there for %s, and the source does not have it", name, platform))
+		}
+		d.Documents = d.Documents || len(is.documentsMissingIn(was)) > 0
 	}
 	for platform := range release.Platforms {
-		_, both := there.Platforms[platform]
-		d.platforms = d.platforms || !both
+		_, both := held.Platforms[platform]
+		d.Gains = d.Gains || !both
 	}
 	return d
 }
 
-// pair adds what differs in one platform.
-func (d difference) pair(platform provider.Platform, is, was Found) difference {
-	if conflict := was.ConflictWith(is.Manifest.Zip.Digest); conflict != "" {
-		d.conflicts = append(d.conflicts, conflict)
-	}
-	if was.Err != nil {
-		d.platforms, d.lost = true, true
-		return d
-	}
-	for _, name := range was.DocumentsMissingIn(is) {
-		d.less = append(d.less, fmt.Sprintf("%s is there for %s, and the source does not have it", name, platform))
-	}
-	d.documents = d.documents || len(is.DocumentsMissingIn(was)) > 0
-	return d
+// Reasons say why the tag can't be moved without a loss, sorted; none when it can.
+func (d Difference) Reasons() []string {
+	return slices.Sorted(slices.Values(slices.Concat(d.Conflicts, d.Loses)))
 }
 
-// DocumentsMissingIn names the documents of the package that another has none of by the
-// name, in the order of its manifest.
-func (f Found) DocumentsMissingIn(other Found) []string {
-	var names []string
-	for _, d := range f.Manifest.Documents {
-		name := d.Annotations[ocispec.AnnotationTitle]
-		if !slices.ContainsFunc(other.Manifest.Documents, func(o ocispec.Descriptor) bool { return o.Annotations[ocispec.AnnotationTitle] == name }) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// keeps tells whether the target has the release, and would gain nothing or lose
-// something.
-func (d difference) keeps() bool { return !d.platforms && (!d.documents || len(d.less) > 0) }
-
-// refused says why the source can't take the target's place; nil when it can, or the
-// target keeps what it has.
-func (d difference) refused() []string {
-	if d.keeps() && len(d.conflicts) == 0 {
-		return nil
-	}
-	return slices.Sorted(slices.Values(slices.Concat(d.conflicts, d.less)))
-}
+// keeps tells whether a copy would gain nothing, or lose something for a few documents.
+func (d Difference) keeps() bool { return !d.Gains && (!d.Documents || len(d.Loses) > 0) }
 
 // ConflictWith says why what is there can't become a package with another zip; empty if
 // the zip is the same, or that of what is there is not known.
@@ -99,4 +74,17 @@ func (f Found) ConflictWith(zip digest.Digest) string {
 		return ""
 	}
 	return fmt.Sprintf("%s is there with the zip %s, the source has %s", f.Target.Platform, was, zip)
+}
+
+// documentsMissingIn names the documents of the package that another has none of by the
+// name, in the order of its manifest.
+func (f Found) documentsMissingIn(other Found) []string {
+	var names []string
+	for _, d := range f.Manifest.Documents {
+		name := d.Annotations[ocispec.AnnotationTitle]
+		if !slices.ContainsFunc(other.Manifest.Documents, func(o ocispec.Descriptor) bool { return o.Annotations[ocispec.AnnotationTitle] == name }) {
+			names = append(names, name)
+		}
+	}
+	return names
 }

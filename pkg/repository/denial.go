@@ -31,6 +31,9 @@ type DenialRecord struct {
 	Index digest.Digest
 }
 
+// MarshalText gives the reason, and who decided.
+func (r DenialRecord) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
 // DeniedError reports that a version is denied.
 type DeniedError struct{ Record DenialRecord }
 

@@ -24,22 +24,6 @@ const (
 	maxManifests = 8 << 20
 )
 
-// Depth is how far [Inspect] looks.
-type Depth int
-
-// The depths, each with all that is above it.
-const (
-	// DepthIndex reads the index that the tag names.
-	DepthIndex Depth = iota
-	// DepthManifests reads the manifests of platforms.
-	DepthManifests
-	// DepthBlobs asks whether every blob that they name is there, in its size.
-	DepthBlobs
-	// DepthContent reads every blob, and finds those with other bytes than their
-	// digest says: registries and disks that rot.
-	DepthContent
-)
-
 // Inspection is what a tag leads to, as far as it was looked at. The zero value
 // is a tag that is not there.
 type Inspection struct {
@@ -168,7 +152,7 @@ func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platform
 // Deeper looks further at what an inspection has found, and not again at what it
 // has seen. The inspection itself stays as it is.
 func (i Inspection) Deeper(ctx context.Context, repo Reader, depth Depth, platforms ...provider.Platform) (Inspection, error) {
-	if depth == DepthIndex {
+	if depth <= DepthIndex {
 		return i, nil
 	}
 	if len(platforms) == 0 {

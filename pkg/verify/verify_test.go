@@ -231,7 +231,7 @@ func (w *world) heal(t *testing.T, r verify.Report) {
 	}
 	o := publish.Options{Force: strings.Contains(remedy, "--force")}
 	if strings.Contains(remedy, "--check deep") {
-		o.Check = publish.CheckDeep
+		o.Check = repository.DepthContent
 	}
 	w.mirror(t, o)
 }

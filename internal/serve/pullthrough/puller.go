@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/tofu-oci/tofu-oci/internal/memo"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -32,9 +33,10 @@ type Puller struct {
 
 	mu     sync.Mutex
 	closed bool
-	// jobs are those that run or wait, failures those that failed lately.
-	jobs     map[jobKey]*job
-	failures map[jobKey]failure
+	// jobs are those that run or wait.
+	jobs map[jobKey]*job
+	// failures has those that failed lately.
+	failures memo.Memo[jobKey, failure]
 }
 
 // jobKey names a release and where it goes.
@@ -73,7 +75,8 @@ func New(o Options) (*Puller, error) {
 	}
 	p := &Puller{
 		options: o, publisher: &publish.Publisher{Backoff: o.Backoff}, turns: make(chan struct{}, maxMirrors), downloads: make(chan struct{}, maxDownloads), disk: semaphore.NewWeighted(o.MaxDisk),
-		jobs: map[jobKey]*job{}, failures: map[jobKey]failure{},
+		jobs:     map[jobKey]*job{},
+		failures: memo.Memo[jobKey, failure]{Lifetime: failureAge, Size: maxFailures, SizeOf: func(failure) int64 { return 1 }, Now: o.Now},
 	}
 	p.life, p.end = context.WithCancel(context.Background())
 	return p, nil
@@ -154,22 +157,19 @@ func (p *Puller) judge(ctx context.Context, r provider.Release) (verdict provide
 // Failed gives why a release could not be mirrored, for as long as it is not tried
 // again; nil when nothing is known against it.
 func (p *Puller) Failed(to template.Reference, a provider.Address, v provider.Version) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	return p.failed(jobKey{to, a, v})
 }
 
 func (p *Puller) failed(key jobKey) error {
-	f, found := p.failures[key]
-	again := f.at.Add(failureAge)
-	if !found || !p.options.Now().Before(again) {
+	f, found := p.failures.Lookup(key)
+	if !found {
 		return nil
 	}
-	return f.told(key, again)
+	return f.told(key)
 }
 
 // told is the failure as callers are told of it.
-func (f failure) told(key jobKey, again time.Time) error {
+func (f failure) told(key jobKey) error {
 	refused, isRefused := errors.AsType[*RefusedError](f.err)
 	switch {
 	case isRefused:
@@ -177,7 +177,7 @@ func (f failure) told(key jobKey, again time.Time) error {
 	case errors.Is(f.err, ErrBusy):
 		return f.err
 	}
-	return &FailedError{Address: key.address, Version: key.version, Again: again, Err: f.err}
+	return &FailedError{Address: key.address, Version: key.version, Again: f.at.Add(failureAge), Err: f.err}
 }
 
 // failedNow makes of an error what later callers are told too.
@@ -185,8 +185,7 @@ func (p *Puller) failedNow(key jobKey, err error) error {
 	if p.life.Err() != nil {
 		return errClosed
 	}
-	now := p.options.Now()
-	return failure{now, err}.told(key, now.Add(failureAge))
+	return failure{p.options.Now(), err}.told(key)
 }
 
 // join gives the mirror of a release, which is begun if there is none.
@@ -213,28 +212,19 @@ func (p *Puller) join(key jobKey, r provider.Release, check func(context.Context
 	p.jobs[key] = j
 	p.running.Go(func() {
 		result, err := j.run(p.life)
-		at := p.options.Now()
 		j.end(result, err)
-		p.ended(key, at, err)
+		p.ended(key, err)
 	})
 	return j, nil
 }
 
 // ended forgets a mirror, and remembers why it failed.
-func (p *Puller) ended(key jobKey, now time.Time, err error) {
+func (p *Puller) ended(key jobKey, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.jobs, key)
-	delete(p.failures, key)
-	if err == nil || p.life.Err() != nil {
-		return
+	p.failures.Forget(key)
+	if err != nil && p.life.Err() == nil {
+		p.failures.Put(key, failure{p.options.Now(), err})
 	}
-	if len(p.failures) >= maxFailures {
-		for known, f := range p.failures {
-			if now.Sub(f.at) >= failureAge || len(p.failures) >= maxFailures {
-				delete(p.failures, known)
-			}
-		}
-	}
-	p.failures[key] = failure{now, err}
 }

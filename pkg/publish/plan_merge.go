@@ -1,0 +1,119 @@
+package publish
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// merge fills in what the tag will name: the release, and what is stored beside it.
+func (p *Plan) merge(f facts, o policy) {
+	if !f.holds() {
+		p.release.Packages, p.Send = slices.Clone(f.release.Packages), f.release.Platforms()
+		return
+	}
+	// 1. The packages: what is there stays, if it is whole and not replaced.
+	conflicts := p.addPackages(f)
+	// 2. One set of documents is for all of them.
+	conflicts = append(conflicts, p.addKept(f, o.force)...)
+	p.release.Packages = withoutOwnSums(p.release)
+	if o.signs {
+		conflicts = append(conflicts, p.unvouched(f)...)
+	}
+	slices.SortFunc(p.release.Packages, func(a, b provider.Package) int { return a.Platform.Compare(b.Platform) })
+	if len(conflicts) > 0 {
+		p.Status = Replaced
+		if !o.force {
+			p.Conflicts = conflicts
+			*p = p.keeping(f)
+		}
+	}
+	// 3. The date of what stays is as it was.
+	p.release.Published = dated(p.Status, f.stored, f.release.Published)
+}
+
+// dated gives the date of what a tag will name, which is the one that it has, or else
+// the source's. What is healed gets back the digest that it had, so also no date.
+func dated(s Status, stored repository.Inspection, fresh time.Time) time.Time {
+	switch {
+	case s == Replaced || stored.Lost:
+		return fresh
+	case s == Healed:
+		return stored.Index.Published()
+	}
+	return cmp.Or(stored.Index.Published(), fresh)
+}
+
+// addPackages puts the packages that come from the source into the plan, and says
+// what contradicts those of which something is lost.
+func (p *Plan) addPackages(f facts) (conflicts []string) {
+	p.release.Packages, p.zips = nil, map[digest.Digest]storedZip{}
+	for _, found := range f.stored.Platforms {
+		if zip := found.Manifest.Zip.Digest; found.Err == nil {
+			p.zips[zip] = storedZip{h1: found.Target.H1(), missing: f.stored.Misses(zip)}
+		}
+	}
+	for _, pkg := range slices.Concat(f.release.Packages, f.restored) {
+		if !slices.Contains(f.kept.Platforms(), pkg.Platform) {
+			pkg.Documents = withMore(pkg.Documents, f.left[pkg.Platform])
+			p.release.Packages = append(p.release.Packages, pkg)
+			p.Send = append(p.Send, pkg.Platform)
+		}
+	}
+	for _, pkg := range f.restored {
+		if _, conflict := comparePackage(f.stored, pkg); conflict != "" {
+			conflicts = append(conflicts, conflict)
+		}
+	}
+	if len(f.lost) > 0 {
+		p.Dropped = append(p.Dropped, f.lost...)
+		conflicts = append(conflicts, fmt.Sprintf("the repository has lost part of the package for %s, and the source does not have it: publish it together with these", f.lost[0]))
+	}
+	if len(f.release.Protocols) == 0 {
+		p.release.Protocols = f.stored.Index.Protocols()
+	}
+	return conflicts
+}
+
+// unvouched says which packages would be signed that the source does not have, and
+// that the signer has not signed before: whoever may write to the repository could
+// have put them there.
+func (p *Plan) unvouched(f facts) (conflicts []string) {
+	signed := slices.ContainsFunc(p.release.Documents, func(d provider.Document) bool {
+		return d.Kind == provider.KindSignature && d.Digest != ""
+	})
+	if f.resigned || signed {
+		return nil
+	}
+	for _, pkg := range f.kept.Packages {
+		if !slices.Contains(f.release.Platforms(), pkg.Platform) {
+			conflicts = append(conflicts, fmt.Sprintf("%s is stored, and was not signed by the key that is to sign it now: publish it together with these", pkg.Platform))
+		}
+	}
+	return conflicts
+}
+
+// annotations keeps what is annotated already, unless it is to be different.
+func annotations(f facts, wanted artifact.Options, s Status) artifact.Options {
+	o := artifact.Options{SourceURL: wanted.SourceURL, Annotations: map[string]string{}}
+	if f.foreign == nil {
+		stored := f.stored.Index.Annotations
+		o.Provider = stored[artifact.AnnotationProvider]
+		maps.Copy(o.Annotations, stored)
+		if s == Replaced {
+			delete(o.Annotations, ocispec.AnnotationCreated) // it was of other bytes
+		}
+		o.SourceURL = cmp.Or(o.SourceURL, stored[ocispec.AnnotationSource])
+	}
+	maps.Copy(o.Annotations, wanted.Annotations)
+	return o
+}
