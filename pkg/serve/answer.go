@@ -41,7 +41,7 @@ func statusOf(err error) (status int, text string) {
 		return http.StatusForbidden, err.Error()
 	case hasFailed:
 		return http.StatusBadGateway, fmt.Sprintf("bringing %s %s from its origin failed (%s), and is tried again after %s; the log of the server says more",
-			failed.Address, failed.Version, failureOf(failed.Err), failed.Again.UTC().Format(time.RFC3339))
+			failed.Address, failed.Version, kindOf(failed.Err), failed.Again.UTC().Format(time.RFC3339))
 	case isAbsent(err) || platform:
 		return http.StatusNotFound, err.Error()
 	case syntax:
@@ -53,7 +53,7 @@ func statusOf(err error) (status int, text string) {
 	case isBehind && (late || errors.Is(err, context.DeadlineExceeded)):
 		return http.StatusGatewayTimeout, fmt.Sprintf("the origin %s does not answer in time, try again later", behind.host.ForDisplay())
 	case isBehind:
-		return http.StatusBadGateway, fmt.Sprintf("the origin %s cannot be asked (%s); the log of the server says more", behind.host.ForDisplay(), failureOf(behind.err))
+		return http.StatusBadGateway, fmt.Sprintf("the origin %s cannot be asked (%s); the log of the server says more", behind.host.ForDisplay(), kindOf(behind.err))
 	case late || errors.Is(err, context.DeadlineExceeded):
 		return http.StatusGatewayTimeout, "the repository does not answer in time, try again later"
 	case errors.Is(err, provider.ErrDenied):

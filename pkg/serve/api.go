@@ -21,7 +21,10 @@ const (
 
 // asJSON returns a handler that writes a description as JSON, with an ETag.
 func asJSON[T any](describe func(*Server, *exchange) (T, error)) func(*Server, *exchange) error {
-	return func(s *Server, x *exchange) error {
+	return func(s *Server, x *exchange) (err error) {
+		if x.base, err = s.base(x.r); err != nil {
+			return err
+		}
 		found, err := describe(s, x)
 		if err != nil {
 			return err

@@ -38,10 +38,6 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 	if err != nil {
 		return none, err
 	}
-	base, err := s.base(x.r)
-	if err != nil {
-		return none, err
-	}
 	// 2. What exists.
 	all, warnings, how, err := s.listed(x)
 	if err != nil {
@@ -56,7 +52,7 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 	found := api.Providers{Providers: []api.ProviderRef{}, Total: len(all), Warnings: warnings}
 	items, more := pageOf(all, number, providersOnPage)
 	for _, p := range items {
-		ref := p.ref(base)
+		ref := p.ref(x.base)
 		ref.Repository, ref.Latest = p.reference.String(), s.browse.latest(p.reference)
 		found.Providers = append(found.Providers, ref)
 	}
@@ -65,7 +61,7 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 		if search != "" {
 			query.Set("search", search)
 		}
-		found.Next = base.String() + "/api/v1/providers?" + query.Encode()
+		found.Next = x.base.String() + "/api/v1/providers?" + query.Encode()
 	}
 	x.know(how)
 	return found, nil
@@ -112,10 +108,6 @@ func (s *Server) describeProvider(x *exchange) (none api.Provider, err error) {
 	if err != nil {
 		return none, err
 	}
-	base, err := s.base(x.r)
-	if err != nil {
-		return none, err
-	}
 	known, how, err := s.known.list(x.r.Context(), x.at)
 	if err != nil {
 		return none, err
@@ -124,17 +116,17 @@ func (s *Server) describeProvider(x *exchange) (none api.Provider, err error) {
 	x.answered.Repository = known.repo.String()
 	items, more := pageOf(known.versions, number, versionsOnPage)
 	found := api.Provider{
-		ProviderRef: x.at.ref(base), Total: len(known.versions), Stale: how.stale != nil,
-		Versions: make([]api.VersionRef, len(items)), Installation: x.at.installation(base),
+		ProviderRef: x.at.ref(x.base), Total: len(known.versions), Stale: how.stale != nil,
+		Versions: make([]api.VersionRef, len(items)), Installation: x.at.installation(x.base),
 	}
 	found.Repository, found.Latest = known.repo.String(), newest(known.versions)
 	s.together(x.r.Context(), len(items), func(ctx context.Context, n int) {
 		found.Versions[n] = s.versionRef(ctx, x.at, known, items[n])
-		found.Versions[n].URL = x.at.url(base, found.Versions[n].Version)
+		found.Versions[n].URL = x.at.url(x.base, found.Versions[n].Version)
 	})
 	s.addPending(x, &found, known)
 	if more {
-		found.Next = x.at.url(base) + "?page=" + strconv.Itoa(number+1)
+		found.Next = x.at.url(x.base) + "?page=" + strconv.Itoa(number+1)
 	}
 	return found, nil
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,17 +52,13 @@ func (s *Server) describeVersion(x *exchange) (none api.Version, err error) {
 	if err != nil {
 		return none, err
 	}
-	base, err := s.base(x.r)
-	if err != nil {
-		return none, err
-	}
 	x.know(r.how)
 	found := api.Version{
-		Provider: x.at.ref(base), VersionRef: r.summary.VersionRef, Digest: r.summary.digest, Protocols: r.summary.protocols,
-		Evidence: x.withURLs(base, r.summary.evidence), Packages: s.packages(x, r, base), Findings: []api.Finding{}, Stale: r.how.stale != nil,
-		Lock: lockOf(x, r.summary.packages), Requirement: requirementOf(x), Installation: x.at.installation(base),
+		Provider: x.at.ref(x.base), VersionRef: r.summary.VersionRef, Digest: r.summary.digest, Protocols: r.summary.protocols,
+		Evidence: x.withURLs(r.summary.evidence), Packages: s.packages(x, r), Findings: []api.Finding{}, Stale: r.how.stale != nil,
+		Lock: lockOf(x, r.summary.packages), Requirement: requirementOf(x), Installation: x.at.installation(x.base),
 	}
-	found.URL = x.at.url(base, found.Version)
+	found.URL = x.at.url(x.base, found.Version)
 	found.Provider.Repository = x.answered.Repository
 	if r.summary.repo == nil {
 		found.Unverified = "there is nothing to look at"
@@ -73,7 +68,7 @@ func (s *Server) describeVersion(x *exchange) (none api.Version, err error) {
 		_, found.Unverified = statusOf(err)
 	} else {
 		found.Verdict, found.Findings, found.MoreFindings = seen.verdict, seen.findings, seen.more
-		found.Referrers = x.withURLs(base, seen.referrers)
+		found.Referrers = x.withURLs(seen.referrers)
 	}
 	standing, err := s.browse.standing(x.r.Context(), x.at, r.index)
 	found.Status, found.Problem = standing.Status, standing.Problem
@@ -81,26 +76,26 @@ func (s *Server) describeVersion(x *exchange) (none api.Version, err error) {
 }
 
 // packages returns the packages of a release with their URLs.
-func (s *Server) packages(x *exchange, r release, base *url.URL) []api.Package {
+func (s *Server) packages(x *exchange, r release) []api.Package {
 	packages := slices.Clone(r.summary.packages)
 	for n := range packages {
 		p := &packages[n]
 		if p.Problem == "" {
-			p.URL = base.String() + "/archive" + s.tokenPath(x, r.index.stored, p.Filename)
+			p.URL = x.base.String() + "/archive" + s.tokenPath(x, r.index.stored, p.Filename)
 		}
-		p.Documents = x.withURLs(base, p.Documents)
+		p.Documents = x.withURLs(p.Documents)
 	}
 	return packages
 }
 
 // withURLs returns documents with their URLs.
-func (x *exchange) withURLs(base *url.URL, documents []api.Document) []api.Document {
+func (x *exchange) withURLs(documents []api.Document) []api.Document {
 	documents = slices.Clone(documents)
 	for n := range documents {
 		d := &documents[n]
-		d.URL = x.at.url(base, x.version.String(), "documents", d.Digest)
+		d.URL = x.at.url(x.base, x.version.String(), "documents", d.Digest)
 		if d.Kind == string(provider.KindSBOM) {
-			d.Components = x.at.url(base, x.version.String(), "components", d.Digest)
+			d.Components = x.at.url(x.base, x.version.String(), "components", d.Digest)
 		}
 	}
 	return documents
@@ -204,22 +199,23 @@ func (s *Server) apiDocument(x *exchange) error {
 	return err
 }
 
-// describeComponents returns the components in an SBOM.
-func (s *Server) describeComponents(x *exchange) (api.SBOM, error) {
-	r, d, err := s.releaseDocument(x)
-	if err != nil {
-		return api.SBOM{}, err
-	}
-	return s.components(x, r, d)
+// components has the components in an SBOM, and where it belongs.
+type components struct {
+	api.SBOM
+	version  api.Version
+	document api.Document
 }
 
-// components reads an SBOM, once.
-func (s *Server) components(x *exchange, r release, d api.Document) (api.SBOM, error) {
-	if d.Kind != string(provider.KindSBOM) {
-		return api.SBOM{}, &problem{http.StatusNotFound, "the document is no software bill of materials"}
-	}
-	if d.Size > api.MaxSBOM {
-		return api.SBOM{}, &problem{http.StatusUnprocessableEntity, "the document is too large to be shown; download it"}
+// describeComponents reads the SBOM that a path names, once.
+func (s *Server) describeComponents(x *exchange) (none components, err error) {
+	r, d, err := s.releaseDocument(x)
+	switch {
+	case err != nil:
+		return none, err
+	case d.Kind != string(provider.KindSBOM):
+		return none, &problem{http.StatusNotFound, "the document is no software bill of materials"}
+	case d.Size > api.MaxSBOM:
+		return none, &problem{http.StatusUnprocessableEntity, "the document is too large to be shown; download it"}
 	}
 	bom, _, err := s.browse.boms.get(x.r.Context(), digest.Digest(d.Digest), func(ctx context.Context) (api.SBOM, error) {
 		body, err := repository.Verified(ctx, r.summary.repo, descriptorOf(d), d.Name)
@@ -236,5 +232,6 @@ func (s *Server) components(x *exchange, r release, d api.Document) (api.SBOM, e
 	if errors.Is(err, api.ErrNoSBOM) {
 		err = because(err, http.StatusUnprocessableEntity, err.Error())
 	}
-	return bom, err
+	version := api.Version{Provider: x.at.ref(x.base), VersionRef: r.summary.VersionRef}
+	return components{bom, version, x.withURLs([]api.Document{d})[0]}, err
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -97,14 +96,12 @@ func (k *knowledge) evidenceOf(ctx context.Context, r provider.Release) (evidenc
 	return evidence{leftOut: verdict.String()}, nil
 }
 
-// isWrong tells of what no second look makes right.
+// isWrong reports whether the content of a repository is invalid. A wrong size is not
+// among it: the response may have been cut short.
 func isWrong(err error) bool {
-	_, mismatch := errors.AsType[*sums.MismatchError](err)
-	_, missing := errors.AsType[*sums.MissingError](err)
-	_, syntax := errors.AsType[*sums.SyntaxError](err)
-	_, format := errors.AsType[*artifact.FormatError](err)
-	_, identity := errors.AsType[*provider.IdentityError](err)
-	return mismatch || missing || syntax || format || identity
+	_, isSize := errors.AsType[*sums.SizeError](err)
+	kind := provider.KindOf(err)
+	return !isSize && (kind == provider.Unverified || kind == provider.Malformed)
 }
 
 // asSigned is the evidence as it lies in the artifact.

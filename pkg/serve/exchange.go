@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
@@ -33,8 +34,10 @@ const (
 // exchange is a request and its response.
 type exchange struct {
 	*writer
-	r        *http.Request
-	route    *route
+	r     *http.Request
+	route *route
+	// base is the URL under which the client reached the server, if a description needs it.
+	base     *url.URL
 	answered Answered
 	caller   access.Caller
 	// at, version and platform are what the path names, if the route is about one.

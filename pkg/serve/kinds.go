@@ -17,7 +17,7 @@ import (
 // texts. It is empty when nothing did, such as when the client left.
 func kindOf(err error) string {
 	status, answered := answeredWith(err)
-	_, size := errors.AsType[*sums.SizeError](err)
+	_, isSize := errors.AsType[*sums.SizeError](err)
 	network, isNetwork := errors.AsType[net.Error](err)
 	switch {
 	case err == nil || errors.Is(err, context.Canceled):
@@ -32,7 +32,7 @@ func kindOf(err error) string {
 		return "denied"
 	case answered:
 		return "answer"
-	case size || isWrong(err):
+	case isSize || isWrong(err):
 		return "content"
 	case errors.Is(err, context.DeadlineExceeded) || isNetwork && network.Timeout():
 		return "timeout"
@@ -51,26 +51,6 @@ func answeredWith(err error) (status int, answered bool) {
 		return answer.Status, true
 	}
 	return 0, false
-}
-
-// failures say to clients what the kinds of errors are. What others wrote is for the log.
-var failures = map[string]string{
-	"network": "the connection failed",
-	"timeout": "nothing came in time",
-	"denied":  "a login is refused",
-	"limited": "too many requests were made",
-	"server":  "it is out of order",
-	"answer":  "the answer is not what was asked for",
-	"content": "the content is not what its checksums say",
-	"busy":    "too much is under way",
-}
-
-// failureOf says to a client what went wrong.
-func failureOf(err error) string {
-	if text := failures[kindOf(err)]; text != "" {
-		return text
-	}
-	return "for another reason"
 }
 
 // refusalOf gives a word for why a client may not have what it asks for.

@@ -23,69 +23,59 @@ func asksForPage(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// pageProviders shows the providers that the caller may read.
-func (s *Server) pageProviders(x *exchange) error {
-	found, err := s.describeProviders(x)
-	if err != nil {
-		return err
+// asPage returns a handler that shows a description as a page.
+func asPage[T any](describe func(*Server, *exchange) (T, error), render func(*exchange, page.Frame, T) ([]byte, error)) func(*Server, *exchange) error {
+	return func(s *Server, x *exchange) (err error) {
+		if x.base, err = s.base(x.r); err != nil {
+			return err
+		}
+		found, err := describe(s, x)
+		if err != nil {
+			return err
+		}
+		text, err := render(x, s.frame(x), found)
+		if err != nil {
+			return err
+		}
+		s.personal(x)
+		protect(x.Header())
+		if !x.unchanged(tagOf(text)) {
+			x.writeBytes(http.StatusOK, page.MediaType, text)
+		}
+		return nil
 	}
+}
+
+func renderProviders(x *exchange, f page.Frame, found api.Providers) ([]byte, error) {
 	at, err := placeOn(x, found.Total, providersOnPage)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	text, err := s.frame(x).Providers(x.r.URL.Query().Get("search"), found, at)
-	return s.answerPage(x, text, err)
+	return f.Providers(x.r.URL.Query().Get("search"), found, at)
 }
 
-// pageProvider shows the versions of a provider.
-func (s *Server) pageProvider(x *exchange) error {
-	found, err := s.describeProvider(x)
-	if err != nil {
-		return err
-	}
+func renderProvider(x *exchange, f page.Frame, found api.Provider) ([]byte, error) {
 	at, err := placeOn(x, found.Total, versionsOnPage)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	text, err := s.frame(x).Provider(found, at)
-	return s.answerPage(x, text, err)
+	return f.Provider(found, at)
 }
 
-// pageVersion shows a release.
-func (s *Server) pageVersion(x *exchange) error {
+func renderVersion(x *exchange, f page.Frame, found api.Version) ([]byte, error) {
 	at, err := x.page()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	found, err := s.describeVersion(x)
-	if err != nil {
-		return err
-	}
-	text, err := s.frame(x).Version(found, at)
-	return s.answerPage(x, text, err)
+	return f.Version(found, at)
 }
 
-// pageComponents shows the components in an SBOM.
-func (s *Server) pageComponents(x *exchange) error {
+func renderComponents(x *exchange, f page.Frame, found components) ([]byte, error) {
 	at, err := x.page()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r, d, err := s.releaseDocument(x)
-	if err != nil {
-		return err
-	}
-	bom, err := s.components(x, r, d)
-	if err != nil {
-		return err
-	}
-	base, err := s.base(x.r)
-	if err != nil {
-		return err
-	}
-	v := api.Version{Provider: x.at.ref(base), VersionRef: r.summary.VersionRef}
-	text, err := s.frame(x).Components(v, x.withURLs(base, []api.Document{d})[0], bom, at)
-	return s.answerPage(x, text, err)
+	return f.Components(found.version, found.document, found.SBOM, at)
 }
 
 // static answers with an asset of the pages. One of another version of this program is
@@ -135,20 +125,6 @@ func placeOn(x *exchange, total, size int) (page.Place, error) {
 		err = &problem{http.StatusNotFound, fmt.Sprintf("there is no page %d of this: the last is %d", at, pages)}
 	}
 	return page.Place{Page: at, Pages: pages}, err
-}
-
-// answerPage writes a page that was rendered, or says why it was not.
-func (s *Server) answerPage(x *exchange, text []byte, err error) error {
-	if err != nil {
-		return err
-	}
-	s.personal(x)
-	protect(x.Header())
-	if x.unchanged(tagOf(text)) {
-		return nil
-	}
-	x.writeBytes(http.StatusOK, page.MediaType, text)
-	return nil
 }
 
 // writePage writes an error as a page. Browsers ask for a login where it wants one.

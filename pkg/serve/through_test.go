@@ -233,7 +233,7 @@ func TestThroughLies(t *testing.T) {
 	w.origin.Behave()
 	w.clock.Forward(59 * time.Second)
 	got := w.get(t, archiveOf("1.2.0", plan9))
-	if got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "the content is not what its checksums say") {
+	if got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "failed (content)") {
 		t.Errorf("got %d %s", got.Code, got.Body)
 	}
 	link := document[archives](t, w.get(t, mirrored+"1.2.0.json")).Archives[plan9.String()].URL
@@ -258,7 +258,7 @@ func TestThroughWrongSums(t *testing.T) {
 		r.Edit = func(_ provider.Platform, document map[string]any) { document["shasum"] = strings.Repeat("0", 64) }
 	})
 	got := w.get(t, mirrored+"1.2.0.json")
-	if got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "the content is not what its checksums say") {
+	if got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "cannot be asked (content)") {
 		t.Errorf("got %d %s", got.Code, got.Body)
 	}
 }
@@ -282,7 +282,7 @@ func TestThroughDown(t *testing.T) {
 	document[any](t, w.get(t, mirrored+"1.0.0.json"))
 	before := w.origin.Requests()[origintest.Versions]
 	for _, path := range []string{mirrored + "1.2.0.json", archiveOf("1.2.0", plan9)} {
-		if got := w.get(t, path); got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "the origin registry.opentofu.org cannot be asked (it is out of order)") {
+		if got := w.get(t, path); got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "the origin registry.opentofu.org cannot be asked (server)") {
 			t.Errorf("%s: got %d %s", path, got.Code, got.Body)
 		}
 	}
