@@ -72,7 +72,7 @@ func weRequire(ctx context.Context, dir string) ([]string, error) {
 	}
 	var lines []string
 	for _, r := range c.Required {
-		lines = append(lines, requirementLine(r.Requirement.Address.String(), lockfile.FormatConstraints(r.Requirement.Constraint)))
+		lines = append(lines, requirementLine(r.Address.String(), lockfile.FormatConstraints(r.Constraint)))
 	}
 	return lines, err
 }

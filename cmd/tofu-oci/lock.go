@@ -221,8 +221,8 @@ func (l locking) wanted(found configuration.Configuration) []lock.Wanted {
 	for _, named := range l.named {
 		w := lock.Wanted{Requirement: named}
 		for _, r := range found.Required {
-			if r.Requirement.Address == named.Address {
-				w = lock.Wanted{Requirement: r.Requirement, Narrower: named.Constraint}
+			if r.Address == named.Address {
+				w = lock.Wanted{Requirement: r, Narrower: named.Constraint}
 			}
 		}
 		wanted = append(wanted, w)

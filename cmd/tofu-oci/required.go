@@ -47,11 +47,11 @@ func incomplete(c configuration.Configuration) bool {
 func requiredBy(out *report.Report, found configuration.Configuration, config cliconfig.Config) []lock.Wanted {
 	wanted := make([]lock.Wanted, 0, len(found.Required))
 	for _, r := range found.Required {
-		if override, developed := config.DevOverride(r.Requirement.Address); developed {
-			out.Note("%s is not locked, because dev_overrides replace it with %s", r.Requirement.Address, override.Path)
+		if override, developed := config.DevOverride(r.Address); developed {
+			out.Note("%s is not locked, because dev_overrides replace it with %s", r.Address, override.Path)
 			continue
 		}
-		wanted = append(wanted, lock.Wanted{Requirement: r.Requirement})
+		wanted = append(wanted, lock.Wanted{Requirement: r})
 	}
 	return wanted
 }

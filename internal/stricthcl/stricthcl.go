@@ -7,7 +7,6 @@
 package stricthcl
 
 import (
-	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,8 +23,10 @@ func Parse(file string, data []byte) (*hclsyntax.Body, error) {
 		return nil, err
 	}
 	parsed, diags := hclsyntax.ParseConfig(data, file, hcl.InitialPos)
-	if diags.HasErrors() {
-		return nil, ofDiagnostic(diags.Errs()[0], file)
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError {
+			return nil, OfDiagnostic(file, d)
+		}
 	}
 	body, ok := parsed.Body.(*hclsyntax.Body)
 	if !ok {
@@ -34,13 +35,17 @@ func Parse(file string, data []byte) (*hclsyntax.Body, error) {
 	return body, nil
 }
 
-// ofDiagnostic says what the parser found, such as an argument that is there twice.
-func ofDiagnostic(err error, file string) error {
-	d, ok := errors.AsType[*hcl.Diagnostic](err)
-	if !ok || d.Subject == nil {
-		return &Error{Position: Position{file, 1, 1}, Problem: err.Error()}
+// OfDiagnostic returns the error that a diagnostic about a file describes.
+func OfDiagnostic(file string, d *hcl.Diagnostic) *Error {
+	e := &Error{Position: Position{File: file}, Problem: d.Summary}
+	if d.Subject != nil {
+		e.Position = PositionOf(*d.Subject)
 	}
-	return Wrong(*d.Subject, "%s: %s", d.Summary, strings.TrimSuffix(InLines(file, d.Detail), "."))
+	if d.Detail != "" {
+		e.Problem += ": " + InLines(e.File, d.Detail)
+	}
+	e.Problem = strings.TrimSuffix(e.Problem, ".")
+	return e
 }
 
 // place is another place in a diagnostic's text, behind the file's name.

@@ -76,7 +76,7 @@ func (o Options) unlocked(ctx context.Context, c userConfig, wanted []selection)
 	}
 	var all []provider.Address
 	for _, r := range found.Required {
-		a := r.Requirement.Address
+		a := r.Address
 		selected := slices.ContainsFunc(wanted, func(s selection) bool { return s.Address == a })
 		if _, developed := c.DevOverride(a); !selected && !developed {
 			all = append(all, a)

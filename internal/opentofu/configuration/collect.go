@@ -11,23 +11,20 @@ import (
 // maxConstraints bounds the parts of one provider's constraints.
 const maxConstraints = 1000
 
-// collection is what the modules require, by address.
-type collection struct {
-	origins map[provider.Address][]Origin
-	// done has the directories that were taken.
-	done map[string]bool
+// constraint is a version constraint, and its position.
+type constraint struct {
+	provider.Constraint
+	at stricthcl.Position
 }
 
 // collect takes what a module requires, each directory once.
 func (w *walker) collect(m *module, dir string) {
-	if w.found.done[dir] {
+	if w.collected[dir] {
 		return
 	}
-	w.found.done[dir] = true
-	explicit := map[provider.Address]bool{}
+	w.collected[dir] = true
 	for _, e := range m.required {
-		w.found.add(e.address, e.at, e.constraint)
-		explicit[e.address] = true
+		w.require(e.address, constraint{e.constraint, e.at})
 	}
 	blocks := []map[string]block{m.providers}
 	for _, t := range m.tests {
@@ -35,35 +32,14 @@ func (w *walker) collect(m *module, dir string) {
 	}
 	for _, providers := range blocks {
 		for _, b := range providers {
-			if a := w.meaning(m, b.use); !explicit[a] || !b.constraint.IsZero() {
-				w.found.add(a, b.at, b.constraint)
-			}
+			w.require(w.meaning(m, b.use), constraint{b.constraint, b.at})
 		}
 	}
-	w.found.uses(w.implicit(m, explicit))
-}
-
-// implicit gives the first place of a module that uses each provider which it
-// does not declare.
-func (w *walker) implicit(m *module, explicit map[provider.Address]bool) map[provider.Address]stricthcl.Position {
-	first := map[provider.Address]stricthcl.Position{}
-	uses := slices.Clone(m.imports)
 	for _, u := range m.resources {
-		uses = append(uses, u)
+		w.require(w.meaning(m, u), constraint{})
 	}
-	slices.SortFunc(uses, func(a, b use) int { return a.at.Compare(b.at) })
-	for _, u := range uses {
-		a := w.meaning(m, u)
-		if _, known := first[a]; !known && !explicit[a] {
-			first[a] = u.at
-		}
-	}
-	return first
-}
-
-func (c *collection) uses(first map[provider.Address]stricthcl.Position) {
-	for a, at := range first {
-		c.add(a, at, provider.Constraint{})
+	for _, u := range m.imports {
+		w.require(w.meaning(m, u), constraint{})
 	}
 }
 
@@ -78,48 +54,52 @@ func (w *walker) meaning(m *module, u use) provider.Address {
 	return w.implied(u.name, u.at)
 }
 
-// add notes that a place requires a provider. Those that are built in have no
-// address and are left out.
-func (c *collection) add(a provider.Address, at stricthcl.Position, constraint provider.Constraint) {
-	if a != (provider.Address{}) {
-		c.origins[a] = append(c.origins[a], Origin{at, constraint})
+// require notes that a module requires a provider, perhaps with a constraint. Those that
+// are built in have no address and are left out.
+func (w *walker) require(a provider.Address, c constraint) {
+	if a == (provider.Address{}) {
+		return
 	}
+	all := w.required[a]
+	if !c.IsZero() {
+		all = append(all, c)
+	}
+	w.required[a] = all
 }
 
-// required gives all of it in order.
-func (c *collection) required(p *problems) []Required {
-	var all []Required
-	for a, origins := range c.origins {
-		slices.SortFunc(origins, func(a, b Origin) int { return a.Position.Compare(b.Position) })
-		constraint := joined(p, a, origins)
-		all = append(all, Required{provider.Requirement{Address: a, Constraint: constraint}, origins})
+// requirements returns all that is required, in order.
+func (w *walker) requirements() []provider.Requirement {
+	var all []provider.Requirement
+	for a, constraints := range w.required {
+		all = append(all, provider.Requirement{Address: a, Constraint: w.joined(a, constraints)})
 	}
-	slices.SortFunc(all, func(a, b Required) int { return a.Requirement.Address.Compare(b.Requirement.Address) })
+	slices.SortFunc(all, func(a, b provider.Requirement) int { return a.Address.Compare(b.Address) })
 	return all
 }
 
 // joined puts the constraints of several places together, each part once.
-func joined(p *problems, a provider.Address, origins []Origin) provider.Constraint {
+func (w *walker) joined(a provider.Address, constraints []constraint) provider.Constraint {
+	slices.SortFunc(constraints, func(a, b constraint) int { return a.at.Compare(b.at) })
 	var parts []string
 	seen := map[string]bool{}
-	for _, o := range origins {
-		for part := range strings.SplitSeq(o.Constraint.String(), ", ") {
-			if part != "" && !seen[part] {
+	for _, c := range constraints {
+		for part := range strings.SplitSeq(c.String(), ", ") {
+			if !seen[part] {
 				seen[part] = true
 				parts = append(parts, part)
 			}
 		}
 	}
-	if len(parts) > maxConstraints {
-		p.add(origins[0].Position, "the constraints of %s have more than %d parts", a, maxConstraints)
+	switch {
+	case len(parts) == 0:
 		return provider.Constraint{}
-	}
-	if len(parts) == 0 {
+	case len(parts) > maxConstraints:
+		w.add(constraints[0].at, "the constraints of %s have more than %d parts", a, maxConstraints)
 		return provider.Constraint{}
 	}
 	c, err := provider.ParseConstraint(strings.Join(parts, ", "))
 	if err != nil {
-		p.add(origins[0].Position, "the constraints of %s together: %w", a, err)
+		w.add(constraints[0].at, "the constraints of %s together: %w", a, err)
 	}
 	return c
 }

@@ -36,11 +36,7 @@ type evaluation struct {
 
 // constant returns the text of an expression.
 func (r *reader) constant(e hcl.Expression, s *scope) (string, error) {
-	v, err := evaluation{reader: r, scope: s}.value(e, nil)
-	if err != nil {
-		return "", err
-	}
-	return textOf(v)
+	return evaluation{reader: r, scope: s}.text(e)
 }
 
 // value returns the primitive value at a path of attributes and indexes in an expression.

@@ -26,9 +26,9 @@ import (
 
 // Configuration is what a directory requires.
 type Configuration struct {
-	// Required has each provider once, sorted by address. Built-in providers,
-	// such as that of terraform_remote_state, are left out.
-	Required []Required
+	// Required has each provider once, sorted by address, with the constraints of all
+	// modules. Built-in providers, such as that of terraform_remote_state, are left out.
+	Required []provider.Requirement
 	// NotLookedAt has the modules whose requirements are not known, in the order
 	// in which they are called. They are none when init has installed them.
 	NotLookedAt []Call
@@ -36,23 +36,7 @@ type Configuration struct {
 
 // Requires reports whether the configuration requires a provider.
 func (c Configuration) Requires(a provider.Address) bool {
-	return slices.ContainsFunc(c.Required, func(r Required) bool { return r.Requirement.Address == a })
-}
-
-// Required is a provider with the constraints of all modules.
-type Required struct {
-	// Requirement has the constraints that all of From have, each text once.
-	Requirement provider.Requirement
-	// From has the places that require it, by file and line: entries, provider
-	// blocks, and of a module's other uses the first. It is never empty.
-	From []Origin
-}
-
-// Origin is a place that requires a provider.
-type Origin struct {
-	Position stricthcl.Position
-	// Constraint is what this place wants. It is often zero.
-	Constraint provider.Constraint
+	return slices.ContainsFunc(c.Required, func(r provider.Requirement) bool { return r.Address == a })
 }
 
 // Call is a module that was not looked at.

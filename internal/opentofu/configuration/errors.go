@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -31,18 +30,9 @@ func (p *problems) add(at stricthcl.Position, format string, args ...any) {
 // diagnostics adds what HCL says, and tells whether there was an error.
 func (p *problems) diagnostics(file string, found hcl.Diagnostics) bool {
 	for _, d := range found {
-		if d.Severity != hcl.DiagError {
-			continue
+		if d.Severity == hcl.DiagError {
+			p.all = append(p.all, stricthcl.OfDiagnostic(file, d))
 		}
-		at := stricthcl.Position{File: file}
-		if d.Subject != nil {
-			at = stricthcl.PositionOf(*d.Subject)
-		}
-		problem := d.Summary
-		if d.Detail != "" {
-			problem += ": " + stricthcl.InLines(at.File, d.Detail)
-		}
-		p.add(at, "%s", strings.TrimSuffix(problem, "."))
 	}
 	return found.HasErrors()
 }

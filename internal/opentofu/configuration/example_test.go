@@ -39,14 +39,13 @@ module "network" {
 		return
 	}
 	for _, r := range c.Required {
-		at := r.From[0].Position
-		fmt.Printf("%s, in %s line %d\n", r.Requirement, filepath.Base(at.File), at.Line)
+		fmt.Println(r)
 	}
 	for _, call := range c.NotLookedAt {
 		fmt.Printf("%s was not looked at: %s\n", call.Address, call.Reason)
 	}
 	// Output:
-	// registry.opentofu.org/hashicorp/aws@~> 5.0, in main.tf line 3
-	// registry.opentofu.org/hashicorp/random, in main.tf line 9
+	// registry.opentofu.org/hashicorp/aws@~> 5.0
+	// registry.opentofu.org/hashicorp/random
 	// module.network was not looked at: it is not installed
 }

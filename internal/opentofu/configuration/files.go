@@ -82,37 +82,27 @@ func ignored(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
 }
 
-// files reads files within the bounds of a configuration.
-type files struct {
-	problems *problems
-	count    int
-	bytes    int64
-	// parsing limits the effort of the parser, which depends more on the number of tokens
-	// than on the size of the files.
-	parsing stricthcl.Budget
-}
-
-// read gives a file's content. What can't be read is a problem.
-func (f *files) read(ctx context.Context, path string) (data []byte, ok bool) {
+// read gives a file's content, within the limits of a configuration. What can't be read is a problem.
+func (r *reader) read(ctx context.Context, path string) (data []byte, ok bool) {
 	if ctx.Err() != nil {
 		return nil, false
 	}
-	f.count++
-	if f.count > maxFiles {
-		if f.count == maxFiles+1 {
-			f.problems.add(stricthcl.Position{File: path}, "the configuration has more than %d files", maxFiles)
+	r.count++
+	if r.count > maxFiles {
+		if r.count == maxFiles+1 {
+			r.add(stricthcl.Position{File: path}, "the configuration has more than %d files", maxFiles)
 		}
 		return nil, false
 	}
-	data, err := bounded.ReadFile(path, min(maxFile, maxTotal-f.bytes))
-	f.bytes += int64(len(data))
+	data, err := bounded.ReadFile(path, min(maxFile, maxTotal-r.bytes))
+	r.bytes += int64(len(data))
 	switch _, large := errors.AsType[*bounded.TooLargeError](err); {
-	case large && f.bytes > maxTotal-maxFile:
-		f.problems.add(stricthcl.Position{File: path}, "the configuration has more than %d MiB", maxTotal>>20)
+	case large && r.bytes > maxTotal-maxFile:
+		r.add(stricthcl.Position{File: path}, "the configuration has more than %d MiB", maxTotal>>20)
 	case large:
-		f.problems.add(stricthcl.Position{File: path}, "the file has more than %d MiB", maxFile>>20)
+		r.add(stricthcl.Position{File: path}, "the file has more than %d MiB", maxFile>>20)
 	case err != nil:
-		f.problems.add(stricthcl.Position{File: path}, "reading it: %w", bare(err))
+		r.add(stricthcl.Position{File: path}, "reading it: %w", bare(err))
 	}
 	return data, err == nil
 }

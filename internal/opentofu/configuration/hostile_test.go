@@ -205,7 +205,7 @@ func TestLinks(t *testing.T) {
 	write(t, filepath.Join(dir, "main.tf"), "module \"m\" {\n source = \"./link\"\n}\n")
 	// A module that is a link starts where the link leads, as OpenTofu has it.
 	c, err := configuration.Load(t.Context(), dir, configuration.Options{})
-	if err != nil || len(c.Required) != 1 || c.Required[0].Requirement.Address.Type != "aws" {
+	if err != nil || len(c.Required) != 1 || c.Required[0].Address.Type != "aws" {
 		t.Errorf("got %v, %v", c, err)
 	}
 }
@@ -317,7 +317,7 @@ func TestOptions(t *testing.T) {
 func addresses(c configuration.Configuration) string {
 	var all []string
 	for _, r := range c.Required {
-		all = append(all, r.Requirement.Address.String())
+		all = append(all, r.Address.String())
 	}
 	return strings.Join(all, " ")
 }

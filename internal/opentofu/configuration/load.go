@@ -58,7 +58,7 @@ func load(ctx context.Context, dir string, o Options) (Configuration, error) {
 		return Configuration{}, fmt.Errorf("reading the configuration: %w in %s", ErrNoConfiguration, dir)
 	}
 	p := &problems{}
-	w := &walker{reader: reader{files: files{problems: p}, problems: p, options: o}, modules: map[string]*module{}, found: collection{map[provider.Address][]Origin{}, map[string]bool{}}}
+	w := &walker{reader: reader{problems: p, options: o}, modules: map[string]*module{}, required: map[provider.Address][]constraint{}, collected: map[string]bool{}}
 	w.installed = w.readInstalled(dir)
 	root := w.module(ctx, dir, found)
 	root.tests = w.tests(ctx, dir, found.tests)
@@ -68,7 +68,7 @@ func load(ctx context.Context, dir string, o Options) (Configuration, error) {
 	w.visit(ctx, root, place{dir: dir, above: []string{dir}, scope: w.rootScope(ctx, dir, root)})
 
 	// 3. What all of them require.
-	c := Configuration{Required: w.found.required(p), NotLookedAt: w.notLookedAt}
+	c := Configuration{Required: w.requirements(), NotLookedAt: w.notLookedAt}
 	if err := p.error(ctx); err != nil {
 		return Configuration{}, err
 	}
@@ -80,8 +80,11 @@ type walker struct {
 	reader
 	installed installed
 	// modules are those that were read, by directory.
-	modules     map[string]*module
-	found       collection
+	modules map[string]*module
+	// required has the constraints of each provider, and collected the directories that
+	// they are collected from.
+	required    map[provider.Address][]constraint
+	collected   map[string]bool
 	notLookedAt []Call
 	calls       int
 }

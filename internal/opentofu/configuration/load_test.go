@@ -58,10 +58,7 @@ func describe(dir string, o configuration.Options) string {
 		fmt.Fprintln(&b, err)
 	}
 	for _, r := range c.Required {
-		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(r.Requirement.Address.String()+" "+r.Requirement.Constraint.String()))
-		for _, from := range r.From {
-			fmt.Fprintf(&b, "    %s\n", from)
-		}
+		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(r.Address.String()+" "+r.Constraint.String()))
 	}
 	for _, call := range c.NotLookedAt {
 		fmt.Fprintf(&b, "not looked at: %s\n", call)

@@ -2,7 +2,9 @@ package configuration
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -42,9 +44,14 @@ type use struct {
 
 // reader reads directories.
 type reader struct {
-	files
 	*problems
 	options Options
+	// count and bytes are those of the files that were read.
+	count int
+	bytes int64
+	// parsing limits the effort of the parser, which depends more on the number of tokens
+	// than on the size of the files.
+	parsing stricthcl.Budget
 	// steps and keptBytes are limited by maxSteps and maxKept.
 	steps, keptBytes int
 }
@@ -55,14 +62,9 @@ func (r *reader) module(ctx context.Context, dir string, found names) *module {
 		required: map[string]entry{}, providers: map[string]block{}, resources: map[string]use{}, calls: map[string]call{},
 		locals: map[string]hcl.Expression{}, variables: map[string]variable{},
 	}
-	for _, name := range found.primary {
+	for i, name := range slices.Concat(found.primary, found.override) {
 		for _, b := range r.blocks(ctx, filepath.Join(dir, name), topLevel) {
-			r.primary(m, b)
-		}
-	}
-	for _, name := range found.override {
-		for _, b := range r.blocks(ctx, filepath.Join(dir, name), topLevel) {
-			r.override(m, b)
+			r.addBlock(m, b, i >= len(found.primary))
 		}
 	}
 	return m
@@ -81,79 +83,68 @@ func (r *reader) blocks(ctx context.Context, path string, schema *hcl.BodySchema
 	return content.Blocks
 }
 
-// primary adds a block of a file that is no override.
-func (r *reader) primary(m *module, b *hcl.Block) {
+// addBlock adds a block to a module. Blocks of override files change what is there.
+func (r *reader) addBlock(m *module, b *hcl.Block, override bool) {
 	switch b.Type {
 	case "terraform":
-		for _, inner := range r.requiredBlocks(b) {
-			at := stricthcl.PositionOf(inner.DefRange)
-			if m.requiredAt != (stricthcl.Position{}) {
-				r.add(at, "a module may have only one required_providers block, and there is one at %s", m.requiredAt)
-				continue
-			}
-			m.requiredAt, m.required = at, r.requirements(inner)
-		}
-	case "required_providers":
-		r.add(stricthcl.PositionOf(b.DefRange), "a required_providers block must stand within a terraform block")
-	case "provider":
-		if key, p, ok := r.provider(b); ok {
-			m.providers[key] = p
-		}
-	case "module":
-		if c, ok := r.call(b, false); ok {
-			m.calls[b.Labels[0]] = c
-		}
-	case "resource", "data", "ephemeral":
-		m.resources[resourceKey(b)] = r.resource(b)
-	case "check":
-		for _, data := range r.inner(b, hcl.BlockHeaderSchema{Type: "data", LabelNames: []string{"type", "name"}}) {
-			m.resources[resourceKey(data)] = r.resource(data)
-		}
-	case "import":
-		if u, ok := r.imported(b); ok {
-			m.imports = append(m.imports, u)
-		}
-	case "locals", "variable":
-		r.named(m, b)
-	}
-}
-
-// override changes what there is by a block of an override file.
-func (r *reader) override(m *module, b *hcl.Block) {
-	switch b.Type {
-	case "terraform":
-		for _, inner := range r.requiredBlocks(b) {
-			for name, e := range r.requirements(inner) {
-				if m.required == nil {
-					m.required = map[string]entry{}
-				}
-				m.required[name] = e
-			}
-		}
+		r.addRequired(m, b, override)
 	case "required_providers":
 		r.add(stricthcl.PositionOf(b.DefRange), "a required_providers block must stand within a terraform block")
 	case "provider":
 		key, p, ok := r.provider(b)
-		if _, exists := m.providers[key]; ok && (!exists || !p.constraint.IsZero()) {
+		if _, exists := m.providers[key]; ok && (!override || !exists || !p.constraint.IsZero()) {
 			m.providers[key] = p
 		}
 	case "module":
-		if c, ok := r.call(b, true); ok {
+		if c, ok := r.call(b, override); ok && override {
 			c.overrides(m.calls, b.Labels[0])
+		} else if ok {
+			m.calls[b.Labels[0]] = c
 		}
 	case "resource", "data", "ephemeral":
-		if _, exists := m.resources[resourceKey(b)]; exists {
-			if name, ok := r.providerArgument(b); ok {
-				m.resources[resourceKey(b)] = use{name, stricthcl.PositionOf(b.DefRange)}
-			}
-		}
+		r.addResource(m, b, override)
 	case "locals", "variable":
 		r.named(m, b)
+	case "check":
+		if override {
+			return // ignored, as import blocks are
+		}
+		for _, data := range r.inner(b, hcl.BlockHeaderSchema{Type: "data", LabelNames: []string{"type", "name"}}) {
+			r.addResource(m, data, false)
+		}
+	case "import":
+		if override {
+			return
+		}
+		if u, ok := r.imported(b); ok {
+			m.imports = append(m.imports, u)
+		}
 	}
 }
 
-func (r *reader) requiredBlocks(b *hcl.Block) hcl.Blocks {
-	return r.inner(b, hcl.BlockHeaderSchema{Type: "required_providers"})
+func (r *reader) addRequired(m *module, terraform *hcl.Block, override bool) {
+	for _, b := range r.inner(terraform, hcl.BlockHeaderSchema{Type: "required_providers"}) {
+		at := stricthcl.PositionOf(b.DefRange)
+		if !override && m.requiredAt != (stricthcl.Position{}) {
+			r.add(at, "a module may have only one required_providers block, and there is one at %s", m.requiredAt)
+			continue
+		}
+		if !override {
+			m.requiredAt = at
+		}
+		maps.Copy(m.required, r.requirements(b))
+	}
+}
+
+func (r *reader) addResource(m *module, b *hcl.Block, override bool) {
+	key := b.Type + "." + strings.Join(b.Labels, ".")
+	if !override {
+		m.resources[key] = r.resource(b)
+	} else if _, exists := m.resources[key]; exists {
+		if name, ok := r.providerArgument(b); ok {
+			m.resources[key] = use{name, stricthcl.PositionOf(b.DefRange)}
+		}
+	}
 }
 
 // inner gives the blocks of one kind within a block.
@@ -206,9 +197,6 @@ func (r *reader) resource(b *hcl.Block) use {
 	u.name = name
 	return u
 }
-
-// resourceKey tells the resources of a module from each other.
-func resourceKey(b *hcl.Block) string { return b.Type + "." + strings.Join(b.Labels, ".") }
 
 // providerArgument gives the local name of a block's provider argument.
 func (r *reader) providerArgument(b *hcl.Block) (name string, ok bool) {

@@ -61,8 +61,7 @@ func (o Options) look(ctx context.Context, dir string, found, called map[string]
 		return err
 	}
 	found[dir] = true
-	problems := &problems{}
-	r := reader{files: files{problems: problems}, problems: problems, options: o}
+	r := reader{problems: &problems{}, options: o}
 	m := r.module(ctx, dir, there)
 	s := r.rootScope(ctx, dir, m)
 	for _, c := range m.calls {
