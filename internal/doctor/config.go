@@ -1,8 +1,8 @@
 package doctor
 
 import (
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,17 +26,12 @@ func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 			"tofu-oci tofurc REPO >> FILE"))
 	} else {
 		findings = append(findings, notExcluded(c.Installation)...)
-		for a, override := range c.Installation.DevOverrides {
+		for _, a := range slices.SortedFunc(maps.Keys(c.Installation.DevOverrides), provider.Address.Compare) {
+			override := c.Installation.DevOverrides[a]
 			findings = append(findings, finding.New(finding.Warning, "dev-override",
 				fmt.Sprintf("OpenTofu takes %s from the directory %s, whatever its version.", a, override.Path),
 				"delete the line at "+override.Position.String()))
 		}
-		slices.SortStableFunc(findings, func(f, g finding.Finding) int {
-			if f.Code != "dev-override" || g.Code != f.Code {
-				return 0
-			}
-			return strings.Compare(f.Message, g.Message)
-		})
 	}
 	return append(findings, shared(c.Logins)...)
 }
@@ -44,20 +39,18 @@ func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 // CheckSyntax gives a finding for each *[stricthcl.Error] within an error;
 // ok is false when it has none.
 func CheckSyntax(err error) (findings []finding.Finding, ok bool) {
-	if joined, isJoined := err.(interface{ Unwrap() []error }); isJoined {
-		for _, e := range joined.Unwrap() {
-			more, _ := CheckSyntax(e)
+	switch e := err.(type) { //nolint:errorlint // the tree of errors is walked here
+	case *stricthcl.Error:
+		findings = append(findings, finding.New(finding.Error, "config-syntax", e.Error()+".", "correct "+e.Position.String()))
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			more, _ := CheckSyntax(inner)
 			findings = append(findings, more...)
 		}
-		return findings, len(findings) > 0
+	case interface{ Unwrap() error }:
+		return CheckSyntax(e.Unwrap())
 	}
-	if e, is := err.(*stricthcl.Error); is { //nolint:errorlint // the tree of errors is walked here
-		return []finding.Finding{finding.New(finding.Error, "config-syntax", e.Error()+".", "correct "+e.Position.String())}, true
-	}
-	if inner := errors.Unwrap(err); inner != nil {
-		return CheckSyntax(inner)
-	}
-	return nil, false
+	return findings, len(findings) > 0
 }
 
 func places(files cliconfig.Files) string {

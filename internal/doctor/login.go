@@ -32,14 +32,15 @@ type Login struct {
 // needed tells that the registry refuses those who are not logged in.
 func CheckLogin(l Login, registry string, needed bool) []finding.Finding {
 	switch {
-	case l.Err != nil && l.Fault != "":
-		return []finding.Finding{finding.New(finding.Error, "login-broken", fmt.Sprintf("The login for %s cannot be looked up: %v.", registry, l.Err), "correct "+l.Fault)}
 	case l.Err != nil:
-		return []finding.Finding{finding.New(finding.Error, "login-broken", fmt.Sprintf("The login for %s cannot be looked up: %v.", registry, l.Err), "tofu-oci login "+registry)}
+		remedy := "tofu-oci login " + registry
+		if l.Fault != "" {
+			remedy = "correct " + l.Fault
+		}
+		return []finding.Finding{finding.New(finding.Error, "login-broken", fmt.Sprintf("The login for %s cannot be looked up: %v.", registry, l.Err), remedy)}
 	case l.Fault != "":
 		return []finding.Finding{finding.New(finding.Error, "login-stops-opentofu", fmt.Sprintf("OpenTofu installs nothing from %s: %s.", registry, l.Why), "correct "+l.Fault)}
-	}
-	if l.OpenTofu {
+	case l.OpenTofu:
 		return nil
 	}
 	f := finding.New(finding.Warning, "login-unknown-to-opentofu", fmt.Sprintf("OpenTofu does not find the login that is in %s: %s.", l.Source, l.Why), credentialsBlock(registry))

@@ -27,40 +27,29 @@ func (e *examination) version(ctx context.Context, repo repository.Reader) error
 		return err
 	}
 	versions := artifact.Versions(tags)
-	var v provider.Version
 	if e.Lock != nil && e.Wanted.Constraint.Allows(e.Lock.Version) {
-		v = e.Lock.Version
-		if !slices.Contains(versions, v) {
-			problem, remedy := e.staged(ctx, repo, v.String()).Or(fmt.Sprintf("The lock file has version %s of %s, which is not in %s", v, e.Wanted.Address, e.ref), e.mirror(v.String()))
-			e.find(finding.Error, "lock-version-missing", problem, remedy)
-			return nil
+		v := e.Lock.Version
+		if slices.Contains(versions, v) {
+			return e.packaged(ctx, repo, v)
 		}
-	} else {
-		chosen, err := e.Wanted.Select(versions, 1)
-		if err != nil && e.Target {
-			return nil // it is to come
-		}
-		if err != nil {
-			constraint := e.Wanted.Constraint.String()
-			problem, remedy := e.staged(ctx, repo, constraint).Or(err.Error(), e.mirror(constraint))
-			e.find(finding.Error, "version-missing", problem, remedy)
-			return nil
-		}
-		v = chosen[0]
+		e.missing(ctx, repo, "lock-version-missing", v.Constraint(), fmt.Sprintf("The lock file has version %s of %s, which is not in %s", v, e.Wanted.Address, e.ref))
+		return nil
 	}
-	return e.packaged(ctx, repo, v)
+	chosen, err := e.Wanted.Select(versions, 1)
+	if err == nil {
+		return e.packaged(ctx, repo, chosen[0])
+	}
+	if !e.Target { // which releases are still to come to
+		e.missing(ctx, repo, "version-missing", e.Wanted.Constraint, err.Error())
+	}
+	return nil
 }
 
-// staged asks about a version that is missing.
-func (e *examination) staged(ctx context.Context, repo repository.Reader, constraint string) Staged {
-	wanted := provider.Requirement{Address: e.Wanted.Address}
-	if constraint != "" {
-		var err error
-		if wanted.Constraint, err = provider.ParseConstraint(constraint); err != nil {
-			return Staged{}
-		}
-	}
-	return AskStaged(ctx, repo, wanted, e.method.Template)
+// missing adds a finding about a version that is missing, pending or denied.
+func (e *examination) missing(ctx context.Context, repo repository.Reader, code string, constraint provider.Constraint, problem string) {
+	wanted := provider.Requirement{Address: e.Wanted.Address, Constraint: constraint}
+	message, remedy := AskStaged(ctx, repo, wanted, e.method.Template).Or(problem, e.mirror(constraint.String()))
+	e.find(finding.Error, code, message, remedy)
 }
 
 func (e *examination) mirror(constraint string) string {
@@ -90,23 +79,19 @@ func command(name string, a provider.Address, to template.Template, constraints 
 		constraints = []string{""}
 	}
 	for _, constraint := range constraints {
-		words = append(words, mirrorSource(a, constraint))
+		word := "PROVIDER"
+		switch {
+		case a != provider.Address{} && constraint != "":
+			word = text.Quote(a.String() + "@" + constraint)
+		case a != provider.Address{}:
+			word = text.Quote(a.String())
+		}
+		words = append(words, word)
 	}
 	if to != (template.Template{}) {
 		words = append(words, "--to", text.Quote(to.String()))
 	}
 	return strings.Join(words, " ")
-}
-
-// mirrorSource is a PROVIDER of a command line.
-func mirrorSource(a provider.Address, constraint string) string {
-	switch {
-	case a == (provider.Address{}):
-		return "PROVIDER"
-	case constraint == "":
-		return text.Quote(a.String())
-	}
-	return text.Quote(a.String() + "@" + constraint)
 }
 
 // packaged follows a version to its zip.
@@ -199,4 +184,53 @@ func (e *examination) refused(err error) {
 	default:
 		e.find(finding.Error, "registry-failed", fmt.Sprintf("%s cannot be read: %v.", e.ref, err), "curl -I https://"+e.ref.Registry+"/v2/")
 	}
+}
+
+// maxOthers bounds the releases that are looked at beside the one that is to be
+// installed: the newest say who is publishing there.
+const maxOthers = 10
+
+const ownRepository = "give each provider a repository of its own: use {hostname}, {namespace} and {type} in the template"
+
+// owner tells whose release it is. OpenTofu goes by the repository alone.
+func (e *examination) owner(what string, found repository.Inspection) {
+	foreign, ok := errors.AsType[*repository.ForeignError](found.CheckProvider(e.Wanted.Address, e.Aliases...))
+	if ok {
+		f := finding.New(finding.Error, "provider-differs", fmt.Sprintf("In %s %v. OpenTofu does not read the annotation and installs it all the same; tofu-oci refuses it.", e.ref, foreign), ownRepository)
+		if alias, ok := foreign.Alias(); ok {
+			f.Remedy = fmt.Sprintf("declare that the one stands for the other, with --alias %s, or mirror the right one:\n%s --force", text.Quote(alias.String()), e.mirror(e.report.Version))
+		}
+		e.add(f)
+		return
+	}
+	if err := found.CheckProvider(e.Wanted.Address); err != nil {
+		e.find(finding.Note, "provider-aliased", fmt.Sprintf("%s holds the provider %s, which --alias allows and OpenTofu does not ask for.", what, found.Index.Annotations[artifact.AnnotationProvider]),
+			"nothing, if it is meant to be so")
+	}
+}
+
+// shared finds other providers' releases in the repository, whose versions OpenTofu
+// takes for this provider's.
+func (e *examination) shared(ctx context.Context, repo repository.Reader, tags []string) error {
+	versions := artifact.TaggedVersions(tags)
+	var first *repository.ForeignError
+	own := false
+	for _, v := range versions[:min(len(versions), maxOthers)] {
+		found, err := repository.Inspect(ctx, repo, artifact.Tag(v), repository.DepthIndex)
+		if err != nil {
+			return err
+		}
+		if found.Format != nil || !found.Exists() {
+			continue
+		}
+		foreign, ok := errors.AsType[*repository.ForeignError](found.CheckProvider(e.Wanted.Address, e.Aliases...))
+		own = own || !ok
+		if ok && first == nil {
+			first = foreign
+		}
+	}
+	if first != nil && own {
+		e.find(finding.Error, "repository-shared", fmt.Sprintf("Two providers are in %s: %v. OpenTofu takes the versions of both for those of %s.", e.ref, first, e.Wanted.Address), ownRepository)
+	}
+	return nil
 }

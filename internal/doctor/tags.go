@@ -39,9 +39,7 @@ func CheckTags(tags []string, wanted provider.Requirement, to template.Template)
 			findings = append(findings, f)
 		}
 	}
-	slices.SortStableFunc(findings, func(a, b finding.Finding) int {
-		return cmp.Compare(severityOrder(a), severityOrder(b))
-	})
+	slices.SortStableFunc(findings, func(a, b finding.Finding) int { return cmp.Compare(a.Severity, b.Severity) }) // errors first
 	return most(findings)
 }
 
@@ -52,13 +50,6 @@ func most(findings []finding.Finding) []finding.Finding {
 			finding.New(finding.Warning, "tags-many", fmt.Sprintf("There are %d more tags of these kinds.", more), "see which tool writes them"))
 	}
 	return findings
-}
-
-func severityOrder(f finding.Finding) int {
-	if f.Severity == finding.Error {
-		return 0
-	}
-	return 1
 }
 
 // checkTag judges one tag. newest is the newest version that is wanted and under its
