@@ -8,11 +8,11 @@ import (
 	"os"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 

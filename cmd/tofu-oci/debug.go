@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/report"
 )
 
 // debugFlag is that of every command.

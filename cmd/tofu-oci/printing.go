@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 )
 
 // printing gives an action its report, and ends it: what a command fails with as

@@ -20,13 +20,13 @@ const (
 	stagedReleased = "released"
 )
 
-// denialItem is a denial as --output json shows it.
+// DenialItem is a denial as --output json shows it.
 type DenialItem struct {
 	Reason string `json:"reason"`
 	By     string `json:"by,omitempty"`
 }
 
-// approvalItem is an approval as --output json shows it.
+// ApprovalItem is an approval as --output json shows it.
 type ApprovalItem struct {
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`
@@ -46,7 +46,7 @@ func describeDenial(r *repository.DenialRecord) *DenialItem {
 	return &DenialItem{Reason: r.Reason, By: r.By}
 }
 
-// decided reports what promote or deny has done.
+// Decided reports what promote or deny has done.
 func (o *Report) Decided(repo string, r approval.Result) {
 	i := Item{
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
@@ -84,7 +84,7 @@ func (o *Report) Decided(repo string, r approval.Result) {
 	o.done(i, text+detailed(details))
 }
 
-// skipped reports a denied version that was not named exactly.
+// Skipped reports a denied version that was not named exactly.
 func (o *Report) Skipped(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version) error {
 	record, err := repository.ReadDenial(ctx, repo, v)
 	if err != nil {
@@ -106,13 +106,13 @@ func stays(r approval.Result) string {
 	return fmt.Sprintf("the tag %s stays, which does no harm: OpenTofu does not see it; delete it in the registry's own way: %v", tag, r.Stays)
 }
 
-// pendingList is what list --pending prints of one provider.
+// PendingList is what list --pending prints of one provider.
 type PendingList struct {
 	Provider string        `json:"provider"`
 	Pending  []PendingItem `json:"pending"`
 }
 
-// pendingItem is an entry of list --pending.
+// PendingItem is an entry of list --pending.
 type PendingItem struct {
 	Version   string      `json:"version"`
 	State     string      `json:"state"`
@@ -122,6 +122,7 @@ type PendingItem struct {
 	Denial    *DenialItem `json:"denial,omitempty"`
 }
 
+// DescribeEntry returns an entry of list --pending.
 func DescribeEntry(e approval.Entry) PendingItem {
 	i := PendingItem{
 		Version: e.Version.String(), State: string(e.State), Tag: e.Tag, Digest: e.Digest.String(),
@@ -178,7 +179,7 @@ func (i PendingItem) remark() string {
 	return said
 }
 
-// allPending is what list --pending prints of several providers.
+// AllPending is what list --pending prints of several providers.
 type AllPending struct {
 	// Providers are those that were looked at.
 	Providers []PendingList `json:"providers"`

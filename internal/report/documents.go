@@ -14,7 +14,7 @@ const (
 	schemas = "https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/docs/schema/"
 )
 
-// print prints the one result of a command: the document, or its text.
+// Print prints the one result of a command: the document, or its text.
 func (o *Report) Print(name string, v any, text string) error {
 	if o.json {
 		return o.printDocument(name, v)

@@ -53,7 +53,7 @@ func (o *Report) heading(code int) string {
 	return text
 }
 
-// Failed prints the JSON object about an error of the command as a whole.
+// PrintError prints the JSON object about an error of the command as a whole.
 func (o *Report) PrintError(err error) error {
 	return o.printDocument("error", wholeError{describeError(err)})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// evidenceItem is a document beside the zips.
+// EvidenceItem is a document beside the zips.
 type EvidenceItem struct {
 	Name      string `json:"name"`
 	Kind      string `json:"kind"`

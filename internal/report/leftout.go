@@ -5,14 +5,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// leftOutItem are versions that --all does not mean.
+// LeftOutItem are versions that --all does not mean.
 type LeftOutItem struct {
 	Provider string `json:"provider"`
 	// PreReleases are newest first; each is taken when it is named exactly.
 	PreReleases []string `json:"pre_releases"`
 }
 
-// leaveOut keeps what was left out, to say so at the end.
+// LeaveOut keeps what was left out, to say so at the end.
 func (o *Report) LeaveOut(a provider.Address, preReleases []provider.Version) {
 	if len(preReleases) == 0 {
 		return

@@ -176,7 +176,7 @@ func (o *Report) LockedAll() error {
 	return explain.Items(done, failed)
 }
 
-// warning lets a verdict's warning be seen where there is no result to show it with.
+// Warning lets a verdict's warning be seen where there is no result to show it with.
 func (o *Report) Warning(judge func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, provider.Release) (provider.Verdict, error) {
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		v, err := judge(ctx, r)

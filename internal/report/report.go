@@ -116,7 +116,7 @@ type runResults struct {
 	LeftOut []LeftOutItem `json:"left_out,omitempty"`
 }
 
-// item is one result or error as --output json shows it; docs/cli.md documents
+// Item is one result or error as --output json shows it; docs/cli.md documents
 // the fields.
 type Item struct {
 	Provider   string `json:"provider"`
@@ -164,6 +164,7 @@ type Item struct {
 	Error     *ErrorItem     `json:"error,omitempty"`
 }
 
+// PackageItem is a package of a release, as --output json shows it.
 type PackageItem struct {
 	Platform string `json:"platform"`
 	Filename string `json:"filename"`
@@ -185,6 +186,7 @@ type PackageItem struct {
 	Sums *bool `json:"sums,omitempty"`
 }
 
+// ErrorItem is an error as --output json shows it.
 type ErrorItem struct {
 	Message  string             `json:"message"`
 	Hint     string             `json:"hint,omitempty"`
@@ -242,7 +244,7 @@ func (o *Report) above() io.Writer {
 	return o.stdout
 }
 
-// finish ends the progress display, prints the JSON object, and gives the error
+// Finish ends the progress display, prints the JSON object, and gives the error
 // of the whole run.
 func (o *Report) Finish() error {
 	o.EndProgress()
@@ -275,14 +277,14 @@ func (o *Report) writeDigests() error {
 	})
 }
 
-// warn prints a line that has to be seen, also with --quiet.
+// Warn prints a line that has to be seen, also with --quiet.
 func (o *Report) Warn(format string, args ...any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	_, _ = io.WriteString(o.stderr, Printable(Continued(fmt.Sprintf("warning: "+format, args...)))+"\n")
 }
 
-// note prints a line of progress.
+// Note prints a line of progress.
 func (o *Report) Note(format string, args ...any) {
 	if !o.Quiet {
 		o.mu.Lock()

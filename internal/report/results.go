@@ -133,6 +133,19 @@ func (o *Report) mirrored(repository string, r publish.Result) {
 	if r.Status != publish.Unchanged || o.Verbose {
 		about = signed + describeEvidence(i.Evidence) + packageTable(i.Packages)
 	}
+	if r.Digest != "" {
+		o.digests = append(o.digests, r.Digest.String())
+	}
+	about += detailed(i.details(r))
+	if r.Status == publish.Unchanged && about == "" && o.several && !o.Verbose {
+		o.done(i, "") // the last line of the run counts it
+		return
+	}
+	o.done(i, text+"\n"+about)
+}
+
+// details says what else happened to a release.
+func (i Item) details(r publish.Result) []string {
 	var details []string
 	for _, platform := range i.Dropped {
 		details = append(details, "dropped "+platform+", by force")
@@ -144,7 +157,7 @@ func (o *Report) mirrored(repository string, r publish.Result) {
 		details = append(details, "attached "+name)
 	}
 	switch {
-	case i.Staged == stagedPending && status != i.Status:
+	case i.Staged == stagedPending && i.DryRun && r.Status != publish.Unchanged:
 		details = append(details, "would wait for approval")
 	case i.Staged == stagedPending:
 		details = append(details, "waits for approval")
@@ -160,15 +173,7 @@ func (o *Report) mirrored(repository string, r publish.Result) {
 	if r.AnnotationsKept {
 		details = append(details, "the annotations differ, which alone does not write a tag again")
 	}
-	if r.Digest != "" {
-		o.digests = append(o.digests, r.Digest.String())
-	}
-	about += detailed(details)
-	if r.Status == publish.Unchanged && about == "" && o.several && !o.Verbose {
-		o.done(i, "") // the last line of the run counts it
-		return
-	}
-	o.done(i, text+"\n"+about)
+	return details
 }
 
 // detailed puts each text on an indented line.
@@ -265,7 +270,7 @@ func describe(p provider.Package, action string) PackageItem {
 	}
 }
 
-// Size is for people.
+// size is for people.
 func (p PackageItem) size() string {
 	if p.Size == 0 {
 		return "size unknown"

@@ -23,6 +23,7 @@ type ServerLog struct {
 	counted       *metrics.Server
 }
 
+// NewServerLog returns the log of a server, which goes where the report goes.
 func NewServerLog(out *Report) *ServerLog {
 	level := slog.LevelInfo
 	if out.Quiet {
@@ -75,6 +76,7 @@ func (e escaped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Events are logged and counted.
 func (l *ServerLog) Events() serve.Events {
 	return l.counted.Watch(serve.Events{
 		Answered: l.answered, Pulled: l.pulled,
@@ -115,6 +117,7 @@ func (l *ServerLog) pulled(e pullthrough.Event) {
 	}
 }
 
+// Listening logs the address that the server listens on.
 func (l *ServerLog) Listening(at net.Addr, secure bool) {
 	scheme := "http"
 	if secure {
@@ -123,20 +126,22 @@ func (l *ServerLog) Listening(at net.Addr, secure bool) {
 	l.rest.Info("listening", "url", scheme+"://"+at.String())
 }
 
+// Metrics logs the address of the metrics.
 func (l *ServerLog) Metrics(at net.Addr) {
 	l.rest.Info("answering /metrics", "address", at.String())
 }
 
-// trouble is what clients do wrong below HTTP.
+// Trouble is what clients do wrong below HTTP.
 func (l *ServerLog) Trouble(text string) {
 	l.rest.Info("a client's connection failed", "why", strings.TrimSpace(text))
 }
 
+// Certificate reports that a changed certificate is not used.
 func (l *ServerLog) Certificate(err error) {
 	l.rest.Warn("the certificate has changed and cannot be read, the older one is used", "error", err.Error())
 }
 
-// reloaded reports that the file of rules has changed.
+// Reloaded reports that the file of rules has changed.
 func (l *ServerLog) Reloaded(err error) {
 	l.counted.Reloaded(err)
 	if err != nil {

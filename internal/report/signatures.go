@@ -6,7 +6,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// signatureItem is a verdict as --output json shows it.
+// SignatureItem is a verdict as --output json shows it.
 type SignatureItem struct {
 	Verdict     string `json:"verdict"`
 	Fingerprint string `json:"fingerprint,omitempty"`
@@ -45,7 +45,7 @@ func (o *Report) verdict(a provider.Address, version string, v provider.Verdict)
 	return "  " + OneLine(v.String()) + "\n"
 }
 
-// judged reports a verdict, in words of its own or others.
+// Judged reports a verdict, in words of its own or others.
 func (o *Report) Judged(a provider.Address, v provider.Version, verdict provider.Verdict, said string) {
 	i := Item{Provider: a.String(), Version: v.String(), Status: statusJudged, Signature: describeVerdict(verdict)}
 	o.verdict(a, i.Version, verdict) // which warns

@@ -47,6 +47,7 @@ func (t *total) String() string {
 	return text
 }
 
+// Counted writes a number of things: "1 release", "2 releases".
 func Counted(n int, what string) string {
 	if n != 1 {
 		what += "s"

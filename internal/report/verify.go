@@ -67,7 +67,7 @@ func describeChecked(c verify.Checked) checkedItem {
 	}
 }
 
-// verified prints what was found. An error is exit code 4, whatever else failed.
+// Verified prints what was found. An error is exit code 4, whatever else failed.
 func (o *Report) Verified(reports []verify.Report, unknown []string) error {
 	found := found{rules: verify.Rules()}
 	all := verification{Checked: []checkedItem{}, Findings: []releaseFinding{}, Failed: o.results, LeftOut: o.leftOut, Unknown: unknown}
