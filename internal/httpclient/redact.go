@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // RedactURL gives the URL without query, fragment and user information: signed
@@ -62,12 +64,9 @@ const badLocation = "failed to parse Location header"
 // redacted gives an error with the URLs in its text redacted.
 func redacted(err error) error {
 	if strings.HasPrefix(err.Error(), badLocation) {
-		return &wordedError{"the answer leads to a URL that can't be read", err}
+		return text.WithText(err, "the answer leads to a URL that can't be read")
 	}
-	if text := RedactText(err.Error()); text != err.Error() {
-		return &wordedError{text, err}
-	}
-	return err
+	return text.WithText(err, RedactText(err.Error()))
 }
 
 // Do makes a request whose errors have no secret in them, see [RedactError] and [SentWith].

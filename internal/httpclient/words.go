@@ -14,19 +14,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
-
-// wordedError is an error of the connection in words for people. Those of the
-// standard library name its functions, and addresses that nobody chose.
-type wordedError struct {
-	text string
-	err  error
-}
-
-func (e *wordedError) Error() string { return e.text }
-
-func (e *wordedError) Unwrap() error { return e.err }
 
 // worded returns err with a readable message, without the credentials of the request, because
 // net/http quotes malformed responses. The kind of the error stays the same.
@@ -53,8 +43,8 @@ func plain(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	if text := wordsFor(err); text != "" {
-		return &wordedError{text, err}
+	if words := wordsFor(err); words != "" {
+		return text.WithText(err, words)
 	}
 	return err
 }
@@ -64,8 +54,8 @@ func wordsFor(err error) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return dnsWords(dns)
 	}
-	if text := certificateWords(err); text != "" {
-		return text
+	if words := certificateWords(err); words != "" {
+		return words
 	}
 	op, isOp := errors.AsType[*net.OpError](err)
 	at := ""

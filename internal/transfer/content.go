@@ -10,7 +10,7 @@ import (
 // Content is what is read in pieces.
 type Content struct {
 	Size int64
-	// Open asks once for a range; its errors are *[UnlikeError], and what the
+	// Open asks once for a range; its errors are [ErrUnlike], and what the
 	// client says, statuses as *[provider.StatusError].
 	Open func(ctx context.Context, r Range) (io.ReadCloser, error)
 	// Whole asks for all of it in one stream.

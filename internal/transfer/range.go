@@ -12,16 +12,9 @@ import (
 // ErrLimited is a server that answers 429 or 503 to a further connection.
 var ErrLimited = errors.New("the server limits connections")
 
-// UnlikeError is an answer that is not the range that was asked for: the server
+// ErrUnlike is an answer that is not the range that was asked for: the server
 // does not know ranges, or the content has become another one.
-type UnlikeError struct {
-	// Got is what the server answered, and Want what was asked for.
-	Got, Want string
-}
-
-func (e *UnlikeError) Error() string {
-	return fmt.Sprintf("the server answered %s where %s was asked for", e.Got, e.Want)
-}
+var ErrUnlike = errors.New("the answer is not the range that was asked for")
 
 // Range is the bytes From up to End, exclusive, of a content of Size bytes.
 type Range struct{ From, End, Size int64 }
@@ -35,7 +28,7 @@ func (r Range) Header() string { return fmt.Sprintf("bytes=%d-%d", r.From, r.End
 func (r Range) Check(resp *http.Response, known Validator) error {
 	want := fmt.Sprintf("bytes %d-%d/%d", r.From, r.End-1, r.Size)
 	unlike := func(got string) error {
-		return &UnlikeError{Got: httpclient.SentWith(resp.Request).Text(got), Want: want}
+		return fmt.Errorf("%w: got %s, want %s", ErrUnlike, httpclient.SentWith(resp.Request).Text(got), want)
 	}
 	if resp.StatusCode != http.StatusPartialContent {
 		return unlike(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))

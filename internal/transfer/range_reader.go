@@ -247,6 +247,5 @@ func isUnlike(err error) bool {
 	if stopped, ok := errors.AsType[*NotResumedError](err); ok {
 		err = stopped.Reason
 	}
-	_, unlike := errors.AsType[*UnlikeError](err)
-	return unlike
+	return errors.Is(err, ErrUnlike)
 }

@@ -213,7 +213,7 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	const size = 40 * mebibyte // ten pieces
 	content := pattern()[:size]
-	unlike := &transfer.UnlikeError{Got: "200 OK", Want: "a part"}
+	unlike := transfer.ErrUnlike
 	busy := &provider.StatusError{Status: 503}
 	broken := func(r transfer.Range, n int64) io.ReadCloser {
 		return io.NopCloser(io.MultiReader(bytes.NewReader(content[r.From:][:n]), iotest.ErrReader(io.ErrUnexpectedEOF)))

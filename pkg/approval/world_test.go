@@ -68,7 +68,7 @@ func newRegistry(t *testing.T, o registrytest.Options) *world {
 		t.Fatal(err)
 	}
 	registry := registrytest.New(o)
-	repo, err := repository.NewRegistry(template.Reference{Registry: registrytest.Serve(t, ca, registry), Name: repositoryName}, repository.Options{
+	repo, err := repository.Open(template.Reference{Registry: registrytest.Serve(t, ca, registry), Name: repositoryName}, repository.Options{
 		HTTP: registrytest.Client(t, ca), Backoff: func(int) time.Duration { return 0 }, Settle: time.Millisecond,
 	})
 	if err != nil {

@@ -70,7 +70,7 @@ func mirrorAll(b *testing.B, ca, at, host string, want publish.Status) {
 	done := 0
 	err = mirror.Run(b.Context(), src, []provider.Requirement{{Address: address(b, "acme/rocket")}}, mirror.Options{
 		Target: func(provider.Address) (repository.Repository, publish.Options, error) {
-			repo, err := repository.NewRegistry(template.Reference{Registry: host, Name: "acme/rocket"}, repository.Options{HTTP: client})
+			repo, err := repository.Open(template.Reference{Registry: host, Name: "acme/rocket"}, repository.Options{HTTP: client})
 			return repo, publish.Options{}, err
 		},
 		Done: func(r mirror.Result) {

@@ -70,7 +70,7 @@ func (w *world) requirement(t *testing.T, text string) provider.Requirement {
 
 // target is where each provider goes.
 func (w *world) target(a provider.Address) (repository.Repository, publish.Options, error) {
-	repo, err := repository.NewRegistry(template.Reference{Registry: w.atRegistry.host, Name: a.Namespace + "/" + a.Type}, repository.Options{
+	repo, err := repository.Open(template.Reference{Registry: w.atRegistry.host, Name: a.Namespace + "/" + a.Type}, repository.Options{
 		HTTP: w.client,
 		Credential: func(context.Context, string) (repository.Credential, error) {
 			return repository.Credential{Username: "user", Password: "password"}, nil

@@ -100,7 +100,7 @@ func TestCopyMounts(t *testing.T) {
 	w := newWorld(t, origintest.Options{})
 	from := w.registry(t, registrytest.Options{})
 	w.publish(t, from, publish.Created, publish.Options{})
-	to, err := repository.NewRegistry(template.Reference{Registry: from.host, Name: "acme/inside"}, from.options)
+	to, err := repository.Open(template.Reference{Registry: from.host, Name: "acme/inside"}, from.options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func TestUnpackedOfWrongParts(t *testing.T) {
 
 // wrongInParts is a repository that has a blob, and gives a bit of one byte wrong
 // where it is asked for a part.
-func wrongInParts(t *testing.T, at int64, content []byte) *repository.Registry {
+func wrongInParts(t *testing.T, at int64, content []byte) repository.Repository {
 	t.Helper()
 	ca, err := testca.New()
 	if err != nil {
@@ -98,7 +98,7 @@ func wrongInParts(t *testing.T, at int64, content []byte) *repository.Registry {
 		honest(w, r)
 	}, -1)
 	ref := template.Reference{Registry: registrytest.Serve(t, ca, stored), Name: "acme/thing"}
-	repo, err := repository.NewRegistry(ref, repository.Options{HTTP: registrytest.Client(t, ca)})
+	repo, err := repository.Open(ref, repository.Options{HTTP: registrytest.Client(t, ca)})
 	if err != nil {
 		t.Fatal(err)
 	}

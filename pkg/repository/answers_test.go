@@ -20,26 +20,26 @@ import (
 )
 
 // questions are the ways to ask a registry for something small.
-func questions(t *testing.T) map[registrytest.Kind]func(context.Context, *repository.Registry) error {
+func questions(t *testing.T) map[registrytest.Kind]func(context.Context, repository.Repository) error {
 	t.Helper()
 	b := blob("x")
-	return map[registrytest.Kind]func(context.Context, *repository.Registry) error{
-		registrytest.Tags: func(ctx context.Context, r *repository.Registry) error {
+	return map[registrytest.Kind]func(context.Context, repository.Repository) error{
+		registrytest.Tags: func(ctx context.Context, r repository.Repository) error {
 			_, err := r.Tags(ctx)
 			return err
 		},
-		registrytest.ManifestGet: func(ctx context.Context, r *repository.Registry) error {
+		registrytest.ManifestGet: func(ctx context.Context, r repository.Repository) error {
 			_, _, err := r.Manifest(ctx, "1.0.0")
 			return err
 		},
-		registrytest.ManifestHead: func(ctx context.Context, r *repository.Registry) error {
+		registrytest.ManifestHead: func(ctx context.Context, r repository.Repository) error {
 			return r.PushTag(ctx, index(t, "x"), "1.0.0", "")
 		},
-		registrytest.BlobGet: func(ctx context.Context, r *repository.Registry) error {
+		registrytest.BlobGet: func(ctx context.Context, r repository.Repository) error {
 			_, err := r.Blob(ctx, b.Descriptor)
 			return err
 		},
-		registrytest.Referrers: func(ctx context.Context, r *repository.Registry) error {
+		registrytest.Referrers: func(ctx context.Context, r repository.Repository) error {
 			_, _, err := r.Traits().Referrers(ctx, b.Descriptor.Digest)
 			return err
 		},

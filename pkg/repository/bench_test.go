@@ -48,7 +48,7 @@ func (c *slowConn) Write(b []byte) (int, error) {
 
 // slowRegistry has one blob, and takes 30 ms to begin an answer. Without ranges
 // it answers every request with all of it.
-func slowRegistry(b *testing.B, content []byte, knowsRanges bool) (*repository.Registry, ocispec.Descriptor) {
+func slowRegistry(b *testing.B, content []byte, knowsRanges bool) (repository.Repository, ocispec.Descriptor) {
 	b.Helper()
 	ca, err := testca.New()
 	if err != nil {
@@ -70,7 +70,7 @@ func slowRegistry(b *testing.B, content []byte, knowsRanges bool) (*repository.R
 	s.StartTLS()
 	b.Cleanup(s.Close)
 	ref := template.Reference{Registry: strings.TrimPrefix(s.URL, "https://"), Name: "acme/thing"}
-	r, err := repository.NewRegistry(ref, repository.Options{HTTP: registrytest.Client(b, ca)})
+	r, err := repository.Open(ref, repository.Options{HTTP: registrytest.Client(b, ca)})
 	if err != nil {
 		b.Fatal(err)
 	}

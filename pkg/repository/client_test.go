@@ -18,27 +18,27 @@ import (
 func TestRetriesDoNotMultiply(t *testing.T) {
 	t.Parallel()
 	b := blob("content")
-	operations := map[registrytest.Kind]func(context.Context, *repository.Registry) error{
-		registrytest.Tags: func(ctx context.Context, r *repository.Registry) error { _, err := r.Tags(ctx); return err },
-		registrytest.ManifestGet: func(ctx context.Context, r *repository.Registry) error {
+	operations := map[registrytest.Kind]func(context.Context, repository.Repository) error{
+		registrytest.Tags: func(ctx context.Context, r repository.Repository) error { _, err := r.Tags(ctx); return err },
+		registrytest.ManifestGet: func(ctx context.Context, r repository.Repository) error {
 			_, _, err := r.Manifest(ctx, "1.0.0")
 			return err
 		},
-		registrytest.ManifestHead: func(ctx context.Context, r *repository.Registry) error {
+		registrytest.ManifestHead: func(ctx context.Context, r repository.Repository) error {
 			return r.PushTag(ctx, index(t, "a"), "1.0.0", "")
 		},
-		registrytest.BlobGet: func(ctx context.Context, r *repository.Registry) error {
+		registrytest.BlobGet: func(ctx context.Context, r repository.Repository) error {
 			_, err := readAll(ctx, r, b.Descriptor)
 			return err
 		},
-		registrytest.BlobHead: func(ctx context.Context, r *repository.Registry) error {
+		registrytest.BlobHead: func(ctx context.Context, r repository.Repository) error {
 			_, err := r.Stat(ctx, b.Descriptor.Digest)
 			return err
 		},
-		registrytest.UploadPost: func(ctx context.Context, r *repository.Registry) error {
+		registrytest.UploadPost: func(ctx context.Context, r repository.Repository) error {
 			return r.PushBlob(ctx, b.Descriptor, bytes.NewReader(b.Bytes))
 		},
-		registrytest.UploadPut: func(ctx context.Context, r *repository.Registry) error {
+		registrytest.UploadPut: func(ctx context.Context, r repository.Repository) error {
 			return r.PushBlob(ctx, b.Descriptor, onlyReader{bytes.NewReader(b.Bytes)})
 		},
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// DefaultCopyConcurrency is how many packages are copied at once.
-const DefaultCopyConcurrency = 4
+// copyConcurrency is how many packages are copied at once.
+const copyConcurrency = 4
 
 // CopyOptions of [Copy]; the zero value copies all that belongs to a release.
 type CopyOptions struct {
@@ -43,7 +43,7 @@ type CopyOptions struct {
 	// cannot hold it: see [ErrSubject].
 	NoReferrers bool
 	// Concurrency is how many packages are copied at once; 0 is
-	// [DefaultCopyConcurrency].
+	// 4.
 	Concurrency int
 	// Acquire is asked before a blob is sent, with its size in bytes, and waits until
 	// it may be; it has been sent when release is called. It is for several copies

@@ -85,7 +85,7 @@ func (c *copier) manifest(ctx context.Context, m artifact.Blob, depth int) error
 	if depth == 0 && len(manifests) > 0 {
 		return &artifact.FormatError{Problem: "has more levels of indexes than are copied"}
 	}
-	limit := cmp.Or(max(c.options.Concurrency, 0), DefaultCopyConcurrency)
+	limit := cmp.Or(max(c.options.Concurrency, 0), copyConcurrency)
 	err = eachOf(c, limit, manifests, func(d ocispec.Descriptor) error { return c.child(ctx, d, depth-1) })
 	if err != nil {
 		return err

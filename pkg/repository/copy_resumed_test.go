@@ -174,7 +174,7 @@ func TestCopyConcurrency(t *testing.T) {
 	for i := range 8 {
 		zips[provider.Platform{OS: "plan9", Arch: fmt.Sprintf("arch%d", i)}] = fmt.Sprintf("zip %d", i)
 	}
-	for asked, want := range map[int]int{0: repository.DefaultCopyConcurrency, -1: repository.DefaultCopyConcurrency, 1: 1, 3: 3} {
+	for asked, want := range map[int]int{0: 4, -1: 4, 1: 1, 3: 3} {
 		t.Run(fmt.Sprint(asked), func(t *testing.T) {
 			t.Parallel()
 			from, to := newEnd(t, nil), newEnd(t, nil)

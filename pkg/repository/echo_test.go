@@ -73,7 +73,7 @@ func (s *server) failures(t *testing.T) map[string]error {
 	return all
 }
 
-func readAll(ctx context.Context, r *repository.Registry, d ocispec.Descriptor) (n int64, err error) {
+func readAll(ctx context.Context, r repository.Repository, d ocispec.Descriptor) (n int64, err error) {
 	body, err := r.Blob(ctx, d)
 	if err != nil {
 		return 0, err

@@ -12,7 +12,7 @@ import (
 )
 
 // newBearer starts a registry with tokens, and gives a repository of it.
-func newBearer(t *testing.T) (*server, *repository.Registry) {
+func newBearer(t *testing.T) (*server, repository.Repository) {
 	t.Helper()
 	s := newServer(t, registrytest.Options{Username: "user", Password: "password", Bearer: true})
 	s.options.Credential = func(context.Context, string) (repository.Credential, error) {

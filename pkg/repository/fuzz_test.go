@@ -26,7 +26,7 @@ type transport func(*http.Request) *http.Response
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
 // answering is a repository in a registry that gives the same to each question.
-func answering(t *testing.T, status int, contentType, link string, body []byte) *repository.Registry {
+func answering(t *testing.T, status int, contentType, link string, body []byte) repository.Repository {
 	t.Helper()
 	header := http.Header{"Content-Type": {contentType}}
 	if link != "" {
@@ -37,7 +37,7 @@ func answering(t *testing.T, status int, contentType, link string, body []byte) 
 			StatusCode: status, Request: r, Header: header, ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),
 		}
 	})}
-	r, err := repository.NewRegistry(template.Reference{Registry: "registry.example", Name: repositoryName}, repository.Options{HTTP: client, Backoff: func(int) time.Duration { return 0 }})
+	r, err := repository.Open(template.Reference{Registry: "registry.example", Name: repositoryName}, repository.Options{HTTP: client, Backoff: func(int) time.Duration { return 0 }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func FuzzLayoutIndex(f *testing.F) {
 	})
 }
 
-func checkLayout(ctx context.Context, t *testing.T, layout *repository.Layout) {
+func checkLayout(ctx context.Context, t *testing.T, layout repository.Repository) {
 	t.Helper()
 	before, err := layout.Tags(ctx)
 	if err != nil {

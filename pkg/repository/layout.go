@@ -23,13 +23,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Layout is a repository in an OCI image layout directory. Blobs are written
+// layout is a repository in an OCI image layout directory. Blobs are written
 // once and never changed, index.json is replaced in one step under a lock, so
 // that other processes may read and write the same layout at any time. Reading
 // creates nothing.
 //
 // https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md
-type Layout struct {
+type layout struct {
 	dir   string
 	swept atomicfile.Sweeper
 	// blobs remembers which blob files have the right bytes.
@@ -38,16 +38,18 @@ type Layout struct {
 }
 
 // NewLayout gives access to the layout in a directory, which need not exist.
-func NewLayout(dir string) *Layout {
+func NewLayout(dir string) Repository { return newLayout(dir, defaultSettle) }
+
+func newLayout(dir string, settle time.Duration) *layout {
 	dir = filepath.Clean(filepath.FromSlash(dir))
-	return &Layout{dir: dir, blobs: newLayoutBlobs(dir), settle: defaultSettle}
+	return &layout{dir: dir, blobs: newLayoutBlobs(dir), settle: settle}
 }
 
 // String gives "oci-layout:DIR", with slashes everywhere, as templates have them.
-func (l *Layout) String() string { return "oci-layout:" + filepath.ToSlash(l.dir) }
+func (l *layout) String() string { return "oci-layout:" + filepath.ToSlash(l.dir) }
 
 // Tags lists all tags. The error is [ErrUntagged] if there are indexes and no tags.
-func (l *Layout) Tags(ctx context.Context) ([]string, error) {
+func (l *layout) Tags(ctx context.Context) ([]string, error) {
 	index, err := l.readIndex(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("listing the tags of %s: %w", l, err)
@@ -68,13 +70,13 @@ func (l *Layout) Tags(ctx context.Context) ([]string, error) {
 
 // Traits tell that tags move in one step, that they can be removed, and that blobs are
 // files.
-func (l *Layout) Traits() Traits {
+func (l *layout) Traits() Traits {
 	return Traits{AtomicTags: true, Settle: l.settle, Untag: l.untag, BlobPath: l.blobPath, Writable: l.writable}
 }
 
 // Manifest reads a manifest or index by tag or digest. Errors are also
 // *[LostError].
-func (l *Layout) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+func (l *layout) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
 	d, data, err := l.manifest(ctx, reference)
 	if err != nil {
 		return ocispec.Descriptor{}, nil, fmt.Errorf("reading manifest %s in %s: %w", reference, l, err)
@@ -82,7 +84,7 @@ func (l *Layout) Manifest(ctx context.Context, reference string) (ocispec.Descri
 	return d, data, nil
 }
 
-func (l *Layout) manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+func (l *layout) manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
 	if wanted, err := digest.Parse(reference); err == nil {
 		return l.manifestOf(ctx, ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: wanted})
 	}
@@ -101,7 +103,7 @@ func (l *Layout) manifest(ctx context.Context, reference string) (ocispec.Descri
 	return d, data, err
 }
 
-func (l *Layout) manifestOf(ctx context.Context, d ocispec.Descriptor) (ocispec.Descriptor, []byte, error) {
+func (l *layout) manifestOf(ctx context.Context, d ocispec.Descriptor) (ocispec.Descriptor, []byte, error) {
 	f, err := l.open(ctx, d.Digest)
 	if err != nil {
 		return d, nil, err
@@ -122,7 +124,7 @@ func (l *Layout) manifestOf(ctx context.Context, d ocispec.Descriptor) (ocispec.
 }
 
 // Blob opens a blob's file, which is also an io.ReaderAt.
-func (l *Layout) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+func (l *layout) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	f, err := l.open(ctx, d.Digest)
 	if err != nil {
 		return nil, fmt.Errorf("opening blob %s in %s: %w", d.Digest, l, err)
@@ -134,7 +136,7 @@ func (l *Layout) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser,
 // says is as good as none: the error is [ErrNotFound] and a *[sums.MismatchError].
 // It is read for that, unless a record says that it was right and it has not been
 // touched since.
-func (l *Layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
+func (l *layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	path, err := l.blobPath(d)
 	if err != nil {
 		return 0, err
@@ -153,13 +155,13 @@ func (l *Layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 }
 
 // sweep removes what killed runs left, before something is written.
-func (l *Layout) sweep() {
+func (l *layout) sweep() {
 	l.swept.Sweep(l.dir)
 	l.swept.Sweep(filepath.Join(l.dir, ocispec.ImageBlobsDir, digest.SHA256.String()))
 }
 
 // PushBlob stores a blob. A damaged one is replaced.
-func (l *Layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+func (l *layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	path, err := l.blobPath(d.Digest)
 	if err != nil {
 		return err
@@ -186,7 +188,7 @@ func (l *Layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.
 
 // removeEmpty removes the directories of a layout that was begun for nothing,
 // from blobs up, as far as nobody has put anything there.
-func (l *Layout) removeEmpty(blobs string) {
+func (l *layout) removeEmpty(blobs string) {
 	for _, dir := range []string{blobs, filepath.Dir(blobs), l.dir} {
 		if os.Remove(dir) != nil {
 			return
@@ -195,7 +197,7 @@ func (l *Layout) removeEmpty(blobs string) {
 }
 
 // open opens the file of a blob or manifest.
-func (l *Layout) open(ctx context.Context, d digest.Digest) (*os.File, error) {
+func (l *layout) open(ctx context.Context, d digest.Digest) (*os.File, error) {
 	path, err := l.blobPath(d)
 	if err := cmp.Or(ctx.Err(), err); err != nil {
 		return nil, err
@@ -209,7 +211,7 @@ func (l *Layout) open(ctx context.Context, d digest.Digest) (*os.File, error) {
 
 // blobPath gives a blob's place. Only a valid digest makes a path, so nothing
 // outside the layout can be named.
-func (l *Layout) blobPath(d digest.Digest) (string, error) {
+func (l *layout) blobPath(d digest.Digest) (string, error) {
 	if err := d.Validate(); err != nil {
 		return "", fmt.Errorf("digest %q: %w", d, err)
 	}

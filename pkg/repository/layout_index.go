@@ -30,12 +30,12 @@ const (
 )
 
 // PushManifest stores a manifest under its digest.
-func (l *Layout) PushManifest(ctx context.Context, m artifact.Blob) error {
+func (l *layout) PushManifest(ctx context.Context, m artifact.Blob) error {
 	return l.PushBlob(ctx, m.Descriptor, bytes.NewReader(m.Bytes))
 }
 
 // PushTag stores a manifest and lets a tag name it, if the tag still is at was.
-func (l *Layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
+func (l *layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
 	if err := l.PushManifest(ctx, m); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (l *Layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was d
 }
 
 // untag is the trait of that name. The files stay: other tags may need them.
-func (l *Layout) untag(ctx context.Context, tag string, was digest.Digest) error {
+func (l *layout) untag(ctx context.Context, tag string, was digest.Digest) error {
 	if _, err := os.Stat(l.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (l *Layout) untag(ctx context.Context, tag string, was digest.Digest) error
 }
 
 // locked runs do while no other process writes the index.
-func (l *Layout) locked(ctx context.Context, do func() error) error {
+func (l *layout) locked(ctx context.Context, do func() error) error {
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (l *Layout) locked(ctx context.Context, do func() error) error {
 }
 
 // create writes the file that makes a directory a layout.
-func (l *Layout) create() error {
+func (l *layout) create() error {
 	marker, err := json.Marshal(ocispec.ImageLayout{Version: ocispec.ImageLayoutVersion})
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (l *Layout) create() error {
 }
 
 // readIndex reads index.json, after a look whether the directory is a layout.
-func (l *Layout) readIndex(ctx context.Context) (ocispec.Index, error) {
+func (l *layout) readIndex(ctx context.Context) (ocispec.Index, error) {
 	if err := ctx.Err(); err != nil {
 		return ocispec.Index{}, err
 	}
@@ -134,7 +134,7 @@ func (l *Layout) readIndex(ctx context.Context) (ocispec.Index, error) {
 	return index, err
 }
 
-func (l *Layout) readJSON(name string, into any) error {
+func (l *layout) readJSON(name string, into any) error {
 	path := filepath.Join(l.dir, name)
 	data, err := bounded.ReadFile(path, maxLayoutIndex)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -150,7 +150,7 @@ func (l *Layout) readJSON(name string, into any) error {
 }
 
 // writeIndex replaces index.json, sorted, so that equal content is equal bytes.
-func (l *Layout) writeIndex(index ocispec.Index) error {
+func (l *layout) writeIndex(index ocispec.Index) error {
 	index.Versioned = specs.Versioned{SchemaVersion: 2}
 	index.MediaType = ocispec.MediaTypeImageIndex
 	slices.SortStableFunc(index.Manifests, func(a, b ocispec.Descriptor) int {

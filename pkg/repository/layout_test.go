@@ -437,7 +437,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, r, err)
 		}
 	}
-	if _, err := repository.NewRegistry(template.Reference{Registry: "registry.example.com", Name: "UPPER"}, repository.Options{}); err == nil {
+	if _, err := repository.Open(template.Reference{Registry: "registry.example.com", Name: "UPPER"}, repository.Options{}); err == nil {
 		t.Error("a name that is none was taken")
 	}
 }

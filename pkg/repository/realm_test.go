@@ -122,7 +122,7 @@ func (c *challenger) WriteHeader(status int) {
 // push pushes a blob, which wants a token.
 func (s *realmServer) push(t *testing.T) error {
 	t.Helper()
-	r, err := repository.NewRegistry(template.Reference{Registry: s.host, Name: repositoryName}, s.options)
+	r, err := repository.Open(template.Reference{Registry: s.host, Name: repositoryName}, s.options)
 	if err != nil {
 		t.Fatal(err)
 	}

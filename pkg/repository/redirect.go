@@ -15,7 +15,7 @@ import (
 )
 
 // redirect is the trait of that name.
-func (r *Registry) redirect(ctx context.Context, d ocispec.Descriptor) (string, error) {
+func (r *remoteRepository) redirect(ctx context.Context, d ocispec.Descriptor) (string, error) {
 	at := r.blobURL(d)
 	ctx = auth.AppendRepositoryScope(context.WithValue(ctx, stayKey{}, at.String()), r.remote.Reference, auth.ActionPull)
 	ctx, cancel := context.WithCancel(ctx)

@@ -70,8 +70,8 @@ type Credential struct {
 	From string
 }
 
-// Registry is a repository of an OCI registry. It has a client of its own, so that tokens are never shared between repositories.
-type Registry struct {
+// remoteRepository is a repository of an OCI registry. It has a client of its own, so that tokens are never shared between repositories.
+type remoteRepository struct {
 	remote  *remote.Repository
 	retrier transfer.Retrier
 	login   *loginState
@@ -84,8 +84,8 @@ type Registry struct {
 	uploads  uploads
 }
 
-// NewRegistry prepares access to a registry's repository; nothing is sent yet.
-func NewRegistry(ref template.Reference, o Options) (*Registry, error) {
+// newRegistry prepares access to a registry's repository; nothing is sent yet.
+func newRegistry(ref template.Reference, o Options) (*remoteRepository, error) {
 	repo := &remote.Repository{
 		Reference:        registry.Reference{Registry: ref.Registry, Repository: ref.Name},
 		PlainHTTP:        slices.Contains(o.PlainHTTP, ref.Registry),
@@ -109,19 +109,19 @@ func NewRegistry(ref template.Reference, o Options) (*Registry, error) {
 	}
 	login := &loginState{}
 	repo.Client = o.client(repo.Reference, login)
-	return &Registry{
+	return &remoteRepository{
 		remote: repo, retrier: transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress},
 		http: o.HTTP, windows: o.Windows, login: login, settle: cmp.Or(o.Settle, defaultSettle),
 	}, nil
 }
 
 // String gives "host/name".
-func (r *Registry) String() string {
+func (r *remoteRepository) String() string {
 	return r.remote.Reference.Registry + "/" + r.remote.Reference.Repository
 }
 
 // Traits tell where the repository is, and what registries can do.
-func (r *Registry) Traits() Traits {
+func (r *remoteRepository) Traits() Traits {
 	return Traits{
 		Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
 		Settle: r.settle, Referrers: r.referrers, Mount: r.mount, Redirect: r.redirect, Untag: r.untag, Writable: r.writable,
@@ -129,7 +129,7 @@ func (r *Registry) Traits() Traits {
 }
 
 // Tags lists all tags.
-func (r *Registry) Tags(ctx context.Context) (all []string, err error) {
+func (r *remoteRepository) Tags(ctx context.Context) (all []string, err error) {
 	err = r.retrier.Do(ctx, "listing the tags of "+r.String(), func() error {
 		all, err = r.tags(ctx)
 		return err
@@ -137,7 +137,7 @@ func (r *Registry) Tags(ctx context.Context) (all []string, err error) {
 	return all, err
 }
 
-func (r *Registry) tags(ctx context.Context) ([]string, error) {
+func (r *remoteRepository) tags(ctx context.Context) ([]string, error) {
 	var all []string
 	size := 0
 	err := r.remote.Tags(ctx, "", func(page []string) error {
@@ -156,7 +156,7 @@ func (r *Registry) tags(ctx context.Context) ([]string, error) {
 }
 
 // Manifest reads a manifest or index by tag or digest.
-func (r *Registry) Manifest(ctx context.Context, reference string) (d ocispec.Descriptor, data []byte, err error) {
+func (r *remoteRepository) Manifest(ctx context.Context, reference string) (d ocispec.Descriptor, data []byte, err error) {
 	err = r.retrier.Do(ctx, "fetching manifest "+reference, func() error {
 		d, data, err = r.manifest(ctx, reference)
 		return err
@@ -164,7 +164,7 @@ func (r *Registry) Manifest(ctx context.Context, reference string) (d ocispec.De
 	return d, data, err
 }
 
-func (r *Registry) manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+func (r *remoteRepository) manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
 	d, body, err := r.fetchManifest(ctx, reference)
 	if err != nil {
 		return ocispec.Descriptor{}, nil, r.fail("fetching manifest", reference, err)
@@ -184,7 +184,7 @@ func (r *Registry) manifest(ctx context.Context, reference string) (ocispec.Desc
 // fetchManifest counts a manifest before it is read: of many releases at once, each may
 // have manifests as large as OpenTofu reads. One that has to wait is given up and requested
 // again, because HTTP/2 would keep megabytes of it meanwhile.
-func (r *Registry) fetchManifest(ctx context.Context, reference string) (ocispec.Descriptor, io.ReadCloser, error) {
+func (r *remoteRepository) fetchManifest(ctx context.Context, reference string) (ocispec.Descriptor, io.ReadCloser, error) {
 	d, body, err := r.remote.Manifests().FetchReference(ctx, reference)
 	if err != nil {
 		return d, nil, err
@@ -205,7 +205,7 @@ func (r *Registry) fetchManifest(ctx context.Context, reference string) (ocispec
 }
 
 // Stat asks for a blob's size by HEAD.
-func (r *Registry) Stat(ctx context.Context, d digest.Digest) (int64, error) {
+func (r *remoteRepository) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	found, err := r.remote.Blobs().Resolve(ctx, d.String())
 	if err != nil {
 		return 0, r.fail("looking for blob", d.String(), err)
@@ -214,7 +214,7 @@ func (r *Registry) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 }
 
 // PushManifest uploads a manifest under its digest.
-func (r *Registry) PushManifest(ctx context.Context, m artifact.Blob) error {
+func (r *remoteRepository) PushManifest(ctx context.Context, m artifact.Blob) error {
 	if err := r.remote.Manifests().Push(ctx, m.Descriptor, bytes.NewReader(m.Bytes)); err != nil {
 		return r.fail("pushing manifest", m.Descriptor.Digest.String(), err)
 	}
@@ -224,13 +224,13 @@ func (r *Registry) PushManifest(ctx context.Context, m artifact.Blob) error {
 // PushTag uploads a manifest under a tag, after a look whether another run
 // moved the tag since it was read. A registry cannot do both in one, so every
 // try looks again: between two of them another run has time for all of its own.
-func (r *Registry) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
+func (r *remoteRepository) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
 	return r.retrier.Do(ctx, "tagging "+r.String()+":"+tag, func() error {
 		return r.lookAndTag(ctx, m, tag, was)
 	})
 }
 
-func (r *Registry) lookAndTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
+func (r *remoteRepository) lookAndTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
 	d, err := r.remote.Manifests().Resolve(ctx, tag)
 	if err != nil {
 		if _, err := isThere(r.fail("looking for tag", tag, err)); err != nil {
@@ -251,7 +251,7 @@ func (r *Registry) lookAndTag(ctx context.Context, m artifact.Blob, tag string, 
 }
 
 // fail says what was done and puts the error into our words.
-func (r *Registry) fail(doing, what string, err error) error {
+func (r *remoteRepository) fail(doing, what string, err error) error {
 	return r.login.fail(Error{
 		Doing: doing, Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
 		Reference: what, Writing: strings.HasPrefix(doing, "pushing") || doing == "tagging",

@@ -25,7 +25,7 @@ type Windows struct{ windows transfer.Windows }
 // Blob opens a blob; its bytes are not verified yet. From 16 MiB on it comes over
 // several connections, unless the registry has turned out not to like that. Reading
 // ends with the context, and the blob has to be closed.
-func (r *Registry) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+func (r *remoteRepository) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	if 0 <= d.Size && d.Size <= httpclient.MaxAhead {
 		return r.smallBlob(ctx, d)
 	}
@@ -64,7 +64,7 @@ const maxRefusals = 3
 
 // refused counts why a blob did not come in parts. What is no matter of the moment
 // counts for good.
-func (r *Registry) refused(why error) {
+func (r *remoteRepository) refused(why error) {
 	if errors.Is(why, transfer.ErrLimited) {
 		r.refusals.Add(1)
 		return
@@ -72,7 +72,7 @@ func (r *Registry) refused(why error) {
 	r.refusals.Store(maxRefusals)
 }
 
-func (r *Registry) wholeBlob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+func (r *remoteRepository) wholeBlob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	body, err := r.remote.Blobs().Fetch(ctx, d)
 	if err != nil {
 		return nil, r.fail("fetching blob", d.Digest.String(), err)
@@ -82,7 +82,7 @@ func (r *Registry) wholeBlob(ctx context.Context, d ocispec.Descriptor) (io.Read
 
 // smallBlob reads a blob that the client has in memory anyway, and asks again when
 // it breaks off: documents are read by many who have no tries of their own.
-func (r *Registry) smallBlob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+func (r *remoteRepository) smallBlob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	var data []byte
 	err := r.retrier.Do(ctx, "fetching blob "+d.Digest.String(), func() error {
 		body, err := r.wholeBlob(ctx, d)
@@ -104,10 +104,12 @@ func (r *Registry) smallBlob(ctx context.Context, d ocispec.Descriptor) (io.Read
 
 // blobURL is where a registry has its blobs:
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-blobs
-func (r *Registry) blobURL(d ocispec.Descriptor) *url.URL { return r.url("blobs", d.Digest.String()) }
+func (r *remoteRepository) blobURL(d ocispec.Descriptor) *url.URL {
+	return r.url("blobs", d.Digest.String())
+}
 
 // url gives that of something in the repository.
-func (r *Registry) url(path ...string) *url.URL {
+func (r *remoteRepository) url(path ...string) *url.URL {
 	at := &url.URL{Scheme: "https", Host: r.remote.Reference.Host()}
 	if r.remote.PlainHTTP {
 		at.Scheme = "http"
@@ -118,7 +120,7 @@ func (r *Registry) url(path ...string) *url.URL {
 // ask asks once for a part of a blob, on a connection of its own. It is the
 // registry that is asked each time, not where it redirects to: it decides who may
 // read, and the URLs that it signs expire.
-func (r *Registry) ask(ctx context.Context, at *url.URL, part transfer.Range) (*http.Response, error) {
+func (r *remoteRepository) ask(ctx context.Context, at *url.URL, part transfer.Range) (*http.Response, error) {
 	ctx = auth.AppendRepositoryScope(httpclient.Apart(httpclient.Once(ctx)), r.remote.Reference, auth.ActionPull)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {

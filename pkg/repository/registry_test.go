@@ -378,13 +378,13 @@ func TestPlainHTTP(t *testing.T) {
 	}
 	ref := template.Reference{Registry: strings.TrimPrefix(plain.URL, "http://"), Name: repositoryName}
 	o := repository.Options{HTTP: registrytest.Client(t, ca), PlainHTTP: []string{ref.Registry}}
-	r, err := repository.NewRegistry(ref, o)
+	r, err := repository.Open(ref, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pushTag(t, r, index(t, "a"), "1.0.0", "")
 	o.PlainHTTP = []string{"localhost", "other.example.com"}
-	if r, err = repository.NewRegistry(ref, o); err != nil {
+	if r, err = repository.Open(ref, o); err != nil {
 		t.Fatal(err)
 	}
 	before := registry.Requests()

@@ -19,7 +19,7 @@ import (
 const maxReferrerPages = 100
 
 // referrers is the trait of that name.
-func (r *Registry) referrers(ctx context.Context, subject digest.Digest) (list []ocispec.Descriptor, supported bool, err error) {
+func (r *remoteRepository) referrers(ctx context.Context, subject digest.Digest) (list []ocispec.Descriptor, supported bool, err error) {
 	err = r.retrier.Do(ctx, "listing the referrers of "+subject.String(), func() error {
 		list, err = r.listReferrers(ctx, subject)
 		return err
@@ -36,7 +36,7 @@ func (r *Registry) referrers(ctx context.Context, subject digest.Digest) (list [
 	return nil, false, err
 }
 
-func (r *Registry) listReferrers(ctx context.Context, subject digest.Digest) ([]ocispec.Descriptor, error) {
+func (r *remoteRepository) listReferrers(ctx context.Context, subject digest.Digest) ([]ocispec.Descriptor, error) {
 	var all []ocispec.Descriptor
 	err := r.remote.Referrers(ctx, ocispec.Descriptor{Digest: subject}, "", func(page []ocispec.Descriptor) error {
 		if all = append(all, page...); len(all) > maxReferrers {
@@ -57,7 +57,7 @@ var noSuchAPI = []int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.S
 var errNotMounted = errors.New("not mounted")
 
 // mount is the trait of that name.
-func (r *Registry) mount(ctx context.Context, d ocispec.Descriptor, from string) (mounted bool, err error) {
+func (r *remoteRepository) mount(ctx context.Context, d ocispec.Descriptor, from string) (mounted bool, err error) {
 	err = r.remote.Mount(ctx, d, from, func() (io.ReadCloser, error) { return nil, errNotMounted })
 	if err == nil {
 		return true, nil

@@ -18,7 +18,7 @@ var ErrTagStays = provider.Errorf(provider.Refused, "the registry leaves the tag
 
 // untag is the trait of that name.
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#deleting-tags
-func (r *Registry) untag(ctx context.Context, tag string, was digest.Digest) error {
+func (r *remoteRepository) untag(ctx context.Context, tag string, was digest.Digest) error {
 	return r.retrier.Do(ctx, "removing the tag "+r.String()+":"+tag, func() error {
 		there, err := r.tagged(ctx, tag)
 		switch {
@@ -44,7 +44,7 @@ func (r *Registry) untag(ctx context.Context, tag string, was digest.Digest) err
 }
 
 // tagged gives the digest that a tag names, empty where there is no such tag.
-func (r *Registry) tagged(ctx context.Context, tag string) (digest.Digest, error) {
+func (r *remoteRepository) tagged(ctx context.Context, tag string) (digest.Digest, error) {
 	d, err := r.remote.Manifests().Resolve(ctx, tag)
 	if err != nil {
 		_, err = isThere(r.fail("looking for tag", tag, err))
@@ -55,7 +55,7 @@ func (r *Registry) tagged(ctx context.Context, tag string) (digest.Digest, error
 
 // deleteTag asks for the tag to be deleted, by its name: by its digest, all other
 // tags of the manifest would go too.
-func (r *Registry) deleteTag(ctx context.Context, tag string) error {
+func (r *remoteRepository) deleteTag(ctx context.Context, tag string) error {
 	ctx = auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull, auth.ActionDelete)
 	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, r.url("manifests", tag).String(), nil)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package repository gives access to OCI repositories: those of registries and
-// those that are image layout directories. [Registry] and [Layout] keep the same
+// those that are image layout directories. Both kinds keep the same
 // contract, [Repository], and what they can do beyond it they declare in their
 // [Traits]. Use it to look at what a tag holds ([Inspect]), to push a packed
 // release ([Push]), to attach documents ([Attach]), or to copy a release with all
@@ -61,11 +61,9 @@ type Repository interface {
 // created yet.
 func Open(ref template.Reference, o Options) (Repository, error) {
 	if ref.IsLayout() {
-		layout := NewLayout(ref.Layout)
-		layout.settle = cmp.Or(o.Settle, layout.settle)
-		return layout, nil
+		return newLayout(ref.Layout, cmp.Or(o.Settle, defaultSettle)), nil
 	}
-	return NewRegistry(ref, o)
+	return newRegistry(ref, o)
 }
 
 // Verified opens a blob through the verifying reader of package sums; name is for

@@ -48,9 +48,9 @@ func TestTokensStayWithTheirRepository(t *testing.T) {
 	for _, kind := range []registrytest.Kind{registrytest.Tags, registrytest.ManifestHead, registrytest.ManifestPut, registrytest.UploadPost, registrytest.UploadPut} {
 		s.Misbehave(kind, watch, -1)
 	}
-	var repositories []*repository.Registry
+	var repositories []repository.Repository
 	for _, name := range []string{"acme/one", "acme/two"} {
-		r, err := repository.NewRegistry(template.Reference{Registry: s.host, Name: name}, s.options)
+		r, err := repository.Open(template.Reference{Registry: s.host, Name: name}, s.options)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -71,7 +71,7 @@ func (u *uploads) take(d digest.Digest) (broken upload, found bool) {
 // content is read once: the caller retries by opening the content again. Of a large
 // blob, what has arrived by then is not sent again, where the registry tells. All of the
 // content is read even so: it is verified as a whole.
-func (r *Registry) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+func (r *remoteRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	ctx = r.pushing(ctx)
 	if broken, found := r.uploads.take(d.Digest); found {
 		if p := r.arrived(ctx, broken); p.size > 0 && p.size <= d.Size {
@@ -84,7 +84,7 @@ func (r *Registry) PushBlob(ctx context.Context, d ocispec.Descriptor, content i
 	return nil
 }
 
-func (r *Registry) pushWhole(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+func (r *remoteRepository) pushWhole(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	begun, err := r.begin(ctx)
 	if err != nil {
 		return err
@@ -97,13 +97,13 @@ func (r *Registry) pushWhole(ctx context.Context, d ocispec.Descriptor, content 
 }
 
 // pushing gives requests of the context the permission to push.
-func (r *Registry) pushing(ctx context.Context) context.Context {
+func (r *remoteRepository) pushing(ctx context.Context) context.Context {
 	return auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull, auth.ActionPush)
 }
 
 // begin starts an upload:
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-blobs
-func (r *Registry) begin(ctx context.Context) (*http.Response, error) {
+func (r *remoteRepository) begin(ctx context.Context) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url("blobs", "uploads").String()+"/", nil)
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (r *Registry) begin(ctx context.Context) (*http.Response, error) {
 
 // placeOf returns where a registry wants the content of an upload that it has begun. That
 // is at the registry itself: content and login go nowhere else.
-func (r *Registry) placeOf(begun *http.Response) (partial, error) {
+func (r *remoteRepository) placeOf(begun *http.Response) (partial, error) {
 	asked := r.url()
 	at, err := begun.Location()
 	if err != nil {
@@ -141,7 +141,7 @@ func (r *Registry) placeOf(begun *http.Response) (partial, error) {
 }
 
 // put sends the rest of a blob and ends its upload. Where it breaks off, it is kept.
-func (r *Registry) put(ctx context.Context, d ocispec.Descriptor, rest io.Reader, p partial) error {
+func (r *remoteRepository) put(ctx context.Context, d ocispec.Descriptor, rest io.Reader, p partial) error {
 	sent := transfer.NewRecorder(rest)
 	req, err := p.request(ctx, d, sent)
 	if err != nil {
@@ -170,7 +170,7 @@ type partial struct {
 
 // arrived asks how much of an upload has arrived; the size is zero when that can't
 // be used, for whatever reason: https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-a-blob-in-chunks
-func (r *Registry) arrived(ctx context.Context, u upload) partial {
+func (r *remoteRepository) arrived(ctx context.Context, u upload) partial {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.at.String(), nil)
 	if err != nil {
 		return partial{}
@@ -206,7 +206,7 @@ func received(h http.Header) int64 {
 // pushRest leaves out what has arrived, and ends the upload with the rest. The
 // registry holds all of it against the digest. What it refuses is worth another try,
 // which begins anew.
-func (r *Registry) pushRest(ctx context.Context, d ocispec.Descriptor, content io.Reader, p partial) error {
+func (r *remoteRepository) pushRest(ctx context.Context, d ocispec.Descriptor, content io.Reader, p partial) error {
 	if _, err := io.CopyN(io.Discard, bounded.Reader(ctx, content), p.size); err != nil {
 		return r.fail("pushing blob", d.Digest.String(), err)
 	}
@@ -228,7 +228,7 @@ func startsOver(err error) bool {
 }
 
 // whole looks whether a registry has put both parts together.
-func (r *Registry) whole(ctx context.Context, d ocispec.Descriptor) error {
+func (r *remoteRepository) whole(ctx context.Context, d ocispec.Descriptor) error {
 	size, err := r.Stat(ctx, d.Digest)
 	if err == nil && size != d.Size {
 		wrong := &sums.SizeError{Name: "the blob that went in two parts", Got: size, Want: d.Size}

@@ -40,9 +40,9 @@ func newServer(t *testing.T, o registrytest.Options) *server {
 	return s
 }
 
-func (s *server) open(t *testing.T) *repository.Registry {
+func (s *server) open(t *testing.T) repository.Repository {
 	t.Helper()
-	r, err := repository.NewRegistry(template.Reference{Registry: s.host, Name: repositoryName}, s.options)
+	r, err := repository.Open(template.Reference{Registry: s.host, Name: repositoryName}, s.options)
 	if err != nil {
 		t.Fatal(err)
 	}

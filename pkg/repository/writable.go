@@ -12,7 +12,7 @@ import (
 // writable is the trait of that name. It begins the upload of a blob, to which a
 // registry answers as it would to a push, and cancels it: nothing has been sent.
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-blobs
-func (r *Registry) writable(ctx context.Context) error {
+func (r *remoteRepository) writable(ctx context.Context) error {
 	begun, err := r.begin(r.pushing(ctx))
 	if err != nil {
 		return r.fail("beginning an upload to", "", err)
@@ -22,7 +22,7 @@ func (r *Registry) writable(ctx context.Context) error {
 }
 
 // cancel ends an upload. A registry that can't do that forgets it after a while.
-func (r *Registry) cancel(ctx context.Context, begun *http.Response) {
+func (r *remoteRepository) cancel(ctx context.Context, begun *http.Response) {
 	p, err := r.placeOf(begun)
 	if err != nil {
 		return
@@ -38,7 +38,7 @@ func (r *Registry) cancel(ctx context.Context, begun *http.Response) {
 
 // writable is the trait of that name: a file can be made in the layout, or in the
 // directory that is there of its path. It is gone again.
-func (l *Layout) writable(context.Context) error {
+func (l *layout) writable(context.Context) error {
 	dir := l.dir
 	for {
 		_, err := os.Stat(dir)
