@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
@@ -37,49 +38,44 @@ type Server struct {
 	rulesCurrent                                        prometheus.Gauge
 }
 
-// New makes the counters of a server of a version of the program, all of them zero.
+// New returns the counters of a server of a version of the program, all of them zero.
 // They are in a registry of their own, with those of the process and of Go.
 func New(version string) *Server {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	auto := promauto.With(registry)
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return auto.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
+	}
+	counter := func(name, help string) prometheus.Counter {
+		return auto.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
+	}
 	s := &Server{
-		registry: prometheus.NewRegistry(),
+		registry: registry,
 		requests: counters("requests_total", "Requests that were answered, by the kind of the request and the status of the answer.", "route", "status"),
 		refusals: counters("refusals_total", "Requests that were refused because of what the client sent, by reason.", "reason"),
 		stale:    counters("stale_answers_total", "Answers that are older than they should be, since a repository could not be asked.", "route"),
 		lookups:  counters("lookups_total", "Looks into what is kept, by what was looked for and whether it was there.", "cache", "result"),
 		failures: counters("upstream_errors_total", "Questions to repositories that came to nothing, by kind.", "kind"),
 		pulls:    counters("pulls_total", "Releases that were to be brought from their origins, by what became of them.", "stage"),
-		pulledBytes: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: prefix + "pulled_bytes_total", Help: "Bytes of archives that were brought from origins into repositories.",
-		}),
-		archiveBytes: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: prefix + "archive_bytes_total", Help: "Bytes of archives that were sent.",
-		}),
-		leftOut: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: prefix + "left_out_total", Help: "Releases that were found not to be fit for the registry protocol; the log names them.",
-		}),
-		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+
+		pulledBytes:  counter("pulled_bytes_total", "Bytes of archives that were brought from origins into repositories."),
+		archiveBytes: counter("archive_bytes_total", "Bytes of archives that were sent."),
+		leftOut:      counter("left_out_total", "Releases that were found not to be fit for the registry protocol; the log names them."),
+		durations: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name: prefix + "request_duration_seconds", Help: "Time from a request to the end of its answer, by the kind of the request.",
 			// Answers from memory take less than a millisecond, archives minutes.
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}, []string{"route"}),
+		rulesCurrent: auto.NewGauge(prometheus.GaugeOpts{
+			Name: prefix + "rules_current", Help: "1 if the rules in force are those of the file, 0 if the file has changed and was refused.",
+		}),
 	}
-	s.rulesCurrent = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: prefix + "rules_current", Help: "1 if the rules in force are those of the file, 0 if the file has changed and was refused.",
-	})
 	s.rulesCurrent.Set(1)
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
+	auto.NewGauge(prometheus.GaugeOpts{
 		Name: prefix + "build_info", Help: "Always 1; the label has the version of the program.", ConstLabels: prometheus.Labels{"version": version},
-	})
-	build.Set(1)
-	s.registry.MustRegister(
-		s.requests, s.refusals, s.stale, s.lookups, s.failures, s.pulls, s.pulledBytes, s.archiveBytes, s.leftOut, s.durations, s.rulesCurrent, build,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
+	}).Set(1)
 	return s
-}
-
-func counters(name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
 }
 
 // Watch gives events that are counted and then told to others.
