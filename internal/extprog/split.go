@@ -18,111 +18,78 @@ const (
 
 // split gives a command line's words, at least one and the first not empty.
 func split(line string) ([]string, error) {
-	s := splitter{line: line}
+	fail := func(offset int, problem string) ([]string, error) {
+		return nil, &provider.SyntaxError{What: "command line", Input: line, Offset: offset, Problem: problem}
+	}
 	// Arguments end with a NUL where they are handed over.
 	if i := strings.IndexByte(line, 0); i >= 0 {
-		return nil, s.fail(i, "has a NUL byte, which no argument can hold")
+		return fail(i, "has a NUL byte, which no argument can hold")
 	}
-	for s.at < len(line) {
-		if err := s.step(); err != nil {
-			return nil, err
-		}
-	}
-	s.endWord()
-	if len(s.words) == 0 || s.words[0] == "" {
-		return nil, s.fail(0, "names no program")
-	}
-	return s.words, nil
-}
-
-// splitter is a command line while it is read.
-type splitter struct {
-	line string
-	// at is the byte of line to read next.
-	at    int
-	words []string
-	// word is the one that is being read, when inWord: two quotes with nothing
-	// between them are a word too.
-	word   []byte
-	inWord bool
-}
-
-// step reads a character outside of quotes, or a quoted piece.
-func (s *splitter) step() error {
-	switch c := s.line[s.at]; {
-	case c == ' ' || c == '\t':
-		s.endWord()
-	case c == '\'':
-		return s.singleQuoted()
-	case c == '"':
-		return s.doubleQuoted()
-	case c == '\\':
-		return s.escaped()
-	case strings.IndexByte(operators, c) >= 0:
-		return s.fail(s.at, fmt.Sprintf("%q means something to a shell, and no shell is run: quote it, or name a script that holds the commands", c))
-	case c == '#' && !s.inWord:
-		return s.fail(s.at, `"#" begins a comment for a shell, and no shell is run: quote it, or leave the comment out`)
-	default:
-		s.add(c)
-	}
-	s.at++
-	return nil
-}
-
-// singleQuoted reads up to the next single quote: nothing is special in there.
-func (s *splitter) singleQuoted() error {
-	quoted, _, closed := strings.Cut(s.line[s.at+1:], "'")
-	if !closed {
-		return s.fail(s.at, "a single quote is not closed")
-	}
-	s.add([]byte(quoted)...)
-	s.at += len(quoted) + len("''")
-	return nil
-}
-
-func (s *splitter) doubleQuoted() error {
-	s.add()
-	for i := s.at + 1; i < len(s.line); i++ {
-		c := s.line[i]
-		if c == '"' {
-			s.at = i + 1
-			return nil
-		}
-		if c == '\\' && i+1 < len(s.line) && strings.IndexByte(escapable, s.line[i+1]) >= 0 {
+	var words []string
+	var word []byte
+	inWord := false // also in an empty one: two quotes with nothing between them
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == ' ' || c == '\t':
+			if inWord {
+				words = append(words, string(word))
+			}
+			word, inWord = nil, false
+			continue
+		case c == '\'':
+			quoted, _, closed := strings.Cut(line[i+1:], "'")
+			if !closed {
+				return fail(i, "a single quote is not closed")
+			}
+			word = append(word, quoted...)
+			i += len(quoted) + len("'")
+		case c == '"':
+			quoted, length, closed := doubleQuoted(line[i+1:])
+			if !closed {
+				return fail(i, "a double quote is not closed")
+			}
+			word = append(word, quoted...)
+			i += length
+		case c == '\\' && i+1 == len(line):
+			return fail(i, "ends in a backslash, which quotes nothing")
+		case c == '\\' && line[i+1] == '\n': // a line that goes on
 			i++
-			if c = s.line[i]; c == '\n' {
+			continue
+		case c == '\\':
+			i++
+			word = append(word, line[i])
+		case strings.IndexByte(operators, c) >= 0:
+			return fail(i, fmt.Sprintf("%q means something to a shell, and no shell is run: quote it, or name a script that holds the commands", c))
+		case c == '#' && !inWord:
+			return fail(i, `"#" begins a comment for a shell, and no shell is run: quote it, or leave the comment out`)
+		default:
+			word = append(word, c)
+		}
+		inWord = true
+	}
+	if inWord {
+		words = append(words, string(word))
+	}
+	if len(words) == 0 || words[0] == "" {
+		return fail(0, "names no program")
+	}
+	return words, nil
+}
+
+// doubleQuoted reads a text up to the next double quote. length includes that.
+func doubleQuoted(text string) (quoted []byte, length int, closed bool) {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == '"' {
+			return quoted, i + 1, true
+		}
+		if c == '\\' && i+1 < len(text) && strings.IndexByte(escapable, text[i+1]) >= 0 {
+			i++
+			if c = text[i]; c == '\n' {
 				continue // a line that goes on
 			}
 		}
-		s.add(c)
+		quoted = append(quoted, c)
 	}
-	return s.fail(s.at, "a double quote is not closed")
-}
-
-func (s *splitter) escaped() error {
-	if s.at+1 == len(s.line) {
-		return s.fail(s.at, "ends in a backslash, which quotes nothing")
-	}
-	if c := s.line[s.at+1]; c != '\n' {
-		s.add(c)
-	}
-	s.at += 2
-	return nil
-}
-
-// add continues the word, or begins it.
-func (s *splitter) add(c ...byte) {
-	s.word = append(s.word, c...)
-	s.inWord = true
-}
-
-func (s *splitter) endWord() {
-	if s.inWord {
-		s.words = append(s.words, string(s.word))
-	}
-	s.word, s.inWord = nil, false
-}
-
-func (s *splitter) fail(offset int, problem string) error {
-	return &provider.SyntaxError{What: "command line", Input: s.line, Offset: offset, Problem: problem}
+	return nil, 0, false
 }

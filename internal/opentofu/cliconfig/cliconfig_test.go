@@ -95,10 +95,10 @@ func TestParseSaysWhereTheProblemIs(t *testing.T) {
 		line, column int
 		want         string
 	}{
-		{"a block that does not end", "host \"a.example\" {\n  services = {\n", 3, 2, "} must stand here, not the end of the file"},
-		{"a value that is missing", "x =\n\n }", 3, 2, "a value must stand here, not }"},
+		{"a block that does not end", "host \"a.example\" {\n  services = {\n", 3, 2, "} must stand here"},
+		{"a value that is missing", "x =\n\n }", 3, 2, "a value must stand here"},
 		{"a word alone", "\nhost", 2, 6, "a name must be followed by a brace or an equals sign"},
-		{"a list", "[1]", 1, 1, "a name or a block must stand here, not ["},
+		{"a list", "[1]", 1, 1, "a name, a block or a brace must stand here"},
 		{"bytes that are no text", "host \"a\xff\" {}", 1, 8, "illegal UTF-8 encoding"},
 		{"JSON that is none", "{\n\"a\": 0,x}", 2, 8, "the JSON syntax is not valid here"},
 		{"JSON that ends too early", "{\"host\":", 1, 9, "the JSON syntax is not valid here"},
@@ -119,7 +119,7 @@ func TestParseSaysWhereTheProblemIs(t *testing.T) {
 		{"JSON without a colon", `{"a" "b":2}`, 1, 6, "the JSON syntax is not valid here"},
 		{"JSON with a list in a list", `{"a":[[1],2],"host":7}`, 1, 7, "a list cannot hold lists"},
 		{"an argument twice", "provider_installation {\n  direct {\n    include = []\n    include = []\n  }\n}", 4, 5, "include is set already"},
-		{"an argument without a value", "provider_installation {\n  direct = }\n}", 2, 12, "a value must stand here, not }: a text"},
+		{"an argument without a value", "provider_installation {\n  direct = }\n}", 2, 12, "a value must stand here: a text"},
 		{"lists in lists", "x = " + strings.Repeat("[", 20<<10), 1, 69, "brackets are nested deeper than 64"},
 		{"objects in objects", strings.Repeat("{\"a\":", 40<<10), 1, 321, "brackets are nested deeper than 64"},
 		{"blocks in blocks", strings.Repeat("a {", 80<<10), 1, 195, "brackets are nested deeper than 64"},

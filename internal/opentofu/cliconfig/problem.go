@@ -5,7 +5,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/hashicorp/hcl/hcl/parser"
 )
@@ -14,46 +13,34 @@ import (
 // messages have: one of them may be a token that lost its quotes.
 func parserProblem(message string) string {
 	for _, known := range parserProblems {
-		if found := known.pattern.FindStringSubmatch(message); found != nil {
-			return strings.ReplaceAll(known.problem, "$1", inWords(found[len(found)-1]))
+		if known.message.MatchString(message) {
+			return known.problem
 		}
+	}
+	if known := lexicalProblem.FindString(message); known != "" {
+		return known
 	}
 	return "this is no HCL"
 }
 
-// tokens are the names that HCL 1 has for what may stand in a file.
-var tokens = map[string]string{
-	"EOF": "the end of the file", "COMMENT": "a comment", "IDENT": "a word without quotes", "NUMBER": "a number", "FLOAT": "a number", "BOOL": "true or false",
-	"NULL": "null", "STRING": "a text in quotes", "HEREDOC": "a text after <<", "LBRACK": "[", "RBRACK": "]", "LBRACE": "{", "RBRACE": "}", "COMMA": "a comma", "PERIOD": "a period",
-	"COLON": "a colon", "ASSIGN": "an equals sign", "ADD": "a plus sign", "SUB": "a minus sign", "ILLEGAL": "a character that has no meaning here",
-}
-
-// inWords says what a token is, by the name that HCL 1 has for it. Other words stay.
-func inWords(name string) string {
-	if words := tokens[name]; words != "" {
-		return words
-	}
-	return name
-}
-
-// parserProblems are the messages of HCL 1's scanners and parsers. The one kind
-// of word that is taken from them is a token's type, such as RBRACE.
+// parserProblems are the messages of HCL 1's parsers.
 var parserProblems = []struct {
-	pattern *regexp.Regexp
+	message *regexp.Regexp
 	problem string
 }{
 	{regexp.MustCompile(`^key '(?s:.*)' expected start of object`), "a name must be followed by a brace or an equals sign: texts stand in quotes"},
-	{regexp.MustCompile(`^Unknown token: \S+ ([A-Z]+)`), "a value must stand here, not $1: a text in quotes, a number, true, false, a list or an object"},
-	{regexp.MustCompile(`error while trying to parse (object|list) within list`), "within a list, this $1 is malformed"},
-	{regexp.MustCompile(`^object expected closing RBRACE got: ([A-Z]+)$`), "} must stand here, not $1"},
-	{regexp.MustCompile(`^(?:nested object )?expected: [A-Z| ]+ got: ([A-Z]+)$`), "a name or a block must stand here, not $1"},
-	{regexp.MustCompile(`^nested object expected: LBRACE got: ([A-Z]+)$`), "a brace must stand here, not $1"},
-	{regexp.MustCompile(`^error parsing list, expected comma or list end, got: ([A-Z]+)$`), "a comma or the end of the list must stand here, not $1"},
+	{regexp.MustCompile(`^Unknown token:`), "a value must stand here: a text in quotes, a number, true, false, a list or an object"},
+	{regexp.MustCompile(`error while trying to parse (object|list) within list`), "this object or list in a list is malformed"},
+	{regexp.MustCompile(`^object expected closing RBRACE`), "} must stand here"},
+	{regexp.MustCompile(`^(nested object )?expected: [A-Z| ]+ got:`), "a name, a block or a brace must stand here"},
+	{regexp.MustCompile(`^error parsing list, expected comma or list end`), "a comma or the end of the list must stand here"},
+	{regexp.MustCompile(`^unexpected token while parsing list`), "this cannot stand in a list"},
 	{regexp.MustCompile(`^no object keys found`), "there is no name in front of the equals sign"},
-	{regexp.MustCompile(`^(literal|comment|heredoc) not terminated`), "the $1 does not end"},
-	{regexp.MustCompile(`^(illegal UTF-8 encoding|illegal char escape|illegal char|illegal hexadecimal number|illegal octal number|zero-length heredoc anchor|invalid characters in heredoc anchor|numbers cannot start with 0|unexpected null character)`), "$1"},
 	{regexp.MustCompile(`^EOF token found$`), "the text ends too early"},
 }
+
+// lexicalProblem are the messages of HCL 1's scanners that are shown as they are.
+var lexicalProblem = regexp.MustCompile(`^((literal|comment|heredoc) not terminated|illegal UTF-8 encoding|illegal char escape|illegal char|illegal hexadecimal number|illegal octal number|zero-length heredoc anchor|invalid characters in heredoc anchor|numbers cannot start with 0|unexpected null character)`)
 
 // setTwice is the error about an argument that is there already, the only one
 // of the parser that has its position in its text.
