@@ -173,14 +173,14 @@ func cachePrune(c *cli.Context, out *report.Report) error {
 		return usagef("name a limit: --max-size SIZE, --max-age DURATION, or both")
 	}
 	if c.IsSet("max-size") {
-		limit, err := parseSize(c.String("max-size"))
+		limit, err := commandline.ParseSize(c.String("max-size"))
 		if err != nil {
 			return usagef("--max-size: %w", err)
 		}
 		o.MaxSize = &limit
 	}
 	if c.IsSet("max-age") {
-		limit, err := parseAge(c.String("max-age"))
+		limit, err := commandline.ParseAge(c.String("max-age"))
 		if err != nil {
 			return usagef("--max-age: %w", err)
 		}

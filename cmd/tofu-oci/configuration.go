@@ -7,6 +7,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -51,7 +52,7 @@ func readConfiguration(explicit string) (cliconfig.Files, cliconfig.Config, erro
 // loginsOf finds logins as the CLI configuration says, and where Docker and
 // Podman keep them.
 func loginsOf(config cliconfig.Config, debug *report.Debug) (func(ctx context.Context, repository string) (repository.Credential, error), error) {
-	finder, err := logins.New(loginRules(config), logins.SystemEnvironment())
+	finder, err := logins.New(installation.LoginRules(config), logins.SystemEnvironment())
 	if err != nil {
 		return nil, usagef("%w", err)
 	}
@@ -64,17 +65,4 @@ func loginsOf(config cliconfig.Config, debug *report.Debug) (func(ctx context.Co
 			RefreshToken: l.IdentityToken.Reveal(), AccessToken: l.RegistryToken.Reveal(),
 		}, err
 	}, nil
-}
-
-func loginRules(config cliconfig.Config) logins.Config {
-	rules := logins.Config{Default: logins.Default{
-		NoAmbient: config.DefaultLogins.NoAmbient, DockerStyleFiles: config.DefaultLogins.DockerFiles, DefaultHelper: config.DefaultLogins.Helper,
-	}}
-	for _, l := range config.Logins {
-		rules.Explicit = append(rules.Explicit, logins.Rule{
-			Registry: l.Registry, RepositoryPrefix: l.Path, Username: l.Username, Password: logins.NewSecret(string(l.Password)),
-			AccessToken: logins.NewSecret(string(l.AccessToken)), RefreshToken: logins.NewSecret(string(l.RefreshToken)), Helper: l.Helper,
-		})
-	}
-	return rules
 }

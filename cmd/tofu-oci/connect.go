@@ -10,6 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
@@ -119,7 +121,13 @@ func (cmd *command) connect(c *cli.Context, out *report.Report) error {
 
 // connectAs connects as a configuration says that is read already.
 func (cmd *command) connectAs(c *cli.Context, out *report.Report, config cliconfig.Config) error {
-	cmd.c, cmd.out, cmd.config, cmd.token = c, out, config, originTokens(config, out)
+	cmd.c, cmd.out, cmd.config = c, out, config
+	token := installation.Tokens(config, cliconfig.SystemEnvironment(), func(note string) { out.Note("%s", note) })
+	cmd.token = func(ctx context.Context, host svchost.Hostname) (origin.Token, error) {
+		found, err := token(out.Debug.Programs(ctx), host)
+		out.Debug.Once("token", "host", string(host), "from", found.From, "error", err)
+		return found, err
+	}
 	if d := c.Duration("timeout"); d < time.Second {
 		return usagef("--timeout %s: must be at least 1s", d)
 	}
@@ -305,4 +313,22 @@ func (cmd *command) targets(wanted []provider.Requirement) (map[provider.Address
 		return nil, usagef("%w", err)
 	}
 	return refs, nil
+}
+
+// remedies says what to do if a release is not where providers come from.
+func (cmd *command) remedies() doctor.Remedies {
+	return doctor.Remedies{Repository: cmd.reader, Template: cmd.template}
+}
+
+// withRemedy adds what to do to an error about a release in a repository.
+func (cmd *command) withRemedy(err error) error {
+	return hinted(err, cmd.remedies().Find(cmd.c.Context, err))
+}
+
+// hinted adds a hint to an error, if there is one.
+func hinted(err error, hint string) error {
+	if err == nil || hint == "" {
+		return err
+	}
+	return explain.WithHint(err, hint)
 }

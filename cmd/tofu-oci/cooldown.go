@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 )
 
 // minAgeFlag is that of every command that chooses versions to bring somewhere.
@@ -20,7 +22,7 @@ func minAge(c *cli.Context) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
-	d, err := parseAge(text)
+	d, err := commandline.ParseAge(text)
 	if err != nil {
 		return 0, usagef("--min-age: %w", err)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -155,7 +155,7 @@ func surroundings(c *cli.Context, out *report.Report, o *doctor.Options) error {
 	if o.Installation, err = cmd.installed(); err != nil {
 		return err
 	}
-	finder, err := logins.New(loginRules(o.Config), logins.SystemEnvironment())
+	finder, err := logins.New(installation.LoginRules(o.Config), logins.SystemEnvironment())
 	if err != nil {
 		return usagef("%w", err)
 	}
@@ -165,9 +165,7 @@ func surroundings(c *cli.Context, out *report.Report, o *doctor.Options) error {
 	anonymous := cmd.repos
 	anonymous.Credential = nil
 	o.Repository, o.Anonymous = open(cmd.repos), open(anonymous)
-	o.Login = func(ctx context.Context, name string) doctor.Login {
-		return describeLogin(ctx, finder, name)
-	}
+	o.Login = func(ctx context.Context, name string) doctor.Login { return doctor.FindLogin(ctx, finder, name) }
 	o.Registry = cmd.takesLogin
 	return nil
 }
@@ -180,27 +178,4 @@ func (cmd *command) takesLogin(ctx context.Context, at template.Reference) (aske
 		return cmd.repos.Credential(ctx, at.Registry+"/"+at.Name)
 	}
 	return repository.CheckLogin(ctx, at.Registry, options)
-}
-
-// describeLogin tells about a login, and leaves the secret behind.
-func describeLogin(ctx context.Context, finder *logins.Finder, name string) doctor.Login {
-	found, origin, err := finder.Find(ctx, name)
-	l := doctor.Login{
-		Found: !found.IsAnonymous(), Source: origin.String(), OpenTofu: origin.OpenTofu, Why: origin.Why, Helper: origin.Helper,
-		Fault: origin.Stops, Err: err,
-	}
-	if broken, ok := errors.AsType[*logins.FileError](err); ok {
-		l.Fault = broken.Path
-	}
-	for _, p := range finder.Places() {
-		if p.Variable && p.Path == origin.File {
-			l.Helper = "" // whatever it knows, OpenTofu does not learn that it is there
-		}
-		if !p.Exists || p.Variable {
-			continue // what is no file can't be named to OpenTofu
-		}
-		l.Files = append(l.Files, p.Path)
-		l.Unread = l.Unread || p.Path == origin.File && !p.OpenTofu
-	}
-	return l
 }

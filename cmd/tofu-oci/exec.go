@@ -108,7 +108,7 @@ func execAction(c *cli.Context, out *report.Report) error {
 	case errors.Is(err, lock.ErrNotLocked):
 		return explain.WithHint(err, "lock it: "+lockCommandFor(c))
 	}
-	return lackingForExec(cmd, err)
+	return hinted(err, cmd.remedies().Exec(c.Context, err))
 }
 
 // lockCommandFor returns the command that locks the providers for the command of exec.

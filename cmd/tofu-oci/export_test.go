@@ -8,12 +8,10 @@ import (
 
 // What the external tests see of the program.
 var (
-	Main      = main
-	NewApp    = newApp
-	Run       = run
-	ParseSize = parseSize
-	ParseAge  = parseAge
-	BuildOf   = func(info *debug.BuildInfo, version, commit, date string) report.Build {
+	Main    = main
+	NewApp  = newApp
+	Run     = run
+	BuildOf = func(info *debug.BuildInfo, version, commit, date string) report.Build {
 		return buildOf(info, stamps{version, commit, date})
 	}
 )

@@ -193,7 +193,7 @@ func (l locking) directory(ctx context.Context, dir string) (report.Locked, erro
 	done()
 	for i, p := range change.Providers {
 		warnDeniedLocked(ctx, l.out, l.src, p, l.options.Upgrade)
-		change.Providers[i].Err = l.lacking(p)
+		change.Providers[i].Err = hinted(p.Err, l.cmd.remedies().Lock(ctx, p.Err))
 	}
 	file.Change, file.Incomplete = change, o.Incomplete
 	return file, err

@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -105,7 +109,7 @@ func loginAction(c *cli.Context, out *report.Report) error {
 
 // loginKeeper keeps logins where a CLI configuration has them looked for.
 func loginKeeper(config cliconfig.Config) (*logins.Keeper, error) {
-	keeper, err := logins.NewKeeper(loginRules(config), logins.SystemEnvironment())
+	keeper, err := logins.NewKeeper(installation.LoginRules(config), logins.SystemEnvironment())
 	if err != nil {
 		return nil, usagef("%w", err)
 	}
@@ -139,4 +143,37 @@ func (cmd *command) checkLogin(ctx context.Context, target logins.Target, login 
 		err = explain.WithHint(err, explain.LoginHint(target.Registry)+"; nothing was written")
 	}
 	return asked, err
+}
+
+// readLogin reads the user name and the password, from flags, stdin and a terminal.
+func readLogin(c *cli.Context, target logins.Target) (logins.Credential, error) {
+	terminal, _ := c.App.Reader.(*os.File)
+	if terminal != nil && !term.IsTerminal(int(terminal.Fd())) {
+		terminal = nil
+	}
+	ask := func(question string, hidden bool) (string, error) {
+		return commandline.Ask(c.Context, terminal, c.App.ErrWriter, report.Printable(question), hidden)
+	}
+	name := c.String("username")
+	var err error
+	switch {
+	case terminal == nil && !c.Bool("password-stdin"):
+		return logins.Credential{}, usagef("there is no terminal to ask at: name the user with --username, and pipe the password into --password-stdin")
+	case name == "" && c.Bool("password-stdin"):
+		return logins.Credential{}, usagef("--username is missing: name whose login it is; where only a token counts any name will do")
+	case name == "":
+		if name, err = ask(fmt.Sprintf("User name for %s: ", target), false); err != nil {
+			return logins.Credential{}, err
+		}
+	}
+	if strings.ContainsFunc(name, unicode.IsControl) || strings.Contains(name, ":") { // and perhaps a password
+		return logins.Credential{}, usagef("--username: a name has no colon, which separates it from the password, and no control characters; the password comes by --password-stdin")
+	}
+	var password string
+	if terminal != nil {
+		password, err = ask(fmt.Sprintf("Password of %s for %s: ", name, target), true)
+	} else {
+		password, err = commandline.ReadPassword(c.App.Reader)
+	}
+	return logins.Credential{Username: name, Password: logins.NewSecret(password)}, err
 }

@@ -13,6 +13,8 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/catalog"
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -189,13 +191,13 @@ func serveOptions(c *cli.Context, out *report.Report, lines *report.ServerLog) (
 	if o.Providers, err = servedProviders(c); err != nil {
 		return o, err
 	}
-	o.Ready = func(ctx context.Context) error { return reachable(ctx, o.From, cmd.repos) }
+	o.Ready = func(ctx context.Context) error { return catalog.Reachable(ctx, o.From, cmd.repos) }
 	if o.Unannotated, err = unannotated(c); err != nil {
 		return o, err
 	}
 	o.Store, o.Aliases, o.Events, o.Redirect = cmd.cache, cmd.aliases, lines.Events(), c.Bool("redirect")
 	o.MaxAge, o.StaleIfError = c.Duration("max-age"), c.Duration("stale-if-error")
-	if o.Memory, err = parseSize(c.String("memory")); err != nil {
+	if o.Memory, err = commandline.ParseSize(c.String("memory")); err != nil {
 		return o, usagef("--memory: %w", err)
 	}
 	if o.MaxAge <= 0 || o.StaleIfError <= 0 || o.Memory <= 0 {
@@ -300,19 +302,4 @@ func templates(c *cli.Context) ([]template.Template, error) {
 		return nil, usagef("--from is missing: write the repository template, such as --from ghcr.io/acme/providers/{namespace}/{type} or --from oci-layout:mirror/{namespace}/{type}")
 	}
 	return all, nil
-}
-
-// reachable asks the registries of templates whether they answer.
-func reachable(ctx context.Context, from []template.Template, o repository.Options) error {
-	probe := provider.Address{Host: provider.DefaultHost, Namespace: "tofu", Type: "oci"}
-	for _, t := range from {
-		ref, err := t.Repository(probe)
-		if err != nil {
-			continue // the template is for other addresses
-		}
-		if err := repository.Reachable(ctx, ref, o); err != nil {
-			return err
-		}
-	}
-	return nil
 }

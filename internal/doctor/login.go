@@ -1,9 +1,12 @@
 package doctor
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
@@ -26,6 +29,29 @@ type Login struct {
 	Fault string `json:"-"`
 	// Err is why the login could not be looked up.
 	Err error `json:"-"`
+}
+
+// FindLogin describes the login for a repository, and leaves the secret behind.
+func FindLogin(ctx context.Context, finder *logins.Finder, name string) Login {
+	found, origin, err := finder.Find(ctx, name)
+	l := Login{
+		Found: !found.IsAnonymous(), Source: origin.String(), OpenTofu: origin.OpenTofu, Why: origin.Why, Helper: origin.Helper,
+		Fault: origin.Stops, Err: err,
+	}
+	if broken, ok := errors.AsType[*logins.FileError](err); ok {
+		l.Fault = broken.Path
+	}
+	for _, p := range finder.Places() {
+		if p.Variable && p.Path == origin.File {
+			l.Helper = "" // whatever it knows, OpenTofu does not learn that it is there
+		}
+		if !p.Exists || p.Variable {
+			continue // what is no file can't be named to OpenTofu
+		}
+		l.Files = append(l.Files, p.Path)
+		l.Unread = l.Unread || p.Path == origin.File && !p.OpenTofu
+	}
+	return l
 }
 
 // CheckLogin finds what is wrong with the login for a repository of a registry.

@@ -1,4 +1,4 @@
-package main
+package commandline
 
 import (
 	"context"
@@ -7,13 +7,8 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode"
 
-	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
-
-	"github.com/tofu-oci/tofu-oci/internal/logins"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 )
 
 const (
@@ -23,39 +18,9 @@ const (
 	maxTyped = 4095
 )
 
-// readLogin reads the user name and the password, from flags, stdin and a terminal.
-func readLogin(c *cli.Context, target logins.Target) (logins.Credential, error) {
-	terminal, _ := c.App.Reader.(*os.File)
-	if terminal != nil && !term.IsTerminal(int(terminal.Fd())) {
-		terminal = nil
-	}
-	name := c.String("username")
-	var err error
-	switch {
-	case terminal == nil && !c.Bool("password-stdin"):
-		return logins.Credential{}, usagef("there is no terminal to ask at: name the user with --username, and pipe the password into --password-stdin")
-	case name == "" && c.Bool("password-stdin"):
-		return logins.Credential{}, usagef("--username is missing: name whose login it is; where only a token counts any name will do")
-	case name == "":
-		if name, err = ask(c, terminal, fmt.Sprintf("User name for %s: ", target), false); err != nil {
-			return logins.Credential{}, err
-		}
-	}
-	if strings.ContainsFunc(name, unicode.IsControl) || strings.Contains(name, ":") { // and perhaps a password
-		return logins.Credential{}, usagef("--username: a name has no colon, which separates it from the password, and no control characters; the password comes by --password-stdin")
-	}
-	var password string
-	if terminal != nil {
-		password, err = ask(c, terminal, fmt.Sprintf("Password of %s for %s: ", name, target), true)
-	} else {
-		password, err = passwordFrom(c.App.Reader)
-	}
-	return logins.Credential{Username: name, Password: logins.NewSecret(password)}, err
-}
-
-// passwordFrom reads what is piped in: one line, or the whole of it without an end of
+// ReadPassword reads what is piped in: one line, or the whole of it without an end of
 // line.
-func passwordFrom(r io.Reader) (string, error) {
+func ReadPassword(r io.Reader) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxPassword+1))
 	if err != nil {
 		return "", fmt.Errorf("reading the password from stdin: %w", err)
@@ -72,14 +37,16 @@ func passwordFrom(r io.Reader) (string, error) {
 	return password, nil
 }
 
-// ask asks at a terminal. Ctrl-C ends it, and the terminal is as it was.
-func ask(c *cli.Context, terminal *os.File, question string, hidden bool) (string, error) {
+// Ask asks at a terminal, writes the question to stderr, and returns the line that is typed,
+// which is not shown if it is hidden. When the context ends, so does Ask, and the terminal
+// is as it was.
+func Ask(ctx context.Context, terminal *os.File, stderr io.Writer, question string, hidden bool) (string, error) {
 	fd := int(terminal.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {
 		return "", fmt.Errorf("asking at the terminal: %w", err)
 	}
-	if _, err := io.WriteString(c.App.ErrWriter, report.Printable(question)); err != nil {
+	if _, err := io.WriteString(stderr, question); err != nil {
 		return "", err
 	}
 	type answer struct {
@@ -101,12 +68,12 @@ func ask(c *cli.Context, terminal *os.File, question string, hidden bool) (strin
 	var given answer
 	select {
 	case given = <-answers:
-	case <-c.Context.Done():
+	case <-ctx.Done():
 		hidden = true
-		given.err = errors.Join(context.Cause(c.Context), term.Restore(fd, before))
+		given.err = errors.Join(context.Cause(ctx), term.Restore(fd, before))
 	}
 	if hidden { // the end of the line was not shown
-		_, _ = fmt.Fprintln(c.App.ErrWriter)
+		_, _ = fmt.Fprintln(stderr)
 	}
 	switch {
 	case errors.Is(given.err, io.EOF) || given.err == nil && given.text == "":

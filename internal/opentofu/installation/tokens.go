@@ -1,7 +1,8 @@
-package main
+package installation
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -10,14 +11,15 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
-	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// originTokens gives the tokens for origin registries in OpenTofu's order: those
+// Tokens returns the tokens for origin registries in OpenTofu's order: those
 // of TF_TOKEN_…, then of credentials blocks, and for hosts without either the
 // credentials_helper's.
-func originTokens(config cliconfig.Config, out *report.Report) func(context.Context, svchost.Hostname) (origin.Token, error) {
+//
+// notFound is called with a note if the helper does not exist.
+func Tokens(config cliconfig.Config, env cliconfig.Environment, notFound func(note string)) func(context.Context, svchost.Hostname) (origin.Token, error) {
 	fromEnv := origin.TokenFromEnv(os.Environ())
 	stated := config.Token(fromEnv)
 	find := sync.OnceValues(func() (logins.TokenHelper, bool) {
@@ -25,16 +27,15 @@ func originTokens(config cliconfig.Config, out *report.Report) func(context.Cont
 		if block == nil {
 			return logins.TokenHelper{}, false
 		}
-		dirs := cliconfig.SystemEnvironment().HelperDirs()
+		dirs := env.HelperDirs()
 		helper, found := logins.FindTokenHelper(block.Name, block.Args, dirs)
 		if !found {
-			out.Note("%s: OpenTofu goes on without the credentials_helper %q, since there is no terraform-credentials-%s in %s",
-				block.Position, block.Name, block.Name, strings.Join(dirs, ", "))
+			notFound(fmt.Sprintf("%s: OpenTofu goes on without the credentials_helper %q, since there is no terraform-credentials-%s in %s",
+				block.Position, block.Name, block.Name, strings.Join(dirs, ", ")))
 		}
 		return helper, found
 	})
 	return func(ctx context.Context, host svchost.Hostname) (token origin.Token, err error) {
-		defer func() { out.Debug.Once("token", "host", string(host), "from", token.From, "error", err) }()
 		token.Value = stated(host)
 		if _, isStated := config.Tokens[host]; isStated || token.Value != "" {
 			token.From = statedBy(host, fromEnv(host), token.Value)
@@ -46,7 +47,7 @@ func originTokens(config cliconfig.Config, out *report.Report) func(context.Cont
 			return token, nil
 		}
 		token.From = "the credentials_helper of the CLI configuration"
-		token.Value, err = helper.Token(out.Debug.Programs(ctx), string(host))
+		token.Value, err = helper.Token(ctx, string(host))
 		return token, err
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package commandline
 
 import (
 	"fmt"
@@ -18,8 +18,8 @@ var units = []struct {
 	{"B", 1},
 }
 
-// parseSize reads a number of bytes, which may have a unit.
-func parseSize(text string) (int64, error) {
+// ParseSize reads a number of bytes, which may have a unit.
+func ParseSize(text string) (int64, error) {
 	number, unit := text, 1.0
 	for _, u := range units {
 		if len(text) > len(u.name) && strings.EqualFold(text[len(text)-len(u.name):], u.name) {
@@ -34,8 +34,8 @@ func parseSize(text string) (int64, error) {
 	return int64(n), nil
 }
 
-// parseAge reads a duration, in days too.
-func parseAge(text string) (time.Duration, error) {
+// ParseAge reads a duration, in days too.
+func ParseAge(text string) (time.Duration, error) {
 	const day = 24 * time.Hour
 	d, err := time.ParseDuration(text)
 	if days, is := strings.CutSuffix(text, "d"); is {
