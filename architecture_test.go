@@ -40,8 +40,8 @@ var rows = map[string][]string{
 		"internal/atomicfile", "internal/catalog", "internal/doctor", "internal/explain", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/opentofu/cliconfig", "internal/serve/api", "internal/serve/pullthrough", "internal/text",
 	},
 	"internal/doctor": {
-		"pkg/approval", "pkg/artifact", "pkg/publish", "internal/catalog", "internal/opentofu/cliconfig", "internal/opentofu/installation", "pkg/lockfile", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template",
-		"internal/text", "internal/stricthcl",
+		"pkg/approval", "pkg/artifact", "pkg/finding", "pkg/lockfile", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/sums", "pkg/template",
+		"internal/catalog", "internal/logins", "internal/opentofu/cliconfig", "internal/opentofu/installation", "internal/stricthcl", "internal/text",
 	},
 	"pkg/verify": {
 		"pkg/artifact", "internal/doctor", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
@@ -63,8 +63,11 @@ var rows = map[string][]string{
 	},
 	"internal/serve/page":   {"internal/serve/api"},
 	"internal/serve/access": {"pkg/provider", "pkg/template", "internal/bounded", "internal/httpclient", "internal/stricthcl"},
-	"internal/catalog":      {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/template", "internal/bounded"},
-	"internal/serve/api":    {"pkg/provider", "internal/bounded", "internal/httpclient"},
+	"internal/catalog": {
+		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/template",
+		"internal/bounded",
+	},
+	"internal/serve/api": {"pkg/provider", "internal/bounded", "internal/httpclient"},
 	"internal/serve/pullthrough": {
 		"pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/sums", "pkg/template", "pkg/trust",
 		"internal/bounded", "internal/memo", "internal/atomicfile", "internal/transfer",
@@ -73,9 +76,12 @@ var rows = map[string][]string{
 		"pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "pkg/finding", "pkg/lockfile", "pkg/provider", "pkg/repository", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/serve/page", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/bounded", "internal/httpclient", "internal/memo",
 	},
-	"internal/launch":                {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/atomicfile"},
-	"pkg/trust":                      {"pkg/provider", "internal/bounded", "internal/memo", "internal/stricthcl"},
-	"internal/opentofu/installation": {"internal/opentofu/cliconfig", "pkg/provider", "pkg/source/filesystem", "pkg/template", "internal/stricthcl"},
+	"internal/launch": {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/atomicfile"},
+	"pkg/trust":       {"pkg/provider", "internal/bounded", "internal/memo", "internal/stricthcl"},
+	"internal/opentofu/installation": {
+		"pkg/provider", "pkg/source/filesystem", "pkg/source/origin", "pkg/template",
+		"internal/logins", "internal/opentofu/cliconfig", "internal/stricthcl",
+	},
 
 	"pkg/source/origin":     {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/bounded", "internal/httpclient", "internal/memo", "internal/schedule", "internal/transfer"},
 	"pkg/source/oci":        {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums"},

@@ -31,8 +31,10 @@ func (r Remedies) Find(ctx context.Context, err error) string {
 			}
 		}
 	}
+	_, lost := errors.AsType[*repository.LostError](err)
+	lost = lost || errors.Is(err, repository.ErrNotFound)
 	at, ok := errors.AsType[*provider.Error](err)
-	if !ok || isAbsent(err) || !errors.Is(err, repository.ErrNotFound) || at.Version == (provider.Version{}) || !r.has(at.Address) {
+	if !ok || isAbsent(err) || !lost || at.Version == (provider.Version{}) || !r.has(at.Address) {
 		return ""
 	}
 	return "restore it: " + strings.ReplaceAll(RestoreCommand(at.Address, r.Template, at.Version, ""), "\n", "; ")
