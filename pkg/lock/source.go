@@ -156,16 +156,10 @@ func (s *Source) check(ctx context.Context, p provider.Package, locked []lockfil
 		refused.Got = append([]lockfile.Hash{zh(p.Digest)}, contents...)
 		return refused
 	}
-	if _, again := s.told.LoadOrStore(packageKey{p.Address, p.Version, p.Platform}, true); !again && s.options.ByH1 != nil {
+	if _, again := s.told.LoadOrStore(p.Address.String()+" "+p.Filename, true); !again && s.options.ByH1 != nil {
 		s.options.ByH1(p)
 	}
 	return nil
-}
-
-type packageKey struct {
-	address  provider.Address
-	version  provider.Version
-	platform provider.Platform
 }
 
 func zh(d digest.Digest) lockfile.Hash { return lockfile.Hash(sums.ZH(d)) }

@@ -108,12 +108,12 @@ func (r *Rule) readSince(a *hclsyntax.Attribute) error {
 	return nil
 }
 
-func readAction(a *hclsyntax.Attribute, into *Action) error {
+func readAction(a *hclsyntax.Attribute, into *action) error {
 	text, err := stricthcl.String(a)
 	if err != nil {
 		return err
 	}
-	if *into = Action(text); !slices.Contains([]Action{accept, warn, refuse}, *into) {
+	if *into = action(text); !slices.Contains([]action{accept, warn, refuse}, *into) {
 		return stricthcl.Wrong(a.Expr.Range(), "%s must be accept, warn or refuse", a.Name)
 	}
 	return nil

@@ -34,17 +34,6 @@ type Keyring struct{ keys openpgp.EntityList }
 // IsZero tells whether there are no keys.
 func (k Keyring) IsZero() bool { return len(k.keys) == 0 }
 
-// Fingerprints lists the primary keys' fingerprints in upper-case hexadecimal
-// digits, sorted.
-func (k Keyring) Fingerprints() []string {
-	var all []string
-	for _, key := range k.keys {
-		all = append(all, fingerprintOf(key.PrimaryKey.Fingerprint))
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
 // ErrNoPassphrase is returned for a secret key with a passphrase, if none was given.
 var ErrNoPassphrase = provider.Errorf(provider.Malformed, "the key has a passphrase, and none was given")
 

@@ -7,18 +7,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Action is what is done about something that is wrong with a signature: "accept", "warn"
+// action is what is done about something that is wrong with a signature: "accept", "warn"
 // or "refuse".
-type Action string
+type action string
 
 const (
-	accept Action = "accept"
-	warn   Action = "warn"
-	refuse Action = "refuse"
+	accept action = "accept"
+	warn   action = "warn"
+	refuse action = "refuse"
 )
 
 // apply returns the problem if it is to be reported, and whether it is refused.
-func (a Action) apply(problem string) (reported string, refused bool) {
+func (a action) apply(problem string) (reported string, refused bool) {
 	if a == accept {
 		return "", false
 	}
@@ -35,10 +35,10 @@ type Rule struct {
 	Fingerprints []string
 	// Expired is what is done about expired keys and signatures; empty leaves it
 	// to the [Policy].
-	Expired Action
+	Expired action
 	// Unsigned is what is done about releases without a signature; empty leaves it
 	// to the Policy.
-	Unsigned Action
+	Unsigned action
 	// SignedSince is the first version that is signed: older ones may be unsigned,
 	// which is warned of. The zero value is none.
 	SignedSince provider.Version

@@ -160,7 +160,7 @@ func (w words) untrusted() string {
 const notValid = "the key or the signature is not valid any more"
 
 // expired is what is done about expiry.
-func (w words) expired() Action {
+func (w words) expired() action {
 	switch {
 	case w.rule.Expired != "":
 		return w.rule.Expired
@@ -171,7 +171,7 @@ func (w words) expired() Action {
 }
 
 // unsigned is what is done about a release without a signature.
-func (w words) unsigned(version provider.Version) Action {
+func (w words) unsigned(version provider.Version) action {
 	switch {
 	case w.rule.SignedSince != (provider.Version{}) && version.Compare(w.rule.SignedSince) < 0:
 		return warn

@@ -100,11 +100,13 @@ func (a *audit) contradiction(s subject, err error) bool {
 		s.bad("sums-malformed", fmt.Sprintf("The checksums cannot be read: %v.", syntax), a.again())
 		return true
 	}
-	mismatch, differs := errors.AsType[*sums.MismatchError](err)
-	_, isPackage := provider.ParseFilename(nameOf(mismatch))
+	if mismatch, differs := errors.AsType[*sums.MismatchError](err); differs {
+		if _, isPackage := provider.ParseFilename(mismatch.Name); isPackage {
+			s.bad("sums-differ", fmt.Sprintf("The zip is not the one that SHA256SUMS lists: %v.", mismatch), a.again())
+			return true
+		}
+	}
 	switch {
-	case differs && isPackage:
-		s.bad("sums-differ", fmt.Sprintf("The zip is not the one that SHA256SUMS lists: %v.", mismatch), a.again())
 	case isDamage(err):
 		s.bad("blob-damaged", fmt.Sprintf("Evidence is damaged: %v.", err), a.mirror(" --check deep"))
 	case formatOf(err) != nil:
@@ -113,13 +115,6 @@ func (a *audit) contradiction(s subject, err error) bool {
 		return false
 	}
 	return true
-}
-
-func nameOf(e *sums.MismatchError) string {
-	if e == nil {
-		return ""
-	}
-	return e.Name
 }
 
 // listed tells which packages no SHA256SUMS is about.

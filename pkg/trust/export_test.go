@@ -1,0 +1,14 @@
+package trust
+
+import "slices"
+
+// Fingerprints lists the primary keys' fingerprints in upper-case hexadecimal
+// digits, sorted.
+func (k Keyring) Fingerprints() []string {
+	var all []string
+	for _, key := range k.keys {
+		all = append(all, fingerprintOf(key.PrimaryKey.Fingerprint))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
