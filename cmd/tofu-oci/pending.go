@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sync/errgroup"
@@ -12,7 +13,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
 // maxPendingRepositories is how many repositories list --pending asks at once.
@@ -67,7 +70,7 @@ func pendingOf(c *cli.Context, out *report.Report, cmd *command, wanted [][]prov
 			if errors.Is(err, repository.ErrNoRepository) {
 				absent[n], err = err, nil
 			}
-			lists[n] = report.PendingList{Provider: a.String(), Pending: report.PendingOf(entries, of)}
+			lists[n] = report.PendingOf(a, entries, of...)
 			if err != nil {
 				err = fmt.Errorf("%s: %w", a, err)
 			}
@@ -90,4 +93,28 @@ func (cmd *command) entries(ctx context.Context, a provider.Address) ([]approval
 		return nil, err
 	}
 	return approval.List(ctx, repo)
+}
+
+// listPending prints what waits for approval, or what one version of it holds.
+func listPending(c *cli.Context, out *report.Report, cmd *command, r provider.Requirement) error {
+	repo, _, err := cmd.audited(r.Address)
+	if err != nil {
+		return err
+	}
+	entries, err := approval.List(c.Context, repo)
+	if err != nil {
+		return err
+	}
+	v, exact := r.Constraint.Exact()
+	denied := slices.ContainsFunc(entries, func(e approval.Entry) bool { return e.Version == v && e.State == publish.Denied })
+	if !exact || denied {
+		return out.ListEntries(report.PendingOf(r.Address, entries, r))
+	}
+	for _, e := range entries {
+		if e.Version == v && e.Record != nil {
+			out.Warn("%s %s was denied before: %s", r.Address, v, e.Record)
+		}
+	}
+	src := oci.NewPending(func(provider.Address) (repository.Reader, error) { return repo, nil }, cmd.aliases...)
+	return listOne(c.Context, out, src, cmd.judging, r.Address, v)
 }

@@ -120,27 +120,17 @@ type PendingItem struct {
 	Digest    string      `json:"digest"`
 	Platforms []string    `json:"platforms"`
 	Denial    *DenialItem `json:"denial,omitempty"`
-}
 
-// DescribeEntry returns an entry of list --pending.
-func DescribeEntry(e approval.Entry) PendingItem {
-	i := PendingItem{
-		Version: e.Version.String(), State: string(e.State), Tag: e.Tag, Digest: e.Digest.String(),
-		Platforms: []string{}, Denial: describeDenial(e.Record),
-	}
-	for _, p := range e.Platforms {
-		i.Platforms = append(i.Platforms, p.String())
-	}
-	return i
+	row string
 }
 
 // ListEntries prints what waits for approval of a provider.
-func (o *Report) ListEntries(a provider.Address, items []PendingItem) error {
+func (o *Report) ListEntries(l PendingList) error {
 	var rows []string
-	for _, i := range items {
-		rows = append(rows, i.row())
+	for _, i := range l.Pending {
+		rows = append(rows, i.row)
 	}
-	return o.printPending("pending", PendingList{a.String(), items}, rows)
+	return o.printPending("pending", l, rows)
 }
 
 // ListAllEntries prints what waits for approval of several providers.
@@ -148,7 +138,7 @@ func (o *Report) ListAllEntries(found AllPending) error {
 	var rows []string
 	for _, l := range found.Providers {
 		for _, i := range l.Pending {
-			rows = append(rows, OneLine(l.Provider)+"\t"+i.row())
+			rows = append(rows, OneLine(l.Provider)+"\t"+i.row)
 		}
 	}
 	return o.printPending("pending-all", found, rows)
@@ -161,24 +151,6 @@ func (o *Report) printPending(name string, document any, rows []string) error {
 	return o.Print(name, document, table(rows))
 }
 
-func (i PendingItem) row() string {
-	return cells(i.Version, i.State, strings.Join(i.Platforms, " "), i.remark())
-}
-
-func (i PendingItem) remark() string {
-	switch {
-	case i.State == string(publish.Promoted):
-		return "only the tag " + i.Tag + " is left"
-	case i.Denial == nil:
-		return ""
-	}
-	said := artifact.Denial{Reason: i.Denial.Reason, By: i.Denial.By}.String()
-	if i.State == string(publish.Pending) {
-		return "denied before: " + said
-	}
-	return said
-}
-
 // AllPending is what list --pending prints of several providers.
 type AllPending struct {
 	// Providers are those that were looked at.
@@ -188,14 +160,35 @@ type AllPending struct {
 }
 
 // PendingOf describes the entries of a provider that one of the requirements means.
-func PendingOf(entries []approval.Entry, wanted []provider.Requirement) []PendingItem {
-	items := []PendingItem{}
+func PendingOf(a provider.Address, entries []approval.Entry, wanted ...provider.Requirement) PendingList {
+	l := PendingList{a.String(), []PendingItem{}}
 	for _, e := range entries {
 		if slices.ContainsFunc(wanted, func(r provider.Requirement) bool {
 			return r.Constraint.IsZero() || r.Constraint.Allows(e.Version)
 		}) {
-			items = append(items, DescribeEntry(e))
+			l.Pending = append(l.Pending, pendingItem(e))
 		}
 	}
-	return items
+	return l
+}
+
+func pendingItem(e approval.Entry) PendingItem {
+	i := PendingItem{
+		Version: e.Version.String(), State: string(e.State), Tag: e.Tag, Digest: e.Digest.String(),
+		Platforms: []string{}, Denial: describeDenial(e.Record),
+	}
+	for _, p := range e.Platforms {
+		i.Platforms = append(i.Platforms, p.String())
+	}
+	remark := ""
+	switch {
+	case e.State == publish.Promoted:
+		remark = "only the tag " + e.Tag + " is left"
+	case e.Record != nil && e.State == publish.Pending:
+		remark = "denied before: " + e.Record.String()
+	case e.Record != nil:
+		remark = e.Record.String()
+	}
+	i.row = cells(i.Version, i.State, strings.Join(i.Platforms, " "), remark)
+	return i
 }

@@ -58,9 +58,10 @@ type Locked struct {
 	Err error
 }
 
-// lockedFile describes what became of a lock file.
-func (o *Report) lockedFile(l Locked) lockedFile {
+// Locked prints what became of a lock file.
+func (o *Report) Locked(l Locked) error {
 	f := lockedFile{Path: l.Path, NotLookedAt: l.NotLookedAt}
+	var lines []string
 	for _, p := range l.Change.Providers {
 		one := lockedProvider{Provider: p.Wanted.Address.String(), Hashes: p.Selection.Hashes, Constraints: lockfile.FormatConstraints(p.Selection.Constraints)}
 		if p.Was != nil {
@@ -71,14 +72,37 @@ func (o *Report) lockedFile(l Locked) lockedFile {
 			f.errors = append(f.errors, p.Err)
 		} else {
 			one.Version = p.Selection.Version.String()
+			was := ""
+			if one.Was != "" && one.Was != one.Version {
+				was = " (was " + one.Was + ")"
+			}
+			lines = append(lines, fmt.Sprintf("  %s %s%s  %s\n", one.Provider, one.Version, was, countHashes(one.Hashes)))
 		}
 		f.Providers = append(f.Providers, one)
 	}
 	for _, a := range l.Change.Removed {
 		f.Removed = append(f.Removed, a.String())
+		lines = append(lines, fmt.Sprintf("  %s removed: the configuration doesn't require it\n", a))
 	}
-	f.Diff = UnifiedDiff(f.Path, l.Change.Old, l.Change.New)
+	o.lockedStatus(&f, l)
+	o.lockFiles = append(o.lockFiles, f)
+	for _, module := range f.NotLookedAt {
+		o.Warn("%s: what this module requires is not known: %s; tofu init, or tofu get, brings it", f.Path, module)
+	}
+	for _, err := range f.errors {
+		o.sayError(inFile(f.Path, err))
+	}
+	if o.json {
+		return nil
+	}
+	_, err := io.WriteString(o.above(), Printable(f.Path+" "+f.Status+"\n"+strings.Join(lines, "")+f.Diff))
+	return err
+}
+
+// lockedStatus says whether the file was written, and what failed about it as a whole.
+func (o *Report) lockedStatus(f *lockedFile, l Locked) {
 	failed, err := l.Err != nil || len(f.errors) > 0, l.Err
+	f.Diff = UnifiedDiff(f.Path, l.Change.Old, l.Change.New)
 	switch {
 	case failed:
 		f.Status, f.Diff = "failed", ""
@@ -96,7 +120,6 @@ func (o *Report) lockedFile(l Locked) lockedFile {
 		f.Error = describeError(err)
 		f.errors = append(f.errors, err)
 	}
-	return f
 }
 
 // inFile says which file an error is about, unless it does so itself.
@@ -105,42 +128,6 @@ func inFile(path string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", path, err)
-}
-
-// Locked prints what became of a lock file.
-func (o *Report) Locked(l Locked) error {
-	f := o.lockedFile(l)
-	o.lockFiles = append(o.lockFiles, f)
-	for _, module := range f.NotLookedAt {
-		o.Warn("%s: what this module requires is not known: %s; tofu init, or tofu get, brings it", f.Path, module)
-	}
-	for _, err := range f.errors {
-		o.sayError(inFile(f.Path, err))
-	}
-	if o.json {
-		return nil
-	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "%s %s\n", f.Path, f.Status)
-	for _, p := range f.Providers {
-		if p.Error == nil {
-			fmt.Fprintf(&text, "  %s %s%s  %s\n", p.Provider, p.Version, since(p), countHashes(p.Hashes))
-		}
-	}
-	for _, address := range f.Removed {
-		fmt.Fprintf(&text, "  %s removed: the configuration doesn't require it\n", address)
-	}
-	text.WriteString(f.Diff)
-	_, err := io.WriteString(o.above(), Printable(text.String()))
-	return err
-}
-
-// since says what a provider's version was, when it was another.
-func since(p lockedProvider) string {
-	if p.Was == "" || p.Was == p.Version {
-		return ""
-	}
-	return " (was " + p.Was + ")"
 }
 
 // countHashes says how many hashes of each scheme there are.

@@ -28,15 +28,19 @@ func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
 		o.run.itemFinished(r.Item.Requirement.Address, r.Item.Version, o.releasedItem(r))
 	}
 	m.Done = func(r mirror.Result) {
-		if r.Err != nil {
+		switch young := r.Item.Held; {
+		case r.Err != nil:
 			o.failed(o.releasedItem(r), r.Err)
-			return
+		case young != nil:
+			how := ""
+			if young.Published.IsZero() {
+				how = "; to take it all the same, name it: " + young.Address.String() + "@" + young.Version.String()
+			}
+			o.Note("%v%s", young, how)
+			o.done(o.releasedItem(r), "")
+		default:
+			o.mirrored(r.Repository, r.Published)
 		}
-		if r.Item.Held != nil {
-			o.held(o.releasedItem(r), r.Item.Held)
-			return
-		}
-		o.mirrored(r.Repository, r.Published)
 	}
 	return m
 }
@@ -48,8 +52,11 @@ func (o *Report) releasedItem(r mirror.Result) Item {
 		i.Tag, i.Digest = cmp.Or(r.Published.Tag, i.Tag), r.Published.Digest.String()
 		return i
 	}
-	if r.Item.Held != nil {
-		return o.heldItem(r)
+	if held := r.Item.Held; held != nil {
+		return Item{
+			Provider: held.Address.String(), Version: held.Version.String(), Status: statusHeld, DryRun: o.DryRun,
+			Repository: r.Repository, Tag: artifact.Tag(held.Version), Published: dateText(held.Published), Eligible: dateText(held.Eligible),
+		}
 	}
 	return o.mirroredItem(r.Repository, r.Published)
 }
@@ -289,25 +296,6 @@ func Size(n int64) string {
 		return fmt.Sprintf("%.1f MB", float64(n)/1000/1000)
 	}
 	return fmt.Sprintf("%.1f GB", float64(n)/1000/1000/1000)
-}
-
-// heldItem is the result of a release that is held back.
-func (o *Report) heldItem(r mirror.Result) Item {
-	held := r.Item.Held
-	return Item{
-		Provider: held.Address.String(), Version: held.Version.String(), Status: statusHeld, DryRun: o.DryRun,
-		Repository: r.Repository, Tag: artifact.Tag(held.Version), Published: dateText(held.Published), Eligible: dateText(held.Eligible),
-	}
-}
-
-// held reports a release that is held back.
-func (o *Report) held(i Item, young *mirror.TooYoungError) {
-	how := ""
-	if young.Published.IsZero() {
-		how = "; to take it all the same, name it: " + young.Address.String() + "@" + young.Version.String()
-	}
-	o.Note("%v%s", young, how)
-	o.done(i, "")
 }
 
 // dateText writes a version's date in RFC 3339; nothing for none.
