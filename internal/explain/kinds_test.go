@@ -125,7 +125,6 @@ var exported = map[string]struct {
 	"repository.RealmError":            {&repository.RealmError{}, provider.Refused},
 	"repository.Error":                 {&repository.Error{Err: repository.ErrNotFound}, provider.Refused},
 	"repository.ResponseError":         {&repository.ResponseError{Status: 500}, provider.Transient},
-	"repository.SourceMovedError":      {&repository.SourceMovedError{}, provider.Transient},
 	"serve.ErrInsecure":                {serve.ErrInsecure, provider.Misuse},
 	"stricthcl.Error":                  {&stricthcl.Error{}, provider.Malformed},
 	"store.AbsentError":                {&store.AbsentError{}, provider.NotFound},

@@ -67,20 +67,15 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	if err != nil {
 		return r, err
 	}
+	// 2. Whether the version may become that, or is it already.
 	waiting, err := p.waiting(ctx)
 	if errors.Is(err, ErrNotPending) && standing.Exists() && p.own(standing, p.options.Aliases) == nil {
-		r.Status, r.Digest, r.Packages = publish.Unchanged, standing.Digest, p.packages(standing)
-		if err := p.record(ctx, &r, standing); err != nil {
-			return r, err
-		}
-		return p.tidy(ctx, r, waiting, standing)
+		r.Status, r.Packages, err = publish.Unchanged, p.packages(standing), nil
+	} else if err == nil {
+		r.Packages, r.Digest = p.packages(waiting), waiting.Digest
+		r.Status, err = p.decide(ctx, waiting, standing)
 	}
 	if err != nil {
-		return r, err
-	}
-	// 2. Whether the version may become that.
-	r.Packages, r.Digest = p.packages(waiting), waiting.Digest
-	if r.Status, err = p.decide(ctx, waiting, standing); err != nil {
 		return r, err
 	}
 	if r.Status == publish.Unchanged {

@@ -64,8 +64,7 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 		copied, err := repository.Copy(ctx, from, c.repo, done.Tag, c.copyOptions(f))
 		done = done.after(copied)
 		done.Moved = moves
-		_, moved := errors.AsType[*repository.SourceMovedError](err)
-		if (moved || errors.Is(err, repository.ErrTagMoved)) && moves < maxMoves {
+		if errors.Is(err, repository.ErrTagMoved) && moves < maxMoves {
 			continue
 		}
 		if err == nil && !o.DryRun && f.denial != nil {

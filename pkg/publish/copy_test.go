@@ -184,7 +184,7 @@ func TestCopyOfAMovedTag(t *testing.T) {
 			}}
 			r, err := publish.Copy(t.Context(), moving, to.open(t), w.address, w.version, publish.Options{})
 			if times < 0 {
-				if _, ok := errors.AsType[*repository.SourceMovedError](err); !ok || to.digest(t) != "" {
+				if !errors.Is(err, repository.ErrTagMoved) || to.digest(t) != "" {
 					t.Errorf("got %+v, %v", r, err)
 				}
 				return

@@ -101,22 +101,6 @@ type CopiedPackage struct {
 	Sent, Mounted bool
 }
 
-// SourceMovedError says that a tag was moved while it was copied. Nothing was
-// tagged.
-type SourceMovedError struct {
-	// Repository is the one that was read.
-	Repository, Tag string
-	// Was is what was copied, Is what the tag is at now, empty when it is gone.
-	Was, Is digest.Digest
-}
-
-func (e *SourceMovedError) Error() string {
-	return fmt.Sprintf("%s:%s was moved while it was copied, from %s to %s: copy it again", e.Repository, e.Tag, e.Was, cmp.Or(string(e.Is), "nothing"))
-}
-
-// Kind is [provider.Transient].
-func (e *SourceMovedError) Kind() provider.ErrorKind { return provider.Transient }
-
 // Copy brings the release under a tag into another repository, byte for byte:
 // digests stay. What refers to its index and its manifests comes along, by the
 // referrers API or the referrers tag. What is there is not sent, within one
@@ -128,8 +112,8 @@ func (e *SourceMovedError) Kind() provider.ErrorKind { return provider.Transient
 // and some that it lacks. When it has all the zips already, and the source no more
 // evidence or less, it stays as it is. All else is a *[ConflictError].
 //
-// Other errors are those of both repositories, *[ForeignError], *[SourceMovedError]
-// and [ErrSubject]; the result says what was done until then.
+// Other errors are those of both repositories, *[ForeignError], [ErrTagMoved] of either
+// tag, and [ErrSubject]; the result says what was done until then.
 func Copy(ctx context.Context, from Reader, to Repository, tag string, o CopyOptions) (Copied, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,7 +172,7 @@ func isRefusal(err error) bool {
 func (c *copier) unmoved(ctx context.Context, release Inspection) error {
 	now, err := Inspect(ctx, c.from, release.Tag, DepthIndex)
 	if err == nil && now.Digest != release.Digest {
-		err = &SourceMovedError{Repository: c.from.String(), Tag: release.Tag, Was: release.Digest, Is: now.Digest}
+		err = fmt.Errorf("%s:%s was moved while it was copied, from %s to %s: %w", c.from, release.Tag, release.Digest, cmp.Or(now.Digest, "nothing"), ErrTagMoved)
 	}
 	return err
 }
