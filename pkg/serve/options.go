@@ -25,8 +25,8 @@ const (
 	DefaultMaxAge = time.Minute
 	// DefaultStaleIfError outlasts a night in which a registry is down.
 	DefaultStaleIfError = 12 * time.Hour
-	// DefaultMemory is enough for the indexes of some 2,000 releases, in bytes.
-	DefaultMemory = 32 << 20
+	// defaultMemory is enough for the indexes of some 2,000 releases, in bytes.
+	defaultMemory = 32 << 20
 )
 
 // Signer signs the checksums of releases that nobody signed. A trust.Signer is one.
@@ -116,7 +116,7 @@ func (o Options) complete() (Options, error) {
 		o.StaleIfError = DefaultStaleIfError
 	}
 	if o.Memory == 0 {
-		o.Memory = DefaultMemory
+		o.Memory = defaultMemory
 	}
 	if o.Rules == nil {
 		o.Rules = func() *access.Rules { return nil }

@@ -11,33 +11,19 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Options say how rules are kept; the zero value is ready for use.
+// Options are the options of rules.
 type Options struct {
-	// HTTP fetches the keys of issuers. It should bound how long a connection may be
-	// silent; documents and the whole of a request are bounded here. Nil is a client of
-	// tofu-oci's own.
+	// HTTP requests the keys of issuers; required for rules with oidc blocks. It should limit
+	// how long a connection may be silent. Documents and whole requests are limited here.
 	HTTP *http.Client
-	// Reloaded is told when a [File] was read again: nil when new rules hold now, and
-	// otherwise why the old ones go on to hold. It may be nil, and is called
+	// Reloaded is called when the file was read again: with nil if new rules are in force,
+	// and otherwise with the reason why the old ones still are. It may be nil, and is called
 	// concurrently with requests.
 	Reloaded func(error)
-}
-
-// keyCache returns the cache that all rules of a file share.
-func (o Options) keyCache() (*keyCache, error) {
-	client := o.HTTP
-	if client == nil {
-		var err error
-		if client, err = httpclient.New(httpclient.Options{}); err != nil {
-			return nil, err
-		}
-	}
-	return &keyCache{http: client}, nil
 }
 
 // parse reads the text of a file of rules in HCL 2's native syntax. Unknown and

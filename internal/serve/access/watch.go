@@ -58,10 +58,7 @@ func Watch[T any](parse func(contents [][]byte) (*T, error), reloaded func(error
 // Open watches a file of rules, so that a token can be added and revoked without a
 // restart. While the file is missing, empty, or invalid, the previous rules stay in force.
 func Open(path string, o Options) (*Watched[Rules], error) {
-	keys, err := o.keyCache()
-	if err != nil {
-		return nil, err
-	}
+	keys := &keyCache{http: o.HTTP} // all rules of the file share it
 	return Watch(func(contents [][]byte) (*Rules, error) { return parse(path, contents[0], keys) }, o.Reloaded, path)
 }
 
