@@ -2,8 +2,10 @@ package atomicfile_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -22,9 +24,8 @@ func TestCheckRoom(t *testing.T) {
 				}
 			}
 			err := atomicfile.CheckRoom(dir, math.MaxInt64)
-			room, ok := errors.AsType[*atomicfile.RoomError](err)
-			if !ok || !errors.Is(err, syscall.ENOSPC) || room.Needed != math.MaxInt64 || room.Free <= 0 {
-				t.Errorf("all that can be asked for: %v, want *RoomError", err)
+			if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), fmt.Sprintf("%d bytes are needed", int64(math.MaxInt64))) || strings.Contains(err.Error(), " 0 are free") {
+				t.Errorf("all that can be asked for: %v, want ENOSPC", err)
 			}
 		})
 	}

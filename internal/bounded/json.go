@@ -2,6 +2,7 @@ package bounded
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -9,20 +10,15 @@ import (
 // some six levels.
 const MaxDepth = 64
 
-// LimitError says that a document has more in it than is decoded.
-type LimitError struct {
-	// Problem completes the sentence "the document …".
-	Problem string
-}
-
-func (e *LimitError) Error() string { return "it " + e.Problem }
+// ErrJSONLimit is what errors about a document wrap that has more in it than is decoded.
+var ErrJSONLimit = errors.New("it has")
 
 // DecodeJSON decodes a document of at most so many values: strings, numbers,
 // literals, arrays, and objects, each with what it holds. A limit in bytes does not bound
 // memory: "{}," has three bytes, and more than a hundred as an element of a slice of
 // structs. It uses encoding/json as OpenTofu does, so both programs read the same bytes
-// alike: the last of duplicate keys counts, and the case of keys does not matter. Errors are *[LimitError],
-// *[SyntaxError], *[TypeError] and the others of [json.Unmarshal].
+// alike: the last of duplicate keys counts, and the case of keys does not matter. Errors are [ErrJSONLimit]
+// and those of [JSONError].
 func DecodeJSON(data []byte, into any, values int) error {
 	if err := CheckJSON(data, values); err != nil {
 		return err
@@ -31,7 +27,7 @@ func DecodeJSON(data []byte, into any, values int) error {
 }
 
 // CheckJSON counts the values of a document. What is no JSON passes or not, and is
-// found by whoever decodes it. Errors are *[LimitError].
+// found by whoever decodes it. Errors are [ErrJSONLimit].
 func CheckJSON(data []byte, values int) error {
 	count, depth := 1, 0
 	opened := false // an array or object, of which nothing was seen yet
@@ -56,9 +52,9 @@ func CheckJSON(data []byte, values int) error {
 		}
 		switch {
 		case count > values:
-			return &LimitError{fmt.Sprintf("has more than %d values", values)}
+			return fmt.Errorf("%w more than %d values", ErrJSONLimit, values)
 		case depth > MaxDepth:
-			return &LimitError{fmt.Sprintf("has more than %d levels", MaxDepth)}
+			return fmt.Errorf("%w more than %d levels", ErrJSONLimit, MaxDepth)
 		}
 	}
 	return nil

@@ -32,11 +32,10 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := bounded.CheckJSON([]byte(test.text), test.values)
-			var limit *bounded.LimitError
 			switch {
 			case test.want == "" && err != nil:
 				t.Error(err)
-			case test.want != "" && (!errors.As(err, &limit) || err.Error() != test.want):
+			case test.want != "" && (!errors.Is(err, bounded.ErrJSONLimit) || err.Error() != test.want):
 				t.Errorf("got %v, want %s", err, test.want)
 			}
 		})

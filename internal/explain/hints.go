@@ -18,6 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
+	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
@@ -112,14 +113,14 @@ var hints = []struct {
 	{isRefused(provider.TrustExpired), "give a renewed copy of the key with --keyring, or write expired = \"warn\" into the trust file"},
 	{isRefused(provider.TrustUnsigned), "if the release is meant to be unsigned, write unsigned = \"warn\" into a trust file's block for the provider"},
 	{isA[*builddir.PackageError], "build the packages so that OpenTofu can install and start them; --skip-checks publishes them as they are"},
-	{isA[*filesystem.UnpackedError], "pull it with --layout unpacked"},
+	{errorIs(filesystem.ErrUnpacked), "pull it with --layout unpacked"},
 	{errorIs(installation.ErrNotSupported), "name another place with --from"},
 	{isA[*providerexec.StartError], "name the command, with its path where it is not in PATH, behind --: tofu-oci exec -- tofu init"},
-	{isA[*store.AbsentError], "another process removes what this one brings; run the same command again"},
+	{errorIs(store.ErrAbsent), "another process removes what this one brings; run the same command again"},
 	{errorIs(serve.ErrInsecure), "use --tls-cert and --tls-key; or listen on 127.0.0.1, behind a proxy that speaks TLS; or say --insecure-http"},
-	{isA[*store.NotCacheError], "name a directory that is not there yet, or an empty one"},
-	{isA[*pull.PortError], "pull it with --layout packed, for a filesystem_mirror"},
-	{isA[*pull.ExistsError], "move it away, or choose another --dir"},
+	{errorIs(store.ErrNotCache), "name a directory that is not there yet, or an empty one"},
+	{errorIs(pull.ErrPort), "pull it with --layout packed, for a filesystem_mirror"},
+	{errorIs(pull.ErrExists), "move it away, or choose another --dir"},
 	{isOtherPackage, "compare with the checksums of the origin; if the lock file only lacks other platforms' hashes, tofu-oci lock adds them, and --platform leaves those platforms out"},
 	{isA[*lock.HashError], "compare with the checksums of the origin before anything else; if what is locked is the wrong one, take its block out of the lock file"},
 	{errorIs(lock.ErrIncomplete), "set the variables that sources of modules depend on with TF_VAR_NAME or a .auto.tfvars file, or run tofu get with their values, and lock again"},
@@ -129,7 +130,7 @@ var hints = []struct {
 	{errorIs(lock.ErrNoFile), "name a lock file, a directory that has one, or a pattern in quotes: 'live/**/.terraform.lock.hcl'"},
 	{errorIs(lockfile.ErrSyntax), "OpenTofu refuses the file too; mend the line, or bring the file back from version control"},
 	{errorIs(configuration.ErrNoConfiguration), "name the directory of a configuration with --dir, with --recursive one that has some below it, or PROVIDERs to lock"},
-	{isDamaged, "the archive is damaged, though it is the one that was published: whoever published it has to make it anew"},
+	{errorIs(packagezip.ErrArchive), "the archive is damaged, though it is the one that was published: whoever published it has to make it anew"},
 	{otherSpelling, "make SHA256SUMS again in the directory of the zips, with sha256sum --text and names without ./, and sign it again"},
 	{isA[*provider.IdentityError], "the name is not that of the package; do not use it, and tell whoever publishes it"},
 	{noHelper, "install the program that is named; or take it out of the file that names it, and log in again: tofu-oci login REGISTRY"},
@@ -139,9 +140,9 @@ var hints = []struct {
 	{loginIs(http.StatusForbidden), "this login may not do that: give it the right to the repository, or use another one; some registries also answer so for a repository that does not exist"},
 	{refusesLogin, "log in with a user name and a password: tofu-oci login REGISTRY"},
 	{isDeniedBy[*repository.Error], "log in to the registry: tofu-oci login REGISTRY (a login of docker, podman or oras counts too); some registries also answer so for a repository that does not exist"},
-	{isA[*origin.TokenError], "the registry does not take this token, or the token may not read the provider: renew it, or correct it where it is kept"},
+	{errorIs(origin.ErrToken), "the registry does not take this token, or the token may not read the provider: renew it, or correct it where it is kept"},
 	{isKind(provider.Denied), "give a token for the host, in TF_TOKEN_… or a credentials block of the CLI configuration"},
-	{isA[*builddir.SumsError], "the zips are not those that SHA256SUMS was made for: make it again from them, and sign it again; or take it and its signature away, and publish makes it"},
+	{errorIs(builddir.ErrSums), "the zips are not those that SHA256SUMS was made for: make it again from them, and sign it again; or take it and its signature away, and publish makes it"},
 	{errorIs(repository.ErrKeptDamaged), "delete the file of this digest in the registry's storage, which takes more than a DELETE in some registries, and run this again"},
 	{isKind(provider.Unverified), "the bytes are not what was promised; try again, and if it stays so, do not use them and tell whoever publishes them"},
 	{isA[*cliconfig.MergeError], "put what is printed in its place by hand; tofu-oci tofurc --check FILE says whether it is right"},
@@ -163,7 +164,7 @@ var hints = []struct {
 	{isLoginVariable, "mend what the variable holds, or unset it"},
 	{isA[*logins.FileError], "mend the file, or move it away; other programs look for logins there too"},
 	{errorIs(exec.ErrNotFound), "install the program, or name it with its path"},
-	{isA[*origin.PageError], "a proxy, a portal or a login page stands between you and the provider registry: open the URL in a browser, and check the host and HTTPS_PROXY"},
+	{errorIs(origin.ErrPage), "a proxy, a portal or a login page stands between you and the provider registry: open the URL in a browser, and check the host and HTTPS_PROXY"},
 	{errorIs(repository.ErrPage), "a proxy, a portal or a login page stands between you and the registry: open the URL in a browser, log in there or take the proxy out of HTTPS_PROXY, and check the registry's host name"},
 	{isA[*artifact.FormatError], "the tag was not written by a provider publisher; docs/format.md describes what is expected"},
 	{isA[*repository.ForeignError], "the repository holds another provider; check the repository template"},
@@ -210,9 +211,6 @@ func isBusy(err error) bool {
 
 // isCutOff knows a connection that ended before an answer, again and again.
 func isCutOff(err error) bool { return isA[*provider.TransientError](err) && errors.Is(err, io.EOF) }
-
-// isDamaged knows archives that cannot be read, whatever their checksum is.
-func isDamaged(err error) bool { return isA[*provider.ArchiveError](err) }
 
 func unreachable(err error) bool {
 	return isA[*provider.TransientError](err) || isA[*net.DNSError](err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -116,7 +117,7 @@ var registryHints = []struct {
 	text string
 }{
 	{
-		func(r refusal) bool { return isA[*provider.DowngradeError](r.err) },
+		func(r refusal) bool { return errors.Is(r.err, httpclient.ErrDowngrade) },
 		"the registry takes itself for an http server, as behind a proxy that ends TLS: let the proxy set X-Forwarded-Proto: https, or tell the registry its own https address (distribution: http.host, Harbor: external_url)",
 	},
 	{

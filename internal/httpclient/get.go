@@ -50,7 +50,7 @@ func (d Document) Excerpt(most int) string {
 func (d Document) Page() string { return Excerpt("text/html", d.Bytes, d.sent) }
 
 // Get fetches a small document whole. A status beyond 2xx is a *[provider.StatusError],
-// a longer document a *[provider.TooLargeError]. A body that breaks off is fetched again
+// a longer document [provider.Refused]. A body that breaks off is fetched again
 // out of the same [MaxTries] tries. No error has the URL's query in it.
 func Get(ctx context.Context, client *http.Client, target *url.URL, r Request) (Document, error) {
 	failed := &tries{}
@@ -89,7 +89,7 @@ func getOnce(ctx context.Context, client *http.Client, target *url.URL, r Reques
 	from := resp.Request.URL
 	sent := SentWith(resp.Request)
 	shown := sent.Text(RedactURL(from))
-	tooLarge := &provider.TooLargeError{URL: shown, Limit: r.Limit}
+	tooLarge := provider.Errorf(provider.Refused, "GET %s: the answer has more than %d bytes", shown, r.Limit)
 	if resp.ContentLength > r.Limit {
 		return Document{}, tooLarge
 	}

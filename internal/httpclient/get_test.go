@@ -30,8 +30,7 @@ func TestGetIsBounded(t *testing.T) {
 				t.Errorf("at the limit: %q, %v", doc.Bytes, err)
 			}
 			_, err = httpclient.Get(t.Context(), client, u, httpclient.Request{Limit: 5})
-			var tooLarge *provider.TooLargeError
-			if !errors.As(err, &tooLarge) || s.requests() != 2 {
+			if provider.KindOf(err) != provider.Refused || s.requests() != 2 {
 				t.Errorf("over the limit: %v after %d requests", err, s.requests())
 			}
 			if want := "GET " + s.URL + "/doc: the answer has more than 5 bytes"; fmt.Sprint(err) != want {

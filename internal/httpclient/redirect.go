@@ -26,7 +26,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	}
 	previous := via[len(via)-1].URL
 	if previous.Scheme == "https" && req.URL.Scheme != "https" {
-		return &provider.DowngradeError{To: RedactURL(req.URL)}
+		return Downgrade(req.URL)
 	}
 	left := func(hop *http.Request) bool { return authority(hop.URL) != authority(via[0].URL) }
 	if left(req) || slices.ContainsFunc(via, left) {
@@ -48,4 +48,13 @@ func authority(u *url.URL) string {
 		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
 	}
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+// ErrDowngrade says that a server spoken to by HTTPS wants to go on without TLS, which is
+// refused.
+var ErrDowngrade = provider.Errorf(provider.Refused, "which is not followed")
+
+// Downgrade returns an [ErrDowngrade] for the URL to go on to.
+func Downgrade(to *url.URL) error {
+	return fmt.Errorf("redirected from https to %s (%s), %w", to.Scheme, RedactURL(to), ErrDowngrade)
 }

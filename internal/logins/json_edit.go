@@ -23,7 +23,7 @@ var errDuplicate = errors.New("it has a key twice")
 
 // setMember gives the text with a value, which is JSON, at the end of a path of keys. The
 // objects on the way are made where they are missing. An empty text is an empty
-// object. Errors are [errNoObject], [errDuplicate] and *[bounded.SyntaxError].
+// object. Errors are [errNoObject], [errDuplicate] and *[json.SyntaxError].
 func setMember(text, value []byte, path ...string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")

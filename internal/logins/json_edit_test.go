@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/logins"
 )
 
@@ -84,7 +83,7 @@ func TestMemberRefused(t *testing.T) {
 	}
 	for _, text := range []string{`{`, `{"auths": {}} {}`, `{"auths": {,}}`} {
 		_, err := logins.SetMember([]byte(text), []byte("1"), "auths", "host")
-		if _, ok := errors.AsType[*bounded.SyntaxError](err); !ok {
+		if _, ok := errors.AsType[*json.SyntaxError](err); !ok {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -3,7 +3,6 @@ package packagezip
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"hash/crc32"
 	"io"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/klauspost/compress/zip"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // inputBuffer is what the inflater works on without asking the source.
@@ -71,7 +69,7 @@ func (in *input) short(name string) error {
 	if err := in.failure(); err != nil {
 		return err
 	}
-	return &provider.ArchiveError{Name: name, Problem: "is cut short"}
+	return entryError(name, "is cut short")
 }
 
 // content is what an entry holds, while it is read. It ends with an error when
@@ -120,9 +118,9 @@ func (c *content) Read(p []byte) (int, error) {
 		return n, failure
 	}
 	if c.in.err == io.EOF && c.in.buffer.Buffered() == 0 {
-		return n, &provider.ArchiveError{Name: c.name, Problem: "has a content that is cut short"}
+		return n, entryError(c.name, "has a content that is cut short")
 	}
-	return n, &provider.ArchiveError{Name: c.name, Problem: fmt.Sprintf("has a damaged content: %v", err)}
+	return n, entryError(c.name, "has a damaged content: %v", err)
 }
 
 // packed is how many bytes of the archive the content took so far.
@@ -137,11 +135,11 @@ func (c *content) problem(want header) error {
 	}
 	switch packed := c.packed(); {
 	case c.size != want.size:
-		return &provider.ArchiveError{Name: c.name, Problem: fmt.Sprintf("has %d bytes, and declares %d", c.size, want.size)}
+		return entryError(c.name, "has %d bytes, and declares %d", c.size, want.size)
 	case packed != want.packed:
-		return &provider.ArchiveError{Name: c.name, Problem: fmt.Sprintf("has %d compressed bytes, and declares %d", packed, want.packed)}
+		return entryError(c.name, "has %d compressed bytes, and declares %d", packed, want.packed)
 	case c.crc != want.crc:
-		return &provider.ArchiveError{Name: c.name, Problem: "has a content with another CRC-32 than declared"}
+		return entryError(c.name, "has a content with another CRC-32 than declared")
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (c Contents) VerifyH1(name, stated string) error {
 //
 // Nothing is known of the archive before src has ended well: it is best a reader
 // that verifies a digest. The error is src's own where src failed, otherwise one
-// that joins a *[provider.ArchiveError] or more, or a *[NotStreamableError], upon which [Open]
+// that joins a [ErrArchive] or more, or a *[NotStreamableError], upon which [Open]
 // has to read the archive from something that allows random access.
 func HashStream(ctx context.Context, src io.Reader) (Contents, error) {
 	ahead := transfer.ReadAhead(src)

@@ -6,8 +6,6 @@ import (
 	"math"
 
 	"github.com/klauspost/compress/zip"
-
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 const (
@@ -20,7 +18,7 @@ const (
 )
 
 // errDirectory is of an archive with too large a directory.
-var errDirectory = &provider.ArchiveError{Problem: fmt.Sprintf("has a directory of more than %d bytes", maxDirectory)}
+var errDirectory = archiveError("has a directory of more than %d bytes", maxDirectory)
 
 // ending is what the records behind the central directory say of it.
 type ending struct {
@@ -45,20 +43,20 @@ func locate(window []byte, size int64) (ending, error) {
 	}
 	b := window[at:]
 	if int(le.Uint16(b[20:]))+lengthEnd != len(b) {
-		return ending{}, &provider.ArchiveError{Problem: "does not end with its end record"}
+		return ending{}, archiveError("does not end with its end record")
 	}
 	offset := size - int64(len(b))
 	e := ending{end: offset, records: uint64(le.Uint16(b[10:])), modulo: true}
 	length, start := uint64(le.Uint32(b[12:])), uint64(le.Uint32(b[16:]))
 	if wide := window[:at]; len(wide) >= lengthLocator && le.Uint32(wide[at-lengthLocator:]) == signatureLocator {
 		if e.end -= lengthLocator + lengthEnd64; !wideEnd(wide, e.end) {
-			return ending{}, &provider.ArchiveError{Problem: "has damaged zip64 records at its end"}
+			return ending{}, archiveError("has damaged zip64 records at its end")
 		}
 		wide = wide[at-lengthLocator-lengthEnd64:]
 		records := le.Uint64(wide[32:])
 		if !fits(e.records, math.MaxUint16, records) || !fits(length, math.MaxUint32, le.Uint64(wide[40:])) ||
 			!fits(start, math.MaxUint32, le.Uint64(wide[48:])) {
-			return ending{}, &provider.ArchiveError{Problem: "has two end records that disagree"}
+			return ending{}, archiveError("has two end records that disagree")
 		}
 		e.records, e.modulo = records, false
 		length, start = le.Uint64(wide[40:]), le.Uint64(wide[48:])
@@ -67,7 +65,7 @@ func locate(window []byte, size int64) (ending, error) {
 		return ending{}, errDirectory
 	}
 	if start > math.MaxInt64 || e.end-int64(length) < int64(start) {
-		return ending{}, &provider.ArchiveError{Problem: "has its directory elsewhere than its end record says"}
+		return ending{}, archiveError("has its directory elsewhere than its end record says")
 	}
 	e.start = e.end - int64(length)
 	e.base = e.start - int64(start)
@@ -110,14 +108,14 @@ func parseDirectory(b []byte, end ending, limits limits) ([]entry, error) {
 	for len(b) > 0 {
 		e, length, problem := parseCentral(b)
 		if problem != "" {
-			return nil, &provider.ArchiveError{Name: e.name, Problem: problem}
+			return nil, entryError(e.name, "%s", problem)
 		}
 		if len(entries) == limits.entries {
 			return nil, limits.tooMany()
 		}
 		e.offset += end.base
 		if e.offset < 0 || e.offset >= end.start {
-			return nil, &provider.ArchiveError{Name: e.name, Problem: "has an offset outside of the archive's contents"}
+			return nil, entryError(e.name, "has an offset outside of the archive's contents")
 		}
 		entries = append(entries, e)
 		b = b[length:]
@@ -125,7 +123,7 @@ func parseDirectory(b []byte, end ending, limits limits) ([]entry, error) {
 	listed := uint64(len(entries))
 	// Old archivers count more than 65,535 entries modulo 65,536.
 	if listed != end.records && (!end.modulo || listed%(1<<16) != end.records) {
-		return nil, &provider.ArchiveError{Problem: fmt.Sprintf("lists %d entries, and its end record says %d", listed, end.records)}
+		return nil, archiveError("lists %d entries, and its end record says %d", listed, end.records)
 	}
 	return entries, nil
 }

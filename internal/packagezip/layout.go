@@ -2,10 +2,7 @@ package packagezip
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
-
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // layOut holds the archive up to its directory against what the directory says:
@@ -43,7 +40,7 @@ func checkPrefix(src io.ReaderAt, length int64) error {
 		return err
 	}
 	if string(b) == "PK" {
-		return &provider.ArchiveError{Problem: "begins with what is not in its directory"}
+		return archiveError("begins with what is not in its directory")
 	}
 	return nil
 }
@@ -52,7 +49,7 @@ func checkPrefix(src io.ReaderAt, length int64) error {
 // the content begins. Next is where something else begins.
 func checkLocal(src io.ReaderAt, e entry, next int64) (begin int64, err error) {
 	fault := func(problem string) (int64, error) {
-		return 0, &provider.ArchiveError{Name: e.name, Problem: problem}
+		return 0, entryError(e.name, "%s", problem)
 	}
 	if next-e.offset < lengthLocal {
 		return fault("overlaps with another")
@@ -88,12 +85,12 @@ func checkLocal(src io.ReaderAt, e entry, next int64) (begin int64, err error) {
 func checkRest(src io.ReaderAt, e entry, begin, next int64) error {
 	room := next - begin
 	if e.packed > uint64(room) { //nolint:gosec // checkLocal has compared next and begin
-		return &provider.ArchiveError{Name: e.name, Problem: "overlaps with another"}
+		return entryError(e.name, "overlaps with another")
 	}
 	behind := room - int64(e.packed) //nolint:gosec // it is no more than room
 	if !e.described() {
 		if behind > 0 {
-			return &provider.ArchiveError{Name: e.name, Problem: fmt.Sprintf("has %d bytes behind it that belong to no entry", behind)}
+			return entryError(e.name, "has %d bytes behind it that belong to no entry", behind)
 		}
 		return nil
 	}
@@ -109,5 +106,5 @@ func checkRest(src io.ReaderAt, e entry, begin, next int64) error {
 			return nil
 		}
 	}
-	return &provider.ArchiveError{Name: e.name, Problem: "has no data descriptor that agrees with the directory"}
+	return entryError(e.name, "has no data descriptor that agrees with the directory")
 }

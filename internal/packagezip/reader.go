@@ -15,8 +15,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // Reader is an archive that keeps the rules.
@@ -34,7 +32,7 @@ type stored struct {
 }
 
 // Open reads an archive's directory and headers, from size bytes of src, and
-// checks every entry. The error joins a *[provider.ArchiveError] for each problem, up to a
+// checks every entry. The error joins a [ErrArchive] for each problem, up to a
 // number that a person reads; where src is no archive at all, it is
 // [zip.ErrFormat].
 //
@@ -91,7 +89,7 @@ func checkBase(src io.ReaderAt, end ending) error {
 		return err
 	}
 	if binary.LittleEndian.Uint32(b[:]) == signatureCentral {
-		return &provider.ArchiveError{Problem: "has two directories"}
+		return archiveError("has two directories")
 	}
 	return nil
 }
@@ -112,7 +110,7 @@ func (r *Reader) walk(ctx context.Context, visit visitor) ([]entry, error) {
 	for i, e := range r.entries {
 		entries[i] = e.entry
 		in.reset(ctx, io.NewSectionReader(r.src, e.content, int64(e.packed))) //nolint:gosec // layOut has seen it inside of the archive
-		tooLong := &provider.ArchiveError{Name: e.name, Problem: "has more bytes than it declares"}
+		tooLong := entryError(e.name, "has more bytes than it declares")
 		content := in.open(e.header, e.size, tooLong)
 		if err := visit(e.name, content); err != nil {
 			return nil, err

@@ -48,15 +48,34 @@ func usualLimits() limits {
 }
 
 func (l limits) tooMany() error {
-	return &provider.ArchiveError{Problem: fmt.Sprintf("has more than %d entries", l.entries)}
+	return archiveError("has more than %d entries", l.entries)
 }
 
 func (l limits) tooMuch() error {
-	return &provider.ArchiveError{Problem: fmt.Sprintf("unpacks to more than %d bytes", l.contents)}
+	return archiveError("unpacks to more than %d bytes", l.contents)
 }
 
 func (l limits) tooLarge() error {
-	return &provider.ArchiveError{Problem: fmt.Sprintf("is larger than %d bytes", l.archive)}
+	return archiveError("is larger than %d bytes", l.archive)
+}
+
+// ErrArchive is what all errors about an archive wrap that is damaged, or breaks a rule
+// under which it unpacks safely and to the same files on every system.
+var ErrArchive = provider.Errorf(provider.Unverified, "the zip archive")
+
+// archiveError returns an error about the archive as a whole. Its text continues "the zip
+// archive".
+func archiveError(format string, args ...any) error {
+	return fmt.Errorf("%w %s", ErrArchive, fmt.Sprintf(format, args...))
+}
+
+// entryError returns an error about an entry, or the archive if the name is empty. Its
+// text continues that name.
+func entryError(name, format string, args ...any) error {
+	if name == "" {
+		return archiveError(format, args...)
+	}
+	return fmt.Errorf("%w's entry %q %s", ErrArchive, name, fmt.Sprintf(format, args...))
 }
 
 // check collects the problems of all entries.
@@ -64,7 +83,7 @@ func check(entries []entry, limits limits) error {
 	var problems []error
 	report := func(name, problem string) {
 		if problem != "" {
-			problems = append(problems, &provider.ArchiveError{Name: name, Problem: problem})
+			problems = append(problems, entryError(name, "%s", problem))
 		}
 	}
 	if len(entries) == 0 {

@@ -8,8 +8,6 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/zip"
-
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // NotStreamableError says why an archive can't be read from front to back, or
@@ -55,8 +53,7 @@ func walkStream(ctx context.Context, src io.Reader, limits limits, visit visitor
 	s := &stream{in: newInput(limits), limits: limits, tree: newTree(), seen: map[int64]arrived{}, left: limits.contents}
 	s.in.reset(ctx, src)
 	entries, err := s.walk(visit)
-	var rule *provider.ArchiveError
-	if errors.As(err, &rule) {
+	if errors.Is(err, ErrArchive) {
 		if _, failure := io.Copy(io.Discard, s.in.buffer); failure != nil {
 			return nil, failure
 		}
@@ -103,12 +100,12 @@ func (s *stream) entry(visit visitor) error {
 	limit, tooLong := s.left, s.limits.tooMuch()
 	switch {
 	case h.isDirectory():
-		limit, tooLong = 0, &provider.ArchiveError{Name: h.name, Problem: "is a directory with contents"}
+		limit, tooLong = 0, entryError(h.name, "is a directory with contents")
 	case h.described():
 	case h.size > s.left:
 		return tooLong
 	default:
-		limit, tooLong = h.size, &provider.ArchiveError{Name: h.name, Problem: "has more bytes than it declares"}
+		limit, tooLong = h.size, entryError(h.name, "has more bytes than it declares")
 	}
 	content := s.in.open(h, limit, tooLong)
 	if err := visit(h.name, content); err != nil {
@@ -142,7 +139,7 @@ func (s *stream) header() (header, error) {
 	}
 	h.name = string(rest[:name])
 	if problem := h.widen(rest[name:], nil); problem != "" {
-		return header{}, &provider.ArchiveError{Name: h.name, Problem: problem}
+		return header{}, entryError(h.name, "%s", problem)
 	}
 	return h, nil
 }
@@ -158,7 +155,7 @@ func (s *stream) accept(h header) error {
 		problem = s.tree.check(h.name)
 	}
 	if problem != "" {
-		return &provider.ArchiveError{Name: h.name, Problem: problem}
+		return entryError(h.name, "%s", problem)
 	}
 	if len(s.tree.nodes) > s.limits.entries {
 		return s.limits.tooMany()
@@ -196,7 +193,7 @@ func (s *stream) descriptor(h header) error {
 		}
 	}
 	if found == 0 {
-		return &provider.ArchiveError{Name: h.name, Problem: "has no data descriptor that agrees with its content"}
+		return entryError(h.name, "has no data descriptor that agrees with its content")
 	}
 	_, err := s.in.buffer.Discard(found)
 	return err

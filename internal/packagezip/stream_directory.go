@@ -2,8 +2,6 @@ package packagezip
 
 import (
 	"io"
-
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // directory reads the archive to its end and holds what came against the
@@ -44,18 +42,18 @@ func (s *stream) compare(entries []entry) error {
 	for _, e := range entries {
 		came, found := s.seen[e.offset]
 		if !found {
-			return &provider.ArchiveError{Name: e.name, Problem: "is in the directory, and not where that says"}
+			return entryError(e.name, "is in the directory, and not where that says")
 		}
 		if problem := disagreement(came.local, e.header); problem != "" {
-			return &provider.ArchiveError{Name: e.name, Problem: problem}
+			return entryError(e.name, "%s", problem)
 		}
 		if came.actual.crc != e.crc || came.actual.packed != e.packed || came.actual.size != e.size {
-			return &provider.ArchiveError{Name: e.name, Problem: "has another content than the directory says"}
+			return entryError(e.name, "has another content than the directory says")
 		}
 		delete(s.seen, e.offset)
 	}
 	for _, came := range s.seen {
-		return &provider.ArchiveError{Name: came.local.name, Problem: "is not in the directory"}
+		return entryError(came.local.name, "is not in the directory")
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func checkDocument(d provider.Document) error {
 		return err
 	}
 	if d.Bytes == nil && d.Content == nil {
-		return &provider.UnreadableError{Document: d}
+		return fmt.Errorf("opening the document %s: %w", d.Name, provider.ErrUnreadable)
 	}
 	if d.Size > MaxDocumentSize {
 		return fmt.Errorf("%s has more than %d bytes", d.Name, MaxDocumentSize)

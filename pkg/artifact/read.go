@@ -124,8 +124,8 @@ func decode(data []byte, into any) error {
 		return formatError("has %d bytes, more than the %d that OpenTofu reads", len(data), MaxManifestSize)
 	}
 	err := bounded.DecodeJSON(data, into, maxValues)
-	if limit, ok := errors.AsType[*bounded.LimitError](err); ok {
-		return formatError("%s, which no artifact needs", limit.Problem)
+	if errors.Is(err, bounded.ErrJSONLimit) {
+		return formatError("%s, which no artifact needs", strings.TrimPrefix(err.Error(), "it "))
 	}
 	if err != nil {
 		return formatError("is not valid JSON: %v", err)

@@ -89,7 +89,7 @@ func (o Options) mirror(ctx context.Context, c userConfig, wanted []selection) (
 			}
 		}
 		m.Mirror, err = o.Store.Mirror(ctx, packages)
-		if _, gone := errors.AsType[*store.AbsentError](err); !gone || round == maxRounds {
+		if !errors.Is(err, store.ErrAbsent) || round == maxRounds {
 			return m, err
 		}
 	}

@@ -75,18 +75,11 @@ func (d Document) WithBytes(content []byte) Document {
 	return d
 }
 
-// UnreadableError says that a document was described and cannot be opened.
-type UnreadableError struct{ Document Document }
-
-func (e *UnreadableError) Error() string {
-	return fmt.Sprintf("the document %s cannot be opened: it has no content, and nothing says where that lies", e.Document.Name)
-}
-
-// Kind is [Refused].
-func (e *UnreadableError) Kind() ErrorKind { return Refused }
+// ErrUnreadable says that a document was described and cannot be opened.
+var ErrUnreadable = Errorf(Refused, "it has no content, and nothing says where that lies")
 
 // Open gives the document from its start, verified. Errors are those of Content,
-// and *[UnreadableError].
+// and [ErrUnreadable].
 func (d Document) Open(ctx context.Context) (io.ReadCloser, error) {
 	switch {
 	case d.Bytes != nil:
@@ -94,7 +87,7 @@ func (d Document) Open(ctx context.Context) (io.ReadCloser, error) {
 	case d.Content != nil:
 		return d.Content(ctx)
 	}
-	return nil, &UnreadableError{d}
+	return nil, fmt.Errorf("opening the document %s: %w", d.Name, ErrUnreadable)
 }
 
 // Read gives the whole document. Errors are those of Open.

@@ -100,33 +100,3 @@ func (e *ProxyError) Kind() ErrorKind {
 	}
 	return Transient
 }
-
-// TooLargeError says that a document is longer than what is read of its kind.
-type TooLargeError struct {
-	// URL has neither query nor user information.
-	URL string
-	// Limit is in bytes.
-	Limit int64
-}
-
-func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("GET %s: the answer has more than %d bytes", e.URL, e.Limit)
-}
-
-// Kind is [Refused].
-func (e *TooLargeError) Kind() ErrorKind { return Refused }
-
-// DowngradeError says that a server spoken to by https wants to go on without
-// TLS, which is refused.
-type DowngradeError struct {
-	// To has neither query nor user information.
-	To string
-}
-
-func (e *DowngradeError) Error() string {
-	scheme, _, _ := strings.Cut(e.To, ":")
-	return fmt.Sprintf("redirected from https to %s (%s), which is not followed", scheme, e.To)
-}
-
-// Kind is [Refused].
-func (e *DowngradeError) Kind() ErrorKind { return Refused }

@@ -45,7 +45,7 @@ func fetchDirectory(ctx context.Context, src provider.Source, sink Sink, p provi
 
 // PutDirectory stores a package that is unpacked already: a copy of the files
 // below from, when their h1 is the package's. As with Put, what is there and
-// right is kept, and what is there and differs is an *[ExistsError].
+// right is kept, and what is there and differs is [ErrExists].
 func (s *unpackedSink) PutDirectory(ctx context.Context, p provider.Package, from string) (path string, kept bool, err error) {
 	if p.H1 == "" {
 		return "", false, fmt.Errorf("%s is to be copied, and nothing says what is right: it has no h1", from)
@@ -87,7 +87,7 @@ func (s *unpackedSink) PutDirectory(ctx context.Context, p provider.Package, fro
 }
 
 // holds tells whether the directory at path has an h1. A free path holds
-// nothing, anything else in it is an *[ExistsError].
+// nothing, anything else in it is [ErrExists].
 func (s *unpackedSink) holds(path, want string) (bool, error) {
 	got, err := hashDirectory(path)
 	if err != nil || got == "" {

@@ -115,8 +115,7 @@ func TestFetchDirectoryIntoASinkOfZips(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, done, err := pull.FetchDirectory(t.Context(), m.source, sink, m.pkg)
-		var unpacked *filesystem.UnpackedError
-		if !done || !errors.As(err, &unpacked) {
+		if !done || !errors.Is(err, filesystem.ErrUnpacked) {
 			t.Errorf("%s: done %v, %v", layout, done, err)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
@@ -211,7 +210,7 @@ func TestPutDirectoryNeverOverwrites(t *testing.T) {
 	if err := os.WriteFile(there, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := sink.PutDirectory(t.Context(), m.pkg, m.dir); !isA[*pull.ExistsError](err) {
+	if _, _, err := sink.PutDirectory(t.Context(), m.pkg, m.dir); !errors.Is(err, pull.ErrExists) {
 		t.Errorf("got %v", err)
 	}
 	if got, err := os.ReadFile(there); err != nil || string(got) != "mine" {

@@ -62,7 +62,7 @@ func writeDocument(path string, content []byte) error {
 		return err
 	}
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
-		return &ExistsError{Path: path, Problem: "is " + kindOf(fi) + " where evidence belongs"}
+		return exists(path, "is %s where evidence belongs", kindOf(fi))
 	}
 	there, err := bounded.OpenFile(path)
 	if err != nil {
@@ -71,7 +71,7 @@ func writeDocument(path string, content []byte) error {
 	defer func() { _ = there.Close() }()
 	found, err := io.ReadAll(io.LimitReader(there, int64(len(content))+1))
 	if err == nil && !bytes.Equal(found, content) {
-		err = &ExistsError{Path: path, Problem: "is there with other contents"}
+		err = exists(path, "is there with other contents")
 	}
 	return err
 }

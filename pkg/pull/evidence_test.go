@@ -123,8 +123,7 @@ func TestEvidenceNeverOverwrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := s.pull(t, pull.LayoutZip, dir)
-		var exists *pull.ExistsError
-		if !errors.As(err, &exists) || exists.Path != path || !strings.Contains(err.Error(), "writing evidence: "+path+" is there with other contents; move it away or choose another directory") {
+		if !errors.Is(err, pull.ErrExists) || !strings.Contains(err.Error(), "writing evidence: "+path+" is there with other contents; move it away or choose another directory") {
 			t.Errorf("%q: %v", mine, err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != mine {

@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
+	svchost "github.com/hashicorp/terraform-svchost"
+
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
-
-	svchost "github.com/hashicorp/terraform-svchost"
 )
 
 var haiku = provider.Platform{OS: "haiku", Arch: "riscv64"}
@@ -146,8 +146,7 @@ func TestManyTakeTurns(t *testing.T) {
 	if len(results) != 3 || results[0].Err != nil || results[2].Err != nil || !results[2].Packages[0].Kept {
 		t.Fatalf("%+v", results)
 	}
-	var exists *pull.ExistsError
-	if !errors.As(results[1].Err, &exists) {
+	if !errors.Is(results[1].Err, pull.ErrExists) {
 		t.Errorf("got %v", results[1].Err)
 	}
 	if n := offered.Requests()[origintest.Zip]; n != 1 {

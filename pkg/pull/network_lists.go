@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -48,7 +47,7 @@ func (m *mirrorLists) has(p provider.Package, h1 string) (bool, error) {
 	}
 	merged, err := there.version.with(p, h1)
 	if err != nil {
-		return false, &ExistsError{Path: there.versionPath, Problem: err.Error()}
+		return false, exists(there.versionPath, "%v", err)
 	}
 	_, listed := there.index.Versions[p.Version.String()]
 	return listed && merged.hasH1(p) && there.version.equal(merged), nil
@@ -64,7 +63,7 @@ func (m *mirrorLists) add(ctx context.Context, p provider.Package, h1 string) er
 		}
 		merged, err := there.version.with(p, h1)
 		if err != nil {
-			return &ExistsError{Path: there.versionPath, Problem: err.Error()}
+			return exists(there.versionPath, "%v", err)
 		}
 		if !merged.equal(there.version) {
 			if err := writeList(there.versionPath, merged); err != nil {
@@ -96,7 +95,7 @@ func (m *mirrorLists) locked(ctx context.Context, do func() error) error {
 }
 
 // readList reads a document; one that is not there leaves into as it is. What is
-// no such document, or has more in it than is known, is an *[ExistsError]: it
+// no such document, or has more in it than is known, is [ErrExists]: it
 // could not be written again without a loss.
 func readList(path string, into any) error {
 	fi, err := os.Lstat(path)
@@ -107,17 +106,17 @@ func readList(path string, into any) error {
 		return err
 	}
 	if !fi.Mode().IsRegular() {
-		return &ExistsError{Path: path, Problem: "is no regular file, where a document of a network mirror belongs"}
+		return exists(path, "is no regular file, where a document of a network mirror belongs")
 	}
 	data, err := bounded.ReadFile(path, maxList)
 	if large, ok := errors.AsType[*bounded.TooLargeError](err); ok {
-		return &ExistsError{Path: path, Problem: fmt.Sprintf("is no document of a network mirror: it has more than %d bytes", large.Limit)}
+		return exists(path, "is no document of a network mirror: it has more than %d bytes", large.Limit)
 	}
 	if err != nil {
 		return err
 	}
 	if err := decodeList(data, into); err != nil {
-		return &ExistsError{Path: path, Problem: fmt.Sprintf("is damaged or no document of a network mirror: %v", err)}
+		return exists(path, "is damaged or no document of a network mirror: %v", err)
 	}
 	return nil
 }

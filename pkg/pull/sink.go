@@ -17,7 +17,7 @@ import (
 // several processes with the same directory.
 type Sink interface {
 	// Has tells whether the package is there already and right, and where it
-	// is or will be. Something else in its place is an *[ExistsError].
+	// is or will be. Something else in its place is [ErrExists].
 	//
 	// A sink that can't tell without the zip answers no, and leaves the
 	// comparison to Put.
@@ -25,7 +25,7 @@ type Sink interface {
 	// Put stores the zip that open gives, from its start each time it is called,
 	// and verified: see [provider.Source]. Nothing appears at path unless it ends
 	// in [io.EOF]. A package that was there and is right is kept; something else
-	// in its place is never overwritten but an *[ExistsError].
+	// in its place is never overwritten but [ErrExists].
 	Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error)
 	// PutDirectory stores a package that is unpacked already, a copy of the files
 	// below from, when their h1 is the package's; else as Put. A sink of zips

@@ -9,24 +9,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ExistsError says that something else is where a package belongs. It stays as
-// it is: whether it may go is not for a program to decide.
-type ExistsError struct {
-	Path string
-	// Problem continues the sentence that starts with the path.
-	Problem string
-}
+// ErrExists says that something else is where a package belongs. It stays as it is:
+// whether it may go is not for a program to decide.
+var ErrExists = provider.Errorf(provider.Conflict, "move it away or choose another directory")
 
-func (e *ExistsError) Error() string {
-	return fmt.Sprintf("%s %s; move it away or choose another directory", e.Path, e.Problem)
+// exists says what is at a path: the problem continues the sentence that starts with it.
+func exists(path, format string, args ...any) error {
+	return fmt.Errorf("%s %s; %w", path, fmt.Sprintf(format, args...), ErrExists)
 }
-
-// Kind is [provider.Conflict].
-func (e *ExistsError) Kind() provider.ErrorKind { return provider.Conflict }
 
 // otherContents is the problem of a checksum that differs.
 func otherContents(path, got, want string) error {
-	return &ExistsError{Path: path, Problem: fmt.Sprintf("is there with other contents (%s, want %s)", got, want)}
+	return exists(path, "is there with other contents (%s, want %s)", got, want)
 }
 
 // lookAt says what is at path, behind symbolic links; nil means that the path is

@@ -64,7 +64,7 @@ func (s fileSink) Has(ctx context.Context, p provider.Package) (path string, ok 
 		return path, false, err
 	}
 	if !fi.Mode().IsRegular() {
-		return path, false, &ExistsError{Path: path, Problem: "is " + kindOf(fi) + " where a zip archive belongs"}
+		return path, false, exists(path, "is %s where a zip archive belongs", kindOf(fi))
 	}
 	got, err := digestOf(ctx, path)
 	if err != nil {

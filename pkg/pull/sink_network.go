@@ -33,7 +33,7 @@ func newNetworkSink(dir string, kept *store.Store) *networkSink {
 
 // Has tells whether the zip is there and listed, with both hashes. The h1 that is
 // listed is believed: whoever may write the list may write the zip. Lists that
-// say something else of the package, or can't be read, are an *[ExistsError]. See
+// say something else of the package, or can't be read, are [ErrExists]. See
 // [Sink].
 func (s *networkSink) Has(ctx context.Context, p provider.Package) (path string, ok bool, err error) {
 	path, there, listed, err := s.look(ctx, p)
@@ -50,7 +50,7 @@ func (s *networkSink) look(ctx context.Context, p provider.Package) (path string
 
 // Put stores the zip, and lists it when it is there. Its h1 is computed while it
 // passes and not taken from a package that states one: lock files get it from
-// here. Errors are also *[provider.ArchiveError], and *[sums.MismatchError] when
+// here. Errors are also those of an unsafe archive, and *[sums.MismatchError] when
 // the package states another h1. See [Sink].
 func (s *networkSink) Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error) {
 	path, there, listed, err := s.look(ctx, p)

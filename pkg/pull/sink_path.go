@@ -31,7 +31,7 @@ func mirrorPath(dir string, a provider.Address, rest string) (string, error) {
 // spelled alike.
 func networkPath(dir string, a provider.Address, rest string) (string, error) {
 	if strings.Contains(string(a.Host), ":") {
-		return "", &PortError{Address: a}
+		return "", ErrPort
 	}
 	local, err := filepath.Localize(path.Join(a.ASCII(), rest))
 	if err != nil {
@@ -40,24 +40,7 @@ func networkPath(dir string, a provider.Address, rest string) (string, error) {
 	return filepath.Join(dir, local), nil
 }
 
-// PortError says that a provider can't be in a network mirror, since the host of
-// its address has a port: OpenTofu and Terraform take the "host:8443/…" that they
-// would ask for as a URL with a scheme.
-type PortError struct {
-	Address provider.Address
-}
-
-func (e *PortError) Error() string {
-	return fmt.Sprintf("%s can't be in a network mirror: its host has a port, and no client can ask for that", e.Address)
-}
-
-// Kind is [provider.Misuse].
-func (e *PortError) Kind() provider.ErrorKind { return provider.Misuse }
-
-// Within gives the text for a message that has named the release.
-func (e *PortError) Within(a provider.Address, _ provider.Version) string {
-	if e.Address != a {
-		return e.Error()
-	}
-	return "it can't be in a network mirror: its host has a port, and no client can ask for that"
-}
+// ErrPort says that a provider can't be in a network mirror, because the host of its
+// address has a port: OpenTofu and Terraform take the "host:8443/…" that they would request
+// for a URL with a scheme.
+var ErrPort = provider.Errorf(provider.Misuse, "it can't be in a network mirror: its host has a port, and no client can ask for that")

@@ -53,7 +53,7 @@ func (s *unpackedSink) Has(_ context.Context, p provider.Package) (path string, 
 }
 
 // Put unpacks the zip while it arrives, see [Sink]. Its errors are also
-// *[provider.ArchiveError], and *[sums.MismatchError] when the package's h1 is
+// those of an unsafe archive, and *[sums.MismatchError] when the package's h1 is
 // known and the zip has another.
 func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error) {
 	path, kept, err = s.Has(ctx, p)
@@ -154,14 +154,14 @@ func hashDirectory(path string) (string, error) {
 }
 
 // directoryAt gives the directory at path, behind links, empty when the path is
-// free. Anything else there is an *[ExistsError].
+// free. Anything else there is [ErrExists].
 func directoryAt(path string) (string, error) {
 	fi, err := lookAt(path)
 	if err != nil || fi == nil {
 		return "", err
 	}
 	if !fi.IsDir() {
-		return "", &ExistsError{Path: path, Problem: "is " + kindOf(fi) + " where an unpacked provider belongs"}
+		return "", exists(path, "is %s where an unpacked provider belongs", kindOf(fi))
 	}
 	// A cache may link to packages elsewhere, and the hash follows no link.
 	resolved, err := filepath.EvalSymlinks(path)
@@ -171,7 +171,7 @@ func directoryAt(path string) (string, error) {
 	// Reading a named pipe would never end.
 	err = filepath.WalkDir(resolved, func(at string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && !entry.Type().IsRegular() {
-			return &ExistsError{Path: path, Problem: fmt.Sprintf("holds %s, which is no regular file", filepath.Base(at))}
+			return exists(path, "holds %s, which is no regular file", filepath.Base(at))
 		}
 		return err
 	})

@@ -40,7 +40,7 @@ func startable(dir, typ string) error {
 			return err
 		}
 		if info.Mode().IsRegular() && info.Mode()&0o111 == 0 {
-			return &ExistsError{Path: filepath.Join(dir, entry.Name()), Problem: "is there, and has lost its permission to be executed"}
+			return exists(filepath.Join(dir, entry.Name()), "is there, and has lost its permission to be executed")
 		}
 		return nil
 	}

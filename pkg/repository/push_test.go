@@ -152,7 +152,7 @@ func TestPushOfAnUnreadableDocument(t *testing.T) {
 		}
 		packed.Documents[0].Bytes = nil
 		_, err := repository.Push(t.Context(), e.open(t), packed, repository.Inspection{Tag: tag}, repository.PushOptions{})
-		if _, ok := errors.AsType[*provider.UnreadableError](err); !ok || e.at(t, tag) != "" {
+		if !errors.Is(err, provider.ErrUnreadable) || e.at(t, tag) != "" {
 			t.Errorf("got %v", err)
 		}
 	})

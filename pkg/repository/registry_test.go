@@ -154,8 +154,7 @@ func TestUploadNeverLeavesTLS(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 	}, -1)
 	err := s.open(t).PushBlob(t.Context(), blob("x").Descriptor, streamed([]byte("x")))
-	downgrade, ok := errors.AsType[*provider.DowngradeError](err)
-	if !ok || !strings.HasPrefix(downgrade.To, "http://"+s.host) || strings.Contains(err.Error(), "do-not-tell") {
+	if !errors.Is(err, httpclient.ErrDowngrade) || !strings.Contains(err.Error(), "(http://"+s.host) || strings.Contains(err.Error(), "do-not-tell") {
 		t.Error(err)
 	}
 	about, ok := errors.AsType[*repository.Error](err)

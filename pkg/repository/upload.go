@@ -20,7 +20,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -133,7 +132,7 @@ func (r *remoteRepository) placeOf(begun *http.Response) (partial, error) {
 	}
 	switch {
 	case asked.Scheme == "https" && at.Scheme != "https":
-		return partial{}, &provider.DowngradeError{To: httpclient.RedactURL(at)}
+		return partial{}, httpclient.Downgrade(at)
 	case !httpclient.SameOrigin(at, asked):
 		return partial{}, fmt.Errorf("the registry wants the upload at another host, %s", at.Host)
 	}

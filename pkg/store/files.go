@@ -65,7 +65,7 @@ func sizeOf(files []listed) (size int64) {
 
 // copyFiles copies what is listed from one directory into another, an empty one,
 // and brings it to the disk. A file that looks otherwise than it is listed, before
-// or after it was copied, is a *changedError.
+// or after it was copied, is [errChanged].
 func copyFiles(ctx context.Context, to, from *os.Root, files []listed) error {
 	for _, f := range files {
 		if f.isDirectory() {
@@ -88,7 +88,7 @@ func copyFile(ctx context.Context, to, from *os.Root, f listed) error {
 	name := filepath.FromSlash(f.Name)
 	src, err := from.Open(name)
 	if err != nil {
-		return &changedError{f.Name, err}
+		return fmt.Errorf("%s: %w: %w", f.Name, errChanged, err)
 	}
 	defer src.Close()
 	if err := unchanged(src, f); err != nil {
@@ -111,21 +111,11 @@ func copyFile(ctx context.Context, to, from *os.Root, f listed) error {
 
 func unchanged(src *os.File, f listed) error {
 	info, err := src.Stat()
-	if err == nil && atomicfile.StampOf(info) != f.Stamp {
-		err = errors.New("it is not as it was")
+	if err == nil && atomicfile.StampOf(info) == f.Stamp {
+		return nil
 	}
-	if err != nil {
-		return &changedError{f.Name, err}
-	}
-	return nil
+	return fmt.Errorf("%s: %w", f.Name, errors.Join(errChanged, err))
 }
 
-// changedError says that a file is not as it was listed.
-type changedError struct {
-	name string
-	err  error
-}
-
-func (e *changedError) Error() string { return fmt.Sprintf("%s: %v", e.name, e.err) }
-
-func (e *changedError) Unwrap() error { return e.err }
+// errChanged says that a file is not as it was listed.
+var errChanged = errors.New("it is not as it was")

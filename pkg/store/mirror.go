@@ -51,18 +51,13 @@ type Mirror struct {
 	linked bool
 }
 
-// AbsentError says that the store has not, or no longer, what a mirror is to hold.
-type AbsentError struct{ Package MirrorPackage }
+// ErrAbsent says that the store has not, or no longer, what a mirror is to hold.
+var ErrAbsent = provider.Errorf(provider.NotFound, "not in the cache")
 
-func (e *AbsentError) Error() string {
-	return fmt.Sprintf("%s is not in the cache: %s", e.Package.Path, e.Package.Zip)
-}
-
-// Kind is [provider.NotFound].
-func (e *AbsentError) Kind() provider.ErrorKind { return provider.NotFound }
+func absent(p MirrorPackage) error { return fmt.Errorf("%s is %w: %s", p.Path, ErrAbsent, p.Zip) }
 
 // Mirror makes the mirror of some packages, or finds it made. All that it links to
-// is right: what the store finds damaged, or does not have, is an *[AbsentError].
+// is right: what the store finds damaged, or does not have, is [ErrAbsent].
 func (s *Store) Mirror(ctx context.Context, packages []MirrorPackage) (m *Mirror, err error) {
 	packages = slices.Clone(packages)
 	slices.SortFunc(packages, func(a, b MirrorPackage) int { return strings.Compare(a.Path, b.Path) })
@@ -137,7 +132,7 @@ func (m *Mirror) holdTrees(ctx context.Context, packages []MirrorPackage) error 
 		}
 		t, ok := m.store.Tree(ctx, p.Zip)
 		if !ok {
-			return errors.Join(ctx.Err(), &AbsentError{p})
+			return errors.Join(ctx.Err(), absent(p))
 		}
 		m.trees[p.Zip] = t
 	}
@@ -158,7 +153,7 @@ func (m *Mirror) holdZips(ctx context.Context, packages []MirrorPackage) error {
 		}
 		zip, ok := m.store.Blob(ctx, p.Zip)
 		if !ok {
-			return errors.Join(ctx.Err(), &AbsentError{p})
+			return errors.Join(ctx.Err(), absent(p))
 		}
 		_ = zip.Close()
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,12 +23,12 @@ func (m *Mirror) put(ctx context.Context, dir string, p MirrorPackage) error {
 	}
 	path := filepath.Join(dir, nameMirror, filepath.FromSlash(p.Path))
 	err := m.link(path, target)
-	if refused, ok := errors.AsType[*noLinkError](err); ok {
+	if errors.Is(err, errNoLink) {
 		m.linked = false
 		if p.Packed {
-			err := share(path, target, refused)
-			if _, absent := os.Lstat(target); err != nil && errors.Is(absent, fs.ErrNotExist) {
-				return &AbsentError{p} // a link would lead nowhere, a second name is not made
+			err := share(path, target, err)
+			if !isThere(target) && err != nil {
+				return absent(p) // a link would lead nowhere, a second name is not made
 			}
 			return err
 		}
@@ -43,10 +44,8 @@ func (m *Mirror) put(ctx context.Context, dir string, p MirrorPackage) error {
 	return m.link(plugin, target)
 }
 
-// noLinkError says that the system makes no link.
-type noLinkError struct{ error }
-
-func (e *noLinkError) Unwrap() error { return e.error }
+// errNoLink says that the system makes no link.
+var errNoLink = errors.New("making a link")
 
 // link has a link to a target of the store at path. It is relative, so that a store
 // can move; a mirror in the making lies as deep as it will.
@@ -65,7 +64,7 @@ func (m *Mirror) link(path, target string) error {
 	made := m.store.symlink(relative, path)
 	if !errors.Is(made, fs.ErrExist) {
 		if made != nil {
-			return &noLinkError{made}
+			return fmt.Errorf("%w: %w", errNoLink, made)
 		}
 		return nil
 	}
@@ -78,7 +77,7 @@ func (m *Mirror) link(path, target string) error {
 		return err
 	}
 	if err := m.store.symlink(relative, path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return &noLinkError{err}
+		return fmt.Errorf("%w: %w", errNoLink, err)
 	}
 	return nil
 }

@@ -77,21 +77,12 @@ type file interface {
 	Discard()
 }
 
-// NotCacheError says that a directory is no store and does not become one: it
-// holds what a store would take for its own, and remove.
-type NotCacheError struct {
-	Dir string
-	// Problem continues the sentence that starts with the directory.
-	Problem string
-}
-
-func (e *NotCacheError) Error() string { return fmt.Sprintf("%s is no cache: it %s", e.Dir, e.Problem) }
-
-// Kind is [provider.Misuse].
-func (e *NotCacheError) Kind() provider.ErrorKind { return provider.Misuse }
+// ErrNotCache says that a directory is no store and does not become one: it has what a
+// store would take for its own, and remove.
+var ErrNotCache = provider.Errorf(provider.Misuse, "not a cache")
 
 // Open gives access to the store in a directory, which need not exist: it is made
-// when something is kept. The error is a *[NotCacheError]. A directory that can't
+// when something is kept. The error is [ErrNotCache]. A directory that can't
 // be used for other reasons is told to [Options] Failed.
 func Open(dir string, o Options) (*Store, error) {
 	if absolute, err := filepath.Abs(dir); err == nil {
@@ -106,7 +97,7 @@ func Open(dir string, o Options) (*Store, error) {
 		s.fail(err)
 		return s, nil
 	case !info.IsDir():
-		return nil, &NotCacheError{Dir: dir, Problem: "is no directory"}
+		return nil, fmt.Errorf("%s is %w: it is no directory", dir, ErrNotCache)
 	}
 	// Looked for before the marker, which is written first.
 	foreign := ""
@@ -116,7 +107,7 @@ func Open(dir string, o Options) (*Store, error) {
 		}
 	}
 	if foreign != "" && !s.marked() {
-		return nil, &NotCacheError{Dir: dir, Problem: fmt.Sprintf("has a %s that tofu-oci did not make as a cache", foreign)}
+		return nil, fmt.Errorf("%s is %w: it has a %s that tofu-oci did not make as a cache", dir, ErrNotCache, foreign)
 	}
 	return s, nil
 }

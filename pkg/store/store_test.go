@@ -105,7 +105,7 @@ func TestOpenRefuses(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "dir")
 		test.make(t, dir)
 		_, err := store.Open(dir, store.Options{})
-		if _, refused := errors.AsType[*store.NotCacheError](err); refused != test.refused || !refused && err != nil {
+		if refused := errors.Is(err, store.ErrNotCache); refused != test.refused || !refused && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -173,9 +173,9 @@ func (t *Tree) CopyTo(ctx context.Context, dir string) error {
 	}
 	defer to.Close()
 	err = copyFiles(ctx, to, t.files, t.record.Files)
-	if changed, ok := errors.AsType[*changedError](err); ok && ctx.Err() == nil {
+	if errors.Is(err, errChanged) && ctx.Err() == nil {
 		_ = t.Close()
-		t.damaged(changed)
+		t.damaged(err)
 	}
 	return err
 }

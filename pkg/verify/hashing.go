@@ -13,7 +13,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
@@ -51,7 +50,7 @@ func (h *hashing) of(ctx context.Context, zip ocispec.Descriptor) (found hashed,
 	contents, err := packagezip.HashSpooled(ctx, func(ctx context.Context) (io.ReadCloser, error) {
 		return repository.Verified(ctx, h.Reader, zip, "zip "+zip.Digest.String())
 	}, zip.Size, "")
-	if _, unsafe := errors.AsType[*provider.ArchiveError](err); err != nil && !unsafe {
+	if err != nil && !errors.Is(err, packagezip.ErrArchive) {
 		return found, read, fmt.Errorf("reading the zip %s again: %w", zip.Digest, err)
 	}
 	return hashed{contents.H1, err}, read, nil

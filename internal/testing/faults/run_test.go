@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -62,7 +63,7 @@ func (w *world) complete(t *testing.T, f flow) {
 // saysWhy knows the errors that a caller can tell apart.
 func saysWhy(err error) bool {
 	return is[*provider.TransientError](err) || is[*provider.StatusError](err) || is[*repository.ResponseError](err) ||
-		is[*repository.Error](err) || is[*sums.MismatchError](err) || is[*sums.SizeError](err) || is[*provider.DowngradeError](err) ||
+		is[*repository.Error](err) || is[*sums.MismatchError](err) || is[*sums.SizeError](err) || errors.Is(err, httpclient.ErrDowngrade) ||
 		errors.Is(err, repository.ErrTagLost) || errors.Is(err, provider.ErrDenied)
 }
 

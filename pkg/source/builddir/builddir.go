@@ -82,23 +82,15 @@ func (s *Source) addShared(r *provider.Release, found *dirRelease) (err error) {
 	}
 	if listed, has := r.Document(provider.KindSums); has {
 		if err := source.VerifySums(listed, r.Packages...); err != nil {
-			return &SumsError{err}
+			return fmt.Errorf("%w: %w", ErrSums, err)
 		}
 	}
 	return nil
 }
 
-// SumsError says that the SHA256SUMS beside the zips do not fit them, which whoever
-// built them can mend. It wraps what is wrong.
-type SumsError struct{ Err error }
-
-func (e *SumsError) Error() string { return e.Err.Error() }
-
-// Kind is [provider.Unverified].
-func (e *SumsError) Kind() provider.ErrorKind { return provider.Unverified }
-
-// Unwrap gives what is wrong.
-func (e *SumsError) Unwrap() error { return e.Err }
+// ErrSums says that the SHA256SUMS beside the zips do not fit them, which whoever built
+// them can correct. Errors that wrap it say what is wrong.
+var ErrSums = provider.Errorf(provider.Unverified, "SHA256SUMS does not fit the zips beside it")
 
 // Capabilities tell that zips are files, and that documents lie beside them that
 // cover all platforms. Nothing is published: other jobs of a build may have other

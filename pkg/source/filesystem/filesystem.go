@@ -24,7 +24,7 @@ import (
 // read afterwards has to be the same.
 //
 // An unpacked package has no zip: its Digest is empty, its Size -1, its H1 that
-// of the directory. Open refuses it with *[UnpackedError]; its capability Directory gives it.
+// of the directory. Open refuses it with [ErrUnpacked]; its capability Directory gives it.
 // Of a package that is there in both forms the zip counts.
 type Source struct {
 	dir      string
@@ -46,20 +46,8 @@ type filesystemPackage struct {
 // for providers; that it is not there is an error then.
 func New(dir string) *Source { return &Source{dir: dir} }
 
-// UnpackedError says that a package is there unpacked only, where its zip is
-// wanted.
-type UnpackedError struct {
-	Package provider.Package
-	// Path is the directory that the package is.
-	Path string
-}
-
-func (e *UnpackedError) Error() string {
-	return fmt.Sprintf("%s %s for %s is unpacked in %s: there is no zip of it", e.Package.Address, e.Package.Version, e.Package.Platform, e.Path)
-}
-
-// Kind is [provider.Misuse].
-func (e *UnpackedError) Kind() provider.ErrorKind { return provider.Misuse }
+// ErrUnpacked says that a package exists only unpacked, but its zip is wanted.
+var ErrUnpacked = provider.Errorf(provider.Misuse, "there is no zip of it")
 
 // Versions lists the versions that have a package for any platform.
 func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
@@ -107,14 +95,14 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	return r, nil
 }
 
-// Open opens the zip. Errors: *[UnpackedError].
+// Open opens the zip. Errors: [ErrUnpacked].
 func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	at, ok := p.Locator.(filesystemPackage)
 	switch {
 	case !ok:
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, provider.ErrWrongSource)
 	case at.unpacked:
-		return nil, 0, &UnpackedError{Package: p, Path: at.path}
+		return nil, 0, fmt.Errorf("%s %s for %s is unpacked in %s: %w", p.Address, p.Version, p.Platform, at.path, ErrUnpacked)
 	}
 	f, size, err := packagezip.OpenFile(ctx, at.path)
 	if err != nil {

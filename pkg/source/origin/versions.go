@@ -113,11 +113,11 @@ func (answer versionsDocument) listing(doc httpclient.Document) (listing, error)
 // it is something else.
 func decode(doc httpclient.Document, into any, values int) error {
 	err := bounded.DecodeJSON(doc.Bytes, into, values)
-	if limit, ok := errors.AsType[*bounded.LimitError](err); ok {
-		return doc.Error(fmt.Errorf("GET %s: the answer is not read: %w", httpclient.RedactURL(doc.URL), limit))
+	if errors.Is(err, bounded.ErrJSONLimit) {
+		return doc.Error(fmt.Errorf("GET %s: the answer is not read: %w", httpclient.RedactURL(doc.URL), err))
 	}
 	if err != nil && isPage(doc) {
-		return doc.Error(&PageError{URL: httpclient.RedactURL(doc.URL), Page: doc.Page()})
+		return doc.Error(fmt.Errorf("GET %s: %w but %s", httpclient.RedactURL(doc.URL), ErrPage, doc.Page()))
 	}
 	if err != nil {
 		return doc.Error(fmt.Errorf("GET %s: the answer is not the JSON that was expected (%w)%s",
