@@ -27,8 +27,7 @@ type Config struct {
 	// Services has, for each host with a host block, the services that the block
 	// gives instead of what discovery would find: "providers.v1" → URL.
 	Services map[svchost.Hostname]map[string]string
-	// Tokens has the tokens of credentials blocks, empty where a block has none;
-	// see [Config.Token].
+	// Tokens has the tokens of credentials blocks, empty where a block has none.
 	Tokens map[svchost.Hostname]Secret
 	// CredentialsHelper is the credentials_helper block; nil without one. It is not
 	// asked for the hosts of Tokens.
@@ -44,19 +43,6 @@ type Config struct {
 	DefaultLogins DefaultLogins
 	// Notes are about what is odd, and what OpenTofu would read otherwise.
 	Notes []Note
-}
-
-// Token gives the token for a host: the environment's, which comes first, or
-// that of a credentials block. Either may be empty, env may be nil.
-func (c Config) Token(env func(svchost.Hostname) string) func(svchost.Hostname) string {
-	return func(h svchost.Hostname) string {
-		if env != nil {
-			if token := env(h); token != "" {
-				return token
-			}
-		}
-		return string(c.Tokens[h])
-	}
 }
 
 // DevOverride returns the dev_overrides entry of a provider, if there is one.

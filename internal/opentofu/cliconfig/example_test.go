@@ -64,7 +64,7 @@ func ExampleRead() {
 	for _, path := range files.Chosen() {
 		fmt.Println(filepath.Base(path))
 	}
-	token := config.Token(nil)("registry.example.com")
+	token := string(config.Tokens["registry.example.com"])
 	fmt.Println(config.Tokens, len(token)) // a Secret prints as stars
 	// Output:
 	// .tofurc

@@ -219,20 +219,14 @@ func TestMessagesTellNoSecrets(t *testing.T) {
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	config := parse(t, "credentials \"BÜCHER.example\" {\n  token = \"one\"\n}\ncredentials \"b.example\" {\n  username = \"u\"\n}\ncredentials \"c.example\" {\n  token = \"three\"\n}\ncredentials \"c.example\" {\n  token = \"last\"\n}\n")
-	token := config.Token(func(h svchost.Hostname) string {
-		if h == "d.example" {
-			return "of the environment"
-		}
-		return ""
-	})
 	for host, want := range map[svchost.Hostname]string{
-		"xn--bcher-kva.example": "one", "b.example": "", "c.example": "last", "d.example": "of the environment", "e.example": "",
+		"xn--bcher-kva.example": "one", "b.example": "", "c.example": "last", "e.example": "",
 	} {
-		if got := token(host); got != want {
+		if got := string(config.Tokens[host]); got != want {
 			t.Errorf("%s: got %q, want %q", host, got, want)
 		}
 	}
-	if got := parse(t, `{"credentials":{"a.example":{"token":"t"}}}`).Token(nil)("a.example"); got != "t" {
+	if got := parse(t, `{"credentials":{"a.example":{"token":"t"}}}`).Tokens["a.example"]; got != "t" {
 		t.Errorf("in JSON: got %q", got)
 	}
 }

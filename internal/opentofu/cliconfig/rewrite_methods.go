@@ -1,6 +1,7 @@
 package cliconfig
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,18 +112,15 @@ func impliedBy(dirs []string) []impliedMethod {
 // providersIn lists the providers of which a filesystem_mirror has a package.
 func providersIn(dir string) []provider.Address {
 	var all []provider.Address
-	packed, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*", "*", "*", "terraform-provider-*_*_*_*.zip"))
-	unpacked, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*", "*", "*", "*", "*_*"))
+	files := os.DirFS(dir)
+	packed, _ := fs.Glob(files, "*/*/*/terraform-provider-*_*_*_*.zip")
+	unpacked, _ := fs.Glob(files, "*/*/*/*/*_*")
 	for _, path := range slices.Concat(packed, unpacked) {
-		relative, err := filepath.Rel(dir, path)
-		if err != nil {
-			continue
-		}
-		parts := strings.Split(filepath.ToSlash(relative), "/")
+		parts := strings.Split(path, "/")
 		if len(parts) > 4 {
 			_, versionErr := provider.ParseVersion(parts[3])
-			_, err = provider.ParsePlatform(parts[4])
-			if info, statErr := os.Stat(path); versionErr != nil || err != nil || statErr != nil || !info.IsDir() {
+			_, platformErr := provider.ParsePlatform(parts[4])
+			if info, err := fs.Stat(files, path); versionErr != nil || platformErr != nil || err != nil || !info.IsDir() {
 				continue
 			}
 		}
@@ -133,12 +131,4 @@ func providersIn(dir string) []provider.Address {
 	}
 	slices.SortFunc(all, provider.Address.Compare)
 	return all
-}
-
-// escapeGlob has [filepath.Glob] take a path as it is, as far as the system allows.
-func escapeGlob(path string) string {
-	if filepath.Separator == '\\' {
-		return path
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -21,7 +22,6 @@ import (
 // notFound is called with a note if the helper does not exist.
 func Tokens(config cliconfig.Config, env cliconfig.Environment, notFound func(note string)) func(context.Context, svchost.Hostname) (origin.Token, error) {
 	fromEnv := origin.TokenFromEnv(os.Environ())
-	stated := config.Token(fromEnv)
 	find := sync.OnceValues(func() (logins.TokenHelper, bool) {
 		block := config.CredentialsHelper
 		if block == nil {
@@ -36,7 +36,7 @@ func Tokens(config cliconfig.Config, env cliconfig.Environment, notFound func(no
 		return helper, found
 	})
 	return func(ctx context.Context, host svchost.Hostname) (token origin.Token, err error) {
-		token.Value = stated(host)
+		token.Value = cmp.Or(fromEnv(host), string(config.Tokens[host]))
 		if _, isStated := config.Tokens[host]; isStated || token.Value != "" {
 			token.From = statedBy(host, fromEnv(host), token.Value)
 			return token, nil
