@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -152,7 +151,7 @@ func execOptions(c *cli.Context, out *report.Report) (o exec.Options, cmd *comma
 		return o, cmd, err
 	}
 	o.Concurrency, o.Store = cmd.concurrency, cmd.cache
-	o.Judge, o.OnlyLocked = warningOnce(out, cmd.judging.Judge), demandsMore(cmd.judging)
+	o.Judge, o.OnlyLocked = out.Warning(cmd.judging.Judge), demandsMore(cmd.judging)
 	o.Source, err = cmd.from()
 	o.Lock, o.Approves = execLock{o, c, out, cmd.config}.file, cmd.approves
 	return o, cmd, err
@@ -190,18 +189,6 @@ func (cmd *command) approves(ctx context.Context, a provider.Address) (bool, err
 func starting(out *report.Report, command string) {
 	out.EndProgress()
 	out.Debug.Log("program", "path", command)
-}
-
-// warningOnce is warning for a run that locks and brings the same releases.
-func warningOnce(out *report.Report, judge func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, provider.Release) (provider.Verdict, error) {
-	var judged sync.Map
-	warning := out.Warning(judge)
-	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
-		if _, again := judged.LoadOrStore(fmt.Sprint(r.Address, " ", r.Version), true); again {
-			return judge(ctx, r)
-		}
-		return warning(ctx, r)
-	}
 }
 
 // execLock makes lock files where there are none.

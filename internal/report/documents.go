@@ -26,30 +26,23 @@ func (o *Report) Print(name string, v any, text string) error {
 // printDocument prints the one object of --output json, with the schema that says
 // what is in it.
 func (o *Report) printDocument(name string, v any) error {
-	text, err := encoded(v)
-	if err != nil {
-		return err
+	return o.printJSON(fmt.Sprintf("{\n  \"$schema\": \"%s%s.schema.json\",\n  \"schema\": %d,", schemas, name, documentForm), v)
+}
+
+// printJSON prints an object, which begins with a text.
+func (o *Report) printJSON(begin string, v any) error {
+	text, err := encoded(v, "  ")
+	if err == nil {
+		_, err = io.WriteString(o.stdout, begin+strings.TrimPrefix(text, "{"))
 	}
-	header := fmt.Sprintf("{\n  \"$schema\": \"%s%s.schema.json\",\n  \"schema\": %d,", schemas, name, documentForm)
-	_, err = io.WriteString(o.stdout, header+printableJSON(strings.TrimPrefix(text, "{")))
 	return err
 }
 
-// printJSON prints what has a form of its own, such as SARIF.
-func (o *Report) printJSON(v any) error {
-	text, err := encoded(v)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(o.stdout, printableJSON(text))
-	return err
-}
-
-func encoded(v any) (string, error) {
+func encoded(v any, indent string) (string, error) {
 	var document strings.Builder
 	encoder := json.NewEncoder(&document)
-	encoder.SetIndent("", "  ")
+	encoder.SetIndent("", indent)
 	encoder.SetEscapeHTML(false)
 	err := encoder.Encode(v)
-	return document.String(), err
+	return printableJSON(document.String()), err
 }

@@ -30,7 +30,7 @@ func (o *Report) End(err error, code int) {
 	if o.Summary != "" {
 		text := markdownOf(o.heading(code), o.results, whole)
 		if o.checked != nil {
-			text = o.checked.markdown(code)
+			text = o.checked.markdown(o.heading(code))
 		}
 		if err := text.appendTo(o.Summary); err != nil {
 			o.Warn("the summary in $GITHUB_STEP_SUMMARY: %v", err)
@@ -44,7 +44,10 @@ func (o *Report) line() string { return line(o.results, o.run.moved, time.Since(
 // heading is the summary's.
 func (o *Report) heading(code int) string {
 	text := "tofu-oci " + o.Command
-	if len(o.results) > 0 {
+	switch {
+	case o.checked != nil:
+		text += " --check: " + o.checked.line()
+	case len(o.results) > 0:
 		text += ": " + o.line()
 	}
 	if code != explain.ExitDone {

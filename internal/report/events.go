@@ -1,11 +1,9 @@
 package report
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -67,12 +65,9 @@ func (e *events) write(line interface{ happened(at time.Time) }, last bool) erro
 		return nil
 	}
 	line.happened(time.Now())
-	var text strings.Builder
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(line)
+	text, err := encoded(line, "")
 	if err == nil {
-		_, err = io.WriteString(e.w, printableJSON(text.String()))
+		_, err = io.WriteString(e.w, text)
 	}
 	if err == nil && !last {
 		return nil

@@ -33,7 +33,7 @@ func (o *Report) printFindings(name string, document any, f found, summary strin
 	o.EndProgress()
 	switch o.Format {
 	case SARIF:
-		return o.printJSON(f.sarif(o.Version))
+		return o.printJSON("{", f.sarif(o.Version))
 	case GitHub:
 		_, err := io.WriteString(o.stdout, f.annotations())
 		return err

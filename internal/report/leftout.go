@@ -1,7 +1,6 @@
 package report
 
 import (
-	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -22,13 +21,6 @@ func (o *Report) LeaveOut(a provider.Address, preReleases []provider.Version) {
 		i.PreReleases = append(i.PreReleases, v.String())
 	}
 	o.leftOut = append(o.leftOut, i)
-}
-
-// leaveAllOut does so for all providers of a run.
-func (o *Report) leaveAllOut(all []mirror.LeftOut) {
-	for _, one := range all {
-		o.LeaveOut(one.Address, one.PreReleases)
-	}
 }
 
 // sayLeftOut says how many pre-releases were left out, and how to take one.

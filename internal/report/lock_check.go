@@ -131,13 +131,10 @@ func (r lockCheck) line() string {
 }
 
 // markdown is the summary of a job in which lock --check ran.
-func (r lockCheck) markdown(code int) markdown {
+func (r lockCheck) markdown(heading string) markdown {
 	m := markdown{
-		heading: "tofu-oci lock --check: " + r.line(),
+		heading: heading,
 		columns: "| lock file | provider | version | platform | finding |\n|---|---|---|---|---|\n",
-	}
-	if code != explain.ExitDone {
-		m.heading += fmt.Sprintf(" · exit code %d", code)
 	}
 	for _, f := range r.Failed {
 		m.failures = append(m.failures, fmt.Sprintf("- %s: %s\n", asCode(filepath.ToSlash(f.File)+" "+f.Provider+" "+f.Version), asCode(f.Error.Message)))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
@@ -163,11 +164,12 @@ func (o *Report) LockedAll() error {
 	return explain.Items(done, failed)
 }
 
-// Warning lets a verdict's warning be seen where there is no result to show it with.
+// Warning shows a verdict's warning if there is no result to show it with, once for a release.
 func (o *Report) Warning(judge func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, provider.Release) (provider.Verdict, error) {
+	var judged sync.Map
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		v, err := judge(ctx, r)
-		if err == nil {
+		if _, again := judged.LoadOrStore(packageKey{address: r.Address, version: r.Version}, true); err == nil && !again {
 			o.verdict(r.Address, r.Version.String(), v)
 		}
 		return v, err

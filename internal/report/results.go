@@ -22,7 +22,11 @@ func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
 		held := slices.DeleteFunc(slices.Clone(items), func(i mirror.Item) bool { return i.Held == nil })
 		o.several = len(items)-len(held) > 1
 	}
-	m.LeftOut = o.leaveAllOut
+	m.LeftOut = func(all []mirror.LeftOut) {
+		for _, one := range all {
+			o.LeaveOut(one.Address, one.PreReleases)
+		}
+	}
 	m.Begun = func(i mirror.Item) { o.run.itemStarted(i.Requirement.Address, i.Version) }
 	m.Ended = func(r mirror.Result) {
 		o.run.itemFinished(r.Item.Requirement.Address, r.Item.Version, o.releasedItem(r))
@@ -287,15 +291,14 @@ func (p PackageItem) size() string {
 
 // Size writes a number of bytes for people.
 func Size(n int64) string {
-	switch {
-	case n < 1000:
+	if n < 1000 {
 		return fmt.Sprintf("%d B", n)
-	case n < 1000*1000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1000)
-	case n < 1000*1000*1000:
-		return fmt.Sprintf("%.1f MB", float64(n)/1000/1000)
 	}
-	return fmt.Sprintf("%.1f GB", float64(n)/1000/1000/1000)
+	size, units := float64(n)/1000, []string{"kB", "MB", "GB"}
+	for size >= 1000 && len(units) > 1 {
+		size, units = size/1000, units[1:]
+	}
+	return fmt.Sprintf("%.1f %s", size, units[0])
 }
 
 // dateText writes a version's date in RFC 3339; nothing for none.

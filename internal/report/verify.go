@@ -60,13 +60,6 @@ type checkedItem struct {
 	Notes      int            `json:"notes"`
 }
 
-func describeChecked(c verify.Checked) checkedItem {
-	return checkedItem{
-		Provider: c.Address.String(), Version: c.Version.String(), Repository: c.Stored.Repository, Tag: c.Stored.Tag, Digest: c.Stored.Digest.String(),
-		Signature: describeVerdict(c.Verdict), Errors: c.Counts[finding.Error], Warnings: c.Counts[finding.Warning], Notes: c.Counts[finding.Note],
-	}
-}
-
 // Verified prints what was found. An error is exit code 4, whatever else failed.
 func (o *Report) Verified(reports []verify.Report, unknown []string) error {
 	found := found{rules: verify.Rules()}
@@ -79,7 +72,10 @@ func (o *Report) Verified(reports []verify.Report, unknown []string) error {
 		}
 		all.Releases += r.Releases
 		for _, c := range r.Checked {
-			all.Checked = append(all.Checked, describeChecked(c))
+			all.Checked = append(all.Checked, checkedItem{
+				Provider: c.Address.String(), Version: c.Version.String(), Repository: c.Stored.Repository, Tag: c.Stored.Tag, Digest: c.Stored.Digest.String(),
+				Signature: describeVerdict(c.Verdict), Errors: c.Counts[finding.Error], Warnings: c.Counts[finding.Warning], Notes: c.Counts[finding.Note],
+			})
 		}
 		all.Errors += r.Counts[finding.Error]
 		all.Warnings += r.Counts[finding.Warning]
