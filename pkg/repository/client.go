@@ -28,7 +28,7 @@ func (o Options) complete() (Options, error) {
 //
 //  1. authentication: the login or a token for the request (auth.go)
 //  2. realm policy: which token services are asked, and where redirects lead (realm.go, redirect.go)
-//  3. responses: what is sent is noted, what comes is checked (answers.go, wire.go)
+//  3. responses: the credentials of requests are recorded, responses are checked (wire.go, answers.go)
 //  4. retries, concurrency limit, tracing, transport: [httpclient.New]
 func (o Options) client(at registry.Reference, login *loginState) *authenticator {
 	realms := realmPolicy{registry: at.Host(), plain: slices.Contains(o.PlainHTTP, at.Registry), allowed: o.TokenRealms}
