@@ -2,6 +2,7 @@ package main
 
 import (
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -108,4 +109,25 @@ func aliases(c *cli.Context) (provider.Aliases, error) {
 		all = append(all, alias)
 	}
 	return all, nil
+}
+
+// minAgeFlag is that of every command that chooses versions to bring somewhere.
+func minAgeFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name:  "min-age",
+		Usage: "hold back versions that were published less than `DURATION` ago, such as 72h or 3d, by their origin's date; what is named exactly or locked passes",
+	}
+}
+
+// minAge reads --min-age; 0 where it is not given.
+func minAge(c *cli.Context) (time.Duration, error) {
+	text := c.String("min-age")
+	if text == "" {
+		return 0, nil
+	}
+	d, err := commandline.ParseAge(text)
+	if err != nil {
+		return 0, usagef("--min-age: %w", err)
+	}
+	return d, nil
 }

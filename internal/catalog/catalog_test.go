@@ -202,8 +202,8 @@ func TestReadFile(t *testing.T) {
 		"":                             "",
 		"acme/a\n\n# none\nacme/b # b": "acme/a acme/b",
 		"acme/a\r\n  example.com/a/b ": "acme/a example.com/a/b",
-		"acme/a\nacme":                 "line 2: ",
-		"acme/a@1.0.0":                 "line 1: ",
+		"acme/a\nacme":                 ":2: ",
+		"acme/a@1.0.0":                 ":1: ",
 		strings.Repeat("#", 1<<20+1):   "has more than",
 	} {
 		path := filepath.Join(t.TempDir(), "providers")

@@ -1,36 +1,109 @@
 package catalog
 
 import (
-	"bytes"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxFile bounds a file of addresses, in bytes: 10,000 of them have some 300 kB.
-const maxFile = 1 << 20
+const (
+	// maxFile bounds a file of providers, in bytes: 10,000 addresses have some 300 kB, and
+	// the largest registry has five thousand providers.
+	maxFile = 1 << 20
+	// Stdin is the name that stands for it.
+	Stdin = "-"
+)
 
 // ReadFile reads the addresses of providers from a file: one a line, with or without
 // their host. Empty lines are passed over, and what follows a #.
 func ReadFile(path string) ([]provider.Address, error) {
-	text, err := bounded.ReadFile(path, maxFile)
+	data, err := bounded.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, err
 	}
 	all := []provider.Address{}
-	for n, line := range bytes.Split(text, []byte("\n")) {
-		before, _, _ := strings.Cut(string(line), "#")
-		word := strings.TrimSpace(before)
-		if word == "" {
-			continue
-		}
-		a, err := provider.ParseAddress(word)
-		if err != nil {
-			return nil, fmt.Errorf("%s, line %d: %w", path, n+1, err)
-		}
+	err = eachLine(path, data, func(_, line string) error {
+		a, err := provider.ParseAddress(line)
 		all = append(all, a)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return all, nil
+}
+
+// Source is a line of a file of PROVIDERs.
+type Source struct {
+	Place       string // FILE:LINE
+	Requirement provider.Requirement
+}
+
+// ReadSources reads a file of PROVIDERs, which has at least one: as [ReadFile] does, but
+// with constraints. The name [Stdin] reads from stdin.
+func ReadSources(name string, stdin io.Reader) ([]Source, error) {
+	data, err := readSources(name, stdin)
+	if err != nil {
+		return nil, err
+	}
+	if name == Stdin {
+		name = "stdin"
+	}
+	var all []Source
+	err = eachLine(name, data, func(place, line string) error {
+		if flag := flagIn(line); flag != "" {
+			return fmt.Errorf("a line is one PROVIDER and has no flags: write %s on the command line, where it applies to every PROVIDER", flag)
+		}
+		r, err := provider.ParseRequirement(line)
+		all = append(all, Source{place, r})
+		return err
+	})
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%s names no PROVIDER: write one a line, such as hashicorp/null", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+func readSources(name string, stdin io.Reader) ([]byte, error) {
+	if name != Stdin {
+		return bounded.ReadFileOrPipe(name, maxFile)
+	}
+	data, err := io.ReadAll(io.LimitReader(stdin, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = &bounded.TooLargeError{Path: "stdin", Limit: maxFile}
+	}
+	return data, err
+}
+
+// eachLine calls read with each line of a file that is not empty, without its comment, and
+// with its place, FILE:LINE, which is in front of errors.
+func eachLine(name string, data []byte, read func(place, line string) error) error {
+	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\uFEFF"), "\n") {
+		line, _, _ = strings.Cut(line, "#") // which no address and no constraint has
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		place := fmt.Sprintf("%s:%d", name, i+1)
+		if err := read(place, line); err != nil {
+			return fmt.Errorf("%s: %w", place, err)
+		}
+	}
+	return nil
+}
+
+// flagIn returns the first flag in a line, or "".
+func flagIn(line string) string {
+	for word := range strings.FieldsSeq(line) {
+		if strings.HasPrefix(word, "--") {
+			flag, _, _ := strings.Cut(word, "=")
+			return flag
+		}
+	}
+	return ""
 }
