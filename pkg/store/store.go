@@ -79,7 +79,7 @@ type file interface {
 
 // ErrNotCache says that a directory is no store and does not become one: it has what a
 // store would take for its own, and remove.
-var ErrNotCache = provider.Errorf(provider.Misuse, "not a cache")
+var ErrNotCache = provider.Errorf(provider.Misuse, "no cache")
 
 // Open gives access to the store in a directory, which need not exist: it is made
 // when something is kept. The error is [ErrNotCache]. A directory that can't
