@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	code := explain.ExitCode(ctx, err)
-	exit, reported := errors.AsType[*explain.Exit](err)
+	exit, reported := errors.AsType[*explain.ExitError](err)
 	switch {
 	case err == nil, reported && exit.Child:
 	case ctx.Err() != nil:

@@ -102,13 +102,15 @@ func begin(c *cli.Context, out *report.Report) (*command, error) {
 	if read.cache, err = openCache(c, out); err != nil {
 		return nil, err
 	}
-	return read, read.connect(c, out)
+	err = read.connect(c, out)
+	return read, err
 }
 
 // connect returns a command that only connects.
 func connect(c *cli.Context, out *report.Report) (*command, error) {
 	cmd := &command{}
-	return cmd, cmd.connect(c, out)
+	err := cmd.connect(c, out)
+	return cmd, err
 }
 
 func (cmd *command) connect(c *cli.Context, out *report.Report) error {

@@ -83,7 +83,7 @@ func denyAction(c *cli.Context, out *report.Report) error {
 	err = errors.Join(out.Finish(), c.Context.Err())
 	if err == nil && done.Live != nil {
 		out.Warn("%s %s is denied, and a plain tofu init can still install it: %s", r.Address, v, cmp.Or(explain.UntagHint(done.Live), "delete its tag"))
-		return &explain.Exit{Code: explain.ExitPartly}
+		return &explain.ExitError{Code: explain.ExitPartly}
 	}
 	return err
 }

@@ -101,7 +101,7 @@ func execAction(c *cli.Context, out *report.Report) error {
 	_, malformed := errors.AsType[*stricthcl.Error](err)
 	switch {
 	case err == nil && code != explain.ExitDone:
-		return &explain.Exit{Code: code, Child: true}
+		return &explain.ExitError{Code: code, Child: true}
 	case malformed && provider.KindOf(err) == provider.Malformed:
 		return ofConfig(c, err)
 	case errors.Is(err, lock.ErrNotLocked):

@@ -25,7 +25,7 @@ func printing(do func(*cli.Context, *report.Report) error) cli.ActionFunc {
 		sharedBy(c.App).printing = true
 		err = commandline.NameVariables(do(c, out), sharedBy(c.App).variables)
 		out.EndProgress()
-		if _, reported := errors.AsType[*explain.Exit](err); err != nil && !reported && out.Format == report.JSON {
+		if _, reported := errors.AsType[*explain.ExitError](err); err != nil && !reported && out.Format == report.JSON {
 			err = errors.Join(err, out.PrintError(err))
 		}
 		out.End(err, explain.ExitCode(c.Context, err))

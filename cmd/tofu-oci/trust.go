@@ -197,7 +197,7 @@ func (t trusting) check() error {
 	}
 	err = t.out.Finish()
 	if refused {
-		return &explain.Exit{Code: explain.ExitUnverified}
+		return &explain.ExitError{Code: explain.ExitUnverified}
 	}
 	return errors.Join(err, t.c.Context.Err())
 }

@@ -51,7 +51,7 @@ func layouts(ctx context.Context, t template.Template) ([]template.Reference, er
 func directories(ctx context.Context, path string) ([]string, error) {
 	dirs, left, deep := []string{""}, maxEntries, false
 	for _, element := range elements(path) {
-		name := strings.TrimRight(element, "/"+string(filepath.Separator))
+		name := strings.TrimRight(filepath.ToSlash(element), "/")
 		if !strings.Contains(name, "{") {
 			for i := range dirs {
 				dirs[i] += element

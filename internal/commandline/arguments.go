@@ -25,7 +25,7 @@ const (
 // variables of the environment: variables maps those flags to the variables.
 func Read(app *cli.App, args []string, getenv func(string) string) (ordered []string, variables map[string]string, err error) {
 	call := call{commands: app.Commands}
-	for i := 1; i < len(args) && !(call.help && call.isNamed()); i++ {
+	for i := 1; i < len(args) && (!call.help || !call.isNamed()); i++ {
 		arg := args[i]
 		switch {
 		case call.version && !call.knows(arg):

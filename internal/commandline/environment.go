@@ -34,7 +34,7 @@ var NoVariable = map[string]string{
 // That of base-url would be one of install.sh else.
 var OwnVariables = []string{"base-url", "dir", "max-age", "recheck", "doctor lock-file", "doctor platform", "serve from"}
 
-// variableOf names the variable that stands for a flag of a command, "" for none.
+// VariableOf returns the environment variable of a command's flag, or "" if it has none.
 func VariableOf(c *cli.Command, f cli.Flag) string {
 	name, command := f.Names()[0], nameOf(c)
 	if NoVariable[name] != "" || NoVariable[command+" "+name] != "" {

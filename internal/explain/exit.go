@@ -40,19 +40,19 @@ var Kinds = []struct {
 	{provider.Unknown, ExitFailed},
 }
 
-// Exit ends a run whose errors were reported already, so that only its exit code is left.
-type Exit struct {
+// ExitError ends a run whose errors were reported already, so that only its exit code is left.
+type ExitError struct {
 	Code int
 	// Child reports that it is the exit code of a command that was run, which counts even
 	// if the run was interrupted.
 	Child bool
 }
 
-func (e *Exit) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
+func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
 
 // ExitCode returns the exit code of a run that ended in err.
 func ExitCode(ctx context.Context, err error) int {
-	exit, reported := errors.AsType[*Exit](err)
+	exit, reported := errors.AsType[*ExitError](err)
 	switch {
 	case err == nil:
 		return ExitDone
@@ -87,7 +87,7 @@ func Items(done int, failed []error) error {
 		return nil
 	}
 	if done > 0 {
-		return &Exit{Code: ExitPartly}
+		return &ExitError{Code: ExitPartly}
 	}
 	code := ItemCode(failed[0])
 	for _, err := range failed[1:] {
@@ -95,5 +95,5 @@ func Items(done int, failed []error) error {
 			code = ExitFailed
 		}
 	}
-	return &Exit{Code: code}
+	return &ExitError{Code: code}
 }

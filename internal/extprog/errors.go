@@ -64,7 +64,7 @@ func IsFailure(err error, f Failure) bool {
 // object checks that out is one JSON object, or nothing when that is allowed.
 func object(out []byte, call Call) ([]byte, error) {
 	trimmed := bytes.TrimSpace(out)
-	problem := ""
+	var problem string
 	switch {
 	case len(trimmed) == 0 && call.MayBeSilent:
 		return nil, nil

@@ -34,18 +34,13 @@ const (
 )
 
 // askSchema asks for the schema, and counts what it lists.
-func (r *Report) askSchema(ctx context.Context, conn grpc.ClientConnInterface) error {
+func askSchema(ctx context.Context, conn grpc.ClientConnInterface, r *Report) error {
 	// To the empty message all fields are unknown, and so are kept as they are.
 	var response emptypb.Empty
 	if err := conn.Invoke(ctx, methods[r.Protocol], &emptypb.Empty{}, &response); err != nil {
 		return err
 	}
-	return r.count(response.ProtoReflect().GetUnknown())
-}
-
-// count reads the fields of a response.
-func (r *Report) count(message []byte) error {
-	return eachField(message, func(number protowire.Number, value []byte) error {
+	return eachField(response.ProtoReflect().GetUnknown(), func(number protowire.Number, value []byte) error {
 		switch number {
 		case fieldResources:
 			r.Resources++

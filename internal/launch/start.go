@@ -118,7 +118,7 @@ func (p *process) interview(ctx context.Context, client *plugin.Client) (report 
 	if !ok {
 		return Report{}, fmt.Errorf("it speaks %T", protocol) // AllowedProtocols lets nothing else through
 	}
-	if err := report.askSchema(ctx, spoken.Conn); err != nil {
+	if err := askSchema(ctx, spoken.Conn, &report); err != nil {
 		return Report{}, err
 	}
 	report.Memory = p.group.PeakMemory()

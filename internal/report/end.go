@@ -21,7 +21,7 @@ func (o *Report) End(err error, code int) {
 	}
 	o.sayLeftOut()
 	var whole *ErrorItem
-	if _, reported := errors.AsType[*explain.Exit](err); err != nil && !reported && code != explain.ExitInterrupted {
+	if _, reported := errors.AsType[*explain.ExitError](err); err != nil && !reported && code != explain.ExitInterrupted {
 		whole = describeError(err)
 	}
 	o.run.tell(&runFinished{

@@ -55,7 +55,7 @@ type configurationFindings struct {
 // findingsResult ends a run in an error, which says nothing more, when a finding is one.
 func findingsResult(findings []finding.Finding) error {
 	if doctor.Failed(findings) {
-		return &explain.Exit{Code: explain.ExitFailed}
+		return &explain.ExitError{Code: explain.ExitFailed}
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (o *Report) ListStandings(a provider.Address, found []verify.Standing) erro
 		return err
 	}
 	if unsound {
-		return &explain.Exit{Code: explain.ExitUnverified}
+		return &explain.ExitError{Code: explain.ExitUnverified}
 	}
 	return explain.Items(len(found)-len(failed), failed)
 }

@@ -99,7 +99,7 @@ func (o *Report) LockChecked(platforms []provider.Platform) error {
 		return err
 	}
 	if code != 0 {
-		return &explain.Exit{Code: code}
+		return &explain.ExitError{Code: code}
 	}
 	return explain.Items(r.looked, o.errors)
 }

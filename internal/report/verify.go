@@ -92,7 +92,7 @@ func (o *Report) Verified(reports []verify.Report, unknown []string) error {
 		return err
 	}
 	if all.Errors > 0 {
-		return &explain.Exit{Code: explain.ExitUnverified}
+		return &explain.ExitError{Code: explain.ExitUnverified}
 	}
 	return explain.Items(all.Releases-all.failed, o.errors)
 }

@@ -44,7 +44,7 @@ func (k ErrorKind) of(err error) bool {
 	if kinded, ok := err.(interface{ Kind() ErrorKind }); ok && kinded.Kind() == k {
 		return true
 	}
-	switch wrapper := err.(type) {
+	switch wrapper := err.(type) { //nolint:errorlint // this walks the tree of errors itself
 	case interface{ Unwrap() error }:
 		return k.of(wrapper.Unwrap())
 	case interface{ Unwrap() []error }:

@@ -127,7 +127,7 @@ func ours(now repository.Inspection, r Result) error {
 }
 
 // results says what became of packages.
-func (f *facts) results(packages []provider.Package) []PackageResult {
+func (f facts) results(packages []provider.Package) []PackageResult {
 	var all []PackageResult
 	for _, pkg := range packages {
 		all = append(all, PackageResult{Package: pkg, Sent: f.sent[keyOf(pkg)].Sent})

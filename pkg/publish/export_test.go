@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"io"
 
@@ -40,9 +41,7 @@ func NewPlan(t FactsForTest, r provider.Release, o PolicyForTest) (p Plan, asks 
 	if t.Pending != nil {
 		f.tag, f.from, f.stored = t.Pending.Tag, t.Pending.Digest, baseOf(*t.Pending, t.Inspection)
 	}
-	if f.foreign = foreign(f.stored, r.Address); t.Owner != nil {
-		f.foreign = t.Owner
-	}
+	f.foreign = cmp.Or(t.Owner, foreign(f.stored, r.Address))
 	for {
 		p = newPlan(f, policy{force: o.Force, overrules: o.Force && !o.SkipDenied, listed: o.Listed})
 		if p.needs == needNothing {

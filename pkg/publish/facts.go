@@ -14,7 +14,7 @@ import (
 )
 
 // facts are all that a plan depends on, as far as they were gathered.
-type facts struct {
+type facts struct { //nolint:recvcheck // sort adds to the facts; the others only read them
 	address provider.Address
 	version provider.Version
 	// known has the parts that were gathered.

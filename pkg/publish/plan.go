@@ -14,7 +14,7 @@ import (
 
 // Plan is what has to be done so that a tag holds a release. It is data: equal facts give
 // equal plans.
-type Plan struct {
+type Plan struct { //nolint:recvcheck // merging changes a plan in place
 	Address provider.Address `json:"provider"`
 	Version provider.Version `json:"version"`
 	Status  Status           `json:"status,omitempty"`

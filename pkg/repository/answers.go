@@ -149,8 +149,8 @@ func looksLikePage(data []byte) bool {
 	return bytes.HasPrefix(start, []byte("<!doctype html")) || bytes.HasPrefix(start, []byte("<html"))
 }
 
-// ErrPage: a registry's content is a web page, with a status that all is well. Portals,
-// logins and proxies respond so.
+// ErrPage reports that a registry sent a web page with status 200, as portals, login pages
+// and proxies do.
 var ErrPage = provider.Errorf(provider.Transient, "the answer is not the registry's")
 
 func newPageError(req *http.Request, resp *http.Response, data []byte) error {

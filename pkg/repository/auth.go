@@ -56,7 +56,7 @@ func (a *authenticator) Do(req *http.Request) (*http.Response, error) {
 	answered, isOurs := false, false
 	key := a.key(req)
 	header, err := a.headers.Get(req.Context(), key, func(ctx context.Context) (header string, err error) {
-		resp, failure = a.registry.Do(req)
+		resp, failure = a.registry.Do(req) //nolint:bodyclose // the caller of Do closes it, or authorize
 		if !isChallenge(req, resp, failure) || !isRewindable(req) {
 			answered = true
 			return "", nil

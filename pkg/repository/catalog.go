@@ -26,8 +26,8 @@ const (
 	namesOnPage = 1000
 )
 
-// ErrNoCatalog: a registry does not list its repositories. It has no such API, or does not
-// show it to this login.
+// ErrNoCatalog reports that a registry does not list its repositories: it has no such API,
+// or does not permit it for these credentials.
 var ErrNoCatalog = provider.Errorf(provider.Refused, "the registry does not list its repositories")
 
 // Catalog lists the names of all repositories of a registry, by /v2/_catalog, which

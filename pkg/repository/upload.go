@@ -84,7 +84,7 @@ func (r *remoteRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, c
 }
 
 func (r *remoteRepository) pushWhole(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
-	begun, err := r.begin(ctx)
+	begun, err := r.begin(ctx) //nolint:bodyclose // begin has closed it
 	if err != nil {
 		return err
 	}

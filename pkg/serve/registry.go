@@ -35,7 +35,7 @@ func (s *Server) versions(x *exchange) error {
 	offered := offer{Versions: []offeredVersion{}}
 	behind, how, err := s.withOrigin(x.r.Context(), x.at, func() (known []provider.Version, how state, err error) {
 		all, how, err := s.stock(x.r.Context(), x.at)
-		if err = x.at.admitted(all.stored, err); err != nil {
+		if err := x.at.admitted(all.stored, err); err != nil {
 			return nil, how, err
 		}
 		x.answered.Repository = all.repo.String()

@@ -82,7 +82,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer giveBack()
-	s.respond(x)
+	s.respond(x) //nolint:contextcheck // the exchange has the request, and so its context
 	if r.ProtoMajor > 1 {
 		_ = x.control.Flush() // package http would send the rest after the request is no longer counted
 	}
@@ -91,7 +91,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Probes returns the server's handler without limits on clients, for a listener that they
 // can't reach.
 func (s *Server) Probes() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.respond(s.exchange(w, r)) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.respond(s.exchange(w, r)) //nolint:contextcheck // the exchange has the request, and so its context
+	})
 }
 
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request) *exchange {

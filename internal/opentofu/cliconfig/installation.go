@@ -157,9 +157,8 @@ var arguments = map[Kind][]string{
 func (r *reader) method(i *ast.ObjectItem) {
 	kind, at := Kind(keyOf(i, 0)), r.at(i)
 	body, ok := r.isBlock(i, 0)
-	known := arguments[kind]
 	switch {
-	case kind != DevOverrides && known == nil:
+	case kind != DevOverrides && arguments[kind] == nil:
 		r.fail(at, "there is no installation method %q, only direct, filesystem_mirror, network_mirror, oci_mirror and dev_overrides", string(kind))
 		return
 	case !ok:
@@ -169,15 +168,7 @@ func (r *reader) method(i *ast.ObjectItem) {
 		r.devOverrides(body, i)
 		return
 	}
-	of := &ast.ObjectType{List: &ast.ObjectList{}}
-	for _, argument := range body.List.Items {
-		name := keyOf(argument, 0)
-		if isKnown(name, known) {
-			of.List.Add(argument)
-		} else {
-			r.note(NoteIgnored, r.position(argument.Pos(), argument), "%s has no argument %q; it is ignored", string(kind), name)
-		}
-	}
+	of := r.knownArguments(kind, body)
 	var content struct {
 		Include  []string `hcl:"include"`
 		Exclude  []string `hcl:"exclude"`
@@ -219,6 +210,20 @@ func (r *reader) method(i *ast.ObjectItem) {
 	if len(r.problems) == before {
 		r.config.Installation.Methods = append(r.config.Installation.Methods, m)
 	}
+}
+
+// knownArguments returns the arguments of a block that OpenTofu knows, and notes the others.
+func (r *reader) knownArguments(kind Kind, body *ast.ObjectType) *ast.ObjectType {
+	of := &ast.ObjectType{List: &ast.ObjectList{}}
+	for _, argument := range body.List.Items {
+		name := keyOf(argument, 0)
+		if isKnown(name, arguments[kind]) {
+			of.List.Add(argument)
+		} else {
+			r.note(NoteIgnored, r.position(argument.Pos(), argument), "%s has no argument %q; it is ignored", string(kind), name)
+		}
+	}
+	return of
 }
 
 func (r *reader) devOverrides(body *ast.ObjectType, i *ast.ObjectItem) {

@@ -135,8 +135,8 @@ func byHand(text string, begin int, body *ast.ObjectType, there Installation, ou
 	// 1. It may have the method, perhaps for more providers.
 	for _, m := range there.Methods {
 		if m.Kind == OCIMirror && m.Template.HCL() == mirror.Template.HCL() && len(m.Exclude) == 0 && areAmong(mirror.Include, m.Include) {
-			problem += fmt.Sprintf("; its oci_mirror block in line %d has these providers from this repository", m.Position.Line)
-			return &MergeError{there.Position, problem, text[begin:end] + "\n"}
+			its := fmt.Sprintf("; its oci_mirror block in line %d has these providers from this repository", m.Position.Line)
+			return &MergeError{there.Position, problem + its, text[begin:end] + "\n"}
 		}
 	}
 	// 2. Methods for none but these providers are removed, the last first.

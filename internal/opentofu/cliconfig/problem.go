@@ -2,9 +2,10 @@ package cliconfig
 
 import (
 	"errors"
-	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"regexp"
 	"strconv"
+
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 
 	"github.com/hashicorp/hcl/hcl/parser"
 )

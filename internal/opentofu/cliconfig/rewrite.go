@@ -54,7 +54,7 @@ func Rewrite(e Environment, files Files, m Mirrored) (text []byte, err error) {
 	// 3. All of it.
 	p := &printer{}
 	p.line("# Written by tofu-oci for one run of a program.")
-	w.print(p)
+	w.write(p)
 	if err := p.err(); err != nil {
 		return nil, err
 	}
@@ -100,8 +100,8 @@ func (s *settings) set(file string, i *ast.ObjectItem) {
 	}
 }
 
-func (s settings) print(p *printer) {
-	for _, setting := range s {
+func (s *settings) write(p *printer) {
+	for _, setting := range *s {
 		p.item(setting.ObjectItem)
 	}
 }
@@ -156,13 +156,13 @@ func normalHost(name string) string {
 	return name
 }
 
-func (w *rewriter) print(p *printer) {
+func (w *rewriter) write(p *printer) {
 	if w.PluginCacheDir != "" {
 		p.argument("plugin_cache_dir", p.text(w.PluginCacheDir, token.Pos{}))
 	}
-	w.settings.print(p)
+	w.settings.write(p)
 	if len(w.protocols) > 0 {
-		p.block("registry_protocols", func() { w.protocols.print(p) })
+		p.block("registry_protocols", func() { w.protocols.write(p) })
 	}
 	p.items(w.rest)
 	for _, name := range []string{"host", "credentials", "credentials_helper"} {

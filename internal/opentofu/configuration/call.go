@@ -1,10 +1,11 @@
 package configuration
 
 import (
-	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"maps"
 	"path"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"

@@ -2,11 +2,12 @@ package configuration
 
 import (
 	"context"
-	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 
 	"github.com/hashicorp/hcl/v2"
 )
