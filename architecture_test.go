@@ -222,7 +222,7 @@ func TestOnlyMainExits(t *testing.T) {
 	}
 }
 
-// exits tells whether a file calls os.Exit or log.Fatal.
+// exits reports whether a file calls os.Exit or log.Fatal.
 func exits(t *testing.T, path string) (found bool) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

@@ -67,7 +67,7 @@ func TestLibrary(t *testing.T) {
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// buildLibrary gives the program that is the first block of docs/library.md. The
+// buildLibrary returns the program that is the first block of docs/library.md. The
 // other blocks are functions, which are compiled with it.
 func buildLibrary(t *testing.T) (program string) {
 	t.Helper()

@@ -308,7 +308,7 @@ func digestOf(t *testing.T, path string) digest.Digest {
 
 var lockedVersion = regexp.MustCompile(`version\s+= "([^"]+)"`)
 
-// tofuInstalls gives the version that tofu init locks, empty when it fails, and
+// tofuInstalls returns the version that tofu init locks, empty when it fails, and
 // the lock file.
 func tofuInstalls(t *testing.T, cliConfig, constraint string) (version, lock string) {
 	t.Helper()
@@ -327,7 +327,7 @@ func tofuInstalls(t *testing.T, cliConfig, constraint string) (version, lock str
 	return lockedVersion.FindStringSubmatch(string(text))[1], string(text)
 }
 
-// weInstall gives the version that tofu-oci pull takes, empty when it fails, and
+// weInstall returns the version that tofu-oci pull takes, empty when it fails, and
 // the hash of what it unpacked.
 func weInstall(t *testing.T, cliConfig, constraint string) (version, h1, said string) {
 	t.Helper()

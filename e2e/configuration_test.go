@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestRequirementsAsOpenTofuReadsThem gives the directories of internal/opentofu/configuration's
+// TestRequirementsAsOpenTofuReadsThem shows the directories of internal/opentofu/configuration's
 // tests to tofu as well, which has to find the same providers and constraints, or
 // refuse what we refuse.
 func TestRequirementsAsOpenTofuReadsThem(t *testing.T) {
@@ -63,7 +63,7 @@ var unlike = map[string]string{
 	"terraform-prefix": "no registry takes such a name, which OpenTofu finds out when it asks",
 }
 
-// weRequire gives what internal/opentofu/configuration reads, a provider a line. A module that
+// weRequire returns what internal/opentofu/configuration reads, a provider a line. A module that
 // is not there is an error, as it is to tofu.
 func weRequire(ctx context.Context, dir string) ([]string, error) {
 	c, err := configuration.Load(ctx, dir, configuration.Options{})
@@ -84,7 +84,7 @@ func requirementLine(address, constraints string) string {
 // requiredLine is a provider in the tree that tofu providers prints.
 var requiredLine = regexp.MustCompile(`(?m)provider\[([^\]]+)\](.*)$`)
 
-// tofuRequires gives what tofu reads: the providers of all modules, with the
+// tofuRequires returns what tofu reads: the providers of all modules, with the
 // constraints of all of them.
 func tofuRequires(t *testing.T, dir string) ([]string, error) {
 	t.Helper()

@@ -17,7 +17,7 @@ import (
 // quoted is a command in a configuration of a pipeline or of a bot.
 var quoted = regexp.MustCompile(`(?:- |run: |")(tofu-oci [^"\n]*)`)
 
-// pageCommands gives what a page tells people to type, and what it has pipelines
+// pageCommands returns what a page tells people to type, and what it has pipelines
 // and bots run.
 func pageCommands(t *testing.T, page string) (commands []string) {
 	t.Helper()

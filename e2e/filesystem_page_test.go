@@ -64,7 +64,7 @@ func TestFilesystemMirrorPage(t *testing.T) {
 	}
 }
 
-// pageFiles gives the files of a page: blocks that begin with a comment of their name.
+// pageFiles returns the files of a page: blocks that begin with a comment of their name.
 func pageFiles(t *testing.T, page string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "docs", page))

@@ -101,7 +101,7 @@ func (u loginUser) command(t *testing.T, program string, args ...string) *exec.C
 	return cmd
 }
 
-// runs gives what tofu-oci says, in which no secret may be.
+// runs returns what tofu-oci says, in which no secret may be.
 func (u loginUser) runs(t *testing.T, args ...string) (said string, code int) {
 	t.Helper()
 	return ended(t, u.command(t, programs.tofuOCI, args...))

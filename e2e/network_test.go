@@ -203,7 +203,7 @@ func same(t *testing.T, theirs, ours string) {
 	}
 }
 
-// listFiles gives the files below a directory, what we lock aside.
+// listFiles returns the files below a directory, what we lock aside.
 func listFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string

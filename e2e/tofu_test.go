@@ -72,7 +72,7 @@ func parse(t *testing.T, text string) report {
 	return r
 }
 
-// hashes gives this machine's package's zh and h1.
+// hashes returns this machine's package's zh and h1.
 func (r report) hashes(t *testing.T) (zh, h1 string) {
 	t.Helper()
 	for _, p := range r.Results[0].Packages {

@@ -30,7 +30,7 @@ type verdict struct {
 	methods string
 }
 
-// TestCLIConfigurationsAsOpenTofuReadsThem gives the same files to tofu and to
+// TestCLIConfigurationsAsOpenTofuReadsThem passes the same files to tofu and to
 // what tofurc --check is made of. Where tofu complains, we have to, and where it
 // does not, we must not, and read the same.
 func TestCLIConfigurationsAsOpenTofuReadsThem(t *testing.T) {

@@ -111,7 +111,7 @@ func aliases(c *cli.Context) (provider.Aliases, error) {
 	return all, nil
 }
 
-// minAgeFlag is that of every command that chooses versions to bring somewhere.
+// minAgeFlag returns the flag of all commands that choose versions by themselves.
 func minAgeFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name:  "min-age",

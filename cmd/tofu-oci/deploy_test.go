@@ -89,7 +89,7 @@ func objectsIn(t *testing.T, text string) []map[string]any {
 	}
 }
 
-// execStart gives what a unit starts: a program that systemd finds, wherever it was installed.
+// execStart returns what a unit starts: a program that systemd finds, wherever it was installed.
 func execStart(t *testing.T, unit string) string {
 	t.Helper()
 	for line := range strings.Lines(strings.ReplaceAll(unit, "\\\n", "")) {
@@ -298,7 +298,7 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// scrapeAll gives metrics in which each one has a value.
+// scrapeAll returns metrics in which each one has a value.
 func scrapeAll(t *testing.T) string {
 	t.Helper()
 	m := metrics.New("1.2.3")

@@ -144,7 +144,7 @@ func examined(c *cli.Context, o *doctor.Options) error {
 	return err
 }
 
-// surroundings gives an examination what it asks.
+// surroundings sets what an examination asks.
 func surroundings(c *cli.Context, out *report.Report, o *doctor.Options) error {
 	cmd := &command{}
 	err := cmd.connectAs(c, out, o.Config)

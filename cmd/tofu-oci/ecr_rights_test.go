@@ -145,7 +145,7 @@ func policiesIn(t *testing.T, page string) (policies [][]string) {
 	return policies
 }
 
-// sorted gives each once.
+// sorted returns each once.
 func sorted(all []string) []string {
 	once := map[string]bool{}
 	for _, one := range all {

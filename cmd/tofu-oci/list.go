@@ -164,7 +164,7 @@ func approvalsAmong(ctx context.Context, referrers []provider.Document) ([]artif
 	return approvals, nil
 }
 
-// listed gives the versions that meet a constraint, and without one all of them,
+// listed returns the versions that meet a constraint, and without one all of them,
 // pre-releases too.
 func listed(ctx context.Context, src provider.Source, r provider.Requirement) ([]provider.Version, error) {
 	if r.Constraint.IsZero() {

@@ -49,7 +49,7 @@ func listAllPending(c *cli.Context, out *report.Report) error {
 	return out.ListAllEntries(found)
 }
 
-// listing gives the providers that lie in the repositories of --from.
+// listing returns the providers that lie in the repositories of --from.
 func (cmd *command) listing() (catalog.Listing, error) {
 	known, err := providersOf(cmd.c)
 	if err != nil {
@@ -86,7 +86,7 @@ func pendingOf(c *cli.Context, out *report.Report, cmd *command, wanted [][]prov
 	return lists, err
 }
 
-// entries gives what was staged of a provider.
+// entries returns what was staged of a provider.
 func (cmd *command) entries(ctx context.Context, a provider.Address) ([]approval.Entry, error) {
 	repo, _, err := cmd.audited(a)
 	if err != nil {

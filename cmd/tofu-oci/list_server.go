@@ -83,7 +83,7 @@ func listServer(c *cli.Context, out *report.Report) error {
 	return out.ListServedVersions(wanted[0].Address, versions)
 }
 
-// meeting gives the versions that meet a constraint, and without one all of them.
+// meeting returns the versions that meet a constraint, and without one all of them.
 func meeting(wanted provider.Requirement, found api.Provider) ([]api.VersionRef, error) {
 	known := map[provider.Version]api.VersionRef{}
 	var there []provider.Version

@@ -147,7 +147,7 @@ func (l locking) write() error {
 	return l.out.LockedAll()
 }
 
-// directories gives those whose lock files are written.
+// directories returns those whose lock files are written.
 func (l locking) directories() ([]string, error) {
 	dirs := l.c.StringSlice("dir")
 	if len(dirs) == 0 {

@@ -39,7 +39,7 @@ func (l locking) check() error {
 	return l.out.LockChecked(o.Platforms)
 }
 
-// lockFiles gives those that --lock-file names, or the directories have.
+// lockFiles returns those that --lock-file names, or the directories have.
 func (l locking) lockFiles() ([]string, error) {
 	flag, names := "lock-file", l.c.StringSlice("lock-file")
 	if len(names) == 0 {

@@ -134,7 +134,7 @@ func (s *typing) types(t *testing.T, text string) {
 	}
 }
 
-// echoes tells whether the terminal shows what is typed.
+// echoes reports whether the terminal shows what is typed.
 func (s *typing) echoes(t *testing.T) bool {
 	t.Helper()
 	state, err := unix.IoctlGetTermios(int(s.terminal.Fd()), unix.TCGETS)

@@ -134,7 +134,7 @@ exec make-sbom
 
 type codeBlock struct{ language, text string }
 
-// codeBlocks gives the fenced blocks of a page.
+// codeBlocks returns the fenced blocks of a page.
 func codeBlocks(page string) []codeBlock {
 	var blocks []codeBlock
 	inside := false
@@ -162,7 +162,7 @@ var places = regexp.MustCompile(`([ =])/(srv|config)/`)
 // hosts are the registries of the pages.
 var hosts = regexp.MustCompile(`registry\.inside\.example|ghcr\.io|registry\.gitlab\.com|123456789012\.dkr\.ecr\.eu-central-1\.amazonaws\.com`)
 
-// commandsIn gives the tofu-oci commands, to be run in a script: lines, and what
+// commandsIn returns the tofu-oci commands, to be run in a script: lines, and what
 // containers are to run; what is asked of a server that they start; and how files are
 // packed.
 func commandsIn(t *testing.T, blocks []codeBlock) []string {
@@ -208,7 +208,7 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 	return commands
 }
 
-// containersIn gives what containers of a Kubernetes object run, and bots that are
+// containersIn returns what containers of a Kubernetes object run, and bots that are
 // configured.
 func containersIn(document any) []string {
 	var commands []string

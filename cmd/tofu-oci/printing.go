@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/report"
 )
 
-// printing gives an action its report, and ends it: what a command fails with as
-// a whole is in its JSON object too.
+// printing returns an action that runs do with a report and then finishes the report. An
+// error of the whole command is in its JSON object too.
 func printing(do func(*cli.Context, *report.Report) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		out, err := newReport(c)
@@ -33,13 +33,13 @@ func printing(do func(*cli.Context, *report.Report) error) cli.ActionFunc {
 	}
 }
 
-// checksLocks tells of lock --check.
+// checksLocks reports whether the command is lock --check.
 func checksLocks(c *cli.Context) bool { return c.Command.Name == "lock" && c.Bool("check") }
 
-// movesZips tells of mirror, publish, pull and copy.
+// movesZips reports whether the command is mirror, publish, pull or copy.
 func movesZips(c *cli.Command) bool { return commandline.FlagNamed(c, eventsFlag().Names()[0]) != nil }
 
-// eventsFlag is that of every command that moves zips.
+// eventsFlag returns the flag of all commands that move zips.
 func eventsFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name:  "events",

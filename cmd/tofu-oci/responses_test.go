@@ -106,7 +106,7 @@ func TestCertificateOfAnotherHost(t *testing.T) {
 	}
 }
 
-// replay gives the answer of a file; none is a connection that ends.
+// replay returns the answer of a file; none is a connection that ends.
 func replay(t *testing.T, file string) origintest.Fault {
 	t.Helper()
 	text, err := os.ReadFile(file)

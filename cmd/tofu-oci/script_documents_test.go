@@ -29,7 +29,7 @@ var documentSchema = func() func(url string) (*jsonschema.Schema, error) {
 	}
 }()
 
-// asksJSON tells whether a run prints a document.
+// asksJSON reports whether a run prints a document.
 func asksJSON(args []string) bool {
 	i := slices.Index(args, "--output")
 	return i >= 0 && i+1 < len(args) && args[i+1] == "json" || slices.Contains(args, "--output=json")

@@ -117,7 +117,7 @@ func networked(ts *testscript.TestScript, args []string) []string {
 	return slices.Concat(args[:1], []string{"--config", filepath.Join(work, "tofurc"), "--ca-file", filepath.Join(work, "ca.pem")}, args[1:])
 }
 
-// exitCodeOf gives -1 when the program did not even run.
+// exitCodeOf returns -1 when the program did not even run.
 func exitCodeOf(err error) int {
 	var exit *exec.ExitError
 	switch {

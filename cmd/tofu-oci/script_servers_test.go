@@ -123,7 +123,7 @@ func cmdMisbehave(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// fault gives a fault by its name, nil when there is none.
+// fault returns a fault by its name, nil when there is none.
 func (w *world) fault(name string, headers []string) origintest.Fault {
 	name, value, _ := strings.Cut(name, "=")
 	n, _ := strconv.Atoi(value)

@@ -183,7 +183,7 @@ func policyFlags(t *testing.T, keyring, pins string) (flags []string) {
 	return flags
 }
 
-// signatureBy gives a signature of a document.
+// signatureBy returns a signature of a document.
 func signatureBy(t *testing.T, name string, document []byte, options ...string) []byte {
 	t.Helper()
 	signature, err := signedBy(t.Context(), name, document, options...)

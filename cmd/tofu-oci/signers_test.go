@@ -63,7 +63,7 @@ func publicKey(ctx context.Context, name string) ([]byte, error) {
 	return signers.gpg.Export(ctx, []string{"--armor"}, signers.fingerprints[name])
 }
 
-// signedBy gives a detached signature by a key.
+// signedBy returns a detached signature by a key.
 func signedBy(ctx context.Context, name string, document []byte, options ...string) ([]byte, error) {
 	if err := makeSigners(ctx); err != nil {
 		return nil, err

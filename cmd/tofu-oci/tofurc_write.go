@@ -58,7 +58,7 @@ func writeTofurc(c *cli.Context, t template.Template, patterns []provider.Patter
 	return noteUnread(c, before)
 }
 
-// with gives the file's text with the block in it.
+// with returns the file's text with the block in it.
 func (f tofurcFile) with(t template.Template, patterns []provider.Pattern) ([]byte, error) {
 	block, err := cliconfig.MirrorBlock(t, patterns)
 	if err != nil {
@@ -81,7 +81,7 @@ func (f tofurcFile) with(t template.Template, patterns []provider.Pattern) ([]by
 	return after, nil
 }
 
-// is tells whether a path leads to the file.
+// is reports whether a path leads to the file.
 func (f tofurcFile) is(path string) bool {
 	if path == f.Place {
 		return true
@@ -138,7 +138,7 @@ func warnGone(c *cli.Context, f tofurcFile, after []byte) error {
 	return err
 }
 
-// mirroredIn gives the patterns that the mirrors of a configuration have; none where it
+// mirroredIn returns the patterns that the mirrors of a configuration have; none where it
 // is not one.
 func mirroredIn(name string, text []byte) (all []provider.Pattern) {
 	config, err := cliconfig.Parse(name, text)
@@ -153,7 +153,7 @@ func mirroredIn(name string, text []byte) (all []provider.Pattern) {
 	return all
 }
 
-// covers tells whether a pattern is for all that another one is for.
+// covers reports whether a pattern is for all that another one is for.
 func covers(wide, narrow provider.Pattern) bool {
 	parts := strings.Split(narrow.String(), "/")
 	return slices.EqualFunc(strings.Split(wide.String(), "/"), parts, func(w, n string) bool { return w == "*" || w == n })

@@ -161,7 +161,7 @@ func TestVariablesThatAreWrong(t *testing.T) {
 	}
 }
 
-// variables gives those of a text, whose names are short: a ";" is the end of a line.
+// variables returns those of a text, whose names are short: a ";" is the end of a line.
 func variables(text string) func(string) string {
 	set := map[string]string{}
 	for _, variable := range fields(text) {

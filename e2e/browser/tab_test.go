@@ -217,7 +217,7 @@ func (b *tab) location() string {
 	return u.RequestURI()
 }
 
-// eval gives the value of an expression in the page.
+// eval returns the value of an expression in the page.
 func eval[T any](b *tab, expression string) T {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)

@@ -50,7 +50,7 @@ func (w *world) measureArchives(ctx context.Context, rounds int) (all []measured
 	return all, nil
 }
 
-// get gives how many bytes a second arrive. The cipher is the one that Go prefers: curl
+// get returns how many bytes a second arrive. The cipher is the one that Go prefers: curl
 // would choose another one with nginx.
 func (w *world) get(ctx context.Context, url, protocol string) (float64, error) {
 	var said, trouble bytes.Buffer

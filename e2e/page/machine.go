@@ -26,7 +26,7 @@ func Machine() string {
 	return strings.Join(append(parts, system), ", ")
 }
 
-// match gives the first group of a pattern in a file, or "".
+// match returns the first group of a pattern in a file, or "".
 func match(file, pattern string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {

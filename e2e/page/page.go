@@ -28,7 +28,7 @@ func Write(file, target, text string) error {
 	return os.WriteFile(file, []byte(replaced), 0o600)
 }
 
-// Between gives a page with a text between the comments of a target.
+// Between returns a page with a text between the comments of a target.
 func Between(page, target, text string) (string, error) {
 	before, rest, hasBegin := strings.Cut(page, Begin(target))
 	_, after, hasEnd := strings.Cut(rest, End)
@@ -38,7 +38,7 @@ func Between(page, target, text string) (string, error) {
 	return before + Begin(target) + "\n" + text + "\n" + End + after, nil
 }
 
-// Median gives the middle value; of an even number, the greater of the two.
+// Median returns the middle value; of an even number, the greater of the two.
 func Median[T cmp.Ordered](values []T) T {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Read gives back what [Draw] has drawn. Anything but text and its form is an error:
+// Read parses what [Draw] has drawn. Anything but text and its form is an error:
 // a picture in a README runs nothing and loads nothing.
 func Read(picture io.Reader) (scenes []Scene, err error) {
 	lines, err := textLines(picture)
@@ -34,7 +34,7 @@ func Read(picture io.Reader) (scenes []Scene, err error) {
 // harmless are the elements of a picture.
 var harmless = map[string]bool{"svg": true, "title": true, "style": true, "rect": true, "circle": true, "g": true, "text": true, "tspan": true}
 
-// textLines gives the lines of the terminal, put together where they were wrapped.
+// textLines returns the lines of the terminal, put together where they were wrapped.
 func textLines(picture io.Reader) (lines []string, err error) {
 	decoder, inText := xml.NewDecoder(picture), false
 	for {

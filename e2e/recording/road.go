@@ -20,7 +20,7 @@ type Step struct {
 	Command string
 }
 
-// Road gives the demonstration's commands: out of an origin registry, into a
+// Road returns the demonstration's commands: out of an origin registry, into a
 // repository, and out again, for two platforms.
 func Road(platforms ...provider.Platform) []Step {
 	const (

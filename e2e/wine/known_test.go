@@ -40,7 +40,7 @@ func readKnown(t *testing.T) known {
 	return k
 }
 
-// leaves tells whether the tests of a package are not run.
+// leaves reports whether the tests of a package are not run.
 func (k known) leaves(path string) bool { return k[shortPath(path)+" -"] }
 
 // leftOut is an expression for the tests that are not run, in whichever package.
@@ -54,7 +54,7 @@ func (k known) leftOut() string {
 	return "^(" + strings.Join(names, "|") + ")$"
 }
 
-// isThere tells whether there is a package, or a test of it: "PACKAGE TEST".
+// isThere reports whether there is a package, or a test of it: "PACKAGE TEST".
 func isThere(t *testing.T, name string) bool {
 	t.Helper()
 	dir, test, _ := strings.Cut(name, " ")
@@ -82,7 +82,7 @@ func packageOf(name string) string {
 	return module + "/" + short
 }
 
-// failed tells whether a test or a package did not pass, and nothing says why.
+// failed reports whether a test or a package did not pass, and nothing says why.
 func (k known) failed(name string, seen map[string]result) bool {
 	return seen[name].action != "pass" && !k[name] && !hasFailedPart(name, seen)
 }
@@ -123,7 +123,7 @@ func (k known) compare(t *testing.T, seen map[string]result) {
 	t.Logf("%d tests and packages passed; known.txt has %d lines", passed, len(k))
 }
 
-// hasFailedPart tells whether a test or a package failed by a part of it, which has a
+// hasFailedPart reports whether a test or a package failed by a part of it, which has a
 // line of its own.
 func hasFailedPart(name string, seen map[string]result) bool {
 	for other, r := range seen {

@@ -97,7 +97,7 @@ type event struct{ Action, Package, Test, Output string }
 // result is how a test ended, and what it wrote.
 type result struct{ action, output string }
 
-// readResults gives the results of tests, by "package name", and those of packages,
+// readResults returns the results of tests, by "package name", and those of packages,
 // by their paths alone.
 func readResults(r io.Reader) (map[string]result, error) {
 	results := map[string]result{}

@@ -119,12 +119,12 @@ func (f *File) ReadAt(p []byte, offset int64) (int, error) {
 	return n, f.named(err)
 }
 
-// Commit gives the file its final name, replacing a file that is there.
+// Commit moves the file to its final name, replacing a file that is there.
 func (f *File) Commit() error {
 	return f.commit(replace)
 }
 
-// CommitNew gives the file its final name unless that is taken: then the error
+// CommitNew moves the file to its final name unless that is taken: then the error
 // is [fs.ErrExist] and what is there stays as it is.
 func (f *File) CommitNew() error {
 	return f.commit(moveNew)

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Link gives a file a second name, path, in place of a file that is there: at any
+// Link makes a second name, path, of a file, in place of a file that is there: at any
 // time there is one of the two.
 func Link(file, path string) error {
 	tmp := temporaryName(filepath.Dir(path))

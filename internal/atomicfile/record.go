@@ -39,10 +39,10 @@ type Record struct {
 	lines int
 }
 
-// NewRecord gives the record in a file, which need not exist.
+// NewRecord returns the record in a file, which need not exist.
 func NewRecord(path string) *Record { return &Record{path: path} }
 
-// Has tells whether a file with the content of a digest looks as it did when
+// Has reports whether a file with the content of a digest looks as it did when
 // that was found out.
 func (r *Record) Has(d digest.Digest, info fs.FileInfo) bool {
 	r.mu.Lock()

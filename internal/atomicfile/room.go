@@ -18,7 +18,7 @@ func CheckRoom(dir string, size int64) error {
 	return nil
 }
 
-// existing gives the directory, or the nearest above it that exists.
+// existing returns the directory, or the nearest above it that exists.
 func existing(dir string) string {
 	for {
 		parent := filepath.Dir(dir)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// room gives the bytes that this process may still write. Some network and FUSE
+// room returns the bytes that this process may still write. Some network and FUSE
 // file systems say that they have no blocks at all, which means nothing.
 func room(dir string) (free int64, known bool) {
 	var fs unix.Statfs_t

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// room gives the bytes that this user may still write, quotas included.
+// room returns the bytes that this user may still write, quotas included.
 func room(dir string) (free int64, known bool) {
 	path, err := windows.UTF16PtrFromString(dir)
 	if err != nil {

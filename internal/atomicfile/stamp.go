@@ -13,7 +13,7 @@ type Stamp struct {
 // Size is the file's, in bytes.
 func (s Stamp) Size() int64 { return s.size }
 
-// String gives the form that [ParseStamp] reads: four numbers, times in
+// String returns the form that [ParseStamp] reads: four numbers, times in
 // nanoseconds.
 func (s Stamp) String() string {
 	return fmt.Sprintf("%d %d %d %d", s.size, s.modified, s.changed, s.inode)
@@ -29,7 +29,7 @@ func ParseStamp(text string) (Stamp, error) {
 	return s, nil
 }
 
-// MarshalText gives [Stamp.String].
+// MarshalText returns [Stamp.String].
 func (s Stamp) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText is [ParseStamp].

@@ -60,7 +60,7 @@ func moveUnlinked(from, to string) error {
 	return rename(from, to)
 }
 
-// noHardLinks tells whether linking failed for want of the feature. Linux
+// noHardLinks reports whether linking failed for want of the feature. Linux
 // reports EPERM for FAT, and Android EACCES for all of its storage.
 func noHardLinks(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EMLINK)

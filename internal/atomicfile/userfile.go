@@ -31,7 +31,7 @@ type UserFile struct {
 	info fs.FileInfo
 }
 
-// Resolve gives the absolute path of the file that a path leads to over links. The file
+// Resolve returns the absolute path of the file that a path leads to over links. The file
 // need not be there, but what a link leads to has to be.
 func Resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
@@ -70,7 +70,7 @@ func ReadUserFile(path string, limit int64) (*UserFile, error) {
 	return f, err
 }
 
-// Exists tells whether the file was there.
+// Exists reports whether the file was there.
 func (f *UserFile) Exists() bool { return f.info != nil }
 
 // Mode is that of the file, or the other where there is none.

@@ -35,7 +35,7 @@ func OpenFile(path string) (*os.File, error) {
 	return open(path)
 }
 
-// ReadFile gives a file's content, of at most limit bytes. What [OpenFile] refuses is
+// ReadFile returns a file's content, of at most limit bytes. What [OpenFile] refuses is
 // refused; errors are also *[TooLargeError].
 func ReadFile(path string, limit int64) ([]byte, error) {
 	f, err := OpenFile(path)

@@ -60,7 +60,7 @@ func CheckJSON(data []byte, values int) error {
 	return nil
 }
 
-// endOfString gives the position of the quote that ends a string, or that behind
+// endOfString returns the position of the quote that ends a string, or that behind
 // the data.
 func endOfString(data []byte, i int) int {
 	for ; i < len(data); i++ {

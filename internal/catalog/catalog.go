@@ -97,7 +97,7 @@ func List(ctx context.Context, t template.Template, o Options) (Listing, error) 
 	return l, nil
 }
 
-// named gives the repositories of addresses.
+// named returns the repositories of addresses.
 func named(t template.Template, as []provider.Address) Listing {
 	var l Listing
 	for _, a := range as {

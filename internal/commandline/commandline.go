@@ -51,7 +51,7 @@ type Flag struct {
 	About string
 	// Values are what may be typed for Word.
 	Values Values
-	// Repeatable tells whether it may be given several times.
+	// Repeatable reports whether it may be given several times.
 	Repeatable bool
 	// Environment are variables that stand for it.
 	Environment []string

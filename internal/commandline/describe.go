@@ -24,7 +24,7 @@ var usualPlatforms = []string{
 	"linux_arm64", "windows_386", "windows_amd64", "windows_arm64",
 }
 
-// Prepare gives all commands their names in texts, their help, and errors instead of
+// Prepare sets the names of all commands in texts, their help, and errors instead of
 // the help that the library prints for them. Before that it calls leaf for each command
 // that has no commands.
 func Prepare(app *cli.App, leaf func(*cli.Command)) {

@@ -82,7 +82,7 @@ func (c *call) variables() map[string]string {
 	return set
 }
 
-// isForAnother tells whether a value of a variable is one that another command's flag of
+// isForAnother reports whether a value of a variable is one that another command's flag of
 // this name takes, and this one does not.
 func isForAnother(flag cli.Flag, value string) bool {
 	all := words[flag.Names()[0]]

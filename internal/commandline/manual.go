@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Manual gives the pages of section 1, in mdoc(7), by file name: one of the program,
+// Manual returns the pages of section 1, in mdoc(7), by file name: one of the program,
 // and one of each command, as "tofu-oci-cache-prune.1".
 func (p Program) Manual() map[string]string {
 	pages := map[string]string{p.Name + ".1": p.mainPage()}

@@ -39,7 +39,7 @@ func AskStaged(ctx context.Context, repo repository.Reader, wanted provider.Requ
 	}
 }
 
-// Or gives the problem and the remedy of a version that is missing: those of approval,
+// Or returns the problem and the remedy of a version that is missing: those of approval,
 // where it knows the version, else what brings it.
 func (s Staged) Or(problem, remedy string) (string, string) {
 	if s.Problem == "" {

@@ -36,7 +36,7 @@ func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 	return append(findings, shared(c.Logins)...)
 }
 
-// CheckSyntax gives a finding for each *[stricthcl.Error] within an error;
+// CheckSyntax returns a finding for each *[stricthcl.Error] within an error;
 // ok is false when it has none.
 func CheckSyntax(err error) (findings []finding.Finding, ok bool) {
 	switch e := err.(type) { //nolint:errorlint // the tree of errors is walked here
@@ -158,7 +158,7 @@ func notExcluded(block *cliconfig.Installation) []finding.Finding {
 	return findings
 }
 
-// overlap gives the patterns of a mirror that direct is asked for as well.
+// overlap returns the patterns of a mirror that direct is asked for as well.
 func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
 	include := mirror.Include
 	if len(include) == 0 {
@@ -188,7 +188,7 @@ func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
 	return open
 }
 
-// covers tells whether every address that q matches is one that p matches.
+// covers reports whether every address that q matches is one that p matches.
 func covers(p, q provider.Pattern) bool {
 	meet, ok := intersection(p, q)
 	return ok && meet == q

@@ -37,7 +37,7 @@ type Report struct {
 	Answer string `json:"answer,omitempty"`
 	// Push says whether something may be pushed, where that was asked.
 	Push string `json:"push,omitempty"`
-	// Referrers tells whether the registry has the referrers API; nil is unknown.
+	// Referrers reports whether the registry has the referrers API; nil is unknown.
 	Referrers *bool             `json:"referrers_api,omitempty"`
 	Findings  []finding.Finding `json:"findings"`
 }

@@ -15,7 +15,7 @@ type Login struct {
 	// Found is false for nobody's login; Source says where it came from.
 	Found  bool   `json:"found"`
 	Source string `json:"source"`
-	// OpenTofu tells whether OpenTofu comes to the same login, Why why not.
+	// OpenTofu reports whether OpenTofu comes to the same login, Why why not.
 	OpenTofu bool   `json:"opentofu"`
 	Why      string `json:"why,omitempty"`
 	// Unread is set when OpenTofu does not read the file that has the login, and

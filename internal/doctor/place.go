@@ -50,7 +50,7 @@ func (e *examination) place(ctx context.Context) error {
 	return errors.Join(err, ctx.Err())
 }
 
-// common gives what a template makes of all providers: the whole reference where it has
+// common returns what a template makes of all providers: the whole reference where it has
 // no variables, else the registry and the path, or the directory, that all are below.
 func common(t template.Template) (template.Reference, error) {
 	a, err := t.Repository(anyProvider)
@@ -75,7 +75,7 @@ func common(t template.Template) (template.Reference, error) {
 	return template.Reference{Registry: a.Registry, Name: above(a.Name, b.Name)}, nil
 }
 
-// above gives the path that two paths have in common.
+// above returns the path that two paths have in common.
 func above(a, b string) string {
 	as, bs := strings.Split(a, "/"), strings.Split(b, "/")
 	n := 0
@@ -171,7 +171,7 @@ func (e *examination) unchecked(fixed bool) {
 	e.find(finding.Note, "not-checked", fmt.Sprintf("Not checked, since no PROVIDER is named: %s.", what), again)
 }
 
-// reopen gives the repository of another reference, which the findings from now on are
+// reopen returns the repository of another reference, which the findings from now on are
 // about.
 func (e *examination) reopen(a provider.Address, ref template.Reference) (repository.Reader, error) {
 	e.Wanted.Address, e.ref = a, ref

@@ -43,7 +43,7 @@ func CheckTags(tags []string, wanted provider.Requirement, to template.Template)
 	return most(findings)
 }
 
-// most gives the first findings about tags, and says how many more there are.
+// most returns the first findings about tags, and says how many more there are.
 func most(findings []finding.Finding) []finding.Finding {
 	if more := len(findings) - maxTagFindings; more > 0 {
 		findings = append(findings[:maxTagFindings:maxTagFindings],

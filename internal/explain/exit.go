@@ -23,21 +23,18 @@ const (
 	ExitInterrupted = 130
 )
 
-// Kinds are the kinds of errors in order of precedence, with the exit codes that they have.
-var Kinds = []struct {
-	Kind provider.ErrorKind
-	Code int
-}{
-	{provider.Unverified, ExitUnverified},
-	{provider.Conflict, ExitUnverified},
-	{provider.Misuse, ExitUsage},
-	{provider.Denied, ExitDenied},
-	{provider.NotFound, ExitNotFound},
-	{provider.Interrupted, ExitInterrupted},
-	{provider.Malformed, ExitFailed},
-	{provider.Transient, ExitFailed},
-	{provider.Refused, ExitFailed},
-	{provider.Unknown, ExitFailed},
+// ExitCodes are the exit codes of the kinds of errors.
+var ExitCodes = map[provider.ErrorKind]int{
+	provider.Unverified:  ExitUnverified,
+	provider.Conflict:    ExitUnverified,
+	provider.Misuse:      ExitUsage,
+	provider.Denied:      ExitDenied,
+	provider.NotFound:    ExitNotFound,
+	provider.Interrupted: ExitInterrupted,
+	provider.Malformed:   ExitFailed,
+	provider.Transient:   ExitFailed,
+	provider.Refused:     ExitFailed,
+	provider.Unknown:     ExitFailed,
 }
 
 // ExitError ends a run whose errors were reported already, so that only its exit code is left.
@@ -70,15 +67,7 @@ func ExitCode(ctx context.Context, err error) int {
 }
 
 // ItemCode returns the exit code of a run in which only err happened.
-func ItemCode(err error) int {
-	kind := provider.KindOf(err)
-	for _, k := range Kinds {
-		if k.Kind == kind {
-			return k.Code
-		}
-	}
-	return ExitFailed
-}
+func ItemCode(err error) int { return ExitCodes[provider.KindOf(err)] }
 
 // Items returns the error of a run over several items, whose errors were reported: nil if
 // none failed, and their common exit code if all failed alike.

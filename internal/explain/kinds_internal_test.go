@@ -157,8 +157,8 @@ func TestEveryExportedErrorHasItsKind(t *testing.T) {
 		}
 		kinds[test.want] = true
 	}
-	for _, k := range Kinds {
-		delete(kinds, k.Kind)
+	for kind := range ExitCodes {
+		delete(kinds, kind)
 	}
 	if len(kinds) > 0 {
 		t.Errorf("no exit code: %v", kinds)

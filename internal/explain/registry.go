@@ -80,7 +80,7 @@ func refusalOf(err error) (refusal, bool) {
 	return r, true
 }
 
-// says tells whether the registry's words have one of these in them.
+// says reports whether the registry's words have one of these in them.
 func (r refusal) says(texts ...string) bool {
 	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(r.text, t) })
 }

@@ -43,7 +43,7 @@ func execute(cmd *exec.Cmd, input []byte, stdout, stderr io.Writer) error {
 	return cmd.Wait()
 }
 
-// sender gives what writes to stdin once the process runs. A program need not
+// sender returns what writes to stdin once the process runs. A program need not
 // read its input, so how far that gets doesn't matter: Wait closes the pipe.
 func sender(cmd *exec.Cmd, input []byte) (func(), error) {
 	if input == nil {

@@ -1,6 +1,6 @@
 package extprog
 
-// Words gives the words of a command line, placeholders still in them.
+// Words returns the words of a command line, placeholders still in them.
 func (p Program) Words() []string { return p.words }
 
 // Split is split.

@@ -34,7 +34,7 @@ func NewGroup(cmd *exec.Cmd) (*Group, error) {
 // Add says which process it is, once that has started.
 func (g *Group) Add(p *os.Process) { g.leader = p.Pid }
 
-// Others tells whether there are more processes than the first, which was waited
+// Others reports whether there are more processes than the first, which was waited
 // for. One that has ended counts too until somebody waits for it.
 func (g *Group) Others() bool { return syscall.Kill(-g.leader, 0) == nil }
 
@@ -43,7 +43,7 @@ func (g *Group) Others() bool { return syscall.Kill(-g.leader, 0) == nil }
 // round before it is used again.
 func (g *Group) Kill() { _ = killGroup(g.leader) }
 
-// Close gives back what the system holds for the group.
+// Close returns back what the system holds for the group.
 func (*Group) Close() {}
 
 func killGroup(leader int) error { return syscall.Kill(-leader, syscall.SIGKILL) }

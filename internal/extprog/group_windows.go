@@ -46,7 +46,7 @@ func (g *Group) Add(p *os.Process) {
 	})
 }
 
-// Others tells whether there are more processes than the first, which was waited
+// Others reports whether there are more processes than the first, which was waited
 // for.
 func (g *Group) Others() bool {
 	var counted accounting
@@ -68,5 +68,5 @@ func (g *Group) PeakMemory() int64 {
 // Kill ends who is left.
 func (g *Group) Kill() { _ = windows.TerminateJobObject(g.job, killedStatus) }
 
-// Close gives back what the system holds for the group.
+// Close returns back what the system holds for the group.
 func (g *Group) Close() { _ = windows.CloseHandle(g.job) }

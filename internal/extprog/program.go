@@ -51,7 +51,7 @@ func Parse(commandLine string, placeholders ...string) (Program, error) {
 	return New(words...), nil
 }
 
-// Name gives the program's file name, without directories and arguments, which may be
+// Name returns the program's file name, without directories and arguments, which may be
 // secrets.
 func (p Program) Name() string {
 	if len(p.words) == 0 {

@@ -16,7 +16,7 @@ const (
 	escapable = "$`\"\\\n"
 )
 
-// split gives a command line's words, at least one and the first not empty.
+// split returns a command line's words, at least one and the first not empty.
 func split(line string) ([]string, error) {
 	fail := func(offset int, problem string) ([]string, error) {
 		return nil, &provider.SyntaxError{What: "command line", Input: line, Offset: offset, Problem: problem}

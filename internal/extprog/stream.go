@@ -76,5 +76,5 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Text gives what was kept as [OneLine].
+// Text returns what was kept as [OneLine].
 func (t *Tail) Text() string { return OneLine(t.data) }

@@ -19,7 +19,7 @@ const (
 	MaxRetryAfter = 60 * time.Second
 )
 
-// Backoff gives the pause after a number of failed tries (1 after the first):
+// Backoff returns the pause after a number of failed tries (1 after the first):
 // half a second, doubling, with up to half as much again at random, so that
 // many clients don't come back together. It is for callers who repeat above
 // this client.

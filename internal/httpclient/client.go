@@ -147,7 +147,7 @@ func newTransport(o Options, roots *x509.CertPool) *http.Transport {
 	}
 }
 
-// rootsWith gives the system's certificates and those of a PEM file; nil, the
+// rootsWith returns the system's certificates and those of a PEM file; nil, the
 // system's own, when no file is named.
 func rootsWith(file string) (*x509.CertPool, error) {
 	if file == "" {

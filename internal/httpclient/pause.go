@@ -42,7 +42,7 @@ func (t *retrier) setBack(req *http.Request, resp *http.Response, sent time.Time
 	return s
 }
 
-// isPause tells whether a host has enough of requests, and not just no answer to
+// isPause reports whether a host has enough of requests, and not just no answer to
 // one: by the status and how long it asks to wait.
 func isPause(status int, asked time.Duration) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && asked > 0

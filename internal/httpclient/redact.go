@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// RedactURL gives the URL without query, fragment and user information: signed
+// RedactURL returns the URL without query, fragment and user information: signed
 // download URLs carry their secret there. Parts of the path that may be tokens are
 // hidden too. It is empty for nil.
 func RedactURL(u *url.URL) string {
@@ -40,7 +40,7 @@ func RedactText(text string) string {
 	})
 }
 
-// RedactError gives err with the URL redacted, as in [RedactURL], when err is a
+// RedactError returns err with the URL redacted, as in [RedactURL], when err is a
 // *[url.Error], which http.Client and url.Parse make of every failure.
 func RedactError(err error) error {
 	var failure *url.Error
@@ -61,7 +61,7 @@ func RedactError(err error) error {
 // with all of the address in it.
 const badLocation = "failed to parse Location header"
 
-// redacted gives an error with the URLs in its text redacted.
+// redacted returns an error with the URLs in its text redacted.
 func redacted(err error) error {
 	if strings.HasPrefix(err.Error(), badLocation) {
 		return text.WithText(err, "the answer leads to a URL that can't be read")

@@ -58,7 +58,7 @@ func redactPath(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// isSecret tells whether a part of a path may be a token: it has a word that nobody
+// isSecret reports whether a part of a path may be a token: it has a word that nobody
 // would write.
 func isSecret(segment string) bool {
 	if version.MatchString(segment) || hash.MatchString(segment) {
@@ -79,7 +79,7 @@ func isSecret(segment string) bool {
 // such as 64bit. Tokens are longer, all their words together.
 const maxOrdinary = 16
 
-// isRandom tells whether a word looks as if made by a machine: its letters are in no
+// isRandom reports whether a word looks as if made by a machine: its letters are in no
 // order, and the fewer kinds of characters it has, the longer it has to be. In a long
 // part of a path, where dashes may be the token's own, less is enough.
 func isRandom(w string, inLong bool) bool {

@@ -41,7 +41,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 // SameOrigin reports whether two URLs have the same scheme, host, and port.
 func SameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && authority(a) == authority(b) }
 
-// authority gives host:port with the port that the scheme implies.
+// authority returns host:port with the port that the scheme implies.
 func authority(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

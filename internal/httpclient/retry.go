@@ -138,7 +138,7 @@ func rewound(req *http.Request) (io.ReadCloser, error) {
 // same few tries.
 type tries struct{ made, spared int }
 
-// isLast tells whether the next try is the last.
+// isLast reports whether the next try is the last.
 func (t *tries) isLast() bool { return t.made == MaxTries-1 }
 
 func (t *tries) count(s setback) {

@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// IsTransient tells whether an operation that failed with err is worth
+// IsTransient reports whether an operation that failed with err is worth
 // another go from the start, by a caller who can open its data again: resets,
 // early ends, timeouts and passing statuses. It is false for what was already
 // repeated in vain (*[provider.TransientError]), for ended contexts, for certificate
@@ -37,16 +37,16 @@ type PassingError struct{ Err error }
 
 func (e *PassingError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the error itself.
+// Unwrap returns the error itself.
 func (e *PassingError) Unwrap() error { return e.Err }
 
-// IsLimit tells whether err is a server's that has enough of requests for now.
+// IsLimit reports whether err is a server's that has enough of requests for now.
 func IsLimit(err error) bool {
 	var status *provider.StatusError
 	return errors.As(err, &status) && (status.Status == http.StatusTooManyRequests || status.Status == http.StatusServiceUnavailable)
 }
 
-// isTransientStatus tells whether a status says "later".
+// isTransientStatus reports whether a status says "later".
 func isTransientStatus(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
@@ -56,7 +56,7 @@ func isTransientStatus(status int) bool {
 	return false
 }
 
-// isTransientError tells whether err is about the connection and may pass. It lists
+// isTransientError reports whether err is about the connection and may pass. It lists
 // what may pass, so that certificate errors and the like don't.
 func isTransientError(err error) bool {
 	// A context's deadline is a timeout too, but the caller's own.

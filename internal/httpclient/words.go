@@ -49,7 +49,7 @@ func plain(err error) error {
 	return err
 }
 
-// wordsFor gives the words, "" where an error's own will do.
+// wordsFor returns the words, "" where an error's own will do.
 func wordsFor(err error) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return dnsWords(dns)
@@ -90,7 +90,7 @@ func dnsWords(e *net.DNSError) string {
 	return "looking up the host " + e.Name + " did not work"
 }
 
-// reason gives the system's word for what is wrong with a connection.
+// reason returns the system's word for what is wrong with a connection.
 func reason(op *net.OpError) string {
 	if errno, ok := errors.AsType[syscall.Errno](op.Err); ok {
 		return errno.Error()
@@ -137,7 +137,7 @@ func proxyOf(req *http.Request) string {
 	return ""
 }
 
-// loginOf tells whether the proxy's URL has a login, and whose it is. A name without a
+// loginOf reports whether the proxy's URL has a login, and whose it is. A name without a
 // password may be the secret itself: some proxies take a key there.
 func loginOf(req *http.Request) (has bool, username string) {
 	proxy, err := http.ProxyFromEnvironment(req)

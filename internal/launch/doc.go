@@ -56,7 +56,7 @@ type Report struct {
 	Memory int64
 }
 
-// String gives the report as one line.
+// String returns the report as one line.
 func (r Report) String() string {
 	text := fmt.Sprintf("protocol %d, %d resources, %d data sources, %d functions, %d ephemeral resources, started in %s",
 		r.Protocol, r.Resources, r.DataSources, r.Functions, r.EphemeralResources, r.Started.Round(time.Millisecond))

@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 )
 
-// packaged gives a source with a package for this machine, which holds the test program
+// packaged returns a source with a package for this machine, which holds the test program
 // under a name, and a description of it.
 func packaged(t *testing.T, typ, executable string) (provider.Source, provider.Package) {
 	t.Helper()

@@ -61,7 +61,7 @@ func newProcess(ctx context.Context, executable, dir string, maxOutput int64, ca
 	return p
 }
 
-// prepare gives the process its environment, to which the handshake's variables
+// prepare sets the environment of the process, to which the handshake's variables
 // belong, and its directories.
 func (p *process) prepare(handshake []string) error {
 	work, temporary := filepath.Join(p.dir, "w"), p.home()
@@ -137,7 +137,7 @@ func (p *process) await() {
 	time.AfterFunc(strayDelay, p.closePipes)
 }
 
-// leaves tells whether the process has left others behind. Those that end with
+// leaves reports whether the process has left others behind. Those that end with
 // their parent have a moment for it, as has the system to forget them.
 func (p *process) leaves() bool {
 	const step = 10 * time.Millisecond

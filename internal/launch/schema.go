@@ -57,7 +57,7 @@ func askSchema(ctx context.Context, conn grpc.ClientConnInterface, r *Report) er
 	})
 }
 
-// diagnose gives an error for a diagnostic that is one.
+// diagnose returns an error for a diagnostic that is one.
 func diagnose(diagnostic []byte) error {
 	var severity uint64
 	var texts []string
@@ -78,7 +78,7 @@ func diagnose(diagnostic []byte) error {
 	return fail(Schema, "it can't tell its schema, it says %s", strings.Join(texts, ": "))
 }
 
-// eachField gives the fields of a message in turn: the content of those that have a
+// eachField calls a function with the fields of a message in turn: the content of those that have a
 // length, the encoded value of others.
 func eachField(message []byte, visit func(protowire.Number, []byte) error) error {
 	for len(message) > 0 {

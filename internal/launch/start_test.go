@@ -28,7 +28,7 @@ const startLimit = time.Minute
 // a busy machine takes some seconds to start one with the race detector.
 const soon = 10 * time.Second
 
-// as gives the test program under the name of one of the providers of TestMain, in a
+// as returns the test program under the name of one of the providers of TestMain, in a
 // directory of its own.
 func as(t *testing.T, name string) string {
 	t.Helper()

@@ -73,7 +73,7 @@ func (f *Finder) noteRefusal(files []file, all []*candidate) {
 	}
 }
 
-// refused gives the first file that OpenTofu reads and refuses, "" for none.
+// refused returns the first file that OpenTofu reads and refuses, "" for none.
 func refused(files []file) (path string) {
 	i := slices.IndexFunc(files, func(file file) bool { return file.rank > 0 && (file.strict || file.err != nil) })
 	if i < 0 {
@@ -128,7 +128,7 @@ func (f file) candidates(r repository) []*candidate {
 	return all
 }
 
-// sortedKeys gives the keys that are for a repository: first those spelled like
+// sortedKeys returns the keys that are for a repository: first those spelled like
 // it, which a client wrote later than those of old.
 func sortedKeys[V any](values map[string]V, r repository) []string {
 	var keys []string

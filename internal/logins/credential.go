@@ -11,10 +11,10 @@ type Credential struct {
 	RegistryToken Secret
 }
 
-// IsAnonymous tells whether there is nothing to log in with.
+// IsAnonymous reports whether there is nothing to log in with.
 func (c Credential) IsAnonymous() bool { return c == Credential{} }
 
-// logsIn tells whether there is a secret. A name alone is what "docker login"
+// logsIn reports whether there is a secret. A name alone is what "docker login"
 // leaves behind when the secret is elsewhere.
 func (c Credential) logsIn() bool {
 	return !c.Password.IsEmpty() || !c.IdentityToken.IsEmpty() || !c.RegistryToken.IsEmpty()

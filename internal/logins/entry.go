@@ -71,7 +71,7 @@ func parseEntry(text json.RawMessage) entry {
 	return e
 }
 
-// acceptedByOpenTofu tells whether OpenTofu can read the entry, of which it
+// acceptedByOpenTofu reports whether OpenTofu can read the entry, of which it
 // takes auth alone.
 func acceptedByOpenTofu(text json.RawMessage) bool {
 	var raw struct {

@@ -19,7 +19,7 @@ type Environment struct {
 	Getenv func(name string) string
 }
 
-// SystemEnvironment gives the environment of this process.
+// SystemEnvironment returns the environment of this process.
 func SystemEnvironment() Environment {
 	home, err := os.UserHomeDir()
 	if err != nil || home == "" {

@@ -28,7 +28,7 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("%s:%d: %v", e.Path, e.Line, e.Err)
 }
 
-// Unwrap gives Err: [io/fs.ErrPermission], for example.
+// Unwrap returns Err: [io/fs.ErrPermission], for example.
 func (e *FileError) Unwrap() error { return e.Err }
 
 // Kind is [provider.Malformed] if the problem is the content, in contrast to a file that

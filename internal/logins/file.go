@@ -36,7 +36,7 @@ type document struct {
 	strict bool
 }
 
-// unusable gives the error of a file that has to be there.
+// unusable returns the error of a file that has to be there.
 func (f file) unusable() error {
 	if f.err == nil && !f.exists {
 		return &FileError{Path: f.path, Err: fs.ErrNotExist}

@@ -48,10 +48,10 @@ func (f *Finder) places(e Environment) []place {
 	return e.places()
 }
 
-// named tells whether the configuration names the files itself.
+// named reports whether the configuration names the files itself.
 func (f *Finder) named() bool { return f.config.Default.DockerStyleFiles != nil }
 
-// Find gives the login for a repository, "host/name", and says where it came
+// Find returns the login for a repository, "host/name", and says where it came
 // from. The zero login is that of everybody. The origin beside an error is the
 // source at fault, as far as there is one. To compare with OpenTofu, helpers may
 // be asked more than by [Finder.LoginFrom].
@@ -108,7 +108,7 @@ func (f *Finder) search(ctx context.Context, r repository, all []*candidate) (Cr
 	return Credential{}, nil, nil
 }
 
-// ask gives what a source knows. What a helper knew, and by which name, is noted.
+// ask returns what a source knows. What a helper knew, and by which name, is noted.
 func (f *Finder) ask(ctx context.Context, r repository, c *candidate) (Credential, error) {
 	if c.err != nil || c.origin.Helper == "" {
 		return c.credential, c.err
@@ -126,7 +126,7 @@ func (f *Finder) ask(ctx context.Context, r repository, c *candidate) (Credentia
 	return Credential{}, nil
 }
 
-// LoginFrom gives the login for a repository, "host/name", to a client that needs
+// LoginFrom returns the login for a repository, "host/name", to a client that needs
 // one now: at first, and again whenever the registry refuses the last one. An
 // access token that was given more than a minute ago is taken to have expired,
 // and is left out when there is an identity token to get another one with. The origin

@@ -31,7 +31,7 @@ const (
 // errNoLogin says that a helper knows no login.
 var errNoLogin = errors.New("no login")
 
-// program gives the file name of a helper.
+// program returns the file name of a helper.
 func program(name string) string { return "docker-credential-" + name }
 
 // checkHelper refuses names that would be paths.
@@ -51,7 +51,7 @@ type reply struct {
 	err   error
 }
 
-// askHelper gives the login that a helper knows, the zero one for none.
+// askHelper returns the login that a helper knows, the zero one for none.
 func (f *Finder) askHelper(ctx context.Context, q question) (Credential, error) {
 	known, err := f.replies.Get(ctx, q, func(ctx context.Context) (reply, error) {
 		login, err := run(ctx, q)

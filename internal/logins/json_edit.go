@@ -21,7 +21,7 @@ var errNoObject = errors.New("it is not a JSON object")
 // find under it.
 var errDuplicate = errors.New("it has a key twice")
 
-// setMember gives the text with a value, which is JSON, at the end of a path of keys. The
+// setMember returns the text with a value, which is JSON, at the end of a path of keys. The
 // objects on the way are made where they are missing. An empty text is an empty
 // object. Errors are [errNoObject], [errDuplicate] and *[json.SyntaxError].
 func setMember(text, value []byte, path ...string) ([]byte, error) {
@@ -54,7 +54,7 @@ func setMember(text, value []byte, path ...string) ([]byte, error) {
 	return root.Pack(), nil
 }
 
-// removeMember gives the text without what is at the end of a path of keys, however often
+// removeMember returns the text without what is at the end of a path of keys, however often
 // it is there; the same text where it is not. Errors are those of [setMember].
 func removeMember(text []byte, path ...string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -107,7 +107,7 @@ func parse(text []byte) (hujson.Value, error) {
 	return hujson.Parse(text)
 }
 
-// find gives the object that a value is, and its value of a key, nil where there is
+// find returns the object that a value is, and its value of a key, nil where there is
 // none.
 func find(at *hujson.Value, key string) (o *hujson.Object, found *hujson.Value, err error) {
 	o, ok := at.Value.(*hujson.Object)
@@ -157,7 +157,7 @@ func formOf(root hujson.Value) form {
 	return f
 }
 
-// add gives an object at a depth one more member, as its last, which is null.
+// add returns an object at a depth one more member, as its last, which is null.
 func (f form) add(o *hujson.Object, key string, depth int) *hujson.Value {
 	if len(o.Members) == 0 {
 		o.AfterExtra = f.line(depth)

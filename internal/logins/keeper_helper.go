@@ -32,7 +32,7 @@ type HelperError struct {
 
 func (e *HelperError) Error() string { return fmt.Sprintf("%s: %v", e.Doing, e.Err) }
 
-// Unwrap gives Err.
+// Unwrap returns Err.
 func (e *HelperError) Unwrap() error { return e.Err }
 
 // Kind is [provider.Denied] if the helper does not exist, and else [provider.Refused].
@@ -43,7 +43,7 @@ func (e *HelperError) Kind() provider.ErrorKind {
 	return provider.Refused
 }
 
-// storeWith gives a login to a helper
+// storeWith hands a login to a helper
 // (https://github.com/docker/docker-credential-helpers#development).
 func storeWith(ctx context.Context, helper, server string, c Credential) error {
 	var sent bytes.Buffer

@@ -103,7 +103,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// installHelpers gives the directory to remove.
+// installHelpers returns the directory to remove.
 func installHelpers() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -175,11 +175,11 @@ func help(name string) int {
 // hosts counts the hosts that tests were given.
 var hosts atomic.Int64
 
-// newHost gives a host that no other test, nor another run of it, asks helpers
+// newHost returns a host that no other test, nor another run of it, asks helpers
 // for.
 func newHost(name string) string { return fmt.Sprintf("%s-%d.example", name, hosts.Add(1)) }
 
-// asked gives what helpers were asked for a host, in order.
+// asked returns what helpers were asked for a host, in order.
 func asked(t *testing.T, host string) []string {
 	t.Helper()
 	data, err := os.ReadFile(os.Getenv(logVariable))

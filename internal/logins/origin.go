@@ -33,7 +33,7 @@ type Origin struct {
 	// registry by which it knows the login.
 	Helper, Asked string
 
-	// OpenTofu tells whether OpenTofu up to 1.12 comes to the same login, and Why,
+	// OpenTofu reports whether OpenTofu up to 1.12 comes to the same login, and Why,
 	// a sentence without its full stop, why it doesn't.
 	OpenTofu bool
 	Why      string
@@ -42,7 +42,7 @@ type Origin struct {
 	Stops string
 }
 
-// String gives the source in words: `auths of /home/u/.docker/config.json under
+// String returns the source in words: `auths of /home/u/.docker/config.json under
 // "ghcr.io"`. It says nothing about OpenTofu.
 func (o Origin) String() string {
 	where := o.where()

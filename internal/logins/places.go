@@ -116,7 +116,7 @@ type Place struct {
 	Exists   bool
 	// Err is a *[FileError] that says why the file is of no use.
 	Err error
-	// OpenTofu tells whether OpenTofu up to 1.12 reads the file, and Why, a sentence
+	// OpenTofu reports whether OpenTofu up to 1.12 reads the file, and Why, a sentence
 	// without its full stop, why it doesn't.
 	OpenTofu bool
 	Why      string

@@ -71,7 +71,7 @@ func (s scope) depth(r repository) int {
 	return 2 + strings.Count(s.path, "/")
 }
 
-// spells tells whether a key is for the repository as OpenTofu compares them:
+// spells reports whether a key is for the repository as OpenTofu compares them:
 // character by character.
 func (s scope) spells(key string, r repository) bool {
 	if s.path == "" {

@@ -29,10 +29,10 @@ func NewSecret(value string) Secret {
 	return Secret{handle: unique.Make(value)}
 }
 
-// IsEmpty tells whether there is no secret.
+// IsEmpty reports whether there is no secret.
 func (s Secret) IsEmpty() bool { return s == Secret{} }
 
-// Reveal gives the secret itself: for the registry that it is for, and nobody
+// Reveal returns the secret itself: for the registry that it is for, and nobody
 // else.
 func (s Secret) Reveal() string {
 	if s.IsEmpty() {
@@ -44,7 +44,7 @@ func (s Secret) Reveal() string {
 // escape is a character of a JSON string in another form: \" or \u00e9.
 var escape = regexp.MustCompile(`(?:\\u[0-9A-Fa-f]{4})+|\\["\\/bfnrt]`)
 
-// isIn tells whether a text has the secret in it, as it is or as programs put it into
+// isIn reports whether a text has the secret in it, as it is or as programs put it into
 // JSON, with any characters escaped.
 func (s Secret) isIn(text string) bool {
 	if s.IsEmpty() {
@@ -60,7 +60,7 @@ func (s Secret) isIn(text string) bool {
 	return strings.Contains(text, s.Reveal()) || strings.Contains(plain, s.Reveal())
 }
 
-// String gives "(hidden)", or "" for the empty secret.
+// String returns "(hidden)", or "" for the empty secret.
 func (s Secret) String() string {
 	if s.IsEmpty() {
 		return ""
@@ -81,5 +81,5 @@ func (s Secret) Format(w fmt.State, verb rune) {
 	_, _ = io.WriteString(w, text)
 }
 
-// MarshalJSON gives [Secret.String] as a JSON string.
+// MarshalJSON returns [Secret.String] as a JSON string.
 func (s Secret) MarshalJSON() ([]byte, error) { return []byte(s.GoString()), nil }

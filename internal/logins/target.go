@@ -72,7 +72,7 @@ func problem(err error) error {
 	return err
 }
 
-// String gives "host" or "host/path"; Docker Hub is docker.io.
+// String returns "host" or "host/path"; Docker Hub is docker.io.
 func (t Target) String() string {
 	host := t.Registry
 	if host == hubRegistry {

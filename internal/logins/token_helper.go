@@ -56,7 +56,7 @@ func FindTokenHelper(name string, args, dirs []string) (h TokenHelper, ok bool) 
 	return TokenHelper{path: path, args: slices.Clone(args)}, err == nil
 }
 
-// tokenHelperVersion tells whether a file is named like a helper, and of which
+// tokenHelperVersion reports whether a file is named like a helper, and of which
 // version it is then.
 func tokenHelperVersion(file, name string) (v provider.Version, ok bool) {
 	file, isHelper := strings.CutPrefix(file, helperPrefix)

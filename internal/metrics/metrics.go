@@ -78,7 +78,7 @@ func New(version string) *Server {
 	return s
 }
 
-// Watch gives events that are counted and then told to others.
+// Watch returns events that are counted and then told to others.
 func (s *Server) Watch(others serve.Events) serve.Events {
 	watched := others
 	watched.Answered = func(a serve.Answered) {

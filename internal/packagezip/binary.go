@@ -74,7 +74,7 @@ func knownArchs(f format) []string {
 	return known
 }
 
-// part gives a piece of start, nil when it reaches beyond.
+// part returns a piece of start, nil when it reaches beyond.
 func part(start []byte, offset, length uint64) []byte {
 	if size := uint64(len(start)); offset > size || length > size-offset {
 		return nil

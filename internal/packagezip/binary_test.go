@@ -55,7 +55,7 @@ func natives() map[string]string {
 	return all
 }
 
-// named gives a package whose executable has a name that fits every system.
+// named returns a package whose executable has a name that fits every system.
 func named(t *testing.T, content string) []byte {
 	t.Helper()
 	return packageOf(t, file{name: "terraform-provider-x.exe", content: content})

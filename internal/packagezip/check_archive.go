@@ -13,7 +13,7 @@ import (
 // which linkers keep below 1 kB.
 const maxStart = 64 << 10
 
-// list gives the files of an archive that [packagezip.Open] accepted: it is
+// list returns the files of an archive that [packagezip.Open] accepted: it is
 // bounded in entries and sizes, and no name is insecure.
 func list(src io.ReaderAt, size int64) ([]*zip.File, error) {
 	z, err := zip.NewReader(src, size)
@@ -23,7 +23,7 @@ func list(src io.ReaderAt, size int64) ([]*zip.File, error) {
 	return slices.DeleteFunc(z.File, func(f *zip.File) bool { return strings.HasSuffix(f.Name, "/") }), nil
 }
 
-// find gives the file of a name that is there.
+// find returns the file of a name that is there.
 func find(files []*zip.File, name string) *zip.File {
 	return files[slices.IndexFunc(files, func(f *zip.File) bool { return f.Name == name })]
 }

@@ -39,7 +39,7 @@ func (s *source) blame(err error) error {
 	return &CheckError{Problems: lines(err)}
 }
 
-// lines gives the text of each joined error.
+// lines returns the text of each joined error.
 func lines(err error) []string {
 	var joined interface {
 		error

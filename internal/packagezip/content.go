@@ -56,7 +56,7 @@ func (in *input) Read(p []byte) (int, error) {
 // offset is where the next byte lies that was not used yet.
 func (in *input) offset() int64 { return in.read - int64(in.buffer.Buffered()) }
 
-// failure tells whether the source failed, which excuses whatever was read.
+// failure reports whether the source failed, which excuses whatever was read.
 func (in *input) failure() error {
 	if in.err == io.EOF {
 		return nil

@@ -72,7 +72,7 @@ func locate(window []byte, size int64) (ending, error) {
 	return e, nil
 }
 
-// findEnd gives where the last end record begins, and -1 when there is none.
+// findEnd returns where the last end record begins, and -1 when there is none.
 func findEnd(window []byte) int {
 	for i := len(window) - lengthEnd; i >= 0; i-- {
 		if binary.LittleEndian.Uint32(window[i:]) == signatureEnd {
@@ -82,7 +82,7 @@ func findEnd(window []byte) int {
 	return -1
 }
 
-// wideEnd tells whether the zip64 end record and its locator, which leads to the
+// wideEnd reports whether the zip64 end record and its locator, which leads to the
 // offset at, are at the end of b.
 func wideEnd(b []byte, at int64) bool {
 	le := binary.LittleEndian
@@ -96,7 +96,7 @@ func wideEnd(b []byte, at int64) bool {
 		le.Uint64(locator[8:]) == uint64(at) //nolint:gosec // what is in b lies in the archive
 }
 
-// fits tells whether a narrow field goes with its wide one.
+// fits reports whether a narrow field goes with its wide one.
 func fits(narrow, all, wide uint64) bool {
 	return narrow == all || narrow == wide
 }

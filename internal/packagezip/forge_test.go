@@ -72,7 +72,7 @@ const (
 	unixExec = 0o100755
 )
 
-// zip gives the archive's bytes. It may be called once.
+// zip returns the archive's bytes. It may be called once.
 func (f *forge) zip() []byte {
 	f.out.WriteString(f.prefix)
 	var listed []record

@@ -46,7 +46,7 @@ func checkName(name string) string {
 	return ""
 }
 
-// splitName gives the elements of a name; a directory's ends in a slash, which
+// splitName returns the elements of a name; a directory's ends in a slash, which
 // makes no element.
 func splitName(name string) []string {
 	return strings.Split(strings.TrimSuffix(name, "/"), "/")

@@ -122,7 +122,7 @@ func (r *Reader) walk(ctx context.Context, visit visitor) ([]entry, error) {
 	return entries, nil
 }
 
-// byOffset gives the entries in the order in which they lie in the archive.
+// byOffset returns the entries in the order in which they lie in the archive.
 func byOffset(entries []entry) []entry {
 	sorted := slices.Clone(entries)
 	slices.SortFunc(sorted, func(a, b entry) int { return cmp.Compare(a.offset, b.offset) })

@@ -51,7 +51,7 @@ type entry struct {
 
 func (h *header) isDirectory() bool { return strings.HasSuffix(h.name, "/") }
 
-// described tells whether CRC-32 and sizes follow the content.
+// described reports whether CRC-32 and sizes follow the content.
 func (h *header) described() bool { return h.flags&flagDescribed != 0 }
 
 // mode is the entry's, as zip readers understand its attributes.
@@ -132,7 +132,7 @@ func (h *header) widen(extra []byte, offset *uint64) (problem string) {
 	return ""
 }
 
-// find64 gives the zip64 field among the extra fields, nil when there is none.
+// find64 returns the zip64 field among the extra fields, nil when there is none.
 // Bytes that are no field are passed over, as other readers do.
 func find64(extra []byte) (field []byte, problem string) {
 	for len(extra) >= 4 {
@@ -181,7 +181,7 @@ func disagreement(local, central header) string {
 // bits, with or without a signature in front. No two are equal.
 var descriptorLengths = [...]int{12, 16, 20, 24}
 
-// isDescriptor tells whether b, of one of the lengths, is the data descriptor of
+// isDescriptor reports whether b, of one of the lengths, is the data descriptor of
 // an entry.
 func isDescriptor(b []byte, h header) bool {
 	le := binary.LittleEndian

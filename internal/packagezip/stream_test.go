@@ -59,13 +59,13 @@ func TestSourceErrorsWin(t *testing.T) {
 	}
 }
 
-// as tells whether an error is of a type.
+// as reports whether an error is of a type.
 func as[E error](err error) bool {
 	var target E
 	return errors.As(err, &target)
 }
 
-// is gives whether an error is want, and none that blames the archive.
+// is returns whether an error is want, and none that blames the archive.
 func is(want error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, want) && !isBroken(err) }
 }

@@ -66,7 +66,7 @@ func (t *tree) add(name string) (problem string) {
 	return ""
 }
 
-// child gives the node below parent that a disk could take for element.
+// child returns the node below parent that a disk could take for element.
 func (t *tree) child(parent *node, element string, directory bool) *node {
 	// Folding may take a text out of its normal form, hence once more.
 	key := place{parent, norm.NFC.String(t.fold.String(norm.NFC.String(element)))}

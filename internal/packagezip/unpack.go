@@ -170,7 +170,7 @@ func (u *unpacker) abandon() {
 	}
 }
 
-// finish gives all files their modes and brings them to the disk, which costs
+// finish sets the modes of all files and brings them to the disk, which costs
 // nothing for an archive that was found to be wrong.
 func (u *unpacker) finish(ctx context.Context, entries []entry) error {
 	var group errgroup.Group

@@ -52,7 +52,7 @@ func TestHashWriterStandsBeside(t *testing.T) {
 	}
 }
 
-// TestHashWriterIsClosed gives up in the middle of an archive.
+// TestHashWriterIsClosed closes the writer in the middle of an archive.
 func TestHashWriterIsClosed(t *testing.T) {
 	t.Parallel()
 	data := with(0, func(e *forged) { e.stored, e.content = true, strings.Repeat(text, 1500) }).zip()

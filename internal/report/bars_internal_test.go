@@ -110,7 +110,7 @@ func readUntil(t *testing.T, screen io.Reader, text string) string {
 	return shown.String()
 }
 
-// openTerminal gives both sides of a terminal of a size.
+// openTerminal returns both sides of a terminal of a size.
 func openTerminal(t *testing.T, columns, rows uint16) (screen, terminal *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

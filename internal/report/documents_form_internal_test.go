@@ -60,11 +60,12 @@ const datePattern = `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`
 
 var update = flag.Bool("update", false, "write docs/schema again")
 
-// kinds are those of errors.
+// kinds are the kinds of errors.
 var kinds = func() (all []string) {
-	for _, k := range explain.Kinds {
-		all = append(all, string(k.Kind))
+	for kind := range explain.ExitCodes {
+		all = append(all, string(kind))
 	}
+	slices.Sort(all)
 	return all
 }()
 

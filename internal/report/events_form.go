@@ -110,5 +110,5 @@ type runFinished struct {
 	Error    *ErrorItem     `json:"error,omitempty"`
 }
 
-// seconds gives a duration in seconds, to the millisecond.
+// seconds returns a duration in seconds, to the millisecond.
 func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }

@@ -139,8 +139,8 @@ func TestOperationsPage(t *testing.T) {
 		t.Errorf("events and their fields (-program +page)\n%s", diff)
 	}
 	codes, want := map[string]int{}, map[string]int{}
-	for _, k := range explain.Kinds {
-		want[string(k.Kind)] = k.Code
+	for kind, code := range explain.ExitCodes {
+		want[string(kind)] = code
 	}
 	for _, row := range classRow.FindAllStringSubmatch(string(text), -1) {
 		if codes[row[1]], err = strconv.Atoi(row[2]); err != nil {
@@ -152,7 +152,7 @@ func TestOperationsPage(t *testing.T) {
 	}
 }
 
-// fieldsOf gives the names of a struct's fields in JSON, and of those that are
+// fieldsOf returns the names of a struct's fields in JSON, and of those that are
 // always there, sorted.
 func fieldsOf(of reflect.Type) (all, always []string) {
 	for _, f := range reflect.VisibleFields(of) {

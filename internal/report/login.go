@@ -17,7 +17,7 @@ type LoggedIn struct {
 	Helper string `json:"helper,omitempty"`
 	// Encrypted is false for a login in the file itself.
 	Encrypted bool `json:"encrypted"`
-	// Checked tells whether the registry looked at the login.
+	// Checked reports whether the registry looked at the login.
 	Checked bool `json:"checked"`
 	// FoundBy are the programs that come to this login.
 	FoundBy []string `json:"found_by"`

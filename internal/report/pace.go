@@ -25,7 +25,7 @@ type mark struct {
 	moved int64
 }
 
-// rate gives bytes a second, when so many have moved by now; 0 as long as nothing is
+// rate returns bytes a second, when so many have moved by now; 0 as long as nothing is
 // known.
 func (p *pace) rate(now time.Time, moved int64) int64 {
 	if n := len(p.noted); n == 0 || now.Sub(p.noted[n-1].at) >= window/marks {

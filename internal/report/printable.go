@@ -36,7 +36,7 @@ func Printable(s string) string {
 	return strings.Join(lines, "")
 }
 
-// isHarmless tells whether a character only shows itself.
+// isHarmless reports whether a character only shows itself.
 func isHarmless(r rune) bool {
 	return !unicode.IsControl(r) && !unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }

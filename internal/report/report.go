@@ -182,7 +182,7 @@ type PackageItem struct {
 	Evidence []string `json:"evidence,omitempty"`
 	// Skipped are documents that are not named like evidence of the provider.
 	Skipped []string `json:"skipped,omitempty"`
-	// Sums tells whether a SHA256SUMS document lists the zip.
+	// Sums reports whether a SHA256SUMS document lists the zip.
 	Sums *bool `json:"sums,omitempty"`
 }
 

@@ -19,7 +19,7 @@ type SignatureItem struct {
 	Refused string `json:"refused,omitempty"`
 }
 
-// describeVerdict gives nil when nobody has judged.
+// describeVerdict returns nil when nobody has judged.
 func describeVerdict(v provider.Verdict) *SignatureItem {
 	if v.Trust == "" {
 		return nil

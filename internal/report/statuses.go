@@ -23,7 +23,7 @@ var statuses = []string{
 	string(publish.Denied), string(publish.Unchanged), statusHeld, statusFailed,
 }
 
-// counts gives how many results there are of each status.
+// counts returns how many results there are of each status.
 func counts(results []Item) map[string]int {
 	of := map[string]int{}
 	for _, r := range results {

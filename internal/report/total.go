@@ -35,7 +35,7 @@ func (t *total) add(r publish.Result) {
 	}
 }
 
-// String gives the line for people.
+// String returns the line for people.
 func (t *total) String() string {
 	text := fmt.Sprintf("plan: %s, %d to send", Counted(t.Releases, "release"), t.ToSend)
 	if t.ToSend > 0 {

@@ -56,7 +56,7 @@ type run struct {
 	stopped bool
 }
 
-// begin gives the next item.
+// begin returns the next item.
 func (r *run) begin(ctx context.Context) (i int, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

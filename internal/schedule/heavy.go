@@ -41,7 +41,7 @@ type weight struct {
 	release func() // set when it is the item's turn
 }
 
-// add tells whether the item has to wait for its turn.
+// add reports whether the item has to wait for its turn.
 func (w *weight) add(bytes int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -33,7 +33,7 @@ func NewLimiter(total, perKey int) *Limiter {
 	return &Limiter{total: total, perKey: perKey, keys: map[string]*key{}}
 }
 
-// Alone gives a context with which [Limiter.Acquire] waits until the key has no
+// Alone returns a context with which [Limiter.Acquire] waits until the key has no
 // other slot, and gives no other one until the slot is free again. Whoever asks for
 // the key later waits too, so that the time comes. See [Limiter.AloneEnded].
 func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, aloneKey{}, true) }
@@ -74,7 +74,7 @@ func (l *Limiter) enter(key string, alone bool) *waiter {
 	return w
 }
 
-// leave gives up a place in the queue, and tells whether it still was one.
+// leave returns up a place in the queue, and tells whether it still was one.
 func (l *Limiter) leave(w *waiter) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,7 +118,7 @@ func (l *Limiter) grant() {
 	})
 }
 
-// key gives what is known of a key, to change it.
+// key returns what is known of a key, to change it.
 func (l *Limiter) key(name string) *key {
 	k := l.keys[name]
 	if k == nil {

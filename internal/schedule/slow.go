@@ -29,7 +29,7 @@ type key struct {
 	futile int
 }
 
-// isFree tells whether there is a slot. perKey is the limiter's own limit.
+// isFree reports whether there is a slot. perKey is the limiter's own limit.
 func (k *key) isFree(alone bool, perKey int) bool {
 	if k == nil {
 		return true
@@ -44,7 +44,7 @@ func (k *key) isFree(alone bool, perKey int) bool {
 	return limit < 1 || k.used < limit
 }
 
-// isOrdinary tells whether there is nothing to remember.
+// isOrdinary reports whether there is nothing to remember.
 func (k *key) isOrdinary() bool {
 	return k.used == 0 && k.limit == 0 && k.futile == 0 && !time.Now().Before(k.resume)
 }
@@ -118,7 +118,7 @@ func (l *Limiter) Regain(name string, sent time.Time) {
 	l.grant()
 }
 
-// AloneEnded tells whether it helped a request that it was alone. Where it did not,
+// AloneEnded reports whether it helped a request that it was alone. Where it did not,
 // several times in a row, [Alone] makes no difference any more: a host that is down
 // must not be waited for by one request after the other.
 func (l *Limiter) AloneEnded(name string, helped bool) {

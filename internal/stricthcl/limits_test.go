@@ -112,7 +112,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// FuzzPassed gives what passes to the parsers, which have to come back.
+// FuzzPassed hands what passes to the parsers, which have to come back.
 func FuzzPassed(f *testing.F) {
 	for _, seed := range []string{"a = [[[]]]", `{"a":[[{}]]}`, "a = ((1))", "a = !!true", "a = \"${\"${x}\"}\"", "a = <<E\n${[\nE\n", "x {} \n#(", "a = \"$$%%\"", "a = <<E\n\n\nE\n"} {
 		f.Add([]byte(seed), 40)

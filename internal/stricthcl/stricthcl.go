@@ -61,7 +61,7 @@ func InLines(file, text string) string {
 	return text
 }
 
-// Attributes gives the arguments of a body in their order in the file.
+// Attributes returns the arguments of a body in their order in the file.
 func Attributes(body *hclsyntax.Body) []*hclsyntax.Attribute {
 	var all []*hclsyntax.Attribute
 	for _, a := range body.Attributes {
@@ -104,7 +104,7 @@ func listed(known []Argument) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// String gives the value of an argument that has to be a string.
+// String returns the value of an argument that has to be a string.
 func String(a *hclsyntax.Attribute) (string, error) {
 	value, diags := a.Expr.Value(nil)
 	if diags.HasErrors() || value.IsNull() || value.Type() != cty.String {
@@ -113,7 +113,7 @@ func String(a *hclsyntax.Attribute) (string, error) {
 	return value.AsString(), nil
 }
 
-// Strings gives each string of an argument that has to be a list of them, with its
+// Strings visits each string of an argument that has to be a list of them, with its
 // place, to add. The list must not be empty. one names what an element is.
 func Strings(a *hclsyntax.Attribute, one string, add func(text string, at hcl.Range) error) error {
 	value, diags := a.Expr.Value(nil)

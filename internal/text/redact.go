@@ -40,7 +40,7 @@ func RedactUserinfoAt(s string, offset int) (shown string, at int) {
 // prefix from a path, and not a user from a password.
 var port = regexp.MustCompile(`^(?:[^:/]*:[0-9]+(?:/|$)|oci-layout:)`)
 
-// userinfo gives the bytes to hide, none when from equals to.
+// userinfo returns the bytes to hide, none when from equals to.
 func userinfo(s string) (from, to int) {
 	to = strings.LastIndexByte(s, '@')
 	if to < 0 {

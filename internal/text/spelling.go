@@ -2,7 +2,7 @@ package text
 
 import "strings"
 
-// Nearest gives the one of the words that was most likely meant, and false when
+// Nearest returns the one of the words that was most likely meant, and false when
 // none is near: at most a third of the letters may be wrong, missing, too many or
 // exchanged with their neighbours, and never all. Of words that are equally near it is the first.
 // Upper and lower case are the same.

@@ -21,7 +21,7 @@ func ReadAhead(src io.Reader) *Ahead {
 	return a
 }
 
-// Read gives the source's bytes and then its error.
+// Read returns the source's bytes and then its error.
 func (a *Ahead) Read(p []byte) (int, error) { return a.pipe.Read(p) }
 
 // WriteTo implements [io.WriterTo]: the buffers go on as they are. It ends

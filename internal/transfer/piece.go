@@ -62,7 +62,7 @@ func (p *piece) add(n int) {
 	p.arrived.Signal()
 }
 
-// Read gives what has arrived, and each block back that was read.
+// Read returns what has arrived, and each block back that was read.
 func (p *piece) Read(b []byte) (int, error) {
 	filled, err := p.wait()
 	if p.read == filled {
@@ -88,7 +88,7 @@ func (p *piece) wait() (int, error) {
 	return p.filled, p.err
 }
 
-// failed tells whether filling has ended before its end.
+// failed reports whether filling has ended before its end.
 func (p *piece) failed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -88,7 +88,7 @@ func (p *Pipe) ReadFrom(r io.Reader) (int64, error) {
 	}
 }
 
-// room gives the free part of the buffer that is being filled.
+// room returns the free part of the buffer that is being filled.
 func (p *Pipe) room() ([]byte, error) {
 	select {
 	case <-p.gone:
@@ -175,7 +175,7 @@ func (p *Pipe) WriteTo(w io.Writer) (int64, error) {
 	}
 }
 
-// next gives the buffer that was read back and waits for another.
+// next hands back the buffer that was read and waits for another.
 func (p *Pipe) next() error {
 	if p.current != nil {
 		p.free <- p.current

@@ -52,7 +52,7 @@ func (r Range) Check(resp *http.Response, known Validator) error {
 // Validator tells one version of a content from another.
 type Validator struct{ etag, modified string }
 
-// ValidatorOf gives what an answer says of its version. It is the ETag, or the
+// ValidatorOf returns what an answer says of its version. It is the ETag, or the
 // date where there is none.
 func ValidatorOf(resp *http.Response) Validator {
 	if etag := resp.Header.Get("ETag"); etag != "" {

@@ -137,7 +137,7 @@ func (e *expected) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// read gives how many bytes came, which were right.
+// read returns how many bytes came, which were right.
 func read(t *testing.T, s *store) (int64, error) {
 	t.Helper()
 	r, err := transfer.NewRangeReader(t.Context(), s.ranges(), s.windows)

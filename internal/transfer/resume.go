@@ -46,7 +46,7 @@ func (e *NotResumedError) Error() string {
 	return fmt.Sprintf("%v; going on at byte %d: %v", e.Cause, e.At, e.Reason)
 }
 
-// Unwrap gives the cause alone: it decides whether to begin anew.
+// Unwrap returns the cause alone: it decides whether to begin anew.
 func (e *NotResumedError) Unwrap() error { return e.Cause }
 
 // Read implements [io.Reader].

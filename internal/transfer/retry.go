@@ -87,7 +87,7 @@ type ExpiredError struct{ Err error }
 
 func (e *ExpiredError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the refusal.
+// Unwrap returns the refusal.
 func (e *ExpiredError) Unwrap() error { return e.Err }
 
 // Recorder keeps what its reader said: an error of the source, which the push

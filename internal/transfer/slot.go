@@ -26,10 +26,10 @@ func NewSlot(ctx context.Context, acquire Acquire, size int64) (*Slot, error) {
 	return s, nil
 }
 
-// Release gives the slot back. More calls do nothing.
+// Release returns the slot back. More calls do nothing.
 func (s *Slot) Release() { s.release() }
 
-// alone gives the slot back, and waits for one that nothing else moves beside. It
+// alone hands the slot back, and waits for one that nothing else moves beside. It
 // has none meanwhile: others may wait for the same.
 func (s *Slot) alone(ctx context.Context) error {
 	s.release()

@@ -63,7 +63,7 @@ func (s *share) blocksPerPiece() int {
 	return min(max(maxBlocks/s.windows.readers/(Connections-1), minPiece), maxPiece)
 }
 
-// take gives the blocks of the next piece, which has at most rest bytes, or none
+// take returns the blocks of the next piece, which has at most rest bytes, or none
 // when the reader has its part, or others have not yet given back theirs.
 func (s *share) take(rest int64) [][]byte {
 	w := s.windows

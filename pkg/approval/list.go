@@ -32,7 +32,7 @@ type Entry struct {
 	Record *repository.DenialRecord
 }
 
-// List gives the versions that wait in a repository, and those that were denied,
+// List returns the versions that wait in a repository, and those that were denied,
 // newest first. Errors are the repository's.
 func List(ctx context.Context, repo repository.Reader) ([]Entry, error) {
 	tags, err := repo.Tags(ctx)

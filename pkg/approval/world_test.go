@@ -120,7 +120,7 @@ func (w *world) put(t *testing.T, tag string, packages map[provider.Platform]pkg
 	return now.Digest
 }
 
-// at gives the digest that a tag names, empty where there is no such tag.
+// at returns the digest that a tag names, empty where there is no such tag.
 func (w *world) at(t *testing.T, tag string) digest.Digest {
 	t.Helper()
 	i, err := repository.Inspect(t.Context(), w.repo, tag, repository.DepthIndex)

@@ -131,7 +131,7 @@ func ParseDenial(data []byte) (Denial, error) {
 	return d, nil
 }
 
-// String gives the reason, and who decided.
+// String returns the reason, and who decided.
 func (d Denial) String() string {
 	if d.By == "" {
 		return d.Reason

@@ -87,7 +87,7 @@ func (x Index) Platforms() []provider.Platform {
 	return ps
 }
 
-// Protocols gives the plugin protocol versions of our annotation.
+// Protocols returns the plugin protocol versions of our annotation.
 func (x Index) Protocols() []string {
 	text := x.Annotations[AnnotationProtocols]
 	if text == "" {
@@ -96,7 +96,7 @@ func (x Index) Protocols() []string {
 	return strings.Split(text, ",")
 }
 
-// Published gives the version's date, as [provider.Release] has it; zero when there
+// Published returns the version's date, as [provider.Release] has it; zero when there
 // is none that could be one. Other tools may mean by it when they wrote the index.
 func (x Index) Published() time.Time {
 	return provider.ParseDate(x.Annotations[ocispec.AnnotationCreated])

@@ -7,7 +7,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
-// SigstoreType gives the media type of a Sigstore bundle, a JSON document; name is
+// SigstoreType returns the media type of a Sigstore bundle, a JSON document; name is
 // for the error when it is none, or of a form before 0.3, which has no media type
 // that a layer can have.
 func SigstoreType(name string, data []byte) (mediaType string, err error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Tag gives the tag of a version: OCI tags have no "+", so OpenTofu writes "_".
+// Tag returns the tag of a version: OCI tags have no "+", so OpenTofu writes "_".
 func Tag(v provider.Version) string {
 	return strings.ReplaceAll(v.String(), "+", "_")
 }
@@ -76,7 +76,7 @@ func TaggedVersions(tags []string) []provider.Version { return versionsOf(tags, 
 // its version whatever it points to.
 func DeniedVersions(tags []string) []provider.Version { return versionsOf(tags, ParseDenied) }
 
-// PendingVersions gives the versions that wait for approval, newest first.
+// PendingVersions returns the versions that wait for approval, newest first.
 func PendingVersions(tags []string) []provider.Version { return versionsOf(tags, ParsePending) }
 
 func versionsOf(tags []string, parse func(string) (provider.Version, bool)) []provider.Version {

@@ -56,7 +56,7 @@ const (
 	AnnotationProtocols = annotationPrefix + "protocols"
 )
 
-// Reserved tells whether the format defines an annotation of the index itself.
+// Reserved reports whether the format defines an annotation of the index itself.
 // The source is not among them: Options.SourceURL wins over it, and annotates
 // the manifests too.
 func Reserved(key string) bool {

@@ -13,7 +13,7 @@ import (
 // handled are the signals that are for the child.
 var handled = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 
-// forward gives the child a signal. What keys of a terminal send reaches it without
+// forward sends the child a signal. What keys of a terminal send reaches it without
 // us, and a second Ctrl-C would mean more to it than one.
 func forward(p *os.Process, s os.Signal) {
 	fromKeys := slices.Contains([]os.Signal{syscall.SIGINT, syscall.SIGQUIT}, s)
@@ -22,7 +22,7 @@ func forward(p *os.Process, s os.Signal) {
 	}
 }
 
-// inForeground tells whether a terminal's keys reach this process and its child.
+// inForeground reports whether a terminal's keys reach this process and its child.
 func inForeground() bool {
 	terminal, err := os.Open("/dev/tty")
 	if err != nil {

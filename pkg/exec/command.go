@@ -99,7 +99,7 @@ func startError(command string, err error) *StartError {
 	return e
 }
 
-// find gives the path of a program, by PATH or from the directory that it is started
+// find returns the path of a program, by PATH or from the directory that it is started
 // in.
 func find(name, dir string) (string, error) {
 	path := name

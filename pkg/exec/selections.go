@@ -84,7 +84,7 @@ func (o Options) files(ctx context.Context, c userConfig) ([]*lockfile.File, err
 	return []*lockfile.File{f}, nil
 }
 
-// saysItself tells whether a command is one that says itself when a directory is
+// saysItself reports whether a command is one that says itself when a directory is
 // empty, and has much to do that needs no providers.
 func (o Options) saysItself() bool {
 	t := toolOf(o.Command)
@@ -135,7 +135,7 @@ func hashesOf(zip digest.Digest, h store.Hashes) []lockfile.Hash {
 	return all
 }
 
-// packed tells whether a package must be offered as a zip: a lock file that has an
+// packed reports whether a package must be offered as a zip: a lock file that has an
 // h1, and not this one, keeps both programs from an unpacked package.
 func (s selection) packed(h store.Hashes) bool {
 	return slices.ContainsFunc(s.locked, func(locked []lockfile.Hash) bool {
@@ -143,7 +143,7 @@ func (s selection) packed(h store.Hashes) bool {
 	})
 }
 
-// hasH1 tells whether all lock files have the h1 of what a package unpacks to.
+// hasH1 reports whether all lock files have the h1 of what a package unpacks to.
 func (s selection) hasH1(h store.Hashes) bool {
 	return !slices.ContainsFunc(s.locked, func(locked []lockfile.Hash) bool {
 		return !slices.Contains(locked, lockfile.Hash(h.Unpacked))

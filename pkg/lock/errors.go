@@ -44,7 +44,7 @@ func (e *HashError) Error() string {
 // Kind returns [provider.Unverified].
 func (e *HashError) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Within gives the text for a message that has named the release.
+// Within returns the text for a message that has named the release.
 func (e *HashError) Within(a provider.Address, v provider.Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()

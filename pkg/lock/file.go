@@ -181,7 +181,7 @@ func choose(ctx context.Context, src provider.Source, wanted Wanted, locked *loc
 	return found[0], nil
 }
 
-// selection gives what is to be locked of a requirement. Hashes of the same version
+// selection returns what is to be locked of a requirement. Hashes of the same version
 // that are locked stay, unless they are other bytes' altogether.
 func selection(ctx context.Context, src provider.Source, wanted Wanted, locked *lockfile.Selection, o FileOptions) (lockfile.Selection, error) {
 	v, err := choose(ctx, src, wanted, locked, o)

@@ -19,7 +19,7 @@ const Filename = ".terraform.lock.hcl"
 // maxFiles bounds how many files one name may stand for.
 const maxFiles = 10_000
 
-// Find gives the lock files that names stand for, sorted, each once: a file, a
+// Find returns the lock files that names stand for, sorted, each once: a file, a
 // directory with all below it, or a pattern such as "live/**/.terraform.lock.hcl".
 // Directories named .terraform or .git are not looked in, nor are links to
 // directories, unless they are named. A name that stands for nothing is [ErrNoFile].
@@ -63,7 +63,7 @@ func find(ctx context.Context, name string) ([]string, error) {
 
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[{") }
 
-// walk gives the files below a directory that are wanted.
+// walk returns the files below a directory that are wanted.
 func walk(ctx context.Context, dir string, wanted func(path string) bool) ([]string, error) {
 	var found []string
 	dir += string(filepath.Separator) // which leads through a link, where the directory itself is one

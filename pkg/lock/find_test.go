@@ -86,7 +86,7 @@ func TestFind(t *testing.T) {
 	})
 }
 
-// find gives what names below a directory stand for, relative to it.
+// find returns what names below a directory stand for, relative to it.
 func find(ctx context.Context, dir string, names ...string) ([]string, error) {
 	for i, name := range names {
 		names[i] = filepath.Join(dir, filepath.FromSlash(name))

@@ -65,7 +65,7 @@ type hashed struct {
 	platforms string
 }
 
-// Remembering gives options with which the hashes of a release are made once, and
+// Remembering returns options with which the hashes of a release are made once, and
 // its signature is judged once, by all calls that have them and the same source.
 func (o Options) Remembering() Options {
 	o.made = &memo.Memo[hashed, []lockfile.Hash]{}
@@ -86,7 +86,7 @@ func (o Options) bounded() Options {
 	return o
 }
 
-// Hashes gives what a lock file says of a version: the zh of every line of its
+// Hashes returns what a lock file says of a version: the zh of every line of its
 // SHA256SUMS, as OpenTofu locks a signed release, and the h1 of every platform.
 // The sums have been held against the digests of the packages. They are sorted, each
 // once.
@@ -130,7 +130,7 @@ func hashesOf(ctx context.Context, src provider.Source, a provider.Address, v pr
 	return slices.Compact(hashes), nil
 }
 
-// zipHashes gives the zh hashes.
+// zipHashes returns the zh hashes.
 func zipHashes(r provider.Release) ([]lockfile.Hash, error) {
 	var hashes []lockfile.Hash
 	if listed, ok := r.Document(provider.KindSums); ok {
@@ -147,7 +147,7 @@ func zipHashes(r provider.Release) ([]lockfile.Hash, error) {
 	return hashes, nil
 }
 
-// listedHashes gives the hash of every line, whatever file it is about; none when a
+// listedHashes returns the hash of every line, whatever file it is about; none when a
 // line is not of the form. That is OpenTofu's rule, acceptableHashes in its
 // internal/getproviders, but for blank lines, upon which it panics.
 func listedHashes(document []byte) []lockfile.Hash {
@@ -166,7 +166,7 @@ func listedHashes(document []byte) []lockfile.Hash {
 	return hashes
 }
 
-// contentHashes gives the h1 hashes.
+// contentHashes returns the h1 hashes.
 func contentHashes(ctx context.Context, src provider.Source, r provider.Release, o Options) ([]lockfile.Hash, error) {
 	packages := slices.Clone(r.Packages)
 	if len(o.Platforms) > 0 {
@@ -212,7 +212,7 @@ type zipReader struct {
 	backoff  func(failed int) time.Duration
 }
 
-// hashes gives the h1 of a zip and, where that is another one, the h1 of the
+// hashes returns the h1 of a zip and, where that is another one, the h1 of the
 // directory that it unpacks to. What is stated of it has to be true.
 func (r zipReader) hashes(ctx context.Context, p provider.Package) ([]lockfile.Hash, error) {
 	release, err := r.slots.Acquire(ctx, "")

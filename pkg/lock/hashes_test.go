@@ -76,7 +76,7 @@ func document(r *provider.Release) *provider.Document { return &r.Documents[0] }
 
 func firstWord(text []byte) string { return strings.Fields(string(text))[0] }
 
-// sorted gives each hash once.
+// sorted returns each hash once.
 func sorted(hashes []lockfile.Hash) []lockfile.Hash {
 	return slices.Compact(slices.Sorted(slices.Values(hashes)))
 }

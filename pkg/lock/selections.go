@@ -14,7 +14,7 @@ import (
 // each version once with the hashes of all that select it.
 type Selections []lockfile.Selection
 
-// Union gives the selections of lock files.
+// Union returns the selections of lock files.
 func Union(files ...*lockfile.File) Selections {
 	var all Selections
 	for _, f := range files {
@@ -38,7 +38,7 @@ func (s Selections) with(added lockfile.Selection) Selections {
 	return s
 }
 
-// Requirements gives a requirement for each selection, which names its version.
+// Requirements returns a requirement for each selection, which names its version.
 func (s Selections) Requirements() []provider.Requirement {
 	wanted := make([]provider.Requirement, len(s))
 	for i, selection := range s {
@@ -64,7 +64,7 @@ func (s Selections) Of(addresses ...provider.Address) (Selections, error) {
 	return kept, nil
 }
 
-// find gives the selection of a version.
+// find returns the selection of a version.
 func (s Selections) find(a provider.Address, v provider.Version) (lockfile.Selection, error) {
 	var others []string
 	for _, selection := range s {

@@ -59,7 +59,7 @@ func NewSource(inner provider.Source, locked Selections, o SourceOptions) *Sourc
 	}}
 }
 
-// Versions gives those that are selected, newest first, also when the other source
+// Versions returns those that are selected, newest first, also when the other source
 // does not have them, which is not asked. The error is [ErrNotLocked], which is
 // [provider.ErrProviderNotFound] too.
 func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {

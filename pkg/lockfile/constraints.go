@@ -28,7 +28,7 @@ var operatorOrder = []constraints.SelectionOp{
 	constraints.OpGreaterThanOrEqualMinorOnly, constraints.OpLessThanOrEqual, constraints.OpLessThan, constraints.OpNotEqual,
 }
 
-// FormatConstraints gives the only spelling that OpenTofu accepts in a lock file:
+// FormatConstraints returns the only spelling that OpenTofu accepts in a lock file:
 // each constraint once, missing numbers as 0, sorted by version and then operator.
 // It is empty for the zero value.
 func FormatConstraints(c provider.Constraint) string {

@@ -106,7 +106,7 @@ func (r *reading) hashes(expr hclsyntax.Expression) []Hash {
 	return slices.Compact(all)
 }
 
-// text gives the string that an expression is, for OpenTofu evaluates it; numbers
+// text returns the string that an expression is, for OpenTofu evaluates it; numbers
 // become strings. Loops within loops could run for years, so there are none.
 func (r *reading) text(expr hcl.Expression) (string, bool) {
 	if native, ok := expr.(hclsyntax.Expression); ok && loops(native) {

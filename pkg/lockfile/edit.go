@@ -114,7 +114,7 @@ func apart(text, newline string) string {
 	return text
 }
 
-// startsBlank tells whether a text begins with a blank line.
+// startsBlank reports whether a text begins with a blank line.
 func startsBlank(text string) bool {
 	line, _, found := strings.Cut(text, "\n")
 	return found && strings.TrimSpace(line) == ""

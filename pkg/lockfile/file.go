@@ -52,7 +52,7 @@ func (f *File) Selection(a provider.Address) (s Selection, ok bool) {
 	return f.parts[i].selection.clone(), true
 }
 
-// Bytes gives the file's text.
+// Bytes returns the file's text.
 func (f *File) Bytes() []byte {
 	var b strings.Builder
 	for _, p := range f.parts {

@@ -114,7 +114,7 @@ func (r *reading) root(body *hclsyntax.Body) []located {
 	return found
 }
 
-// split gives each block its part of the text.
+// split divides the text among the blocks.
 func split(data []byte, found []located) *File {
 	slices.SortFunc(found, func(a, b located) int { return cmp.Compare(a.start, b.start) })
 	tokens, _ := hclsyntax.LexConfig(data, "", hcl.InitialPos)

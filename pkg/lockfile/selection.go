@@ -21,7 +21,7 @@ type Selection struct {
 	Line int
 }
 
-// normal gives the selection as a lock file states it.
+// normal returns the selection as a lock file states it.
 func (s Selection) normal() Selection {
 	s.Hashes = slices.Compact(slices.Sorted(slices.Values(s.Hashes)))
 	if c, err := provider.ParseConstraint(FormatConstraints(s.Constraints)); err == nil {
@@ -36,7 +36,7 @@ func (s Selection) clone() Selection {
 	return s
 }
 
-// says tells whether two selections of a provider, both normal, state the same.
+// says reports whether two selections of a provider, both normal, state the same.
 func (s Selection) says(o Selection) bool {
 	return s.Version == o.Version && s.Constraints.String() == o.Constraints.String() && slices.Equal(s.Hashes, o.Hashes)
 }
@@ -53,7 +53,7 @@ func ParseHash(s string) (Hash, error) {
 	return Hash(s), nil
 }
 
-// Scheme gives what stands before the first colon: "h1" or "zh", mostly.
+// Scheme returns what stands before the first colon: "h1" or "zh", mostly.
 func (h Hash) Scheme() string {
 	scheme, _, _ := strings.Cut(string(h), ":")
 	return scheme
@@ -65,5 +65,5 @@ func (h Hash) IsH1() bool { return h.Scheme() == "h1" }
 // IsZH tells a hash of a zip.
 func (h Hash) IsZH() bool { return h.Scheme() == "zh" }
 
-// String gives the provider's block as a lock file has it, with its last line's end.
+// String returns the provider's block as a lock file has it, with its last line's end.
 func (s Selection) String() string { return format(s.normal(), nil, "\n") + "\n" }

@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// layouts gives each provider a layout in a directory.
+// layouts returns each provider a layout in a directory.
 func layouts(dir string) func(provider.Address) (repository.Repository, publish.Options, error) {
 	return func(a provider.Address) (repository.Repository, publish.Options, error) {
 		return repository.NewLayout(filepath.Join(dir, a.Type)), publish.Options{}, nil

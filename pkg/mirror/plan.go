@@ -53,7 +53,7 @@ type release struct {
 
 func (i Item) release() release { return release{i.Requirement.Address, i.Version} }
 
-// each gives the items in order, each release once. One that is taken for some
+// each returns the items in order, each release once. One that is taken for some
 // requirement is not held back for another.
 func each(all []choice) []Item {
 	taken, planned := map[release]bool{}, map[release]int{}

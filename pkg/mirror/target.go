@@ -57,7 +57,7 @@ func (t target) denied(ctx context.Context) ([]provider.Version, error) {
 	return artifact.DeniedVersions(tags), err
 }
 
-// has tells whether a version is there, as far as the list of tags tells. What can't
+// has reports whether a version is there, as far as the list of tags tells. What can't
 // be told is not.
 func (t target) has(ctx context.Context, v provider.Version) bool {
 	if t.err != nil || t.tags == nil {

@@ -59,7 +59,7 @@ func BenchmarkThere(b *testing.B) {
 	b.ReportMetric(median(ours)/median(bare), "ratio")
 }
 
-// timed gives the seconds that something takes, beginning without garbage.
+// timed returns the seconds that something takes, beginning without garbage.
 func timed(do func()) float64 {
 	runtime.GC()
 	began := time.Now()
@@ -115,7 +115,7 @@ func (r *record) add(req *http.Request) {
 	r.requests = append(r.requests, request{req.Method, "https://" + req.Host + req.URL.RequestURI(), req.Header.Clone()})
 }
 
-// take gives the requests since the last call.
+// take returns the requests since the last call.
 func (r *record) take() []request {
 	r.mu.Lock()
 	defer r.mu.Unlock()

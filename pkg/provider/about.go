@@ -26,10 +26,10 @@ func (e *Error) Error() string {
 	return text + ": " + ErrorWithin(e.Err, e.Address, e.Version)
 }
 
-// Unwrap gives the error itself.
+// Unwrap returns the error itself.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Within gives the text for a message that has named the release. What was being
+// Within returns the text for a message that has named the release. What was being
 // done stays only where it says more than that: "fetching checksums of".
 func (e *Error) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v && e.Version != (Version{}) {
@@ -45,7 +45,7 @@ func (e *Error) Within(a Address, v Version) string {
 	return text
 }
 
-// ErrorWithin gives the text of an error for a message that has named the release
+// ErrorWithin returns the text of an error for a message that has named the release
 // already: without it, where the error's type has a method Within for that.
 func ErrorWithin(err error, a Address, v Version) string {
 	if about, ok := err.(interface{ Within(Address, Version) string }); ok {
@@ -99,7 +99,7 @@ func (e *VersionError) Error() string {
 	return text + "; " + SomeVersions(e.Have)
 }
 
-// Within gives the text for a message that has named the release, and where it was
+// Within returns the text for a message that has named the release, and where it was
 // looked for.
 func (e *VersionError) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v {
@@ -108,7 +108,7 @@ func (e *VersionError) Within(a Address, v Version) string {
 	return ErrVersionNotFound.Error() + "; " + SomeVersions(e.Have)
 }
 
-// Unwrap gives [ErrVersionNotFound], and what the other side answered.
+// Unwrap returns [ErrVersionNotFound], and what the other side answered.
 func (e *VersionError) Unwrap() []error {
 	if e.Err == nil {
 		return []error{ErrVersionNotFound}

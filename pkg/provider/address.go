@@ -108,7 +108,7 @@ func parsePart(s string) (part, problem string) {
 	return part, ""
 }
 
-// String gives "host/namespace/type" with the host as people write it (in
+// String returns "host/namespace/type" with the host as people write it (in
 // Unicode), which is also how lock files and file-system mirrors name it.
 // It is empty for the zero value.
 func (a Address) String() string {
@@ -118,10 +118,10 @@ func (a Address) String() string {
 	return a.Host.ForDisplay() + "/" + a.Namespace + "/" + a.Type
 }
 
-// MarshalText gives the text of String.
+// MarshalText returns the text of String.
 func (a Address) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// ASCII gives "host/namespace/type" with the host in Punycode.
+// ASCII returns "host/namespace/type" with the host in Punycode.
 func (a Address) ASCII() string {
 	return string(a.Host) + "/" + a.Namespace + "/" + a.Type
 }

@@ -33,10 +33,10 @@ func ParseAlias(s string) (Alias, error) {
 	return x, nil
 }
 
-// String gives the form that [ParseAlias] reads.
+// String returns the form that [ParseAlias] reads.
 func (x Alias) String() string { return x.Asked.String() + "=" + x.Stored.String() }
 
-// allows tells whether the alias is for these two. What both patterns leave open
+// allows reports whether the alias is for these two. What both patterns leave open
 // has to be the same.
 func (x Alias) allows(asked, stored Address) bool {
 	open := func(p, q string) bool { return p == wildcard && q == wildcard }
@@ -48,7 +48,7 @@ func (x Alias) allows(asked, stored Address) bool {
 // Aliases are all that somebody has declared. None is what nobody has.
 type Aliases []Alias
 
-// Allow tells whether a release that is stored as one provider's may be taken for
+// Allow reports whether a release that is stored as one provider's may be taken for
 // another's: the two are equal, or they have the same type and an alias is for
 // them.
 func (as Aliases) Allow(asked, stored Address) bool {

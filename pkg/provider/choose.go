@@ -2,7 +2,7 @@ package provider
 
 import "slices"
 
-// ChoosePlatforms gives those platforms of a release that are wanted, sorted;
+// ChoosePlatforms returns those platforms of a release that are wanted, sorted;
 // none wanted means all. Errors are *[PlatformError]: one that the release does
 // not have, or a release without any.
 func ChoosePlatforms(a Address, v Version, have, wanted []Platform) ([]Platform, error) {
@@ -25,7 +25,7 @@ func ChoosePlatforms(a Address, v Version, have, wanted []Platform) ([]Platform,
 	return chosen, nil
 }
 
-// SortProtocols gives plugin protocol versions, such as "5.0", sorted and each
+// SortProtocols returns plugin protocol versions, such as "5.0", sorted and each
 // once, without what is none.
 func SortProtocols(protocols []string) []string {
 	var clean []string

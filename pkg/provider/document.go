@@ -65,7 +65,7 @@ type Document struct {
 	Generated bool
 }
 
-// WithBytes gives the document with a content, its digest and its size.
+// WithBytes returns the document with a content, its digest and its size.
 func (d Document) WithBytes(content []byte) Document {
 	if content == nil {
 		content = []byte{} // nil means that it is elsewhere
@@ -78,7 +78,7 @@ func (d Document) WithBytes(content []byte) Document {
 // ErrUnreadable says that a document was described and cannot be opened.
 var ErrUnreadable = Errorf(Refused, "it has no content, and nothing says where that lies")
 
-// Open gives the document from its start, verified. Errors are those of Content,
+// Open returns the document from its start, verified. Errors are those of Content,
 // and [ErrUnreadable].
 func (d Document) Open(ctx context.Context) (io.ReadCloser, error) {
 	switch {
@@ -90,7 +90,7 @@ func (d Document) Open(ctx context.Context) (io.ReadCloser, error) {
 	return nil, fmt.Errorf("opening the document %s: %w", d.Name, ErrUnreadable)
 }
 
-// Read gives the whole document. Errors are those of Open.
+// Read returns the whole document. Errors are those of Open.
 func (d Document) Read(ctx context.Context) ([]byte, error) {
 	if d.Bytes != nil {
 		return d.Bytes, nil

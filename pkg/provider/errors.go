@@ -34,7 +34,7 @@ type PlatformError struct {
 	Listed error
 }
 
-// Unwrap gives Listed.
+// Unwrap returns Listed.
 func (e *PlatformError) Unwrap() error { return e.Listed }
 
 func (e *PlatformError) Error() string {
@@ -44,7 +44,7 @@ func (e *PlatformError) Error() string {
 // Kind is [NotFound].
 func (e *PlatformError) Kind() ErrorKind { return NotFound }
 
-// Within gives the text for a message that has named the release.
+// Within returns the text for a message that has named the release.
 func (e *PlatformError) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()
@@ -89,14 +89,14 @@ func (e *SyntaxError) Error() string {
 // Kind is [Malformed].
 func (e *SyntaxError) Kind() ErrorKind { return Malformed }
 
-// shown gives the input without passwords, and the column of the problem in it:
+// shown returns the input without passwords, and the column of the problem in it:
 // characters count from 1, as a reader does.
 func (e *SyntaxError) shown() (input string, column int) {
 	input, at := text.RedactUserinfoAt(e.Input, min(max(e.Offset, 0), len(e.Input)))
 	return input, len([]rune(input[:at])) + 1
 }
 
-// Pointer gives two lines: the input as [SyntaxError.Error] shows it, and a caret
+// Pointer returns two lines: the input as [SyntaxError.Error] shows it, and a caret
 // under the place at fault.
 func (e *SyntaxError) Pointer() string {
 	input, column := e.shown()

@@ -20,7 +20,7 @@ func DocumentEndings() []string {
 	return []string{".spdx.json", ".cdx.json", ".sbom.json", ".intoto.jsonl", SigstoreEnding}
 }
 
-// IsEvidenceName tells whether a file name is that of evidence about a provider:
+// IsEvidenceName reports whether a file name is that of evidence about a provider:
 // terraform-provider-TYPE, then "_" or ".", and in the end one of the forms that
 // evidence has. Nobody has verified such a file, so it must not pass for anything
 // else that is looked for beside it, such as a package or a configuration.

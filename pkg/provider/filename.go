@@ -13,7 +13,7 @@ const (
 	filenameEnd   = ".zip"
 )
 
-// Filename gives the conventional name of a package's zip archive:
+// Filename returns the conventional name of a package's zip archive:
 // terraform-provider-TYPE_VERSION_OS_ARCH.zip.
 func Filename(a Address, v Version, p Platform) string {
 	return fmt.Sprintf("terraform-provider-%s_%s_%s.zip", a.Type, v, p)
@@ -40,7 +40,7 @@ func ParseFilename(name string) (parts FilenameParts, ok bool) {
 	}, true
 }
 
-// SumsName gives the conventional name of a version's checksum file.
+// SumsName returns the conventional name of a version's checksum file.
 func SumsName(a Address, v Version) string {
 	return fmt.Sprintf("terraform-provider-%s_%s_SHA256SUMS", a.Type, v)
 }

@@ -63,7 +63,7 @@ func (e *TransientError) Error() string { return fmt.Sprintf("after %d tries: %v
 // Kind is [Transient].
 func (e *TransientError) Kind() ErrorKind { return Transient }
 
-// Unwrap gives the last try's error.
+// Unwrap returns the last try's error.
 func (e *TransientError) Unwrap() error { return e.Err }
 
 // ProxyError says that a proxy of the environment does not connect.
@@ -72,7 +72,7 @@ type ProxyError struct {
 	Proxy string
 	// Status is the HTTP status that it answered, 0 when it did not answer.
 	Status int
-	// HasLogin tells whether its URL has a login, and Username whose that is. It is empty
+	// HasLogin reports whether its URL has a login, and Username whose that is. It is empty
 	// for a login without a password, where the name may be the secret.
 	HasLogin bool
 	Username string
@@ -90,7 +90,7 @@ func (e *ProxyError) Error() string {
 	return text + fmt.Sprintf("; the login was that of %s, from the proxy's URL", e.Username)
 }
 
-// Unwrap gives what went wrong.
+// Unwrap returns what went wrong.
 func (e *ProxyError) Unwrap() error { return e.Err }
 
 // Kind is [Denied] if the proxy wants another login, and else [Transient].

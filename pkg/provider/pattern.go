@@ -61,7 +61,7 @@ func ParsePattern(s string) (Pattern, error) {
 	return p, nil
 }
 
-// Match tells whether the pattern covers a.
+// Match reports whether the pattern covers a.
 func (p Pattern) Match(a Address) bool {
 	return p.host != "" &&
 		(p.host == wildcard || p.host == string(a.Host)) &&
@@ -74,7 +74,7 @@ func (p Pattern) Fixed() (host, namespace, typ bool) {
 	return p.host != wildcard, p.namespace != wildcard, p.typ != wildcard
 }
 
-// String gives the three parts, the host as people write it.
+// String returns the three parts, the host as people write it.
 func (p Pattern) String() string {
 	if p == (Pattern{}) {
 		return ""

@@ -38,10 +38,10 @@ func ParsePlatform(s string) (Platform, error) {
 	return Platform{OS: os, Arch: arch}, nil
 }
 
-// String gives "os_arch".
+// String returns "os_arch".
 func (p Platform) String() string { return p.OS + "_" + p.Arch }
 
-// MarshalText gives the text of String.
+// MarshalText returns the text of String.
 func (p Platform) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // Compare orders platforms by operating system, then architecture.
@@ -49,5 +49,5 @@ func (p Platform) Compare(q Platform) int {
 	return cmp.Or(cmp.Compare(p.OS, q.OS), cmp.Compare(p.Arch, q.Arch))
 }
 
-// SortPlatforms gives the platforms sorted, each once.
+// SortPlatforms returns the platforms sorted, each once.
 func SortPlatforms(ps []Platform) []Platform { return slices.Compact(sorted(ps, Platform.Compare)) }

@@ -66,7 +66,7 @@ type Stored struct {
 	Digest digest.Digest
 }
 
-// Document gives the release's first document of a kind.
+// Document returns the release's first document of a kind.
 func (r Release) Document(kind DocumentKind) (Document, bool) {
 	for _, d := range r.Documents {
 		if d.Kind == kind {

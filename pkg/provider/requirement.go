@@ -41,7 +41,7 @@ func within(whole string, offset int, err error) error {
 	return err
 }
 
-// String gives the form that [ParseRequirement] reads.
+// String returns the form that [ParseRequirement] reads.
 func (r Requirement) String() string {
 	if r.Constraint.IsZero() {
 		return r.Address.String()
@@ -49,7 +49,7 @@ func (r Requirement) String() string {
 	return r.Address.String() + "@" + r.Constraint.String()
 }
 
-// Select gives the newest n versions that meet the requirement, newest first;
+// Select returns the newest n versions that meet the requirement, newest first;
 // n = 0 means all. None is a *[VersionError].
 func (r Requirement) Select(versions []Version, n int) ([]Version, error) {
 	var met []Version
@@ -64,7 +64,7 @@ func (r Requirement) Select(versions []Version, n int) ([]Version, error) {
 	return met, nil
 }
 
-// PreReleases gives the pre-releases that do not meet the requirement, and whose
+// PreReleases returns the pre-releases that do not meet the requirement, and whose
 // releases do, newest first: 4.0.0-beta1 for ">= 3.0.0". Of a requirement that names one
 // version there are none.
 func (r Requirement) PreReleases(versions []Version) []Version {

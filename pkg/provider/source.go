@@ -67,7 +67,7 @@ type Capable interface {
 	Capabilities() Capabilities
 }
 
-// CapabilitiesOf gives what a source declares, the zero value when it declares
+// CapabilitiesOf returns what a source declares, the zero value when it declares
 // nothing.
 func CapabilitiesOf(s Source) Capabilities {
 	if c, ok := s.(Capable); ok {

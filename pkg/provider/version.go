@@ -57,13 +57,13 @@ func hugeNumber(s string) int {
 	return -1
 }
 
-// String gives the canonical form, with all three numbers.
+// String returns the canonical form, with all three numbers.
 func (v Version) String() string { return v.v.String() }
 
-// MarshalText gives the text of String.
+// MarshalText returns the text of String.
 func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// Prerelease tells whether the version is a pre-release.
+// Prerelease reports whether the version is a pre-release.
 func (v Version) Prerelease() bool { return v.v.Prerelease != "" }
 
 // released is the version that a pre-release comes before.
@@ -72,7 +72,7 @@ func (v Version) released() Version {
 	return v
 }
 
-// Constraint gives the one that only this version meets.
+// Constraint returns the one that only this version meets.
 func (v Version) Constraint() Constraint {
 	c, _ := ParseConstraint(v.String()) // every version is one
 	return c
@@ -90,7 +90,7 @@ func (v Version) Compare(w Version) int {
 	return cmp.Compare(v.v.Metadata, w.v.Metadata)
 }
 
-// NewestFirst gives the versions in the order in which a [Source] lists them,
+// NewestFirst returns the versions in the order in which a [Source] lists them,
 // each once.
 func NewestFirst(vs []Version) []Version {
 	return slices.Compact(sorted(vs, func(a, b Version) int { return b.Compare(a) }))
@@ -135,13 +135,13 @@ func ParseConstraint(s string) (Constraint, error) {
 	return Constraint{text: text, set: set}, nil
 }
 
-// IsZero tells whether nothing was constrained.
+// IsZero reports whether nothing was constrained.
 func (c Constraint) IsZero() bool { return c.text == "" }
 
-// String gives the constraints separated by ", ".
+// String returns the constraints separated by ", ".
 func (c Constraint) String() string { return c.text }
 
-// And gives the constraint that is met by what meets both. The error is that of
+// And returns the constraint that is met by what meets both. The error is that of
 // [ParseConstraint].
 func (c Constraint) And(d Constraint) (Constraint, error) {
 	switch {
@@ -153,7 +153,7 @@ func (c Constraint) And(d Constraint) (Constraint, error) {
 	return ParseConstraint(c.text + ", " + d.text)
 }
 
-// Allows tells whether v meets the constraint. Version 0.0.0, which build tools
+// Allows reports whether v meets the constraint. Version 0.0.0, which build tools
 // write when they know none, meets only the one that names it; to OpenTofu it is
 // no version at all.
 func (c Constraint) Allows(v Version) bool {
@@ -167,7 +167,7 @@ func (c Constraint) Allows(v Version) bool {
 	return c.set.Has(v.v)
 }
 
-// Exact gives the only version that the constraint can mean, when it is
+// Exact returns the only version that the constraint can mean, when it is
 // written as one: "5.64.0" or "= 5.64.0".
 func (c Constraint) Exact() (Version, bool) {
 	text := strings.TrimSpace(strings.TrimPrefix(c.text, "="))

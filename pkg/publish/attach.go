@@ -61,7 +61,7 @@ func (q *question) attach(ctx context.Context, f *facts, r *Result, index ocispe
 	return fmt.Errorf("attaching documents: %w, %d times", repository.ErrTagMoved, maxMoves)
 }
 
-// carried gives the source's documents, and those of earlier indexes that the
+// carried returns the source's documents, and those of earlier indexes that the
 // source has no newer ones of. Approvals are not carried over: each applies to its own
 // index only.
 func (q *question) carried(ctx context.Context, f *facts, index ocispec.Descriptor) ([]provider.Document, error) {

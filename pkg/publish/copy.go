@@ -80,7 +80,7 @@ type copying struct {
 	from repository.Reader
 }
 
-// glance tells whether the release is there, as far as Check looks, where that is less
+// glance reports whether the release is there, as far as Check looks, where that is less
 // than a copy looks at. A list of tags that can't be had is left for the copy to tell of.
 func (c *copying) glance(ctx context.Context, done *Result) (bool, error) {
 	depth := c.options.depth()

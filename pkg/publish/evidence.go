@@ -27,7 +27,7 @@ type Signing struct {
 type Signer interface {
 	// Sign gives the detached signature of a document.
 	Sign(document []byte) ([]byte, error)
-	// Signed tells whether a signature of a document is the signer's own, and may be
+	// Signed reports whether a signature of a document is the signer's own, and may be
 	// made anew when the document is.
 	Signed(document, signature []byte) bool
 	// Keys gives the public key, armored, which goes with the release.
@@ -103,7 +103,7 @@ func signatureName(sums provider.Document) string { return sums.Name + ".sig" }
 
 func keysName(sums provider.Document) string { return sums.Name + ".keys.asc" }
 
-// keysOf gives the keys that made the signatures of a release; nil when it has none, or
+// keysOf returns the keys that made the signatures of a release; nil when it has none, or
 // when they are not at hand.
 func (q *question) keysOf(ctx context.Context, r provider.Release) ([]byte, error) {
 	sums, has := r.Document(provider.KindSums)
@@ -131,7 +131,7 @@ func (q *question) keysOf(ctx context.Context, r provider.Release) ([]byte, erro
 	return q.options.Signing.Keys(content, signatures...)
 }
 
-// signedByUs tells whether a release is signed by the signer and nobody else, so
+// signedByUs reports whether a release is signed by the signer and nobody else, so
 // that what he signed may be made anew.
 func (q *question) signedByUs(r provider.Release) bool {
 	signer := q.options.Signing.Signer
@@ -164,7 +164,7 @@ func (q *question) judge(ctx context.Context, r, of provider.Release) (provider.
 	return q.options.Judge(ctx, r)
 }
 
-// withKeysOf gives the release with another's keys in place of its own: those which
+// withKeysOf returns the release with another's keys in place of its own: those which
 // a repository holds are not what the source offers.
 func withKeysOf(r, other provider.Release) provider.Release {
 	isKeys := func(d provider.Document) bool { return d.Kind == provider.KindKeys }

@@ -78,7 +78,7 @@ func baseOf(pending, released repository.Inspection) repository.Inspection {
 	return pending
 }
 
-// adds tells whether a pending index holds all that a released one holds, and more.
+// adds reports whether a pending index holds all that a released one holds, and more.
 func adds(pending, released repository.Inspection) bool {
 	if !pending.Exists() || pending.Lost || pending.Format != nil || released.Lost || released.Format != nil {
 		return false
@@ -153,10 +153,10 @@ func (f facts) again() facts {
 	}
 }
 
-// holds tells whether the tag is there, and is not known to be of another provider.
+// holds reports whether the tag is there, and is not known to be of another provider.
 func (f facts) holds() bool { return f.stored.Exists() && f.foreign == nil }
 
-// isWhole tells whether the wanted platforms are there and whole, as far as that can be
+// isWhole reports whether the wanted platforms are there and whole, as far as that can be
 // told without the release.
 func (f facts) isWhole() bool {
 	for _, platform := range f.wanted {

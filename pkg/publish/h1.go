@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// storedH1 gives the h1 of a zip that the repository has, if it is known or not
+// storedH1 returns the h1 of a zip that the repository has, if it is known or not
 // wanted. Else the zip has to be read: an earlier run sent it before it was cut
 // off. stored is what the tag says of it.
 func (q *question) storedH1(pkg provider.Package, stored string) (h1 string, known bool) {
@@ -84,7 +84,7 @@ func (q *question) readH1(ctx context.Context, slot *transfer.Slot, pkg provider
 	return q.checkH1(pkg, contents, err)
 }
 
-// sourcePath gives the source's local file of the zip.
+// sourcePath returns the source's local file of the zip.
 func (q *question) sourcePath(pkg provider.Package) (string, bool) {
 	if q.can.Path == nil {
 		return "", false

@@ -19,7 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// annotated gives the h1 hashes that the stored index states.
+// annotated returns the h1 hashes that the stored index states.
 func (w *world) annotated(t *testing.T, to *target) map[provider.Platform]string {
 	t.Helper()
 	found := map[provider.Platform]string{}

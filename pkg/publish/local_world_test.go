@@ -116,7 +116,7 @@ func evidence(t *testing.T, r provider.Release, p provider.Platform) []string {
 	return names
 }
 
-// referring gives the names of what refers to the index under the tag.
+// referring returns the names of what refers to the index under the tag.
 func (w *world) referring(t *testing.T, to *target) []string {
 	t.Helper()
 	s := oci.New(func(provider.Address) (repository.Reader, error) { return to.open(t), nil })

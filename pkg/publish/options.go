@@ -119,7 +119,7 @@ type Result struct {
 // PackageResult says what became of a package.
 type PackageResult struct {
 	Package provider.Package
-	// Sent tells whether the zip was read from the source and pushed; else the
+	// Sent reports whether the zip was read from the source and pushed; else the
 	// repository had it.
 	Sent bool
 	// Mounted tells that the registry took the zip over from the repository that

@@ -94,7 +94,7 @@ func (f flushed) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// sourceURLs gives the annotation of index and manifests.
+// sourceURLs returns the annotation of index and manifests.
 func (w *world) sourceURLs(t *testing.T, to *target) []string {
 	t.Helper()
 	_, data, err := to.open(t).Manifest(t.Context(), "1.2.3")

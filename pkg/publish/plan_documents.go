@@ -90,7 +90,7 @@ func takeStoredDocuments(r *provider.Release, kept provider.Release, resigned bo
 	return ""
 }
 
-// overrides tells whether the source's sums take the place of those that are
+// overrides reports whether the source's sums take the place of those that are
 // there: when they list a platform that is new, or bring a signature where there
 // is none. Else what is there stays, with its signature.
 func overrides(r, kept provider.Release) bool {
@@ -126,7 +126,7 @@ func withMore(documents, more []provider.Document) []provider.Document {
 	return all
 }
 
-// withoutOwnSums gives the packages without the sums that each had for itself
+// withoutOwnSums returns the packages without the sums that each had for itself
 // alone, as other publishers write them, when one document is for all of them.
 func withoutOwnSums(r provider.Release) []provider.Package {
 	if _, shared := r.Document(provider.KindSums); !shared {
@@ -141,7 +141,7 @@ func withoutOwnSums(r provider.Release) []provider.Package {
 	return packages
 }
 
-// late gives the names of documents that the source has and the tag has not,
+// late returns the names of documents that the source has and the tag has not,
 // sorted: evidence that comes after the zips. What is there already stays as it
 // is, even if the source's has other bytes by now, as an SBOM that is made anew;
 // only a signature comes with the sums that it signs.
@@ -169,7 +169,7 @@ func late(old repository.Inspection, r provider.Release) []string {
 	return slices.Compact(names)
 }
 
-// missingKinds gives the documents about the release of which nothing of the kind
+// missingKinds returns the documents about the release of which nothing of the kind
 // is there. Sums that we made are no evidence.
 func missingKinds(there, documents []provider.Document) []provider.Document {
 	var missing []provider.Document

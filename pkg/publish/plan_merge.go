@@ -41,7 +41,7 @@ func (p *Plan) merge(f facts, o policy) {
 	p.release.Published = dated(p.Status, f.stored, f.release.Published)
 }
 
-// dated gives the date of what a tag will name, which is the one that it has, or else
+// dated returns the date of what a tag will name, which is the one that it has, or else
 // the source's. What is healed gets back the digest that it had, so also no date.
 func dated(s Status, stored repository.Inspection, fresh time.Time) time.Time {
 	switch {

@@ -98,7 +98,7 @@ func unpack(ctx context.Context, zip, dir, typ string) (binary string, err error
 	return filepath.Join(dir, filepath.FromSlash(name)), archive.Unpack(ctx, dir)
 }
 
-// CreateMissing gives a repository that is made by create when a push finds it missing.
+// CreateMissing returns a repository that is made by create when a push finds it missing.
 // create is called once, even if it fails.
 func CreateMissing(repo repository.Repository, create func(ctx context.Context) error) repository.Repository {
 	return &creating{Repository: repo, create: create}

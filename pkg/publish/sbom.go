@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// hasSBOM tells whether there is an SBOM of the package already.
+// hasSBOM reports whether there is an SBOM of the package already.
 func hasSBOM(pkg provider.Package) bool {
 	return slices.ContainsFunc(pkg.Documents, func(d provider.Document) bool { return d.Kind == provider.KindSBOM })
 }
@@ -62,7 +62,7 @@ func (q *question) sendWithSBOM(ctx context.Context, slot *transfer.Slot, pkg pr
 	})
 }
 
-// localFile gives a local file of the zip: the source's own, or a copy in dir from
+// localFile returns a local file of the zip: the source's own, or a copy in dir from
 // the repository if it has the zip, else from the source.
 func (q *question) localFile(ctx context.Context, slot *transfer.Slot, pkg *provider.Package, there bool, dir string) (path string, err error) {
 	if path, ok := q.sourcePath(*pkg); ok {

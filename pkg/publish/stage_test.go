@@ -33,7 +33,7 @@ func (w *world) stage(t *testing.T, to *target, want publish.Status, tag string,
 	return result
 }
 
-// at gives what a tag is at, empty when it is not there.
+// at returns what a tag is at, empty when it is not there.
 func (to *target) at(t *testing.T, tag string) digest.Digest {
 	t.Helper()
 	i, err := repository.Inspect(t.Context(), to.open(t), tag, repository.DepthIndex)

@@ -88,7 +88,7 @@ func newWorld(t *testing.T, o origintest.Options) *world {
 	return w
 }
 
-// release gives version 1.2.3 for platforms, to be offered again with changes.
+// release returns version 1.2.3 for platforms, to be offered again with changes.
 func (w *world) release(platforms ...provider.Platform) origintest.Release {
 	r := origintest.Release{
 		Version: "1.2.3", Protocols: []string{"5.0", "6.0"}, Archives: map[provider.Platform]origintest.Archive{},
@@ -150,7 +150,7 @@ func (w *world) registry(t *testing.T, o registrytest.Options) *target {
 	return to
 }
 
-// open gives a value as each run has its own.
+// open returns a value as each run has its own.
 func (to *target) open(t *testing.T) repository.Repository {
 	t.Helper()
 	ref := template.Reference{Layout: filepath.ToSlash(to.dir)}
@@ -167,7 +167,7 @@ func (to *target) open(t *testing.T) repository.Repository {
 	return r
 }
 
-// digest gives what the version's tag is at, empty when it is not there.
+// digest returns what the version's tag is at, empty when it is not there.
 func (to *target) digest(t *testing.T) digest.Digest {
 	t.Helper()
 	d, _, err := to.open(t).Manifest(t.Context(), "1.2.3")

@@ -65,7 +65,7 @@ func (q *question) sendZips(ctx context.Context, f *facts, p Plan) (provider.Rel
 	return release, err
 }
 
-// completed gives the package with what became known of it when it was sent.
+// completed returns the package with what became known of it when it was sent.
 func completed(pkg, sent provider.Package) provider.Package {
 	pkg.Size, pkg.H1 = sent.Size, sent.H1
 	if !hasSBOM(pkg) {
@@ -117,7 +117,7 @@ func (q *question) sendZip(ctx context.Context, pkg provider.Package, stored sto
 	return done, err
 }
 
-// isStored tells whether the repository has a zip, and notes its size.
+// isStored reports whether the repository has a zip, and notes its size.
 func (q *question) isStored(ctx context.Context, pkg *provider.Package) (bool, error) {
 	size, err := q.repo.Stat(ctx, pkg.Digest)
 	if errors.Is(err, repository.ErrNotFound) || errors.Is(err, repository.ErrNoRepository) {

@@ -86,7 +86,7 @@ func (s *unpackedSink) PutDirectory(ctx context.Context, p provider.Package, fro
 	return path, false, err
 }
 
-// holds tells whether the directory at path has an h1. A free path holds
+// holds reports whether the directory at path has an h1. A free path holds
 // nothing, anything else in it is [ErrExists].
 func (s *unpackedSink) holds(path, want string) (bool, error) {
 	got, err := hashDirectory(path)

@@ -29,7 +29,7 @@ type archive struct {
 	URL string `json:"url"`
 }
 
-// with gives the list with a version.
+// with returns the list with a version.
 func (l versionsList) with(v provider.Version) versionsList {
 	versions := maps.Clone(l.Versions)
 	if versions == nil {
@@ -39,7 +39,7 @@ func (l versionsList) with(v provider.Version) versionsList {
 	return versionsList{versions}
 }
 
-// with gives the list with a package; an h1 that is not known is empty. Hashes
+// with returns the list with a package; an h1 that is not known is empty. Hashes
 // that are there stay. An error says what the list has of the package that can't
 // be so, and completes a sentence.
 func (l archivesList) with(p provider.Package, h1 string) (archivesList, error) {
@@ -72,7 +72,7 @@ func (l archivesList) with(p provider.Package, h1 string) (archivesList, error) 
 	return archivesList{archives}, nil
 }
 
-// contradicted gives the hash of the same scheme that differs: a zip has one of
+// contradicted returns the hash of the same scheme that differs: a zip has one of
 // each.
 func contradicted(hash string, known []string) (want string, differs bool) {
 	scheme, _, _ := strings.Cut(hash, ":")

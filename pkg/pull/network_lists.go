@@ -38,7 +38,7 @@ type lists struct {
 	indexPath, versionPath string
 }
 
-// has tells whether a package is in both documents, with its zh and an h1: the
+// has reports whether a package is in both documents, with its zh and an h1: the
 // given one, or any where it is empty. Documents that contradict are an error.
 func (m *mirrorLists) has(p provider.Package, h1 string) (bool, error) {
 	there, err := m.read(p)

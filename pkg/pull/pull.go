@@ -128,7 +128,7 @@ func concurrency(o Options) int {
 	return DefaultConcurrency
 }
 
-// withAcquire gives the options with a pool of transfers.
+// withAcquire returns the options with a pool of transfers.
 func (o Options) withAcquire() Options {
 	if o.Acquire == nil {
 		o.Acquire = schedule.NewTransfers(concurrency(o)).Acquire

@@ -16,7 +16,7 @@ import (
 // Sink is where verified packages go. It is safe for concurrent use, also by
 // several processes with the same directory.
 type Sink interface {
-	// Has tells whether the package is there already and right, and where it
+	// Has reports whether the package is there already and right, and where it
 	// is or will be. Something else in its place is [ErrExists].
 	//
 	// A sink that can't tell without the zip answers no, and leaves the

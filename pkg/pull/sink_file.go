@@ -125,7 +125,7 @@ func (s fileSink) begin(ctx context.Context, p provider.Package, path string, op
 	return begunZip{f, size}, nil
 }
 
-// commit gives a zip its name. One that another process has put there meanwhile
+// commit moves a zip to its name. One that another process has put there meanwhile
 // is kept when it is right.
 func (s fileSink) commit(ctx context.Context, p provider.Package, zip begunZip) (kept bool, err error) {
 	err = zip.CommitNew()

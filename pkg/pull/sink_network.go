@@ -31,7 +31,7 @@ func newNetworkSink(dir string, kept *store.Store) *networkSink {
 	}
 }
 
-// Has tells whether the zip is there and listed, with both hashes. The h1 that is
+// Has reports whether the zip is there and listed, with both hashes. The h1 that is
 // listed is believed: whoever may write the list may write the zip. Lists that
 // say something else of the package, or can't be read, are [ErrExists]. See
 // [Sink].
@@ -144,7 +144,7 @@ type passingHash struct {
 	writer *packagezip.HashWriter
 }
 
-// of gives a zip's content, which is hashed as it is read.
+// of returns a zip's content, which is hashed as it is read.
 func (h *passingHash) of(ctx context.Context, body io.ReadCloser) io.ReadCloser {
 	h.close()
 	h.writer = packagezip.NewHashWriter(ctx)

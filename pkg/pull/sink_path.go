@@ -9,7 +9,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// mirrorPath gives DIR/HOST/NAMESPACE/TYPE/rest, as OpenTofu's filesystem_mirror
+// mirrorPath returns DIR/HOST/NAMESPACE/TYPE/rest, as OpenTofu's filesystem_mirror
 // and plugin cache spell it: the host in Unicode, and its port after a colon.
 // See PackedFilePathForPackage and UnpackedDirectoryPathForPackage in its
 // internal/getproviders.
@@ -24,7 +24,7 @@ func mirrorPath(dir string, a provider.Address, rest string) (string, error) {
 	return filepath.Join(dir, local), nil
 }
 
-// networkPath gives DIR/HOST/NAMESPACE/TYPE/rest, as clients ask a network mirror
+// networkPath returns DIR/HOST/NAMESPACE/TYPE/rest, as clients ask a network mirror
 // for it: with the host in Punycode. See AvailableVersions in OpenTofu's
 // internal/getproviders/http_mirror_source.go. What "tofu providers mirror" 1.12
 // writes has the host in Unicode, where no client finds it; all other hosts are

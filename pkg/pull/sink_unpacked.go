@@ -31,7 +31,7 @@ func newUnpackedSink(dir string, s *store.Store) *unpackedSink {
 	return &unpackedSink{dir: dir, unpacked: newUnpackedRecord(dir), store: s}
 }
 
-// Has tells whether the directory that is there is what the zip unpacks to: by
+// Has reports whether the directory that is there is what the zip unpacks to: by
 // this machine's own word, written when it unpacked a zip of that digest. What an
 // origin or a mirror states of the h1 is no proof. See [Sink].
 func (s *unpackedSink) Has(_ context.Context, p provider.Package) (path string, ok bool, err error) {
@@ -143,7 +143,7 @@ func (s *unpackedSink) path(p provider.Package) (string, error) {
 	return mirrorPath(s.dir, p.Address, path.Join(p.Version.String(), p.Platform.String()))
 }
 
-// hashDirectory gives the h1 of the directory at path, empty when the path is
+// hashDirectory returns the h1 of the directory at path, empty when the path is
 // free.
 func hashDirectory(path string) (string, error) {
 	at, err := directoryAt(path)
@@ -153,7 +153,7 @@ func hashDirectory(path string) (string, error) {
 	return sums.H1Dir(at)
 }
 
-// directoryAt gives the directory at path, behind links, empty when the path is
+// directoryAt returns the directory at path, behind links, empty when the path is
 // free. Anything else there is [ErrExists].
 func directoryAt(path string) (string, error) {
 	fi, err := lookAt(path)

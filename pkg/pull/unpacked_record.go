@@ -38,7 +38,7 @@ func newUnpackedRecord(dir string) *unpackedRecord {
 	return &unpackedRecord{path: filepath.Join(dir, recordName)}
 }
 
-// of gives the h1 of the directory that a zip unpacks to, empty when it is not
+// of returns the h1 of the directory that a zip unpacks to, empty when it is not
 // known.
 func (r *unpackedRecord) of(zip digest.Digest) string {
 	r.mu.Lock()

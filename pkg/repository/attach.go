@@ -77,14 +77,14 @@ func store(ctx context.Context, repo Repository, document provider.Document, sub
 	return referrer.Entry, true, repo.PushManifest(ctx, referrer.Manifest)
 }
 
-// holdsManifest tells whether an entry leads anywhere: clean-up jobs take
+// holdsManifest reports whether an entry leads anywhere: clean-up jobs take
 // manifests away that have no tag.
 func holdsManifest(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
 	_, _, err := repo.Manifest(ctx, d.Digest.String())
 	return isThere(err)
 }
 
-// same tells whether two entries stand for the same document.
+// same reports whether two entries stand for the same document.
 func same(d, entry ocispec.Descriptor) bool {
 	return d.Digest == entry.Digest ||
 		d.ArtifactType == entry.ArtifactType && d.Annotations[ocispec.AnnotationTitle] == entry.Annotations[ocispec.AnnotationTitle]

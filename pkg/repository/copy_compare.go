@@ -60,7 +60,7 @@ func (d Difference) Reasons() []string {
 	return slices.Sorted(slices.Values(slices.Concat(d.Conflicts, d.Loses)))
 }
 
-// keeps tells whether a copy would gain nothing, or lose something for a few documents.
+// keeps reports whether a copy would gain nothing, or lose something for a few documents.
 func (d Difference) keeps() bool { return !d.Gains && (!d.Documents || len(d.Loses) > 0) }
 
 // ConflictWith says why what is there can't become a package with another zip; empty if

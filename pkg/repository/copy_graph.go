@@ -145,7 +145,7 @@ func (e *unreadError) Error() string { return e.err.Error() }
 
 func (e *unreadError) Unwrap() error { return e.err }
 
-// takeSubjects gives the manifests that were copied since the last call.
+// takeSubjects returns the manifests that were copied since the last call.
 func (c *copier) takeSubjects() []digest.Digest {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -78,7 +78,7 @@ func (e *end) neighbour(t *testing.T) *end {
 	return &end{template.Reference{Registry: e.ref.Registry, Name: "acme/other"}, e.registry, e.options}
 }
 
-// open gives a value of its own, as each run has.
+// open returns a value of its own, as each run has.
 func (e *end) open(t *testing.T) repository.Repository {
 	t.Helper()
 	repo, err := repository.Open(e.ref, e.options)
@@ -317,7 +317,7 @@ func (e *end) referrers(t *testing.T, repo repository.Repository, subject digest
 	return list
 }
 
-// at gives what a tag names, empty when it is not there.
+// at returns what a tag names, empty when it is not there.
 func (e *end) at(t *testing.T, tag string) digest.Digest {
 	t.Helper()
 	d, _, err := e.open(t).Manifest(t.Context(), tag)
@@ -362,7 +362,7 @@ func (e *end) lose(t *testing.T, d digest.Digest) {
 	}
 }
 
-// damage gives a blob other bytes, as many as it had or more.
+// damage replaces the bytes of a blob by others, as many as it had or more.
 func (e *end) damage(t *testing.T, b artifact.Blob, more string) {
 	t.Helper()
 	other := append(bytes.ToUpper(b.Bytes), more...)

@@ -31,7 +31,7 @@ type DenialRecord struct {
 	Index digest.Digest
 }
 
-// MarshalText gives the reason, and who decided.
+// MarshalText returns the reason, and who decided.
 func (r DenialRecord) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // DeniedError reports that a version is denied.

@@ -33,7 +33,7 @@ const (
 // depths are their names, from the first one on.
 var depths = []string{"tags", "index", "manifests", "blobs", "deep"}
 
-// String gives the name that [ParseDepth] reads.
+// String returns the name that [ParseDepth] reads.
 func (d Depth) String() string { return depths[d-DepthTags] }
 
 // ParseDepth reads a depth's name. Errors are *[provider.SyntaxError].

@@ -55,7 +55,7 @@ func (e *LostError) Error() string {
 // Kind is [provider.Refused].
 func (e *LostError) Kind() provider.ErrorKind { return provider.Refused }
 
-// Unwrap gives what is wrong.
+// Unwrap returns what is wrong.
 func (e *LostError) Unwrap() error { return e.Err }
 
 // ResponseError is a registry's refusal.
@@ -111,7 +111,7 @@ func (e *Error) Error() string {
 // Kind is [provider.Refused].
 func (e *Error) Kind() provider.ErrorKind { return provider.Refused }
 
-// Unwrap gives the error itself.
+// Unwrap returns the error itself.
 func (e *Error) Unwrap() error { return e.Err }
 
 func (e *ResponseError) Error() string {
@@ -150,7 +150,7 @@ func (e *ResponseError) Is(target error) bool {
 	return false
 }
 
-// NoProvider tells whether OpenTofu takes this answer to a list of tags for "this
+// NoProvider reports whether OpenTofu takes this answer to a list of tags for "this
 // mirror does not know the provider", and goes on to its next installation method:
 // one of the codes is NAME_UNKNOWN or NAME_INVALID, or there are none at all and
 // the status is 404. With any other code, an empty one too, it gives up.
@@ -164,7 +164,7 @@ func (e *ResponseError) NoProvider() bool {
 	return slices.Contains(e.Codes, errcode.ErrorCodeNameUnknown) || slices.Contains(e.Codes, errcode.ErrorCodeNameInvalid)
 }
 
-// IsUnknown tells whether a repository's error means that it does not know the
+// IsUnknown reports whether a repository's error means that it does not know the
 // provider, as OpenTofu decides it: its next installation method is asked then. See
 // [ResponseError.NoProvider].
 func IsUnknown(err error) bool {
@@ -264,7 +264,7 @@ func (e *ConflictError) Error() string {
 // Kind is [provider.Conflict].
 func (e *ConflictError) Kind() provider.ErrorKind { return provider.Conflict }
 
-// Within gives the text for a message that has named the release.
+// Within returns the text for a message that has named the release.
 func (e *ConflictError) Within(a provider.Address, v provider.Version) string {
 	if e.Release != a.String()+" "+v.String() {
 		return e.Error()
@@ -272,7 +272,7 @@ func (e *ConflictError) Within(a provider.Address, v provider.Version) string {
 	return "conflict with what already is in the repository: " + strings.Join(e.Reasons, "; ")
 }
 
-// Unwrap gives the *[ForeignError], if there is one.
+// Unwrap returns the *[ForeignError], if there is one.
 func (e *ConflictError) Unwrap() error {
 	if e.Foreign == nil {
 		return nil

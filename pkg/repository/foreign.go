@@ -41,10 +41,10 @@ func (e *ForeignError) Error() string {
 // Kind is [provider.Conflict].
 func (e *ForeignError) Kind() provider.ErrorKind { return provider.Conflict }
 
-// Unwrap gives the *[artifact.FormatError], if there is one.
+// Unwrap returns the *[artifact.FormatError], if there is one.
 func (e *ForeignError) Unwrap() error { return e.Format }
 
-// Alias gives the alias with which the tag would be taken; ok is false when none
+// Alias returns the alias with which the tag would be taken; ok is false when none
 // allows that.
 func (e *ForeignError) Alias() (alias provider.Alias, ok bool) {
 	stored, err := provider.ParseAddress(e.Provider)

@@ -68,10 +68,10 @@ type Found struct {
 	depth Depth
 }
 
-// Whole tells whether the manifest was there, and no blob was found missing.
+// Whole reports whether the manifest was there, and no blob was found missing.
 func (f Found) Whole() bool { return f.Err == nil && len(f.Missing) == 0 }
 
-// At gives what is known of a platform: what its entry in the index says, where
+// At returns what is known of a platform: what its entry in the index says, where
 // nothing more was looked at.
 func (i Inspection) At(platform provider.Platform) Found {
 	f, looked := i.Platforms[platform]
@@ -81,7 +81,7 @@ func (i Inspection) At(platform provider.Platform) Found {
 	return f
 }
 
-// Misses tells whether a blob was found missing or damaged.
+// Misses reports whether a blob was found missing or damaged.
 func (i Inspection) Misses(blob digest.Digest) bool {
 	for _, f := range i.Platforms {
 		if slices.Contains(f.Missing, blob) {
@@ -109,13 +109,13 @@ func (f Found) Package(a provider.Address, v provider.Version) provider.Package 
 	return p
 }
 
-// Lacks tells whether the index has no package for a platform.
+// Lacks reports whether the index has no package for a platform.
 func (i Inspection) Lacks(platform provider.Platform) bool {
 	_, listed := i.Index.Target(platform)
 	return !listed
 }
 
-// Exists tells whether there is such a tag.
+// Exists reports whether there is such a tag.
 func (i Inspection) Exists() bool { return i.Digest != "" }
 
 // Inspect looks at what a tag leads to: index, manifests, blobs. It is the one

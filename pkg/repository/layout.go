@@ -37,7 +37,7 @@ type layout struct {
 	settle time.Duration
 }
 
-// NewLayout gives access to the layout in a directory, which need not exist.
+// NewLayout returns access to the layout in a directory, which need not exist.
 func NewLayout(dir string) Repository { return newLayout(dir, defaultSettle) }
 
 func newLayout(dir string, settle time.Duration) *layout {
@@ -45,7 +45,7 @@ func newLayout(dir string, settle time.Duration) *layout {
 	return &layout{dir: dir, blobs: newLayoutBlobs(dir), settle: settle}
 }
 
-// String gives "oci-layout:DIR", with slashes everywhere, as templates have them.
+// String returns "oci-layout:DIR", with slashes everywhere, as templates have them.
 func (l *layout) String() string { return "oci-layout:" + filepath.ToSlash(l.dir) }
 
 // Tags lists all tags. The error is [ErrUntagged] if there are indexes and no tags.
@@ -132,7 +132,7 @@ func (l *layout) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser,
 	return f, nil
 }
 
-// Stat gives the size of a blob's file. A file with other bytes than the digest
+// Stat returns the size of a blob's file. A file with other bytes than the digest
 // says is as good as none: the error is [ErrNotFound] and a *[sums.MismatchError].
 // It is read for that, unless a record says that it was right and it has not been
 // touched since.
@@ -209,7 +209,7 @@ func (l *layout) open(ctx context.Context, d digest.Digest) (*os.File, error) {
 	return f, nil
 }
 
-// blobPath gives a blob's place. Only a valid digest makes a path, so nothing
+// blobPath returns a blob's place. Only a valid digest makes a path, so nothing
 // outside the layout can be named.
 func (l *layout) blobPath(d digest.Digest) (string, error) {
 	if err := d.Validate(); err != nil {

@@ -173,7 +173,7 @@ func writeFile(path string, data []byte) error {
 	})
 }
 
-// find gives the position of a tag in an index, -1 when it is not there.
+// find returns the position of a tag in an index, -1 when it is not there.
 func find(index ocispec.Index, tag string) int {
 	return slices.IndexFunc(index.Manifests, isTag(tag))
 }

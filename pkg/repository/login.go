@@ -50,7 +50,7 @@ func (s *loginState) credentials() text.Secrets {
 // errNoName is what registries with basic authentication make of a token.
 var errNoName = fmt.Errorf("%w: the registry takes a user name and a password only, and no token", provider.ErrDenied)
 
-// isLogin tells whether there is anything to log in with.
+// isLogin reports whether there is anything to log in with.
 func (c Credential) isLogin() bool { return c.Password+c.RefreshToken+c.AccessToken != "" }
 
 // fail completes an error about the repository, and puts its cause into our words.

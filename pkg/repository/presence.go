@@ -21,7 +21,7 @@ type presence struct {
 	manifests atomic.Int64
 }
 
-// has tells whether a blob is there in its full size.
+// has reports whether a blob is there in its full size.
 func (b *presence) has(ctx context.Context, d ocispec.Descriptor) (bool, error) {
 	return b.asked.Get(ctx, d.Digest, func(ctx context.Context) (bool, error) {
 		there, err := has(ctx, b.repo, d)
@@ -32,7 +32,7 @@ func (b *presence) has(ctx context.Context, d ocispec.Descriptor) (bool, error) 
 	})
 }
 
-// has tells whether a blob is there in its full size.
+// has reports whether a blob is there in its full size.
 func has(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
 	size, err := repo.Stat(ctx, d.Digest)
 	there, err := isThere(err)

@@ -58,7 +58,7 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 	return ReadBack(ctx, repo, was.Tag)
 }
 
-// found tells whether a manifest was found undamaged.
+// found reports whether a manifest was found undamaged.
 func (i Inspection) found(manifest digest.Digest) bool {
 	for _, f := range i.Platforms {
 		if f.Err == nil && f.Target.Descriptor.Digest == manifest {

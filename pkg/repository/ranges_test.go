@@ -221,7 +221,7 @@ func TestLargeBlobOfWrongParts(t *testing.T) {
 	}
 }
 
-// etags gives every answer another ETag, as a farm of servers may that make them
+// etags returns every answer another ETag, as a farm of servers may that make them
 // of where the file lies.
 func etags() origintest.Fault {
 	var mu sync.Mutex

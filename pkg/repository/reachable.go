@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Reachable tells whether the registry of a reference answers at all: it may want a
+// Reachable reports whether the registry of a reference answers at all: it may want a
 // login, and need not have the repository. It is asked once. An image layout is
 // always reachable, as one that is not there is empty.
 //

@@ -43,7 +43,7 @@ func (r *remoteRepository) redirect(ctx context.Context, d ocispec.Descriptor) (
 	return to.String(), nil
 }
 
-// signedElsewhere tells whether somebody without a login may be sent to a URL: it is at
+// signedElsewhere reports whether somebody without a login may be sent to a URL: it is at
 // another host than the registry's, which would want one, and has no login in it.
 func signedElsewhere(from, to *url.URL) bool {
 	return to.Scheme == "https" && to.Host != "" && to.User == nil && !strings.EqualFold(to.Host, from.Host)

@@ -115,7 +115,7 @@ func newRegistry(ref template.Reference, o Options) (*remoteRepository, error) {
 	}, nil
 }
 
-// String gives "host/name".
+// String returns "host/name".
 func (r *remoteRepository) String() string {
 	return r.remote.Reference.Registry + "/" + r.remote.Reference.Repository
 }

@@ -108,7 +108,7 @@ func (r *remoteRepository) blobURL(d ocispec.Descriptor) *url.URL {
 	return r.url("blobs", d.Digest.String())
 }
 
-// url gives that of something in the repository.
+// url returns that of something in the repository.
 func (r *remoteRepository) url(path ...string) *url.URL {
 	at := &url.URL{Scheme: "https", Host: r.remote.Reference.Host()}
 	if r.remote.PlainHTTP {

@@ -261,7 +261,7 @@ func (s *storage) requests() (all, authorized int) {
 	return s.asked, s.bearer
 }
 
-// redirected gives a registry with a login that keeps its blobs elsewhere.
+// redirected returns a registry with a login that keeps its blobs elsewhere.
 func redirected(t *testing.T, answer http.HandlerFunc) (*server, *storage) {
 	t.Helper()
 	s := newServer(t, registrytest.Options{Username: "user", Password: "password"})

@@ -43,7 +43,7 @@ func (r *remoteRepository) untag(ctx context.Context, tag string, was digest.Dig
 	})
 }
 
-// tagged gives the digest that a tag names, empty where there is no such tag.
+// tagged returns the digest that a tag names, empty where there is no such tag.
 func (r *remoteRepository) tagged(ctx context.Context, tag string) (digest.Digest, error) {
 	d, err := r.remote.Manifests().Resolve(ctx, tag)
 	if err != nil {

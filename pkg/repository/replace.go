@@ -51,7 +51,7 @@ func putManifest(ctx context.Context, repo Repository, m artifact.Blob, was Insp
 	return err
 }
 
-// damaged tells whether a manifest was there, and not as its digest says.
+// damaged reports whether a manifest was there, and not as its digest says.
 func (i Inspection) damaged(manifest digest.Digest) bool {
 	for _, f := range i.Platforms {
 		if f.Target.Descriptor.Digest == manifest {

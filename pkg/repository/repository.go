@@ -57,7 +57,7 @@ type Repository interface {
 	PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error
 }
 
-// Open gives the repository that a reference names. Nothing is contacted or
+// Open returns the repository that a reference names. Nothing is contacted or
 // created yet.
 func Open(ref template.Reference, o Options) (Repository, error) {
 	if ref.IsLayout() {

@@ -57,7 +57,7 @@ func (u *uploads) keep(d digest.Digest, broken upload) {
 	u.broken[d] = broken
 }
 
-// take gives an upload once: it is kept again when it breaks off again.
+// take returns an upload once: it is kept again when it breaks off again.
 func (u *uploads) take(d digest.Digest) (broken upload, found bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -95,7 +95,7 @@ func (r *remoteRepository) pushWhole(ctx context.Context, d ocispec.Descriptor, 
 	return r.put(ctx, d, content, p)
 }
 
-// pushing gives requests of the context the permission to push.
+// pushing returns requests of the context the permission to push.
 func (r *remoteRepository) pushing(ctx context.Context) context.Context {
 	return auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull, auth.ActionPush)
 }

@@ -89,7 +89,7 @@ func TestWhoMayRead(t *testing.T) {
 	}
 }
 
-// link gives the path of an archive as the network mirror has it.
+// link returns the path of an archive as the network mirror has it.
 func (w *world) link(t *testing.T) string {
 	t.Helper()
 	url := &url.URL{Path: mirrored}

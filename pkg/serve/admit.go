@@ -175,7 +175,7 @@ func (s *Server) limit(x *exchange, caller access.Caller) error {
 	return &problem{http.StatusTooManyRequests, "there are too many requests of this client"}
 }
 
-// token gives the token of a request, empty when it has none. Browsers can't send it as
+// token returns the token of a request, empty when it has none. Browsers can't send it as
 // clients do: for what people look at it may be the password of a login, whatever the
 // user's name is.
 func (x *exchange) token() string {
@@ -185,7 +185,7 @@ func (x *exchange) token() string {
 	return bearer(x.r)
 }
 
-// forPeople tells whether it is a browser that asks, or may be.
+// forPeople reports whether it is a browser that asks, or may be.
 func (x *exchange) forPeople() bool { return x.api || x.show != nil }
 
 // challenge says how to send a token.
@@ -197,7 +197,7 @@ func (x *exchange) challenge() {
 	}
 }
 
-// bearer gives the token of a request, empty when it has none.
+// bearer returns the token of a request, empty when it has none.
 func bearer(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {

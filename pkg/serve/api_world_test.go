@@ -50,7 +50,7 @@ var schemas = func() func(pointer string) (*jsonschema.Schema, error) {
 	}
 }()
 
-// pathOf gives the path of the document that a request's path is one of.
+// pathOf returns the path of the document that a request's path is one of.
 func (d openAPI) pathOf(path string) string {
 	words := strings.Split(path, "/")
 	for pattern := range d.Paths {

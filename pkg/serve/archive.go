@@ -88,7 +88,7 @@ func (s *Server) sendContent(x *exchange, content *content) error {
 	return content.err
 }
 
-// elsewhere gives the URL at which a client gets a zip from the storage behind the
+// elsewhere returns the URL at which a client gets a zip from the storage behind the
 // registry; empty where there is none. Such URLs are good for GET alone.
 func (s *Server) elsewhere(x *exchange, t target) (string, error) {
 	redirect := t.repo.Traits().Redirect
@@ -117,7 +117,7 @@ func (w *partWriter) Write(p []byte) (int, error) {
 	return w.writer.Write(p)
 }
 
-// toTheEnd tells whether a Range header asks for one part, from somewhere to the end:
+// toTheEnd reports whether a Range header asks for one part, from somewhere to the end:
 // what a client asks that goes on with a download. Such a part can be verified of a
 // stream, since all of it passes.
 func toTheEnd(header string) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// trusted tells whether an address is that of a proxy that may say for whom it asks.
+// trusted reports whether an address is that of a proxy that may say for whom it asks.
 func (s *Server) trusted(client string) bool {
 	ip, err := netip.ParseAddr(client)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Server) network(client string) netip.Prefix {
 	return access.Network(ip)
 }
 
-// forwarded gives what a trusted proxy says in a header: its own word, which is the
+// forwarded returns what a trusted proxy says in a header: its own word, which is the
 // last where several proxies have added to it.
 func (s *Server) forwarded(r *http.Request, header string) string {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
@@ -84,7 +84,7 @@ func (s *Server) base(r *http.Request) (*url.URL, error) {
 	return u, nil
 }
 
-// isHost tells whether a Host header can be written into a URL.
+// isHost reports whether a Host header can be written into a URL.
 func isHost(host string) bool {
 	if _, err := netip.ParseAddrPort(host); err == nil {
 		return true

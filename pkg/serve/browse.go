@@ -150,7 +150,7 @@ func (r *tagsNoted) Tags(ctx context.Context) (tags []string, err error) {
 	return r.tags, err
 }
 
-// newest gives the version that somebody gets who names none: the newest that is no
+// newest returns the version that somebody gets who names none: the newest that is no
 // pre-release, or else the newest.
 func newest(versions []provider.Version) string {
 	for _, v := range versions {

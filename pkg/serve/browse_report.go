@@ -99,7 +99,7 @@ func verdictOf(v provider.Verdict, err error) *api.Verdict {
 	return said
 }
 
-// findingsOf gives what was found of one release, and how many findings are left out.
+// findingsOf returns what was found of one release, and how many findings are left out.
 func findingsOf(found verify.Report, v provider.Version) (findings []api.Finding, more int) {
 	findings, more = []api.Finding{}, found.More
 	for _, f := range found.Findings {

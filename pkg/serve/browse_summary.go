@@ -53,7 +53,7 @@ func brokenBy(err error) string {
 	return ""
 }
 
-// summary gives what index and manifests say. Manifests are read once, unless
+// summary returns what index and manifests say. Manifests are read once, unless
 // something was wrong with them, which may have been put right.
 func (b *browsing) summary(ctx context.Context, at place, i index) (summary, error) {
 	ask := func(ctx context.Context) (summary, error) {

@@ -111,7 +111,7 @@ func openBlob(ctx context.Context, repo repository.Reader, d ocispec.Descriptor,
 	return repository.Verified(httpclient.Apart(ctx), repo, d, name)
 }
 
-// stored tells whether the store has a zip.
+// stored reports whether the store has a zip.
 func (s *Server) stored(ctx context.Context, t target) bool {
 	blob, has := s.options.Store.Blob(ctx, t.zip.Digest)
 	if has {

@@ -72,7 +72,7 @@ func (e Events) pulled(what pullthrough.Event) {
 	}
 }
 
-// looks gives what is told of looks into one memory.
+// looks returns what is told of looks into one memory.
 func (e Events) looks(what string) func(hit bool) {
 	return func(hit bool) {
 		if e.Looked != nil {

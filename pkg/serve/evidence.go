@@ -44,7 +44,7 @@ func (e evidence) weight() int64 {
 	return int64(weight)
 }
 
-// evidenceFor gives what is signed of a package.
+// evidenceFor returns what is signed of a package.
 func (s *Server) evidenceFor(ctx context.Context, at place, i index, p provider.Platform) (evidence, error) {
 	if i.Lacks(p) {
 		return evidence{}, &provider.PlatformError{Address: at.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}
@@ -81,7 +81,7 @@ func (k *knowledge) readEvidence(ctx context.Context, at place, i index, p provi
 	return k.evidenceOf(ctx, r)
 }
 
-// evidenceOf gives what is signed of the first package of a release.
+// evidenceOf returns what is signed of the first package of a release.
 func (k *knowledge) evidenceOf(ctx context.Context, r provider.Release) (evidence, error) {
 	// What its signature proves by the keys that come with it: clients know no other.
 	verdict, err := trust.Policy{Mode: trust.ModeOff}.Judge(ctx, r)
@@ -153,7 +153,7 @@ func (e evidence) signedBy(by Signer, r provider.Release) (evidence, error) {
 	return e, nil
 }
 
-// listedName gives the name by which a document lists a zip: that of the convention,
+// listedName returns the name by which a document lists a zip: that of the convention,
 // or where it has none of that, the zip's own.
 func listedName(listed provider.Document, p provider.Package) string {
 	file, err := sums.Parse(listed.Bytes)
@@ -169,13 +169,13 @@ func hasBlankLine(document []byte) bool {
 	return slices.ContainsFunc(lines, func(line []byte) bool { return len(bytes.Fields(line)) == 0 })
 }
 
-// keyID gives the last 16 digits of the fingerprint that signed.
+// keyID returns the last 16 digits of the fingerprint that signed.
 func keyID(v provider.Verdict) string {
 	const digits = 16
 	return v.Fingerprint[max(0, len(v.Fingerprint)-digits):]
 }
 
-// splitKeys gives each armored block as a key of its own: clients read no more than
+// splitKeys returns each armored block as a key of its own: clients read no more than
 // the first one of a text.
 func splitKeys(armored []byte, id string) []signingKey {
 	const begin, end = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
@@ -209,7 +209,7 @@ func binary(signature []byte) []byte {
 	return raw
 }
 
-// readable gives the keys that clients can read. They give up at one that they cannot.
+// readable returns the keys that clients can read. They give up at one that they cannot.
 func readable(keys []signingKey) []signingKey {
 	var all []signingKey
 	for _, k := range keys {

@@ -128,7 +128,7 @@ func skeleton(body string) map[string]bool {
 	return all
 }
 
-// pagesWith gives the pages of a server over a release that has a text wherever its
+// pagesWith returns the pages of a server over a release that has a text wherever its
 // format lets it have one.
 func (w *world) pagesWith(t *testing.T, text string, by *key) map[string]string {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// kindOf gives a word for what went wrong with a repository: metrics have no room for
+// kindOf returns a word for what went wrong with a repository: metrics have no room for
 // texts. It is empty when nothing did, such as when the client left.
 func kindOf(err error) string {
 	status, answered := answeredWith(err)
@@ -42,7 +42,7 @@ func kindOf(err error) string {
 	return "other"
 }
 
-// answeredWith gives the status of an answer that is the reason of an error.
+// answeredWith returns the status of an answer that is the reason of an error.
 func answeredWith(err error) (status int, answered bool) {
 	if answer, ok := errors.AsType[*repository.ResponseError](err); ok {
 		return answer.Status, true
@@ -53,7 +53,7 @@ func answeredWith(err error) (status int, answered bool) {
 	return 0, false
 }
 
-// refusalOf gives a word for why a client may not have what it asks for.
+// refusalOf returns a word for why a client may not have what it asks for.
 func refusalOf(err error) string {
 	p, is := errors.AsType[*problem](err)
 	_, policy := errors.AsType[*pullthrough.RefusedError](err)

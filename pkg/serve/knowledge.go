@@ -246,7 +246,7 @@ func (k *knowledge) read(ctx context.Context, repo repository.Reader, tag string
 	})
 }
 
-// target gives the package of a platform. Its manifest is read once.
+// target returns the package of a platform. Its manifest is read once.
 func (k *knowledge) target(ctx context.Context, at place, i index, p provider.Platform) (target, error) {
 	if i.Lacks(p) {
 		return target{}, &provider.PlatformError{Address: at.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}

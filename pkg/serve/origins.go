@@ -125,7 +125,7 @@ func (s *Server) isThrough(at place) bool {
 	return s.origins != nil && s.origins.puller.Covers(at.address) && at.caller.May(at.address)
 }
 
-// lacks tells whether an error of the repositories is that they have not got what its
+// lacks reports whether an error of the repositories is that they have not got what its
 // origin may have.
 func (s *Server) lacks(at place, err error) bool {
 	absent := errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)

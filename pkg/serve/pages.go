@@ -17,7 +17,7 @@ func isPage(words []string) bool {
 	return len(words) > 0 && slices.Contains([]string{"", "providers", "login"}, words[0])
 }
 
-// asksForPage tells whether a client would rather have a page than anything else, as
+// asksForPage reports whether a client would rather have a page than anything else, as
 // browsers do.
 func asksForPage(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")

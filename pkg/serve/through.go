@@ -157,7 +157,7 @@ func (s *Server) proofBehind(x *exchange) (proven, error) {
 	return proven{e, how, x.at.address, reason(d.refused)}, err
 }
 
-// at gives the package of a platform.
+// at returns the package of a platform.
 func (d described) at(p provider.Platform) (provider.Package, error) {
 	at := slices.IndexFunc(d.Packages, func(pkg provider.Package) bool { return pkg.Platform == p })
 	if at < 0 {

@@ -81,7 +81,7 @@ func (b *Blob) open(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// recorded tells whether a record has a stamp.
+// recorded reports whether a record has a stamp.
 func recorded(path string, s atomicfile.Stamp) bool {
 	const maxRecord = 256 // bytes: four numbers
 	text, err := bounded.ReadFile(path, maxRecord)

@@ -2,6 +2,6 @@
 
 package store
 
-// isBusy tells whether a file could not be opened since somebody else has it open,
+// isBusy reports whether a file could not be opened since somebody else has it open,
 // which keeps nobody from it here.
 func isBusy(error) bool { return false }

@@ -80,7 +80,7 @@ func (s *Store) path(e Entry) string {
 	return filepath.Join(s.folder(e.Kind.folder()), e.Digest.Encoded())
 }
 
-// used gives the time of an entry's record, or without one that of the entry.
+// used returns the time of an entry's record, or without one that of the entry.
 func (s *Store) used(e Entry) (time.Time, error) {
 	record := filepath.Join(s.path(e), nameRecord)
 	if e.Kind == KindZip {

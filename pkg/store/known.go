@@ -52,7 +52,7 @@ type EvidenceDocument struct {
 	Content []byte                `json:"content"`
 }
 
-// Known gives the zips that were remembered under a package's name, latest first. The
+// Known returns the zips that were remembered under a package's name, latest first. The
 // store need not have them any more.
 func (s *Store) Known(name string) []Known {
 	if s == nil {

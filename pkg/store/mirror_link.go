@@ -119,7 +119,7 @@ func (m *Mirror) shareTree(ctx context.Context, dir, target string, t *Tree) err
 	return err
 }
 
-// isShared tells whether a directory has the files of a package, and no others.
+// isShared reports whether a directory has the files of a package, and no others.
 func isShared(dir, target string, files []listed) bool {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -147,7 +147,7 @@ func same(path, target string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// share gives a file of the store a second name. The first problem, that of making
+// share makes a second name of a file of the store. The first problem, that of making
 // a link, is told where that is not possible either.
 func share(path, target string, problem error) error {
 	if err := os.MkdirAll(filepath.Dir(path), modeDirectory); err != nil {

@@ -124,7 +124,7 @@ func (s *Store) prune(e Entry, dryRun bool) error {
 	return err
 }
 
-// mirrored tells whether a mirror that is in use links to a zip.
+// mirrored reports whether a mirror that is in use links to a zip.
 func (s *Store) mirrored(zip digest.Digest) bool {
 	names, _ := os.ReadDir(s.folder(nameMirrors))
 	return slices.ContainsFunc(names, func(name fs.DirEntry) bool {

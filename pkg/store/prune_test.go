@@ -44,7 +44,7 @@ func newFilled(t *testing.T) filled {
 	return f
 }
 
-// names gives the numbers of entries.
+// names returns the numbers of entries.
 func (f filled) names(entries []store.Entry) string {
 	var names []string
 	for _, e := range entries {

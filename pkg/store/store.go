@@ -81,7 +81,7 @@ type file interface {
 // store would take for its own, and remove.
 var ErrNotCache = provider.Errorf(provider.Misuse, "no cache")
 
-// Open gives access to the store in a directory, which need not exist: it is made
+// Open returns access to the store in a directory, which need not exist: it is made
 // when something is kept. The error is [ErrNotCache]. A directory that can't
 // be used for other reasons is told to [Options] Failed.
 func Open(dir string, o Options) (*Store, error) {
@@ -115,7 +115,7 @@ func Open(dir string, o Options) (*Store, error) {
 // Dir is the store's directory, absolute.
 func (s *Store) Dir() string { return s.dir }
 
-// marked tells whether the directory was made as a store.
+// marked reports whether the directory was made as a store.
 func (s *Store) marked() bool {
 	text, err := bounded.ReadFile(filepath.Join(s.dir, nameMarker), 4<<10)
 	return err == nil && strings.HasPrefix(string(text), marker)
@@ -130,7 +130,7 @@ func (s *Store) begin() error {
 	return s.write(filepath.Join(s.dir, nameMarker), []byte(marker+": see tofu-oci cache --help\n"))
 }
 
-// keeps tells whether anything is kept any more.
+// keeps reports whether anything is kept any more.
 func (s *Store) keeps() bool { return s != nil && !s.broken.Load() }
 
 // fail ends the keeping. That a run was interrupted is no failure.
@@ -166,7 +166,7 @@ func (s *Store) write(path string, content []byte) error {
 	return f.Commit()
 }
 
-// place gives the path of something of a digest; false where a store has none.
+// place returns the path of something of a digest; false where a store has none.
 func (s *Store) place(kind string, d digest.Digest) (string, bool) {
 	if d.Validate() != nil || d.Algorithm() != digest.SHA256 {
 		return "", false

@@ -82,7 +82,7 @@ func (e *SizeError) Error() string {
 // Kind is [provider.Unverified].
 func (e *SizeError) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Unwrap gives [io.ErrUnexpectedEOF] when bytes are missing.
+// Unwrap returns [io.ErrUnexpectedEOF] when bytes are missing.
 func (e *SizeError) Unwrap() error {
 	if e.Got < e.Want {
 		return io.ErrUnexpectedEOF

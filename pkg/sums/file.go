@@ -24,14 +24,14 @@ func New(entries map[string]digest.Digest) File {
 	return File{sums: maps.Clone(entries)}
 }
 
-// Lookup gives the digest of a file; false when the document does not list it,
+// Lookup returns the digest of a file; false when the document does not list it,
 // or not with one sum. [File.Find] says which.
 func (f File) Lookup(name string) (digest.Digest, bool) {
 	d, found := f.sums[name]
 	return d, found
 }
 
-// Find gives the digest of a file. The error is a *[MissingError], or a
+// Find returns the digest of a file. The error is a *[MissingError], or a
 // *[SyntaxError] when a line about the file can't be read or two of them differ.
 func (f File) Find(name string) (digest.Digest, error) {
 	if d, found := f.sums[name]; found {
@@ -84,7 +84,7 @@ func (f File) Check(name string, d digest.Digest) error {
 	return nil
 }
 
-// Equal tells whether two documents list the same files with the same digests.
+// Equal reports whether two documents list the same files with the same digests.
 func (f File) Equal(g File) bool {
 	return maps.Equal(f.sums, g.sums)
 }

@@ -35,7 +35,7 @@ func ParseZH(s string) (digest.Digest, error) {
 	return d, nil
 }
 
-// IsSHA256 tells whether d is "sha256:" and 64 lower-case hexadecimal digits, which
+// IsSHA256 reports whether d is "sha256:" and 64 lower-case hexadecimal digits, which
 // is what [digest.Digest.Validate] finds of one, slowly, by regular expressions.
 func IsSHA256(d digest.Digest) bool {
 	encoded, found := strings.CutPrefix(string(d), "sha256:")

@@ -60,7 +60,7 @@ func Parse(data []byte) (File, error) {
 	return File{}, first
 }
 
-// twoWords gives the first two words of a line; the second is empty when there
+// twoWords returns the first two words of a line; the second is empty when there
 // is none.
 func twoWords(line string) (first, second string) {
 	for word := range strings.FieldsSeq(line) {

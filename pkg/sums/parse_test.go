@@ -180,7 +180,7 @@ func FuzzOpenTofusRule(f *testing.F) {
 	})
 }
 
-// disputed tells whether lines about a file have other sums than the first.
+// disputed reports whether lines about a file have other sums than the first.
 func disputed(document []byte, name string, first []byte) bool {
 	for line := range bytes.SplitSeq(document, []byte("\n")) {
 		words := bytes.FieldsFunc(line, unicode.IsSpace)

@@ -155,7 +155,7 @@ func checkComponent(c string, a provider.Address) (problem string) {
 	return ""
 }
 
-// letterProblem tells whether letters beyond ASCII are the provider's, which
+// letterProblem reports whether letters beyond ASCII are the provider's, which
 // no other template would help, or the template's own.
 func letterProblem(c string, a provider.Address) string {
 	for _, part := range []struct{ word, value string }{{"namespace", a.Namespace}, {"type", a.Type}} {

@@ -22,7 +22,7 @@ func isHCL(body string) bool {
 // otherForm finds variables of the {…} form; a sign in front makes them HCL's.
 var otherForm = regexp.MustCompile(`(?:^|[^$%])(\{(?:hostname|namespace|type)\})`)
 
-// HCL gives the template in the form that OpenTofu's oci_mirror block wants.
+// HCL returns the template in the form that OpenTofu's oci_mirror block wants.
 func (t Template) HCL() string {
 	if isHCL(t.text) {
 		return t.text
@@ -54,7 +54,7 @@ func parseHCL(body string) (uses, *fault) {
 	return used, f
 }
 
-// evalHCL gives the template's text for some values.
+// evalHCL returns the template's text for some values.
 func evalHCL(body string, values variables) (string, *fault) {
 	expr, f := parseExpression(body)
 	if f != nil {
@@ -82,7 +82,7 @@ func parseExpression(body string) (hclsyntax.Expression, *fault) {
 	return expr, nil
 }
 
-// evalExpression gives a string, which may be null or unknown.
+// evalExpression returns a string, which may be null or unknown.
 func evalExpression(expr hclsyntax.Expression, hostname, namespace, typ cty.Value) (cty.Value, *fault) {
 	v, diags := expr.Value(&hcl.EvalContext{Variables: map[string]cty.Value{
 		"hostname": hostname, "namespace": namespace, "type": typ,

@@ -38,13 +38,13 @@ func (t Template) Match(ref Reference) (addresses []provider.Address, fits bool)
 	return m.found, m.fits
 }
 
-// Invertible tells whether [Template.Match] can say anything of a reference.
+// Invertible reports whether [Template.Match] can say anything of a reference.
 func (t Template) Invertible() bool {
 	_, ok := partsOf(strings.TrimPrefix(t.text, layoutPrefix))
 	return ok
 }
 
-// Literal gives the text before the first variable, without the prefix of layouts:
+// Literal returns the text before the first variable, without the prefix of layouts:
 // the whole template where there is none, or where it is not invertible.
 func (t Template) Literal() string {
 	text := strings.TrimPrefix(t.text, layoutPrefix)
@@ -164,7 +164,7 @@ func (m *matcher) take(values map[string]string) {
 	}
 }
 
-// hostsOf gives the hosts that a text in a reference may stand for: in the path of a
+// hostsOf returns the hosts that a text in a reference may stand for: in the path of a
 // layout an underscore is the colon before a port.
 func hostsOf(text string, isLayout bool) []string {
 	if text == "" {

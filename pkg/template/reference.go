@@ -42,7 +42,7 @@ func ParseReference(s string) (Reference, error) {
 // IsLayout tells an image layout from a registry's repository.
 func (r Reference) IsLayout() bool { return r.Layout != "" }
 
-// String gives "host/name", or "oci-layout:path". It is empty for the zero value.
+// String returns "host/name", or "oci-layout:path". It is empty for the zero value.
 func (r Reference) String() string {
 	switch {
 	case r.IsLayout():

@@ -80,10 +80,10 @@ func Parse(text string) (Template, error) {
 	return t, nil
 }
 
-// String gives the text that was parsed.
+// String returns the text that was parsed.
 func (t Template) String() string { return t.text }
 
-// Redacted gives the text that was parsed without a password that stands where
+// Redacted returns the text that was parsed without a password that stands where
 // only a registry belongs, for messages.
 func (t Template) Redacted() string { return text.RedactUserinfo(t.text) }
 
@@ -92,7 +92,7 @@ func (t Template) Uses() (hostname, namespace, typ bool) {
 	return t.uses.hostname, t.uses.namespace, t.uses.typ
 }
 
-// IsLayout tells whether the template gives paths of OCI image layouts.
+// IsLayout reports whether the template gives paths of OCI image layouts.
 func (t Template) IsLayout() bool { return strings.HasPrefix(t.text, layoutPrefix) }
 
 // Repository evaluates the template for an address and checks the result

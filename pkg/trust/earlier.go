@@ -43,7 +43,7 @@ func (e *Earlier) changed(ctx context.Context, r provider.Release, v provider.Ve
 	return fmt.Sprintf("the key has changed: %s, which is there already, is signed by %s", before, signer)
 }
 
-// before gives the newest version that is older than one.
+// before returns the newest version that is older than one.
 func (e *Earlier) before(ctx context.Context, a provider.Address, v provider.Version) (provider.Version, bool) {
 	// A source that does not know the provider has no such version. Remembering that
 	// keeps apart what this run puts there.
@@ -61,7 +61,7 @@ func (e *Earlier) before(ctx context.Context, a provider.Address, v provider.Ver
 	return versions[i], true
 }
 
-// signer gives the fingerprint of the key that signed a version; empty when none is
+// signer returns the fingerprint of the key that signed a version; empty when none is
 // known. One package is enough: all of them have the same evidence.
 func (e *Earlier) signer(ctx context.Context, a provider.Address, v provider.Version, platform provider.Platform) string {
 	signer, _ := e.signers.Get(ctx, earlierKey{a, v}, func(ctx context.Context) (string, error) {
@@ -78,7 +78,7 @@ func (e *Earlier) signer(ctx context.Context, a provider.Address, v provider.Ver
 	return signer
 }
 
-// hasKey tells whether a verdict is about a key that was seen to have signed.
+// hasKey reports whether a verdict is about a key that was seen to have signed.
 func hasKey(v provider.Verdict) bool {
 	return slices.Contains([]provider.Trust{provider.TrustSigned, provider.TrustExpired, provider.TrustUnpinned, provider.TrustRevoked}, v.Trust)
 }

@@ -95,7 +95,7 @@ func readEvidence(ctx context.Context, documents []provider.Document, packages .
 	return e, nil
 }
 
-// read gives a document within a limit, whatever size it states.
+// read returns a document within a limit, whatever size it states.
 func read(ctx context.Context, d provider.Document, limit int64) ([]byte, error) {
 	if d.Size > limit || int64(len(d.Bytes)) > limit {
 		return nil, fmt.Errorf("%s has more than %d bytes", d.Name, limit)

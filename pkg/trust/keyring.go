@@ -31,7 +31,7 @@ const (
 // changed after it was made, and safe for concurrent use.
 type Keyring struct{ keys openpgp.EntityList }
 
-// IsZero tells whether there are no keys.
+// IsZero reports whether there are no keys.
 func (k Keyring) IsZero() bool { return len(k.keys) == 0 }
 
 // ErrNoPassphrase is returned for a secret key with a passphrase, if none was given.
@@ -127,7 +127,7 @@ func readKeys(data []byte) (openpgp.EntityList, error) {
 	return openpgp.ReadKeyRing(bytes.NewReader(data))
 }
 
-// dearmor gives the bytes of an armored block.
+// dearmor returns the bytes of an armored block.
 func dearmor(text []byte) ([]byte, error) {
 	block, err := armor.Decode(bytes.NewReader(text))
 	if err != nil {

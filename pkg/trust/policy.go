@@ -52,7 +52,7 @@ type Policy struct {
 	EnforceValidation bool
 }
 
-// WithEnvironment gives the policy that also heeds OpenTofu's own variables,
+// WithEnvironment returns the policy that also heeds OpenTofu's own variables,
 // OPENTOFU_ENFORCE_GPG_EXPIRATION and OPENTOFU_ENFORCE_GPG_VALIDATION, which count
 // when they are exactly "true". lookup is such as [os.Getenv].
 func (p Policy) WithEnvironment(lookup func(string) string) Policy {
@@ -78,7 +78,7 @@ func (e *RefusedError) Error() string {
 // Kind returns [provider.Unverified].
 func (e *RefusedError) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Within gives the text for a message that has named the release.
+// Within returns the text for a message that has named the release.
 func (e *RefusedError) Within(a provider.Address, v provider.Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()

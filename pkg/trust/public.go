@@ -12,7 +12,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 )
 
-// KeysOf gives those keys of the keyring that made signatures of a document, such as
+// KeysOf returns those keys of the keyring that made signatures of a document, such as
 // SHA256SUMS: armored, each once, sorted by fingerprint, and without secrets; nil when
 // it has none of them. A key is one of them only if the signature is verified by it.
 // What is no signature, or one of too many, is left to [Policy] Judge. They are the keys that go along with
@@ -43,7 +43,7 @@ func (k Keyring) KeysOf(document []byte, signatures ...[]byte) ([]byte, error) {
 	return all, nil
 }
 
-// armored gives the public part of a key. Equal keys give equal bytes, which the
+// armored returns the public part of a key. Equal keys give equal bytes, which the
 // library's own writer does not promise for a key with several names.
 func armored(key *openpgp.Entity) ([]byte, error) {
 	var text bytes.Buffer

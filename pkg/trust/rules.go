@@ -47,7 +47,7 @@ type Rule struct {
 // Rules are those of a trust file, one for each pattern.
 type Rules []Rule
 
-// For gives the rule of an address: the one whose pattern leaves the least open.
+// For returns the rule of an address: the one whose pattern leaves the least open.
 func (rules Rules) For(a provider.Address) (rule Rule, found bool) {
 	most := -1
 	for _, r := range rules {
@@ -69,7 +69,7 @@ func fixedParts(p provider.Pattern) int {
 	return n
 }
 
-// Bytes gives the text of a trust file with these rules, in their order.
+// Bytes returns the text of a trust file with these rules, in their order.
 func (rules Rules) Bytes() []byte {
 	var text strings.Builder
 	for i, r := range rules {

@@ -92,7 +92,7 @@ func unfit(key *openpgp.Entity, now time.Time) string {
 	return ""
 }
 
-// Sign gives a detached, binary signature of a document.
+// Sign returns a detached, binary signature of a document.
 func (s Signer) Sign(document []byte) ([]byte, error) {
 	var signature bytes.Buffer
 	if err := openpgp.DetachSign(&signature, s.key, bytes.NewReader(document), nil); err != nil {
@@ -101,7 +101,7 @@ func (s Signer) Sign(document []byte) ([]byte, error) {
 	return signature.Bytes(), nil
 }
 
-// Signed tells whether a signature of a document is one of this key's, so that it
+// Signed reports whether a signature of a document is one of this key's, so that it
 // may be made anew when the document is.
 func (s Signer) Signed(document, signature []byte) bool {
 	packets, err := splitSignatures(signature)
@@ -111,7 +111,7 @@ func (s Signer) Signed(document, signature []byte) bool {
 	return check(document, packets[0], openpgp.EntityList{s.key}).validity == good
 }
 
-// Keys gives the public key, armored.
+// Keys returns the public key, armored.
 func (s Signer) Keys() []byte { return bytes.Clone(s.public) }
 
 // Keyring is the public key alone.

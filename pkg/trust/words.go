@@ -91,7 +91,7 @@ func (w words) verdict(e evidence, s signaturePacket) provider.Verdict {
 	return v
 }
 
-// counts tells whether the key that made a signature is one of those which count,
+// counts reports whether the key that made a signature is one of those which count,
 // and whether there are such keys at all, so that all others are not trusted.
 func (w words) counts(c checked, s signaturePacket, inRing bool, e evidence) (counts, others bool) {
 	switch {

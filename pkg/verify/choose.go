@@ -20,7 +20,7 @@ type choice struct {
 	version provider.Version
 }
 
-// choose gives the versions among the tags that requirements mean, newest first. Those
+// choose returns the versions among the tags that requirements mean, newest first. Those
 // that mean none are failures of the report, and the pre-releases that none means are
 // left out.
 func (r *Report) choose(tags []string, wanted []provider.Requirement, newest int) []choice {
@@ -45,7 +45,7 @@ func (r *Report) choose(tags []string, wanted []provider.Requirement, newest int
 	return chosen
 }
 
-// meant gives the versions among the tags that a requirement means, and the
+// meant returns the versions among the tags that a requirement means, and the
 // pre-releases that it leaves out where all are meant.
 func meant(tags []string, wanted provider.Requirement, newest int) (versions, leftOut []provider.Version, err error) {
 	there := artifact.TaggedVersions(tags)
@@ -108,7 +108,7 @@ func (r *Report) compareVersions(ctx context.Context, tags []string, wanted []pr
 	return nil
 }
 
-// lacking gives the offered versions that requirements mean and no tag has, newest
+// lacking returns the offered versions that requirements mean and no tag has, newest
 // first. What waits for approval, or was denied, is not missing.
 func lacking(tags []string, offered []provider.Version, wanted []provider.Requirement, newest int) []provider.Version {
 	known := slices.Concat(artifact.TaggedVersions(tags), artifact.PendingVersions(tags), artifact.DeniedVersions(tags))

@@ -50,7 +50,7 @@ func (a *audit) evidence(ctx context.Context, found repository.Inspection) (prov
 	return release, nil
 }
 
-// readable gives the platforms whose evidence is there.
+// readable returns the platforms whose evidence is there.
 func readable(found repository.Inspection) []provider.Platform {
 	var platforms []provider.Platform
 	for _, platform := range found.Index.Platforms() {

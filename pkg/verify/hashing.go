@@ -33,7 +33,7 @@ type hashed struct {
 	err error
 }
 
-// of gives the hash of a zip that was read to its end. One that can't be hashed as
+// of returns the hash of a zip that was read to its end. One that can't be hashed as
 // it passes is read again, in any order.
 func (h *hashing) of(ctx context.Context, zip ocispec.Descriptor) (found hashed, read bool, err error) {
 	h.mu.Lock()

@@ -26,7 +26,7 @@ func (w *world) offerAs(t *testing.T, versions ...string) {
 	}
 }
 
-// missing gives the finding about versions that are missing, or nil. There is one at
+// missing returns the finding about versions that are missing, or nil. There is one at
 // most.
 func (w *world) missing(t *testing.T, wanted []provider.Requirement, o verify.Options) *finding.Finding {
 	t.Helper()

@@ -38,7 +38,7 @@ func (a *audit) against(ctx context.Context, found repository.Inspection, verdic
 	return a.compareKeys(ctx, offered, verdict)
 }
 
-// offered gives what the origin says of the release, and the digests of its zips.
+// offered returns what the origin says of the release, and the digests of its zips.
 // Where the origin states those for all platforms at once, one of them is enough to
 // learn the rest.
 func (a *audit) offered(ctx context.Context) (r provider.Release, zips map[provider.Platform]digest.Digest, err error) {
@@ -87,7 +87,7 @@ func (a *audit) compareZips(found repository.Inspection, offered map[provider.Pl
 	}
 }
 
-// compareKeys tells whether the origin offers another signature.
+// compareKeys reports whether the origin offers another signature.
 func (a *audit) compareKeys(ctx context.Context, offered provider.Release, stored provider.Verdict) error {
 	if a.options.Judge == nil || stored.Trust == "" {
 		return nil

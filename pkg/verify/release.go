@@ -133,7 +133,7 @@ func (a *audit) release(ctx context.Context) error {
 	return a.launch(ctx, release)
 }
 
-// index tells whether there is anything to look at further.
+// index reports whether there is anything to look at further.
 func (a *audit) index(found repository.Inspection, err error) (usable bool, failure error) {
 	s, tag := a.at(provider.Platform{}), artifact.Tag(a.version)
 	if err != nil && found.Format == nil {
@@ -203,7 +203,7 @@ func isDamage(err error) bool {
 	return bytes || size
 }
 
-// formatOf gives the error of what is not as OpenTofu reads it; nil for others.
+// formatOf returns the error of what is not as OpenTofu reads it; nil for others.
 func formatOf(err error) error {
 	if format, ok := errors.AsType[*artifact.FormatError](err); ok {
 		return format

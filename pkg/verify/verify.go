@@ -100,7 +100,7 @@ type Report struct {
 	LeftOut []provider.Version
 }
 
-// Unsound tells whether a finding is an error.
+// Unsound reports whether a finding is an error.
 func (r *Report) Unsound() bool { return r.Counts[finding.Error] > 0 }
 
 // Repository looks at the releases in a repository that requirements of one provider

@@ -154,7 +154,7 @@ func found(r verify.Report) []string {
 	return all
 }
 
-// index gives what is under the tag.
+// index returns what is under the tag.
 func (w *world) index(t *testing.T) (ocispec.Descriptor, ocispec.Index) {
 	t.Helper()
 	d, data, err := w.repo.Manifest(t.Context(), tag)
@@ -177,7 +177,7 @@ func (w *world) editIndex(t *testing.T, edit func(*ocispec.Index)) {
 	}
 }
 
-// manifest gives that of haiku, which is the first.
+// manifest returns that of haiku, which is the first.
 func (w *world) manifest(t *testing.T) ocispec.Manifest {
 	t.Helper()
 	_, x := w.index(t)
@@ -212,7 +212,7 @@ func layer(m *ocispec.Manifest, mediaType string) *ocispec.Descriptor {
 	return &m.Layers[i]
 }
 
-// replace gives haiku's layer of a media type another content.
+// replace sets another content of haiku's layer of a media type.
 func (w *world) replace(t *testing.T, mediaType string, content []byte) {
 	t.Helper()
 	d := ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(content), Size: int64(len(content))}
@@ -230,7 +230,7 @@ func (w *world) push(t *testing.T, d ocispec.Descriptor, content []byte) {
 	}
 }
 
-// add gives haiku's manifest one more document.
+// add adds a document to haiku's manifest.
 func (w *world) add(t *testing.T, name, mediaType string, content []byte) {
 	t.Helper()
 	d := ocispec.Descriptor{

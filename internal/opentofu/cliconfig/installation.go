@@ -61,7 +61,7 @@ type Method struct {
 	URL string
 }
 
-// Match tells whether the method is for a provider, and which pattern decided
+// Match reports whether the method is for a provider, and which pattern decided
 // that; the zero pattern when none did.
 func (m Method) Match(a provider.Address) (bool, provider.Pattern) {
 	matches := func(p provider.Pattern) bool { return p.Match(a) }
@@ -304,7 +304,7 @@ func (r *reader) syntax(v value, err error) {
 	r.fail(v.at, "%s %q: %s", e.What, e.Input, e.Problem)
 }
 
-// problemOf gives the problem alone, where the rest is said already.
+// problemOf returns the problem alone, where the rest is said already.
 func problemOf(err error) string {
 	var e *provider.SyntaxError
 	if errors.As(err, &e) {

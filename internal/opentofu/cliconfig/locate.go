@@ -27,7 +27,7 @@ type Place struct {
 // those that are read, and those that were looked at.
 type Files []Place
 
-// Chosen gives the paths of the files to read.
+// Chosen returns the paths of the files to read.
 func (f Files) Chosen() []string {
 	var paths []string
 	for _, p := range f {
@@ -156,7 +156,7 @@ func (e Environment) directory() (looked Files, found bool) {
 	return looked, xdg != "" && !e.Terraform && add(why+" in XDG_CONFIG_HOME", xdg, "opentofu") && isDir()
 }
 
-// look tells whether something is at a path.
+// look reports whether something is at a path.
 func look(path, why string) Place {
 	_, err := os.Stat(path)
 	p := Place{Path: path, Why: why, Found: err == nil}

@@ -60,7 +60,7 @@ func (m *machine) write(t *testing.T, path, data string) {
 	}
 }
 
-// short gives paths as the tests write them.
+// short returns paths as the tests write them.
 func (m *machine) short(paths ...string) []string {
 	var short []string
 	for _, path := range paths {

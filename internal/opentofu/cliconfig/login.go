@@ -32,7 +32,7 @@ type Login struct {
 	Helper string
 }
 
-// Prefix gives "registry" or "registry/path", as the block's label has it.
+// Prefix returns "registry" or "registry/path", as the block's label has it.
 func (l Login) Prefix() string {
 	if l.Path == "" {
 		return l.Registry
@@ -209,7 +209,7 @@ func parsePrefix(label string) (registry, path, problem string) {
 	return ref.Registry, "", ""
 }
 
-// openTofuTakes tells whether OpenTofu accepts a label that is no registry: it
+// openTofuTakes reports whether OpenTofu accepts a label that is no registry: it
 // takes any host that a URL may have, such as *.example.com.
 func openTofuTakes(label string) bool {
 	host, path, whole := strings.Cut(label, "/")

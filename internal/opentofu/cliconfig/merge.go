@@ -30,7 +30,7 @@ func (e *MergeError) Error() string { return e.Position.String() + ": " + e.Prob
 // Kind returns [provider.Conflict].
 func (e *MergeError) Kind() provider.ErrorKind { return provider.Conflict }
 
-// Merge gives a file's text with the block of [MirrorBlock] in it. All else stays as
+// Merge returns a file's text with the block of [MirrorBlock] in it. All else stays as
 // it is, byte for byte. A block that is there is replaced only when MirrorBlock wrote
 // it and nobody has changed it since; one that says the same stays. Errors are those
 // of [Parse] and MirrorBlock, and *[MergeError].
@@ -91,7 +91,7 @@ func splice(f file, text string, there *Installation, ours string, mirror Method
 	return text[:begin] + strings.TrimSuffix(ours, "\n") + text[end:], nil
 }
 
-// withoutCR gives a text with bare line feeds, and how its lines end; a text that mixes
+// withoutCR returns a text with bare line feeds, and how its lines end; a text that mixes
 // both is left alone.
 func withoutCR(data []byte) (text, newline string) {
 	if n := bytes.Count(data, []byte("\r\n")); n > 0 && n == bytes.Count(data, []byte("\n")) {

@@ -50,7 +50,7 @@ var setTwice = regexp.MustCompile(`^The argument "(?s:(.*))" at (?:.*:)?([0-9]+)
 // scannerPlace is the position in an error of HCL 1's scanner for JSON.
 var scannerPlace = regexp.MustCompile(`^([0-9]+):([0-9]+): ((?s:.*))$`)
 
-// parserError gives an error of HCL 1's parsers a position.
+// parserError returns an error of HCL 1's parsers a position.
 func parserError(file string, err error) *stricthcl.Error {
 	if at, ok := errors.AsType[*parser.PosError](err); ok {
 		return &stricthcl.Error{Position: stricthcl.Position{File: file, Line: at.Pos.Line, Column: at.Pos.Column}, Problem: parserProblem(at.Err.Error())}

@@ -113,7 +113,7 @@ func closing(s string) int {
 	return len(s)
 }
 
-// quotable tells whether HCL 1 reads back what quote wrote: it counts braces in
+// quotable reports whether HCL 1 reads back what quote wrote: it counts braces in
 // quotes like any other.
 func quotable(s string) bool {
 	var file struct {
@@ -122,7 +122,7 @@ func quotable(s string) bool {
 	return hcl.Decode(&file, "text = "+quote(s)) == nil && file.Text == s
 }
 
-// NetworkMirrorBlock gives the provider_installation block that installs what a pattern
+// NetworkMirrorBlock returns the provider_installation block that installs what a pattern
 // covers from a network mirror, and all else directly. OpenTofu wants an https URL with
 // a slash at its end; the block is written with whatever URL is given.
 func NetworkMirrorBlock(url string, p provider.Pattern) string {

@@ -81,7 +81,7 @@ func (r *reader) resolve(c call, s *scope) call {
 	return c
 }
 
-// local gives the directory that a source means, relative to the module that
+// local returns the directory that a source means, relative to the module that
 // calls, with slashes. A source is local by how it starts, as OpenTofu has it.
 func local(source string) (dir string, ok bool) {
 	for _, start := range []string{"./", "../", `.\`, `..\`} {

@@ -51,7 +51,7 @@ type Call struct {
 	Reason string
 }
 
-// String gives "module.network at main.tf:7:1 ("acme/network/aws"): it is not
+// String returns "module.network at main.tf:7:1 ("acme/network/aws"): it is not
 // installed".
 func (c Call) String() string {
 	source := "its source can't be resolved"

@@ -37,7 +37,7 @@ func (p *problems) diagnostics(file string, found hcl.Diagnostics) bool {
 	return found.HasErrors()
 }
 
-// error gives all problems as one error, nil when there are none. A context that
+// error returns all problems as one error, nil when there are none. A context that
 // ended goes first.
 func (p *problems) error(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {

@@ -64,7 +64,7 @@ func list(dir string, terraform bool) (names, error) {
 	return n, nil
 }
 
-// extension gives the part of a name that makes it configuration, "" when none
+// extension returns the part of a name that makes it configuration, "" when none
 // does.
 func extension(name string, terraform bool) string {
 	for _, tail := range []string{"test.hcl", "test.json", ".json", ""} {
@@ -77,12 +77,12 @@ func extension(name string, terraform bool) string {
 	return ""
 }
 
-// ignored tells whether a file is hidden or an editor's.
+// ignored reports whether a file is hidden or an editor's.
 func ignored(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
 }
 
-// read gives a file's content, within the limits of a configuration. What can't be read is a problem.
+// read returns a file's content, within the limits of a configuration. What can't be read is a problem.
 func (r *reader) read(ctx context.Context, path string) (data []byte, ok bool) {
 	if ctx.Err() != nil {
 		return nil, false

@@ -58,7 +58,7 @@ func (r *reader) readInstalled(root string) installed {
 	return in
 }
 
-// find gives the record of a call, or why there is none that fits.
+// find returns the record of a call, or why there is none that fits.
 func (in installed) find(key string, c call) (record, string) {
 	found, ok := in.records[key]
 	if !ok {
@@ -73,7 +73,7 @@ func (in installed) find(key string, c call) (record, string) {
 	return found, ""
 }
 
-// sameSource tells whether a module was installed from a source. Init writes
+// sameSource reports whether a module was installed from a source. Init writes
 // sources out: with their host those of registries, and as URLs those of other
 // forms, which are taken to be the same.
 func sameSource(source, written string) bool {
@@ -94,7 +94,7 @@ func allows(constraint, version string) bool {
 	return err == nil && c.Allows(v)
 }
 
-// dir gives the directory of a record, and the directory of the package that the
+// dir returns the directory of a record, and the directory of the package that the
 // module came in: it and the modules that it calls must not leave that.
 func (in installed) dir(rec record) (dir, whole string, ok bool) {
 	dir = cliconfig.ResolvePath(in.root, filepath.FromSlash(rec.Dir))
@@ -106,7 +106,7 @@ func (in installed) dir(rec record) (dir, whole string, ok bool) {
 	return dir, filepath.Join(in.modules, first), true
 }
 
-// relative gives a path relative to a directory, and whether it lies in there.
+// relative returns a path relative to a directory, and whether it lies in there.
 func relative(dir, path string) (string, bool) {
 	from, err := filepath.Abs(dir)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // megabytes.
 const maxExponent = 256
 
-// literal gives the text that an expression is.
+// literal returns the text that an expression is.
 func literal(e hcl.Expression) (string, bool) {
 	v, ok := value(e)
 	if !ok || v.IsNull() || v.Type() != cty.String {
@@ -56,7 +56,7 @@ func isNull(e hcl.Expression) bool {
 	return ok && v.IsNull()
 }
 
-// value gives what a literal is. Other expressions are not evaluated, also those
+// value returns what a literal is. Other expressions are not evaluated, also those
 // that refer to nothing: loops within loops, and numbers in texts, take as much
 // time and memory as they like.
 func value(e hcl.Expression) (cty.Value, bool) {

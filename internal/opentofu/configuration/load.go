@@ -207,7 +207,7 @@ func (w *walker) beside(from place, c call, to place, path string) (place, bool)
 	return to, inside
 }
 
-// followed gives the directory that a path leads to, links and all: what a module
+// followed returns the directory that a path leads to, links and all: what a module
 // calls is relative to that. Within the base, which may be a link itself, it is
 // written as the base is, and inside is true.
 func followed(base, dir string) (path string, inside bool, err error) {

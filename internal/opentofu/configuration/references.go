@@ -11,7 +11,7 @@ import (
 // maxReference bounds a reference that is written as a text.
 const maxReference = 1024
 
-// reference gives the names of a reference in their order, without what stands
+// reference returns the names of a reference in their order, without what stands
 // in brackets: aws.west["a"] is "aws", "west". It is empty for all that is no
 // reference. In JSON references are texts; OpenTofu takes those in native syntax
 // as well.
@@ -56,7 +56,7 @@ func steps(t hcl.Traversal) []string {
 	return all
 }
 
-// importedType gives the resource type of an import block's "to":
+// importedType returns the resource type of an import block's "to":
 // module.a["x"].aws_instance.b[0] is "aws_instance".
 func importedType(to []string) (string, bool) {
 	for len(to) > 2 && to[0] == "module" {

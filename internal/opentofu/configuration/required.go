@@ -183,7 +183,7 @@ func (r *reader) text(e hcl.Expression, name string) (string, bool) {
 	return text, ok
 }
 
-// sortedKeys gives the keys of a map in order.
+// sortedKeys returns the keys of a map in order.
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {

@@ -53,7 +53,7 @@ func (e *UnresolvedError) Error() string {
 // Kind is [provider.Refused].
 func (e *UnresolvedError) Kind() provider.ErrorKind { return provider.Refused }
 
-// Within gives the text for a message that has named the release.
+// Within returns the text for a message that has named the release.
 func (e *UnresolvedError) Within(a provider.Address, v provider.Version) string {
 	switch {
 	case e.Address != a || e.Version != v:
@@ -79,7 +79,7 @@ func (e *UnresolvedError) text(what, missing string) string {
 	return fmt.Sprintf("no installation method has %s: %s", what, strings.Join(answers, "; "))
 }
 
-// Unwrap gives the errors of the methods, in an order that puts what says most
+// Unwrap returns the errors of the methods, in an order that puts what says most
 // first.
 func (e *UnresolvedError) Unwrap() []error {
 	var all []error

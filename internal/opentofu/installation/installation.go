@@ -90,7 +90,7 @@ func New(o Options) (*Installation, error) {
 	return i, nil
 }
 
-// implicit gives the methods that count without a provider_installation block.
+// implicit returns the methods that count without a provider_installation block.
 func implicit(dirs []string) []cliconfig.Method {
 	var methods []cliconfig.Method
 	for _, dir := range dirs {

@@ -88,7 +88,7 @@ func (i *Installation) denied(ctx context.Context, a provider.Address) ([]provid
 	return provider.NewestFirst(all), ctx.Err()
 }
 
-// documents gives those about all packages of a release, from the methods that
+// documents returns those about all packages of a release, from the methods that
 // it came from.
 func (i *Installation) documents(ctx context.Context, r provider.Release) ([]provider.Document, error) {
 	parts, several := r.Locator.([]provider.Release)
@@ -125,7 +125,7 @@ func (i *Installation) stat(ctx context.Context, p provider.Package) (checked bo
 	return false, nil
 }
 
-// path gives the local file that a package's zip is.
+// path returns the local file that a package's zip is.
 func (i *Installation) path(p provider.Package) (string, bool) {
 	if src, inner, ok := at(p); ok {
 		if path := provider.CapabilitiesOf(src).Path; path != nil {
@@ -135,7 +135,7 @@ func (i *Installation) path(p provider.Package) (string, bool) {
 	return "", false
 }
 
-// directory gives the directory of a package that a filesystem_mirror has
+// directory returns the directory of a package that a filesystem_mirror has
 // unpacked.
 func (i *Installation) directory(p provider.Package) (string, bool) {
 	if src, inner, ok := at(p); ok {

@@ -69,7 +69,7 @@ func (i *Installation) Release(ctx context.Context, a provider.Address, v provid
 	return provider.Release{}, unresolved.about(wanted, parts)
 }
 
-// candidates gives the methods that are for a provider, in their order.
+// candidates returns the methods that are for a provider, in their order.
 func (i *Installation) candidates(ctx context.Context, a provider.Address) ([]*method, error) {
 	if i.block != nil {
 		if override, found := i.block.DevOverrides[a]; found {
@@ -92,7 +92,7 @@ func (i *Installation) candidates(ctx context.Context, a provider.Address) ([]*m
 	return methods, nil
 }
 
-// left tells whether none of the sources that come before has the provider.
+// left reports whether none of the sources that come before has the provider.
 func (m *method) left(ctx context.Context, a provider.Address) (bool, error) {
 	for _, src := range m.unless {
 		_, err := src.Versions(ctx, a)
@@ -129,7 +129,7 @@ func (m *method) release(ctx context.Context, a provider.Address, v provider.Ver
 	return r, err
 }
 
-// passedOver tells whether OpenTofu goes on to the next method. What ends its
+// passedOver reports whether OpenTofu goes on to the next method. What ends its
 // search, beside 401 and 403, is the answer of an oci_mirror that it has no such
 // tag: also where it has no such repository.
 func (m *method) passedOver(err error) bool {

@@ -10,7 +10,7 @@ import (
 // nobody.
 const exampleTemplate = "registry.example.com/providers/${namespace}/${type}"
 
-// Target gives the repository to put a provider in: the one that the first
+// Target returns the repository to put a provider in: the one that the first
 // oci_mirror for it names, and that method. Errors are *[NoMirrorError] and
 // *[template.ReferenceError].
 func (i *Installation) Target(a provider.Address) (template.Reference, cliconfig.Method, error) {
@@ -56,7 +56,7 @@ type Step struct {
 	Unless bool
 }
 
-// Explain gives a step for each method in their order, led by one for the
+// Explain returns a step for each method in their order, led by one for the
 // dev_overrides entry of the provider if there is one. Nobody is asked for that.
 func (i *Installation) Explain(a provider.Address) []Step {
 	var steps []Step

@@ -37,7 +37,7 @@ func parseValue(value string) error {
 	return fmt.Errorf("%q would be any name that begins so; a * stands alone, behind a : or somewhere behind a /", value)
 }
 
-// fits tells whether all claims do. One that a token does not have never fits; of one
+// fits reports whether all claims do. One that a token does not have never fits; of one
 // with several values, one has to.
 func (a allow) fits(token issuerToken) bool {
 	return !slices.ContainsFunc(a.claims, func(c claim) bool {

@@ -123,7 +123,7 @@ var emptyHashes = []string{
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`)
 
-// name gives the label of a token or oidc block, which is the name of its callers.
+// name returns the label of a token or oidc block, which is the name of its callers.
 func (r *reader) name(block *hclsyntax.Block) (string, error) {
 	if len(block.Labels) != 1 {
 		return "", stricthcl.Wrong(block.TypeRange, "a block of this kind has one label, a name: %s \"NAME\" { … }", block.Type)

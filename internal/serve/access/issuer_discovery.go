@@ -135,7 +135,7 @@ func isUseful(key jose.JSONWebKey) bool {
 	return false
 }
 
-// isFor tells whether a key is for an algorithm: by its kind and, when it says so, by
+// isFor reports whether a key is for an algorithm: by its kind and, when it says so, by
 // its own word.
 func isFor(key jose.JSONWebKey, algorithm string) bool {
 	if key.Algorithm != "" && key.Algorithm != algorithm {

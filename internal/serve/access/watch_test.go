@@ -61,7 +61,7 @@ func (w *watched) age(t *testing.T, path string, age time.Duration) {
 	}
 }
 
-// after gives what was told when the file was looked at again.
+// after returns what was told when the file was looked at again.
 func (w *watched) after() []error {
 	time.Sleep(2 * time.Second)
 	w.Get()

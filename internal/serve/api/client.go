@@ -96,7 +96,7 @@ func (c *Client) Providers(ctx context.Context, search string) (Providers, error
 	return all, err
 }
 
-// Provider gives a provider with all of its versions. The error may be
+// Provider returns a provider with all of its versions. The error may be
 // [provider.ErrProviderNotFound].
 func (c *Client) Provider(ctx context.Context, a provider.Address) (Provider, error) {
 	all := Provider{Versions: []VersionRef{}}
@@ -115,7 +115,7 @@ func (c *Client) Provider(ctx context.Context, a provider.Address) (Provider, er
 	return all, err
 }
 
-// Version gives what a release holds. The error may be [provider.ErrVersionNotFound].
+// Version returns what a release holds. The error may be [provider.ErrVersionNotFound].
 func (c *Client) Version(ctx context.Context, a provider.Address, v provider.Version) (release Version, err error) {
 	err = c.get(ctx, c.base+path(a.Host.ForDisplay(), a.Namespace, a.Type, v.String()), &release)
 	if isNotFound(err) {

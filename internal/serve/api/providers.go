@@ -77,7 +77,7 @@ type VersionRef struct {
 	// Status is one of the Status constants; Problem says why it is not complete.
 	Status  string `json:"status"`
 	Problem string `json:"problem,omitempty"`
-	// Signed tells whether a signature of the checksums lies with the release. What it
+	// Signed reports whether a signature of the checksums lies with the release. What it
 	// proves is said by [Version.Verdict].
 	Signed *bool `json:"signed,omitempty"`
 	// URL is where more is said of it.

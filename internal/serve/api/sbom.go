@@ -130,7 +130,7 @@ func (d sbomDocument) spdx3(all []Component) []Component {
 	return all
 }
 
-// nested gives components with those that they are made of.
+// nested returns components with those that they are made of.
 func nested(all []Component, of []cycloneDXComponent) []Component {
 	for _, c := range of {
 		name := c.Name

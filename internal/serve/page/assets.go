@@ -24,7 +24,7 @@ var mediaTypes = map[string]string{
 	"icon.svg":  "image/svg+xml",
 }
 
-// OpenAsset gives an asset: "style.css", "page.js" or "icon.svg". False means that
+// OpenAsset returns an asset: "style.css", "page.js" or "icon.svg". False means that
 // there is none of that name.
 func OpenAsset(name string) (Asset, bool) {
 	mediaType, known := mediaTypes[name]

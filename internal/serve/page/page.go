@@ -65,10 +65,10 @@ type head struct {
 	Query url.Values
 }
 
-// Asset gives the path of an asset.
+// Asset returns the path of an asset.
 func (h head) Asset(name string) string { return h.Link("static", Hash(), name) }
 
-// Link gives the path of what lies below the server.
+// Link returns the path of what lies below the server.
 func (f Frame) Link(words ...string) string {
 	for i, word := range words {
 		words[i] = url.PathEscape(word)
@@ -76,12 +76,12 @@ func (f Frame) Link(words ...string) string {
 	return f.Root + "/" + strings.Join(words, "/")
 }
 
-// Of gives the path of a provider's page, or of what lies below it.
+// Of returns the path of a provider's page, or of what lies below it.
 func (f Frame) Of(p api.ProviderRef, below ...string) string {
 	return f.Link(append([]string{"providers", p.Host, p.Namespace, p.Type}, below...)...)
 }
 
-// Turn gives the link to another page of a list.
+// Turn returns the link to another page of a list.
 func (h head) Turn(page int) string {
 	query := url.Values{}
 	maps.Copy(query, h.Query)
@@ -89,7 +89,7 @@ func (h head) Turn(page int) string {
 	return "?" + query.Encode()
 }
 
-// address gives the path of a URL of the server: links stay at the host that is shown.
+// address returns the path of a URL of the server: links stay at the host that is shown.
 func address(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || len(text) > maxURL || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") {

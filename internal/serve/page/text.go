@@ -20,7 +20,7 @@ const (
 // languages have up to four.
 const maxMarks = 4
 
-// Visible gives a text of others as one line that only shows itself: control
+// Visible returns a text of others as one line that only shows itself: control
 // characters and those that change the direction of writing are named, invisible ones
 // too, and what is longer than limit bytes of HTML is cut, with its size behind.
 func Visible(s string, limit int) string {
@@ -44,7 +44,7 @@ func Visible(s string, limit int) string {
 	return b.String()
 }
 
-// shownAs gives what stands for a character.
+// shownAs returns what stands for a character.
 func shownAs(r rune, first bool, marks int) string {
 	switch {
 	case marks > maxMarks+1:

@@ -22,14 +22,14 @@ const (
 	maxBlock = 4 << 10
 )
 
-// fits tells whether a page has a block: it is small enough, and shows all that is
+// fits reports whether a page has a block: it is small enough, and shows all that is
 // copied.
 func fits(block string) bool {
 	lines := strings.Split(block, "\n")
 	return block != "" && cost(block) <= maxBlock && !slices.ContainsFunc(lines, func(line string) bool { return Visible(line, maxBlock) != line })
 }
 
-// part gives a page of a list, and where it is. A page that there is not is the last.
+// part returns a page of a list, and where it is. A page that there is not is the last.
 func part[T any](all []T, page, size int) ([]T, Place) {
 	pages := max(1, (len(all)+size-1)/size)
 	page = min(max(page, 1), pages)

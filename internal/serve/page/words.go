@@ -9,7 +9,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 )
 
-// bytesOf gives a size as people read it: "14.2 MB".
+// bytesOf returns a size as people read it: "14.2 MB".
 func bytesOf(n int64) string {
 	const unit = 1000
 	if n < unit {
@@ -24,13 +24,13 @@ func bytesOf(n int64) string {
 	return ""
 }
 
-// date gives the day of a time, in UTC.
+// date returns the day of a time, in UTC.
 func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// moment gives a time as machines read it.
+// moment returns a time as machines read it.
 func moment(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// count gives a number with its noun: "1 version", "12 versions".
+// count returns a number with its noun: "1 version", "12 versions".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -38,7 +38,7 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// platforms gives what fits into a cell: few as they are, of many the systems.
+// platforms returns what fits into a cell: few as they are, of many the systems.
 func platforms(all []string) string {
 	const few = 2
 	if len(all) <= few {
@@ -60,7 +60,7 @@ var kinds = map[string]string{
 	"provenance": "provenance", "sigstore": "Sigstore bundle", "other": "document",
 }
 
-// kind gives the word for a document's kind.
+// kind returns the word for a document's kind.
 func kind(d api.Document) string {
 	if word, known := kinds[d.Kind]; known {
 		return word
@@ -68,7 +68,7 @@ func kind(d api.Document) string {
 	return Visible(d.Kind, limitTiny)
 }
 
-// state gives the class of the style sheet for a status.
+// state returns the class of the style sheet for a status.
 func state(status string) string {
 	switch status {
 	case api.StatusComplete:
@@ -79,7 +79,7 @@ func state(status string) string {
 	return "bad"
 }
 
-// severity gives the class of the style sheet for a finding.
+// severity returns the class of the style sheet for a finding.
 func severity(f api.Finding) string {
 	switch f.Severity {
 	case "error":

@@ -123,7 +123,7 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 // Kind is [provider.Refused].
 func (e *RefusedError) Kind() provider.ErrorKind { return provider.Refused }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 // FailedError says that mirroring a release failed not long ago, and is not tried again
@@ -144,5 +144,5 @@ func (e *FailedError) Error() string {
 // Kind is [provider.Transient].
 func (e *FailedError) Kind() provider.ErrorKind { return provider.Transient }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *FailedError) Unwrap() error { return e.Err }

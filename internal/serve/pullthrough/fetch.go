@@ -36,7 +36,7 @@ func (z *Zip) Close() {
 	}
 }
 
-// Fetch gives a platform's zip of a release that [Puller] Release described, and mirrors
+// Fetch returns a platform's zip of a release that [Puller] Release described, and mirrors
 // all of the release, which goes on when the caller leaves. Several who want the same
 // cause it once. ctx is also that of reading the zip. The error is [ErrStored] when the
 // release is in the repository by now, a *[RefusedError] or *[FailedError] when it will
@@ -93,7 +93,7 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 	return &Zip{Package: pkg, File: f, Repository: j.repo, close: f.free}, nil
 }
 
-// ended gives a zip that is not on its way any more.
+// ended returns a zip that is not on its way any more.
 func (j *job) ended(key jobKey, pkg provider.Package) (*Zip, error) {
 	select {
 	case <-j.done:

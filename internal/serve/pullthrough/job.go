@@ -129,7 +129,7 @@ func asRefusal(r provider.Release, err error) error {
 	return err
 }
 
-// follow gives the download of a zip to read from, which is begun if it is not. Nil
+// follow returns the download of a zip to read from, which is begun if it is not. Nil
 // says that the repository has the zip, or that the mirror has ended. The caller
 // releases it.
 func (j *job) follow(pkg provider.Package, wanted bool) *spool {

@@ -92,7 +92,7 @@ func (p *Puller) Close() {
 	p.running.Wait()
 }
 
-// Covers tells whether a provider is one that may be had.
+// Covers reports whether a provider is one that may be had.
 func (p *Puller) Covers(a provider.Address) bool {
 	return slices.ContainsFunc(p.options.Patterns, func(pattern provider.Pattern) bool { return pattern.Match(a) })
 }
@@ -132,7 +132,7 @@ func (p *Puller) Held(a provider.Address, v provider.Version, published time.Tim
 	return nil
 }
 
-// Waits tells whether versions are held back at all.
+// Waits reports whether versions are held back at all.
 func (p *Puller) Waits() bool { return p.options.Cooldown.MinAge > 0 }
 
 // Date tells when a version was published; zero where its origin does not say.
@@ -154,7 +154,7 @@ func (p *Puller) judge(ctx context.Context, r provider.Release) (verdict provide
 	return verdict, asRefusal(r, err)
 }
 
-// Failed gives why a release could not be mirrored, for as long as it is not tried
+// Failed returns why a release could not be mirrored, for as long as it is not tried
 // again; nil when nothing is known against it.
 func (p *Puller) Failed(to template.Reference, a provider.Address, v provider.Version) error {
 	return p.failed(jobKey{to, a, v})
@@ -188,7 +188,7 @@ func (p *Puller) failedNow(key jobKey, err error) error {
 	return failure{p.options.Now(), err}.told(key)
 }
 
-// join gives the mirror of a release, which is begun if there is none.
+// join returns the mirror of a release, which is begun if there is none.
 func (p *Puller) join(key jobKey, r provider.Release, check func(context.Context) error) (*job, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -178,7 +178,7 @@ func (s *spool) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// size gives the size in bytes, as soon as it is known.
+// size returns the size in bytes, as soon as it is known.
 func (s *spool) size(ctx context.Context) (int64, error) {
 	for {
 		s.mu.Lock()

@@ -90,7 +90,7 @@ func (all goods) versions() []string {
 	return versions
 }
 
-// find gives the package of a file name, or of a version and platform.
+// find returns the package of a file name, or of a version and platform.
 func (all goods) find(is func(good) bool) (good, bool) {
 	for _, g := range all {
 		if is(g) {

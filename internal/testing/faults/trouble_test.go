@@ -56,7 +56,7 @@ func (x trouble) arm(w *world, n int64, skip, times int) {
 
 func well(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) { honest(w, r) }
 
-// meets tells whether a flow comes by there.
+// meets reports whether a flow comes by there.
 func (x trouble) meets(f flow) bool {
 	isWritten := slices.ContainsFunc(x.registry, func(k registrytest.Kind) bool { return slices.Contains(writing, k) })
 	isRead := slices.Contains(x.registry, registrytest.BlobGet)

@@ -107,7 +107,7 @@ func (w *world) checkTag(t *testing.T, tag string, all bool, g graph) {
 	}
 }
 
-// content gives what a descriptor names, which has to be there and right.
+// content returns what a descriptor names, which has to be there and right.
 func (g graph) content(t *testing.T, tag string, d ocispec.Descriptor) []byte {
 	t.Helper()
 	content := g(d.Digest.String())

@@ -158,7 +158,7 @@ func (c *watched) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// repository gives the registry's, or the image layout's.
+// repository returns the registry's, or the image layout's.
 func (w *world) repository(t *testing.T, client *http.Client, layout bool) repository.Repository {
 	t.Helper()
 	ref := template.Reference{Registry: atRegistry, Name: repositoryName}

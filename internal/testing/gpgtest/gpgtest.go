@@ -95,12 +95,12 @@ func (g *GPG) Sign(ctx context.Context, document []byte, when time.Time, options
 	return g.run(ctx, document, append(args, "--passphrase", "", "--detach-sign", "--output", "-")...)
 }
 
-// Export gives public keys, binary or with the option --armor.
+// Export returns public keys, binary or with the option --armor.
 func (g *GPG) Export(ctx context.Context, options []string, keys ...string) ([]byte, error) {
 	return g.run(ctx, nil, append(append(options, "--export"), keys...)...)
 }
 
-// ExportSecret gives a secret key, armored, protected as it is.
+// ExportSecret returns a secret key, armored, protected as it is.
 func (g *GPG) ExportSecret(ctx context.Context, passphrase, key string) ([]byte, error) {
 	return g.run(ctx, nil, "--passphrase", passphrase, "--armor", "--export-secret-keys", key)
 }
@@ -130,7 +130,7 @@ func (g *GPG) Revoke(ctx context.Context, fingerprint string) error {
 	return err
 }
 
-// Revoked gives a key's public part, armored and revoked, by another gpg: here it
+// Revoked returns a key's public part, armored and revoked, by another gpg: here it
 // signs on.
 func (g *GPG) Revoked(ctx context.Context, other *GPG, fingerprint string) ([]byte, error) {
 	public, err := g.Export(ctx, nil, fingerprint)
@@ -155,7 +155,7 @@ func (g *GPG) revocation(fingerprint string) ([]byte, error) {
 	return bytes.Replace(text, []byte(":-----BEGIN"), []byte("-----BEGIN"), 1), err
 }
 
-// SetExpiry gives a key another lifetime, in gpg's words.
+// SetExpiry sets the lifetime of a key, in gpg's words.
 func (g *GPG) SetExpiry(ctx context.Context, fingerprint, lifetime string) error {
 	_, err := g.run(ctx, nil, "--passphrase", "", "--quick-set-expire", fingerprint, lifetime)
 	return err

@@ -43,10 +43,10 @@ func NewEd25519(id string) (Key, error) {
 	return Key{id, private}, err
 }
 
-// Public gives the public key.
+// Public returns the public key.
 func (k Key) Public() crypto.PublicKey { return k.private.Public() }
 
-// Algorithm gives the name of what the key signs with.
+// Algorithm returns the name of what the key signs with.
 func (k Key) Algorithm() string {
 	switch k.private.(type) {
 	case *rsa.PrivateKey:
@@ -68,7 +68,7 @@ func (k Key) Sign(claims map[string]any) (token string, err error) {
 	return signed + "." + encode(signature), err
 }
 
-// Unsigned gives the first two parts of a token.
+// Unsigned returns the first two parts of a token.
 func Unsigned(header, claims map[string]any) string {
 	h, _ := json.Marshal(header) // nothing in them fails
 	c, _ := json.Marshal(claims)
@@ -93,7 +93,7 @@ func (k Key) sign(text []byte) ([]byte, error) {
 	return k.private.Sign(rand.Reader, digest[:], crypto.SHA256)
 }
 
-// jwk gives the public key as RFC 7518 section 6 has it.
+// jwk returns the public key as RFC 7518 section 6 has it.
 func (k Key) jwk() map[string]any {
 	key := map[string]any{"kid": k.ID, "use": "sig", "alg": k.Algorithm()}
 	switch public := k.Public().(type) {
@@ -167,7 +167,7 @@ func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// KeySet gives the document that publishes keys.
+// KeySet returns the document that publishes keys.
 func KeySet(keys ...Key) string {
 	all := []map[string]any{}
 	for _, k := range keys {

@@ -30,7 +30,7 @@ type conn struct {
 	read, write deadline
 }
 
-// pipe gives both ends of a connection.
+// pipe returns both ends of a connection.
 func pipe(from, to string) (near, far *conn) {
 	there, back, reset := newHalf(), newHalf(), new(atomic.Bool)
 	near = &conn{local: addr(from), remote: addr(to), in: back, out: there, reset: reset}

@@ -27,7 +27,7 @@ type fault struct {
 // New makes a network without servers.
 func New() *Network { return &Network{listeners: map[string]*listener{}} }
 
-// Listen gives the listener of a server at "host:port".
+// Listen returns the listener of a server at "host:port".
 func (n *Network) Listen(address string) net.Listener {
 	l := &listener{address: addr(address), arriving: make(chan net.Conn), closed: make(chan struct{})}
 	n.mu.Lock()

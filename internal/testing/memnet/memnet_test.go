@@ -15,7 +15,7 @@ import (
 
 const address = "localhost:443"
 
-// connect gives both ends of a connection.
+// connect returns both ends of a connection.
 func connect(t *testing.T, n *memnet.Network) (client, server net.Conn) {
 	t.Helper()
 	l := n.Listen(address)

@@ -37,7 +37,7 @@ func newOrigin(t *testing.T, a origintest.Archive) (*origintest.Origin, *httptes
 	return o, s
 }
 
-// fetch gives status, body, and how reading the body ended.
+// fetch returns status, body, and how reading the body ended.
 func fetch(t *testing.T, s *httptest.Server, path string) (int, string, error) {
 	t.Helper()
 	resp, err := s.Client().Get(s.URL + path)

@@ -98,7 +98,7 @@ type content interface {
 	io.ReaderAt
 }
 
-// open gives the archive's bytes; done must be called at the end.
+// open returns the archive's bytes; done must be called at the end.
 func (a Archive) open() (c content, done func(), err error) {
 	if a.Path == "" {
 		return bytes.NewReader(a.Bytes), func() {}, nil

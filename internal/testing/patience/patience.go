@@ -5,5 +5,5 @@ package patience
 
 import "time"
 
-// Of gives a limit that holds in a program built as the test is.
+// Of returns a limit that holds in a program built as the test is.
 func Of(limit time.Duration) time.Duration { return limit * factor }

@@ -18,7 +18,7 @@ import (
 
 const tokenPath = "/token"
 
-// honest gives what answers a kind of request when nothing is wrong.
+// honest returns what answers a kind of request when nothing is wrong.
 func (r *Registry) honest(kind Kind) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		req = r.resolved(kind, req)
@@ -139,7 +139,7 @@ func (r *Registry) token(w http.ResponseWriter, req *http.Request) {
 	_, _ = w.Write(text)
 }
 
-// refusesName tells whether a request would make a repository that it may not.
+// refusesName reports whether a request would make a repository that it may not.
 func (r *Registry) refusesName(kind Kind, req *http.Request) bool {
 	if !r.options.NoCreate || kind != UploadPost && kind != Mount && kind != ManifestPut {
 		return false
@@ -161,7 +161,7 @@ func (r *Registry) Create(repository string) {
 	r.created[repository] = true
 }
 
-// Has tells whether a repository was made known by [Registry.Create].
+// Has reports whether a repository was made known by [Registry.Create].
 func (r *Registry) Has(repository string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

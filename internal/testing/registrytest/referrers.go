@@ -39,7 +39,7 @@ func (r *Registry) referrers(w http.ResponseWriter, req *http.Request) {
 // referrersTag is a tag of the referrers tag schema at the end of a path.
 var referrersTag = regexp.MustCompile(`/manifests/sha256-([0-9a-f]{64})$`)
 
-// resolved gives the request that is meant, for [Options].TagsAreDigests.
+// resolved returns the request that is meant, for [Options].TagsAreDigests.
 func (r *Registry) resolved(kind Kind, req *http.Request) *http.Request {
 	if !r.options.TagsAreDigests {
 		return req

@@ -31,7 +31,7 @@ func Serve(tb testing.TB, ca *testca.CA, h http.Handler) (host string) {
 	return "localhost" + s.URL[strings.LastIndex(s.URL, ":"):]
 }
 
-// Client gives the client that we use everywhere, trusting the authority and
+// Client returns the client that we use everywhere, trusting the authority and
 // with hardly a pause between tries.
 func Client(tb testing.TB, ca *testca.CA) *http.Client {
 	tb.Helper()
@@ -81,7 +81,7 @@ func (r *Registry) AddBlob(repository, digest string, content []byte) {
 	r.blobs.content[key(repository, digest)] = content
 }
 
-// HasBlob tells whether a repository holds a blob.
+// HasBlob reports whether a repository holds a blob.
 func (r *Registry) HasBlob(repository, digest string) bool {
 	r.blobs.mu.Lock()
 	defer r.blobs.mu.Unlock()
@@ -89,7 +89,7 @@ func (r *Registry) HasBlob(repository, digest string) bool {
 	return found
 }
 
-// Manifest gives a manifest by tag or digest, nil when there is none.
+// Manifest returns a manifest by tag or digest, nil when there is none.
 func (r *Registry) Manifest(t *testing.T, repository, reference string) []byte {
 	t.Helper()
 	w := r.ask(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), http.MethodGet, "/v2/"+repository+"/manifests/"+reference)
@@ -99,7 +99,7 @@ func (r *Registry) Manifest(t *testing.T, repository, reference string) []byte {
 	return w.Body.Bytes()
 }
 
-// Blob gives a blob, nil when there is none.
+// Blob returns a blob, nil when there is none.
 func (r *Registry) Blob(repository, digest string) []byte {
 	r.blobs.mu.Lock()
 	defer r.blobs.mu.Unlock()

@@ -59,7 +59,7 @@ func told(w http.ResponseWriter, at string, n, status int) {
 	w.WriteHeader(status)
 }
 
-// begins tells whether a request goes on at n, if it says where at all.
+// begins reports whether a request goes on at n, if it says where at all.
 func begins(req *http.Request, n int) bool {
 	var first, last int
 	header := req.Header.Get("Content-Range")

@@ -10,7 +10,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// accepted tells whether a repository has all that a pushed manifest names; else
+// accepted reports whether a repository has all that a pushed manifest names; else
 // it answers as distribution 3 does, for config, layers and the manifests of an
 // index alike. A subject need not be there:
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-manifests-with-subject

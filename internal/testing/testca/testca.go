@@ -44,12 +44,12 @@ func New() (*CA, error) {
 	return &CA{cert: cert, key: key}, nil
 }
 
-// PEM gives the authority's certificate, as SSL_CERT_FILE and --ca-file take it.
+// PEM returns the authority's certificate, as SSL_CERT_FILE and --ca-file take it.
 func (ca *CA) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw})
 }
 
-// ServerConfig gives a server's TLS configuration for host names and IP
+// ServerConfig returns a server's TLS configuration for host names and IP
 // addresses, without ports.
 func (ca *CA) ServerConfig(hosts ...string) (*tls.Config, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -121,7 +121,7 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	return sums.NewReadCloser(f, p.Filename, p.Size, p.Digest), p.Size, nil
 }
 
-// path gives the file that a package's zip is; false when the package is not of
+// path returns the file that a package's zip is; false when the package is not of
 // this source.
 func (s *Source) path(p provider.Package) (string, bool) {
 	path, ok := p.Locator.(dirLocator)

@@ -70,7 +70,7 @@ func endsIn(name, stem string, endings []string) bool {
 	return found && slices.Contains(endings, ending)
 }
 
-// evidence gives SHA256SUMS and its signatures. Without a file, the sums are
+// evidence returns SHA256SUMS and its signatures. Without a file, the sums are
 // made of the zips.
 func (r *dirRelease) evidence(of provider.Release) ([]provider.Document, error) {
 	if len(r.sums) == 0 {

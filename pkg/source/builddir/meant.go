@@ -15,7 +15,7 @@ import (
 // version, or without the beginning.
 var nearName = regexp.MustCompile(`^(.+?)[-_.]v?([0-9]+\.[0-9]+\.[0-9]+(?:-(?:alpha|beta|rc|pre|dev|snapshot)[0-9A-Za-z.]*)?)[-_.](.+)\.zip$`)
 
-// Meant gives the name that a file would have as a package of the provider, when
+// Meant returns the name that a file would have as a package of the provider, when
 // it is named almost so; ok is false for all other files, and for a file that has
 // that name.
 func (s *Source) Meant(path string) (name string, ok bool) {

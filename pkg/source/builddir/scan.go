@@ -89,7 +89,7 @@ type candidate struct {
 	named, beside bool
 }
 
-// listFiles gives the files in the directories, the zips that are named, and
+// listFiles returns the files in the directories, the zips that are named, and
 // the files beside those that could be their evidence.
 func listFiles(paths []string) ([]candidate, error) {
 	var all []candidate

@@ -133,7 +133,7 @@ func (s *Source) directory(p provider.Package) (path string, ok bool) {
 	return at.path, true
 }
 
-// hash gives the h1 of a directory, once.
+// hash returns the h1 of a directory, once.
 func (s *Source) hash(ctx context.Context, dir string) (string, error) {
 	return s.hashed.Get(ctx, dir, func(ctx context.Context) (string, error) {
 		return hashTree(ctx, dir)

@@ -66,14 +66,14 @@ func scanMirror(ctx context.Context, dir string, a provider.Address) (map[provid
 	return releases, nil
 }
 
-// isSpelled tells whether namespace and type are those of an address, perhaps
+// isSpelled reports whether namespace and type are those of an address, perhaps
 // in other case.
 func isSpelled(a provider.Address, namespace, typ string) bool {
 	parsed, err := provider.ParseAddress(a.Host.ForDisplay() + "/" + namespace + "/" + typ)
 	return err == nil && parsed == a
 }
 
-// subdirectories gives the directories below some others whose names are wanted.
+// subdirectories returns the directories below some others whose names are wanted.
 func subdirectories(ctx context.Context, dirs []string, wanted func(name string) bool) ([]string, error) {
 	var found []string
 	for _, dir := range dirs {
@@ -161,7 +161,7 @@ func packedName(a provider.Address, name string) (v provider.Version, platform p
 	return v, platform, err == nil
 }
 
-// isRegular tells whether a file, or what a link leads to, is a regular file.
+// isRegular reports whether a file, or what a link leads to, is a regular file.
 func isRegular(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()

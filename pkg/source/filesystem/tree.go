@@ -20,7 +20,7 @@ const (
 	maxTreeBytes = 4 << 30
 )
 
-// hashTree gives the h1 of the files below a directory, which may itself be a
+// hashTree returns the h1 of the files below a directory, which may itself be a
 // symbolic link. Nothing in it may be: where a link leads is no part of a
 // package.
 func hashTree(ctx context.Context, dir string) (string, error) {

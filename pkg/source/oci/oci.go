@@ -177,7 +177,7 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 	return FromInspection(ctx, repo, found, a, v, platforms)
 }
 
-// Open gives the zip's layer through the verifying reader.
+// Open returns the zip's layer through the verifying reader.
 func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	at, ok := p.Locator.(ociBlob)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// platforms gives the platforms that the registry lists for a version, sorted, at
+// platforms returns the platforms that the registry lists for a version, sorted, at
 // no cost beyond the list of versions. Where it lists none, one package document
 // may tell.
 func (s *Source) platforms(ctx context.Context, a provider.Address, v provider.Version) ([]provider.Platform, error) {
@@ -28,7 +28,7 @@ func (s *Source) platforms(ctx context.Context, a provider.Address, v provider.V
 	return provider.SortPlatforms(append(found.others(), found.platforms...)), nil
 }
 
-// digests gives the zip digests of all platforms of a version for the price of
+// digests returns the zip digests of all platforms of a version for the price of
 // one package document, where the registry states them there; nil where it does
 // not, or not for every platform. They are not signed: they tell whether
 // something changed, and are no evidence.

@@ -52,7 +52,7 @@ func (d dates) published(doc httpclient.Document) time.Time {
 	return time.Time{}
 }
 
-// lastModified gives the date of a file by the server that has it.
+// lastModified returns the date of a file by the server that has it.
 func lastModified(doc httpclient.Document) time.Time {
 	modified, err := http.ParseTime(doc.Header.Get("Last-Modified"))
 	if err != nil {
@@ -61,7 +61,7 @@ func lastModified(doc httpclient.Document) time.Time {
 	return notAfterAnswer(provider.CleanDate(modified), doc)
 }
 
-// notAfterAnswer gives a date, unless it is later than the answer that has it, by the
+// notAfterAnswer returns a date, unless it is later than the answer that has it, by the
 // answer's own Date: the clock of this machine has no part in what is stored.
 // https://www.rfc-editor.org/rfc/rfc9110#section-8.8.2.1
 func notAfterAnswer(t time.Time, doc httpclient.Document) time.Time {
@@ -71,7 +71,7 @@ func notAfterAnswer(t time.Time, doc httpclient.Document) time.Time {
 	return t
 }
 
-// statedBy gives the date that package documents state, the latest one where they
+// statedBy returns the date that package documents state, the latest one where they
 // disagree.
 func statedBy(ds []description) (latest time.Time) {
 	for _, d := range ds {

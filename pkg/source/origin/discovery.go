@@ -38,7 +38,7 @@ type service struct {
 	token Token
 }
 
-// header gives what is sent along to the registry itself.
+// header returns what is sent along to the registry itself.
 func (s service) header() http.Header { return registryHeader(s.token) }
 
 func registryHeader(token Token) http.Header {

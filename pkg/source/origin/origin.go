@@ -80,7 +80,7 @@ func (s *Source) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Published: true, Platforms: s.platforms, Digests: s.digests, Date: s.date}
 }
 
-// versionOf gives what the registry lists of a version.
+// versionOf returns what the registry lists of a version.
 func (s *Source) versionOf(ctx context.Context, a provider.Address, v provider.Version) (listed, error) {
 	l, err := s.listing(ctx, a)
 	if err != nil {

@@ -133,7 +133,7 @@ func (q question) any(ctx context.Context) (described, error) {
 	return described{}, &provider.PlatformError{Address: q.address, Version: q.version}
 }
 
-// summed gives the platforms of the packages that SHA256SUMS lists.
+// summed returns the platforms of the packages that SHA256SUMS lists.
 func (q question) summed(ctx context.Context, d description) ([]provider.Platform, error) {
 	if d.sums == nil {
 		return nil, nil
@@ -197,7 +197,7 @@ func (q question) all(ctx context.Context, platforms []provider.Platform) (descr
 	return found, nil
 }
 
-// others gives the platforms that the documents tell of beside their own.
+// others returns the platforms that the documents tell of beside their own.
 func (d described) others() []provider.Platform {
 	var others []provider.Platform
 	for _, about := range d.descriptions {
@@ -210,7 +210,7 @@ func (d described) others() []provider.Platform {
 	return provider.SortPlatforms(others)
 }
 
-// with gives both in order. None of them is in both.
+// with returns both in order. None of them is in both.
 func (d described) with(more described) described {
 	byPlatform := map[provider.Platform]description{}
 	for _, part := range []described{d, more} {

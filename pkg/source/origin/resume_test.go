@@ -33,7 +33,7 @@ type resumption struct {
 	faults   []origintest.Fault // of the first requests; those that follow are answered well
 	options  origintest.Options
 	requests int
-	// transient tells whether the failure is worth another Open; nil where all
+	// transient reports whether the failure is worth another Open; nil where all
 	// arrives.
 	transient *bool
 	as        any
@@ -67,7 +67,7 @@ func resumptions(size int64) []resumption {
 	return all
 }
 
-// weakly gives the answer a weak ETag, which is none for ranges.
+// weakly returns the answer a weak ETag, which is none for ranges.
 func weakly(fault origintest.Fault) origintest.Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		fault(w, r, func(w http.ResponseWriter, r *http.Request) { origintest.Rewrite("ETag", `W/"weak"`)(w, r, honest) })

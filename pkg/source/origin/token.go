@@ -16,7 +16,7 @@ type Token struct {
 	From string
 }
 
-// TokenFromEnv gives the tokens that an environment (as of os.Environ) has in
+// TokenFromEnv returns the tokens that an environment (as of os.Environ) has in
 // variables TF_TOKEN_<host>. In the host, a dot may be written "_" and a hyphen
 // "__"; it may be in Unicode or in Punycode. Of several variables for one host
 // the last counts. A host with a port can't be written.

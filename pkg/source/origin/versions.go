@@ -130,7 +130,7 @@ func decode(doc httpclient.Document, into any, values int) error {
 // to recognize it.
 const maxShown = 120
 
-// colonExcerpt gives ": " and the document's beginning, or nothing for nothing.
+// colonExcerpt returns ": " and the document's beginning, or nothing for nothing.
 func colonExcerpt(doc httpclient.Document) string {
 	if text := doc.Excerpt(maxShown); text != "" {
 		return ": " + text

@@ -60,7 +60,7 @@ func newWorld(t *testing.T, o origintest.Options) *world {
 	return w
 }
 
-// release gives version 1.2.3, to be added again with changes.
+// release returns version 1.2.3, to be added again with changes.
 func (w *world) release() origintest.Release {
 	return origintest.Release{
 		Version: "1.2.3", Protocols: []string{"6.0", "5.0"},
@@ -77,7 +77,7 @@ func (w *world) add(t *testing.T, r origintest.Release) {
 	}
 }
 
-// useClient gives the world a client of other options that trusts its servers.
+// useClient sets a client with other options that trusts the servers of the world.
 func (w *world) useClient(t *testing.T, o httpclient.Options) {
 	t.Helper()
 	o.CAFile = filepath.Join(t.TempDir(), "ca.pem")
@@ -119,7 +119,7 @@ func (w *world) read(t *testing.T) (provider.Release, error) {
 	return r, nil
 }
 
-// text gives an error's text without what changes from run to run.
+// text returns an error's text without what changes from run to run.
 func (w *world) text(err error) string {
 	return strings.ReplaceAll(fmt.Sprint(err), w.host(), "HOST")
 }
