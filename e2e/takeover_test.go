@@ -143,7 +143,6 @@ func store(t *testing.T, layout, tag string, o origintest.Release) {
 		}
 	}
 	try(repo.PushBlob(t.Context(), artifact.ZipDescriptor(p), bytes.NewReader(zip)))
-	try(repo.PushBlob(t.Context(), packed.Config.Descriptor, bytes.NewReader(packed.Config.Bytes)))
 	for _, d := range packed.Documents {
 		try(repo.PushBlob(t.Context(), ocispec.Descriptor{Digest: d.Digest, Size: d.Size}, bytes.NewReader(d.Bytes)))
 	}

@@ -65,7 +65,6 @@ func cmdForge(ts *testscript.TestScript, _ bool, args []string) {
 	for i, p := range r.Packages {
 		ts.Check(layout.PushBlob(ctx, artifact.ZipDescriptor(p), bytes.NewReader(contents[i])))
 	}
-	ts.Check(layout.PushBlob(ctx, packed.Config.Descriptor, bytes.NewReader(packed.Config.Bytes)))
 	for _, d := range packed.Documents {
 		ts.Check(layout.PushBlob(ctx, ocispec.Descriptor{Digest: d.Digest, Size: d.Size}, bytes.NewReader(d.Bytes)))
 	}

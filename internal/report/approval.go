@@ -86,7 +86,7 @@ func (o *Report) Decided(repo string, r approval.Result) {
 
 // Skipped reports a denied version that was not named exactly.
 func (o *Report) Skipped(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version) error {
-	record, err := repository.ReadDenial(ctx, repo, v)
+	record, _, err := repository.ReadDenial(ctx, repo, v)
 	if err != nil {
 		return err
 	}

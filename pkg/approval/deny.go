@@ -170,12 +170,11 @@ func (d denying) push(ctx context.Context, packed artifact.Referrer) error {
 	if err != nil || before.Digest == packed.Manifest.Descriptor.Digest && !before.Lost {
 		return err
 	}
-	if err := d.repo.PushBlob(ctx, packed.Config.Descriptor, bytes.NewReader(packed.Config.Bytes)); err != nil {
-		return err
-	}
-	document := ocispec.Descriptor{MediaType: packed.Document.MediaType, Digest: packed.Document.Digest, Size: packed.Document.Size}
-	if err := d.repo.PushBlob(ctx, document, bytes.NewReader(packed.Document.Bytes)); err != nil {
-		return err
+	for _, blob := range []provider.Document{packed.Config, packed.Document} {
+		descriptor := ocispec.Descriptor{MediaType: blob.MediaType, Digest: blob.Digest, Size: blob.Size}
+		if err := d.repo.PushBlob(ctx, descriptor, bytes.NewReader(blob.Bytes)); err != nil {
+			return err
+		}
 	}
 	return d.repo.PushTag(ctx, packed.Manifest, before.Tag, before.Digest)
 }

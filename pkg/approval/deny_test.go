@@ -42,7 +42,7 @@ func TestDeny(t *testing.T) {
 		if r.Status != publish.Denied || r.Tag != denied || r.Digest != w.at(t, denied) || r.Stays != nil || w.at(t, waiting) != "" {
 			t.Errorf("got %+v", r)
 		}
-		record, err := repository.ReadDenial(t.Context(), w.repo, w.version)
+		record, _, err := repository.ReadDenial(t.Context(), w.repo, w.version)
 		if err != nil || record.Reason != because.Reason || record.By != "jane" || record.Index != index || len(record.Packages) != 2 {
 			t.Fatalf("got %+v, %v", record, err)
 		}
@@ -104,7 +104,7 @@ func TestDenialOutlastsRelease(t *testing.T) {
 	index := w.put(t, waiting, one)
 	w.deny(t, because)
 	w.registry.Delete(t, repositoryName, index.String())
-	record, err := repository.ReadDenial(t.Context(), w.repo, w.version)
+	record, _, err := repository.ReadDenial(t.Context(), w.repo, w.version)
 	if err != nil || record.Reason != because.Reason || record.Packages[nouns.Plan9] == "" {
 		t.Errorf("got %+v, %v", record, err)
 	}
@@ -114,7 +114,7 @@ func TestDenialOutlastsRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.registry.Delete(t, repositoryName, document.Digest.String())
-	record, err = repository.ReadDenial(t.Context(), w.repo, w.version)
+	record, _, err = repository.ReadDenial(t.Context(), w.repo, w.version)
 	if err != nil || record.Reason != "the reason is lost" || record.Index != index {
 		t.Errorf("got %+v, %v", record, err)
 	}

@@ -25,7 +25,7 @@ func Find(ctx context.Context, repo repository.Reader, wanted provider.Requireme
 	}
 	for _, v := range artifact.DeniedVersions(tags) {
 		if wanted.Constraint.Allows(v) {
-			record, err := repository.ReadDenial(ctx, repo, v)
+			record, _, err := repository.ReadDenial(ctx, repo, v)
 			return Entry{Version: v, State: publish.Denied, Tag: artifact.DeniedTag(v), Record: &record}, err
 		}
 	}

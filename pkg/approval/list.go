@@ -58,7 +58,7 @@ func List(ctx context.Context, repo repository.Reader) ([]Entry, error) {
 // tag of a denial exist. The zero value means that the version no longer exists.
 func entry(ctx context.Context, repo repository.Reader, v provider.Version, released, denied bool) (e Entry, err error) {
 	if denied {
-		record, err := repository.ReadDenial(ctx, repo, v)
+		record, _, err := repository.ReadDenial(ctx, repo, v)
 		if err != nil {
 			return Entry{}, err
 		}

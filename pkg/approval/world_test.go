@@ -113,7 +113,7 @@ func (w *world) put(t *testing.T, tag string, packages map[provider.Platform]pkg
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := repository.Push(t.Context(), w.repo, packed, was, repository.PushOptions{})
+	now, _, err := repository.Push(t.Context(), w.repo, packed, was, repository.PushOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

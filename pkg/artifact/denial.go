@@ -95,21 +95,18 @@ func PackDenial(d Denial, index ocispec.Descriptor) (Referrer, error) {
 // ParseDenialManifest reads the manifest of a denial: which index it is about, and
 // the document to read. Something else is a *[FormatError].
 func ParseDenialManifest(data []byte) (index, document ocispec.Descriptor, err error) {
-	var manifest ocispec.Manifest
-	if err := decode(data, &manifest); err != nil {
+	manifest, document, err := parseReferrer(data)
+	switch {
+	case err != nil:
 		return index, document, err
+	case manifest.MediaType != ocispec.MediaTypeImageManifest || manifest.ArtifactType != TypeDenial:
+		return index, document, formatError("is not a denial")
+	case manifest.Subject == nil || manifest.Subject.Digest.Validate() != nil:
+		return index, document, formatError("is a denial without a valid subject")
+	case document.Size > MaxDenialSize:
+		return index, document, formatError("is a denial that exceeds %d bytes", MaxDenialSize)
 	}
-	if manifest.MediaType != ocispec.MediaTypeImageManifest || manifest.ArtifactType != TypeDenial {
-		return index, document, formatError("is no denial")
-	}
-	if manifest.Subject == nil || manifest.Subject.Digest.Validate() != nil {
-		return index, document, formatError("is a denial of nothing")
-	}
-	document, err = ParseReferrer(data)
-	if err == nil && document.Size > MaxDenialSize {
-		err = formatError("is a denial of more than %d bytes", MaxDenialSize)
-	}
-	return *manifest.Subject, document, err
+	return *manifest.Subject, document, nil
 }
 
 // ParseDenial reads the document of a denial. What is no platform or digest in it is

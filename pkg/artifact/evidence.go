@@ -1,8 +1,6 @@
 package artifact
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -55,21 +53,4 @@ func scopeOfSigned(name string) provider.Scope {
 		return provider.ScopeRelease
 	}
 	return provider.ScopePackage
-}
-
-// layerOrder is the order of documents in a manifest. A signature appears once:
-// packages' own documents and those about the release are sorted apart.
-var layerOrder = []string{MediaTypeSums, MediaTypeSignature, MediaTypeKeys, MediaTypeSPDX, MediaTypeCycloneDX, MediaTypeInToto, MediaTypeSigstore}
-
-// inOrder sorts documents as layers stand: by media type, then by name.
-func inOrder(documents []provider.Document) []provider.Document {
-	rank := func(d provider.Document) int {
-		if i := slices.Index(layerOrder, d.MediaType); i >= 0 {
-			return i
-		}
-		return len(layerOrder)
-	}
-	return slices.SortedStableFunc(slices.Values(documents), func(a, b provider.Document) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Name, b.Name))
-	})
 }

@@ -37,13 +37,11 @@ type Blob struct {
 	Bytes      []byte
 }
 
-// Packed is the artifact of a release but for the zips, whose descriptors the
-// manifests name. Push order: Config,
-// Documents and zips; Manifests; Index.
+// Packed is the artifact of a release without its zips. Push order: Documents and zips,
+// Manifests, Index.
 type Packed struct {
-	// Config is the empty config that all manifests have.
-	Config Blob
-	// Documents are the other blobs, each once, sorted by digest.
+	// Documents are the empty config, which all manifests have, and the other blobs, each once,
+	// sorted by digest.
 	Documents []provider.Document
 	// Manifests are sorted by platform.
 	Manifests []Blob
@@ -56,13 +54,13 @@ func Pack(r provider.Release, o Options) (Packed, error) {
 	if len(r.Packages) == 0 {
 		return Packed{}, fmt.Errorf("packing %s %s: it has no packages", r.Address, r.Version)
 	}
-	packed := Packed{Config: emptyConfig()}
+	var packed Packed
 	documents := map[digest.Digest]provider.Document{}
 	index := ocispec.Index{
 		Versioned:    specs.Versioned{SchemaVersion: 2},
 		MediaType:    ocispec.MediaTypeImageIndex,
 		ArtifactType: TypeProvider,
-		Annotations:  indexAnnotations(r, o),
+		Annotations:  map[string]string{},
 	}
 	packages := slices.SortedFunc(slices.Values(r.Packages), func(a, b provider.Package) int { return a.Platform.Compare(b.Platform) })
 	for i, p := range packages {
@@ -76,9 +74,22 @@ func Pack(r provider.Release, o Options) (Packed, error) {
 		packed.Manifests = append(packed.Manifests, manifest)
 		index.Manifests = append(index.Manifests, targetDescriptor(p, manifest.Descriptor))
 	}
-	packed.Documents = slices.SortedFunc(maps.Values(documents), func(a, b provider.Document) int {
+	packed.Documents = append([]provider.Document{emptyConfig()}, slices.SortedFunc(maps.Values(documents), func(a, b provider.Document) int {
 		return strings.Compare(string(a.Digest), string(b.Digest))
-	})
+	})...)
+	maps.Copy(index.Annotations, o.Annotations)
+	maps.DeleteFunc(index.Annotations, func(key, _ string) bool { return Reserved(key) })
+	index.Annotations[ocispec.AnnotationVersion] = r.Version.String()
+	index.Annotations[AnnotationProvider] = cmp.Or(o.Provider, r.Address.ASCII())
+	if o.SourceURL != "" {
+		index.Annotations[ocispec.AnnotationSource] = o.SourceURL
+	}
+	if published := provider.CleanDate(r.Published); !published.IsZero() {
+		index.Annotations[ocispec.AnnotationCreated] = published.Format(time.RFC3339)
+	}
+	if len(r.Protocols) > 0 {
+		index.Annotations[AnnotationProtocols] = strings.Join(r.Protocols, ",")
+	}
 	var err error
 	if packed.Index, err = marshal(index, ocispec.MediaTypeImageIndex, TypeProvider); err != nil {
 		return Packed{}, fmt.Errorf("packing %s %s: %w", r.Address, r.Version, err)
@@ -87,8 +98,8 @@ func Pack(r provider.Release, o Options) (Packed, error) {
 }
 
 // emptyConfig is the config of manifests that have none, as image-spec defines it.
-func emptyConfig() Blob {
-	return Blob{ocispec.DescriptorEmptyJSON, ocispec.DescriptorEmptyJSON.Data}
+func emptyConfig() provider.Document {
+	return provider.Document{Name: "the config", MediaType: ocispec.MediaTypeEmptyJSON}.WithBytes(ocispec.DescriptorEmptyJSON.Data)
 }
 
 // packManifest builds a package's manifest and adds what its layers hold to
@@ -126,6 +137,23 @@ func packManifest(p provider.Package, shared []provider.Document, o Options, doc
 		return Blob{}, fmt.Errorf("%d documents of type %s, where a manifest may have one", sumsLayers, MediaTypeSums)
 	}
 	return marshal(manifest, ocispec.MediaTypeImageManifest, TypeTarget)
+}
+
+// layerOrder is the order of documents in a manifest. A signature appears once:
+// packages' own documents and those about the release are sorted apart.
+var layerOrder = []string{MediaTypeSums, MediaTypeSignature, MediaTypeKeys, MediaTypeSPDX, MediaTypeCycloneDX, MediaTypeInToto, MediaTypeSigstore}
+
+// inOrder sorts documents as layers stand: by media type, then by name.
+func inOrder(documents []provider.Document) []provider.Document {
+	rank := func(d provider.Document) int {
+		if i := slices.Index(layerOrder, d.MediaType); i >= 0 {
+			return i
+		}
+		return len(layerOrder)
+	}
+	return slices.SortedStableFunc(slices.Values(documents), func(a, b provider.Document) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Name, b.Name))
+	})
 }
 
 // checkDocument refuses a document that no repository could take or give back.
@@ -179,22 +207,40 @@ func targetDescriptor(p provider.Package, manifest ocispec.Descriptor) ocispec.D
 	return manifest
 }
 
-func indexAnnotations(r provider.Release, o Options) map[string]string {
-	annotations := map[string]string{}
-	maps.Copy(annotations, o.Annotations)
-	maps.DeleteFunc(annotations, func(key, _ string) bool { return Reserved(key) })
-	annotations[ocispec.AnnotationVersion] = r.Version.String()
-	annotations[AnnotationProvider] = cmp.Or(o.Provider, r.Address.ASCII())
-	if o.SourceURL != "" {
-		annotations[ocispec.AnnotationSource] = o.SourceURL
+// Referrer is a document that covers all platforms of a release: a manifest of
+// its own with the release's index as subject.
+type Referrer struct {
+	// Manifest refers to Config and Document. Push those first.
+	Manifest         Blob
+	Config, Document provider.Document
+	// Entry describes the manifest in a list of referrers.
+	Entry ocispec.Descriptor
+}
+
+// PackReferrer builds the manifest of a document about the index. Equal input
+// gives equal bytes, so that nothing is attached twice.
+func PackReferrer(document provider.Document, index ocispec.Descriptor) (Referrer, error) {
+	if err := checkDocument(document); err != nil {
+		return Referrer{}, err
 	}
-	if published := provider.CleanDate(r.Published); !published.IsZero() {
-		annotations[ocispec.AnnotationCreated] = published.Format(time.RFC3339)
+	annotations := map[string]string{ocispec.AnnotationTitle: document.Name}
+	manifest, err := marshal(ocispec.Manifest{
+		Versioned:    specs.Versioned{SchemaVersion: 2},
+		MediaType:    ocispec.MediaTypeImageManifest,
+		ArtifactType: document.MediaType,
+		Config:       ocispec.DescriptorEmptyJSON,
+		Layers: []ocispec.Descriptor{{
+			MediaType: document.MediaType, Digest: document.Digest, Size: document.Size, Annotations: annotations,
+		}},
+		Subject:     &ocispec.Descriptor{MediaType: index.MediaType, Digest: index.Digest, Size: index.Size},
+		Annotations: annotations,
+	}, ocispec.MediaTypeImageManifest, document.MediaType)
+	if err != nil {
+		return Referrer{}, err
 	}
-	if len(r.Protocols) > 0 {
-		annotations[AnnotationProtocols] = strings.Join(r.Protocols, ",")
-	}
-	return annotations
+	entry := manifest.Descriptor
+	entry.Annotations = annotations
+	return Referrer{Manifest: manifest, Config: emptyConfig(), Document: document, Entry: entry}, nil
 }
 
 func marshal(v any, mediaType, artifactType string) (Blob, error) {

@@ -180,9 +180,6 @@ func TestPackIsReadBack(t *testing.T) {
 // blob finds the bytes that a descriptor of the manifests names.
 func blob(t *testing.T, packed artifact.Packed, d digest.Digest) []byte {
 	t.Helper()
-	if packed.Config.Descriptor.Digest == d {
-		return packed.Config.Bytes
-	}
 	for _, document := range packed.Documents {
 		if document.Digest == d {
 			return document.Bytes
@@ -226,11 +223,11 @@ func TestPackHasEachDocumentOnce(t *testing.T) {
 	if config := blob(t, packed, ocispec.DescriptorEmptyJSON.Digest); string(config) != "{}" {
 		t.Errorf("the config is %q", config)
 	}
-	// Three of the release, three of a package.
-	if len(packed.Documents) != 6 {
-		t.Errorf("got %d documents, want 6", len(packed.Documents))
+	// The config, three documents of the release, and three of a package.
+	if len(packed.Documents) != 7 {
+		t.Errorf("got %d documents, want 7", len(packed.Documents))
 	}
-	for _, b := range slices.Concat(packed.Manifests, []artifact.Blob{packed.Config, packed.Index}) {
+	for _, b := range slices.Concat(packed.Manifests, []artifact.Blob{packed.Index}) {
 		if got := digest.FromBytes(b.Bytes); got != b.Descriptor.Digest || int64(len(b.Bytes)) != b.Descriptor.Size {
 			t.Errorf("%s does not describe its %d bytes", b.Descriptor.Digest, len(b.Bytes))
 		}

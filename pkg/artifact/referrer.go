@@ -4,46 +4,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
-
-// Referrer is a document that covers all platforms of a release: a manifest of
-// its own with the release's index as subject.
-type Referrer struct {
-	// Manifest names Config and Document; push those first.
-	Manifest Blob
-	Config   Blob
-	Document provider.Document
-	// Entry describes the manifest in a list of referrers.
-	Entry ocispec.Descriptor
-}
-
-// PackReferrer builds the manifest of a document about the index. Equal input
-// gives equal bytes, so that nothing is attached twice.
-func PackReferrer(document provider.Document, index ocispec.Descriptor) (Referrer, error) {
-	if err := checkDocument(document); err != nil {
-		return Referrer{}, err
-	}
-	annotations := map[string]string{ocispec.AnnotationTitle: document.Name}
-	manifest, err := marshal(ocispec.Manifest{
-		Versioned:    specs.Versioned{SchemaVersion: 2},
-		MediaType:    ocispec.MediaTypeImageManifest,
-		ArtifactType: document.MediaType,
-		Config:       ocispec.DescriptorEmptyJSON,
-		Layers: []ocispec.Descriptor{{
-			MediaType: document.MediaType, Digest: document.Digest, Size: document.Size, Annotations: annotations,
-		}},
-		Subject:     &ocispec.Descriptor{MediaType: index.MediaType, Digest: index.Digest, Size: index.Size},
-		Annotations: annotations,
-	}, ocispec.MediaTypeImageManifest, document.MediaType)
-	if err != nil {
-		return Referrer{}, err
-	}
-	entry := manifest.Descriptor
-	entry.Annotations = annotations
-	return Referrer{Manifest: manifest, Config: emptyConfig(), Document: document, Entry: entry}, nil
-}
 
 // ReferrersTag is the tag under which a repository without the referrers API
 // keeps the list of what refers to a manifest.
@@ -75,19 +36,23 @@ func AddReferrer(list []ocispec.Descriptor, entries ...ocispec.Descriptor) (Blob
 	}, ocispec.MediaTypeImageIndex, "")
 }
 
-// ParseReferrer reads the manifest of a referrer: its first layer is the
-// document.
+// ParseReferrer returns the descriptor of the document that the manifest of a referrer
+// contains: its first layer.
 func ParseReferrer(data []byte) (ocispec.Descriptor, error) {
-	var manifest ocispec.Manifest
+	_, document, err := parseReferrer(data)
+	return document, err
+}
+
+func parseReferrer(data []byte) (manifest ocispec.Manifest, document ocispec.Descriptor, err error) {
 	if err := decode(data, &manifest); err != nil {
-		return ocispec.Descriptor{}, err
+		return manifest, document, err
 	}
 	if len(manifest.Layers) == 0 {
-		return ocispec.Descriptor{}, formatError("has a referrer without a layer")
+		return manifest, document, formatError("has a referrer without a layer")
 	}
-	layer := manifest.Layers[0]
-	if err := checkDescriptor(layer, MaxDocumentSize); err != nil {
-		return ocispec.Descriptor{}, formatError("has a referrer that cannot be read: %v", err)
+	document = manifest.Layers[0]
+	if err := checkDescriptor(document, MaxDocumentSize); err != nil {
+		return manifest, document, formatError("has a referrer that cannot be read: %v", err)
 	}
-	return layer, nil
+	return manifest, document, nil
 }

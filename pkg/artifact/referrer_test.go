@@ -54,8 +54,8 @@ func TestPackReferrerIsReadBack(t *testing.T) {
 	if layer.Digest != rocketSBOM.Digest || r.Document.Digest != layer.Digest || string(r.Document.Bytes) != string(rocketSBOM.Bytes) {
 		t.Errorf("the layer is %v, the document %q", layer, r.Document.Bytes)
 	}
-	if r.Config.Descriptor.Digest != digest.FromBytes(r.Config.Bytes) {
-		t.Errorf("the config is not what its descriptor says: %v", r.Config.Descriptor)
+	if string(r.Config.Bytes) != "{}" || r.Config.Digest != digest.FromBytes(r.Config.Bytes) {
+		t.Errorf("got config %+v", r.Config)
 	}
 	var manifest ocispec.Manifest
 	if err := json.Unmarshal(r.Manifest.Bytes, &manifest); err != nil {

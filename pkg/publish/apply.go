@@ -3,9 +3,7 @@ package publish
 import (
 	"context"
 	"slices"
-	"time"
 
-	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -38,16 +36,7 @@ func (q *question) apply(ctx context.Context, f *facts, p Plan) (r Result, err e
 		r.Packages = f.results(f.release.Packages)
 		return r, err
 	}
-	// 3. The zips that the repository lacks.
-	if p.Status != Replaced && f.stored.Descriptor.Digest != "" {
-		f.earlier = append(slices.Clip(f.earlier), f.stored.Descriptor)
-	}
-	if r.release, err = q.sendZips(ctx, f, r.Plan); err != nil {
-		return r, err
-	}
-	// 4. Everything else, the tag last.
-	f.now, err = q.write(ctx, f, &r)
-	return r, err
+	return r, q.send(ctx, f, &r)
 }
 
 // applyUnchanged judges what is there again, where that is wanted. It was judged when it
@@ -66,15 +55,22 @@ func (q *question) applyUnchanged(ctx context.Context, f *facts, r Result) (_ Re
 	return r, err
 }
 
-// write packs and pushes the release, and waits until the tag has settled.
-func (q *question) write(ctx context.Context, f *facts, r *Result) (now repository.Inspection, err error) {
+// send sends the zips that the repository doesn't have, then everything else, and finally
+// the tag.
+func (q *question) send(ctx context.Context, f *facts, r *Result) (err error) {
+	if r.Status != Replaced && f.stored.Descriptor.Digest != "" {
+		f.earlier = append(slices.Clip(f.earlier), f.stored.Descriptor)
+	}
+	if r.release, err = q.sendZips(ctx, f, r.Plan); err != nil {
+		return err
+	}
 	packed, err := artifact.Pack(r.release, r.index)
 	if err != nil {
-		return now, err
+		return err
 	}
-	if f.denial == nil { // Force overrules only a denial that existed at the beginning
+	if f.denial == nil { // Force overrules only a denial that existed when the run started
 		if err := repository.CheckDeniedNow(ctx, q.repo, q.version); err != nil {
-			return now, err
+			return err
 		}
 	}
 	if packed.Index.Descriptor.Digest == f.stored.Digest {
@@ -82,48 +78,16 @@ func (q *question) write(ctx context.Context, f *facts, r *Result) (now reposito
 	}
 	was := f.stored
 	was.Tag, was.Digest = r.Tag, r.From
-	began := time.Now()
-	now, err = repository.Push(ctx, q.repo, packed, was, repository.PushOptions{Backoff: q.Backoff, Progress: q.Progress})
-	if err != nil {
-		return now, err
-	}
-	took := time.Since(began)
-	r.Digest = packed.Index.Descriptor.Digest
 	isKept := func(pkg provider.Package) bool { return !slices.Contains(f.release.Platforms(), pkg.Platform) }
-	r.Packages = f.results(slices.DeleteFunc(slices.Clone(r.release.Packages), isKept))
-	if err := ours(now, *r); err != nil {
-		return now, err
-	}
-	// Jobs that publish other platforms may be at work where releases come from local
-	// builds or are narrowed to some platforms, and the repository does not move tags in
-	// one step. They may take twice as long between their look and their write.
-	traits := q.repo.Traits()
-	if traits.AtomicTags || q.can.Published && len(q.options.Platforms) == 0 {
-		return now, nil
-	}
-	r.Slow = took > traits.Settle
-	if err := bounded.Pause(ctx, max(traits.Settle, 2*took)); err != nil {
-		return now, err
-	}
-	if now, err = repository.ReadBack(ctx, q.repo, r.Tag); err != nil {
-		return now, err
-	}
-	return now, ours(now, *r)
-}
-
-// ours compares the tag with what this run made of it. Another run that has moved
-// it since may have taken our packages in; else they are merged again.
-func ours(now repository.Inspection, r Result) error {
-	if now.Digest == r.Digest {
-		return nil
-	}
-	for _, done := range r.Packages {
-		t, there := now.Index.Target(done.Package.Platform)
-		if d, known := t.Digest(); !there || !known || d != done.Package.Digest {
-			return repository.ErrTagMoved
-		}
-	}
-	return nil
+	own := slices.DeleteFunc(slices.Clone(r.release.Packages), isKept)
+	r.Digest, r.Packages = packed.Index.Descriptor.Digest, f.results(own)
+	f.now, r.Slow, err = repository.Push(ctx, q.repo, packed, was, repository.PushOptions{
+		Backoff: q.Backoff, Progress: q.Progress, Own: own,
+		// Other jobs publish other platforms only of local builds, and of releases that are
+		// limited to some platforms.
+		Concurrent: !q.can.Published || len(q.options.Platforms) > 0,
+	})
+	return err
 }
 
 // results says what became of packages.

@@ -279,7 +279,7 @@ func (w *world) store(t *testing.T, to *target, r provider.Release) {
 		t.Fatal(err)
 	}
 	repo := to.open(t)
-	blobs := []artifact.Blob{packed.Config}
+	var blobs []artifact.Blob
 	for _, p := range r.Packages {
 		blobs = append(blobs, artifact.Blob{Descriptor: artifact.ZipDescriptor(p), Bytes: w.zips[p.Platform]})
 	}

@@ -101,7 +101,7 @@ func (w *world) addKeys(t *testing.T, to *target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := repository.Push(t.Context(), repo, packed, was, repository.PushOptions{})
+	now, _, err := repository.Push(t.Context(), repo, packed, was, repository.PushOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

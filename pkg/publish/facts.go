@@ -1,14 +1,12 @@
 package publish
 
 import (
-	"errors"
 	"maps"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -41,8 +39,9 @@ type facts struct { //nolint:recvcheck // sort adds to the facts; the others onl
 	// tag is the one that is written, and from the digest that it points to.
 	tag  string
 	from digest.Digest
-	// stored is the index that the release is added to, see [baseOf].
-	stored repository.Inspection
+	// stored is the index that the release is added to, see [baseOf]. released is the index of
+	// the released version when a release is staged.
+	stored, released repository.Inspection
 	// foreign says that the tag, or the repository, is another provider's.
 	foreign *repository.ForeignError
 	// wanted are the platforms that the source is known to have without its release,
@@ -54,6 +53,8 @@ type facts struct { //nolint:recvcheck // sort adds to the facts; the others onl
 	kept provider.Release
 	// resigned tells that the signature of kept was made by the key that is to sign.
 	resigned bool
+	// intact are the stored platforms that stay as they are.
+	intact []provider.Platform
 	// left are the documents that the repository still has of packages of which
 	// it has lost something else, and whose zip is the source's.
 	left map[provider.Platform][]provider.Document
@@ -65,53 +66,11 @@ type facts struct { //nolint:recvcheck // sort adds to the facts; the others onl
 	lost []provider.Platform
 }
 
-// baseOf is the index that a staged release is added to: the pending one if it holds all
-// that the released one holds and more, else the released one. So what is released already
-// is found there, and what is pending can always become the version by its tag alone.
-func baseOf(pending, released repository.Inspection) repository.Inspection {
-	switch {
-	case released.Exists() && !adds(pending, released):
-		return released
-	case pending.IsDenial():
-		return repository.Inspection{Tag: pending.Tag, Absent: repository.ErrNotFound}
-	}
-	return pending
-}
-
-// adds reports whether a pending index holds all that a released one holds, and more.
-func adds(pending, released repository.Inspection) bool {
-	if !pending.Exists() || pending.Lost || pending.Format != nil || released.Lost || released.Format != nil {
-		return false
-	}
-	for _, t := range released.Index.Targets {
-		other, there := pending.Index.Target(t.Platform)
-		was, known := t.Digest()
-		is, stated := other.Digest()
-		if !there || t.Descriptor.Digest != other.Descriptor.Digest && (!known || !stated || was != is) {
-			return false
-		}
-	}
-	return len(pending.Index.Targets) > len(released.Index.Targets)
-}
-
-// foreign says why what a tag holds is not the provider's, nor one's that an alias
-// allows; nil when it is.
-func foreign(i repository.Inspection, a provider.Address, aliases ...provider.Alias) *repository.ForeignError {
-	if other, ok := errors.AsType[*repository.ForeignError](i.CheckProvider(a, aliases...)); ok {
-		return other
-	}
-	if i.Descriptor.Digest != "" && len(i.Index.Targets) == 0 {
-		return &repository.ForeignError{Tag: i.Tag, Wanted: a, Format: &artifact.FormatError{
-			Problem: "has packages for versions of operating systems only, or for unknown platforms",
-		}}
-	}
-	return nil
-}
-
-// sort tells the platforms that stay as they are from those that are damaged, or
-// go by the name of another package, and are not in the release, and notes what
-// is left of the others.
-func (f *facts) sort(repo repository.Reader) (whole, damaged []provider.Platform) {
+// sort divides the stored platforms: those that stay as they are become f.intact, those that
+// are damaged or misnamed and not in the release are returned, and of the others f.left gets
+// the remaining documents.
+func (f *facts) sort(repo repository.Reader) (damaged []provider.Platform) {
+	f.intact = nil
 	fresh := map[provider.Platform]digest.Digest{}
 	for _, pkg := range f.release.Packages {
 		fresh[pkg.Platform] = pkg.Digest
@@ -123,7 +82,7 @@ func (f *facts) sort(repo repository.Reader) (whole, damaged []provider.Platform
 		same := d == "" || found.Err == nil && d == found.Manifest.Zip.Digest
 		switch {
 		case same && found.Whole() && named:
-			whole = append(whole, platform)
+			f.intact = append(f.intact, platform)
 			continue
 		case d == "":
 			damaged = append(damaged, platform)
@@ -138,7 +97,7 @@ func (f *facts) sort(repo repository.Reader) (whole, damaged []provider.Platform
 			}
 		}
 	}
-	return whole, damaged
+	return damaged
 }
 
 // again has what still holds when another run has moved the tag.

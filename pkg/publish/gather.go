@@ -38,12 +38,12 @@ type part int
 const (
 	needNothing   part = iota
 	needDenial         // whether the version is denied, and the list of tags
-	needIndex          // what the tag names, and whose it is
-	needPlatforms      // those that are wanted, as deep as Check says
-	needRelease        // the source's
-	needOverlap        // the stored platforms that the release has too
+	needIndex          // the index that the tag points to, and the owner of the repository
+	needPlatforms      // the wanted platforms, inspected as deep as Check demands
+	needRelease        // the release of the source
+	needOverlap        // the stored platforms that the release has, too
 	needAll            // everything that is stored, with its documents
-	needEvidence       // the documents of what is unchanged, to be judged again
+	needEvidence       // the documents of unchanged platforms, whose signature is verified again
 	needReferrers      // the source's documents about all platforms
 )
 
@@ -52,25 +52,22 @@ func (q *question) gather(ctx context.Context, f *facts, needs part) (err error)
 	f.known[needs] = true
 	switch needs {
 	case needDenial:
-		err = q.readDenial(ctx, f)
+		return q.readDenial(ctx, f)
 	case needIndex:
-		err = q.readIndex(ctx, f)
-	case needPlatforms:
-		err = q.readPlatforms(ctx, f)
+		return q.readIndex(ctx, f)
 	case needRelease:
-		err = q.readRelease(ctx, f)
-	case needOverlap:
-		f.stored, err = f.stored.Deeper(ctx, q.repo, max(q.options.depth(), repository.DepthBlobs), f.release.Platforms()...)
-	case needAll:
-		err = q.readAll(ctx, f)
-	case needEvidence:
-		err = q.readEvidence(ctx, f)
+		f.release, err = q.src.Release(ctx, q.address, q.version, q.options.Platforms...)
+		if err == nil {
+			f.release, err = q.announceEvidence(ctx, f.release)
+		}
+		return err
 	case needReferrers:
 		if q.can.Documents != nil {
 			f.documents, err = q.can.Documents(ctx, f.release)
 		}
+		return err
 	}
-	return err
+	return q.readStored(ctx, f, needs)
 }
 
 // readDenial reads the denial of the version. A repository without a list of tags is most
@@ -92,14 +89,13 @@ func (q *question) readDenial(ctx context.Context, f *facts) (err error) {
 	return err
 }
 
-// readIndex reads what the tag names, and looks whose the repository is when a tag is
-// about to be made.
+// readIndex reads the index that the tag points to, and checks the owner of the repository
+// if the tag does not exist.
 func (q *question) readIndex(ctx context.Context, f *facts) (err error) {
 	f.stored, err = repository.Inspect(ctx, q.repo, f.tag, repository.DepthIndex)
 	if f.from = f.stored.Digest; err == nil && q.options.Stage {
-		var released repository.Inspection
-		released, err = repository.Inspect(ctx, q.repo, artifact.Tag(q.version), repository.DepthIndex)
-		f.stored = baseOf(f.stored, released)
+		f.released, err = repository.Inspect(ctx, q.repo, artifact.Tag(q.version), repository.DepthIndex)
+		f.stored = baseOf(f.stored, f.released)
 	}
 	if err != nil {
 		return err
@@ -114,11 +110,88 @@ func (q *question) readIndex(ctx context.Context, f *facts) (err error) {
 	return err
 }
 
-// readPlatforms finds out which platforms are wanted, and looks at them if the index has
-// all. A source of published releases is taken at its word that a version does not change:
-// digests are read only for Recheck and Force. No platforms mean that only the release can
-// tell, as where evidence may come after the zips.
-func (q *question) readPlatforms(ctx context.Context, f *facts) (err error) {
+// baseOf is the index that a staged release is added to: the pending one if it holds all
+// that the released one holds and more, else the released one. So what is released already
+// is found there, and what is pending can always become the version by its tag alone.
+func baseOf(pending, released repository.Inspection) repository.Inspection {
+	switch {
+	case released.Exists() && !adds(pending, released):
+		return released
+	case pending.IsDenial():
+		return repository.Inspection{Tag: pending.Tag, Absent: repository.ErrNotFound}
+	}
+	return pending
+}
+
+// adds reports whether a pending index holds all that a released one holds, and more.
+func adds(pending, released repository.Inspection) bool {
+	if !pending.Exists() || pending.Lost || pending.Format != nil || released.Lost || released.Format != nil {
+		return false
+	}
+	for _, t := range released.Index.Targets {
+		other, there := pending.Index.Target(t.Platform)
+		was, known := t.Digest()
+		is, stated := other.Digest()
+		if !there || t.Descriptor.Digest != other.Descriptor.Digest && (!known || !stated || was != is) {
+			return false
+		}
+	}
+	return len(pending.Index.Targets) > len(released.Index.Targets)
+}
+
+// foreign says why what a tag holds is not the provider's, nor one's that an alias
+// allows; nil when it is.
+func foreign(i repository.Inspection, a provider.Address, aliases ...provider.Alias) *repository.ForeignError {
+	if other, ok := errors.AsType[*repository.ForeignError](i.CheckProvider(a, aliases...)); ok {
+		return other
+	}
+	if i.Descriptor.Digest != "" && len(i.Index.Targets) == 0 {
+		return &repository.ForeignError{Tag: i.Tag, Wanted: a, Format: &artifact.FormatError{
+			Problem: "has packages for versions of operating systems only, or for unknown platforms",
+		}}
+	}
+	return nil
+}
+
+// readStored inspects stored platforms further, and reads their documents if the plan needs
+// these.
+func (q *question) readStored(ctx context.Context, f *facts, needs part) (err error) {
+	var platforms []provider.Platform
+	depth := max(q.options.depth(), repository.DepthBlobs)
+	switch needs {
+	case needPlatforms:
+		if err := q.readWanted(ctx, f); err != nil || len(f.wanted) == 0 {
+			return err
+		}
+		platforms, depth = f.wanted, q.options.depth()
+	case needOverlap:
+		platforms = f.release.Platforms()
+	case needEvidence:
+		platforms, depth = f.unchanged(), repository.DepthManifests
+	}
+	f.stored, err = f.stored.Deeper(ctx, q.repo, depth, platforms...)
+	if err != nil || needs == needPlatforms || needs == needOverlap {
+		return err
+	}
+	if needs == needAll {
+		if err = q.restore(ctx, f); err != nil || len(f.intact) == 0 {
+			return err
+		}
+		platforms = f.intact
+	}
+	f.kept, err = oci.FromInspection(ctx, q.repo, f.stored, q.address, q.version, platforms)
+	if err != nil {
+		return &provider.Error{Doing: "reading", Address: q.address, Version: q.version, Err: err}
+	}
+	f.resigned = q.signedByUs(f.kept)
+	return nil
+}
+
+// readWanted determines the wanted platforms without the release, if the source can and the
+// index has all of them. Published versions don't change, so their digests are read only with
+// Recheck and Force. Without wanted platforms only the release can tell, for example if
+// documents may be added after the zips.
+func (q *question) readWanted(ctx context.Context, f *facts) (err error) {
 	wanted := q.options.Platforms
 	switch {
 	case !q.can.Published:
@@ -142,60 +215,23 @@ func (q *question) readPlatforms(ctx context.Context, f *facts) (err error) {
 		return err
 	}
 	f.wanted = provider.SortPlatforms(wanted)
-	if len(wanted) > 0 {
-		f.stored, err = f.stored.Deeper(ctx, q.repo, q.options.depth(), wanted...)
-	}
-	return err
+	return nil
 }
 
-// readRelease asks the source, once in a run.
-func (q *question) readRelease(ctx context.Context, f *facts) error {
-	r, err := q.src.Release(ctx, q.address, q.version, q.options.Platforms...)
-	if err != nil {
-		return err
-	}
-	if f.release, err = q.announceEvidence(ctx, r); err != nil || q.can.Documents == nil {
-		return err
-	}
-	f.known[needReferrers] = true
-	f.documents, err = q.can.Documents(ctx, f.release)
-	return err
-}
-
-// readEvidence reads the documents of what is unchanged.
-func (q *question) readEvidence(ctx context.Context, f *facts) (err error) {
-	same := f.unchanged()
-	if f.stored, err = f.stored.Deeper(ctx, q.repo, repository.DepthManifests, same...); err != nil {
-		return err
-	}
-	f.kept, err = oci.FromInspection(ctx, q.repo, f.stored, q.address, q.version, same)
-	return err
-}
-
-// readAll looks at all that the tag holds, and asks the source for what of it
-// is damaged and was not asked for: the tag is written whole or not at all.
-func (q *question) readAll(ctx context.Context, f *facts) (err error) {
-	if f.stored, err = f.stored.Deeper(ctx, q.repo, max(q.options.depth(), repository.DepthBlobs)); err != nil {
-		return err
-	}
-	whole, damaged := f.sort(q.repo)
-	if len(damaged) > 0 {
-		fresh, err := q.src.Release(ctx, q.address, q.version, damaged...)
-		if _, lacking := errors.AsType[*provider.PlatformError](err); lacking {
-			f.lost, err = damaged, nil
-		}
-		if err != nil {
-			return fmt.Errorf("restoring what the repository has lost of %s: %w", damaged[0], err)
-		}
-		f.restored = fresh.Packages
-	}
-	if len(whole) == 0 {
+// restore sorts the stored platforms, and requests the damaged ones that are not in the
+// release from the source, because the tag must be complete.
+func (q *question) restore(ctx context.Context, f *facts) error {
+	damaged := f.sort(q.repo)
+	if len(damaged) == 0 {
 		return nil
 	}
-	f.kept, err = oci.FromInspection(ctx, q.repo, f.stored, q.address, q.version, whole)
-	if err != nil {
-		return &provider.Error{Doing: "reading", Address: q.address, Version: q.version, Err: err}
+	fresh, err := q.src.Release(ctx, q.address, q.version, damaged...)
+	if _, missing := errors.AsType[*provider.PlatformError](err); missing {
+		f.lost, err = damaged, nil
 	}
-	f.resigned = q.signedByUs(f.kept)
+	if err != nil {
+		return fmt.Errorf("restoring the damaged package of %s: %w", damaged[0], err)
+	}
+	f.restored = fresh.Packages
 	return nil
 }

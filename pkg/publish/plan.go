@@ -127,6 +127,9 @@ func newPlan(f facts, o policy) Plan {
 	case len(p.Conflicts) > 0:
 		p.Status, p.Conflicts = Replaced, nil
 	}
+	if o.refers && !f.known[needReferrers] {
+		return p.need(needReferrers)
+	}
 	p.merge(f, o)
 	p.index = annotations(f, o.index, p.Status)
 	return p

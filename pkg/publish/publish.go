@@ -103,11 +103,6 @@ func (q *question) decide(ctx context.Context, f *facts) (Plan, error) {
 	}
 }
 
-// startSlot waits until a zip of a size in bytes may move.
-func (p *Publisher) startSlot(ctx context.Context, size int64) (*transfer.Slot, error) {
-	return transfer.NewSlot(ctx, p.transfers(), size)
-}
-
 // transfers is the limit that all releases share.
 func (p *Publisher) transfers() transfer.Acquire {
 	p.once.Do(func() {

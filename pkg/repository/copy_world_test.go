@@ -189,7 +189,7 @@ func (e *end) pushPacked(t *testing.T, packed artifact.Packed) ocispec.Descripto
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := repository.Push(t.Context(), repo, packed, was, repository.PushOptions{})
+	now, _, err := repository.Push(t.Context(), repo, packed, was, repository.PushOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,72 +44,57 @@ func (e *DeniedError) Kind() provider.ErrorKind { return provider.Conflict }
 
 // CheckDenied returns a *[DeniedError] if a repository denies a version. The list of tags
 // decides, because the tag of a denial denies the version whatever it points to. If the
-// login isn't allowed to list tags, or the registry has no list, CheckDenied requests the
+// credentials don't allow listing tags, or the registry has no list, CheckDenied requests the
 // tag of the denial: a proxy can have the tags of a repository that it doesn't list.
 func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
-	tags, err := repo.Tags(ctx)
+	tags, unlisted := repo.Tags(ctx)
+	listed := slices.Contains(tags, artifact.DeniedTag(v))
 	switch {
-	case errors.Is(err, provider.ErrDenied):
-		if now := CheckDeniedNow(ctx, repo, v); !errors.Is(now, provider.ErrDenied) {
-			return now
-		}
-		return err
-	case errors.Is(err, ErrNoRepository), errors.Is(err, ErrNotFound):
-		return CheckDeniedNow(ctx, repo, v)
+	case unlisted == nil && !listed:
+		return nil
+	case unlisted != nil && !IsUnlisted(unlisted):
+		return unlisted
+	}
+	record, exists, err := ReadDenial(ctx, repo, v)
+	switch {
+	case errors.Is(err, provider.ErrDenied) && errors.Is(unlisted, provider.ErrDenied):
+		return unlisted
 	case err != nil:
 		return err
-	case !slices.Contains(tags, artifact.DeniedTag(v)):
-		return nil
+	case listed || exists:
+		return &DeniedError{record}
 	}
-	record, err := ReadDenial(ctx, repo, v)
-	if err != nil {
-		return err
-	}
-	return &DeniedError{record}
+	return nil
 }
 
 // CheckDeniedNow is like [CheckDenied], but always requests the tag of the denial. It is
 // used before a tag is written, when a list of tags may be out of date.
 func CheckDeniedNow(ctx context.Context, repo Reader, v provider.Version) error {
-	i, there, err := denialOf(ctx, repo, v)
-	if err != nil || !there {
-		return err
-	}
-	record, err := readDenial(ctx, repo, i)
-	if err != nil {
+	record, exists, err := ReadDenial(ctx, repo, v)
+	if err != nil || !exists {
 		return err
 	}
 	return &DeniedError{record}
 }
 
-// ReadDenial reads the reason why a version is denied. If the reason is lost or damaged,
-// the record says so; an error means that the repository could not be read.
-func ReadDenial(ctx context.Context, repo Reader, v provider.Version) (DenialRecord, error) {
-	i, _, err := denialOf(ctx, repo, v)
-	if err != nil {
-		return DenialRecord{}, err
-	}
-	return readDenial(ctx, repo, i)
-}
-
-// denialOf inspects the tag of a denial. It exists even if its manifest is damaged, and
-// can't exist in a registry if the version is too long for a tag with that prefix.
-func denialOf(ctx context.Context, repo Reader, v provider.Version) (i Inspection, there bool, err error) {
-	i, err = Inspect(ctx, repo, artifact.DeniedTag(v), DepthIndex)
+// ReadDenial reads why a version is denied, and reports whether the tag of the denial
+// exists. A damaged manifest denies the version, too. If the reason is lost or damaged, the
+// record says so; an error means that the repository could not be read.
+func ReadDenial(ctx context.Context, repo Reader, v provider.Version) (r DenialRecord, exists bool, err error) {
+	i, err := Inspect(ctx, repo, artifact.DeniedTag(v), DepthIndex)
 	switch {
 	case isFinding(err):
-		return i, true, nil
-	case errors.Is(err, errdef.ErrInvalidReference):
-		return i, false, nil
+		exists = true
+	case errors.Is(err, errdef.ErrInvalidReference): // the version is too long for a tag with the prefix
+	case err != nil:
+		return r, false, err
+	default:
+		exists = i.Exists()
 	}
-	return i, i.Exists(), err
-}
-
-func readDenial(ctx context.Context, repo Reader, i Inspection) (DenialRecord, error) {
-	r := DenialRecord{Denial: artifact.Denial{Reason: lostReason}, Repository: repo.String(), Tag: i.Tag, Digest: i.Digest}
+	r = DenialRecord{Denial: artifact.Denial{Reason: lostReason}, Repository: repo.String(), Tag: i.Tag, Digest: i.Digest}
 	index, document, err := artifact.ParseDenialManifest(i.Bytes)
 	if err != nil {
-		return r, nil //nolint:nilerr // the tag denies the version anyway
+		return r, exists, nil //nolint:nilerr // the tag denies the version anyway
 	}
 	r.Index = index.Digest
 	content, err := DocumentAt(repo, document, "").Read(ctx)
@@ -122,7 +107,7 @@ func readDenial(ctx context.Context, repo Reader, i Inspection) (DenialRecord, e
 	if isFinding(err) || errors.Is(err, ErrNoRepository) {
 		err = nil
 	}
-	return r, err
+	return r, exists, err
 }
 
 // IsDenial reports whether a tag points to the manifest of a denial.

@@ -32,7 +32,7 @@ func put(t *testing.T, repo repository.Repository, version, annotation, title st
 	if annotation == "" {
 		index = editIndex(t, index, func(annotations map[string]string) { delete(annotations, artifact.AnnotationProvider) })
 	}
-	pushBlob(t, repo, packed.Config)
+	pushBlob(t, repo, blob(string(packed.Documents[0].Bytes)))
 	pushBlob(t, repo, blob("zip"))
 	if err := repo.PushManifest(t.Context(), packed.Manifests[0]); err != nil {
 		t.Fatal(err)

@@ -1,43 +1,52 @@
 package repository
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// PushOptions of [Push]; the zero value is good.
+// PushOptions configures [Push]. The zero value is valid.
 type PushOptions struct {
-	// Backoff is the pause after the given number of failures; nil doubles from
-	// half a second.
+	// Backoff returns the pause after the given number of failures. If nil, pauses start at
+	// half a second and double.
 	Backoff func(failed int) time.Duration
-	// Progress is told of what is tried again.
+	// Progress receives retried transfers.
 	Progress provider.Progress
+	// Own lists the packages that the tag must have after the push. If another run has moved
+	// the tag since, to an index without one of them, Push returns [ErrTagMoved].
+	Own []provider.Package
+	// Concurrent declares that other jobs may push other platforms at the same time. If the
+	// repository can't move tags atomically, Push waits for such jobs and reads the tag again.
+	Concurrent bool
 }
 
-// Push brings a packed release into a repository that has its zips already:
-// documents, manifests, and the index under its tag last, if the tag still is as
-// it was inspected. What that found whole is not sent. Then the tag is read back:
-// it is at another index than ours where another run has moved it since. Errors
-// are those of the repository, [ErrTagMoved] among them, and of the documents.
-func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Inspection, o PushOptions) (now Inspection, err error) {
-	// 1. What the manifests name.
+// Push pushes a packed release to a repository that already has its zips: documents,
+// manifests, and finally the index under its tag, if the tag is unchanged since it was
+// inspected. Content that the inspection found undamaged is not sent. Push returns the tag
+// as it is afterwards, which another run may have moved, and reports whether it took so
+// long that concurrent jobs may have overwritten each other. It returns errors from the
+// repository, including [ErrTagMoved], and errors from reading the documents.
+func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Inspection, o PushOptions) (now Inspection, slow bool, err error) {
+	began := time.Now()
+	// 1. The blobs of the manifests.
 	retrier := transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress}
-	config := provider.Document{Name: "the config", MediaType: packed.Config.Descriptor.MediaType}.WithBytes(packed.Config.Bytes)
-	err = each(ctx, append([]provider.Document{config}, packed.Documents...), func(ctx context.Context, d provider.Document) error {
+	err = each(ctx, packed.Documents, func(ctx context.Context, d provider.Document) error {
 		return pushMissing(ctx, repo, retrier, was, d)
 	})
 	if err != nil {
-		return now, err
+		return now, false, err
 	}
 	// 2. The manifests.
 	err = each(ctx, packed.Manifests, func(ctx context.Context, m artifact.Blob) error {
@@ -47,15 +56,42 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 		return putManifest(ctx, repo, m, was)
 	})
 	if err != nil {
-		return now, err
+		return now, false, err
 	}
-	// 3. The tag, and what became of it.
+	// 3. The tag.
 	if packed.Index.Descriptor.Digest != was.Digest || was.Lost {
 		if err := repo.PushTag(ctx, packed.Index, was.Tag, was.Digest); err != nil {
-			return now, err
+			return now, false, err
 		}
 	}
-	return ReadBack(ctx, repo, was.Tag)
+	// 4. The tag as it is now. Concurrent jobs may take twice as long between reading and
+	// writing it.
+	var took time.Duration
+	traits := repo.Traits()
+	for settled := traits.AtomicTags || !o.Concurrent; ; settled = true {
+		if now, err = ReadBack(ctx, repo, was.Tag); err != nil {
+			return now, false, err
+		}
+		if now.Digest != packed.Index.Descriptor.Digest && !now.hasAll(o.Own) {
+			return now, false, ErrTagMoved
+		}
+		if settled {
+			return now, took > traits.Settle, nil
+		}
+		took = time.Since(began)
+		if err := bounded.Pause(ctx, max(traits.Settle, 2*took)); err != nil {
+			return now, false, err
+		}
+	}
+}
+
+// hasAll reports whether the index states the zips of all packages.
+func (i Inspection) hasAll(packages []provider.Package) bool {
+	return !slices.ContainsFunc(packages, func(p provider.Package) bool {
+		t, listed := i.Index.Target(p.Platform)
+		d, known := t.Digest()
+		return !listed || !known || d != p.Digest
+	})
 }
 
 // found reports whether a manifest was found undamaged.
@@ -90,7 +126,8 @@ func pushMissing(ctx context.Context, repo Repository, retrier transfer.Retrier,
 	blob := ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
 	push := func() error {
 		return retrier.Do(ctx, fmt.Sprintf("pushing blob %s", d.Digest), func() error {
-			return transfer.Renewing(pushDocument(ctx, repo, d))
+			err := pushDocument(ctx, repo, d)
+			return transfer.Renewing(err)
 		})
 	}
 	if was.Misses(d.Digest) {
@@ -122,7 +159,51 @@ func each[T any](ctx context.Context, items []T, do func(context.Context, T) err
 	return group.Wait()
 }
 
-// pushBytes pushes a small blob that is in memory.
-func pushBytes(ctx context.Context, repo Repository, b artifact.Blob) error {
-	return repo.PushBlob(ctx, b.Descriptor, bytes.NewReader(b.Bytes))
+// ErrKeptDamaged says that a registry took the right content of a blob or a manifest,
+// and kept the damaged one that it has. Distribution does, as it takes what has the
+// right name for the right content.
+var ErrKeptDamaged = provider.Errorf(provider.Unverified, "the registry took the content, and kept its own, which is damaged")
+
+// Replace pushes a blob that was found missing or damaged; push gives its size in bytes.
+// Where the repository has something in its place, it is read back. Errors are those of
+// push and of the repository, and [ErrKeptDamaged].
+func Replace(ctx context.Context, repo Reader, blob digest.Digest, push func() (int64, error)) error {
+	_, err := repo.Stat(ctx, blob)
+	there, err := isThere(err)
+	if err != nil {
+		return err
+	}
+	size, err := push()
+	if err != nil || !there {
+		return err
+	}
+	now := presence{repo: repo, read: true}
+	whole, err := now.has(ctx, ocispec.Descriptor{Digest: blob, Size: size})
+	if err == nil && !whole {
+		err = fmt.Errorf("replacing %s in %s: %w", blob, repo, ErrKeptDamaged)
+	}
+	return err
+}
+
+// putManifest pushes a manifest. One that was found damaged is read back.
+func putManifest(ctx context.Context, repo Repository, m artifact.Blob, was Inspection) error {
+	d := m.Descriptor.Digest
+	if err := repo.PushManifest(ctx, m); err != nil || !was.damaged(d) {
+		return err
+	}
+	_, _, err := repo.Manifest(ctx, d.String())
+	if err != nil && isFinding(err) {
+		err = fmt.Errorf("replacing %s in %s: %w", d, repo, ErrKeptDamaged)
+	}
+	return err
+}
+
+// damaged reports whether a manifest was there, and not as its digest says.
+func (i Inspection) damaged(manifest digest.Digest) bool {
+	for _, f := range i.Platforms {
+		if f.Target.Descriptor.Digest == manifest {
+			return f.Err != nil && !errors.Is(f.Err, ErrNotFound)
+		}
+	}
+	return false
 }

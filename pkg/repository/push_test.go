@@ -37,7 +37,7 @@ func TestPushOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			now, err := repository.Push(t.Context(), repo, packed, was, repository.PushOptions{})
+			now, _, err := repository.Push(t.Context(), repo, packed, was, repository.PushOptions{})
 			if err != nil || now.Digest != packed.Index.Descriptor.Digest || now.Tag != tag {
 				t.Fatalf("%+v, %v", now, err)
 			}
@@ -84,7 +84,7 @@ func TestPushOfAMovedTag(t *testing.T) {
 		}
 		was := e.inspect(t, repository.DepthManifests)
 		theirs := e.push(t, map[provider.Platform]string{haiku: twoZips[haiku]})
-		_, err := repository.Push(t.Context(), e.open(t), pack(t, twoZips), was, repository.PushOptions{})
+		_, _, err := repository.Push(t.Context(), e.open(t), pack(t, twoZips), was, repository.PushOptions{})
 		if !errors.Is(err, repository.ErrTagMoved) || e.at(t, tag) != theirs.Digest {
 			t.Errorf("%v, the tag is at %s", err, e.at(t, tag))
 		}
@@ -110,7 +110,7 @@ func TestPushShowsWhatBecameOfTheTag(t *testing.T) {
 		})
 		honest(w, r)
 	}, -1)
-	now, err := repository.Push(t.Context(), e.open(t), pack(t, twoZips), was, repository.PushOptions{})
+	now, _, err := repository.Push(t.Context(), e.open(t), pack(t, twoZips), was, repository.PushOptions{})
 	if err != nil || now.Digest != theirs.Digest || len(now.Index.Targets) != 1 {
 		t.Errorf("%+v, %v", now, err)
 	}
@@ -125,7 +125,7 @@ func TestPushOfATagThatIsLost(t *testing.T) {
 	}
 	was := e.inspect(t, repository.DepthIndex)
 	e.registry.Misbehave(registrytest.ManifestGet, registrytest.Refuse(http.StatusNotFound, "MANIFEST_UNKNOWN", "manifest unknown"), -1)
-	_, err := repository.Push(t.Context(), e.open(t), pack(t, twoZips), was, repository.PushOptions{})
+	_, _, err := repository.Push(t.Context(), e.open(t), pack(t, twoZips), was, repository.PushOptions{})
 	if !errors.Is(err, repository.ErrTagLost) || err.Error() != "reading the tag back: the repository took the tag and does not show it" {
 		t.Errorf("got %v", err)
 	}
@@ -136,7 +136,7 @@ func TestPushOfATagThatIsLost(t *testing.T) {
 func TestPushWithoutZips(t *testing.T) {
 	t.Parallel()
 	e := newEnd(t, &registrytest.Options{})
-	_, err := repository.Push(t.Context(), e.open(t), pack(t, twoZips), repository.Inspection{Tag: tag}, repository.PushOptions{})
+	_, _, err := repository.Push(t.Context(), e.open(t), pack(t, twoZips), repository.Inspection{Tag: tag}, repository.PushOptions{})
 	if answer, ok := errors.AsType[*repository.ResponseError](err); !ok || answer.Code != "MANIFEST_BLOB_UNKNOWN" || e.at(t, tag) != "" {
 		t.Errorf("got %v", err)
 	}
@@ -150,8 +150,8 @@ func TestPushOfAnUnreadableDocument(t *testing.T) {
 		for _, zip := range twoZips {
 			pushBlob(t, e.open(t), blob(zip))
 		}
-		packed.Documents[0].Bytes = nil
-		_, err := repository.Push(t.Context(), e.open(t), packed, repository.Inspection{Tag: tag}, repository.PushOptions{})
+		packed.Documents[1].Bytes = nil
+		_, _, err := repository.Push(t.Context(), e.open(t), packed, repository.Inspection{Tag: tag}, repository.PushOptions{})
 		if !errors.Is(err, provider.ErrUnreadable) || e.at(t, tag) != "" {
 			t.Errorf("got %v", err)
 		}

@@ -2,13 +2,21 @@ package repository
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
+
+// maxMerges is how often a list that other runs write at the same time is
+// merged again.
+const maxMerges = 20
 
 // ErrSubject is GitLab's way: it resolves a tag "sha256-HEX" as that digest. A
 // list of referrers that is written there takes the place of the artifact
@@ -44,4 +52,147 @@ func readReferrers(ctx context.Context, repo Reader, subject digest.Digest) (ref
 	entries, err := artifact.ParseReferrers(data)
 	list := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageIndex, Digest: d.Digest, Size: int64(len(data))}
 	return referrers{entries: entries, list: artifact.Blob{Descriptor: list, Bytes: data}}, err
+}
+
+// Attach stores documents about the manifest that subject describes, and gives
+// the names of those that were not there. The same document is not attached
+// twice, nor another one of the same name and type beside it.
+func Attach(ctx context.Context, repo Repository, documents []provider.Document, subject ocispec.Descriptor) (attached []string, err error) {
+	if len(documents) == 0 {
+		return nil, nil
+	}
+	// 1. What refers to the manifest already.
+	known, err := readReferrers(ctx, repo, subject.Digest)
+	if err != nil {
+		return nil, fmt.Errorf("attaching %s: %w", documents[0].Name, err)
+	}
+	// 2. The documents that do not.
+	var entries []ocispec.Descriptor
+	for _, document := range documents {
+		entry, isNew, err := store(ctx, repo, document, subject, known)
+		if err != nil {
+			return nil, fmt.Errorf("attaching %s: %w", document.Name, err)
+		}
+		if isNew {
+			entries = append(entries, entry)
+			attached = append(attached, document.Name)
+		}
+	}
+	// 3. The list of them.
+	if known.byAPI || len(entries) == 0 {
+		return attached, nil
+	}
+	list := referrersList{repo: repo, subject: subject.Digest}
+	if err := list.add(ctx, entries, known); err != nil {
+		return nil, fmt.Errorf("attaching %s: %w", documents[0].Name, err)
+	}
+	return attached, nil
+}
+
+// store pushes a document and its manifest, unless one like it is listed and
+// there.
+func store(ctx context.Context, repo Repository, document provider.Document, subject ocispec.Descriptor, known referrers) (entry ocispec.Descriptor, isNew bool, err error) {
+	referrer, err := artifact.PackReferrer(document, subject)
+	if err != nil {
+		return entry, false, err
+	}
+	for _, d := range known.entries {
+		if !same(d, referrer.Entry) {
+			continue
+		}
+		if there, err := holdsManifest(ctx, repo, d); there || err != nil {
+			return entry, false, err
+		}
+	}
+	for _, d := range []provider.Document{referrer.Config, referrer.Document} {
+		if err := pushDocument(ctx, repo, d); err != nil {
+			return entry, false, err
+		}
+	}
+	return referrer.Entry, true, repo.PushManifest(ctx, referrer.Manifest)
+}
+
+// holdsManifest reports whether an entry leads anywhere: clean-up jobs take
+// manifests away that have no tag.
+func holdsManifest(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
+	_, _, err := repo.Manifest(ctx, d.Digest.String())
+	return isThere(err)
+}
+
+// same reports whether two entries stand for the same document.
+func same(d, entry ocispec.Descriptor) bool {
+	return d.Digest == entry.Digest ||
+		d.ArtifactType == entry.ArtifactType && d.Annotations[ocispec.AnnotationTitle] == entry.Annotations[ocispec.AnnotationTitle]
+}
+
+// referrersList is the list of referrers that is kept under a tag.
+type referrersList struct {
+	repo    Repository
+	subject digest.Digest
+	// original is a list that is written as it is, if it leaves nothing out; the
+	// zero value is none.
+	original artifact.Blob
+}
+
+// add adds entries to the list, and reads it back: another run may have written it
+// at the same time. Where the repository cannot refuse to move a tag that another
+// run moved, it is read once more.
+func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, known referrers) error {
+	settled := l.repo.Traits().AtomicTags
+	for range maxMerges {
+		missing := slices.DeleteFunc(slices.Clone(entries), func(e ocispec.Descriptor) bool { return known.has(e.Digest) })
+		switch {
+		case len(missing) > 0:
+			next, err := l.next(ctx, entries, missing, known)
+			if err != nil {
+				return err
+			}
+			err = l.repo.PushTag(ctx, next, artifact.ReferrersTag(l.subject), known.list.Descriptor.Digest)
+			if err != nil && !errors.Is(err, ErrTagMoved) {
+				return err
+			}
+			settled = l.repo.Traits().AtomicTags
+		case settled:
+			return nil
+		default:
+			if err := bounded.Pause(ctx, l.repo.Traits().Settle); err != nil {
+				return err
+			}
+			settled = true
+		}
+		var err error
+		if known, err = readReferrers(ctx, l.repo, l.subject); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the list of referrers: %w, %d times", ErrTagMoved, maxMerges)
+}
+
+// next is the list to write: the original, or what is known with the missing ones.
+func (l referrersList) next(ctx context.Context, entries, missing []ocispec.Descriptor, known referrers) (artifact.Blob, error) {
+	isNew := func(d ocispec.Descriptor) bool { return !referrers{entries: entries}.has(d.Digest) }
+	if l.original.Bytes != nil && !slices.ContainsFunc(known.entries, isNew) {
+		return l.original, nil
+	}
+	return known.with(ctx, l.repo, missing)
+}
+
+// with is the list with more entries, and without those that lead nowhere:
+// registries refuse an index that names what they do not have.
+func (l referrers) with(ctx context.Context, repo Reader, entries []ocispec.Descriptor) (artifact.Blob, error) {
+	var alive []ocispec.Descriptor
+	for _, d := range l.entries {
+		there, err := holdsManifest(ctx, repo, d)
+		if err != nil {
+			return artifact.Blob{}, err
+		}
+		if there {
+			alive = append(alive, d)
+		}
+	}
+	return artifact.AddReferrer(alive, entries...)
+}
+
+func (l referrers) has(d digest.Digest) bool {
+	return slices.ContainsFunc(l.entries, func(e ocispec.Descriptor) bool { return e.Digest == d })
 }

@@ -227,7 +227,7 @@ func (w *world) push(tb testing.TB, r rocket) digest.Digest {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := repository.Push(tb.Context(), w.repo, packed, repository.Inspection{Tag: artifact.Tag(release.Version)}, repository.PushOptions{}); err != nil {
+	if _, _, err := repository.Push(tb.Context(), w.repo, packed, repository.Inspection{Tag: artifact.Tag(release.Version)}, repository.PushOptions{}); err != nil {
 		tb.Fatal(err)
 	}
 	return packed.Index.Descriptor.Digest

@@ -91,7 +91,7 @@ func fill(layout, dist string, versions []string) {
 		}
 		packed, err := artifact.Pack(release, artifact.Options{})
 		check(err)
-		_, err = repository.Push(ctx, repo, packed, repository.Inspection{Tag: artifact.Tag(version)}, repository.PushOptions{})
+		_, _, err = repository.Push(ctx, repo, packed, repository.Inspection{Tag: artifact.Tag(version)}, repository.PushOptions{})
 		check(err)
 	}
 }
