@@ -34,7 +34,7 @@ func TestPages(t *testing.T) {
 		"ghcr.md":       {"registry no-referrers=404", 4},
 		"ecr.md":        {"registry no-create immutable", 3},
 		"ci.md":         {locked, 4},
-		"approval.md":   {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc\nenv RELEASE=hashicorp/null@3.2.4", 12},
+		"approval.md":   {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc\nenv RELEASE=hashicorp/null@3.2.4", 9},
 		"operations.md": {locked, 10},
 		"serve.md":      {"registry", 7},
 		"lock.md":       {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 14},
