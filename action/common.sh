@@ -117,11 +117,11 @@ release_run() {
 
 # level is how hard tofu-oci looks at what is there. By tags alone it learns no digests, and refuses --digest-file.
 level() {
-	local arg level=${TOFU_OCI_CHECK:-}
+	local arg level=${TOFU_OCI_CHECK_LEVEL:-}
 	for arg in ${args[@]+"${args[@]}"}; do
 		case $arg in
 		--) break ;;
-		--check=*) level=${arg#--check=} ;;
+		--check-level=*) level=${arg#--check-level=} ;;
 		esac
 	done
 	printf '%s' "$level"

@@ -111,7 +111,7 @@ func TestTofuPassesOverDenied(t *testing.T) {
 			t.Errorf("%v, not %s is locked:\n%s", err, want, locked)
 		}
 	}
-	check := command(t, programs.tofuOCI, "lock", "--check", "--dir", before, "--from", to, "--ca-file", world.caFile)
+	check := command(t, programs.tofuOCI, "lock", "--check", "--module-dir", before, "--from", to, "--ca-file", world.caFile)
 	if said, err := check.Output(); exitCode(err) != 4 || !strings.Contains(string(said), "[lock-version-denied]") {
 		t.Errorf("lock --check: %v\n%s", err, said)
 	}

@@ -74,7 +74,7 @@ func (m lockMirror) configure(t *testing.T) (dir string) {
 // lock writes a lock file as the command does, and gives its text.
 func (m lockMirror) lock(t *testing.T, dir string) []byte {
 	t.Helper()
-	run(t, programs.tofuOCI, "lock", "--from", m.repository, "--dir", dir, "--ca-file", world.caFile)
+	run(t, programs.tofuOCI, "lock", "--from", m.repository, "--module-dir", dir, "--ca-file", world.caFile)
 	return readLock(t, dir)
 }
 
@@ -142,7 +142,7 @@ func TestTofuAcceptsWhatLockRemoved(t *testing.T) {
 	// exec ignores a provider that is locked, missing, and not required any more.
 	stale := strings.ReplaceAll(string(readLock(t, dir)), "hashicorp/time", "hashicorp/gone")
 	write(t, filepath.Join(dir, ".terraform.lock.hcl"), stale)
-	run(t, programs.tofuOCI, "exec", "--cache", t.TempDir(), "--from", m.repository, "--ca-file", world.caFile, "--dir", dir, "--", programs.tofu, "init", "-input=false", "-no-color")
+	run(t, programs.tofuOCI, "exec", "--cache", t.TempDir(), "--from", m.repository, "--ca-file", world.caFile, "--chdir", dir, "--", programs.tofu, "init", "-input=false", "-no-color")
 	write(t, filepath.Join(dir, ".terraform.lock.hcl"), stale)
 	locked := m.lock(t, dir)
 	if !bytes.Contains(locked, []byte(plainName)) || bytes.Contains(locked, []byte("hashicorp/gone")) {
@@ -310,7 +310,7 @@ func TestTerraformInstallsWhatLockWrote(t *testing.T) {
 	m := newTimeMirror(t, terraformHost)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "main.tf"), mainTF)
-	run(t, programs.tofuOCI, append([]string{"lock", "--terraform", "--dir", dir}, m.flags...)...)
+	run(t, programs.tofuOCI, append([]string{"lock", "--terraform", "--module-dir", dir}, m.flags...)...)
 	locked := readLock(t, dir)
 	mirror, cli := t.TempDir(), filepath.Join(t.TempDir(), "terraformrc")
 	run(t, programs.tofuOCI, append([]string{"pull", terraformHost + "/hashicorp/time", "--dir", mirror, "--layout", "packed"}, m.flags...)...)

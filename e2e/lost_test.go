@@ -35,18 +35,18 @@ func TestLostZip(t *testing.T) {
 	write(t, filepath.Join(dir, "main.tf"), "terraform {\n  required_providers {\n    plain = { source = \""+plainName+"\" }\n  }\n}\n")
 	write(t, cli, run(t, programs.tofuOCI, "tofurc", repository))
 	from := []string{"--from", repository, "--ca-file", world.caFile}
-	run(t, programs.tofuOCI, append([]string{"lock", "--dir", dir}, from...)...)
+	run(t, programs.tofuOCI, append([]string{"lock", "--module-dir", dir}, from...)...)
 	zip := strings.TrimPrefix(string(packages[provider.CurrentPlatform()].zh), "zh:")
 	if err := os.Remove(filepath.Join(storage, "data", "docker", "registry", "v2", "blobs", "sha256", zip[:2], zip, "data")); err != nil {
 		t.Fatal(err)
 	}
 	// 2. What the programs say.
-	check := append([]string{"lock", "--check", "--dir", dir}, from...)
+	check := append([]string{"lock", "--check", "--module-dir", dir}, from...)
 	restore := "tofu-oci mirror '" + mirror[1] + "' --to '" + repository + "'"
 	for _, args := range [][]string{
 		check,
 		append([]string{"pull", plainName, "--dir", t.TempDir()}, from...),
-		append(append([]string{"exec", "--dir", dir, "--cache", t.TempDir()}, from...), "--", programs.tofu, "version"),
+		append(append([]string{"exec", "--chdir", dir, "--cache", t.TempDir()}, from...), "--", programs.tofu, "version"),
 	} {
 		if said, err := command(t, programs.tofuOCI, args...).CombinedOutput(); err == nil || !strings.Contains(string(said), restore) {
 			t.Errorf("%s: %v\n%s", args[0], err, said)

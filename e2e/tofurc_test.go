@@ -31,7 +31,7 @@ type verdict struct {
 }
 
 // TestCLIConfigurationsAsOpenTofuReadsThem passes the same files to tofu and to
-// what tofurc --check is made of. Where tofu complains, we have to, and where it
+// what tofurc --validate is made of. Where tofu complains, we have to, and where it
 // does not, we must not, and read the same.
 func TestCLIConfigurationsAsOpenTofuReadsThem(t *testing.T) {
 	t.Parallel()
@@ -99,7 +99,7 @@ func onPurpose(config string, ours, theirs verdict) string {
 	return ""
 }
 
-// weJudge does what tofurc --check does.
+// weJudge does what tofurc --validate does.
 func weJudge(t *testing.T, path string) verdict {
 	t.Helper()
 	env := cliconfig.SystemEnvironment()

@@ -36,10 +36,10 @@ func digestFileFlag() cli.Flag {
 
 // checkFlag says how hard to look, of some levels.
 func checkFlag(levels string) cli.Flag {
-	return &cli.StringFlag{Name: "check", Value: repository.DepthBlobs.String(), Usage: "how hard a version that is there is looked at: `LEVEL` " + levels + ", see above"}
+	return &cli.StringFlag{Name: "check-level", Value: repository.DepthBlobs.String(), Usage: "how hard a version that is there is looked at: `LEVEL` " + levels + ", see above"}
 }
 
-// checkOption reads --check, for which --digest-file counts too.
+// checkOption reads --check-level, for which --digest-file counts too.
 func checkOption(c *cli.Context, o *publish.Options) error {
 	// A failed run must not leave the digests of an earlier one.
 	if file := c.String("digest-file"); file != "" {
@@ -54,13 +54,13 @@ func checkOption(c *cli.Context, o *publish.Options) error {
 		}
 	}
 	var err error
-	if o.Check, err = repository.ParseDepth(c.String("check")); err != nil {
-		return usagef("--check: %w", err)
+	if o.Check, err = repository.ParseDepth(c.String("check-level")); err != nil {
+		return usagef("--check-level: %w", err)
 	}
 	return nil
 }
 
-// artifactOptions reads --check and all of them but the programs.
+// artifactOptions reads --check-level and all of them but the programs.
 func artifactOptions(c *cli.Context, o *publish.Options) error {
 	if err := checkOption(c, o); err != nil {
 		return err

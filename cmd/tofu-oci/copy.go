@@ -37,7 +37,7 @@ A version that the source or the target denies is skipped and reported as denied
 PROVIDER names it exactly, that is an error, exit code 4, unless --force overrules the
 target.
 
---check says how hard a version that is there is looked at:
+--check-level says how hard a version that is there is looked at:
    tags       the list of tags has it. Misses all that came to the version later
    index      its index is the source's. Misses what was lost below it, and what
               came later that refers to the release

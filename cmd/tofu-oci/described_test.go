@@ -31,11 +31,11 @@ func TestWordsOfFlags(t *testing.T) {
 	for flag, words := range got {
 		want := "text json"
 		switch name := strings.Fields(flag); {
-		case flag == "publish --check", flag == "list --check":
+		case flag == "publish --check-level", flag == "list --check-level":
 			want = "index manifests blobs deep"
-		case flag == "copy --check":
+		case flag == "copy --check-level":
 			want = "tags index blobs deep"
-		case flag == "mirror --check":
+		case flag == "mirror --check-level":
 			want = "tags index manifests blobs deep"
 		case flag == "pull --layout":
 			want = "zip packed unpacked network"
@@ -48,6 +48,23 @@ func TestWordsOfFlags(t *testing.T) {
 		}
 		if words != want {
 			t.Errorf("%s: got %q, want %q", flag, words, want)
+		}
+	}
+}
+
+// TestFlagsMeanTheSame: a flag of one name is Boolean in all commands or in none, because it
+// may come before the command.
+func TestFlagsMeanTheSame(t *testing.T) {
+	t.Parallel()
+	boolean := map[string]bool{}
+	for _, c := range commandline.Describe(main.NewApp(io.Discard, io.Discard), time.Time{}).Commands {
+		for _, f := range c.Flags {
+			for _, name := range f.Names {
+				before, known := boolean[name]
+				if boolean[name] = f.Word == ""; known && before != boolean[name] {
+					t.Errorf("%s --%s: Boolean here or in another command", c.Name(), name)
+				}
+			}
 		}
 	}
 }

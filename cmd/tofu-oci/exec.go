@@ -41,7 +41,7 @@ terragrunt, which calls one of them. With all of it in the cache nothing is aske
 the network.
 
 The lock file is that of the directory where COMMAND works: -chdir, --working-dir of
-terragrunt, and --dir count. Where there is none it is written first, for all
+terragrunt, and --chdir count. Where there is none it is written first, for all
 platforms, as tofu-oci lock does; where there is no configuration either, tofu and
 terraform run as they are. For terragrunt, whose directories nobody knows
 beforehand, name all lock files.
@@ -76,10 +76,10 @@ Examples:
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to fetch from (default: where the CLI configuration says that OpenTofu installs from)"},
 			lockFileFlag("lock `FILE`, directory of them, or pattern such as 'live/**/.terraform.lock.hcl' (repeatable; default: that of the directory where COMMAND works)"),
-			&cli.StringFlag{Name: "dir", Usage: "run COMMAND in `DIRECTORY`"},
+			&cli.StringFlag{Name: "chdir", Usage: "run COMMAND in `DIRECTORY`"},
 			&cli.BoolFlag{Name: "no-write-lock", Usage: "do not write a lock file where there is none; COMMAND still finds what would be in it"},
 			cacheFlag("keep providers in `DIR` (default: tofu-oci in the user's directory for caches)"),
-			&cli.BoolFlag{Name: "recheck", Usage: "hash what is in the cache, though it looks untouched"},
+			&cli.BoolFlag{Name: "verify-cache", Usage: "hash what is in the cache, though it looks untouched"},
 			aliasFlag(),
 			&cli.IntFlag{Name: "concurrency", Value: exec.DefaultConcurrency, Usage: "transfer `N` zips at once"},
 		}, trustFlags(), networkFlags(), []cli.Flag{
@@ -116,8 +116,8 @@ func lockCommandFor(c *cli.Context) string {
 	if strings.HasPrefix(filepath.Base(c.Args().First()), "terraform") {
 		command += " --terraform"
 	}
-	if dir := exec.WorkDir(c.Args().Slice(), c.String("dir"), os.Getenv); dir != "" {
-		command += " --dir " + text.Quote(dir)
+	if dir := exec.WorkDir(c.Args().Slice(), c.String("chdir"), os.Getenv); dir != "" {
+		command += " --module-dir " + text.Quote(dir)
 	}
 	if c.IsSet("from") {
 		command += " --from " + text.Quote(c.String("from"))
@@ -128,7 +128,7 @@ func lockCommandFor(c *cli.Context) string {
 // execOptions reads the flags.
 func execOptions(c *cli.Context, out *report.Report) (o exec.Options, cmd *command, err error) {
 	o = exec.Options{
-		Command: c.Args().Slice(), Dir: c.String("dir"), Environment: cliconfig.SystemEnvironment(), Config: c.String("config"),
+		Command: c.Args().Slice(), Dir: c.String("chdir"), Environment: cliconfig.SystemEnvironment(), Config: c.String("config"),
 		Stdin: os.Stdin, Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Starting: func() { starting(out, c.Args().First()) }, Progress: out.Progress(),
 		Left: func(a provider.Address, why string) { out.Note("%s is left to the CLI configuration: %s", a, why) },
 	}
@@ -139,9 +139,9 @@ func execOptions(c *cli.Context, out *report.Report) (o exec.Options, cmd *comma
 	}
 	if o.Dir != "" {
 		if info, err := os.Stat(o.Dir); err != nil {
-			return o, nil, usagef("--dir: %w", err)
+			return o, nil, usagef("--chdir: %w", err)
 		} else if !info.IsDir() {
-			return o, nil, usagef("--dir %s: is no directory", o.Dir)
+			return o, nil, usagef("--chdir %s: is no directory", o.Dir)
 		}
 	}
 	if o.LockFiles, err = lock.Find(c.Context, c.StringSlice("lock-file")...); err != nil {
@@ -203,7 +203,7 @@ func (l execLock) file(ctx context.Context, dir string, terraform bool) (*lockfi
 	path := filepath.Join(dir, lock.Filename)
 	found, err := configuration.Load(ctx, dir, l.Reading(terraform))
 	if errors.Is(err, configuration.ErrNoConfiguration) {
-		none := fmt.Errorf("%w in %s, nor a configuration: name lock files with --lock-file, or the directory with --dir", lock.ErrNoFile, dir)
+		none := fmt.Errorf("%w in %s, nor a configuration: name lock files with --lock-file, or the directory with --chdir", lock.ErrNoFile, dir)
 		if l.Dir != "" { // which is wrong then, whatever the command is
 			none = errors.New(none.Error())
 		}

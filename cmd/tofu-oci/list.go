@@ -37,7 +37,7 @@ it with {hostname}: most templates leave the host out.
 With --server it asks a server of tofu-oci serve for the same, with the token that
 TF_TOKEN_… or the CLI configuration has for its host.
 
---check LEVEL looks at each version, and marks those that are not complete, with why and
+--check-level LEVEL looks at each version, and marks those that are not complete, with why and
 the command that heals them; exit code 4 tells that there are some. Levels are those
 of tofu-oci mirror:
    index      the tag names an index of this provider
@@ -55,7 +55,7 @@ what that holds, for whoever is to promote it. It takes several PROVIDERs, or
 Examples:
    tofu-oci list hashicorp/aws
    tofu-oci list 'hashicorp/aws@~> 5.0' --from ghcr.io/acme/providers/{namespace}/{type}
-   tofu-oci list hashicorp/aws --check blobs --from ghcr.io/acme/providers/{namespace}/{type}
+   tofu-oci list hashicorp/aws --check-level blobs --from ghcr.io/acme/providers/{namespace}/{type}
    tofu-oci list hashicorp/null@3.2.4 --from oci-layout:mirror/{namespace}/{type} --output json
    tofu-oci list --from oci-layout:mirror/{namespace}/{type}
    tofu-oci list hashicorp/aws --server https://tofu.example.com
@@ -63,7 +63,7 @@ Examples:
    tofu-oci list --pending --from ghcr.io/acme/providers/{namespace}/{type}`),
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: where the CLI configuration says that OpenTofu installs from)"},
-			&cli.StringFlag{Name: "check", Usage: "mark versions that are incomplete or broken, looking as hard as `LEVEL` index, manifests, blobs or deep, see above"},
+			&cli.StringFlag{Name: "check-level", Usage: "mark versions that are incomplete or broken, looking as hard as `LEVEL` index, manifests, blobs or deep, see above"},
 			&cli.BoolFlag{Name: "pending", Usage: "what waits for approval since mirror --stage, and what was denied"},
 			sourcesFlag(),
 			&cli.StringFlag{Name: "server", Usage: "`URL` of a server of tofu-oci serve to ask instead"},
@@ -104,7 +104,7 @@ func list(c *cli.Context, out *report.Report) error {
 	if c.Bool("pending") {
 		return listPending(c, out, cmd, r)
 	}
-	if c.IsSet("check") {
+	if c.IsSet("check-level") {
 		return listChecked(c, out, cmd, r)
 	}
 	src, err := cmd.from()

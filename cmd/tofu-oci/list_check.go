@@ -12,9 +12,9 @@ import (
 
 // listChecked shows versions, each with how much of it is there.
 func listChecked(c *cli.Context, out *report.Report, cmd *command, r provider.Requirement) error {
-	check, err := repository.ParseDepth(c.String("check"))
+	check, err := repository.ParseDepth(c.String("check-level"))
 	if err != nil || check == repository.DepthTags {
-		return usagef("--check %s: must be index, manifests, blobs or deep", c.String("check"))
+		return usagef("--check-level %s: must be index, manifests, blobs or deep", c.String("check-level"))
 	}
 	repo, from, err := cmd.audited(r.Address)
 	if err != nil {

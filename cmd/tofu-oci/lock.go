@@ -25,7 +25,7 @@ func lockCommand() *cli.Command {
 	return &cli.Command{
 		Name:      lockName,
 		Usage:     "write lock files with the hashes of all platforms, or check them",
-		ArgsUsage: "[PROVIDER...] [--dir DIRECTORY]... [FLAG...]",
+		ArgsUsage: "[PROVIDER...] [--module-dir DIRECTORY]... [FLAG...]",
 		Description: strings.TrimSpace(`
 Writes .terraform.lock.hcl for what the configuration in a directory requires, or
 for the PROVIDERs that are named: the zh hash of every zip that the SHA256SUMS
@@ -52,14 +52,14 @@ Examples:
    tofu-oci lock --from ghcr.io/acme/providers/{namespace}/{type}
 
    # all configurations below, the newest versions they allow, what would change
-   tofu-oci lock --dir live --recursive --upgrade --dry-run
+   tofu-oci lock --module-dir live --recursive --upgrade --dry-run
 
    # in a pipeline: can all of it be installed on these platforms?
    tofu-oci lock --check --lock-file 'live/**/.terraform.lock.hcl' \
       --platform linux_amd64 --platform darwin_arm64 --output github`),
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "repository template `REPO` to look in (default: where the CLI configuration says that OpenTofu installs from)"},
-			&cli.StringSliceFlag{Name: "dir", Usage: "`DIRECTORY` of a configuration (repeatable; default: this one)"},
+			&cli.StringSliceFlag{Name: "module-dir", Usage: "`DIRECTORY` of a configuration (repeatable; default: this one)"},
 			&cli.BoolFlag{Name: "recursive", Usage: "all configurations below the directories, but for modules that others call"},
 			&cli.BoolFlag{Name: "terraform", Usage: "read configurations as Terraform does: providers without a host are those of registry.terraform.io, and .tofu files are none"},
 			&cli.StringSliceFlag{Name: "platform", Usage: "`OS_ARCH` whose h1 hashes to lock, or which to check (repeatable; default: all that a release has, with --check this machine's)"},
@@ -72,7 +72,7 @@ Examples:
 			cacheFlag("take zips that are read for their h1 hashes from `DIR`, and keep them there"),
 			aliasFlag(),
 		}, trustFlags(), networkFlags(), []cli.Flag{
-			&cli.StringFlag{Name: "output", Value: report.Text, Usage: "`FORMAT` of the result on stdout: text or json; with --check also sarif, or github for annotations"},
+			outputFlag("`FORMAT` of the result on stdout: text or json; with --check also sarif, or github for annotations"),
 			quietFlag(),
 		}),
 		Action: printing(lockAction),
@@ -149,17 +149,17 @@ func (l locking) write() error {
 
 // directories returns those whose lock files are written.
 func (l locking) directories() ([]string, error) {
-	dirs := l.c.StringSlice("dir")
+	dirs := l.c.StringSlice("module-dir")
 	if len(dirs) == 0 {
 		dirs = []string{"."}
 	}
 	for i, dir := range dirs {
 		info, err := os.Stat(dir)
 		if err != nil {
-			return nil, usagef("--dir: %w", err)
+			return nil, usagef("--module-dir: %w", err)
 		}
 		if !info.IsDir() {
-			return nil, usagef("--dir %s: is no directory", dir)
+			return nil, usagef("--module-dir %s: is no directory", dir)
 		}
 		dirs[i] = filepath.Clean(dir)
 	}

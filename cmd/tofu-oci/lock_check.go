@@ -43,7 +43,7 @@ func (l locking) check() error {
 func (l locking) lockFiles() ([]string, error) {
 	flag, names := "lock-file", l.c.StringSlice("lock-file")
 	if len(names) == 0 {
-		flag, names = "dir", l.c.StringSlice("dir")
+		flag, names = "module-dir", l.c.StringSlice("module-dir")
 		if len(names) == 0 {
 			names = []string{"."}
 		}

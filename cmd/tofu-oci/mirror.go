@@ -37,7 +37,7 @@ approval.
 A version that tofu-oci deny took out of use is skipped and reported as denied. If a
 PROVIDER names it exactly, that is an error, exit code 4, unless --force overrules it.
 
---check says how hard a version that is there is looked at before it is called
+--check-level says how hard a version that is there is looked at before it is called
 unchanged. Each level finds what those before it find, and costs more requests:
    tags       the list of tags has it. Misses platforms that came to the version
               later, those that an earlier --platform left out, and an index that
@@ -72,7 +72,7 @@ Examples:
    # every night: all versions, what is there looked at by the list of tags,
    # and what happens as JSON lines for those who watch
    tofu-oci mirror hashicorp/aws --all --to ghcr.io/acme/providers/{namespace}/{type} \
-      --check tags --events events.jsonl
+      --check-level tags --events events.jsonl
 
    # nothing that was published in the last three days
    tofu-oci mirror hashicorp/aws --min-age 3d --to ghcr.io/acme/providers/{namespace}/{type}

@@ -86,7 +86,7 @@ const locked = `registry
 keys
 release hashicorp/random 3.6.0 linux_amd64 darwin_arm64 $HERE signed=good
 tofu-oci mirror hashicorp/random --to $REGISTRY/acme/providers/{namespace}/{type}
-tofu-oci lock --dir live/network --from $REGISTRY/acme/providers/{namespace}/{type}`
+tofu-oci lock --module-dir live/network --from $REGISTRY/acme/providers/{namespace}/{type}`
 
 // pageWorld is what the pages suppose: goreleaser's dist, releases at the origin,
 // configurations, and syft in PATH.

@@ -49,10 +49,14 @@ func eventsFlag() cli.Flag {
 
 func outputFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "output", Value: report.Text, Usage: "`FORMAT` of the result on stdout: text or json"},
+		outputFlag("`FORMAT` of the result on stdout: text or json"),
 		quietFlag(),
 		&cli.BoolFlag{Name: "verbose", Usage: "also list unchanged releases and their packages, which a run over several releases only counts"},
 	}
+}
+
+func outputFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Text, Usage: usage}
 }
 
 func quietFlag() cli.Flag {

@@ -46,7 +46,7 @@ signature is made where there is none, and the public key goes with it.
 Jobs of a build matrix may publish one platform each: they are merged. Versions
 are published many at once, and told of in their order, the newest first.
 
---check says how hard a version that is there is looked at before it is called
+--check-level says how hard a version that is there is looked at before it is called
 unchanged. Each level finds what those before it find, and costs more requests:
    index      its index has the platforms. Misses manifests that are lost or damaged
    manifests  they are there. Misses lost blobs: zips, sums, signatures
@@ -115,7 +115,7 @@ func publishAction(c *cli.Context, out *report.Report) error {
 		return err
 	}
 	if options.Check == repository.DepthTags {
-		return usagef("--check tags: a tag does not tell whether it has the platforms of this build: use --check index")
+		return usagef("--check-level tags: a tag does not tell whether it has the platforms of this build: use --check-level index")
 	}
 	cmd, err := begin(c, out)
 	if err != nil {

@@ -75,7 +75,7 @@ func pullCommand() *cli.Command {
 			&cli.StringFlag{Name: "layout", Value: string(pull.LayoutZip), Usage: "`LAYOUT` of the directory: zip, packed, unpacked or network"},
 			&cli.BoolFlag{Name: "with-evidence", Usage: "write sums, signatures, keys, SBOMs and provenance beside the zips"},
 			cacheFlag("take zips, and what they unpack to, from `DIR`, and keep them there"),
-			&cli.BoolFlag{Name: "recheck", Usage: "hash what is taken from the cache, though it looks untouched"},
+			&cli.BoolFlag{Name: "verify-cache", Usage: "hash what is taken from the cache, though it looks untouched"},
 			aliasFlag(),
 			failFastFlag(),
 		}, trustFlags(), transferFlags(), networkFlags(), outputFlags()),

@@ -149,7 +149,7 @@ func (s *requestStage) runs() []requestRun {
 		{"`mirror --all`, all new", slices.Concat([]string{"mirror"}, all)},
 	}
 	for _, level := range []string{"tags", "index", "manifests", "blobs", "deep"} {
-		runs = append(runs, requestRun{"`mirror --all --check " + level + "`, all there", slices.Concat([]string{"mirror", "--check", level}, all)})
+		runs = append(runs, requestRun{"`mirror --all --check-level " + level + "`, all there", slices.Concat([]string{"mirror", "--check-level", level}, all)})
 	}
 	return append(runs,
 		requestRun{"", slices.Concat([]string{"publish", filepath.Join(s.dir, "dist0")}, built)},

@@ -48,7 +48,7 @@ Several --from are tried in order, and the first that has the provider is used. 
 repository that holds the same name of another host does not have it. If a
 repository cannot be read, the next one is not tried.
 
-A list of tags is believed for --max-age. When a registry does not answer, what is
+A list of tags is believed for --tags-ttl. When a registry does not answer, what is
 known is served for --stale-if-error, and says so in Warning and Age headers.
 
 Everybody may read everything, unless --serve-config FILE says who may read what,
@@ -107,7 +107,7 @@ func servedFlags() []cli.Flag {
 		passphraseFlag(),
 		&cli.BoolFlag{Name: "redirect", Usage: "send clients to the storage behind a registry, where it has URLs that need no login"},
 		cacheFlag("keep archives in `DIR`, and take them from there"),
-		&cli.DurationFlag{Name: "max-age", Value: serve.DefaultMaxAge, Usage: "believe a list of tags for `DURATION`"},
+		&cli.DurationFlag{Name: "tags-ttl", Value: serve.DefaultMaxAge, Usage: "believe a list of tags for `DURATION`"},
 		&cli.DurationFlag{Name: "stale-if-error", Value: serve.DefaultStaleIfError, Usage: "serve what is known for `DURATION` when a registry does not answer"},
 		&cli.StringFlag{Name: "memory", Value: "32MiB", Usage: "keep `SIZE` of lists, indexes and signatures in memory"},
 		aliasFlag(),
@@ -196,12 +196,12 @@ func serveOptions(c *cli.Context, out *report.Report, lines *report.ServerLog) (
 		return o, err
 	}
 	o.Store, o.Aliases, o.Events, o.Redirect = cmd.cache, cmd.aliases, lines.Events(), c.Bool("redirect")
-	o.MaxAge, o.StaleIfError = c.Duration("max-age"), c.Duration("stale-if-error")
+	o.MaxAge, o.StaleIfError = c.Duration("tags-ttl"), c.Duration("stale-if-error")
 	if o.Memory, err = commandline.ParseSize(c.String("memory")); err != nil {
 		return o, usagef("--memory: %w", err)
 	}
 	if o.MaxAge <= 0 || o.StaleIfError <= 0 || o.Memory <= 0 {
-		return o, usagef("--max-age, --stale-if-error and --memory must be more than nothing")
+		return o, usagef("--tags-ttl, --stale-if-error and --memory must be more than nothing")
 	}
 	if text := c.String("base-url"); text != "" {
 		if o.BaseURL, err = url.Parse(text); err != nil {

@@ -19,7 +19,7 @@ func tofurcCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "tofurc",
 		Usage:     "print the provider_installation block that makes OpenTofu install from a repository",
-		ArgsUsage: "REPO [PATTERN...] [--write FILE] | --check FILE",
+		ArgsUsage: "REPO [PATTERN...] [--write FILE] | --validate FILE",
 		Description: strings.TrimSpace(`
 The block belongs into OpenTofu's CLI configuration (~/.tofurc, or the file that
 TF_CLI_CONFIG_FILE names). Providers that a PATTERN matches come from the
@@ -35,7 +35,7 @@ FILE has a provider_installation block of somebody else's, or is in JSON syntax,
 nothing is written: the block to put there by hand is printed, and the exit code
 is 4.
 
-With --check a configuration is read and judged instead, without any network:
+With --validate a configuration is read and judged instead, without any network:
 the findings are those of doctor, and the exit code is 1 when one is an error.
 
 Examples:
@@ -43,15 +43,15 @@ Examples:
    tofu-oci tofurc ghcr.io/acme/providers/{namespace}/{type} --write ~/.tofurc
    tofu-oci tofurc registry.example.com/{hostname}/{namespace}/{type} '*/*/*'
    tofu-oci tofurc ghcr.io/acme/aws hashicorp/aws
-   tofu-oci tofurc --check ~/.tofurc`),
+   tofu-oci tofurc --validate ~/.tofurc`),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "write", Usage: "put the block into the CLI configuration `FILE`, which need not be there yet"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "with --write: show what would change, and write nothing"},
-			&cli.StringFlag{Name: "check", Usage: "judge the CLI configuration `FILE` instead"},
-			&cli.StringFlag{Name: "output", Value: report.Text, Usage: "`FORMAT` of what --check finds: text or json"},
+			&cli.StringFlag{Name: "validate", Usage: "judge the CLI configuration `FILE` instead"},
+			outputFlag("`FORMAT` of what --validate finds: text or json"),
 		},
 		Action: func(c *cli.Context) error {
-			if !c.IsSet("check") {
+			if !c.IsSet("validate") {
 				return tofurc(c)
 			}
 			return printing(checkTofurc)(c)
@@ -61,10 +61,10 @@ Examples:
 
 // checkTofurc judges a configuration.
 func checkTofurc(c *cli.Context, out *report.Report) error {
-	if c.Args().Present() || c.String("check") == "" || c.IsSet("write") {
-		return usagef("tofurc --check takes a FILE, and no other arguments; see tofu-oci tofurc --help")
+	if c.Args().Present() || c.String("validate") == "" || c.IsSet("write") {
+		return usagef("tofurc --validate takes a FILE, and no other arguments; see tofu-oci tofurc --help")
 	}
-	files, config, err := readConfiguration(c.String("check"))
+	files, config, err := readConfiguration(c.String("validate"))
 	findings, malformed := doctor.CheckSyntax(err)
 	switch {
 	case err != nil && !malformed:

@@ -38,23 +38,23 @@ var simplest = []struct {
 	{"copy hashicorp/null --from oci-layout:repo/{type} --to oci-layout:copied/{type}", 0},
 	{"list hashicorp/null", 0},
 	{"list hashicorp/null --from oci-layout:repo/{type}", 0},
-	{"list hashicorp/null --from oci-layout:repo/{type} --check blobs", 0},
+	{"list hashicorp/null --from oci-layout:repo/{type} --check-level blobs", 0},
 	{"list hashicorp/null --from oci-layout:repo/{type} --pending", 0},
 	{"list --from oci-layout:repo/{type}", 0},
 	{"list --server http://{taken}", 1},
 	{"promote hashicorp/null --to oci-layout:repo/{type}", 5},
 	{"deny hashicorp/null@9.9.9 --reason old --to oci-layout:repo/{type}", 5},
-	{"lock --dir live --from oci-layout:repo/{type}", 0},
-	{"lock hashicorp/null --dir live --from oci-layout:repo/{type}", 0},
-	{"lock --check --dir live --from oci-layout:repo/{type}", 0},
+	{"lock --module-dir live --from oci-layout:repo/{type}", 0},
+	{"lock hashicorp/null --module-dir live --from oci-layout:repo/{type}", 0},
+	{"lock --check --module-dir live --from oci-layout:repo/{type}", 0},
 	{"lock --check --lock-file live/.terraform.lock.hcl --from oci-layout:repo/{type}", 0},
-	{"exec --dir live --from oci-layout:repo/{type} -- no-such-program", 127},
+	{"exec --chdir live --from oci-layout:repo/{type} -- no-such-program", 127},
 	{"verify hashicorp/null --from oci-layout:repo/{type}", 0},
 	{"serve --from oci-layout:repo/{type} --listen {taken}", 1},
 	{"trust init hashicorp/null --trust trust-{n}.hcl --from oci-layout:repo/{type}", 0},
 	{"trust check hashicorp/null --from oci-layout:repo/{type}", 0},
 	{"tofurc registry.example.com/{namespace}/{type}", 0},
-	{"tofurc --check tofurc", 0},
+	{"tofurc --validate tofurc", 0},
 	{"tofurc registry.example.com/{namespace}/{type} --write written", 0},
 	{"doctor hashicorp/null", 0},
 	{"doctor hashicorp/null --from oci-layout:repo/{type}", 0},
@@ -69,7 +69,7 @@ var simplest = []struct {
 	{"--version", 0},
 	{"mirror hashicorp/null@3.2.4 --to oci-layout:repo/{type}", 0},
 	{"mirror --lock-file live/.terraform.lock.hcl --to oci-layout:repo/{type}", 0},
-	{"mirror hashicorp/null --to oci-layout:repo/{type} --all --check tags", 0},
+	{"mirror hashicorp/null --to oci-layout:repo/{type} --all --check-level tags", 0},
 	{"pull hashicorp/null --from oci-layout:repo/{type} --dir unpacked --layout unpacked", 0},
 }
 
@@ -77,10 +77,10 @@ var simplest = []struct {
 // number and no true. What needs two is set with both.
 var plausible = map[string]string{
 	"ALIAS": "registry.terraform.io/hashicorp/*=hashicorp/*", "ANNOTATION": "a=b", "ARCHIVE_KEY": "archive.key", "BY": "jane", "CACHE": "kept",
-	"CACHE_PRUNE_MAX_AGE": "30d", "CA_FILE": "ca.pem", "CHECK": "tags", "CONFIG": "tofurc", "DIGEST_FILE": "digests", "DOCTOR_LOCK_FILE": "live/.terraform.lock.hcl",
-	"DOCTOR_PLATFORM": "plan9_sparc", "EVENTS": "events.jsonl", "EXEC_DIR": "live", "FROM": "oci-layout:repo/{type}", "KEYRING": "secret.asc", "LAYOUT": "unpacked",
-	"LISTEN": "127.0.0.1:0", "LOCK_DIR": "live", "LOCK_FILE": "live,live/.terraform.lock.hcl", "MAN_DIR": "pages", "MAX_SIZE": "20GB", "MEMORY": "64MiB", "METRICS_LISTEN": "127.0.0.1:0",
-	"MIN_AGE": "3d", "ON_MISSING_REPOSITORY": "make-repository {repository}", "OUTPUT": "sarif", "PLAIN_HTTP": "registry.example.com,localhost:5000",
+	"CA_FILE": "ca.pem", "CHDIR": "live", "CHECK_LEVEL": "tags", "CONFIG": "tofurc", "DIGEST_FILE": "digests", "DOCTOR_LOCK_FILE": "live/.terraform.lock.hcl",
+	"DOCTOR_PLATFORM": "plan9_sparc", "EVENTS": "events.jsonl", "FROM": "oci-layout:repo/{type}", "KEYRING": "secret.asc", "LAYOUT": "unpacked",
+	"LISTEN": "127.0.0.1:0", "LOCK_FILE": "live,live/.terraform.lock.hcl", "MAN_DIR": "pages", "MAX_AGE": "30d", "MAX_SIZE": "20GB", "MEMORY": "64MiB", "METRICS_LISTEN": "127.0.0.1:0",
+	"MIN_AGE": "3d", "MODULE_DIR": "live", "ON_MISSING_REPOSITORY": "make-repository {repository}", "OUTPUT": "sarif", "PLAIN_HTTP": "registry.example.com,localhost:5000",
 	"PLATFORM": "plan9_sparc,hurd_ia64", "PROVIDER": "acme/widget", "PROVIDERS": "providers.txt", "PULL_DIR": "pulled", "PULL_THROUGH": "hashicorp/*", "REASON": "old",
 	"SBOM_PROGRAM": "make-sbom {zip}", "SERVER": "https://tofu.example.com", "SERVE_BASE_URL": "https://tofu.example.com", "SERVE_CONFIG": "rules.hcl",
 	"SERVE_FROM": "oci-layout:repo/{type},oci-layout:copied/{type}", "SIGNATURES": "off", "SIGN_KEY": "secret.asc", "SIGN_PASSPHRASE_FILE": "passphrase",
@@ -95,7 +95,7 @@ var (
 	// contradicting are variables that mirror takes one of.
 	contradicting = []string{"TOFU_OCI_ALL", "TOFU_OCI_LATEST", "TOFU_OCI_LOCK_FILE"}
 	// agreeing are values that go with TOFU_OCI_DIGEST_FILE and TOFU_OCI_WITH_EVIDENCE.
-	agreeing = map[string]string{"TOFU_OCI_CHECK": "index", "TOFU_OCI_LAYOUT": "packed"}
+	agreeing = map[string]string{"TOFU_OCI_CHECK_LEVEL": "index", "TOFU_OCI_LAYOUT": "packed"}
 )
 
 // TestEachVariableBesideEachCommand: what is set for one command is no mistake in the
@@ -277,7 +277,7 @@ func newJob(t *testing.T) *job {
 		t.Setenv(name, value)
 	}
 	j := &job{taken: taken.Addr().String()}
-	for _, call := range []string{"mirror hashicorp/null --to oci-layout:repo/{type}", "lock --dir live --from oci-layout:repo/{type}"} {
+	for _, call := range []string{"mirror hashicorp/null --to oci-layout:repo/{type}", "lock --module-dir live --from oci-layout:repo/{type}"} {
 		if code, said := j.run(t, call, nil); code != 0 {
 			t.Fatalf("%s: exit code %d\n%s", call, code, said)
 		}

@@ -61,7 +61,7 @@ Examples:
 			launchFlag(),
 			aliasFlag(),
 		}, trustFlags(), networkFlags(), []cli.Flag{
-			&cli.StringFlag{Name: "output", Value: report.Text, Usage: "`FORMAT` of the result on stdout: text, json or sarif"},
+			outputFlag("`FORMAT` of the result on stdout: text, json or sarif"),
 			quietFlag(),
 		}),
 		Action: printing(verifyAction),

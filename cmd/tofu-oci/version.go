@@ -30,7 +30,7 @@ same flags. commit and date are those of the sources, where the build tells them
 Examples:
    tofu-oci version
    tofu-oci version --output json`),
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Value: report.Text, Usage: "`FORMAT` of the result on stdout: text or json"}},
+		Flags:  []cli.Flag{outputFlag("`FORMAT` of the result on stdout: text or json")},
 		Action: printing(showVersion),
 	}
 }

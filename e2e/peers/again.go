@@ -38,14 +38,14 @@ func (s *site) again() work {
 		},
 		doers: []doer{s.againOurs("blobs"), s.againOurs("index"), s.regsyncOnce()},
 		rows: []row{
-			{fmt.Sprintf("%d versions × %d platforms, all there, `--check=blobs`", manyVersions, manyPlatforms), "--check=blobs", []string{"regsync once"}, 0},
-			{"the same, `--check=index`", "--check=index", []string{"regsync once"}, 0},
+			{fmt.Sprintf("%d versions × %d platforms, all there, `--check-level=blobs`", manyVersions, manyPlatforms), "--check-level=blobs", []string{"regsync once"}, 0},
+			{"the same, `--check-level=index`", "--check-level=index", []string{"regsync once"}, 0},
 		},
 	}
 }
 
 func (s *site) againOurs(level string) doer {
-	flag := "--check=" + level
+	flag := "--check-level=" + level
 	return doer{flag, func(_ context.Context, dir string) (task, error) {
 		c := s.ours(dir, "mirror", namespace+"/"+manyType, "--all", "--to", s.host+"/{namespace}/{type}", flag, "--output", "json")
 		return task{command: c, right: func(context.Context) error { return allUnchanged(c.stdout) }}, nil

@@ -120,7 +120,7 @@ func TestActionMirror(t *testing.T) {
 	write(t, filepath.Join(r.workspace, "more.txt"), "acme/widget@1.0.0 # the first\n")
 	with := map[string]string{
 		"providers": "acme/widget # the newest\n\n", "sources": "more.txt\n", "to": registry + "/m/{namespace}/{type}",
-		"platforms": here.String() + "\n" + other.String() + "\n", "flags": "--check=manifests\n",
+		"platforms": here.String() + "\n" + other.String() + "\n", "flags": "--check-level=manifests\n",
 	}
 	for _, status := range []string{"created", "unchanged"} {
 		u := r.use(t, "mirror", with)
@@ -159,9 +159,9 @@ func TestActionMirrorByTags(t *testing.T) {
 		flags, env string
 		digests    bool
 	}{
-		"by a flag":               {flags: "--check=tags"},
-		"by the environment":      {env: "TOFU_OCI_CHECK=tags"},
-		"by a flag against it":    {flags: "--check=index", env: "TOFU_OCI_CHECK=tags", digests: true},
+		"by a flag":               {flags: "--check-level=tags"},
+		"by the environment":      {env: "TOFU_OCI_CHECK_LEVEL=tags"},
+		"by a flag against it":    {flags: "--check-level=index", env: "TOFU_OCI_CHECK_LEVEL=tags", digests: true},
 		"by neither, with others": {flags: "--signatures=warn", digests: true},
 	} {
 		job := *r
@@ -265,7 +265,7 @@ func TestActionLockCheck(t *testing.T) {
 	if u.code != 5 || u.outputs["exit-code"] != "5" || u.outputs["sarif-file"] != "" || strings.Count(u.log, "::error file=live/.terraform.lock.hcl,line=1,title=lock-hash-missing::") != 2 {
 		t.Fatal(u)
 	}
-	if !strings.HasPrefix(u.summary, "### tofu-oci lock --check: 1 provider in 1 lock file, for ") {
+	if !strings.HasPrefix(u.summary, "### tofu-oci lock --check-level: 1 provider in 1 lock file, for ") {
 		t.Errorf("the summary: %s", u.summary)
 	}
 	with["output"] = "sarif"
@@ -275,7 +275,7 @@ func TestActionLockCheck(t *testing.T) {
 	if text := read(t, u.outputs["sarif-file"]); !strings.Contains(text, `"ruleId": "lock-hash-missing"`) {
 		t.Error(text)
 	}
-	lock := r.command(t, "tofu-oci", "lock", "acme/widget@1.1.0", "--dir", "live", "--from", from, "--signatures", "off")
+	lock := r.command(t, "tofu-oci", "lock", "acme/widget@1.1.0", "--module-dir", "live", "--from", from, "--signatures", "off")
 	output(t, lock)
 	for _, form := range []string{"github", "sarif"} {
 		with["output"], with["lock-files"] = form, "live/**/.terraform.lock.hcl"
@@ -312,7 +312,7 @@ func TestActionInputs(t *testing.T) {
 		"words as flags":       {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "flags": "acme/none"}, want: "one flag a line"},
 		"end of flags":         {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "flags": "--"}, want: "one flag a line"},
 		"the output":           {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "flags": "--output=text"}, want: "the action sets --output itself"},
-		"two flags in a line":  {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "flags": "--check tags"}, want: "--check tags"},
+		"two flags in a line":  {action: "mirror", with: map[string]string{"to": layout, "providers": "acme/widget", "flags": "--check-level tags"}, want: "--check-level tags"},
 		"another form":         {action: "lock-check", with: map[string]string{"output": "json"}, want: "::error::the input output is github or sarif, not json"},
 		"a flag as lock file":  {action: "lock-check", with: map[string]string{"lock-files": "--dry-run"}, want: "--lock-file: --dry-run"},
 	} {

@@ -26,7 +26,7 @@ var completed = []struct {
 	{line: "tofu-oci mirror --ou", all: []string{"--output"}},
 	{line: "tofu-oci mirror --output ", all: []string{"json", "text"}},
 	{line: "tofu-oci mirror --output=js", all: []string{"json"}},
-	{line: "tofu-oci mirror hashicorp/null --to x/{type} --check ma", all: []string{"manifests"}},
+	{line: "tofu-oci mirror hashicorp/null --to x/{type} --check-level ma", all: []string{"manifests"}},
 	{line: "tofu-oci mirror "},      // PROVIDER
 	{line: "tofu-oci mirror --to "}, // REPO
 	{line: "tofu-oci mirror --to cache -- --"},

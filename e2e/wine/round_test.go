@@ -138,5 +138,5 @@ func TestRound(t *testing.T) {
 
 	// 4. The user's own configuration.
 	m.run(t, 0, "oci_mirror", "tofurc", registry, "--write", "tofu.rc")
-	m.run(t, 0, "", "tofurc", "--check", "tofu.rc")
+	m.run(t, 0, "", "tofurc", "--validate", "tofu.rc")
 }

@@ -73,7 +73,7 @@ func AsksJSON(app *cli.App, args []string, getenv func(string) string) bool {
 		switch {
 		case !isFlag(args[i]) && command == nil:
 			command = app.Command(args[i])
-		case !isFlag(args[i]) || name != "output":
+		case !isFlag(args[i]) || name != "output" && name != "o":
 		case hasValue:
 			format = value
 		case i+1 < len(args):
@@ -152,9 +152,6 @@ func (c *call) flag(args []string, i int) (int, error) {
 		return i, c.unknownFlag(args[i], name)
 	}
 	flag := flags[0]
-	if slices.ContainsFunc(flags, func(f cli.Flag) bool { return isSwitch(f) != isSwitch(flag) }) {
-		return i, usagef("%s is not the same for all commands: write it behind the command", args[i])
-	}
 	g := given{name: flag.Names()[0], args: []string{args[i]}}
 	if !isSwitch(flag) && !hasValue {
 		if i++; i == len(args) {

@@ -11,10 +11,10 @@ import (
 // words are the values of flags that take one of a few. A command has those of them
 // that its own explanation of the flag names.
 var words = map[string][]string{
-	"check":      {"tags", "index", "manifests", "blobs", "deep"},
-	"layout":     {"zip", "packed", "unpacked", "network"},
-	"output":     {"text", "json", "sarif", "github"},
-	"signatures": {"require", "warn", "off"},
+	"check-level": {"tags", "index", "manifests", "blobs", "deep"},
+	"layout":      {"zip", "packed", "unpacked", "network"},
+	"output":      {"text", "json", "sarif", "github"},
+	"signatures":  {"require", "warn", "off"},
 }
 
 // usualPlatforms are offered where one is meant: those that most providers are built for.

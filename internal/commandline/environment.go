@@ -17,22 +17,22 @@ const variablePrefix = "TOFU_OCI_"
 
 // NoVariable are flags that no variable stands for, alone or behind a command, and why.
 var NoVariable = map[string]string{
-	"help":           "it is a question, not a setting",
-	"version":        "it is a question, not a setting",
-	"force":          "what it overwrites has to be meant each time",
-	"password-stdin": "it says where this one password comes from",
-	"list check":     "its levels ask for more than the list, which is meant each time",
-	"lock check":     "it makes another command of lock, which writes nothing",
-	"list pending":   "it makes another command of list",
-	"version output": "what reads the version, as install.sh does, reads a text unless it asks for more",
-	"tofurc check":   "it makes another command of tofurc, which makes no block",
-	"tofurc write":   "it names a file that is changed, which has to be meant each time",
+	"help":             "it is a question, not a setting",
+	"version":          "it is a question, not a setting",
+	"force":            "what it overwrites has to be meant each time",
+	"password-stdin":   "it says where this one password comes from",
+	"list check-level": "its levels ask for more than the list, which is meant each time",
+	"lock check":       "it makes another command of lock, which writes nothing",
+	"list pending":     "it makes another command of list",
+	"version output":   "what reads the version, as install.sh does, reads a text unless it asks for more",
+	"tofurc validate":  "it makes another command of tofurc, which makes no block",
+	"tofurc write":     "it names a file that is changed, which has to be meant each time",
 }
 
 // OwnVariables are flags that mean something else in each command, or in one, or take
 // one value there and many elsewhere: their variables begin with the command's name.
 // That of base-url would be one of install.sh else.
-var OwnVariables = []string{"base-url", "dir", "max-age", "recheck", "doctor lock-file", "doctor platform", "serve from"}
+var OwnVariables = []string{"base-url", "dir", "doctor lock-file", "doctor platform", "serve from"}
 
 // VariableOf returns the environment variable of a command's flag, or "" if it has none.
 func VariableOf(c *cli.Command, f cli.Flag) string {

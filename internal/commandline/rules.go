@@ -29,8 +29,8 @@ const argument = ""
 var rules = []rule{
 	{refused: []string{"all"}, beside: []string{"latest"}, equal: true, why: "--all and --latest contradict each other"},
 	{
-		refused: []string{"digest-file"}, beside: []string{"check=tags"}, equal: true,
-		why: "--digest-file: the list of tags that --check tags goes by has no digests: use --check index",
+		refused: []string{"digest-file"}, beside: []string{"check-level=tags"}, equal: true,
+		why: "--digest-file: the list of tags that --check-level tags goes by has no digests: use --check-level index",
 	},
 	{refused: []string{"sign-passphrase-file"}, without: []string{"sign-key"}, why: "{refused} is of no use without --sign-key"},
 	{
@@ -42,12 +42,12 @@ var rules = []rule{
 		why: "--with-evidence goes beside zips: use --layout zip, packed or network",
 	},
 	{
-		command: "pull", refused: []string{"recheck"}, without: []string{"cache"},
-		why: "--recheck is about a cache, and none is named: name it with --cache DIR or TOFU_OCI_CACHE",
+		command: "pull", refused: []string{"verify-cache"}, without: []string{"cache"},
+		why: "--verify-cache is about a cache, and none is named: name it with --cache DIR or TOFU_OCI_CACHE",
 	},
 
-	{command: "list", refused: []string{"check"}, beside: []string{"server", "pending"}, why: listCheckText},
-	{command: "list", refused: []string{"check"}, without: []string{argument}, why: listCheckText},
+	{command: "list", refused: []string{"check-level"}, beside: []string{"server", "pending"}, why: listCheckText},
+	{command: "list", refused: []string{"check-level"}, without: []string{argument}, why: listCheckText},
 	{command: "list", refused: []string{"pending"}, beside: []string{"server"}, why: listPendingText},
 	{command: "list", refused: []string{"pending"}, without: []string{argument, "sources", "from"}, why: "--pending is about PROVIDERs, or --sources; or say with --from REPO where to look for all that waits"},
 	{command: "list", refused: []string{"sources"}, without: []string{"pending"}, why: "--sources is for --pending: name one PROVIDER"},
@@ -73,9 +73,9 @@ var rules = []rule{
 		why: "--check writes nothing: {refused} has no meaning with it",
 	},
 	{command: "lock", refused: []string{argument, "sources"}, beside: []string{"check"}, why: "--check looks at all that lock files select: leave out {refused}"},
-	{command: "lock", refused: []string{"lock-file"}, without: []string{"check"}, why: "--lock-file is for --check; a lock file is given into its --dir"},
+	{command: "lock", refused: []string{"lock-file"}, without: []string{"check"}, why: "--lock-file is for --check; a lock file is given into its --module-dir"},
 	{
-		command: "lock", refused: []string{"lock-file"}, beside: []string{"dir", "recursive"},
+		command: "lock", refused: []string{"lock-file"}, beside: []string{"module-dir", "recursive"},
 		why: "--lock-file and {beside} contradict each other: name the files, directories and patterns with --lock-file",
 	},
 	{command: "lock", refused: []string{"recursive"}, beside: []string{argument}, why: "--recursive is about configurations: leave out {beside}"},
@@ -85,7 +85,7 @@ var rules = []rule{
 		why: "{refused} must be text or json; sarif and github are for --check",
 	},
 
-	{command: "tofurc", refused: []string{"output"}, without: []string{"check"}, why: "--output goes with --check: the block is text"},
+	{command: "tofurc", refused: []string{"output"}, without: []string{"validate"}, why: "--output goes with --validate: the block is text"},
 	{command: "tofurc", refused: []string{"dry-run"}, without: []string{"write"}, why: "--dry-run goes with --write: without it nothing is given"},
 	{
 		command: "serve", refused: []string{"min-age", "signatures", "keyring", "trust"}, without: []string{"pull-through"},
@@ -98,7 +98,7 @@ var rules = []rule{
 }
 
 const (
-	listCheckText   = "--check is about the versions of one PROVIDER, in the repository of --from"
+	listCheckText   = "--check-level is about the versions of one PROVIDER, in the repository of --from"
 	listPendingText = "--pending is about the repositories of --from: a server has nothing that waits"
 	doctorPlaceText = "--from and --to name one place each: look at one after the other"
 )

@@ -19,8 +19,9 @@ var (
 	}
 	otherFlags = map[string][]string{
 		"source": {"from"}, "src": {"from"}, "destination": {"to", "dir"}, "dest": {"to", "dir"}, "target": {"to", "dir"}, "repo": {"to", "from"},
-		"repository": {"to", "from"}, "registry": {"to", "from"}, "out": {"dir"}, "output-dir": {"dir"}, "directory": {"dir"}, "d": {"dir"}, "chdir": {"dir"},
-		"o": {"output"}, "format": {"output"}, "json": {"output json"}, "os": {"platform"}, "arch": {"platform"}, "p": {"platform"}, "insecure": {"plain-http"},
+		"repository": {"to", "from"}, "registry": {"to", "from"}, "out": {"dir"}, "output-dir": {"dir"}, "directory": {"dir", "chdir", "module-dir"}, "d": {"dir"},
+		"chdir": {"module-dir", "dir"}, "dir": {"chdir", "module-dir"}, "check": {"check-level", "validate"},
+		"recheck": {"verify-cache"}, "max-age": {"tags-ttl"}, "format": {"output"}, "json": {"output json"}, "os": {"platform"}, "arch": {"platform"}, "p": {"platform"}, "insecure": {"plain-http"},
 		"jobs": {"concurrency"}, "j": {"concurrency"}, "parallel": {"concurrency"}, "n": {"dry-run"}, "check-only": {"dry-run"}, "f": {"force"},
 		"cert": {"ca-file"}, "cacert": {"ca-file"}, "name": {"provider"}, "silent": {"quiet"}, "port": {"listen"}, "addr": {"listen"}, "key": {"sign-key", "keyring"},
 		"user": {"username"}, "password": {"password-stdin"}, "pass": {"password-stdin"}, "token": {"password-stdin"}, "to": {"from"},

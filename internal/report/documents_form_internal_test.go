@@ -38,7 +38,7 @@ var documents = map[string]struct {
 	"lock":        {lockReport{}, "lock"},
 	"lock-check":  {lockCheck{}, "lock --check"},
 	"doctor":      {doctor.Report{}, "doctor"},
-	"findings":    {configurationFindings{}, "tofurc --check"},
+	"findings":    {configurationFindings{}, "tofurc --validate"},
 	"cache":       {cacheDescription{}, "cache info"},
 	"cache-prune": {cachePruning{}, "cache prune"},
 	"version":     {Build{}, "version"},

@@ -21,7 +21,7 @@ const maxNamed = 5
 type versionList struct {
 	Provider string   `json:"provider"`
 	Versions []string `json:"versions"`
-	// Checked says of each how much of it is there, with --check.
+	// Checked says of each how much of it is there, with --check-level.
 	Checked []checkedVersion `json:"checked,omitempty"`
 }
 

@@ -219,7 +219,7 @@ func (c *Checked) relock() string {
 		command += " --from " + text.Quote(c.from.String())
 	}
 	if dir := filepath.Dir(c.File); dir != "." {
-		command += " --dir " + text.Quote(dir)
+		command += " --module-dir " + text.Quote(dir)
 	}
 	return command
 }

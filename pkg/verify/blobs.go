@@ -73,7 +73,7 @@ func (a *audit) lost(ctx context.Context, b *lostBlob) error {
 	case size != b.Size:
 		s.bad("blob-size", fmt.Sprintf("%s has %d bytes, and not the %d that its manifest says.", name, size, b.Size), a.mirror(" --force"))
 	default:
-		s.bad("blob-damaged", fmt.Sprintf("%s has other bytes than its digest says.", name), a.mirror(" --check deep"))
+		s.bad("blob-damaged", fmt.Sprintf("%s has other bytes than its digest says.", name), a.mirror(" --check-level deep"))
 	}
 	return nil
 }

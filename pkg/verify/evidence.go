@@ -108,7 +108,7 @@ func (a *audit) contradiction(s subject, err error) bool {
 	}
 	switch {
 	case isDamage(err):
-		s.bad("blob-damaged", fmt.Sprintf("Evidence is damaged: %v.", err), a.mirror(" --check deep"))
+		s.bad("blob-damaged", fmt.Sprintf("Evidence is damaged: %v.", err), a.mirror(" --check-level deep"))
 	case formatOf(err) != nil:
 		s.bad("evidence-unreadable", fmt.Sprintf("Evidence cannot be read: %v.", err), a.again())
 	default:

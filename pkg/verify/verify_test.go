@@ -230,7 +230,7 @@ func (w *world) heal(t *testing.T, r verify.Report) {
 		w.untag(t)
 	}
 	o := publish.Options{Force: strings.Contains(remedy, "--force")}
-	if strings.Contains(remedy, "--check deep") {
+	if strings.Contains(remedy, "--check-level deep") {
 		o.Check = repository.DepthContent
 	}
 	w.mirror(t, o)
