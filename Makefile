@@ -25,6 +25,7 @@ PEERS     := bin/tools/crane bin/tools/regsync
 LOADER    := bin/tools/vegeta
 LINTER    := bin/tools/golangci-lint
 DEADCODE  := bin/tools/deadcode
+VALE      := bin/tools/vale
 RELEASERS := bin/tools/goreleaser bin/tools/actionlint
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
 
@@ -124,9 +125,9 @@ raceless: ## run the unit tests that make race leaves out
 	$(UNIT) -run '^Test(Scripts|Pages)$$' ./cmd/tofu-oci
 
 .PHONY: lint
-lint: gofmt tidy dead $(LINTER) ## run gofmt, tidy, dead, and golangci-lint on both modules
+lint: gofmt tidy dead prose $(LINTER) ## run gofmt, tidy, dead, prose, and golangci-lint on both modules
 	"$(CURDIR)/$(LINTER)" run ./...
-	cd e2e && "$(CURDIR)/$(LINTER)" run --config ../.golangci.yml --build-tags browser,release,wine ./...
+	cd e2e && "$(CURDIR)/$(LINTER)" run --config ../.golangci.yml --build-tags browser,prose,release,wine ./...
 
 # known.txt lists what is reachable from no command on purpose: functions for users of the library, and methods that keep secrets out of text.
 .PHONY: dead
@@ -134,6 +135,13 @@ dead: $(DEADCODE) ## check that the program can reach all of its functions
 	@found=$$(GOOS=linux "$(CURDIR)/$(DEADCODE)" -f '{{range .Funcs}}{{$$.Path}} {{.Name}}{{"\n"}}{{end}}' ./cmd/tofu-oci) || exit 1; \
 	dead=$$(echo "$$found" | grep . | grep -vxFf e2e/tools/deadcode/known.txt) || exit 0; \
 	echo "make dead: no command reaches:"; echo "$$dead"; exit 1
+
+# Vale ignores code blocks, and the help texts are code blocks in docs/cli.md: they are copied to a text file.
+.PHONY: prose
+prose: $(VALE) ## check the language of the documentation, the help texts, and the Go comments
+	@awk '/^```text/ { help = 1; print ""; next } /^```/ { help = 0 } help' docs/cli.md > bin/help.txt
+	"$(CURDIR)/$(VALE)" --minAlertLevel=error --output=line $$(git ls-files '*.md' '*.go' ':!:e2e/prose/testdata') bin/help.txt
+	VALE="$(CURDIR)/$(VALE)" $(GO) test -C e2e -tags prose ./prose
 
 .PHONY: cross
 cross: ## build and vet, tests included, for linux, darwin and windows; make distribution builds all six platforms
@@ -222,6 +230,10 @@ clean: ## remove what the other targets made
 # touch: go leaves an output alone that is still right, and make would ask again each time.
 $(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS) $(DEADCODE): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
 	$(GO) build -C e2e/tools/$* -o "$(CURDIR)/$@" tool
+	@touch $@
+
+$(VALE): e2e/tools/vale/go.mod e2e/tools/vale/go.sum
+	CGO_ENABLED=1 $(GO) build -C e2e/tools/vale -o "$(CURDIR)/$@" tool
 	@touch $@
 
 $(LINTER): e2e/tools/lint/go.mod e2e/tools/lint/go.sum
