@@ -103,7 +103,7 @@ var rows = map[string][]string{
 	"pkg/provider":                    {"internal/text"},
 	"internal/opentofu/configuration": {"internal/opentofu/cliconfig", "pkg/provider", "internal/bounded", "internal/stricthcl"},
 
-	"internal/packagezip": {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/bounded", "internal/atomicfile", "internal/transfer"},
+	"internal/packagezip": {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/bounded", "internal/atomicfile", "internal/text", "internal/transfer"},
 	"internal/transfer":   {"pkg/provider", "internal/bounded", "internal/httpclient", "internal/schedule"},
 	"internal/httpclient": {"pkg/provider", "internal/bounded", "internal/text", "internal/schedule"},
 	"internal/logins":     {"pkg/provider", "pkg/template", "internal/bounded", "internal/extprog", "internal/memo", "internal/atomicfile", "internal/text"},

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // TestNamesOfFiles: a checkout is complete on Windows, which has devices where others
@@ -23,7 +23,7 @@ func TestNamesOfFiles(t *testing.T) {
 			if name == "node_modules" { // of npm, in e2e/browser
 				return fs.SkipDir
 			}
-			if provider.IsDeviceName(name) || strings.ContainsAny(name, `\:*?"<>|`) || strings.TrimRight(name, ". ") != name {
+			if text.IsDeviceName(name) || strings.ContainsAny(name, `\:*?"<>|`) || strings.TrimRight(name, ". ") != name {
 				t.Errorf("%s: Windows has no file of that name", path)
 			}
 			if other, ok := lower[strings.ToLower(path)]; ok {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +20,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
-	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
@@ -153,7 +151,16 @@ func execOptions(c *cli.Context, out *report.Report) (o exec.Options, cmd *comma
 	o.Concurrency, o.Store = cmd.concurrency, cmd.cache
 	o.Judge, o.OnlyLocked = out.Warning(cmd.judging.Judge), demandsMore(cmd.judging)
 	o.Source, err = cmd.from()
-	o.Lock, o.Approves = execLock{o, c, out, cmd.config}.file, cmd.approves
+	o.Lock, o.Approves = &lock.FileOptions{DryRun: c.Bool("no-write-lock")}, cmd.approves
+	o.Locked = func(change lock.Change) {
+		for _, module := range change.Unread {
+			out.Warn("%s: not looked at for the lock file: %s", filepath.Dir(change.Path), module)
+		}
+		noteLocked(out, cmd.config, change)
+		if change.Written {
+			out.Note("wrote %s", change.Path)
+		}
+	}
 	return o, cmd, err
 }
 
@@ -189,50 +196,4 @@ func (cmd *command) approves(ctx context.Context, a provider.Address) (bool, err
 func starting(out *report.Report, command string) {
 	out.EndProgress()
 	out.Debug.Log("program", "path", command)
-}
-
-// execLock makes lock files where there are none.
-type execLock struct {
-	exec.Options
-	c      *cli.Context
-	out    *report.Report
-	config cliconfig.Config
-}
-
-func (l execLock) file(ctx context.Context, dir string, terraform bool) (*lockfile.File, error) {
-	path := filepath.Join(dir, lock.Filename)
-	found, err := configuration.Load(ctx, dir, l.Reading(terraform))
-	if errors.Is(err, configuration.ErrNoConfiguration) {
-		none := fmt.Errorf("%w in %s, nor a configuration: name lock files with --lock-file, or the directory with --chdir", lock.ErrNoFile, dir)
-		if l.Dir != "" { // which is wrong then, whatever the command is
-			none = errors.New(none.Error())
-		}
-		return nil, usagef("%w", none)
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, call := range found.NotLookedAt {
-		l.out.Warn("%s: not looked at for the lock file: %s", dir, call)
-	}
-	if incomplete(found) {
-		return nil, fmt.Errorf("%s has no lock file, and none is written, because %w", dir, lock.ErrIncomplete)
-	}
-	wanted := requiredBy(l.out, found, l.config)
-	o := lock.FileOptions{DryRun: l.c.Bool("no-write-lock"), Terraform: terraform}
-	o.Judge = l.Judge
-	change, err := lock.File(ctx, l.Source, path, wanted, o)
-	for _, p := range change.Providers {
-		warnDeniedLocked(ctx, l.out, l.Source, p, false)
-		if p.Err != nil {
-			err = errors.Join(err, p.Err)
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("locking what %s requires: %w", dir, err)
-	}
-	if !o.DryRun && len(wanted) > 0 {
-		l.out.Note("wrote %s", path)
-	}
-	return lockfile.Parse(path, change.New)
 }

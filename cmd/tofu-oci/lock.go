@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -122,7 +121,13 @@ func newLocking(c *cli.Context, out *report.Report) (l locking, err error) {
 	l.options.Platforms, l.options.Template = l.cmd.platforms, l.cmd.template
 	l.options.Judge, l.options.Progress = out.Warning(l.cmd.judging.Judge), out.Progress()
 	l.options.Options = l.options.Remembering()
-	l.options.Repository = l.cmd.reader
+	l.options.Repository, l.options.Named, l.options.Configuration = l.cmd.reader, l.named, readingAs(c.Bool("terraform"))
+	if !c.IsSet("from") { // which replaces the CLI configuration
+		l.options.Skip = func(a provider.Address) bool {
+			_, developed := l.cmd.config.DevOverride(a)
+			return developed
+		}
+	}
 	src, err := l.cmd.from()
 	l.src = source.NewCached(src, l.cmd.cache, source.CacheOptions{})
 	return l, err
@@ -135,12 +140,11 @@ func (l locking) write() error {
 		return err
 	}
 	for _, dir := range dirs {
-		file, err := l.directory(l.c.Context, dir)
+		change, err := l.directory(l.c.Context, dir)
 		if l.c.Context.Err() != nil {
 			return l.c.Context.Err()
 		}
-		file.Err = err
-		if err := l.out.Locked(file); err != nil {
+		if err := l.out.Locked(change, err); err != nil {
 			return err
 		}
 	}
@@ -166,72 +170,38 @@ func (l locking) directories() ([]string, error) {
 	if !l.c.Bool("recursive") {
 		return dirs, nil
 	}
-	roots, err := configuration.Roots(l.c.Context, l.reading(), dirs...)
+	roots, err := configuration.Roots(l.c.Context, l.options.Configuration, dirs...)
 	if err == nil && len(roots) == 0 {
 		err = usagef("--recursive: there is no configuration in or below %s", strings.Join(dirs, ", "))
 	}
 	return roots, err
 }
 
-// directory locks what the configuration of one requires, and what is named.
-func (l locking) directory(ctx context.Context, dir string) (report.Locked, error) {
-	file := report.Locked{Path: filepath.Join(dir, lock.Filename)}
-	found, err := configuration.Load(ctx, dir, l.reading())
-	if err != nil && (!errors.Is(err, configuration.ErrNoConfiguration) || len(l.named) == 0) {
-		return file, err
-	}
-	for _, call := range found.NotLookedAt {
-		file.NotLookedAt = append(file.NotLookedAt, call.String())
-	}
-	o := l.options
-	o.Terraform = l.c.Bool("terraform")
-	if len(l.named) == 0 && len(found.NotLookedAt) == 0 {
-		o.Prune = func(a provider.Address) bool { return !found.Requires(a) }
-	}
-	o.Incomplete = incomplete(found) && !l.exact()
-	done := l.out.Step("locking %s", file.Path)
-	change, err := lock.File(ctx, l.src, file.Path, l.wanted(found), o)
+// directory locks what the configuration of one requires, or what is named.
+func (l locking) directory(ctx context.Context, dir string) (lock.Change, error) {
+	done := l.out.Step("locking %s", filepath.Join(dir, lock.Filename))
+	change, err := lock.Directory(ctx, l.src, dir, l.options)
 	done()
+	noteLocked(l.out, l.cmd.config, change)
 	for i, p := range change.Providers {
-		warnDeniedLocked(ctx, l.out, l.src, p, l.options.Upgrade)
 		change.Providers[i].Err = hinted(p.Err, l.cmd.remedies().Lock(ctx, p.Err))
 	}
-	file.Change, file.Incomplete = change, o.Incomplete
-	return file, err
+	return change, err
 }
 
-// exact reports whether PROVIDERs are given and each names an exact version.
-func (l locking) exact() bool {
-	return len(l.named) > 0 && !slices.ContainsFunc(l.named, func(r provider.Requirement) bool {
-		_, exact := r.Constraint.Exact()
-		return !exact
-	})
-}
-
-// wanted returns the providers to lock: those that the configuration requires, or the
-// PROVIDERs, which must meet its constraints too.
-func (l locking) wanted(found configuration.Configuration) []lock.Wanted {
-	if len(l.named) == 0 {
-		config := l.cmd.config
-		if l.c.IsSet("from") {
-			config = cliconfig.Config{} // --from replaces it
-		}
-		return requiredBy(l.out, found, config)
+// noteLocked reports the providers that were not locked, and the denied versions that were
+// not selected.
+func noteLocked(out *report.Report, config cliconfig.Config, change lock.Change) {
+	for _, a := range change.Skipped {
+		override, _ := config.DevOverride(a)
+		out.Note("%s is not locked, because dev_overrides replace it with %s", a, override.Path)
 	}
-	var wanted []lock.Wanted
-	for _, named := range l.named {
-		w := lock.Wanted{Requirement: named}
-		for _, r := range found.Required {
-			if r.Address == named.Address {
-				w = lock.Wanted{Requirement: r, Narrower: named.Constraint}
-			}
+	for _, p := range change.Providers {
+		for _, v := range p.Denied {
+			out.Warn("%s %s is denied, and skipped", p.Requirement.Address, v)
 		}
-		wanted = append(wanted, w)
 	}
-	return wanted
 }
-
-func (l locking) reading() configuration.Options { return readingAs(l.c.Bool("terraform")) }
 
 // readingAs returns how configurations are read, by the rules of OpenTofu or of
 // Terraform.
@@ -255,24 +225,4 @@ var variableFlag = regexp.MustCompile(`^['"]?--?var(-file)?(=|$)`)
 // setsVariables reports whether arguments of tofu or terraform set variables.
 func setsVariables(args []string) bool {
 	return slices.ContainsFunc(args, variableFlag.MatchString)
-}
-
-// incomplete reports whether a module was not read because its source can't be resolved. A
-// module that is only not installed causes a warning.
-func incomplete(c configuration.Configuration) bool {
-	return slices.ContainsFunc(c.NotLookedAt, func(call configuration.Call) bool { return call.Source == "" })
-}
-
-// requiredBy returns the providers to lock for a configuration: those that it requires,
-// except those that dev_overrides replace.
-func requiredBy(out *report.Report, found configuration.Configuration, config cliconfig.Config) []lock.Wanted {
-	wanted := make([]lock.Wanted, 0, len(found.Required))
-	for _, r := range found.Required {
-		if override, developed := config.DevOverride(r.Address); developed {
-			out.Note("%s is not locked, because dev_overrides replace it with %s", r.Address, override.Path)
-			continue
-		}
-		wanted = append(wanted, lock.Wanted{Requirement: r})
-	}
-	return wanted
 }

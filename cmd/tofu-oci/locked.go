@@ -73,7 +73,7 @@ func (w wanted) limit(src provider.Source, out *report.Report) provider.Source {
 	if w.locked == nil {
 		return src
 	}
-	return lock.NewSource(src, w.locked, lock.SourceOptions{Progress: out.Progress(), ByH1: func(p provider.Package) {
+	return lock.NewSource(src, w.locked, lock.Options{Progress: out.Progress()}, func(p provider.Package) {
 		out.Note("%s %s for %s: the lock file does not have its zip's hash, and has the h1 hash of what is in it", p.Address, p.Version, p.Platform)
-	}})
+	})
 }

@@ -99,7 +99,7 @@ func pullAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	sink, err := pull.NewCachedSink(layout, c.String("dir"), cmd.cache)
+	sink, err := pull.NewSink(layout, c.String("dir"), cmd.cache)
 	if err != nil {
 		return usagef("--dir: %w", err)
 	}

@@ -100,7 +100,6 @@ var exported = map[string]struct {
 	"provider.StatusError":             {&provider.StatusError{Status: 503}, provider.Transient},
 	"provider.SyntaxError":             {&provider.SyntaxError{}, provider.Malformed},
 	"provider.TransientError":          {&provider.TransientError{Err: io.EOF}, provider.Transient},
-	"provider.ErrUnreadable":           {provider.ErrUnreadable, provider.Refused},
 	"pullthrough.ErrBusy":              {pullthrough.ErrBusy, provider.Transient},
 	"pullthrough.ErrStored":            {pullthrough.ErrStored, provider.Refused},
 	"pullthrough.FailedError":          {&pullthrough.FailedError{Err: io.EOF}, provider.Transient},

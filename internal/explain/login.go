@@ -82,7 +82,7 @@ func noRepositoryToWrite(err error) bool {
 // all that are.
 func moreVersions(err error) bool {
 	missing, ok := errors.AsType[*provider.VersionError](err)
-	return ok && len(missing.Have) > provider.MaxSomeVersions || !ok && errors.Is(err, provider.ErrVersionNotFound)
+	return ok && !missing.ListsAll() || !ok && errors.Is(err, provider.ErrVersionNotFound)
 }
 
 // registryOf names the registry that an error is about, REGISTRY where that is not known.

@@ -32,7 +32,7 @@ func Package(ctx context.Context, src provider.Source, p provider.Package, o Opt
 		return Report{}, err
 	}
 	defer func() { err = cmp.Or(err, os.RemoveAll(dir)) }()
-	sink, err := pull.NewSink(pull.LayoutUnpacked, dir)
+	sink, err := pull.NewSink(pull.LayoutUnpacked, dir, nil)
 	if err != nil {
 		return Report{}, err
 	}

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 const (
@@ -66,7 +66,7 @@ func checkElement(element string) string {
 		return `has a character in its name that Windows refuses (one of :*?"<>|)`
 	case strings.HasSuffix(element, ".") || strings.HasSuffix(element, " "):
 		return "has a name that ends in a dot or space, which Windows drops"
-	case provider.IsDeviceName(element):
+	case text.IsDeviceName(element):
 		return "has the name of a device on Windows"
 	}
 	return ""

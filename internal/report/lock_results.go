@@ -46,25 +46,12 @@ type lockedProvider struct {
 	Error       *ErrorItem      `json:"error,omitempty"`
 }
 
-// Locked is what became of a lock file.
-type Locked struct {
-	Path string
-	// NotLookedAt are modules whose requirements are not known.
-	NotLookedAt []string
-	Change      lock.Change
-	// Incomplete reports that other versions than those that are locked were not selected,
-	// because not all requirements are known.
-	Incomplete bool
-	// Err is why the file was not written.
-	Err error
-}
-
-// Locked prints what became of a lock file.
-func (o *Report) Locked(l Locked) error {
-	f := lockedFile{Path: l.Path, NotLookedAt: l.NotLookedAt}
+// Locked prints what became of a lock file. failure is why the file was not written.
+func (o *Report) Locked(c lock.Change, failure error) error {
+	f := lockedFile{Path: c.Path, NotLookedAt: c.Unread}
 	var lines []string
-	for _, p := range l.Change.Providers {
-		one := lockedProvider{Provider: p.Wanted.Address.String(), Hashes: p.Selection.Hashes, Constraints: lockfile.FormatConstraints(p.Selection.Constraints)}
+	for _, p := range c.Providers {
+		one := lockedProvider{Provider: p.Requirement.Address.String(), Hashes: p.Selection.Hashes, Constraints: lockfile.FormatConstraints(p.Selection.Constraints)}
 		if p.Was != nil {
 			one.Was = p.Was.Version.String()
 		}
@@ -81,11 +68,11 @@ func (o *Report) Locked(l Locked) error {
 		}
 		f.Providers = append(f.Providers, one)
 	}
-	for _, a := range l.Change.Removed {
+	for _, a := range c.Removed {
 		f.Removed = append(f.Removed, a.String())
 		lines = append(lines, fmt.Sprintf("  %s removed: the configuration doesn't require it\n", a))
 	}
-	o.lockedStatus(&f, l)
+	o.lockedStatus(&f, c, failure)
 	o.lockFiles = append(o.lockFiles, f)
 	for _, module := range f.NotLookedAt {
 		o.Warn("%s: what this module requires is not known: %s; tofu init, or tofu get, brings it", f.Path, module)
@@ -101,9 +88,9 @@ func (o *Report) Locked(l Locked) error {
 }
 
 // lockedStatus says whether the file was written, and what failed about it as a whole.
-func (o *Report) lockedStatus(f *lockedFile, l Locked) {
-	failed, err := l.Err != nil || len(f.errors) > 0, l.Err
-	f.Diff = UnifiedDiff(f.Path, l.Change.Old, l.Change.New)
+func (o *Report) lockedStatus(f *lockedFile, c lock.Change, err error) {
+	failed := err != nil || len(f.errors) > 0
+	f.Diff = UnifiedDiff(f.Path, c.Old, c.New)
 	switch {
 	case failed:
 		f.Status, f.Diff = "failed", ""
@@ -114,7 +101,7 @@ func (o *Report) lockedStatus(f *lockedFile, l Locked) {
 	default:
 		f.Status = "written"
 	}
-	if l.Incomplete && !failed {
+	if c.Incomplete && !failed {
 		err = fmt.Errorf("locked versions were kept, and no others were selected: %w", lock.ErrIncomplete)
 	}
 	if err != nil {

@@ -99,7 +99,8 @@ func (x Index) Protocols() []string {
 // Published returns the version's date, as [provider.Release] has it; zero when there
 // is none that could be one. Other tools may mean by it when they wrote the index.
 func (x Index) Published() time.Time {
-	return provider.ParseDate(x.Annotations[ocispec.AnnotationCreated])
+	t, _ := time.Parse(time.RFC3339, x.Annotations[ocispec.AnnotationCreated]) // the zero time if invalid
+	return provider.CleanDate(t)
 }
 
 // document has the fields of index and manifest that tell them and others apart.

@@ -30,8 +30,7 @@ func ExampleRun() {
 		fmt.Println(err)
 		return
 	}
-	wanted := []lock.Wanted{{Requirement: requirement}}
-	if _, err := lock.File(ctx, src, filepath.Join(dir, lock.Filename), wanted, lock.FileOptions{}); err != nil {
+	if _, err := lock.Directory(ctx, src, dir, lock.FileOptions{Named: []provider.Requirement{requirement}}); err != nil {
 		fmt.Println(err)
 		return
 	}

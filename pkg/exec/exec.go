@@ -12,7 +12,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
-	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
@@ -29,12 +29,13 @@ type Options struct {
 	// LockFiles are those whose selections the command will find; none means the one
 	// in the directory that it works in, see [WorkDir].
 	LockFiles []string
-	// Lock gives the lock file of a directory that has none, whether it writes it or
-	// not; terraform tells that the command reads the directory as Terraform does. Its
-	// lock.ErrNoFile says that there is nothing to lock: tofu and terraform, which can do
-	// without, as for version and fmt, are run then, and what else is refused. So is all
-	// when Lock is nil.
-	Lock func(ctx context.Context, dir string, terraform bool) (*lockfile.File, error)
+	// Lock, if not nil, configures the lock file that Run creates if the directory has
+	// none. Run sets Judge, Configuration, and Skip. If the directory has no configuration
+	// either, tofu and terraform are run without lock file, because commands such as
+	// version don't need one. Otherwise, a missing lock file is [lock.ErrNoFile].
+	Lock *lock.FileOptions
+	// Locked, if not nil, is called with the result of creating the lock file.
+	Locked func(lock.Change)
 
 	// Source is where packages come from that the store does not have.
 	Source provider.Source
@@ -155,6 +156,9 @@ func (o Options) complete() Options {
 	}
 	if o.Starting == nil {
 		o.Starting = func() {}
+	}
+	if o.Locked == nil {
+		o.Locked = func(lock.Change) {}
 	}
 	if o.Left == nil {
 		o.Left = func(provider.Address, string) {}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -19,7 +18,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
-	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
@@ -200,50 +198,69 @@ func TestLockFileThatIsNone(t *testing.T) {
 	}
 }
 
-// TestLock: a lock file that is not there is asked for, by the rules of the program.
+// TestLock checks that a missing lock file is created by the rules of the program.
 func TestLock(t *testing.T) {
 	t.Parallel()
-	for program, want := range map[string]bool{"tofu": false, "terraform": true} {
-		w := newWorld(t)
-		made := w.lock(t, "elsewhere", map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
-		r := w.run(t, program, "show", func(o *exec.Options) {
-			o.Lock = func(_ context.Context, dir string, terraform bool) (*lockfile.File, error) {
-				if dir != w.dir || terraform != want {
-					t.Errorf("%s: asked for %s, %v", program, dir, terraform)
+	for program, host := range map[string]string{"tofu": "registry.opentofu.org", "terraform": "registry.terraform.io"} {
+		for _, dryRun := range []bool{false, true} {
+			w := newWorld(t)
+			must(t, os.WriteFile(filepath.Join(w.dir, "main.tf"), []byte("terraform {\n required_providers {\n one = { source = \"acme/one\" }\n}\n}\n"), 0o600))
+			var changes []lock.Change
+			r := w.run(t, program, "show", func(o *exec.Options) {
+				o.Lock, o.Locked = &lock.FileOptions{DryRun: dryRun}, func(c lock.Change) { changes = append(changes, c) }
+				if program == "terraform" { // whose registry the test must not contact
+					o.Source = gone{}
 				}
-				return lockfile.Read(made)
+			})
+			if len(changes) != 1 || len(changes[0].Providers) != 1 || changes[0].Providers[0].Requirement.Address.Host.String() != host {
+				t.Fatalf("%s: locked %+v", program, changes)
 			}
-		})
-		if _, mirror := r.configured(t); len(holds(t, mirror)) != 1 {
-			t.Error("nothing is there")
-		}
-		refused := errors.New("refused")
-		r = w.run(t, program, "show", func(o *exec.Options) {
-			o.Lock = func(context.Context, string, bool) (*lockfile.File, error) { return nil, refused }
-		})
-		if !errors.Is(r.err, refused) {
-			t.Errorf("error %v", r.err)
+			if _, err := os.Stat(filepath.Join(w.dir, here)); (err == nil) != changes[0].Written || dryRun && err == nil {
+				t.Errorf("%s: written is %v, %v", program, changes[0].Written, err)
+			}
+			if program == "terraform" {
+				if r.err == nil {
+					t.Error("ran without packages")
+				}
+				continue
+			}
+			if _, mirror := r.configured(t); len(holds(t, mirror)) != 1 {
+				t.Error("the mirror is empty")
+			}
 		}
 	}
 }
 
-// TestNothingToLock: OpenTofu and Terraform run in an empty directory, others may
-// work elsewhere.
+// TestNothingToLock checks that OpenTofu and Terraform run in a directory without lock file
+// and configuration, unless the user specified it. Other programs may work elsewhere.
 func TestNothingToLock(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	nothing := func(o *exec.Options) {
-		o.Lock = func(context.Context, string, bool) (*lockfile.File, error) {
-			return nil, fmt.Errorf("here: %w", lock.ErrNoFile)
+	for name, test := range map[string]struct {
+		program string
+		chdir   bool
+		runs    bool
+	}{
+		"tofu":           {"tofu", true, true},
+		"terraform":      {"terraform1.5.7", true, true},
+		"tofu, by --dir": {"tofu", false, false},
+		"terragrunt":     {"terragrunt", false, false},
+	} {
+		r := w.run(t, test.program, "show", func(o *exec.Options) {
+			o.Lock = &lock.FileOptions{}
+			if test.chdir {
+				o.Command, o.Dir = append(o.Command, "-chdir="+o.Dir), ""
+			}
+		})
+		if !test.runs {
+			if !errors.Is(r.err, lock.ErrNoFile) || r.stdout != "" {
+				t.Errorf("%s: error %v, stdout %s", name, r.err, r.stdout)
+			}
+			continue
 		}
-	}
-	for _, program := range []string{"tofu", "terraform1.5.7"} {
-		if _, mirror := w.run(t, program, "show", nothing).configured(t); mirror != "" {
-			t.Errorf("%s is led to %s", program, mirror)
+		if _, mirror := r.configured(t); mirror != "" {
+			t.Errorf("%s: the mirror is %s", name, mirror)
 		}
-	}
-	if r := w.run(t, "terragrunt", "show", nothing); !errors.Is(r.err, lock.ErrNoFile) || r.stdout != "" {
-		t.Errorf("error %v, stdout %s", r.err, r.stdout)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -73,15 +74,43 @@ func (o Options) files(ctx context.Context, c userConfig) ([]*lockfile.File, err
 		if o.Lock == nil {
 			return nil, fmt.Errorf("%s: %w", path, lock.ErrNoFile)
 		}
-		f, err = o.Lock(ctx, c.dir, c.env.Terraform)
-		if errors.Is(err, lock.ErrNoFile) && o.saysItself() {
-			return nil, nil
+		f, err = o.lock(ctx, c)
+		if errors.Is(err, configuration.ErrNoConfiguration) {
+			if o.Dir == "" && o.saysItself() {
+				return nil, nil
+			}
+			return nil, provider.Errorf(provider.Misuse, "%w and no configuration in %s", lock.ErrNoFile, c.dir)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return []*lockfile.File{f}, nil
+}
+
+// lock creates the lock file of the command's directory.
+func (o Options) lock(ctx context.Context, c userConfig) (*lockfile.File, error) {
+	options := *o.Lock
+	options.Judge, options.Configuration = o.Judge, o.Reading(c.env.Terraform)
+	options.Skip = func(a provider.Address) bool {
+		_, developed := c.DevOverride(a)
+		return developed
+	}
+	change, err := lock.Directory(ctx, o.Source, c.dir, options)
+	if errors.Is(err, configuration.ErrNoConfiguration) {
+		return nil, err
+	}
+	o.Locked(change)
+	if change.Incomplete {
+		return nil, fmt.Errorf("%s was not written: %w", change.Path, lock.ErrIncomplete)
+	}
+	for _, p := range change.Providers {
+		err = errors.Join(err, p.Err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("creating %s: %w", change.Path, err)
+	}
+	return lockfile.Parse(change.Path, change.New)
 }
 
 // saysItself reports whether a command is one that says itself when a directory is

@@ -324,6 +324,10 @@ type gone struct{ provider.Source }
 
 var errGone = errors.New("the source is gone")
 
+func (gone) Versions(context.Context, provider.Address) ([]provider.Version, error) {
+	return nil, errGone
+}
+
 func (gone) Release(context.Context, provider.Address, provider.Version, ...provider.Platform) (provider.Release, error) {
 	return provider.Release{}, errGone
 }

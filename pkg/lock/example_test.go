@@ -17,7 +17,7 @@ import (
 )
 
 // What a repository holds of acme/rocket goes into a lock file, for all platforms.
-func ExampleFile() {
+func ExampleDirectory() {
 	dir, remove := exampletest.Dir()
 	defer remove()
 	layout := exampletest.Layout(dir, "1.0.0", "1.1.0", "2.0.0")
@@ -28,14 +28,13 @@ func ExampleFile() {
 		fmt.Println(err)
 		return
 	}
-	path := filepath.Join(dir, lock.Filename)
-	change, err := lock.File(context.Background(), src, path, []lock.Wanted{{Requirement: wanted}}, lock.FileOptions{})
+	change, err := lock.Directory(context.Background(), src, dir, lock.FileOptions{Named: []provider.Requirement{wanted}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, p := range change.Providers {
-		fmt.Println(p.Wanted.Address, p.Selection.Version, len(p.Selection.Hashes), p.Err)
+		fmt.Println(p.Requirement.Address, p.Selection.Version, len(p.Selection.Hashes), p.Err)
 	}
 	fmt.Printf("%.42s\n", change.New)
 	// Output:
@@ -108,24 +107,24 @@ func ExampleNewSource() {
 		fmt.Println(err)
 		return
 	}
-	path := filepath.Join(dir, lock.Filename)
-	if _, err := lock.File(ctx, at(layout), path, []lock.Wanted{{Requirement: wanted}}, lock.FileOptions{}); err != nil {
+	change, err := lock.Directory(ctx, at(layout), dir, lock.FileOptions{Named: []provider.Requirement{wanted}})
+	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	f, err := lockfile.Read(path)
+	f, err := lockfile.Read(change.Path)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	locked := lock.Union(f)
-	sink, err := pull.NewSink(pull.LayoutPacked, filepath.Join(dir, "plugins"))
+	sink, err := pull.NewSink(pull.LayoutPacked, filepath.Join(dir, "plugins"), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, layout := range []string{layout, rebuilt} {
-		src := lock.NewSource(at(layout), locked, lock.SourceOptions{})
+		src := lock.NewSource(at(layout), locked, lock.Options{}, nil)
 		results, err := pull.Release(ctx, src, sink, locked[0].Address, locked[0].Version, pull.Options{
 			Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}},
 		})

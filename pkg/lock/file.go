@@ -6,84 +6,116 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-// FileOptions of [File]. The zero value keeps the versions that are locked.
+// FileOptions configures [Directory]. With the zero value, locked versions are kept.
 type FileOptions struct {
 	Options
-	// Upgrade takes the newest versions that meet the requirements, whatever is
-	// locked.
+	// Configuration configures how the configuration is read.
+	Configuration configuration.Options
+	// Named lists the providers to lock. Each must also meet the constraints of the
+	// configuration, if that requires it. If empty, all providers that the configuration
+	// requires are locked, and all others are removed from the lock file if the
+	// requirements of all modules are known.
+	Named []provider.Requirement
+	// Skip, if not nil, reports whether a required provider is not locked.
+	Skip func(provider.Address) bool
+	// Upgrade selects the newest versions that meet the requirements, instead of keeping
+	// the locked versions.
 	Upgrade bool
 	// DryRun writes nothing.
 	DryRun bool
-	// Prune reports whether to remove a locked provider, because nothing requires it. If
-	// nil, no provider is removed.
-	Prune func(provider.Address) bool
-	// Incomplete reports that not all requirements are known. Locked versions are kept,
-	// and selecting another version returns [ErrIncomplete].
-	Incomplete bool
-	// Terraform starts a new file with the line that Terraform writes.
-	Terraform bool
+
+	incomplete bool // see Change.Incomplete
 }
 
-// Locked says what became of a provider.
+// Locked describes a provider in a [Change].
 type Locked struct {
-	Wanted Wanted
-	// Selection is what is locked now; the zero value when Err is set.
+	// Requirement is the requirement that the lock file records.
+	Requirement provider.Requirement
+	// Selection is the new selection. It is the zero value if Err is set.
 	Selection lockfile.Selection
-	// Was is what was locked before; nil is nothing.
+	// Was is the selection before the change, or nil if there was none.
 	Was *lockfile.Selection
+	// Denied lists the versions that were not selected because they are denied.
+	Denied []provider.Version
+	// Err is the reason the provider could not be locked.
 	Err error
+
+	// narrower is a constraint that must be met too, and that is not recorded.
+	narrower provider.Constraint
 }
 
-// Change is what became of a lock file.
+// Change describes what [Directory] does to a lock file.
 type Change struct {
-	// Old and New are its texts.
+	// Path is the path of the lock file.
+	Path string
+	// Old and New are the contents of the file before and after the change.
 	Old, New []byte
-	// Providers are in the order in which they were wanted.
+	// Providers lists the providers to lock, in the order of the requirements.
 	Providers []Locked
-	// Removed are the pruned providers, sorted by address.
+	// Removed lists the providers that were removed, sorted by address.
 	Removed []provider.Address
+	// Skipped lists the required providers that FileOptions.Skip excludes.
+	Skipped []provider.Address
+	// Written reports whether the file was written.
+	Written bool
+	// Unread describes the modules whose requirements are unknown.
+	Unread []string
+	// Incomplete reports that requirements are unknown that could exclude any version.
+	// Locked versions are kept, and selecting another version fails with [ErrIncomplete].
+	Incomplete bool
 }
 
-// maxRounds is how often a lock file that goes on changing is begun anew.
+// maxRounds is the maximum number of attempts to write a lock file that other processes
+// change.
 const maxRounds = 5
 
-// File locks what is wanted in a lock file, which need not exist; what it locks
-// beyond that stays, unless it is pruned. It is written when every provider could be
-// locked, and it differs. The error is about the file, [lockfile.ErrChanged] where
-// others go on changing it; what is wrong with a provider is in the change.
-func File(ctx context.Context, src provider.Source, path string, wanted []Wanted, o FileOptions) (Change, error) {
-	o.Options = o.bounded()
+// Directory locks providers in the lock file of a directory, which is created if it does
+// not exist. The file is written only if every provider could be locked. Directory
+// returns the errors of reading the configuration and the lock file, and
+// [lockfile.ErrChanged] if other processes keep changing the file. Problems with
+// providers are in the Change.
+func Directory(ctx context.Context, src provider.Source, dir string, o FileOptions) (Change, error) {
+	c := Change{Path: filepath.Join(dir, Filename)}
+	// 1. Read the configuration.
+	found, err := configuration.Load(ctx, dir, o.Configuration)
+	if err != nil && (!errors.Is(err, configuration.ErrNoConfiguration) || len(o.Named) == 0) {
+		return c, err
+	}
+	wanted := c.require(found, o)
+	o.Options, o.incomplete = o.bounded(), c.Incomplete
 	for round := 1; ; round++ {
-		// 1. What is locked.
-		f, err := read(path)
+		// 2. Read the lock file.
+		f, err := read(c.Path)
 		if err != nil {
-			return Change{}, err
+			return c, err
 		}
-		c := Change{Old: f.Bytes()}
-		// 2. What is to be. Others may use the file meanwhile.
+		c.Old, c.Removed = f.Bytes(), nil
+		// 3. Select versions and hashes. Other processes can use the file in the meantime.
 		if c.Providers, err = lockAll(ctx, src, f, wanted, o); err != nil {
 			return c, err
 		}
-		if o.Prune != nil && !c.failed() {
-			c.prune(f, o)
+		if len(o.Named) == 0 && len(c.Unread) == 0 && !c.failed() {
+			c.prune(f, found)
 		}
 		c.apply(f, o)
 		c.New = f.Bytes()
 		if o.DryRun || c.failed() {
 			return c, nil
 		}
-		// 3. It goes where it was read from.
-		_, err = lockfile.Update(ctx, path, func(now *lockfile.File) error {
+		// 4. Write the lock file, unless it has changed.
+		c.Written, err = lockfile.Update(ctx, c.Path, func(now *lockfile.File) error {
 			if !bytes.Equal(now.Bytes(), c.Old) {
-				return fmt.Errorf("lock file %s: %w", path, lockfile.ErrChanged)
+				return fmt.Errorf("lock file %s: %w", c.Path, lockfile.ErrChanged)
 			}
 			c.apply(now, o)
 			return nil
@@ -92,6 +124,37 @@ func File(ctx context.Context, src provider.Source, path string, wanted []Wanted
 			return c, err
 		}
 	}
+}
+
+// require returns the providers to lock: the named ones, or those that the configuration
+// requires.
+func (c *Change) require(found configuration.Configuration, o FileOptions) (wanted []Locked) {
+	exact := len(o.Named) > 0
+	for _, named := range o.Named {
+		l := Locked{Requirement: named}
+		if i := slices.IndexFunc(found.Required, func(r provider.Requirement) bool { return r.Address == named.Address }); i >= 0 {
+			l = Locked{Requirement: found.Required[i], narrower: named.Constraint}
+		}
+		wanted = append(wanted, l)
+		_, is := named.Constraint.Exact()
+		exact = exact && is
+	}
+	for _, call := range found.NotLookedAt {
+		c.Unread = append(c.Unread, call.String())
+		// A module that is only not installed is not a reason to lock nothing.
+		c.Incomplete = c.Incomplete || call.Source == "" && !exact
+	}
+	if len(o.Named) > 0 {
+		return wanted
+	}
+	for _, r := range found.Required {
+		if o.Skip != nil && o.Skip(r.Address) {
+			c.Skipped = append(c.Skipped, r.Address)
+			continue
+		}
+		wanted = append(wanted, Locked{Requirement: r})
+	}
+	return wanted
 }
 
 // read reads a lock file; one that is not there is empty.
@@ -103,18 +166,23 @@ func read(path string) (*lockfile.File, error) {
 	return f, err
 }
 
-// lockAll returns the selection for each wanted provider.
-func lockAll(ctx context.Context, src provider.Source, f *lockfile.File, wanted []Wanted, o FileOptions) ([]Locked, error) {
+// lockAll returns the providers to lock with their selections.
+func lockAll(ctx context.Context, src provider.Source, f *lockfile.File, wanted []Locked, o FileOptions) ([]Locked, error) {
 	var all []Locked
 	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (Locked, bool) {
-		return locked(ctx, src, f, wanted[i], o), true
+		l := wanted[i]
+		if was, ok := f.Selection(l.Requirement.Address); ok {
+			l.Was = &was
+		}
+		l.Selection, l.Err = l.choose(ctx, src, o)
+		return l, true
 	}, func(l Locked) { all = append(all, l) })
 	return all, ctx.Err()
 }
 
 // apply makes the change in a lock file. Providers that failed stay as they are.
 func (c *Change) apply(f *lockfile.File, o FileOptions) {
-	f.Terraform = o.Terraform
+	f.Terraform = o.Configuration.Terraform
 	for _, a := range c.Removed {
 		f.Remove(a)
 	}
@@ -126,9 +194,9 @@ func (c *Change) apply(f *lockfile.File, o FileOptions) {
 }
 
 // prune sets Removed to the locked providers that nothing requires.
-func (c *Change) prune(f *lockfile.File, o FileOptions) {
+func (c *Change) prune(f *lockfile.File, found configuration.Configuration) {
 	for _, s := range f.Selections() {
-		if o.Prune(s.Address) {
+		if !found.Requires(s.Address) {
 			c.Removed = append(c.Removed, s.Address)
 		}
 	}
@@ -138,68 +206,54 @@ func (c *Change) failed() bool {
 	return slices.ContainsFunc(c.Providers, func(l Locked) bool { return l.Err != nil })
 }
 
-func locked(ctx context.Context, src provider.Source, f *lockfile.File, wanted Wanted, o FileOptions) Locked {
-	l := Locked{Wanted: wanted}
-	if was, ok := f.Selection(wanted.Address); ok {
-		l.Was = &was
-	}
-	l.Selection, l.Err = selection(ctx, src, wanted, l.Was, o)
-	return l
-}
-
-// Wanted is a provider to lock.
-type Wanted struct {
-	// Requirement is what the configuration requires, which the lock file records.
-	provider.Requirement
-	// Narrower has to be met as well, and is not recorded. The zero value is met by
-	// all.
-	Narrower provider.Constraint
-}
-
-// choose says which version is meant beside what is locked: that version, as long
-// as it meets the requirement; with upgrade, or when none is locked, the newest that
-// does.
-func choose(ctx context.Context, src provider.Source, wanted Wanted, locked *lockfile.Selection, o FileOptions) (provider.Version, error) {
-	required, err := wanted.Constraint.And(wanted.Narrower)
+// choose returns the selection of a provider. The locked hashes of the same version are
+// kept, unless they are the hashes of different packages.
+func (l *Locked) choose(ctx context.Context, src provider.Source, o FileOptions) (lockfile.Selection, error) {
+	a := l.Requirement.Address
+	required, err := l.Requirement.Constraint.And(l.narrower)
 	if err != nil {
-		return provider.Version{}, fmt.Errorf("%s: %w", wanted.Address, err)
+		return lockfile.Selection{}, fmt.Errorf("%s: %w", a, err)
 	}
-	if locked != nil && !o.Upgrade {
-		// Without a constraint any version may stay, also a pre-release.
-		if required.IsZero() || required.Allows(locked.Version) {
-			return locked.Version, nil
+	v, err := l.version(ctx, src, required, o)
+	if err != nil {
+		return lockfile.Selection{}, err
+	}
+	hashes, err := Hashes(ctx, src, a, v, o.Options)
+	if err != nil {
+		return lockfile.Selection{}, err
+	}
+	if l.Was != nil && l.Was.Version == v && len(l.Was.Hashes) > 0 {
+		if err := agree(ctx, src, *l.Was, hashes, o.Options); err != nil {
+			return lockfile.Selection{}, err
 		}
-		return provider.Version{}, fmt.Errorf("%s %s is %w, which does not meet %q", wanted.Address, locked.Version, ErrLocked, required)
+		hashes = append(hashes, l.Was.Hashes...)
 	}
-	if o.Incomplete {
-		return provider.Version{}, fmt.Errorf("%s: no version is selected, because %w", wanted.Address, ErrIncomplete)
+	if l.Was == nil || o.Upgrade {
+		l.Denied = source.Denied(ctx, src, provider.Requirement{Address: a, Constraint: required}, 1, []provider.Version{v})
 	}
-	found, err := source.Resolve(ctx, src, provider.Requirement{Address: wanted.Address, Constraint: required}, 1)
+	slices.Sort(hashes)
+	return lockfile.Selection{Address: a, Version: v, Constraints: l.Requirement.Constraint, Hashes: slices.Compact(hashes)}, nil
+}
+
+// version returns the version to lock: the locked version, which must meet the constraint,
+// or the newest version that does if none is locked or o.Upgrade is set.
+func (l *Locked) version(ctx context.Context, src provider.Source, required provider.Constraint, o FileOptions) (provider.Version, error) {
+	a := l.Requirement.Address
+	if l.Was != nil && !o.Upgrade {
+		// Without a constraint, any version is kept, including a pre-release.
+		if v := l.Was.Version; !required.IsZero() && !required.Allows(v) {
+			return v, fmt.Errorf("%s %s is %w, which does not meet %q", a, v, ErrLocked, required)
+		}
+		return l.Was.Version, nil
+	}
+	if o.incomplete {
+		return provider.Version{}, fmt.Errorf("%s: no version is selected, because %w", a, ErrIncomplete)
+	}
+	found, err := source.Resolve(ctx, src, provider.Requirement{Address: a, Constraint: required}, 1)
 	if err != nil {
 		return provider.Version{}, err
 	}
 	return found[0], nil
-}
-
-// selection returns what is to be locked of a requirement. Hashes of the same version
-// that are locked stay, unless they are other bytes' altogether.
-func selection(ctx context.Context, src provider.Source, wanted Wanted, locked *lockfile.Selection, o FileOptions) (lockfile.Selection, error) {
-	v, err := choose(ctx, src, wanted, locked, o)
-	if err != nil {
-		return lockfile.Selection{}, err
-	}
-	hashes, err := Hashes(ctx, src, wanted.Address, v, o.Options)
-	if err != nil {
-		return lockfile.Selection{}, err
-	}
-	if locked != nil && locked.Version == v && len(locked.Hashes) > 0 {
-		if err := agree(ctx, src, *locked, hashes, o.Options); err != nil {
-			return lockfile.Selection{}, err
-		}
-		hashes = append(hashes, locked.Hashes...)
-	}
-	slices.Sort(hashes)
-	return lockfile.Selection{Address: wanted.Address, Version: v, Constraints: wanted.Constraint, Hashes: slices.Compact(hashes)}, nil
 }
 
 // agree says whether what is locked and the hashes of its version are about the

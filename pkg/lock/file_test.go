@@ -18,13 +18,13 @@ import (
 )
 
 // want is a requirement.
-func want(t *testing.T, text string) lock.Wanted {
+func want(t *testing.T, text string) provider.Requirement {
 	t.Helper()
 	r, err := provider.ParseRequirement(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lock.Wanted{Requirement: r}
+	return r
 }
 
 // lockFile writes a lock file into a directory of its own.
@@ -82,10 +82,15 @@ func TestFileChooses(t *testing.T) {
 			}
 			path := lockFile(t, f, "")
 			w := want(t, strings.TrimSuffix(thing+"@"+test.wanted, "@"))
+			o := lock.FileOptions{Upgrade: test.upgrade, Named: []provider.Requirement{w}}
 			if test.narrower != "" {
-				w.Narrower = want(t, thing+"@"+test.narrower).Constraint
+				main := "terraform {\n required_providers {\n thing = { source = \"" + thing + "\", version = \"" + test.wanted + "\" }\n }\n}\n"
+				if err := os.WriteFile(filepath.Join(filepath.Dir(path), "main.tf"), []byte(main), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				o.Named[0] = want(t, thing+"@"+test.narrower)
 			}
-			c, err := lock.File(t.Context(), s, path, []lock.Wanted{w}, lock.FileOptions{Upgrade: test.upgrade})
+			c, err := lock.Directory(t.Context(), s, filepath.Dir(path), o)
 			if err != nil || len(c.Providers) != 1 {
 				t.Fatalf("%d providers, %v", len(c.Providers), err)
 			}
@@ -133,9 +138,9 @@ func TestFileKeepsHashes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := lockFile(t, file(t, append([]string{thing, "1.0.0"}, test.locked...)), "")
-			o := lock.FileOptions{Upgrade: test.upgrade}
+			o := lock.FileOptions{Upgrade: test.upgrade, Named: []provider.Requirement{want(t, thing)}}
 			o.Platforms = test.platforms
-			c, err := lock.File(t.Context(), s, path, []lock.Wanted{want(t, thing)}, o)
+			c, err := lock.Directory(t.Context(), s, filepath.Dir(path), o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,22 +165,22 @@ func TestFileIsWrittenWhole(t *testing.T) {
 	before := "# Reviewed by us.\n"
 	path := lockFile(t, file(t, []string{"registry.example.org/foreign/kept", "3.0.0", "zh:f"}), before)
 	began := read(t, path)
-	all := []lock.Wanted{want(t, thing+"@~> 1.0"), want(t, other)}
+	all := []provider.Requirement{want(t, thing+"@~> 1.0"), want(t, other)}
 
-	c, err := lock.File(t.Context(), s, path, append(all, want(t, "acme/none")), lock.FileOptions{})
+	c, err := lock.Directory(t.Context(), s, filepath.Dir(path), lock.FileOptions{Named: append(all, want(t, "acme/none"))})
 	if err != nil || c.Providers[0].Err != nil || !errors.Is(c.Providers[2].Err, provider.ErrProviderNotFound) {
 		t.Fatalf("%+v, %v", c.Providers, err)
 	}
 	if diff := cmp.Diff(began, read(t, path)); diff != "" {
 		t.Errorf("one failed: %s", diff)
 	}
-	c, err = lock.File(t.Context(), s, path, all, lock.FileOptions{DryRun: true})
+	c, err = lock.Directory(t.Context(), s, filepath.Dir(path), lock.FileOptions{Named: all, DryRun: true})
 	if err != nil || string(c.Old) != began || !strings.Contains(string(c.New), "provider \""+thing+"\"") || read(t, path) != began {
 		t.Errorf("a dry run: %v, now %s", err, read(t, path))
 	}
 	planned := string(c.New)
 
-	if _, err = lock.File(t.Context(), s, path, all, lock.FileOptions{}); err != nil {
+	if _, err = lock.Directory(t.Context(), s, filepath.Dir(path), lock.FileOptions{Named: all}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(planned, read(t, path)); diff != "" {
@@ -188,7 +193,7 @@ func TestFileIsWrittenWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err = lock.File(t.Context(), s, path, all, lock.FileOptions{Upgrade: true})
+	c, err = lock.Directory(t.Context(), s, filepath.Dir(path), lock.FileOptions{Named: all, Upgrade: true})
 	if err != nil || string(c.Old) != string(c.New) || c.Providers[0].Was == nil {
 		t.Errorf("again: %+v, %v", c, err)
 	}
@@ -210,7 +215,7 @@ func TestFileMovedMeanwhile(t *testing.T) {
 			}
 		}
 	}
-	if _, err := lock.File(t.Context(), s, path, []lock.Wanted{want(t, thing)}, lock.FileOptions{}); err != nil {
+	if _, err := lock.Directory(t.Context(), s, filepath.Dir(path), lock.FileOptions{Named: []provider.Requirement{want(t, thing)}}); err != nil {
 		t.Fatal(err)
 	}
 	if text := read(t, path); !strings.Contains(text, other) || !strings.Contains(text, thing) {
@@ -223,7 +228,7 @@ func TestFileMovedMeanwhile(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	_, err := lock.File(t.Context(), s, path, []lock.Wanted{want(t, thing)}, lock.FileOptions{})
+	_, err := lock.Directory(t.Context(), s, filepath.Dir(path), lock.FileOptions{Named: []provider.Requirement{want(t, thing)}})
 	if !errors.Is(err, lockfile.ErrChanged) || !strings.Contains(err.Error(), path) {
 		t.Errorf("got %v", err)
 	}
@@ -239,14 +244,14 @@ func TestFileEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s.meanwhile = cancel
 	path := filepath.Join(t.TempDir(), lock.Filename)
-	if _, err := lock.File(ctx, s, path, []lock.Wanted{want(t, thing)}, lock.FileOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := lock.Directory(ctx, s, filepath.Dir(path), lock.FileOptions{Named: []provider.Requirement{want(t, thing)}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it was written, %v", err)
 	}
 	bad := lockFile(t, file(t), "provider {\n")
-	_, err := lock.File(t.Context(), s, bad, nil, lock.FileOptions{})
+	_, err := lock.Directory(t.Context(), s, filepath.Dir(bad), lock.FileOptions{Named: []provider.Requirement{want(t, thing)}})
 	if wrong, is := errors.AsType[*stricthcl.Error](err); !is || wrong.Line == 0 {
 		t.Errorf("got %v", err)
 	}

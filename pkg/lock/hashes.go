@@ -175,7 +175,7 @@ func contentHashes(ctx context.Context, src provider.Source, r provider.Release,
 		}
 		packages = slices.DeleteFunc(packages, func(p provider.Package) bool { return !slices.Contains(o.Platforms, p.Platform) })
 	}
-	zips := zipReader{src: src, slots: o.slots, tempDir: o.TempDir, progress: o.Progress, backoff: o.Backoff}
+	zips := o.reader(src)
 	hashes := make([][]lockfile.Hash, len(packages))
 	err := eachPackage(ctx, packages, func(ctx context.Context, i int, p provider.Package) (err error) {
 		if p.H1 != "" && (!o.ComputeH1 || p.Digest == "") {
@@ -210,6 +210,10 @@ type zipReader struct {
 	tempDir  string
 	progress provider.Progress
 	backoff  func(failed int) time.Duration
+}
+
+func (o Options) reader(src provider.Source) zipReader {
+	return zipReader{src: src, slots: o.slots, tempDir: o.TempDir, progress: o.Progress, backoff: o.Backoff}
 }
 
 // hashes returns the h1 of a zip and, where that is another one, the h1 of the

@@ -7,62 +7,48 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/memo"
-	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// SourceOptions of [NewSource]. The zero value tells nobody.
-type SourceOptions struct {
-	// ByH1 is told, once, of each package that is accepted by what its zip holds,
-	// since the lock files don't have the zip's own hash. May be nil.
-	ByH1 func(p provider.Package)
-	// TempDir is where zips are kept that can't be read as they pass; empty is the
-	// system's place.
-	TempDir string
-	// Progress is told of the zips that are read for that, and of those begun anew.
-	Progress provider.Progress
-	// Backoff is the pause after the given number of failures; nil doubles from
-	// half a second.
-	Backoff func(failed int) time.Duration
-}
-
-// Source gives the releases of another source that lock files select, and nothing
-// else. A package has to match a hash of its selection, as in OpenTofu's direct
-// installation any one of them: the zh hash of its zip, or the h1 of what the zip
-// holds. Where it is the h1, the zip is read for that, since what others state of
-// it proves nothing. It is safe for concurrent use.
-type Source struct {
-	inner   provider.Source
-	locked  Selections
-	options SourceOptions
+// lockedSource is the source that [NewSource] returns.
+type lockedSource struct {
+	inner  provider.Source
+	locked Selections
+	byH1   func(provider.Package)
 
 	zips zipReader
-	// contents has the h1 hashes of zips that were read.
+	// contents caches the h1 hashes of zips.
 	contents memo.Memo[digest.Digest, []lockfile.Hash]
-	// told are the packages that ByH1 knows of.
-	told sync.Map
+	// reported has the packages that byH1 was called with.
+	reported sync.Map
 }
 
-var _ provider.Capable = (*Source)(nil)
+var _ provider.Capable = (*lockedSource)(nil)
 
-// NewSource decorates a source.
-func NewSource(inner provider.Source, locked Selections, o SourceOptions) *Source {
-	return &Source{inner: inner, locked: locked, options: o, zips: zipReader{
-		src: inner, slots: schedule.NewLimiter(zipsAtOnce, 0), tempDir: o.TempDir, progress: o.Progress, backoff: o.Backoff,
-	}}
+// NewSource returns a source that restricts inner to the releases that lock files select.
+// As in OpenTofu's direct installation, a package must match any hash of its selection:
+// the zh: hash of its zip or the h1: hash of the contents. Unless the zh: hash matches,
+// the zip is read to compute its h1: hash, because h1: hashes in metadata are not
+// trustworthy. byH1, if not nil, is called once for each package that only an h1: hash
+// matches. Of the options, TempDir, Progress, and Backoff are used. The source is safe for
+// concurrent use.
+func NewSource(inner provider.Source, locked Selections, o Options, byH1 func(provider.Package)) provider.Source {
+	if byH1 == nil {
+		byH1 = func(provider.Package) {}
+	}
+	return &lockedSource{inner: inner, locked: locked, byH1: byH1, zips: o.bounded().reader(inner)}
 }
 
 // Versions returns those that are selected, newest first, also when the other source
 // does not have them, which is not asked. The error is [ErrNotLocked], which is
 // [provider.ErrProviderNotFound] too.
-func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
+func (s *lockedSource) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -79,7 +65,7 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 
 // Release describes a version. Errors are those of the other source, [ErrNotLocked],
 // and a *[HashError] for each package that matches no hash.
-func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
+func (s *lockedSource) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	selected, err := s.locked.find(a, v)
 	if err != nil {
 		return provider.Release{}, err
@@ -103,13 +89,13 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 }
 
 // Open opens a package of Release.
-func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
+func (s *lockedSource) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	return s.inner.Open(ctx, p)
 }
 
 // Capabilities are those of the other source. Digests that the lock files don't have
 // are not told, so that the release is asked for.
-func (s *Source) Capabilities() provider.Capabilities {
+func (s *lockedSource) Capabilities() provider.Capabilities {
 	can := provider.CapabilitiesOf(s.inner)
 	if digests := can.Digests; digests != nil {
 		can.Digests = func(ctx context.Context, a provider.Address, v provider.Version) (map[provider.Platform]digest.Digest, error) {
@@ -130,7 +116,7 @@ func (s *Source) Capabilities() provider.Capabilities {
 }
 
 // check holds a package against the hashes that are locked.
-func (s *Source) check(ctx context.Context, p provider.Package, locked []lockfile.Hash) error {
+func (s *lockedSource) check(ctx context.Context, p provider.Package, locked []lockfile.Hash) error {
 	refused := &HashError{Address: p.Address, Version: p.Version, Platform: p.Platform, Locked: locked}
 	if p.Digest != "" {
 		if slices.Contains(locked, zh(p.Digest)) {
@@ -156,8 +142,8 @@ func (s *Source) check(ctx context.Context, p provider.Package, locked []lockfil
 		refused.Got = append([]lockfile.Hash{zh(p.Digest)}, contents...)
 		return refused
 	}
-	if _, again := s.told.LoadOrStore(p.Address.String()+" "+p.Filename, true); !again && s.options.ByH1 != nil {
-		s.options.ByH1(p)
+	if _, again := s.reported.LoadOrStore(p.Address.String()+" "+p.Filename, true); !again {
+		s.byH1(p)
 	}
 	return nil
 }

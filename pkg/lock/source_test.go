@@ -47,7 +47,7 @@ func TestSourceConforms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sourcetest.Run(t, sourcetest.Fixture{
-				New:     func(*testing.T) provider.Source { return lock.NewSource(s, locked, lock.SourceOptions{}) },
+				New:     func(*testing.T) provider.Source { return lock.NewSource(s, locked, lock.Options{}, nil) },
 				Address: nouns.Address(t, thing), Versions: []provider.Version{nouns.Version(t, "1.2.3"), nouns.Version(t, "1.0.0")}, Zips: zips,
 			})
 		})
@@ -57,7 +57,7 @@ func TestSourceConforms(t *testing.T) {
 func TestSourceHandsCapabilitiesOn(t *testing.T) {
 	t.Parallel()
 	sourcetest.RunDecorator(t, newShelf(t, thing, "1.0.0"), func(inner provider.Source) provider.Source {
-		return lock.NewSource(inner, lock.Selections{{}}, lock.SourceOptions{}) // of the provider that is asked for there
+		return lock.NewSource(inner, lock.Selections{{}}, lock.Options{}, nil) // of the provider that is asked for there
 	})
 }
 
@@ -100,9 +100,8 @@ func TestSourceRefuses(t *testing.T) {
 				test.change(t, s, &r.Packages[0])
 			}
 			var told []provider.Platform
-			src := lock.NewSource(s, lock.Selections{{Address: r.Address, Version: r.Version, Hashes: test.hashes(honest)}}, lock.SourceOptions{
-				ByH1: func(p provider.Package) { told = append(told, p.Platform) }, TempDir: t.TempDir(),
-			})
+			src := lock.NewSource(s, lock.Selections{{Address: r.Address, Version: r.Version, Hashes: test.hashes(honest)}}, lock.Options{TempDir: t.TempDir()},
+				func(p provider.Package) { told = append(told, p.Platform) })
 			var err error
 			for range 2 { // the second time all is known, but for failures
 				_, err = src.Release(t.Context(), r.Address, r.Version)
@@ -135,7 +134,7 @@ func TestSourceNamesAllThatIsWrong(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t, thing, "1.0.0")
 	r := s.first()
-	src := lock.NewSource(s, lock.Selections{{Address: r.Address, Version: r.Version, Hashes: []lockfile.Hash{wrongZH}}}, lock.SourceOptions{})
+	src := lock.NewSource(s, lock.Selections{{Address: r.Address, Version: r.Version, Hashes: []lockfile.Hash{wrongZH}}}, lock.Options{}, nil)
 	_, err := src.Release(t.Context(), r.Address, r.Version)
 	for _, p := range r.Packages {
 		want := "registry.example.org/acme/thing 1.0.0 for " + p.Platform.String() + " is not what the lock file has: it is " + string(zh(p.Digest)) + ", " + p.H1 + ", locked are " + string(wrongZH)
@@ -144,7 +143,7 @@ func TestSourceNamesAllThatIsWrong(t *testing.T) {
 		}
 	}
 	// A platform that is not asked for does not matter.
-	src = lock.NewSource(s, lock.Selections{{Address: r.Address, Version: r.Version, Hashes: []lockfile.Hash{zh(r.Packages[0].Digest)}}}, lock.SourceOptions{})
+	src = lock.NewSource(s, lock.Selections{{Address: r.Address, Version: r.Version, Hashes: []lockfile.Hash{zh(r.Packages[0].Digest)}}}, lock.Options{}, nil)
 	if got, err := src.Release(t.Context(), r.Address, r.Version, r.Packages[0].Platform); err != nil || len(got.Packages) != 1 {
 		t.Errorf("got %v, %v", got.Packages, err)
 	}
@@ -156,7 +155,7 @@ func TestSourceHasOnlyWhatIsLocked(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t, thing, "1.0.0", "1.1.0")
 	s.add(t, other, "1.0.0")
-	src := lock.NewSource(s, selected(s.releases[0]), lock.SourceOptions{})
+	src := lock.NewSource(s, selected(s.releases[0]), lock.Options{}, nil)
 	a := nouns.Address(t, thing)
 	if got, err := src.Versions(t.Context(), a); err != nil || len(got) != 1 || got[0] != nouns.Version(t, "1.0.0") {
 		t.Errorf("got %v, %v", got, err)
@@ -186,12 +185,10 @@ func TestSourceReadsOnce(t *testing.T) {
 	s := newShelf(t, thing, "1.0.0")
 	r := s.first()
 	var told sync.Map
-	src := lock.NewSource(s, lock.Selections{{Address: r.Address, Version: r.Version, Hashes: []lockfile.Hash{lockfile.Hash(r.Packages[0].H1), lockfile.Hash(r.Packages[1].H1)}}}, lock.SourceOptions{
-		ByH1: func(p provider.Package) {
-			if _, again := told.LoadOrStore(p.Platform, true); again {
-				t.Errorf("%s was told of twice", p.Platform)
-			}
-		},
+	src := lock.NewSource(s, lock.Selections{{Address: r.Address, Version: r.Version, Hashes: []lockfile.Hash{lockfile.Hash(r.Packages[0].H1), lockfile.Hash(r.Packages[1].H1)}}}, lock.Options{}, func(p provider.Package) {
+		if _, again := told.LoadOrStore(p.Platform, true); again {
+			t.Errorf("%s was told of twice", p.Platform)
+		}
 	})
 	var group sync.WaitGroup
 	for range 8 {
@@ -219,7 +216,7 @@ func TestSourceDigests(t *testing.T) {
 	}
 	locked := selected(*r)
 	digests := func(locked lock.Selections, v string) (map[provider.Platform]digest.Digest, error) {
-		return lock.NewSource(knowing{s, all}, locked, lock.SourceOptions{}).Capabilities().Digests(t.Context(), r.Address, nouns.Version(t, v))
+		return provider.CapabilitiesOf(lock.NewSource(knowing{s, all}, locked, lock.Options{}, nil)).Digests(t.Context(), r.Address, nouns.Version(t, v))
 	}
 	if got, err := digests(locked, "1.0.0"); err != nil || !cmp.Equal(all, got) {
 		t.Errorf("got %v, %v", got, err)

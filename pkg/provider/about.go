@@ -23,7 +23,7 @@ func (e *Error) Error() string {
 	if e.Platform != (Platform{}) {
 		text += " for " + e.Platform.String()
 	}
-	return text + ": " + ErrorWithin(e.Err, e.Address, e.Version)
+	return text + ": " + errorWithin(e.Err, e.Address, e.Version)
 }
 
 // Unwrap returns the error itself.
@@ -35,7 +35,7 @@ func (e *Error) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v && e.Version != (Version{}) {
 		return e.Error()
 	}
-	text := ErrorWithin(e.Err, a, v)
+	text := errorWithin(e.Err, a, v)
 	if e.Platform != (Platform{}) {
 		text = e.Platform.String() + ": " + text
 	}
@@ -45,16 +45,16 @@ func (e *Error) Within(a Address, v Version) string {
 	return text
 }
 
-// ErrorWithin returns the text of an error for a message that has named the release
+// errorWithin returns the text of an error for a message that has named the release
 // already: without it, where the error's type has a method Within for that.
-func ErrorWithin(err error, a Address, v Version) string {
+func errorWithin(err error, a Address, v Version) string {
 	if about, ok := err.(interface{ Within(Address, Version) string }); ok {
 		return about.Within(a, v)
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var plain, within []string
 		for _, one := range joined.Unwrap() {
-			plain, within = append(plain, one.Error()), append(within, ErrorWithin(one, a, v))
+			plain, within = append(plain, one.Error()), append(within, errorWithin(one, a, v))
 		}
 		if err.Error() == strings.Join(plain, "\n") { // of errors.Join, which adds no words
 			return strings.Join(within, "\n")
@@ -87,7 +87,7 @@ func (e *VersionError) Error() string {
 	case e.Version != (Version{}):
 		text += e.Address.String() + " " + e.Version.String()
 	case e.Wanted.IsZero() && len(e.Have) == 0 && len(e.Pending) > 0:
-		return text + e.Address.String() + " has no approved release; waiting for approval: " + join(e.Pending[:min(MaxSomeVersions, len(e.Pending))])
+		return text + e.Address.String() + " has no approved release; waiting for approval: " + join(e.Pending[:min(maxSomeVersions, len(e.Pending))])
 	case e.Wanted.IsZero():
 		text += e.Address.String() + " has no release (a pre-release has to be named exactly)"
 	default:
@@ -107,6 +107,9 @@ func (e *VersionError) Within(a Address, v Version) string {
 	}
 	return ErrVersionNotFound.Error() + "; " + SomeVersions(e.Have)
 }
+
+// ListsAll reports whether the error's text lists all versions in Have.
+func (e *VersionError) ListsAll() bool { return len(e.Have) <= maxSomeVersions }
 
 // Unwrap returns [ErrVersionNotFound], and what the other side answered.
 func (e *VersionError) Unwrap() []error {

@@ -12,13 +12,3 @@ func CleanDate(t time.Time) time.Time {
 	}
 	return t
 }
-
-// ParseDate reads the date of a version, in RFC 3339; zero is what is none, see
-// [CleanDate].
-func ParseDate(text string) time.Time {
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return time.Time{}
-	}
-	return CleanDate(t)
-}

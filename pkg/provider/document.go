@@ -75,11 +75,8 @@ func (d Document) WithBytes(content []byte) Document {
 	return d
 }
 
-// ErrUnreadable says that a document was described and cannot be opened.
-var ErrUnreadable = Errorf(Refused, "it has no content, and nothing says where that lies")
-
-// Open returns the document from its start, verified. Errors are those of Content,
-// and [ErrUnreadable].
+// Open returns a verified reader of the document. It returns the errors of Content. A
+// document with neither Bytes nor Content is [Refused].
 func (d Document) Open(ctx context.Context) (io.ReadCloser, error) {
 	switch {
 	case d.Bytes != nil:
@@ -87,7 +84,7 @@ func (d Document) Open(ctx context.Context) (io.ReadCloser, error) {
 	case d.Content != nil:
 		return d.Content(ctx)
 	}
-	return nil, fmt.Errorf("opening the document %s: %w", d.Name, ErrUnreadable)
+	return nil, Errorf(Refused, "opening the document %s: it has no content", d.Name)
 }
 
 // Read returns the whole document. Errors are those of Open.

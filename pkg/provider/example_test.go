@@ -153,7 +153,7 @@ func ExampleFilename() {
 	fmt.Println(provider.ParseFilename(name))
 	// Output:
 	// terraform-provider-rocket_1.2.3_linux_amd64.zip terraform-provider-rocket_1.2.3_SHA256SUMS
-	// {rocket 1.2.3 linux_amd64} true
+	// rocket 1.2.3 linux_amd64 true
 }
 
 // Nothing is taken for something else unless somebody says so, and never another

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // The ends of a package's conventional name.
@@ -19,25 +21,17 @@ func Filename(a Address, v Version, p Platform) string {
 	return fmt.Sprintf("terraform-provider-%s_%s_%s.zip", a.Type, v, p)
 }
 
-// FilenameParts is what a conventional file name says, each part as it is
-// written.
-type FilenameParts struct {
-	Type, Version, Platform string
-}
-
-// ParseFilename takes a name of the form terraform-provider-TYPE_VERSION_OS_ARCH.zip
-// apart; ok is false when it has another form.
-func ParseFilename(name string) (parts FilenameParts, ok bool) {
+// ParseFilename splits a file name of the form terraform-provider-TYPE_VERSION_OS_ARCH.zip.
+// It returns the parts as they are written, or false if the name has another form.
+func ParseFilename(name string) (typ, version, platform string, ok bool) {
 	middle, found := strings.CutPrefix(name, filenameStart)
 	stem, isZip := strings.CutSuffix(middle, filenameEnd)
 	words := strings.Split(stem, "_")
 	n := len(words)
 	if !found || !isZip || n < 4 {
-		return FilenameParts{}, false
+		return "", "", "", false
 	}
-	return FilenameParts{
-		Type: strings.Join(words[:n-3], "_"), Version: words[n-3], Platform: words[n-2] + "_" + words[n-1],
-	}, true
+	return strings.Join(words[:n-3], "_"), words[n-3], words[n-2] + "_" + words[n-1], true
 }
 
 // SumsName returns the conventional name of a version's checksum file.
@@ -63,7 +57,7 @@ func CheckFilename(name string) error {
 		return fmt.Errorf("the file name %q starts with a dot or dash or ends in a dot", name)
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == unicode.ReplacementChar }):
 		return fmt.Errorf("the file name %q has white space, a control character or invalid text", name)
-	case IsDeviceName(name):
+	case text.IsDeviceName(name):
 		return fmt.Errorf("the file name %q is a device's name on Windows", name)
 	}
 	return nil

@@ -55,8 +55,8 @@ func (p Package) CheckConventional(name string) error {
 		return &IdentityError{p, name, says.typ, says.version.String(), says.platform.String()}
 	}
 	// It may be in another case, or have a v, and no other tool finds it then.
-	exact, ok := ParseFilename(name)
-	if v, err := ParseVersion(exact.Version); !ok || err != nil || v != p.Version || exact.Type != p.Address.Type || exact.Platform != p.Platform.String() {
+	typ, version, platform, ok := ParseFilename(name)
+	if v, err := ParseVersion(version); !ok || err != nil || v != p.Version || typ != p.Address.Type || platform != p.Platform.String() {
 		return &IdentityError{Package: p, Name: name}
 	}
 	return nil
@@ -81,11 +81,10 @@ func readFilename(name string) (n named, ok bool) {
 	}
 	// Only these ends are lower-cased: in a version the case counts.
 	stem := name[len(filenameStart) : len(name)-len(filenameEnd)]
-	parts, ok := ParseFilename(strings.ToLower(name[:len(filenameStart)]) + stem + strings.ToLower(name[len(name)-len(filenameEnd):]))
+	typ, version, platform, ok := ParseFilename(strings.ToLower(name[:len(filenameStart)]) + stem + strings.ToLower(name[len(name)-len(filenameEnd):]))
 	if !ok {
 		return named{}, false
 	}
-	version := parts.Version
 	if strings.HasPrefix(version, "v") || strings.HasPrefix(version, "V") {
 		version = version[1:]
 	}
@@ -93,6 +92,6 @@ func readFilename(name string) (n named, ok bool) {
 	if err != nil {
 		return named{}, false
 	}
-	platform, err := ParsePlatform(strings.ToLower(parts.Platform))
-	return named{strings.ToLower(parts.Type), v, platform}, err == nil
+	p, err := ParsePlatform(strings.ToLower(platform))
+	return named{strings.ToLower(typ), v, p}, err == nil
 }

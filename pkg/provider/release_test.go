@@ -31,18 +31,19 @@ func TestConventionalNames(t *testing.T) {
 
 func TestParseFilename(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]provider.FilenameParts{
-		"terraform-provider-x_1.2.3_linux_amd64.zip":       {Type: "x", Version: "1.2.3", Platform: "linux_amd64"},
-		"terraform-provider-a-b_1.2.3-rc1+m_plan9_386.zip": {Type: "a-b", Version: "1.2.3-rc1+m", Platform: "plan9_386"},
-		"terraform-provider-a_b_v1_Linux_x86.zip":          {Type: "a_b", Version: "v1", Platform: "Linux_x86"},
+	for name, want := range map[string][3]string{
+		"terraform-provider-x_1.2.3_linux_amd64.zip":       {"x", "1.2.3", "linux_amd64"},
+		"terraform-provider-a-b_1.2.3-rc1+m_plan9_386.zip": {"a-b", "1.2.3-rc1+m", "plan9_386"},
+		"terraform-provider-a_b_v1_Linux_x86.zip":          {"a_b", "v1", "Linux_x86"},
 		"terraform-provider-x_1.2.3_linux_amd64.tar.gz":    {},
 		"terraform-provider-x_1.2.3.zip":                   {},
 		"opentofu-provider-x_1.2.3_linux_amd64.zip":        {},
 		"terraform-provider-x_1.2.3_manifest.json":         {},
 		"dist/terraform-provider-x_1.2.3_linux_amd64.zip":  {},
 	} {
-		if got, ok := provider.ParseFilename(name); got != want || ok != (want != provider.FilenameParts{}) {
-			t.Errorf("%s: got %+v, %t, want %+v", name, got, ok, want)
+		typ, version, platform, ok := provider.ParseFilename(name)
+		if got := [3]string{typ, version, platform}; got != want || ok != (want != [3]string{}) {
+			t.Errorf("%s: got %q, %t, want %q", name, got, ok, want)
 		}
 	}
 }

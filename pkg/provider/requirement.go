@@ -80,12 +80,12 @@ func (r Requirement) PreReleases(versions []Version) []Version {
 	return left
 }
 
-// MaxSomeVersions is how many versions [SomeVersions] names.
-const MaxSomeVersions = 5
+// maxSomeVersions is the maximum number of versions that [SomeVersions] lists.
+const maxSomeVersions = 5
 
 // SomeVersions says which versions there are, the newest few, for error texts.
 func SomeVersions(versions []Version) string {
-	const most = MaxSomeVersions
+	const most = maxSomeVersions
 	newest := NewestFirst(versions)
 	if len(newest) == 0 {
 		return "there are no versions at all"

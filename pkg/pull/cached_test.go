@@ -51,7 +51,7 @@ func (w *cachedWorld) pull(t *testing.T, layout pull.Layout) (dir string, fetche
 		t.Fatal(err)
 	}
 	dir = t.TempDir()
-	sink, err := pull.NewCachedSink(layout, dir, cache)
+	sink, err := pull.NewSink(layout, dir, cache)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestCachedPullOfAnotherH1(t *testing.T) {
 	data := sinkZip(t, "one", "terraform-provider-x")
 	p := sinkPackage(t, data)
 	for _, h1 := range []string{p.H1, "h1:" + strings.Repeat("A", 43) + "="} {
-		sink, err := pull.NewCachedSink(pull.LayoutUnpacked, t.TempDir(), cache)
+		sink, err := pull.NewSink(pull.LayoutUnpacked, t.TempDir(), cache)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +244,7 @@ func TestCachedZipOfAnotherSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = body.Close()
-	sink, err := pull.NewCachedSink(pull.LayoutZip, t.TempDir(), cache)
+	sink, err := pull.NewSink(pull.LayoutZip, t.TempDir(), cache)
 	if err != nil {
 		t.Fatal(err)
 	}

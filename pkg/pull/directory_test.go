@@ -62,7 +62,7 @@ func TestFetchDirectoryIntoAnUnpackedSink(t *testing.T) {
 	t.Parallel()
 	m := newUnpackedMirror(t)
 	dir := t.TempDir()
-	sink, err := pull.NewSink(pull.LayoutUnpacked, dir)
+	sink, err := pull.NewSink(pull.LayoutUnpacked, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestFetchDirectoryIntoASinkOfZips(t *testing.T) {
 	m := newUnpackedMirror(t)
 	for _, layout := range []pull.Layout{pull.LayoutZip, pull.LayoutPacked} {
 		dir := filepath.Join(t.TempDir(), "mirror")
-		sink, err := pull.NewSink(layout, dir)
+		sink, err := pull.NewSink(layout, dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestFetchDirectoryIntoASinkOfZips(t *testing.T) {
 func TestFetchDirectoryLeavesZipsToOthers(t *testing.T) {
 	t.Parallel()
 	m := newUnpackedMirror(t)
-	sink, err := pull.NewSink(pull.LayoutUnpacked, t.TempDir())
+	sink, err := pull.NewSink(pull.LayoutUnpacked, t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestPutDirectoryRefuses(t *testing.T) {
 			t.Parallel()
 			m := newUnpackedMirror(t)
 			dir := t.TempDir()
-			sink, err := pull.NewSink(pull.LayoutUnpacked, dir)
+			sink, err := pull.NewSink(pull.LayoutUnpacked, dir, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -199,7 +199,7 @@ func TestPutDirectoryNeverOverwrites(t *testing.T) {
 	t.Parallel()
 	m := newUnpackedMirror(t)
 	dir := t.TempDir()
-	sink, err := pull.NewSink(pull.LayoutUnpacked, dir)
+	sink, err := pull.NewSink(pull.LayoutUnpacked, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestPutDirectoryIsCancelled(t *testing.T) {
 	t.Parallel()
 	m := newUnpackedMirror(t)
 	dir := t.TempDir()
-	sink, err := pull.NewSink(pull.LayoutUnpacked, dir)
+	sink, err := pull.NewSink(pull.LayoutUnpacked, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

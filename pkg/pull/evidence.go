@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
@@ -29,7 +31,7 @@ func writeEvidence(ctx context.Context, src provider.Source, r provider.Release,
 	}
 	for i, result := range results {
 		for _, d := range slices.Concat(result.Package.Documents, shared) {
-			if !provider.IsEvidenceName(d.Name, r.Address) {
+			if !isEvidenceName(d.Name, r.Address) {
 				results[i].Skipped = append(results[i].Skipped, d.Name)
 				continue
 			}
@@ -46,6 +48,33 @@ func writeEvidence(ctx context.Context, src provider.Source, r provider.Release,
 	}
 	return nil
 }
+
+// isEvidenceName reports whether a file name is a conventional name of a document about a
+// provider: terraform-provider-TYPE, "_" or ".", and one of the known endings. The name
+// comes from a repository and is not verified, so it must not be the name of a package,
+// a configuration, or any other file that programs look for in the same directory.
+func isEvidenceName(name string, a provider.Address) bool {
+	rest, found := strings.CutPrefix(name, "terraform-provider-"+a.Type)
+	if !found || !strings.HasPrefix(rest, "_") && !strings.HasPrefix(rest, ".") || provider.CheckFilename(name) != nil {
+		return false
+	}
+	const sumsEnd = "_SHA256SUMS"
+	stem, kind := provider.CutDocumentSuffix(rest)
+	switch kind {
+	case "":
+		return strings.HasSuffix(rest, sumsEnd) || strings.HasSuffix(rest, "_manifest.json")
+	case provider.KindSignature:
+		if keyID.MatchString(stem) {
+			stem = stem[:strings.LastIndexByte(stem, '.')]
+		}
+		return strings.HasSuffix(stem, sumsEnd) || strings.HasSuffix(stem, ".zip") || strings.HasSuffix(rest, sumsEnd+".keys.asc")
+	}
+	return true
+}
+
+// keyID matches the ID or fingerprint of an OpenPGP key, which HashiCorp inserts before
+// the suffix of signatures, as in _SHA256SUMS.72D7468F.sig.
+var keyID = regexp.MustCompile(`\.[0-9A-Fa-f]{8,64}$`)
 
 // writeDocument makes a file; one that is there and equal is left alone.
 func writeDocument(path string, content []byte) error {

@@ -63,7 +63,7 @@ func (s *evidenced) Capabilities() provider.Capabilities {
 // pull pulls with evidence into a directory.
 func (s *evidenced) pull(t *testing.T, layout pull.Layout, dir string) ([]pull.Result, error) {
 	t.Helper()
-	sink, err := pull.NewSink(layout, dir)
+	sink, err := pull.NewSink(layout, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

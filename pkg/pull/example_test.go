@@ -37,7 +37,7 @@ func ExampleRelease_unpacked() {
 		fmt.Println(err)
 		return
 	}
-	sink, err := pull.NewSink(pull.LayoutUnpacked, filepath.Join(dir, "plugins"))
+	sink, err := pull.NewSink(pull.LayoutUnpacked, filepath.Join(dir, "plugins"), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -83,7 +83,7 @@ func ExampleRelease_zip() {
 		fmt.Println(err)
 		return
 	}
-	sink, err := pull.NewSink(pull.LayoutZip, filepath.Join(dir, "zips"))
+	sink, err := pull.NewSink(pull.LayoutZip, filepath.Join(dir, "zips"), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -128,7 +128,7 @@ func ExampleRelease_network() {
 		fmt.Println(err)
 		return
 	}
-	sink, err := pull.NewSink(pull.LayoutNetwork, filepath.Join(dir, "www"))
+	sink, err := pull.NewSink(pull.LayoutNetwork, filepath.Join(dir, "www"), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -171,7 +171,7 @@ func ExampleRelease_errors() {
 	src := oci.New(func(provider.Address) (repository.Reader, error) {
 		return repository.NewLayout(layout), nil
 	})
-	sink, err := pull.NewSink(pull.LayoutZip, filepath.Join(dir, "zips"))
+	sink, err := pull.NewSink(pull.LayoutZip, filepath.Join(dir, "zips"), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -214,7 +214,7 @@ func ExampleOptions_progress() {
 		fmt.Println(err)
 		return
 	}
-	sink, err := pull.NewSink(pull.LayoutPacked, filepath.Join(dir, "mirror"))
+	sink, err := pull.NewSink(pull.LayoutPacked, filepath.Join(dir, "mirror"), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -243,7 +243,7 @@ func ExampleMany() {
 	src := oci.New(func(provider.Address) (repository.Reader, error) {
 		return repository.NewLayout(layout), nil
 	})
-	sink, err := pull.NewSink(pull.LayoutPacked, filepath.Join(dir, "mirror"))
+	sink, err := pull.NewSink(pull.LayoutPacked, filepath.Join(dir, "mirror"), nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -19,7 +19,7 @@ func TestJudge(t *testing.T) {
 	for _, layout := range pull.Layouts() {
 		s := newEvidenced(t)
 		dir := filepath.Join(t.TempDir(), "out")
-		sink, err := pull.NewSink(layout, dir)
+		sink, err := pull.NewSink(layout, dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

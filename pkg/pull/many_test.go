@@ -74,7 +74,7 @@ func requirements(t *testing.T, texts ...string) []provider.Requirement {
 // pullMany pulls zips into a new directory, and gives the results.
 func pullMany(t *testing.T, src provider.Source, wanted []provider.Requirement, o pull.ManyOptions) []pull.Pulled {
 	t.Helper()
-	sink, err := pull.NewSink(pull.LayoutZip, t.TempDir())
+	sink, err := pull.NewSink(pull.LayoutZip, t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestLastTryAsksForAllSlots(t *testing.T) {
 func TestManyInterrupted(t *testing.T) {
 	t.Parallel()
 	_, src := offer(t, 1000, "acme/one")
-	sink, err := pull.NewSink(pull.LayoutZip, t.TempDir())
+	sink, err := pull.NewSink(pull.LayoutZip, t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

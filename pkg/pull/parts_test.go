@@ -65,7 +65,7 @@ func TestUnpackedOfWrongParts(t *testing.T) {
 			open := func(ctx context.Context) (io.ReadCloser, error) {
 				return repository.Verified(ctx, repo, artifact.ZipDescriptor(p), p.Filename)
 			}
-			sink, err := pull.NewSink(pull.LayoutUnpacked, filepath.Join(t.TempDir(), "dir"))
+			sink, err := pull.NewSink(pull.LayoutUnpacked, filepath.Join(t.TempDir(), "dir"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

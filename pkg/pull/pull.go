@@ -20,14 +20,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// DefaultConcurrency is how many zips move at once.
-const DefaultConcurrency = 4
+// defaultConcurrency is the default limit of concurrent transfers.
+const defaultConcurrency = 4
 
 // Options of [Release]. The zero value pulls this machine's platform.
 type Options struct {
 	// Platforms are those wanted; none means this machine's.
 	Platforms []provider.Platform
-	// Concurrency is how many zips move at once; 0 is [DefaultConcurrency].
+	// Concurrency is how many zips move at once; 0 is 4.
 	Concurrency int
 	// Acquire is asked before a zip moves, with its size in bytes or -1, and waits
 	// until it may; the zip has moved when release is called, or is about to make
@@ -125,7 +125,7 @@ func concurrency(o Options) int {
 	if o.Concurrency > 0 {
 		return o.Concurrency
 	}
-	return DefaultConcurrency
+	return defaultConcurrency
 }
 
 // withAcquire returns the options with a pool of transfers.

@@ -55,13 +55,12 @@ const (
 	LayoutNetwork Layout = "network"
 )
 
-// Layouts lists all layouts.
-func Layouts() []Layout { return []Layout{LayoutZip, LayoutPacked, LayoutUnpacked, LayoutNetwork} }
+func layouts() []Layout { return []Layout{LayoutZip, LayoutPacked, LayoutUnpacked, LayoutNetwork} }
 
 // ParseLayout reads a layout's name. Errors are *[provider.SyntaxError].
 func ParseLayout(s string) (Layout, error) {
-	names := make([]string, 0, len(Layouts()))
-	for _, layout := range Layouts() {
+	names := make([]string, 0, len(layouts()))
+	for _, layout := range layouts() {
 		if s == string(layout) {
 			return layout, nil
 		}
@@ -70,14 +69,11 @@ func ParseLayout(s string) (Layout, error) {
 	return "", &provider.SyntaxError{What: "layout", Input: s, Problem: "must be one of " + strings.Join(names, ", ")}
 }
 
-// NewSink makes the sink of a layout. The directory is made when the first
-// package is put there.
-func NewSink(layout Layout, dir string) (Sink, error) { return NewCachedSink(layout, dir, nil) }
-
-// NewCachedSink is [NewSink] over a store: what that has is copied out of it, and
-// not opened at the source. What a sink unpacks it keeps there too; zips are kept
-// by a source that [source.NewCached] makes.
-func NewCachedSink(layout Layout, dir string, s *store.Store) (Sink, error) {
+// NewSink returns a sink that stores packages in dir, which is created when the first
+// package is stored. If cache is not nil, the sink copies unpacked packages from it
+// instead of opening their zips, and stores packages that it unpacks in it. To cache
+// zips, use [source.NewCached].
+func NewSink(layout Layout, dir string, cache *store.Store) (Sink, error) {
 	if _, err := ParseLayout(string(layout)); err != nil {
 		return nil, err
 	}
@@ -86,13 +82,13 @@ func NewCachedSink(layout Layout, dir string, s *store.Store) (Sink, error) {
 	}
 	switch layout {
 	case LayoutPacked:
-		return newPackedSink(dir, s), nil
+		return newPackedSink(dir, cache), nil
 	case LayoutUnpacked:
-		return newUnpackedSink(dir, s), nil
+		return newUnpackedSink(dir, cache), nil
 	case LayoutNetwork:
-		return newNetworkSink(dir, s), nil
+		return newNetworkSink(dir, cache), nil
 	}
-	return newZipSink(dir, s), nil
+	return newZipSink(dir, cache), nil
 }
 
 // checkDirectory refuses a directory that can't become one.

@@ -177,7 +177,7 @@ func sinkAt(t *testing.T, c sinkCase, dir string) pull.Sink {
 			t.Fatal(err)
 		}
 	}
-	s, err := pull.NewCachedSink(c.layout, dir, cache)
+	s, err := pull.NewSink(c.layout, dir, cache)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func TestSinkPaths(t *testing.T) {
 		if p.Version, err = provider.ParseVersion(test.version); err != nil {
 			t.Fatal(err)
 		}
-		s, err := pull.NewSink(pull.LayoutUnpacked, "dir")
+		s, err := pull.NewSink(pull.LayoutUnpacked, "dir", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestUnpackedSinkKeepsExecutableBits(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := pull.NewSink(pull.LayoutUnpacked, t.TempDir())
+	s, err := pull.NewSink(pull.LayoutUnpacked, t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

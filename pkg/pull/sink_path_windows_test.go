@@ -16,7 +16,7 @@ func TestSinkPathsWithPorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, layout := range []pull.Layout{pull.LayoutPacked, pull.LayoutUnpacked} {
-		s, err := pull.NewSink(layout, t.TempDir())
+		s, err := pull.NewSink(layout, t.TempDir(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -274,7 +274,7 @@ func TestSinkOfAFile(t *testing.T) {
 			if runtime.GOOS == "windows" && dir != file && dir != "" {
 				continue // it is not there, says Windows, and cannot be made later
 			}
-			if s, err := pull.NewSink(layout, dir); err == nil || s != nil {
+			if s, err := pull.NewSink(layout, dir, nil); err == nil || s != nil {
 				t.Errorf("%s sink of %q: %v, %v; want an error alone", layout, dir, s, err)
 			}
 		}
@@ -287,12 +287,12 @@ func TestLayouts(t *testing.T) {
 		if got, err := pull.ParseLayout(string(want)); got != want || err != nil {
 			t.Errorf("ParseLayout(%q) = %q, %v", want, got, err)
 		}
-		if s, err := pull.NewSink(want, t.TempDir()); err != nil || s == nil {
+		if s, err := pull.NewSink(want, t.TempDir(), nil); err != nil || s == nil {
 			t.Errorf("NewSink(%q) = %T, %v", want, s, err)
 		}
 	}
 	_, parseErr := pull.ParseLayout("tar")
-	_, newErr := pull.NewSink("tar", t.TempDir())
+	_, newErr := pull.NewSink("tar", t.TempDir(), nil)
 	for _, err := range []error{parseErr, newErr} {
 		var syntax *provider.SyntaxError
 		if !errors.As(err, &syntax) || syntax.Problem != "must be one of zip, packed, unpacked, network" {

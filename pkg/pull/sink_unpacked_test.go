@@ -44,7 +44,7 @@ func TestUnpackedSinkRefuses(t *testing.T) {
 		t.Run(test.test, func(t *testing.T) {
 			t.Parallel()
 			outer := t.TempDir()
-			s, err := pull.NewSink(pull.LayoutUnpacked, filepath.Join(outer, "dir"))
+			s, err := pull.NewSink(pull.LayoutUnpacked, filepath.Join(outer, "dir"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

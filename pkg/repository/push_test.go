@@ -152,7 +152,7 @@ func TestPushOfAnUnreadableDocument(t *testing.T) {
 		}
 		packed.Documents[1].Bytes = nil
 		_, _, err := repository.Push(t.Context(), e.open(t), packed, repository.Inspection{Tag: tag}, repository.PushOptions{})
-		if !errors.Is(err, provider.ErrUnreadable) || e.at(t, tag) != "" {
+		if provider.KindOf(err) != provider.Refused || e.at(t, tag) != "" {
 			t.Errorf("got %v", err)
 		}
 	})

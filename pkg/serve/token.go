@@ -81,8 +81,8 @@ func (s *Server) admitByToken(x *exchange) error {
 		return err
 	}
 	// 3. The platform.
-	if parts, ok := provider.ParseFilename(filename); ok {
-		x.platform, err = provider.ParsePlatform(parts.Platform)
+	if _, _, platform, ok := provider.ParseFilename(filename); ok {
+		x.platform, err = provider.ParsePlatform(platform)
 	}
 	if err != nil || x.platform == (provider.Platform{}) || provider.Filename(x.at.address, x.version, x.platform) != filename {
 		return &problem{http.StatusNotFound, fmt.Sprintf("%s %s has no archive of that name", x.at.address, x.version)}

@@ -24,7 +24,7 @@
 // packages have no permission to be written to for that reason.
 //
 // Use it beneath package pull: [source.NewCached] takes zips out of a store and puts
-// those in that it lacks, and pull.NewCachedSink takes files and directories.
+// those in that it lacks, and pull.NewSink takes files and directories.
 //
 // [source.NewCached]: https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/source#NewCached
 package store

@@ -124,10 +124,13 @@ func lacking(tags []string, offered []provider.Version, wanted []provider.Requir
 	return provider.NewestFirst(lacking)
 }
 
+// maxListed is the maximum number of missing versions that a finding lists.
+const maxListed = 5
+
 // missingMessage names the newest few.
 func missingMessage(lacking []provider.Version) string {
 	var some []string
-	for _, v := range lacking[:min(len(lacking), provider.MaxSomeVersions)] {
+	for _, v := range lacking[:min(len(lacking), maxListed)] {
 		some = append(some, v.String())
 	}
 	text := strings.Join(some, ", ")
@@ -142,7 +145,7 @@ func missingMessage(lacking []provider.Version) string {
 func missingRemedy(lacking []provider.Version, wanted []provider.Requirement, o Options) string {
 	var constraints []string
 	flags := ""
-	if len(lacking) <= provider.MaxSomeVersions {
+	if len(lacking) <= maxListed {
 		for _, v := range lacking {
 			constraints = append(constraints, v.String())
 		}

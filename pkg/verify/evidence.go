@@ -101,7 +101,7 @@ func (a *audit) contradiction(s subject, err error) bool {
 		return true
 	}
 	if mismatch, differs := errors.AsType[*sums.MismatchError](err); differs {
-		if _, isPackage := provider.ParseFilename(mismatch.Name); isPackage {
+		if _, _, _, isPackage := provider.ParseFilename(mismatch.Name); isPackage {
 			s.bad("sums-differ", fmt.Sprintf("The zip is not the one that SHA256SUMS lists: %v.", mismatch), a.again())
 			return true
 		}

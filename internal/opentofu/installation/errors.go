@@ -71,7 +71,7 @@ func (e *UnresolvedError) text(what, missing string) string {
 	}
 	var answers []string
 	for _, a := range e.attempts {
-		answers = append(answers, fmt.Sprintf("%s: %s", a.method, provider.ErrorWithin(a.err, e.Address, e.Version)))
+		answers = append(answers, fmt.Sprintf("%s: %s", a.method, (&provider.Error{Address: e.Address, Version: e.Version, Err: a.err}).Within(e.Address, e.Version)))
 	}
 	if missing != "" {
 		return fmt.Sprintf("%s (%s)", missing, strings.Join(answers, "; "))

@@ -92,7 +92,7 @@ func fromRegistry(t *testing.T, w *world) provider.Source {
 func pullAs(layout pull.Layout, from func(*testing.T, *world) provider.Source) func(context.Context, *testing.T, *world) error {
 	return func(ctx context.Context, t *testing.T, w *world) error {
 		t.Helper()
-		sink, err := pull.NewSink(layout, w.output)
+		sink, err := pull.NewSink(layout, w.output, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

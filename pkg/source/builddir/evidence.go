@@ -23,7 +23,7 @@ func (s *Source) addEvidence(f dirFile) (belongs bool, err error) {
 		}
 	}
 	stem := "terraform-provider-" + s.address.Type
-	if !slices.ContainsFunc(provider.DocumentEndings(), func(ending string) bool { return f.name == stem+ending }) {
+	if about, kind := provider.CutDocumentSuffix(f.name); about != stem || kind == "" || kind == provider.KindSignature {
 		return false, nil
 	}
 	if len(s.releases) > 1 {
@@ -39,6 +39,8 @@ func (s *Source) addEvidence(f dirFile) (belongs bool, err error) {
 // add takes a file whose name says that it belongs to the version.
 func (r *dirRelease) add(a provider.Address, v provider.Version, f dirFile) bool {
 	listing, stem := provider.SumsName(a, v), fmt.Sprintf("terraform-provider-%s_%s", a.Type, v)
+	about, kind := provider.CutDocumentSuffix(f.name)
+	isReferrer := kind != "" && kind != provider.KindSignature
 	switch {
 	case f.name == listing:
 		r.sums = append(r.sums, f)
@@ -46,28 +48,22 @@ func (r *dirRelease) add(a provider.Address, v provider.Version, f dirFile) bool
 	case f.name == stem+"_manifest.json":
 		r.manifest = f
 		return true
-	case endsIn(f.name, listing, provider.SignatureEndings()), f.name == listing+provider.SigstoreEnding:
+	case about == listing && (kind == provider.KindSignature || kind == provider.KindSigstore):
 		r.signatures = append(r.signatures, f)
 		return true
-	case endsIn(f.name, stem, provider.DocumentEndings()):
+	case about == stem && isReferrer:
 		r.referrers = append(r.referrers, f)
 		return true
 	}
 	for platform, p := range r.packages {
 		zip := p.zip.name
-		if endsIn(f.name, zip, provider.SignatureEndings()) || endsIn(f.name, zip, provider.DocumentEndings()) ||
-			endsIn(f.name, strings.TrimSuffix(zip, ".zip"), provider.DocumentEndings()) {
+		if about == zip && kind != "" || about == strings.TrimSuffix(zip, ".zip") && isReferrer {
 			p.evidence = append(p.evidence, f)
 			r.packages[platform] = p
 			return true
 		}
 	}
 	return false
-}
-
-func endsIn(name, stem string, endings []string) bool {
-	ending, found := strings.CutPrefix(name, stem)
-	return found && slices.Contains(endings, ending)
 }
 
 // evidence returns SHA256SUMS and its signatures. Without a file, the sums are
@@ -134,14 +130,14 @@ func readDocuments(files []dirFile, scope provider.Scope) ([]provider.Document, 
 // mediaTypeOf goes by the name, and by the content of an SBOM, whose format
 // goreleaser leaves to the user.
 func mediaTypeOf(f dirFile, data []byte) (string, error) {
-	switch {
+	switch _, kind := provider.CutDocumentSuffix(f.name); {
 	case strings.HasSuffix(f.name, "SHA256SUMS"):
 		return artifact.MediaTypeSums, nil
-	case strings.HasSuffix(f.name, ".intoto.jsonl"):
+	case kind == provider.KindProvenance:
 		return artifact.MediaTypeInToto, nil
-	case strings.HasSuffix(f.name, provider.SigstoreEnding):
+	case kind == provider.KindSigstore:
 		return artifact.SigstoreType(f.path, data)
-	case slices.ContainsFunc(provider.SignatureEndings(), func(ending string) bool { return strings.HasSuffix(f.name, ending) }):
+	case kind == provider.KindSignature:
 		return artifact.MediaTypeSignature, nil
 	}
 	return artifact.SBOMType(f.path, data)

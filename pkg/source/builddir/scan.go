@@ -134,28 +134,28 @@ func isPlatform(s string) bool {
 
 // addZip takes a file that is named like a package; belongs tells whether it is.
 func (s *Source) addZip(f dirFile) (belongs bool, err error) {
-	name, ok := provider.ParseFilename(f.name)
+	typ, version, system, ok := provider.ParseFilename(f.name)
 	if !ok {
 		return false, nil
 	}
-	if meant, near := s.Meant(f.path); near && (name.Type != s.address.Type || !isPlatform(name.Platform)) {
+	if meant, near := s.Meant(f.path); near && (typ != s.address.Type || !isPlatform(system)) {
 		return false, fmt.Errorf("%s is not named as OpenTofu names it; did you mean %s?", f.path, meant)
 	}
-	if name.Type != s.address.Type {
-		return false, fmt.Errorf("%s is a package of the provider type %q, not of %s", f.path, name.Type, s.address)
+	if typ != s.address.Type {
+		return false, fmt.Errorf("%s is a package of the provider type %q, not of %s", f.path, typ, s.address)
 	}
-	v, err := provider.ParseVersion(name.Version)
+	v, err := provider.ParseVersion(version)
 	switch {
-	case strings.HasPrefix(name.Version, "v"):
-		return false, fmt.Errorf("%s: the version %q must not start with a v; OpenTofu finds no such package", f.path, name.Version)
+	case strings.HasPrefix(version, "v"):
+		return false, fmt.Errorf("%s: the version %q must not start with a v; OpenTofu finds no such package", f.path, version)
 	case err != nil:
 		return false, fmt.Errorf("%s: %w", f.path, err)
-	case v.String() != name.Version:
+	case v.String() != version:
 		return false, fmt.Errorf("%s: the version must be written %s", f.path, v)
 	case v == provider.Version{}:
 		return false, fmt.Errorf("%s: 0.0.0 is what build tools write when they do not know the version", f.path)
 	}
-	platform, err := provider.ParsePlatform(name.Platform)
+	platform, err := provider.ParsePlatform(system)
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", f.path, err)
 	}

@@ -34,7 +34,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	sink, err := pull.NewSink(pull.LayoutPacked, mirror)
+	sink, err := pull.NewSink(pull.LayoutPacked, mirror, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -31,7 +31,8 @@ type date int64
 func (d *date) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) == nil {
-		if t := provider.ParseDate(text); !t.IsZero() {
+		t, _ := time.Parse(time.RFC3339, text) // the zero time if invalid
+		if t = provider.CleanDate(t); !t.IsZero() {
 			*d = date(t.Unix())
 		}
 	}

@@ -148,8 +148,8 @@ func (q question) summed(ctx context.Context, d description) ([]provider.Platfor
 	}
 	var platforms []provider.Platform
 	for _, name := range file.Names() {
-		parts, _ := provider.ParseFilename(name)
-		platform, err := provider.ParsePlatform(parts.Platform)
+		_, _, text, _ := provider.ParseFilename(name)
+		platform, err := provider.ParsePlatform(text)
 		about := provider.Package{Address: q.address, Version: q.version, Platform: platform}
 		if err == nil && about.CheckConventional(name) == nil {
 			platforms = append(platforms, platform)

@@ -1,4 +1,0 @@
-package pull
-
-// FetchDirectory is how Release takes packages that are no zips.
-var FetchDirectory = fetchDirectory

@@ -1,0 +1,10 @@
+package pull
+
+var (
+	// FetchDirectory fetches a package that its source has unpacked.
+	FetchDirectory = fetchDirectory
+	// IsEvidenceName reports whether a file name is allowed for a document.
+	IsEvidenceName = isEvidenceName
+	// Layouts returns all layouts.
+	Layouts = layouts
+)
