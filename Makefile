@@ -26,6 +26,7 @@ LOADER    := bin/tools/vegeta
 LINTER    := bin/tools/golangci-lint
 DEADCODE  := bin/tools/deadcode
 VALE      := bin/tools/vale
+D2        := bin/tools/d2
 RELEASERS := bin/tools/goreleaser bin/tools/actionlint
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
 
@@ -189,7 +190,7 @@ e2e/browser/node_modules: e2e/browser/package-lock.json
 	@touch $@
 
 .PHONY: tools
-tools: $(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS) $(LINTER) $(DEADCODE) ## build the pinned tools into bin/tools
+tools: $(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS) $(LINTER) $(DEADCODE) $(D2) ## build the pinned tools into bin/tools
 
 .PHONY: demo
 demo: ## run the demonstration, e2e/demo
@@ -222,13 +223,21 @@ soak: build ## occupy a server with stalled and idle clients, then ask one for e
 docs: ## write docs/cli.md and the schemas of the output again, from the commands
 	$(GO) test ./cmd/tofu-oci ./internal/report -run 'TestDocs|TestDocuments' -update
 
+.PHONY: diagrams
+diagrams: $(D2) ## draw docs/images/*.svg from docs/diagrams/*.d2, for light and dark mode
+	@for source in docs/diagrams/*.d2; do \
+		name=$${source##*/}; \
+		"$(CURDIR)/$(D2)" --layout dagre --theme 0 --dark-theme 200 --pad 20 "$$source" "docs/images/$${name%.d2}.svg" || exit 1; \
+		chmod 644 "docs/images/$${name%.d2}.svg"; \
+	done
+
 .PHONY: clean
 clean: ## remove what the other targets made
 	rm -rf bin demo e2e/browser/node_modules
 
 # Each tool is a module of its own with one `tool` directive, so that no tool's dependencies reach another or the product.
 # touch: go leaves an output alone that is still right, and make would ask again each time.
-$(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS) $(DEADCODE): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
+$(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS) $(DEADCODE) $(D2): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
 	$(GO) build -C e2e/tools/$* -o "$(CURDIR)/$@" tool
 	@touch $@
 

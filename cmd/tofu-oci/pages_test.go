@@ -27,7 +27,7 @@ func TestPages(t *testing.T) {
 		// commands are how many the page has, so that none gets lost.
 		commands int
 	}{
-		"../README.md":  {"registry\nrelease hashicorp/random 3.6.0 $HERE darwin_arm64 signed=good", 7},
+		"../README.md":  {"registry\nrelease hashicorp/random 3.6.0 $HERE darwin_arm64 signed=good\nenv PATH=$WORK/clients${:}$PATH", 4},
 		"concepts.md":   {"registry", 4},
 		"install.md":    {"registry", 2},
 		"goreleaser.md": {"registry\nkeys\ncp keys/good.asc acme.pub", 8},
