@@ -29,7 +29,7 @@ type listed struct {
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source", "pkg/source/builddir", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/commandline", "internal/doctor", "internal/explain", "internal/httpclient", "internal/launch", "internal/logins", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/report", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/stricthcl", "internal/text",
+		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/commandline", "internal/doctor", "internal/explain", "internal/httpclient", "internal/launch", "internal/logins", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/report", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/stricthcl", "internal/text", "internal/transfer",
 	},
 	"internal/explain": {
 		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/trust",
@@ -65,7 +65,7 @@ var rows = map[string][]string{
 	"internal/serve/access": {"pkg/provider", "pkg/template", "internal/bounded", "internal/httpclient", "internal/stricthcl"},
 	"internal/catalog": {
 		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/template",
-		"internal/bounded",
+		"internal/bounded", "internal/httpclient",
 	},
 	"internal/serve/api": {"pkg/provider", "internal/bounded", "internal/httpclient"},
 	"internal/serve/pullthrough": {

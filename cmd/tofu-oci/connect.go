@@ -16,6 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
 	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -157,7 +158,7 @@ func (cmd *command) connectAs(c *cli.Context, out *report.Report, config cliconf
 	}
 	cmd.repos = repository.Options{
 		HTTP: cmd.http, PlainHTTP: c.StringSlice("plain-http"), TokenRealms: realms, Credential: login, Progress: out.Progress(),
-		Windows: &repository.Windows{}, // one for the whole run
+		Buffers: &transfer.BufferPool{}, // shared by all repositories
 	}
 	return nil
 }

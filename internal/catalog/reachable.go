@@ -2,23 +2,53 @@ package catalog
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
 
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Reachable asks the registries of templates whether they answer.
+// Reachable sends one request to the registry of each template, and returns an error if one
+// of them does not respond. A registry may respond that credentials are missing. Image
+// layouts are always reachable.
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#determining-support
 func Reachable(ctx context.Context, from []template.Template, o repository.Options) error {
 	probe := provider.Address{Host: provider.DefaultHost, Namespace: "tofu", Type: "oci"}
 	for _, t := range from {
 		ref, err := t.Repository(probe)
-		if err != nil {
-			continue // the template is for other addresses
+		if err != nil || ref.IsLayout() {
+			continue // the template may be for other addresses
 		}
-		if err := repository.Reachable(ctx, ref, o); err != nil {
+		base := &url.URL{Scheme: "https", Host: ref.Registry, Path: "/v2/"}
+		if slices.Contains(o.PlainHTTP, ref.Registry) {
+			base.Scheme = "http"
+		}
+		if err := ping(ctx, o.HTTP, base); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+func ping(ctx context.Context, client *http.Client, base *url.URL) error {
+	req, err := http.NewRequestWithContext(httpclient.Once(ctx), http.MethodGet, base.String(), nil)
+	if err != nil {
+		return fmt.Errorf("contacting registry %s: %w", base.Host, err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("contacting registry %s: %w", base.Host, httpclient.RedactError(err))
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests {
+		return &provider.StatusError{Method: req.Method, URL: httpclient.RedactURL(base), Status: resp.StatusCode}
+	}
+	_, _ = io.CopyN(io.Discard, resp.Body, httpclient.MaxAhead) // lets the connection be reused
 	return nil
 }

@@ -110,7 +110,6 @@ var exported = map[string]struct {
 	"repository.ErrNoRepository":       {repository.ErrNoRepository, provider.NotFound},
 	"repository.ErrNotFound":           {repository.ErrNotFound, provider.Refused},
 	"repository.ErrSubject":            {repository.ErrSubject, provider.Refused},
-	"repository.ErrTagLost":            {repository.ErrTagLost, provider.Transient},
 	"repository.ErrTagStays":           {repository.ErrTagStays, provider.Refused},
 	"repository.ErrTagMoved":           {repository.ErrTagMoved, provider.Transient},
 	"repository.ForeignError":          {&repository.ForeignError{}, provider.Conflict},

@@ -18,8 +18,8 @@ type setback struct {
 	wait time.Duration
 	// paused tells that it is the pause of all requests to the host, which has
 	// enough of them.
-	paused bool
-	slowed schedule.Slowed
+	paused    bool
+	throttled schedule.ThrottleResult
 }
 
 // setBack decides on the pause after a number of failed tries, the last of which
@@ -33,9 +33,9 @@ func (t *retrier) setBack(req *http.Request, resp *http.Response, sent time.Time
 	asked := retryAfter(resp.Header, time.Now())
 	s.wait = max(s.wait, asked)
 	if s.paused = isPause(resp.StatusCode, asked) && s.wait <= MaxRetryAfter; s.paused {
-		s.slowed = t.pool.Slow(req.URL.Host, sent, s.wait)
+		s.throttled = t.pool.Throttle(req.URL.Host, sent, s.wait)
 	}
-	if s.slowed.News {
+	if s.throttled.First {
 		cause := &provider.StatusError{Method: req.Method, URL: SentWith(req).Text(RedactURL(req.URL)), Status: resp.StatusCode, RetryAfter: asked}
 		t.tell(req, Retry{Attempt: failed, Wait: s.wait, Cause: cause, Host: req.URL.Host})
 	}

@@ -37,17 +37,17 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp, sent, err := t.try(req, body, tries)
 		works := err == nil && !isTransientStatus(resp.StatusCode)
 		if alone && ctx.Err() == nil {
-			t.pool.AloneEnded(req.URL.Host, works)
+			t.pool.ExclusiveDone(req.URL.Host, works)
 		}
 		if works {
-			t.pool.Regain(req.URL.Host, sent)
+			t.pool.Recover(req.URL.Host, sent)
 			return counted(resp, tries.made+1), nil
 		}
 		if err != nil && (ctx.Err() != nil || !isTransientError(err)) {
 			return nil, err
 		}
 		s := t.setBack(req, resp, sent, tries.made+1)
-		if s.slowed.Hopeless {
+		if s.throttled.GaveUp {
 			resp = counted(resp, MaxTries) // by others before: there is no use in more
 		}
 		if !rewindable(req) || isOnce(ctx) {
@@ -58,7 +58,7 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		tries.count(s)
 		switch {
-		case err == nil && s.slowed.Hopeless:
+		case err == nil && s.throttled.GaveUp:
 			return resp, nil
 		case err == nil && (tries.made >= MaxTries || s.wait > MaxRetryAfter):
 			return counted(resp, tries.made), nil
@@ -80,7 +80,7 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 func (t *retrier) try(req *http.Request, body io.ReadCloser, made *tries) (*http.Response, time.Time, error) {
 	ctx := t.attempted(req.Context(), made)
 	if made.isLast() {
-		ctx = schedule.Alone(ctx)
+		ctx = schedule.Exclusive(ctx)
 	}
 	once := req.WithContext(ctx) // a copy that has the request's header and URL
 	once.Body = body
@@ -142,7 +142,7 @@ type tries struct{ made, spared int }
 func (t *tries) isLast() bool { return t.made == MaxTries-1 }
 
 func (t *tries) count(s setback) {
-	if s.paused && !s.slowed.Alone && t.spared < maxSpared {
+	if s.paused && !s.throttled.Single && t.spared < maxSpared {
 		t.spared++
 		return
 	}

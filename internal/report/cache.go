@@ -58,10 +58,10 @@ func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // CacheInfo prints what a cache holds; entries are sorted by use.
 func (o *Report) CacheInfo(dir string, entries []store.Entry) error {
-	of := func(kind store.Kind) amount {
+	of := func(kind string) amount {
 		return amountOf(slices.DeleteFunc(slices.Clone(entries), func(e store.Entry) bool { return e.Kind != kind }))
 	}
-	d := cacheDescription{Location: dir, amount: amountOf(entries), Zips: of(store.KindZip), Unpacked: of(store.KindUnpacked), Mirrors: of(store.KindMirror)}
+	d := cacheDescription{Location: dir, amount: amountOf(entries), Zips: of("zip"), Unpacked: of("unpacked"), Mirrors: of("mirror")}
 	rows := []string{
 		cells("location", dir), cells("zips", d.Zips.String()), cells("unpacked", d.Unpacked.String()),
 		cells("mirrors", d.Mirrors.String()), cells("total", d.amount.String()),
@@ -79,8 +79,8 @@ func (o *Report) CachePruned(dir string, p store.Pruned) error {
 	var rows []string
 	add := func(entries []store.Entry, action string, inUse bool) {
 		for _, e := range entries {
-			d.Entries = append(d.Entries, cachedItem{string(e.Kind), e.Digest.String(), e.Size, instant(e.Used), inUse})
-			rows = append(rows, cells(action, string(e.Kind), Size(e.Size), e.Digest.String(), "used "+instant(e.Used)))
+			d.Entries = append(d.Entries, cachedItem{e.Kind, e.Digest.String(), e.Size, instant(e.Used), inUse})
+			rows = append(rows, cells(action, e.Kind, Size(e.Size), e.Digest.String(), "used "+instant(e.Used)))
 		}
 	}
 	action := "removed"

@@ -1,6 +1,6 @@
-// Package schedule decides what of a run goes on at the same time: requests and
-// transfers share pools, items are worked many at once, and their results come in
-// the order of the items.
+// Package schedule controls concurrency: the pools of requests and transfers ([Limiter],
+// [Transfers]), pauses and reduced limits for hosts that throttle ([Limiter.Throttle]), and
+// the concurrent processing of many items with ordered results ([Each]).
 package schedule
 
 import (
@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// Limiter hands out slots: so many in all, and so many for each key, such as a
-// host. Who waits longest is served first; a key that has all its slots does not
-// hold up the others. A key has fewer slots for a while after [Limiter.Slow].
+// Limiter limits concurrency with a number of slots in total and per key, for example per
+// host. Slots are granted first come, first served, but a key without free slots doesn't
+// delay the other keys. [Limiter.Throttle] temporarily reduces the slots of a key.
 type Limiter struct {
 	total, perKey int
 
@@ -21,39 +21,42 @@ type Limiter struct {
 	waiting []*waiter
 }
 
-// waiter waits for a slot; granted is closed when it has one.
+// waiter waits for a slot. Closing granted grants it.
 type waiter struct {
-	key     string
-	alone   bool
-	granted chan struct{}
+	key       string
+	exclusive bool
+	granted   chan struct{}
 }
 
-// NewLimiter makes a limiter. A limit below one is none.
+// NewLimiter returns a limiter. A limit below 1 means no limit.
 func NewLimiter(total, perKey int) *Limiter {
 	return &Limiter{total: total, perKey: perKey, keys: map[string]*key{}}
 }
 
-// Alone returns a context with which [Limiter.Acquire] waits until the key has no
-// other slot, and gives no other one until the slot is free again. Whoever asks for
-// the key later waits too, so that the time comes. See [Limiter.AloneEnded].
-func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, aloneKey{}, true) }
+// Exclusive returns a context that makes [Limiter.Acquire] wait until no other slot of the
+// key is in use, and keeps the other slots of the key free until the slot is released. Later
+// calls for the same key wait too, so the exclusive slot is granted eventually. After using
+// it, call [Limiter.ExclusiveDone].
+func Exclusive(ctx context.Context) context.Context {
+	return context.WithValue(ctx, exclusiveKey{}, true)
+}
 
-type aloneKey struct{}
+type exclusiveKey struct{}
 
-func isAlone(ctx context.Context) bool { return ctx.Value(aloneKey{}) != nil }
+func isExclusive(ctx context.Context) bool { return ctx.Value(exclusiveKey{}) != nil }
 
-// Acquire waits for a slot; the error is that of a context which ended before. The
-// slot is free again when release is called, and more calls do nothing.
+// Acquire waits for a slot of key. Calling release frees the slot. Further calls of release
+// have no effect. If ctx is canceled first, Acquire returns its error.
 func (l *Limiter) Acquire(ctx context.Context, key string) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	w := l.enter(key, isAlone(ctx))
+	w := l.enter(key, isExclusive(ctx))
 	select {
 	case <-w.granted:
 	case <-ctx.Done():
 		if !l.leave(w) {
-			// The slot came at the same moment.
+			// The slot was granted at the same moment.
 			l.release(w)
 		}
 		return nil, ctx.Err()
@@ -61,29 +64,29 @@ func (l *Limiter) Acquire(ctx context.Context, key string) (release func(), err 
 	return sync.OnceFunc(func() { l.release(w) }), nil
 }
 
-// enter takes a slot or a place in the queue.
-func (l *Limiter) enter(key string, alone bool) *waiter {
+// enter adds a waiter to the queue, and grants its slot if one is free.
+func (l *Limiter) enter(key string, exclusive bool) *waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if k := l.keys[key]; k != nil && k.futile >= maxFutile {
-		alone = false
+	if k := l.keys[key]; k != nil && k.failedExclusive >= maxFailedExclusive {
+		exclusive = false
 	}
-	w := &waiter{key: key, alone: alone, granted: make(chan struct{})}
+	w := &waiter{key: key, exclusive: exclusive, granted: make(chan struct{})}
 	l.waiting = append(l.waiting, w)
 	l.grant()
 	return w
 }
 
-// leave returns up a place in the queue, and tells whether it still was one.
+// leave removes a waiter from the queue, and reports whether it was in the queue.
 func (l *Limiter) leave(w *waiter) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at := slices.Index(l.waiting, w)
-	if at < 0 {
+	i := slices.Index(l.waiting, w)
+	if i < 0 {
 		return false
 	}
-	l.waiting = slices.Delete(l.waiting, at, at+1)
-	l.grant() // others may have waited for one that wanted to be alone
+	l.waiting = slices.Delete(l.waiting, i, i+1)
+	l.grant() // an exclusive waiter may have delayed others
 	return true
 }
 
@@ -92,33 +95,33 @@ func (l *Limiter) release(w *waiter) {
 	defer l.mu.Unlock()
 	l.used--
 	k := l.keys[w.key]
-	k.used, k.alone = k.used-1, false
-	if k.isOrdinary() {
+	k.used, k.exclusive = k.used-1, false
+	if k.isIdle() {
 		delete(l.keys, w.key)
 	}
 	l.grant()
 }
 
-// grant serves who waits, the longest first.
+// grant grants free slots to waiters, in the order of the queue.
 func (l *Limiter) grant() {
-	var kept []string // keys that are kept free for one who wants to be alone
+	var reserved []string // keys with a waiter for an exclusive slot
 	l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool {
 		isFree := l.total < 1 || l.used < l.total
-		if !isFree || slices.Contains(kept, w.key) || !l.keys[w.key].isFree(w.alone, l.perKey) {
-			if w.alone {
-				kept = append(kept, w.key)
+		if !isFree || slices.Contains(reserved, w.key) || !l.keys[w.key].isFree(w.exclusive, l.perKey) {
+			if w.exclusive {
+				reserved = append(reserved, w.key)
 			}
 			return false
 		}
 		l.used++
 		k := l.key(w.key)
-		k.used, k.alone = k.used+1, w.alone
+		k.used, k.exclusive = k.used+1, w.exclusive
 		close(w.granted)
 		return true
 	})
 }
 
-// key returns what is known of a key, to change it.
+// key returns the state of a key, which is created if necessary.
 func (l *Limiter) key(name string) *key {
 	k := l.keys[name]
 	if k == nil {

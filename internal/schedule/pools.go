@@ -3,43 +3,43 @@ package schedule
 import "context"
 
 const (
-	// MaxRequests is how many small requests a run makes at once: some memory
-	// and a connection each.
+	// MaxRequests is the maximum number of concurrent small requests of a run. Each uses a
+	// connection and some memory.
 	MaxRequests = 64
-	// MaxRequestsToHost is how many of them go to one host. Registries answer as
-	// many as a browser's HTTP/2 connection would send, and more fail behind
-	// their proxies.
+	// MaxRequestsToHost is the maximum number of concurrent small requests to one host.
+	// Registries handle as many as a browser sends over one HTTP/2 connection. With more,
+	// requests start to fail behind their proxies.
 	MaxRequestsToHost = 32
-	// MaxRequestsToOrigin is how many of them go to one host of an origin registry
-	// or its releases. Those throttle early, and then for a long time.
+	// MaxRequestsToOrigin is the maximum number of concurrent requests to one host of an
+	// origin registry or of its releases. These hosts throttle early and for a long time.
 	MaxRequestsToOrigin = 8
-	// MaxSmall is the size, in bytes, up to which a transfer costs no more than a
-	// small request.
+	// MaxSmall is the maximum size, in bytes, of a transfer that costs no more than a small
+	// request.
 	MaxSmall = 1 << 20
 )
 
-// NewRequests makes the pool of small requests, by host.
+// NewRequests returns a pool of small requests, with hosts as keys.
 func NewRequests() *Limiter { return NewLimiter(MaxRequests, MaxRequestsToHost) }
 
-// NewOriginRequests makes the pool of requests to origin registries, by host. Who
-// has a slot of it may ask for one of [NewRequests], and not the other way round.
+// NewOriginRequests returns a pool of requests to origin registries, with hosts as keys. The
+// holder of a slot may acquire a slot of [NewRequests], but not the other way round.
 func NewOriginRequests() *Limiter { return NewLimiter(0, MaxRequestsToOrigin) }
 
-// Transfers is the pool of zips that move at the same time.
+// Transfers is a pool of concurrent transfers of zips.
 type Transfers struct{ large, small *Limiter }
 
-// NewTransfers makes a pool for n zips. Small ones have slots of their own, as many
-// as there are for requests.
+// NewTransfers returns a pool for n zips. Small zips have separate slots, as many as small
+// requests.
 func NewTransfers(n int) *Transfers {
 	return &Transfers{large: NewLimiter(n, 0), small: NewLimiter(MaxRequests, 0)}
 }
 
-// Acquire waits until a zip of a size in bytes may move; a negative size is one that
-// is not known. See [Limiter.Acquire]. With a context of [Alone] it is the only zip
-// that moves, of either kind.
+// Acquire waits for a slot for a zip of the given size in bytes, or -1 if the size is
+// unknown. With a context of [Exclusive], no other zip is transferred until release is
+// called. See [Limiter.Acquire].
 func (t *Transfers) Acquire(ctx context.Context, size int64) (release func(), err error) {
 	switch {
-	case isAlone(ctx):
+	case isExclusive(ctx):
 		return t.acquireBoth(ctx)
 	case 0 <= size && size <= MaxSmall:
 		return t.small.Acquire(ctx, "")
@@ -47,7 +47,7 @@ func (t *Transfers) Acquire(ctx context.Context, size int64) (release func(), er
 	return t.large.Acquire(ctx, "")
 }
 
-// acquireBoth waits for the large zips first, which takes longer.
+// acquireBoth waits for the large transfers first, which takes longer.
 func (t *Transfers) acquireBoth(ctx context.Context) (release func(), err error) {
 	large, err := t.large.Acquire(ctx, "")
 	if err != nil {

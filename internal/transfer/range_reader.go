@@ -45,7 +45,7 @@ type RangeReader struct {
 // NewRangeReader makes a reader. It asks for the first piece, and reads one stream where
 // that is not answered by the range; then the error is that of Whole. The reader
 // has to be closed; it ends with its context.
-func NewRangeReader(ctx context.Context, c Content, w *Windows) (*RangeReader, error) {
+func NewRangeReader(ctx context.Context, c Content, w *BufferPool) (*RangeReader, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	pieces, abandon := context.WithCancel(ctx)
 	r := &RangeReader{content: c, share: w.join(), abandon: abandon, cancel: cancel}

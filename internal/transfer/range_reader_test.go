@@ -36,7 +36,7 @@ var pattern = sync.OnceValue(func() []byte {
 // handed out at each request.
 type store struct {
 	content []byte
-	windows *transfer.Windows
+	windows *transfer.BufferPool
 	// fault may answer the request of a number, from 1; it gives nil for the
 	// honest answer.
 	fault func(n int, r transfer.Range) (io.ReadCloser, error)
@@ -158,7 +158,7 @@ func TestReader(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, mebibyte, 4 * mebibyte, 4*mebibyte + 1, 16 * mebibyte, 28*mebibyte - 1, 60*mebibyte + 12345} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &store{content: pattern()[:size], windows: &transfer.Windows{}}
+			s := &store{content: pattern()[:size], windows: &transfer.BufferPool{}}
 			got, err := read(t, s)
 			if err != nil || got != int64(size) {
 				t.Errorf("%d of %d bytes, %v", got, size, err)
@@ -180,7 +180,7 @@ func TestReadersShareTheWindows(t *testing.T) {
 	for _, readers := range []int{1, 2, 5, 17} {
 		synctest.Test(t, func(t *testing.T) {
 			var all sync.WaitGroup
-			windows := &transfer.Windows{}
+			windows := &transfer.BufferPool{}
 			stores := make([]*store, readers)
 			for i := range stores {
 				stores[i] = &store{content: pattern()[i*mebibyte:][:17*mebibyte], windows: windows}
@@ -278,7 +278,7 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &store{content: content, windows: &transfer.Windows{}, fault: test.fault}
+				s := &store{content: content, windows: &transfer.BufferPool{}, fault: test.fault}
 				got, err := read(t, s)
 				if !errors.Is(err, test.want) || err == nil && got != size {
 					t.Errorf("%d of %d bytes, %v", got, size, err)
@@ -305,7 +305,7 @@ func TestReaderEnds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				s := &store{content: pattern(), windows: &transfer.Windows{}}
+				s := &store{content: pattern(), windows: &transfer.BufferPool{}}
 				r, err := transfer.NewRangeReader(ctx, s.ranges(), s.windows)
 				if err != nil {
 					t.Fatal(err)

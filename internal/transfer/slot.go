@@ -33,7 +33,7 @@ func (s *Slot) Release() { s.release() }
 // has none meanwhile: others may wait for the same.
 func (s *Slot) alone(ctx context.Context) error {
 	s.release()
-	return s.take(schedule.Alone(ctx))
+	return s.take(schedule.Exclusive(ctx))
 }
 
 func (s *Slot) take(ctx context.Context) error {

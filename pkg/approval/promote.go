@@ -196,7 +196,7 @@ func (p promotion) tidy(ctx context.Context, r Result, waiting, version reposito
 		return r, err
 	}
 	if r.Record != nil {
-		if err := repository.RemoveDenial(ctx, p.repo, *r.Record); err != nil {
+		if err := r.Record.Remove(ctx, p.repo); err != nil {
 			return r, err
 		}
 	}

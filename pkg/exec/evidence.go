@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -9,9 +10,24 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
+// evidence is the verification metadata of a release: SHA256SUMS, its signatures, and keys.
+// It has no verdict, because each run evaluates it under its own policy.
+type evidence struct {
+	// ListedAs is the name of the zip in SHA256SUMS if it differs from the conventional
+	// one.
+	ListedAs  string             `json:"listed_as,omitempty"`
+	Documents []evidenceDocument `json:"documents,omitempty"`
+}
+
+type evidenceDocument struct {
+	Kind    provider.DocumentKind `json:"kind"`
+	Name    string                `json:"name"`
+	Content []byte                `json:"content"`
+}
+
 // evidenceOf reads the evidence of a release with one package, so that later runs can
 // verify its signature without the source. It returns nil if a document can't be read.
-func evidenceOf(ctx context.Context, r provider.Release) *store.Evidence {
+func evidenceOf(ctx context.Context, r provider.Release) json.RawMessage {
 	if len(r.Packages) != 1 {
 		return nil
 	}
@@ -19,7 +35,7 @@ func evidenceOf(ctx context.Context, r provider.Release) *store.Evidence {
 	if _, shared := r.Document(provider.KindSums); !shared {
 		documents = slices.Concat(r.Documents, p.Documents)
 	}
-	e := &store.Evidence{ListedAs: p.ListedAs}
+	e := evidence{ListedAs: p.ListedAs}
 	for _, d := range documents {
 		if d.Scope != provider.ScopeRelease || !slices.Contains([]provider.DocumentKind{provider.KindSums, provider.KindSignature, provider.KindKeys}, d.Kind) {
 			continue
@@ -28,23 +44,28 @@ func evidenceOf(ctx context.Context, r provider.Release) *store.Evidence {
 		if err != nil {
 			return nil
 		}
-		e.Documents = append(e.Documents, store.EvidenceDocument{Kind: d.Kind, Name: d.Name, Content: content})
+		e.Documents = append(e.Documents, evidenceDocument{Kind: d.Kind, Name: d.Name, Content: content})
 	}
-	return e
+	text, err := json.Marshal(e)
+	if err != nil {
+		return nil
+	}
+	return text
 }
 
 // restore builds the release of a package from the evidence in the store. It returns
 // false if the store has no evidence, or if the SHA256SUMS does not list the zip.
 func restore(s selection, k store.Known) (provider.Release, bool) {
-	if k.Evidence == nil {
+	var e evidence
+	if k.Evidence == nil || json.Unmarshal(k.Evidence, &e) != nil {
 		return provider.Release{}, false
 	}
 	p := provider.Package{
-		Address: s.Address, Version: s.Version, Platform: s.Platform, Filename: s.filename(), ListedAs: k.Evidence.ListedAs,
+		Address: s.Address, Version: s.Version, Platform: s.Platform, Filename: s.filename(), ListedAs: e.ListedAs,
 		Digest: k.Zip, Size: -1, H1: k.H1,
 	}
 	r := provider.Release{Address: s.Address, Version: s.Version, Packages: []provider.Package{p}}
-	for _, d := range k.Evidence.Documents {
+	for _, d := range e.Documents {
 		document := provider.Document{Kind: d.Kind, Scope: provider.ScopeRelease, Name: d.Name}.WithBytes(d.Content)
 		if d.Kind == provider.KindSums && source.VerifySums(document, p) != nil {
 			return r, false

@@ -3,6 +3,7 @@ package exec_test
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
 	"io/fs"
@@ -343,7 +344,8 @@ func TestJudgeCachedWithoutEvidence(t *testing.T) {
 	for name, damage := range map[string]func(*store.Known){
 		"none": func(k *store.Known) { k.Evidence = nil },
 		"of others": func(k *store.Known) {
-			k.Evidence.Documents[0].Content = []byte(strings.Repeat("0", 64) + "  other.zip\n")
+			content := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("0", 64) + "  other.zip\n"))
+			k.Evidence = fmt.Appendf(nil, `{"documents": [{"kind": %q, "name": "SHA256SUMS", "content": %q}]}`, provider.KindSums, content)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -51,7 +52,7 @@ func (t target) denied(ctx context.Context) ([]provider.Version, error) {
 		return nil, nil
 	}
 	tags, err := t.tags(ctx)
-	if repository.IsUnlisted(err) {
+	if errors.Is(err, provider.ErrDenied) || errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
 		err = nil
 	}
 	return artifact.DeniedVersions(tags), err

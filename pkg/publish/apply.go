@@ -82,7 +82,7 @@ func (q *question) send(ctx context.Context, f *facts, r *Result) (err error) {
 	own := slices.DeleteFunc(slices.Clone(r.release.Packages), isKept)
 	r.Digest, r.Packages = packed.Index.Descriptor.Digest, f.results(own)
 	f.now, r.Slow, err = repository.Push(ctx, q.repo, packed, was, repository.PushOptions{
-		Backoff: q.Backoff, Progress: q.Progress, Own: own,
+		Progress: q.Progress, Own: own,
 		// Other jobs publish other platforms only of local builds, and of releases that are
 		// limited to some platforms.
 		Concurrent: !q.can.Published || len(q.options.Platforms) > 0,

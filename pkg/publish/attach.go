@@ -19,7 +19,7 @@ func (q *question) finish(ctx context.Context, f *facts, r *Result) error {
 		return nil
 	}
 	if f.denial != nil && !q.options.Stage {
-		if err := repository.RemoveDenial(ctx, q.repo, *f.denial); err != nil {
+		if err := f.denial.Remove(ctx, q.repo); err != nil {
 			return err
 		}
 	}

@@ -68,7 +68,7 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 			continue
 		}
 		if err == nil && !o.DryRun && f.denial != nil {
-			err = repository.RemoveDenial(ctx, c.repo, *f.denial)
+			err = f.denial.Remove(ctx, c.repo)
 		}
 		return done.orDenied(o, c.explained(ctx, err))
 	}
@@ -110,7 +110,7 @@ func (c *copying) glance(ctx context.Context, done *Result) (bool, error) {
 func (c *copying) copyOptions(f facts) repository.CopyOptions {
 	o := repository.CopyOptions{
 		Provider: c.address, Aliases: c.options.Aliases, Force: c.options.Force, DryRun: c.options.DryRun, NoReferrers: c.options.NoReferrers,
-		Reread: c.options.Check == repository.DepthContent, Concurrency: c.concurrency(), Acquire: c.transfers(), Backoff: c.Backoff, Progress: c.Progress,
+		Reread: c.options.Check == repository.DepthContent, Concurrency: c.concurrency(), Acquire: c.transfers(), Progress: c.Progress,
 	}
 	if f.denial == nil { // Force overrules only a denial that existed at the beginning
 		o.Admit = func(ctx context.Context) error { return repository.CheckDeniedNow(ctx, c.repo, c.version) }

@@ -39,7 +39,7 @@ type storedBlob struct {
 // checkOwner is [repository.CheckOwner], asked once if the repository is the provider's.
 func (m *memory) checkOwner(ctx context.Context, repo repository.Repository, a provider.Address, aliases provider.Aliases) error {
 	_, err := m.owners.Get(ctx, ownedBy{repo.String(), a}, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, repository.CheckOwner(schedule.Unweighed(ctx), repo, a, aliases...) // others wait for the answer
+		return struct{}{}, repository.CheckOwner(schedule.WithoutReservation(ctx), repo, a, aliases...) // others wait for the answer
 	})
 	return err
 }

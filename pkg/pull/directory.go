@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -99,9 +98,8 @@ func (s *unpackedSink) holds(path, want string) (bool, error) {
 	return true, nil
 }
 
-// copyTree copies the files below a directory into an empty one, and brings them
-// to the disk. Like the zip of a package it may hold nothing but files and
-// directories; directories without files are left out, as no hash sees them.
+// copyTree copies the files below a directory to an empty directory, and flushes them to
+// disk. Empty directories are skipped, because no hash includes them.
 func copyTree(ctx context.Context, to, from string) error {
 	resolved, err := filepath.EvalSymlinks(from)
 	if err != nil {
@@ -117,49 +115,9 @@ func copyTree(ctx context.Context, to, from string) error {
 		return err
 	}
 	defer func() { _ = target.Close() }()
-	return fs.WalkDir(source.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		if !entry.Type().IsRegular() {
-			return fmt.Errorf("%s is neither a file nor a directory", name)
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		return copyFile(ctx, target, source, name, info)
-	})
-}
-
-func copyFile(ctx context.Context, target, source *os.Root, name string, info fs.FileInfo) error {
-	local := filepath.FromSlash(name)
-	if err := target.MkdirAll(filepath.Dir(local), modeCopiedDirectory); err != nil {
-		return err
-	}
-	in, err := source.Open(local)
+	files, err := atomicfile.ListFiles(source)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }()
-	mode := fs.FileMode(modeZip)
-	if info.Mode()&0o111 != 0 {
-		mode = modeCopiedExecutable
-	}
-	out, err := target.OpenFile(local, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = out.Close() }()
-	// A file that grows while it is copied has another hash in any case.
-	if _, err := io.Copy(out, bounded.Reader(ctx, io.LimitReader(in, info.Size()))); err != nil {
-		return err
-	}
-	return errors.Join(out.Sync(), out.Close())
+	return atomicfile.CopyFiles(ctx, target, source, slices.DeleteFunc(files, atomicfile.Entry.IsDir))
 }
-
-// The modes of copies, which the umask narrows.
-const (
-	modeCopiedDirectory  = 0o755
-	modeCopiedExecutable = 0o755
-)

@@ -7,6 +7,7 @@ import (
 	"oras.land/oras-go/v2/registry"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 )
 
 // complete fills in what is not given.
@@ -17,8 +18,8 @@ func (o Options) complete() (Options, error) {
 			return o, err
 		}
 	}
-	if o.Windows == nil {
-		o.Windows = &Windows{}
+	if o.Buffers == nil {
+		o.Buffers = &transfer.BufferPool{}
 	}
 	return o, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/opencontainers/go-digest"
 
@@ -49,9 +48,6 @@ type CopyOptions struct {
 	// it may be; it has been sent when release is called. It is for several copies
 	// that share a limit, and limits further than Concurrency. May be nil.
 	Acquire func(ctx context.Context, size int64) (release func(), err error)
-	// Backoff is the pause after the given number of failures; nil doubles from
-	// half a second.
-	Backoff func(failed int) time.Duration
 	// Progress is told what moves: packages that have a file name, a digest and a
 	// size only.
 	Progress provider.Progress

@@ -40,7 +40,7 @@ func (c *copier) bring(ctx context.Context, d ocispec.Descriptor) error {
 
 // transfer sends a blob, as often as it takes.
 func (c *copier) transfer(ctx context.Context, d ocispec.Descriptor) error {
-	retrier := transfer.Retrier{Backoff: c.options.Backoff, Progress: c.options.Progress}
+	retrier := transfer.Retrier{Backoff: c.to.Traits().Backoff, Progress: c.options.Progress}
 	if c.options.Acquire != nil {
 		slot, err := transfer.NewSlot(ctx, c.options.Acquire, d.Size)
 		if err != nil {

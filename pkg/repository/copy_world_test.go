@@ -225,7 +225,6 @@ func (e *end) copyTo(t *testing.T, to *end, o repository.CopyOptions) (repositor
 }
 
 func copyOver(ctx context.Context, from repository.Reader, to repository.Repository, o repository.CopyOptions) (repository.Copied, error) {
-	o.Backoff = func(int) time.Duration { return 0 }
 	return repository.Copy(ctx, from, to, tag, o)
 }
 

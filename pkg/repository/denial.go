@@ -116,9 +116,9 @@ func (i Inspection) IsDenial() bool {
 	return err == nil
 }
 
-// RemoveDenial deletes the tag of a denial. If it returns [ErrTagStays], the version is
-// still denied.
-func RemoveDenial(ctx context.Context, repo Repository, r DenialRecord) error {
+// Remove deletes the tag of the denial from repo. If it returns [ErrTagStays], the version
+// is still denied.
+func (r DenialRecord) Remove(ctx context.Context, repo Repository) error {
 	err := ErrTagStays
 	if untag := repo.Traits().Untag; untag != nil {
 		err = untag(ctx, r.Tag, r.Digest)

@@ -82,7 +82,7 @@ func (i Inspection) CheckProvider(a provider.Address, aliases ...provider.Alias)
 // taken at the word of whoever names it.
 func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ...provider.Alias) error {
 	tags, err := repo.Tags(ctx)
-	if IsUnlisted(err) {
+	if isUnlisted(err) {
 		return nil
 	}
 	if err != nil {

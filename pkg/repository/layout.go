@@ -113,7 +113,7 @@ func (l *layout) manifestOf(ctx context.Context, d ocispec.Descriptor) (ocispec.
 	if err != nil {
 		return d, nil, err
 	}
-	if wait := schedule.Weigh(ctx, info.Size()); wait != nil {
+	if wait := schedule.ReserveMemory(ctx, info.Size()); wait != nil {
 		if err := wait(); err != nil {
 			return d, nil, err
 		}

@@ -15,13 +15,13 @@ type Listings struct {
 	lists memo.Memo[string, listing]
 }
 
-// IsUnlisted reports whether an error means that there is no list of tags: the repository
+// isUnlisted reports whether an error means that there is no list of tags: the repository
 // is missing, or the login must not list its tags.
-func IsUnlisted(err error) bool {
+func isUnlisted(err error) bool {
 	return errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNoRepository) || errors.Is(err, ErrNotFound)
 }
 
-// listing is the response to a list request. The errors of [IsUnlisted] are kept as well.
+// listing is the response to a list request. The errors of isUnlisted are kept as well.
 type listing struct {
 	tags []string
 	err  error
@@ -32,7 +32,7 @@ func (l *Listings) Tags(ctx context.Context, repo Reader) ([]string, error) {
 	kept, err := l.lists.Get(ctx, repo.String(), func(ctx context.Context) (listing, error) {
 		tags, err := repo.Tags(ctx)
 		slices.Sort(tags)
-		if IsUnlisted(err) {
+		if isUnlisted(err) {
 			return listing{err: err}, nil
 		}
 		return listing{tags: tags}, err

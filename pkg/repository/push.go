@@ -19,9 +19,6 @@ import (
 
 // PushOptions configures [Push]. The zero value is valid.
 type PushOptions struct {
-	// Backoff returns the pause after the given number of failures. If nil, pauses start at
-	// half a second and double.
-	Backoff func(failed int) time.Duration
 	// Progress receives retried transfers.
 	Progress provider.Progress
 	// Own lists the packages that the tag must have after the push. If another run has moved
@@ -41,7 +38,7 @@ type PushOptions struct {
 func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Inspection, o PushOptions) (now Inspection, slow bool, err error) {
 	began := time.Now()
 	// 1. The blobs of the manifests.
-	retrier := transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress}
+	retrier := transfer.Retrier{Backoff: repo.Traits().Backoff, Progress: o.Progress}
 	err = each(ctx, packed.Documents, func(ctx context.Context, d provider.Document) error {
 		return pushMissing(ctx, repo, retrier, was, d)
 	})
@@ -104,15 +101,15 @@ func (i Inspection) found(manifest digest.Digest) bool {
 	return false
 }
 
-// ErrTagLost says that a repository took a tag and does not have it.
-var ErrTagLost = provider.Errorf(provider.Transient, "the repository took the tag and does not show it")
+// errTagLost is returned if a repository accepted a tag but does not return it.
+var errTagLost = provider.Errorf(provider.Transient, "the repository took the tag and does not show it")
 
 // ReadBack looks at a tag that was written. Errors are those of the repository,
-// and [ErrTagLost].
+// and a [provider.Transient] error if the tag is missing.
 func ReadBack(ctx context.Context, repo Reader, tag string) (Inspection, error) {
 	now, err := Inspect(ctx, repo, tag, DepthIndex)
 	if err == nil && !now.Exists() {
-		err = ErrTagLost
+		err = errTagLost
 	}
 	if err != nil {
 		return now, fmt.Errorf("reading the tag back: %w", err)

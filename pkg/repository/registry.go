@@ -56,9 +56,9 @@ type Options struct {
 	Settle time.Duration
 	// Progress is told of what is tried again.
 	Progress provider.Progress
-	// Windows is the memory for reading large blobs over several connections. Nil
-	// is one for each registry's repository; who reads from many shares one.
-	Windows *Windows
+	// Buffers is the memory for parts of large blobs that arrive before they are read. If
+	// nil, each repository has its own.
+	Buffers *transfer.BufferPool
 }
 
 // Credential is a login to a registry. The zero value is anonymous.
@@ -77,7 +77,7 @@ type remoteRepository struct {
 	login   *loginState
 	// http sends all requests, below what knows of logins.
 	http    *http.Client
-	windows *Windows
+	buffers *transfer.BufferPool
 	settle  time.Duration
 	// refusals counts what speaks against reading blobs in parts, see [maxRefusals].
 	refusals atomic.Int32
@@ -111,7 +111,7 @@ func newRegistry(ref template.Reference, o Options) (*remoteRepository, error) {
 	repo.Client = o.client(repo.Reference, login)
 	return &remoteRepository{
 		remote: repo, retrier: transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress},
-		http: o.HTTP, windows: o.Windows, login: login, settle: cmp.Or(o.Settle, defaultSettle),
+		http: o.HTTP, buffers: o.Buffers, login: login, settle: cmp.Or(o.Settle, defaultSettle),
 	}, nil
 }
 
@@ -124,7 +124,7 @@ func (r *remoteRepository) String() string {
 func (r *remoteRepository) Traits() Traits {
 	return Traits{
 		Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
-		Settle: r.settle, Referrers: r.referrers, Mount: r.mount, Redirect: r.redirect, Untag: r.untag, Writable: r.writable,
+		Settle: r.settle, Backoff: r.retrier.Backoff, Referrers: r.referrers, Mount: r.mount, Redirect: r.redirect, Untag: r.untag, Writable: r.writable,
 	}
 }
 
@@ -193,7 +193,7 @@ func (r *remoteRepository) fetchManifest(ctx context.Context, reference string) 
 	if size < 0 {
 		size = artifact.MaxManifestSize
 	}
-	wait := schedule.Weigh(ctx, size)
+	wait := schedule.ReserveMemory(ctx, size)
 	if wait == nil {
 		return d, body, nil
 	}

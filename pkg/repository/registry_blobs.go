@@ -17,11 +17,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Windows is the memory in which the parts of large blobs arrive that are not
-// yet their reader's turn: 32 MiB at most, for all readers together. The zero
-// value is ready for use, and may be shared by any number of registries.
-type Windows struct{ windows transfer.Windows }
-
 // Blob opens a blob; its bytes are not verified yet. From 16 MiB on it comes over
 // several connections, unless the registry has turned out not to like that. Reading
 // ends with the context, and the blob has to be closed.
@@ -55,7 +50,7 @@ func (r *remoteRepository) Blob(ctx context.Context, d ocispec.Descriptor) (io.R
 			return httpclient.Pause(ctx, r.http, at, failed, cause)
 		},
 		Refused: r.refused,
-	}, &r.windows.windows)
+	}, r.buffers)
 }
 
 // maxRefusals is how often a registry may be too busy for several connections. One

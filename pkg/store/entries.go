@@ -13,21 +13,20 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Kind says what an entry is.
-type Kind string
-
+// The kinds of entries.
 const (
-	// KindZip is a zip as it was published.
-	KindZip Kind = "zip"
-	// KindUnpacked is what a zip unpacks to.
-	KindUnpacked Kind = "unpacked"
-	// KindMirror is a filesystem_mirror that links to zips and unpacked packages.
-	KindMirror Kind = "mirror"
+	kindZip      = "zip"
+	kindUnpacked = "unpacked"
+	kindMirror   = "mirror"
 )
 
-// Entry is something that a store has.
+// kindFolders are the directories of entries by their kinds.
+var kindFolders = map[string]string{kindZip: nameBlobs, kindUnpacked: nameUnpacked, kindMirror: nameMirrors}
+
+// Entry is a package or a mirror directory in a store.
 type Entry struct {
-	Kind Kind
+	// Kind is "zip", "unpacked", or "mirror".
+	Kind string
 	// Digest is that of the zip, packed or not. That of a mirror is of what it holds.
 	Digest digest.Digest
 	// Size is in bytes, as files have it. What shares blocks takes less.
@@ -40,8 +39,8 @@ type Entry struct {
 // verified. A store that does not exist has no entries.
 func (s *Store) Entries(ctx context.Context) ([]Entry, error) {
 	var all []Entry
-	for _, kind := range []Kind{KindZip, KindUnpacked, KindMirror} {
-		names, err := os.ReadDir(s.folder(kind.folder()))
+	for _, kind := range []string{kindZip, kindUnpacked, kindMirror} {
+		names, err := os.ReadDir(s.folder(kindFolders[kind]))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -71,19 +70,15 @@ func (s *Store) Entries(ctx context.Context) ([]Entry, error) {
 	return all, nil
 }
 
-func (k Kind) folder() string {
-	return map[Kind]string{KindZip: nameBlobs, KindUnpacked: nameUnpacked, KindMirror: nameMirrors}[k]
-}
-
 // path is where an entry is.
 func (s *Store) path(e Entry) string {
-	return filepath.Join(s.folder(e.Kind.folder()), e.Digest.Encoded())
+	return filepath.Join(s.folder(kindFolders[e.Kind]), e.Digest.Encoded())
 }
 
 // used returns the time of an entry's record, or without one that of the entry.
 func (s *Store) used(e Entry) (time.Time, error) {
 	record := filepath.Join(s.path(e), nameRecord)
-	if e.Kind == KindZip {
+	if e.Kind == kindZip {
 		record = filepath.Join(s.folder(nameRecords), e.Digest.Encoded())
 	}
 	info, err := os.Lstat(record)

@@ -12,7 +12,6 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 const (
@@ -30,26 +29,9 @@ const (
 type Known struct {
 	Zip digest.Digest `json:"zip"`
 	Hashes
-	// Evidence is the evidence of the package's release. It is nil if it was not recorded,
-	// which is different from a release without evidence.
-	Evidence *Evidence `json:"evidence,omitempty"`
-}
-
-// Evidence has the documents to verify the signature of a package's release. It contains
-// no verdict, because each run verifies it under its own policy.
-type Evidence struct {
-	// ListedAs is the name of the zip in SHA256SUMS if it differs from the
-	// conventional one.
-	ListedAs string `json:"listed_as,omitempty"`
-	// Documents are SHA256SUMS, its signatures, and the keys of the release.
-	Documents []EvidenceDocument `json:"documents,omitempty"`
-}
-
-// EvidenceDocument is a document with its content.
-type EvidenceDocument struct {
-	Kind    provider.DocumentKind `json:"kind"`
-	Name    string                `json:"name"`
-	Content []byte                `json:"content"`
+	// Evidence is verification metadata of the release in the caller's format. It is nil if
+	// none was recorded.
+	Evidence json.RawMessage `json:"evidence,omitempty"`
 }
 
 // Known returns the zips that were remembered under a package's name, latest first. The

@@ -97,7 +97,7 @@ func (m *Mirror) shareTree(ctx context.Context, dir, target string, t *Tree) err
 			return err
 		}
 		name := filepath.FromSlash(f.Name)
-		if f.isDirectory() {
+		if f.IsDir() {
 			if err := os.MkdirAll(filepath.Join(tmp, name), modeDirectory); err != nil {
 				return err
 			}
@@ -120,18 +120,18 @@ func (m *Mirror) shareTree(ctx context.Context, dir, target string, t *Tree) err
 }
 
 // isShared reports whether a directory has the files of a package, and no others.
-func isShared(dir, target string, files []listed) bool {
+func isShared(dir, target string, files []atomicfile.Entry) bool {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return false
 	}
 	defer root.Close()
-	there, err := list(root)
+	there, err := atomicfile.ListFiles(root)
 	if err != nil || len(there) != len(files) {
 		return false
 	}
 	for i, f := range files {
-		if there[i].Name != f.Name || !f.isDirectory() && !same(filepath.Join(dir, f.Name), filepath.Join(target, f.Name)) {
+		if there[i].Name != f.Name || !f.IsDir() && !same(filepath.Join(dir, f.Name), filepath.Join(target, f.Name)) {
 			return false
 		}
 	}

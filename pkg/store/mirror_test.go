@@ -249,7 +249,7 @@ func TestPruneMirrors(t *testing.T) {
 	must(t, os.Chtimes(filepath.Join(filepath.Dir(m.Dir()), "record"), long, long))
 	p, err = other.Prune(t.Context(), store.PruneOptions{MaxAge: new(time.Minute)})
 	must(t, err)
-	if len(p.Removed) != 1 || p.Removed[0].Kind != store.KindMirror || len(p.Kept) != 2 {
+	if len(p.Removed) != 1 || p.Removed[0].Kind != "mirror" || len(p.Kept) != 2 {
 		t.Errorf("removed %v, kept %v", p.Removed, p.Kept)
 	}
 	// 3. Made again it is where it was, and its packages may go before it.

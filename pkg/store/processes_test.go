@@ -170,7 +170,7 @@ func TestKilledAtRandom(t *testing.T) {
 	must(t, err)
 	for _, e := range entries {
 		var ok bool
-		if e.Kind == store.KindZip {
+		if e.Kind == "zip" {
 			_, ok = take(t, s, e.Digest)
 		} else {
 			_, ok = takeTree(t, s, e.Digest)

@@ -96,7 +96,7 @@ var errInUse = errors.New("the entry is in use")
 
 // prune removes an entry that nobody has used since it was listed.
 func (s *Store) prune(e Entry, dryRun bool) error {
-	if e.Kind == KindZip {
+	if e.Kind == kindZip {
 		lock := s.zipsLock()
 		defer lock.Close()
 		// Where there are no mirrors, or no locks, no mirror is being made.
@@ -110,7 +110,7 @@ func (s *Store) prune(e Entry, dryRun bool) error {
 	} else if !used.Equal(e.Used) {
 		return errInUse
 	}
-	if e.Kind != KindZip {
+	if e.Kind != kindZip {
 		return removeTree(s.path(e), dryRun)
 	}
 	if dryRun {

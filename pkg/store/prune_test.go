@@ -72,7 +72,7 @@ func TestEntries(t *testing.T) {
 		t.Errorf("the entries are %s", got)
 	}
 	for i, e := range entries {
-		kind := []store.Kind{store.KindZip, store.KindUnpacked}[i%2]
+		kind := []string{"zip", "unpacked"}[i%2]
 		if days := time.Since(e.Used).Hours() / 24; e.Kind != kind || e.Size < 10 || days < float64(4-i)-0.1 || days > float64(4-i)+0.1 {
 			t.Errorf("no. %d is %+v", i, e)
 		}

@@ -40,9 +40,8 @@ const marker = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of tofu-o
 
 // The modes of what is in a store, which the umask narrows.
 const (
-	modeFile       = 0o644
-	modeExecutable = 0o755
-	modeDirectory  = 0o755
+	modeFile      = 0o644
+	modeDirectory = 0o755
 )
 
 // Options of [Open]. The zero value trusts what looks untouched, and tells nobody.

@@ -44,7 +44,7 @@ type Hashes struct {
 // treeRecord is the record of an unpacked package.
 type treeRecord struct {
 	Hashes
-	Files []listed `json:"files"`
+	Files []atomicfile.Entry `json:"files"`
 }
 
 // Tree is a stored package, unpacked, that was found to be right. It has to be
@@ -107,7 +107,7 @@ func (t *Tree) open() (err error) {
 	if t.files, err = os.OpenRoot(filepath.Join(t.dir, nameFiles)); err != nil {
 		return err
 	}
-	now, err := list(t.files)
+	now, err := atomicfile.ListFiles(t.files)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func readRecord(path string) (r treeRecord, err error) {
 	if err := bounded.DecodeJSON(text, &r, maxRecordValues); err != nil {
 		return r, fmt.Errorf("reading its record: %w", err)
 	}
-	if slices.ContainsFunc(r.Files, func(l listed) bool { return l.Name == "" }) {
+	if slices.ContainsFunc(r.Files, func(f atomicfile.Entry) bool { return f.Name == "" }) {
 		return r, errors.New("reading its record: a file has no name")
 	}
 	return r, nil
@@ -141,8 +141,8 @@ func readRecord(path string) (r treeRecord, err error) {
 
 // hash reads all files, which must not change meanwhile, and have the modes and
 // names of the record.
-func (t *Tree) hash(now []listed) error {
-	form := func(a, b listed) bool { return a.Name == b.Name && a.Executable == b.Executable }
+func (t *Tree) hash(now []atomicfile.Entry) error {
+	form := func(a, b atomicfile.Entry) bool { return a.Name == b.Name && a.Executable == b.Executable }
 	if !slices.EqualFunc(now, t.record.Files, form) {
 		return errors.New("a file is missing, was added, or has another mode")
 	}
@@ -153,7 +153,7 @@ func (t *Tree) hash(now []listed) error {
 	if h1 != t.record.Unpacked {
 		return &sums.MismatchError{Name: t.dir, Got: h1, Want: t.record.Unpacked}
 	}
-	if after, err := list(t.files); err != nil || !slices.Equal(after, now) {
+	if after, err := atomicfile.ListFiles(t.files); err != nil || !slices.Equal(after, now) {
 		return errors.New("it changed while it was read")
 	}
 	return nil
@@ -172,8 +172,8 @@ func (t *Tree) CopyTo(ctx context.Context, dir string) error {
 		return err
 	}
 	defer to.Close()
-	err = copyFiles(ctx, to, t.files, t.record.Files)
-	if errors.Is(err, errChanged) && ctx.Err() == nil {
+	err = atomicfile.CopyFiles(ctx, to, t.files, t.record.Files)
+	if errors.Is(err, atomicfile.ErrChanged) && ctx.Err() == nil {
 		_ = t.Close()
 		t.damaged(err)
 	}

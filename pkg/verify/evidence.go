@@ -79,7 +79,7 @@ func weigh(ctx context.Context, found repository.Inspection, platforms []provide
 			}
 		}
 	}
-	if wait := schedule.Weigh(ctx, total); wait != nil {
+	if wait := schedule.ReserveMemory(ctx, total); wait != nil {
 		return wait()
 	}
 	return nil

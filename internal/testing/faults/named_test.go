@@ -1,9 +1,9 @@
 package faults_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -84,7 +84,7 @@ func TestForgottenTag(t *testing.T) {
 		w := newWorld(t, n)
 		w.registry.Misbehave(registrytest.ManifestPut, well, len(platforms))
 		w.registry.Misbehave(registrytest.ManifestPut, registrytest.Forget(), 1)
-		if err := w.run(t, flows[0]); !errors.Is(err, repository.ErrTagLost) {
+		if err := w.run(t, flows[0]); provider.KindOf(err) != provider.Transient || !strings.Contains(err.Error(), "reading the tag back") {
 			t.Errorf("got %v", err)
 		}
 		w.complete(t, flows[0])

@@ -175,7 +175,7 @@ func (q question) all(ctx context.Context, platforms []provider.Platform) (descr
 			if err != nil {
 				return err
 			}
-			if wait := schedule.Weigh(groupCtx, descriptions[i].weight()); wait != nil {
+			if wait := schedule.ReserveMemory(groupCtx, descriptions[i].weight()); wait != nil {
 				if err := wait(); err != nil {
 					return err
 				}

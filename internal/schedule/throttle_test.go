@@ -30,7 +30,7 @@ func load(t *testing.T, l *schedule.Limiter, key string, n int) *most {
 				seen.add(1, key)
 				time.Sleep(time.Second)
 				seen.add(-1, key)
-				l.Regain(key, sent)
+				l.Recover(key, sent)
 				release()
 			}
 		})
@@ -56,8 +56,8 @@ func TestSlow(t *testing.T) {
 		}
 		// All of one moment are answered alike; one of them ends here.
 		for i := range 7 {
-			got := l.Slow("slow", began, pause)
-			if got.News != (i == 0) || got.Alone {
+			got := l.Throttle("slow", began, pause)
+			if got.First != (i == 0) || got.Single {
 				t.Errorf("answer %d: %+v", i, got)
 			}
 		}
@@ -94,7 +94,7 @@ func TestSlowAlone(t *testing.T) {
 			}
 			sent := time.Now()
 			release()
-			if got := l.Slow("", sent, time.Minute); !got.News || !got.Alone {
+			if got := l.Throttle("", sent, time.Minute); !got.First || !got.Single {
 				t.Errorf("got %+v", got)
 			}
 			if took := time.Since(sent); took != 0 {
@@ -104,7 +104,7 @@ func TestSlowAlone(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
 		defer cancel()
-		l.Slow("", time.Now(), time.Hour)
+		l.Throttle("", time.Now(), time.Hour)
 		if _, err := l.Acquire(ctx, ""); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
@@ -119,22 +119,22 @@ func TestSlowInVain(t *testing.T) {
 		l := schedule.NewLimiter(0, 8)
 		for range 2 {
 			for range 3 {
-				if got := l.Slow("", time.Now(), time.Minute); !got.News || got.Hopeless {
+				if got := l.Throttle("", time.Now(), time.Minute); !got.First || got.GaveUp {
 					t.Errorf("got %+v", got)
 				}
 				time.Sleep(time.Minute)
 			}
 			for range 2 {
-				if got := l.Slow("", time.Now(), time.Minute); !got.Hopeless || l.Pause("") != 0 {
+				if got := l.Throttle("", time.Now(), time.Minute); !got.GaveUp || l.Pause("") != 0 {
 					t.Errorf("got %+v and a pause of %s", got, l.Pause(""))
 				}
 				time.Sleep(time.Minute)
 			}
-			l.Regain("", time.Now())
+			l.Recover("", time.Now())
 		}
-		l.Slow("", time.Now(), time.Second)
+		l.Throttle("", time.Now(), time.Second)
 		time.Sleep(time.Hour) // in which nothing is asked for
-		if got := l.Slow("", time.Now(), time.Second); got.Hopeless {
+		if got := l.Throttle("", time.Now(), time.Second); got.GaveUp {
 			t.Errorf("got %+v after an hour", got)
 		}
 	})
@@ -152,7 +152,7 @@ func TestAloneInVain(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			release, err := l.Acquire(schedule.Alone(ctx), "")
+			release, err := l.Acquire(schedule.Exclusive(ctx), "")
 			cancel()
 			first()
 			isAlone := err != nil
@@ -162,7 +162,7 @@ func TestAloneInVain(t *testing.T) {
 			if want := i <= 5; isAlone != want {
 				t.Errorf("the request %d waits to be alone: %t", i, isAlone)
 			}
-			l.AloneEnded("", helped)
+			l.ExclusiveDone("", helped)
 		}
 	})
 }
@@ -182,7 +182,7 @@ func TestAlone(t *testing.T) {
 				for range 3 {
 					go func() {
 						asked := time.Now()
-						release, err := l.Acquire(schedule.Alone(t.Context()), "a")
+						release, err := l.Acquire(schedule.Exclusive(t.Context()), "a")
 						if err != nil {
 							t.Error(err)
 						}
@@ -231,7 +231,7 @@ func TestAloneGivesUp(t *testing.T) {
 		defer cancel()
 		failed, came := make(chan error), make(chan struct{})
 		go func() {
-			_, err := l.Acquire(schedule.Alone(ctx), "")
+			_, err := l.Acquire(schedule.Exclusive(ctx), "")
 			failed <- err
 		}()
 		synctest.Wait()

@@ -12,9 +12,9 @@ const (
 	minPiece, maxPiece = 2, 8
 )
 
-// Windows is the memory that readers of ranges share, 32 MiB at most. The zero
+// BufferPool is the memory that readers of ranges share, 32 MiB at most. The zero
 // value is ready for use, by many goroutines.
-type Windows struct {
+type BufferPool struct {
 	mu      sync.Mutex
 	readers int
 	used    int
@@ -22,7 +22,7 @@ type Windows struct {
 }
 
 // Used tells how many bytes are handed out.
-func (w *Windows) Used() int {
+func (w *BufferPool) Used() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.used * blockSize
@@ -30,11 +30,11 @@ func (w *Windows) Used() int {
 
 // share is what one reader has of the windows.
 type share struct {
-	windows *Windows
+	windows *BufferPool
 	held    int
 }
 
-func (w *Windows) join() *share {
+func (w *BufferPool) join() *share {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.readers++

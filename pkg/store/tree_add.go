@@ -26,20 +26,64 @@ func (s *Store) Unpack(ctx context.Context, d digest.Digest, fill func(dir strin
 	if err := s.begin(); err != nil {
 		return err
 	}
-	err := s.addTree(final, func(dir string) (Hashes, error) {
-		if err := os.Mkdir(dir, modeDirectory); err != nil {
-			return Hashes{}, err
-		}
-		return fill(dir)
-	})
+	err := s.addTree(final, fill)
 	if errors.Is(err, fs.ErrExist) {
 		return ctx.Err() // another process was faster
 	}
 	return err
 }
 
-// addTree makes an unpacked package of the files that fill puts into a directory,
-// which is to be made.
+// PutTree keeps a copy of what the zip of a digest unpacked to, in a directory that
+// nobody else has to do with yet. That this fails is told to [Options] Failed. A
+// package that is there stays.
+func (s *Store) PutTree(ctx context.Context, d digest.Digest, h Hashes, dir string) {
+	if !s.keeps() {
+		return
+	}
+	final, ok := s.place(nameUnpacked, d)
+	if !ok {
+		return
+	}
+	if _, err := os.Lstat(final); err == nil {
+		return
+	}
+	if err := s.putTree(ctx, final, h, dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		s.fail(fmt.Errorf("keeping what %s unpacks to: %w", d, err))
+	}
+}
+
+func (s *Store) putTree(ctx context.Context, final string, h Hashes, dir string) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	from, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	files, err := atomicfile.ListFiles(from)
+	if err != nil {
+		return err
+	}
+	var size int64
+	for _, f := range files {
+		size += f.Stamp.Size()
+	}
+	// As much again is left for others.
+	if err := s.space(size, 2); err != nil {
+		return err
+	}
+	return s.addTree(final, func(dir string) (Hashes, error) {
+		to, err := os.OpenRoot(dir)
+		if err != nil {
+			return h, err
+		}
+		defer to.Close()
+		return h, atomicfile.CopyFiles(ctx, to, from, files)
+	})
+}
+
+// addTree makes an unpacked package of the files that fill puts into an empty directory.
 func (s *Store) addTree(final string, fill func(dir string) (Hashes, error)) error {
 	tmp, err := atomicfile.TempDir(filepath.Dir(final))
 	if err != nil {
@@ -47,6 +91,9 @@ func (s *Store) addTree(final string, fill func(dir string) (Hashes, error)) err
 	}
 	defer atomicfile.DiscardDir(tmp) // what remains after a failure
 	dir := filepath.Join(tmp, nameFiles)
+	if err := os.Mkdir(dir, modeDirectory); err != nil {
+		return err
+	}
 	h, err := fill(dir)
 	if err != nil {
 		return err
@@ -68,18 +115,18 @@ func (s *Store) addTree(final string, fill func(dir string) (Hashes, error)) err
 // protect takes the permission to write away from files that others link to, and
 // lists them. It keeps a client from unpacking another zip through such a link, as
 // Terraform would.
-func protect(dir string) ([]listed, error) {
+func protect(dir string) ([]atomicfile.Entry, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	files, err := list(root)
+	files, err := atomicfile.ListFiles(root)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range files {
-		if f.isDirectory() {
+		if f.IsDir() {
 			continue
 		}
 		name := filepath.FromSlash(f.Name)
@@ -91,5 +138,5 @@ func protect(dir string) ([]listed, error) {
 			return nil, err
 		}
 	}
-	return list(root)
+	return atomicfile.ListFiles(root)
 }

@@ -20,10 +20,10 @@ func TestWeigh(t *testing.T) {
 		context func(context.Context) context.Context
 		most    int
 	}{
-		"light":      {schedule.MaxLight / 4, nil, 8},
-		"heavy":      {schedule.MaxLight/4 + 1, nil, 1},
-		"unweighed":  {schedule.MaxLight, schedule.Unweighed, 8},
-		"not items'": {schedule.MaxLight, func(context.Context) context.Context { return t.Context() }, 8},
+		"light":      {schedule.MaxShared / 4, nil, 8},
+		"heavy":      {schedule.MaxShared/4 + 1, nil, 1},
+		"unweighed":  {schedule.MaxShared, schedule.WithoutReservation, 8},
+		"not items'": {schedule.MaxShared, func(context.Context) context.Context { return t.Context() }, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -44,7 +44,7 @@ func TestWeigh(t *testing.T) {
 					var group sync.WaitGroup
 					for range 4 {
 						group.Go(func() {
-							if wait := schedule.Weigh(ctx, test.bytes); wait != nil {
+							if wait := schedule.ReserveMemory(ctx, test.bytes); wait != nil {
 								if err := wait(); err != nil {
 									t.Error(err)
 								}
@@ -73,7 +73,7 @@ func TestWeighEnds(t *testing.T) {
 		defer cancel()
 		var failed atomic.Int64
 		schedule.Each(ctx, 3, func(ctx context.Context, _ int) (error, bool) {
-			err := schedule.Weigh(ctx, schedule.MaxLight+1)()
+			err := schedule.ReserveMemory(ctx, schedule.MaxShared+1)()
 			if errors.Is(err, context.Canceled) {
 				failed.Add(1)
 				return err, true

@@ -1,0 +1,74 @@
+package schedule
+
+import (
+	"context"
+	"sync"
+)
+
+// MaxShared is the number of bytes of documents that an item of [Each] can hold while other
+// items hold theirs. A release has a few kilobytes. Only hostile servers send more.
+const MaxShared = 1 << 20
+
+// ReserveMemory reserves memory for documents that the item of ctx is about to hold. If the
+// item has reserved more than [MaxShared], ReserveMemory returns a function that waits for
+// the item's turn, otherwise nil. Items above [MaxShared] take turns, so the memory of a run
+// is limited to little more than the memory of its largest item. If ctx is canceled, wait
+// returns its error.
+//
+// Before calling wait, the caller must release everything large, and everything that another
+// item waits for. Otherwise, two items could wait for each other.
+func ReserveMemory(ctx context.Context, bytes int64) (wait func() error) {
+	m, _ := ctx.Value(memoryKey{}).(*memory)
+	if m == nil || !m.add(bytes) {
+		return nil
+	}
+	return func() error { return m.wait(ctx) }
+}
+
+// WithoutReservation returns a context in which [ReserveMemory] has no effect. It is for
+// work of one item that other items wait for.
+func WithoutReservation(ctx context.Context) context.Context {
+	return context.WithValue(ctx, memoryKey{}, (*memory)(nil))
+}
+
+type memoryKey struct{}
+
+// memory counts the bytes that one item has reserved.
+type memory struct {
+	turn *Limiter // one slot for all items
+
+	waiting sync.Mutex // held while the item waits for its turn
+	mu      sync.Mutex
+	bytes   int64
+	release func() // ends the item's turn; nil before the turn
+}
+
+// add reports whether the item must wait for its turn.
+func (m *memory) add(bytes int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.bytes += bytes
+	return m.bytes > MaxShared && m.release == nil
+}
+
+func (m *memory) wait(ctx context.Context) error {
+	m.waiting.Lock()
+	defer m.waiting.Unlock()
+	if !m.add(0) {
+		return nil
+	}
+	release, err := m.turn.Acquire(ctx, "")
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.release = release
+	return err
+}
+
+// free ends the item's turn.
+func (m *memory) free() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.release != nil {
+		m.release()
+	}
+}
