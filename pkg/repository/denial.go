@@ -52,7 +52,7 @@ func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
 	switch {
 	case unlisted == nil && !listed:
 		return nil
-	case unlisted != nil && !IsUnlisted(unlisted):
+	case unlisted != nil && !isUnlisted(unlisted):
 		return unlisted
 	}
 	record, exists, err := ReadDenial(ctx, repo, v)
