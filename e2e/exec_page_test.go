@@ -49,7 +49,7 @@ const terragrunt = "#!/bin/sh\nfor unit in live/*/; do tofu -chdir=\"$unit\" \"$
 // terraform, which then have what they installed.
 func TestExecPage(t *testing.T) {
 	t.Parallel()
-	const wanted = 20
+	const wanted = 19
 	commands := pageCommands(t, "exec.md")
 	if len(commands) != wanted {
 		t.Fatalf("%d commands, not %d:\n%s", len(commands), wanted, strings.Join(commands, "\n"))

@@ -145,16 +145,16 @@ func (s *requestStage) runs() []requestRun {
 		pull = append(pull, "--platform", platform(i).String())
 	}
 	runs := []requestRun{
-		{"`mirror` of one version, into nothing", []string{"mirror", s.provider + "@1.0.0", "--to", s.registryHost + "/mirror/{type}"}},
+		{"`mirror` of one version, new", []string{"mirror", s.provider + "@1.0.0", "--to", s.registryHost + "/mirror/{type}"}},
 		{"`mirror --all`, all new", slices.Concat([]string{"mirror"}, all)},
 	}
 	for _, level := range []string{"tags", "index", "manifests", "blobs", "deep"} {
-		runs = append(runs, requestRun{"`mirror --all --check-level " + level + "`, all there", slices.Concat([]string{"mirror", "--check-level", level}, all)})
+		runs = append(runs, requestRun{"`mirror --all --check-level " + level + "`, all mirrored", slices.Concat([]string{"mirror", "--check-level", level}, all)})
 	}
 	return append(runs,
 		requestRun{"", slices.Concat([]string{"publish", filepath.Join(s.dir, "dist0")}, built)},
 		requestRun{"`publish`, all new", slices.Concat([]string{"publish", filepath.Join(s.dir, "dist1")}, built)},
-		requestRun{"`publish`, all there", slices.Concat([]string{"publish", filepath.Join(s.dir, "dist1")}, built)},
+		requestRun{"`publish`, all published", slices.Concat([]string{"publish", filepath.Join(s.dir, "dist1")}, built)},
 		requestRun{"`pull` of one version", pull},
 		requestRun{"`list`", []string{"list", "acme/rocket", "--from", s.registryHost + "/built/{type}"}},
 		requestRun{"`list` of one version", []string{"list", "acme/rocket@1.0.0", "--from", s.registryHost + "/built/{type}"}},

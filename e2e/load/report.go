@@ -42,18 +42,18 @@ func (r report) text(ctx context.Context, w *world) (string, error) {
 	}
 	var b strings.Builder
 	_, _ = fmt.Fprintf(&b, "%s; on %s. %s.%s\n\n", page.Machine(), time.Now().UTC().Format(time.DateOnly), versions, load())
-	_, _ = fmt.Fprintf(&b, "Figures of archives are ours / those of nginx, medians of %d that took turns; *of pairs* is the least and the greatest ratio of two neighbouring ones. Bold is what misses what was wanted.\n\n", r.rounds)
-	b.WriteString("| archive of 300 MB | MB/s | ratio | of pairs | wanted |\n|---|---|---|---|---|\n")
+	_, _ = fmt.Fprintf(&b, "Values for archives are tofu-oci / nginx, medians of %d alternating downloads; *range* is the lowest and the highest ratio of two consecutive downloads. Missed targets are in bold.\n\n", r.rounds)
+	b.WriteString("| 300 MB archive | MB/s | ratio | range | target |\n|---|---|---|---|---|\n")
 	for _, m := range r.archives {
 		b.WriteString(m.line() + "\n")
 	}
-	_, _ = fmt.Fprintf(&b, "\n| lists of %d versions, %.0f a second over %d open connections | measured | wanted |\n|---|---|---|\n", listed, r.lists.Rate, connections)
+	_, _ = fmt.Fprintf(&b, "\n| lists of %d versions, %.0f per second with %d open connections | measured | target |\n|---|---|---|\n", listed, r.lists.Rate, connections)
 	l := r.lists.Latencies
-	_, _ = fmt.Fprintf(&b, "| half of them within | %s ms | – |\n", inMilliseconds(l.Median))
-	_, _ = fmt.Fprintf(&b, "| 99 of 100 within | %s | < %d ms |\n", mark(inMilliseconds(l.P99)+" ms", l.P99 >= wantedP99), wantedP99.Milliseconds())
-	_, _ = fmt.Fprintf(&b, "| all within | %s ms | – |\n", inMilliseconds(l.Max))
+	_, _ = fmt.Fprintf(&b, "| 50th percentile | %s ms | – |\n", inMilliseconds(l.Median))
+	_, _ = fmt.Fprintf(&b, "| 99th percentile | %s | < %d ms |\n", mark(inMilliseconds(l.P99)+" ms", l.P99 >= wantedP99), wantedP99.Milliseconds())
+	_, _ = fmt.Fprintf(&b, "| maximum | %s ms | – |\n", inMilliseconds(l.Max))
 	above := (r.lists.peak - w.idle) >> 20
-	_, _ = fmt.Fprintf(&b, "| most memory of the server, above the %d MiB of an idle one | %s | ≤ %d MiB |\n", w.idle>>20, mark(fmt.Sprintf("%d MiB", above), above > wantedMemory), wantedMemory)
+	_, _ = fmt.Fprintf(&b, "| peak memory of the server, above the %d MiB of an idle one | %s | ≤ %d MiB |\n", w.idle>>20, mark(fmt.Sprintf("%d MiB", above), above > wantedMemory), wantedMemory)
 	return b.String(), nil
 }
 
@@ -99,7 +99,7 @@ func (w *world) versions(ctx context.Context) (string, error) {
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if fields := strings.Fields(string(text)); err == nil && len(fields) > 2 {
-		return " At the end the load of the last 1, 5 and 15 minutes was " + strings.Join(fields[:3], ", ") + "."
+		return " Load averages at the end (1, 5, and 15 minutes): " + strings.Join(fields[:3], ", ") + "."
 	}
 	return ""
 }

@@ -38,7 +38,7 @@ func (s *site) again() work {
 		},
 		doers: []doer{s.againOurs("blobs"), s.againOurs("index"), s.regsyncOnce()},
 		rows: []row{
-			{fmt.Sprintf("%d versions × %d platforms, all there, `--check-level=blobs`", manyVersions, manyPlatforms), "--check-level=blobs", []string{"regsync once"}, 0},
+			{fmt.Sprintf("%d versions × %d platforms, all mirrored, `--check-level=blobs`", manyVersions, manyPlatforms), "--check-level=blobs", []string{"regsync once"}, 0},
 			{"the same, `--check-level=index`", "--check-level=index", []string{"regsync once"}, 0},
 		},
 	}

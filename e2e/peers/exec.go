@@ -27,7 +27,7 @@ func (s *site) execTofu() work {
 		ready: s.readyToExec,
 		doers: []doer{s.exec(s.tofu), s.ociTofu(), s.cachedTofu()},
 		rows: []row{
-			{fmt.Sprintf("`exec -- tofu init` of %d locked providers, warm store", bigCount), execDoer, []string{ociDoer}, 0.15},
+			{fmt.Sprintf("`exec -- tofu init` of %d locked providers, all cached", bigCount), execDoer, []string{ociDoer}, 0.15},
 			{"the same", execDoer, []string{cachedDoer}, 1.1},
 		},
 		another: true,
@@ -41,7 +41,7 @@ func (s *site) execTerraform() work {
 		ready: s.readyToExec,
 		doers: []doer{s.exec(s.terraform), s.mirrorTerraform()},
 		rows: []row{
-			{fmt.Sprintf("`exec -- terraform init` of %d locked providers, warm store", bigCount), execDoer, []string{filesystemDoer}, 1.05},
+			{fmt.Sprintf("`exec -- terraform init` of %d locked providers, all cached", bigCount), execDoer, []string{filesystemDoer}, 1.05},
 		},
 		another: true,
 	}

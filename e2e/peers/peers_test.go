@@ -158,7 +158,7 @@ func TestLinkCountsWhatItCarries(t *testing.T) {
 
 func TestTrafficIsComparedWhereItIsCounted(t *testing.T) {
 	t.Parallel()
-	want := "\nthe work moved 20.5 kB over the network, theirs 70.0 MB: 3414 times as much; wanted: ≥ 100.\n"
+	want := "\nthe work transferred 20.5 kB over the network, theirs 70.0 MB: 3414 times as much (target: ≥ 100).\n"
 	if got := main.Traffic(20_500, 70_000_000, 100); got != want {
 		t.Errorf("got %q", got)
 	}

@@ -23,7 +23,7 @@ const sharedMemory = "/dev/shm"
 func places(disk string) []place {
 	found := []place{}
 	if info, err := os.Stat(sharedMemory); err == nil && info.IsDir() {
-		found = append(found, place{name: "a memory file system", dir: sharedMemory, memory: true})
+		found = append(found, place{name: "an in-memory file system", dir: sharedMemory, memory: true})
 	}
 	return append(found, place{name: "a disk", dir: disk})
 }

@@ -33,7 +33,7 @@ func (s *site) slowLink() work {
 		ready: func(ctx context.Context) error { return s.bigPackages(ctx, 1) },
 		doers: []doer{s.pullOurs(link.start), s.pullCrane(link.start)},
 		rows: []row{
-			{fmt.Sprintf("`pull` of a 300 MB zip, %d MB/s a connection, %d ms", linkRate/1_000_000, linkDelay.Milliseconds()), "tofu-oci", []string{"crane blob"}, 0.2},
+			{fmt.Sprintf("`pull` of a 300 MB zip, %d MB/s per connection, %d ms latency", linkRate/1_000_000, linkDelay.Milliseconds()), "tofu-oci", []string{"crane blob"}, 0.2},
 		},
 		memoryOnly: true,
 	}

@@ -72,7 +72,7 @@ func (m measured) traffic() string {
 	r := m.rows[0]
 	name := m.fastest(r.against)
 	ours, theirs := page.Median(each(m.took[r.ours], network)), page.Median(each(m.took[name], network))
-	return fmt.Sprintf("\n%s moved %.1f kB over the network, %s %.1f MB: %d times as much; wanted: ≥ %d.\n",
+	return fmt.Sprintf("\n%s transferred %.1f kB over the network, %s %.1f MB: %d times as much (target: ≥ %d).\n",
 		r.work, float64(ours)/1e3, name, float64(theirs)/1e6, theirs/max(ours, 1), m.fewer)
 }
 
@@ -108,7 +108,7 @@ func (t table) String() string {
 	}
 	var b strings.Builder
 	_, _ = fmt.Fprintf(&b, "### On %s%s\n\n", t.place.name, kind)
-	b.WriteString("| work | against | wall, s | ratio | of pairs | wanted | CPU, s | peak memory, MiB |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| operation | compared with | wall time, s | ratio | range | target | CPU time, s | peak memory, MiB |\n|---|---|---|---|---|---|---|---|\n")
 	for _, m := range t.measured {
 		for _, r := range m.rows {
 			b.WriteString(m.line(r) + "\n")
@@ -118,7 +118,7 @@ func (t table) String() string {
 		b.WriteString(m.traffic())
 	}
 	if most, work := t.most(); most > 0 {
-		_, _ = fmt.Fprintf(&b, "\nThe idle program (`list`) took %d MiB. The most above that was %d MiB (%s); wanted: ≤ 64 MiB.\n", t.idle>>20, (most-t.idle)>>20, work)
+		_, _ = fmt.Fprintf(&b, "\nThe idle program (`list`) used %d MiB. The highest use above that was %d MiB (%s; target: ≤ 64 MiB).\n", t.idle>>20, (most-t.idle)>>20, work)
 	}
 	return b.String()
 }
@@ -131,10 +131,10 @@ func report(ctx context.Context, p programs, rounds int, tables []table) (string
 	}
 	var b strings.Builder
 	_, _ = fmt.Fprintf(&b, "%s; on %s. %s.\n\n", page.Machine(), time.Now().UTC().Format(time.DateOnly), versions)
-	_, _ = fmt.Fprintf(&b, "Figures are ours / theirs, medians of %d runs that took turns. *ratio* is that of the two medians of the wall clock, bold where more was "+
-		"wanted; *of pairs* the least and the greatest of two neighbouring runs. CPU is user and system time of all processes of a command, memory that of the largest one.\n", rounds)
+	_, _ = fmt.Fprintf(&b, "Values are tofu-oci / the other program, medians of %d alternating runs. *ratio* compares the medians of the wall time, in bold if it misses "+
+		"the target; *range* is the lowest and the highest ratio of two consecutive runs. CPU time is the sum over all processes of a command, memory the maximum.\n", rounds)
 	if !slices.ContainsFunc(tables, func(t table) bool { return t.place.memory }) {
-		b.WriteString("This machine has no memory file system that everybody may use.\n")
+		b.WriteString("This machine has no in-memory file system that all users can write to.\n")
 	}
 	for _, t := range tables {
 		b.WriteString("\n" + t.String())

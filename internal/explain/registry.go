@@ -196,11 +196,11 @@ var registryHints = []struct {
 	},
 	{
 		func(r refusal) bool { return r.doing == fetchingManifest && r.status == http.StatusInternalServerError },
-		"the server is out of order, or its file of this manifest is damaged: if others can be read and this stays so, delete that file in the registry's storage, and mirror the version again (docs/operations.md, Find and heal what was lost)",
+		"the server is out of order, or its file of this manifest is damaged: if others can be read and this stays so, delete that file in the registry's storage, and mirror the version again (docs/operations.md, Find and repair lost content)",
 	},
 	{
 		func(r refusal) bool { return r.doing == fetchingManifest && isA[*sums.MismatchError](r.err) },
-		"do not use it: the registry's file of it is damaged, or somebody has changed it; delete that file in the registry's storage, and mirror the version again (docs/operations.md, Find and heal what was lost)",
+		"do not use it: the registry's file of it is damaged, or somebody has changed it; delete that file in the registry's storage, and mirror the version again (docs/operations.md, Find and repair lost content)",
 	},
 	{
 		func(r refusal) bool { return r.says("insufficient_scope", "insufficient scope") },
