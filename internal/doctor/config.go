@@ -68,7 +68,7 @@ func ofNote(c cliconfig.Config, n cliconfig.Note) finding.Finding {
 	case cliconfig.NoteDraft:
 		f.Severity = finding.Error
 		if m, found := methodAt(c, n.Position); found {
-			f.Remedy = mirrorBlock(m)
+			f.Remedy = cliconfig.MirrorMethod(m)
 		}
 	case cliconfig.NoteMissing:
 		f.Remedy = "write the file " + n.File + ", or have the variable name the file that is meant"
@@ -100,20 +100,6 @@ func methodAt(c cliconfig.Config, at stricthcl.Position) (cliconfig.Method, bool
 		return cliconfig.Method{}, false
 	}
 	return c.Installation.Methods[i], true
-}
-
-// mirrorBlock writes an oci_mirror block.
-func mirrorBlock(m cliconfig.Method) string {
-	lines := []string{"oci_mirror {", "  repository_template = \"" + m.Template.HCL() + "\""}
-	for _, list := range []struct {
-		name     string
-		patterns []provider.Pattern
-	}{{"include", m.Include}, {"exclude", m.Exclude}} {
-		if len(list.patterns) > 0 {
-			lines = append(lines, "  "+assignment(list.name, list.patterns))
-		}
-	}
-	return strings.Join(append(lines, "}"), "\n")
 }
 
 func assignment(name string, patterns []provider.Pattern) string {

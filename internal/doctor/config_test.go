@@ -58,7 +58,7 @@ func TestCheckConfig(t *testing.T) {
 		},
 		"draft": {
 			block("oci {\n  registry_template = \"ghcr.io/acme/${type}\"\n  include = [\"hashicorp/*\"]\n}"), []string{"error draft-syntax"},
-			"oci_mirror {\n  repository_template = \"ghcr.io/acme/${type}\"\n  include = [\"registry.opentofu.org/hashicorp/*\"]\n}",
+			"  oci_mirror {\n    repository_template = \"ghcr.io/acme/${type}\"\n    include             = [\"registry.opentofu.org/hashicorp/*\"]\n  }\n",
 		},
 		"ignored": {block("direct {\n  excludes = []\n}"), []string{"warning argument-ignored"}, "delete the line at t.tfrc:3:3"},
 		"ambiguous": {

@@ -8,31 +8,35 @@ package stricthcl
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/gohcl"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Parse reads a text, whose size the caller has bounded. file is its name for
-// errors, which are *[Error].
-func Parse(file string, data []byte) (*hclsyntax.Body, error) {
+// Decode parses a text, and decodes its blocks and arguments into a struct with the tags
+// of package gohcl. The caller must limit the size of the text. file is the file name in
+// errors, which are of type *[Error] and describe the first problem in the file.
+func Decode(file string, data []byte, into any) error {
 	if err := new(Budget).Check(file, data); err != nil {
-		return nil, err
+		return err
 	}
 	parsed, diags := hclsyntax.ParseConfig(data, file, hcl.InitialPos)
+	if !diags.HasErrors() {
+		diags = gohcl.DecodeBody(parsed.Body, nil, into)
+	}
+	var first *Error
 	for _, d := range diags {
-		if d.Severity == hcl.DiagError {
-			return nil, OfDiagnostic(file, d)
+		if e := OfDiagnostic(file, d); d.Severity == hcl.DiagError && (first == nil || e.Compare(first.Position) < 0) {
+			first = e
 		}
 	}
-	body, ok := parsed.Body.(*hclsyntax.Body)
-	if !ok {
-		return nil, &Error{Position: Position{file, 1, 1}, Problem: "it has no body"}
+	if first == nil {
+		return nil
 	}
-	return body, nil
+	return first
 }
 
 // OfDiagnostic returns the error that a diagnostic about a file describes.
@@ -61,75 +65,35 @@ func InLines(file, text string) string {
 	return text
 }
 
-// Attributes returns the arguments of a body in their order in the file.
-func Attributes(body *hclsyntax.Body) []*hclsyntax.Attribute {
-	var all []*hclsyntax.Attribute
-	for _, a := range body.Attributes {
-		all = append(all, a)
-	}
-	slices.SortFunc(all, func(a, b *hclsyntax.Attribute) int { return a.NameRange.Start.Byte - b.NameRange.Start.Byte })
-	return all
-}
-
-// Argument is one that a body may have, and who reads it.
-type Argument struct {
-	Name string
-	Read func(*hclsyntax.Attribute) error
-}
-
-// Arguments reads those of a body in their order in the file. What is not known is
-// an error.
-func Arguments(body *hclsyntax.Body, known ...Argument) error {
-	for _, a := range Attributes(body) {
-		i := slices.IndexFunc(known, func(k Argument) bool { return k.Name == a.Name })
-		if i < 0 {
-			return Wrong(a.NameRange, "there is no argument %q, only %s", a.Name, listed(known))
-		}
-		if err := known[i].Read(a); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func listed(known []Argument) string {
-	var names []string
-	for _, k := range known {
-		names = append(names, k.Name)
-	}
-	last := len(names) - 1
-	if last < 1 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:last], ", ") + " and " + names[last]
-}
-
-// String returns the value of an argument that has to be a string.
-func String(a *hclsyntax.Attribute) (string, error) {
-	value, diags := a.Expr.Value(nil)
-	if diags.HasErrors() || value.IsNull() || value.Type() != cty.String {
-		return "", Wrong(a.Expr.Range(), "%s must be a string", a.Name)
+// String returns the value of an expression that must be a string. name is the name of
+// the argument in errors.
+func String(name string, expr hcl.Expression) (string, error) {
+	value, diags := expr.Value(nil)
+	switch {
+	case !diags.HasErrors() && value.IsNull():
+		return "", Wrong(expr.Range(), "%s is required", name)
+	case diags.HasErrors() || value.Type() != cty.String:
+		return "", Wrong(expr.Range(), "%s must be a string", name)
 	}
 	return value.AsString(), nil
 }
 
-// Strings visits each string of an argument that has to be a list of them, with its
-// place, to add. The list must not be empty. one names what an element is.
-func Strings(a *hclsyntax.Attribute, one string, add func(text string, at hcl.Range) error) error {
-	value, diags := a.Expr.Value(nil)
-	if diags.HasErrors() || value.IsNull() || !value.Type().IsTupleType() || value.LengthInt() == 0 {
-		return Wrong(a.Expr.Range(), "%s must be a list of strings, and not empty", a.Name)
+// Strings calls add with each string in a list and with the position of the string. The
+// list must not be empty. name is the name of the argument in errors.
+func Strings(name string, expr hcl.Expression, add func(text string, at hcl.Range) error) error {
+	if value, diags := expr.Value(nil); !diags.HasErrors() && value.IsNull() {
+		return Wrong(expr.Range(), "%s is required", name)
 	}
-	tuple, ok := a.Expr.(*hclsyntax.TupleConsExpr)
-	if !ok {
-		return Wrong(a.Expr.Range(), "%s must be a list of strings", a.Name)
+	list, diags := hcl.ExprList(expr)
+	if diags.HasErrors() || len(list) == 0 {
+		return Wrong(expr.Range(), "%s must be a list of strings, and not empty", name)
 	}
-	for i, element := range value.AsValueSlice() {
-		at := tuple.Exprs[i].Range()
-		if element.IsNull() || element.Type() != cty.String {
-			return Wrong(at, "%s must be a string", one)
+	for _, element := range list {
+		text, err := String("each value in "+name, element)
+		if err != nil {
+			return err
 		}
-		if err := add(element.AsString(), at); err != nil {
+		if err := add(text, element.Range()); err != nil {
 			return err
 		}
 	}

@@ -7,28 +7,37 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// read reads a file with the arguments name and all.
+// read decodes a file with the arguments name and all.
 func read(text string) (name string, all []string, err error) {
-	body, err := stricthcl.Parse("f", []byte(text))
-	if err != nil {
+	var f struct {
+		Name *hcl.Attribute `hcl:"name,optional"`
+		All  *hcl.Attribute `hcl:"all,optional"`
+	}
+	if err := stricthcl.Decode("f", []byte(text), &f); err != nil {
 		return "", nil, err
 	}
-	err = stricthcl.Arguments(body,
-		stricthcl.Argument{Name: "name", Read: func(a *hclsyntax.Attribute) (err error) { name, err = stricthcl.String(a); return err }},
-		stricthcl.Argument{Name: "all", Read: func(a *hclsyntax.Attribute) error {
-			return stricthcl.Strings(a, "one of them", func(s string, _ hcl.Range) error { all = append(all, s); return nil })
-		}},
-		stricthcl.Argument{Name: "other", Read: func(a *hclsyntax.Attribute) error { return stricthcl.Wrong(a.NameRange, "it is %s", a.Name) }},
-	)
+	if f.Name != nil {
+		if name, err = stricthcl.String(f.Name.Name, f.Name.Expr); err != nil {
+			return "", nil, err
+		}
+	}
+	if f.All != nil {
+		err = stricthcl.Strings(f.All.Name, f.All.Expr, func(s string, at hcl.Range) error {
+			if s == "" {
+				return stricthcl.Wrong(at, "empty %s", "string")
+			}
+			all = append(all, s)
+			return nil
+		})
+	}
 	return name, all, err
 }
 
-func TestArguments(t *testing.T) {
+func TestDecode(t *testing.T) {
 	t.Parallel()
 	name, all, err := read("all = [\"a\",\n  \"b\"]\nname = \"x\"\n")
 	if name != "x" || !cmp.Equal(all, []string{"a", "b"}) || err != nil {
@@ -36,18 +45,20 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func TestErrorsHaveTheirPlace(t *testing.T) {
+func TestErrorPositions(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"name = \"x\"\nnam = 1":          `f:2:1: there is no argument "nam", only name, all and other`,
+		"name = \"x\"\nnam = 1":          `f:2:1: Unsupported argument: An argument named "nam" is not expected here`,
+		"b = 1\na = 1":                   `f:1:1: Unsupported argument: An argument named "b" is not expected here`,
+		"block {}":                       `f:1:1: Unsupported block type: Blocks of type "block" are not expected here`,
 		"name = \"x\"\nname = \"y\"":     "f:2:1: Attribute redefined: ",
 		"name = 1":                       "f:1:8: name must be a string",
 		"name = x":                       "f:1:8: name must be a string",
-		"name = null":                    "f:1:8: name must be a string",
+		"name = null":                    "f:1:8: name is required",
 		"all = []":                       "f:1:7: all must be a list of strings, and not empty",
-		"all = [\"a\", 1]":               "f:1:13: one of them must be a string",
+		"all = [\"a\", 1]":               "f:1:13: each value in all must be a string",
 		"all = [for x in [\"a\"] : x]":   "f:1:7: all must be a list of strings",
-		"\n other = 1":                   "f:2:2: it is other",
+		"all = [\n \"\"]":                "f:2:2: empty string",
 		"name = {":                       "f:1:9: Missing expression",
 		"x = " + strings.Repeat("[", 70): "f:1:69: brackets are nested deeper than 64",
 	} {

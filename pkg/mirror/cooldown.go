@@ -65,15 +65,16 @@ func (c Cooldown) Ask(ctx context.Context, src provider.Source, a provider.Addre
 	if c.MinAge <= 0 {
 		return nil
 	}
-	published, err := dateOf(ctx, src, a, v)
+	published, err := c.DateOf(ctx, src, a, v)
 	if err != nil {
 		return err
 	}
 	return c.Check(a, v, published)
 }
 
-// dateOf asks a source when a version was published, for as little as it can tell it.
-func dateOf(ctx context.Context, src provider.Source, a provider.Address, v provider.Version) (time.Time, error) {
+// DateOf returns the publication date of a version, or the zero value if the source has
+// none. It requests the date only, if the source can do that.
+func (Cooldown) DateOf(ctx context.Context, src provider.Source, a provider.Address, v provider.Version) (time.Time, error) {
 	if date := provider.CapabilitiesOf(src).Date; date != nil {
 		return date(ctx, a, v)
 	}

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"slices"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -74,6 +75,15 @@ func (r Release) Document(kind DocumentKind) (Document, bool) {
 		}
 	}
 	return Document{}, false
+}
+
+// Package returns the package for a platform. Errors are *[PlatformError].
+func (r Release) Package(p Platform) (Package, error) {
+	i := slices.IndexFunc(r.Packages, func(pkg Package) bool { return pkg.Platform == p })
+	if i < 0 {
+		return Package{}, &PlatformError{Address: r.Address, Version: r.Version, Wanted: p, Have: r.Platforms()}
+	}
+	return r.Packages[i], nil
 }
 
 // Platforms lists the platforms of the release's packages.

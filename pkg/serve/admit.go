@@ -182,7 +182,11 @@ func (x *exchange) token() string {
 	if _, password, is := x.r.BasicAuth(); is && x.forPeople() {
 		return password
 	}
-	return bearer(x.r)
+	scheme, token, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
 }
 
 // forPeople reports whether it is a browser that asks, or may be.
@@ -195,15 +199,6 @@ func (x *exchange) challenge() {
 	if x.forPeople() {
 		h.Add("WWW-Authenticate", `Basic realm="tofu-oci", charset="UTF-8"`)
 	}
-}
-
-// bearer returns the token of a request, empty when it has none.
-func bearer(r *http.Request) string {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(token)
 }
 
 // client is the address of who sent a request: the last that no trusted proxy has.

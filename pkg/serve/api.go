@@ -19,8 +19,19 @@ const (
 	providersOnPage, versionsOnPage = 50, 20
 )
 
-// asJSON returns a handler that writes a description as JSON, with an ETag.
+// asJSON returns a handler that responds with a description as JSON.
 func asJSON[T any](describe func(*Server, *exchange) (T, error)) func(*Server, *exchange) error {
+	return responding("application/json", describe, func(_ *Server, _ *exchange, found T) ([]byte, error) {
+		data, err := json.Marshal(found)
+		if err != nil {
+			return nil, fmt.Errorf("writing the response: %w", err)
+		}
+		return append(data, '\n'), nil
+	})
+}
+
+// responding returns a handler that responds with an encoded description and its ETag.
+func responding[T any](mediaType string, describe func(*Server, *exchange) (T, error), encode func(*Server, *exchange, T) ([]byte, error)) func(*Server, *exchange) error {
 	return func(s *Server, x *exchange) (err error) {
 		if x.base, err = s.base(x.r); err != nil {
 			return err
@@ -29,13 +40,13 @@ func asJSON[T any](describe func(*Server, *exchange) (T, error)) func(*Server, *
 		if err != nil {
 			return err
 		}
-		data, err := json.Marshal(found)
+		data, err := encode(s, x, found)
 		if err != nil {
-			return fmt.Errorf("writing the answer: %w", err)
+			return err
 		}
 		s.personal(x)
 		if !x.unchanged(tagOf(data)) {
-			x.writeBytes(http.StatusOK, "application/json", append(data, '\n'))
+			x.writeBytes(http.StatusOK, mediaType, data)
 		}
 		return nil
 	}

@@ -31,7 +31,7 @@ type browsing struct {
 	options Options
 	known   *knowledge
 
-	shelves   *cache[*view, shelf]
+	lists     *cache[*view, providerList]
 	owners    *cache[template.Reference, owner]
 	summaries *cache[key, summary]
 	reports   *cache[key, report]
@@ -40,15 +40,15 @@ type browsing struct {
 	boms      *cache[digest.Digest, api.SBOM]
 }
 
-// shelf is the providers in the repositories of a view.
-type shelf struct {
-	entries []shelved
+// providerList has the providers in the repositories of a view.
+type providerList struct {
+	providers []listedProvider
 	// warnings say what could not be listed.
 	warnings []string
 }
 
-// shelved is a provider in a repository.
-type shelved struct {
+// listedProvider is a provider in a repository.
+type listedProvider struct {
 	address   provider.Address
 	reference template.Reference
 	// stored is the address that its releases are stored as, or zero if unknown.
@@ -66,7 +66,7 @@ func newBrowsing(o Options, known *knowledge) *browsing {
 	changing, forever := known.listings.freshness, known.manifests.freshness
 	return &browsing{
 		options: o, known: known,
-		shelves:   newCache[*view](changing, "catalog", o.Memory/8, func(s shelf) int64 { return int64(len(s.entries)) * 256 }),
+		lists:     newCache[*view](changing, "catalog", o.Memory/8, func(l providerList) int64 { return int64(len(l.providers)) * 256 }),
 		owners:    newCache[template.Reference](changing, "owner", o.Memory/16, func(owner) int64 { return 256 }),
 		summaries: newCache[key](forever, "summary", o.Memory/8, func(s summary) int64 { return s.weight }),
 		reports:   newCache[key](changing, "report", o.Memory/8, func(r report) int64 { return r.weight }),
@@ -78,17 +78,17 @@ func newBrowsing(o Options, known *knowledge) *browsing {
 
 // shelf lists the providers of a view. One that the first of its templates has is that
 // one's.
-func (b *browsing) shelf(ctx context.Context, v *view) (shelf, state, error) {
-	return b.shelves.get(ctx, v, func(ctx context.Context) (shelf, error) {
+func (b *browsing) list(ctx context.Context, v *view) (providerList, state, error) {
+	return b.lists.get(ctx, v, func(ctx context.Context) (providerList, error) {
 		o := catalog.Options{Names: b.options.Catalog}
 		if b.options.Providers != nil {
 			named, err := b.options.Providers()
 			if err != nil {
-				return shelf{}, err
+				return providerList{}, err
 			}
 			o.Named = append([]provider.Address{}, named...)
 		}
-		var s shelf
+		var list providerList
 		seen := map[provider.Address]bool{}
 		for _, t := range v.from {
 			o.Owner = func(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
@@ -96,14 +96,14 @@ func (b *browsing) shelf(ctx context.Context, v *view) (shelf, state, error) {
 			}
 			l, err := catalog.List(ctx, t, o)
 			if why := unlisted(t, err); why != "" {
-				s.warnings = append(s.warnings, why)
+				list.warnings = append(list.warnings, why)
 				continue
 			}
 			if err != nil {
-				return shelf{}, err
+				return providerList{}, err
 			}
 			for _, e := range l.Entries {
-				found := shelved{address: e.Address, reference: e.Reference}
+				found := listedProvider{address: e.Address, reference: e.Reference}
 				if e.Stated {
 					found.stored = e.Address
 				}
@@ -112,11 +112,11 @@ func (b *browsing) shelf(ctx context.Context, v *view) (shelf, state, error) {
 				}
 				if !seen[found.address] {
 					seen[found.address] = true
-					s.entries = append(s.entries, found)
+					list.providers = append(list.providers, found)
 				}
 			}
 		}
-		return s, nil
+		return list, nil
 	})
 }
 

@@ -51,7 +51,7 @@ func (b *browsing) report(ctx context.Context, at place, i index) (report, error
 		found, err := verify.Repository(ctx, i.repo, []provider.Requirement{exact}, verify.Options{
 			Aliases: at.aliases, Template: i.template,
 			Judge: func(ctx context.Context, release provider.Release) (provider.Verdict, error) {
-				verdict, err := b.judge(ctx, release)
+				verdict, err := b.options.Judge(ctx, release)
 				r.verdict = verdictOf(verdict, err)
 				return verdict, err
 			},
@@ -67,14 +67,6 @@ func (b *browsing) report(ctx context.Context, at place, i index) (report, error
 		return r, nil
 	})
 	return r, err
-}
-
-// judge says what the signature of a release proves.
-func (b *browsing) judge(ctx context.Context, r provider.Release) (provider.Verdict, error) {
-	if b.options.Judge != nil {
-		return b.options.Judge(ctx, r)
-	}
-	return trust.Policy{}.Judge(ctx, r)
 }
 
 // verdictOf puts a verdict into the words of the API; nil when nobody could judge.

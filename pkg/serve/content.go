@@ -81,18 +81,12 @@ func (s *Server) content(ctx context.Context, t target) (*content, error) {
 	return c, nil
 }
 
-// inRepository is a blob of a repository.
-type inRepository struct {
-	repository string
-	digest     digest.Digest
-}
-
 // has reports whether the repository of a zip has it, or can't be asked. The store has the
 // zips of all repositories, so a release that only states the digest of another one's zip
 // must not make it readable. Each zip is asked for once, and not if everyone may read
 // everything.
 func (s *Server) has(ctx context.Context, t target) bool {
-	key := inRepository{t.repo.String(), t.zip.Digest}
+	key := contentKey{t.repo.String(), t.zip.Digest.String()}
 	if _, known := s.owned.Lookup(key); known || s.options.Rules().Open() {
 		return true
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -17,14 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/page"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
-
-// listed is a provider of a list.
-type listed struct {
-	place
-	reference template.Reference
-}
 
 // describeProviders returns a page of the providers that the caller may read and that
 // the request searches for.
@@ -44,15 +38,15 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 		return none, err
 	}
 	words := strings.Fields(strings.ToLower(search))
-	all = slices.DeleteFunc(all, func(p listed) bool {
-		address := strings.ToLower(p.shown.String())
+	all = slices.DeleteFunc(all, func(p listedProvider) bool {
+		address := strings.ToLower(p.address.String())
 		return slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(address, word) })
 	})
 	// 3. The page.
 	found := api.Providers{Providers: []api.ProviderRef{}, Total: len(all), Warnings: warnings}
 	items, more := pageOf(all, number, providersOnPage)
 	for _, p := range items {
-		ref := p.ref(x.base)
+		ref := place{shown: p.address}.ref(x.base)
 		ref.Repository, ref.Latest = p.reference.String(), s.browse.latest(p.reference)
 		found.Providers = append(found.Providers, ref)
 	}
@@ -68,21 +62,18 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 }
 
 // listed returns the providers of all views that the caller may read, sorted by address.
-func (s *Server) listed(x *exchange) (all []listed, warnings []string, how state, err error) {
+func (s *Server) listed(x *exchange) (all []listedProvider, warnings []string, how state, err error) {
 	add := func(v *view, name svchost.Hostname) error {
-		stock, learned, err := s.browse.shelf(x.r.Context(), v)
+		list, learned, err := s.browse.list(x.r.Context(), v)
 		if err != nil {
 			return err
 		}
-		how, warnings = how.merge(learned), append(warnings, stock.warnings...)
-		for _, e := range stock.entries {
-			if !x.caller.May(e.stored) {
+		how, warnings = how.merge(learned), append(warnings, list.warnings...)
+		for _, p := range list.providers {
+			if !x.caller.May(p.stored) {
 				continue
 			}
-			p := listed{place{view: v, address: e.address, shown: e.address}, e.reference}
-			if name != "" {
-				p.shown.Host = name
-			}
+			p.address.Host = cmp.Or(name, p.address.Host)
 			all = append(all, p)
 		}
 		return nil
@@ -96,8 +87,8 @@ func (s *Server) listed(x *exchange) (all []listed, warnings []string, how state
 	if err != nil {
 		return nil, nil, how, err
 	}
-	slices.SortStableFunc(all, func(a, b listed) int { return a.shown.Compare(b.shown) })
-	all = slices.CompactFunc(all, func(a, b listed) bool { return a.shown == b.shown })
+	slices.SortStableFunc(all, func(a, b listedProvider) int { return a.address.Compare(b.address) })
+	all = slices.CompactFunc(all, func(a, b listedProvider) bool { return a.address == b.address })
 	slices.Sort(warnings)
 	return all, slices.Compact(warnings), how, nil
 }

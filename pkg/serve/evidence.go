@@ -115,10 +115,11 @@ func (e evidence) asSigned(r provider.Release, verdict provider.Verdict) evidenc
 	if hasBlankLine(listed.Bytes) {
 		return evidence{leftOut: "its SHA256SUMS has a blank line, on which OpenTofu 1.12 breaks down"}
 	}
+	keyID := verdict.Fingerprint[max(0, len(verdict.Fingerprint)-16):]
 	var keys []signingKey
 	for _, d := range r.Documents {
 		if d.Kind == provider.KindKeys {
-			keys = append(keys, readable(splitKeys(d.Bytes, keyID(verdict)))...)
+			keys = append(keys, readable(splitKeys(d.Bytes, keyID))...)
 		}
 	}
 	e.sums, e.keys = listed.Bytes, keys
@@ -167,12 +168,6 @@ func listedName(listed provider.Document, p provider.Package) string {
 func hasBlankLine(document []byte) bool {
 	lines := bytes.Split(bytes.TrimSuffix(document, []byte("\n")), []byte("\n"))
 	return slices.ContainsFunc(lines, func(line []byte) bool { return len(bytes.Fields(line)) == 0 })
-}
-
-// keyID returns the last 16 digits of the fingerprint that signed.
-func keyID(v provider.Verdict) string {
-	const digits = 16
-	return v.Fingerprint[max(0, len(v.Fingerprint)-digits):]
 }
 
 // splitKeys returns each armored block as a key of its own: clients read no more than

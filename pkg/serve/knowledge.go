@@ -31,7 +31,7 @@ type knowledge struct {
 	// opened are repositories that have answered: they keep tokens and connections.
 	opened    memo.Memo[key, []candidate]
 	listings  *cache[string, tagged]
-	indexes   *cache[tagKey, index]
+	indexes   *cache[contentKey, index]
 	manifests *cache[key, target]
 	evidence  *cache[key, evidence]
 	offers    *cache[key, stock]
@@ -48,9 +48,9 @@ type key struct {
 	platform provider.Platform
 }
 
-// tagKey identifies a tag. Its index is shared by all places; the provider is checked for
-// each of them.
-type tagKey struct{ repository, tag string }
+// contentKey identifies a tag or a blob in a repository. All places share the index of a
+// tag, but the provider is checked for each place.
+type contentKey struct{ repository, reference string }
 
 func (p place) key() key { return key{view: p.view, address: p.address} }
 
@@ -107,7 +107,7 @@ func newKnowledge(o Options) *knowledge {
 		failed:    o.Events.failed,
 		opened:    memo.Memo[key, []candidate]{Size: o.Memory / 8, SizeOf: func([]candidate) int64 { return 8 << 10 }},
 		listings:  newCache[string](changing, "tags", o.Memory/8, func(t tagged) int64 { return int64(len(t.versions)+len(t.pending)+len(t.denied)) * 96 }),
-		indexes:   newCache[tagKey](changing, "index", o.Memory*3/8, func(i index) int64 { return i.weight }),
+		indexes:   newCache[contentKey](changing, "index", o.Memory*3/8, func(i index) int64 { return i.weight }),
 		manifests: newCache[key](forever, "manifest", o.Memory/8, func(target) int64 { return 1 << 10 }),
 		evidence:  newCache[key](forever, "evidence", o.Memory/4, evidence.weight),
 		offers:    newCache[key](changing, "versions", o.Memory/8, stock.weight),
@@ -180,10 +180,12 @@ func (k *knowledge) find(ctx context.Context, at place) (listing, state, error) 
 func (k *knowledge) tags(ctx context.Context, repo repository.Reader, maxAge time.Duration) (tagged, state, error) {
 	return k.listings.getWithin(ctx, repo.String(), maxAge, func(ctx context.Context) (tagged, error) {
 		tags, err := repo.Tags(ctx)
-		return tagged{
-			newest: newestTags(tags), versions: artifact.Versions(tags),
-			pending: artifact.PendingVersions(tags), denied: artifact.DeniedVersions(tags),
-		}, err
+		known := tagged{versions: artifact.Versions(tags), pending: artifact.PendingVersions(tags), denied: artifact.DeniedVersions(tags)}
+		newest, tag := artifact.Newest(tags)
+		for _, v := range newest[:min(len(newest), maxUnreadable)] {
+			known.newest = append(known.newest, tag(v))
+		}
+		return known, err
 	})
 }
 
@@ -227,7 +229,7 @@ func (k *knowledge) release(ctx context.Context, at place, in candidate, v provi
 
 // read returns the index that a tag points to, of any provider.
 func (k *knowledge) read(ctx context.Context, repo repository.Reader, tag string, maxAge time.Duration) (index, state, error) {
-	return k.indexes.getWithin(ctx, tagKey{repo.String(), tag}, maxAge, func(ctx context.Context) (index, error) {
+	return k.indexes.getWithin(ctx, contentKey{repo.String(), tag}, maxAge, func(ctx context.Context) (index, error) {
 		found, err := repository.Inspect(ctx, repo, tag, repository.DepthIndex)
 		switch {
 		case err != nil:

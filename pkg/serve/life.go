@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -80,6 +82,9 @@ func (life Life) complete() Life {
 	if life.Grace <= 0 {
 		life.Grace = DefaultGrace
 	}
+	if life.Trouble == nil {
+		life.Trouble = func(string) {}
+	}
 	return life
 }
 
@@ -102,12 +107,12 @@ func (s *Server) Run(ctx context.Context, l net.Listener, life Life) error {
 		WriteTimeout:   writeTimeout,
 		MaxHeaderBytes: maxHeader,
 		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
-		ErrorLog:       log.New(troubleWriter{life.Trouble}, "", 0), //nolint:forbidigo // the only way to be told
+		ErrorLog:       log.New(troubleWriter(life.Trouble), "", 0), //nolint:forbidigo // the only way to be told
 	}
 	if life.Listening != nil {
 		life.Listening(l.Addr())
 	}
-	l = s.limitConnections(l, life)
+	l = &listener{netutil.LimitListener(l, life.MaxConnections), s, newQuota(int64(life.MaxConnections), life), life}
 	ended := make(chan error, 1)
 	go func() {
 		if life.TLS != nil {
@@ -140,13 +145,11 @@ func (s *Server) end(ctx context.Context, server *http.Server, grace time.Durati
 	return nil
 }
 
-// troubleWriter hands lines on.
-type troubleWriter struct{ tell func(string) }
+// troubleWriter is an [io.Writer] that calls a function with each line of a log.
+type troubleWriter func(line string)
 
 func (w troubleWriter) Write(p []byte) (int, error) {
-	if w.tell != nil {
-		w.tell(string(p))
-	}
+	w(string(p))
 	return len(p), nil
 }
 

@@ -5,8 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"sync"
-
-	"golang.org/x/net/netutil"
 )
 
 // quota limits an amount that is in use at the same time, in total and per client, so that
@@ -65,11 +63,6 @@ type listener struct {
 	life        Life
 }
 
-// limitConnections limits the connections of a listener.
-func (s *Server) limitConnections(l net.Listener, life Life) net.Listener {
-	return &listener{netutil.LimitListener(l, life.MaxConnections), s, newQuota(int64(life.MaxConnections), life), life}
-}
-
 // Accept implements [net.Listener].
 func (l *listener) Accept() (net.Conn, error) {
 	for {
@@ -86,9 +79,7 @@ func (l *listener) Accept() (net.Conn, error) {
 			return &connection{c, giveBack}, nil
 		}
 		_ = c.Close()
-		if l.life.Trouble != nil {
-			l.life.Trouble(fmt.Sprintf("%s has %d open connections, and gets no more", from, l.life.MaxPerAddress))
-		}
+		l.life.Trouble(fmt.Sprintf("%s has %d open connections, and gets no more", from, l.life.MaxPerAddress))
 	}
 }
 

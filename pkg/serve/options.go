@@ -16,6 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 // Defaults of [Options].
@@ -120,6 +121,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Rules == nil {
 		o.Rules = func() *access.Rules { return nil }
+	}
+	if o.Judge == nil {
+		o.Judge = trust.Policy{}.Judge
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -44,15 +44,11 @@ func newOrigins(o Options, known *knowledge) (*origins, error) {
 		return nil, nil
 	}
 	options := *o.PullThrough
-	others := options.Told
 	options.Told = func(e pullthrough.Event) {
 		if e.Stage == pullthrough.StageDone {
 			known.stored(e)
 		}
 		o.Events.pulled(e)
-		if others != nil {
-			others(e)
-		}
 	}
 	if options.Now == nil {
 		options.Now = o.Now

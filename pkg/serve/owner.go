@@ -53,16 +53,6 @@ func (p place) ownerOf(found repository.Inspection, unstated provider.Address) (
 	return provider.ParseAddress(stated)
 }
 
-// newestTags returns the tags of the newest releases or, without releases, of the newest
-// pending ones.
-func newestTags(tags []string) (newest []string) {
-	versions, tag := artifact.Newest(tags)
-	for _, v := range versions[:min(len(versions), maxUnreadable)] {
-		newest = append(newest, tag(v))
-	}
-	return newest
-}
-
 // owner returns the address that the releases of a repository are stored as: the address
 // of the newest readable release. It returns the errors of ownerOf and of the repository.
 func (k *knowledge) owner(ctx context.Context, at place, l listing) (provider.Address, error) {

@@ -23,59 +23,41 @@ func asksForPage(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// asPage returns a handler that shows a description as a page.
-func asPage[T any](describe func(*Server, *exchange) (T, error), render func(*exchange, page.Frame, T) ([]byte, error)) func(*Server, *exchange) error {
-	return func(s *Server, x *exchange) (err error) {
-		if x.base, err = s.base(x.r); err != nil {
-			return err
-		}
-		found, err := describe(s, x)
+// asPage returns a handler that responds with a description as a page. number is the
+// number of the page in a list.
+func asPage[T any](describe func(*Server, *exchange) (T, error), render func(f page.Frame, x *exchange, found T, number int) ([]byte, error)) func(*Server, *exchange) error {
+	return responding(page.MediaType, describe, func(s *Server, x *exchange, found T) ([]byte, error) {
+		number, err := x.page()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		text, err := render(x, s.frame(x), found)
-		if err != nil {
-			return err
-		}
-		s.personal(x)
 		protect(x.Header())
-		if !x.unchanged(tagOf(text)) {
-			x.writeBytes(http.StatusOK, page.MediaType, text)
-		}
-		return nil
-	}
+		return render(s.frame(x), x, found, number)
+	})
 }
 
-func renderProviders(x *exchange, f page.Frame, found api.Providers) ([]byte, error) {
-	at, err := placeOn(x, found.Total, providersOnPage)
+func renderProviders(f page.Frame, x *exchange, found api.Providers, number int) ([]byte, error) {
+	at, err := placeOf(number, found.Total, providersOnPage)
 	if err != nil {
 		return nil, err
 	}
 	return f.Providers(x.r.URL.Query().Get("search"), found, at)
 }
 
-func renderProvider(x *exchange, f page.Frame, found api.Provider) ([]byte, error) {
-	at, err := placeOn(x, found.Total, versionsOnPage)
+func renderProvider(f page.Frame, _ *exchange, found api.Provider, number int) ([]byte, error) {
+	at, err := placeOf(number, found.Total, versionsOnPage)
 	if err != nil {
 		return nil, err
 	}
 	return f.Provider(found, at)
 }
 
-func renderVersion(x *exchange, f page.Frame, found api.Version) ([]byte, error) {
-	at, err := x.page()
-	if err != nil {
-		return nil, err
-	}
-	return f.Version(found, at)
+func renderVersion(f page.Frame, _ *exchange, found api.Version, number int) ([]byte, error) {
+	return f.Version(found, number)
 }
 
-func renderComponents(x *exchange, f page.Frame, found components) ([]byte, error) {
-	at, err := x.page()
-	if err != nil {
-		return nil, err
-	}
-	return f.Components(found.version, found.document, found.SBOM, at)
+func renderComponents(f page.Frame, _ *exchange, found components, number int) ([]byte, error) {
+	return f.Components(found.version, found.document, found.SBOM, number)
 }
 
 // static answers with an asset of the pages. One of another version of this program is
@@ -116,15 +98,14 @@ func (s *Server) frame(x *exchange) page.Frame {
 	return page.Frame{Root: base.EscapedPath(), Caller: x.caller.Name, Login: !s.options.Rules().Open()}
 }
 
-// placeOn says which page of a list is asked for. One that is not there is no page,
-// unless it is the first.
-func placeOn(x *exchange, total, size int) (page.Place, error) {
-	at, err := x.page()
+// placeOf returns the place of a page in a list with a total number of items. A page after
+// the last one doesn't exist.
+func placeOf(number, total, size int) (page.Place, error) {
 	pages := max(1, (total+size-1)/size)
-	if err == nil && at > pages {
-		err = &problem{http.StatusNotFound, fmt.Sprintf("there is no page %d of this: the last is %d", at, pages)}
+	if number > pages {
+		return page.Place{}, &problem{http.StatusNotFound, fmt.Sprintf("page %d does not exist: the last page is %d", number, pages)}
 	}
-	return page.Place{Page: at, Pages: pages}, err
+	return page.Place{Page: number, Pages: pages}, nil
 }
 
 // writePage writes an error as a page. Browsers ask for a login where it wants one.

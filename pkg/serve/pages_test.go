@@ -30,10 +30,10 @@ func TestPages(t *testing.T) {
 		{"/?search=ROCK", 200, []string{"1 provider for", `value="ROCK"`}},
 		{"/?search=plane", 200, []string{"0 providers for", "No provider has that in its name."}},
 		{"/?search=%3Cb%3E", 200, []string{`value="&lt;b&gt;"`}},
-		{"/?page=2", 404, []string{"the last is 1"}},
+		{"/?page=2", 404, []string{"the last page is 1"}},
 		{"/?page=none", 400, []string{"the page must be a number"}},
 		{rocketPage, 200, []string{"1.1.0-beta1", `href="` + rocketPage + `/1.0.0"`, "complete", "signed", "https://tofu.example.com/mirror/"}},
-		{rocketPage + "?page=2", 404, []string{"the last is 1"}},
+		{rocketPage + "?page=2", 404, []string{"the last page is 1"}},
 		{rocketPage + "/1.0.0", 200, []string{
 			digest.String(), "haiku_riscv64", "plan9_mips", "/archive/-/registry.opentofu.org/acme/rocket/1.0.0/", "checksums", "signing keys",
 			"required_providers", "hashes = [", "h1:47DEQpj8HBSa", "5.0, 6.0", `<span class="badge plain">unpinned</span>`, "Nothing is wrong",

@@ -17,6 +17,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
@@ -225,6 +226,7 @@ func TestBadSignature(t *testing.T) {
 // TestListingAgain: to list the versions again costs one list of tags.
 func TestListingAgain(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newRegistry(t)
 	author := newKey(t)
 	for _, version := range []string{"1.0.0", "1.1.0", "1.2.0"} {

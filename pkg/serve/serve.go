@@ -30,7 +30,7 @@ type Server struct {
 	// hashed has the files that were read whole, and found right.
 	hashed memo.Memo[digest.Digest, struct{}]
 	// owned has the zips that their repositories were found to have.
-	owned memo.Memo[inRepository, struct{}]
+	owned memo.Memo[contentKey, struct{}]
 	// requests limits concurrent requests, and memory the bodies that are being sent.
 	requests, memory *quota
 	// draining is set when the server is about to end.
@@ -46,7 +46,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		options: o, known: newKnowledge(o), mux: newMux(),
 		hashed:   memo.Memo[digest.Digest, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }, Lifetime: hashAge, Now: o.Now},
-		owned:    memo.Memo[inRepository, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }},
+		owned:    memo.Memo[contentKey, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }},
 		mirrored: &view{from: o.From, aliases: o.Aliases, unannotated: o.Unannotated},
 		own:      published(o.From, provider.DefaultHost, o.Unannotated),
 	}

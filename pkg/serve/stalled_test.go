@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
@@ -62,6 +63,7 @@ func (c *crowd) fill(t *testing.T, server http.Handler, from, path string) (acce
 // TestStalledClients: the memory for bodies is bounded, and no client takes all of it.
 func TestStalledClients(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newLayout(t)
 	w.push(t, rocket{version: "1.0.0", size: 1 << 20})
 	c := crowd{leave: make(chan struct{})}

@@ -144,7 +144,7 @@ func (s *Server) proofBehind(x *exchange) (proven, error) {
 	if err != nil {
 		return proven{}, err
 	}
-	pkg, err := d.at(x.platform)
+	pkg, err := d.Package(x.platform)
 	if err != nil {
 		return proven{}, err
 	}
@@ -157,15 +157,6 @@ func (s *Server) proofBehind(x *exchange) (proven, error) {
 	return proven{e, how, x.at.address, reason(d.refused)}, err
 }
 
-// at returns the package of a platform.
-func (d described) at(p provider.Platform) (provider.Package, error) {
-	at := slices.IndexFunc(d.Packages, func(pkg provider.Package) bool { return pkg.Platform == p })
-	if at < 0 {
-		return provider.Package{}, &provider.PlatformError{Address: d.Address, Version: d.Version, Wanted: p, Have: d.Platforms()}
-	}
-	return d.Packages[at], nil
-}
-
 // pull answers with the zip of a release that only the origin has, while it is mirrored.
 // The error is [pullthrough.ErrStored] when the repository has it by now.
 func (s *Server) pull(x *exchange) error {
@@ -176,7 +167,7 @@ func (s *Server) pull(x *exchange) error {
 	if d.refused != nil {
 		return d.refused
 	}
-	pkg, err := d.at(x.platform)
+	pkg, err := d.Package(x.platform)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
@@ -72,6 +73,7 @@ func TestThroughDenialOfAnotherHost(t *testing.T) {
 // TestThroughDecidedMeanwhile: a decision counts although the kept list of tags is older.
 func TestThroughDecidedMeanwhile(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for tag, why := range map[string]string{"denied-1.2.0": "was denied", "pending-1.2.0": "waits for approval"} {
 		w := newThrough(t, newRegistry)
 		w.push(t, rocket{version: "1.0.0"})
@@ -89,6 +91,7 @@ func TestThroughDecidedMeanwhile(t *testing.T) {
 // TestThroughDecidedWhileMirroring: a decision counts until the tag is written.
 func TestThroughDecidedWhileMirroring(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for _, tag := range []string{"denied-1.2.0", "pending-1.2.0"} {
 		first := newLayout(t)
 		w := newThrough(t, newLayout, before(t, first))
@@ -121,6 +124,7 @@ func TestThroughDecidedWhileMirroring(t *testing.T) {
 // TestThroughUndecided: a repository whose tags cannot be listed might deny the release.
 func TestThroughUndecided(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	first := newLayout(t)
 	w := newThrough(t, newRegistry, before(t, first), func(o *serve.Options) {
 		open := o.Open
@@ -148,6 +152,7 @@ func TestThroughUndecided(t *testing.T) {
 // no such repository when it is asked for the tags.
 func TestThroughDecidedWithoutList(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for tag, why := range map[string]string{"denied-1.2.0": "was denied", "pending-1.2.0": "waits for approval"} {
 		w := newThrough(t, newRegistry)
 		w.push(t, rocket{version: "1.0.0"})

@@ -81,6 +81,7 @@ func TestThrough(t *testing.T) {
 // TestThroughEmpty: no repository has the provider, and the last one gets it.
 func TestThroughEmpty(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	for name, over := range makers {
 		w := newThrough(t, over)
 		w.offer(t, "1.2.0", 1000)
@@ -148,6 +149,7 @@ func hold(w *through) (released func()) {
 // on with the same file.
 func TestThroughLeaves(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newThrough(t, newRegistry)
 	zips := w.offer(t, "1.2.0", 1<<20)
 	begun, held := make(chan struct{}), make(chan struct{})
@@ -211,6 +213,7 @@ func TestThroughRefused(t *testing.T) {
 // the repository; that is remembered for a minute, and not longer.
 func TestThroughLies(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newThrough(t, newRegistry)
 	zips := w.offer(t, "1.2.0", 1<<20)
 	server := httptest.NewServer(w.server)
@@ -267,6 +270,7 @@ func TestThroughWrongSums(t *testing.T) {
 // the answer says so.
 func TestThroughDown(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newThrough(t, newLayout)
 	w.push(t, rocket{version: "1.0.0"})
 	for _, kind := range []origintest.Kind{origintest.Versions, origintest.Package} {
@@ -397,6 +401,7 @@ func TestThroughRegistry(t *testing.T) {
 // the origin has for it.
 func TestThroughThere(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newThrough(t, newRegistry)
 	w.offer(t, "1.2.0", 1000)
 	document[any](t, w.get(t, mirrored+"index.json"))
@@ -437,6 +442,7 @@ func TestThroughReplicas(t *testing.T) {
 // has its zip all the same, and nothing can be seen there.
 func TestThroughRegistryTrouble(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newThrough(t, newRegistry)
 	zips := w.offer(t, "1.2.0", 1000)
 	w.registry.Misbehave(registrytest.ManifestPut, status(http.StatusForbidden), -1)
@@ -490,6 +496,7 @@ func TestThroughAge(t *testing.T) {
 // TestThroughNoDate: where nothing can be chosen, clients are told why.
 func TestThroughNoDate(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newThrough(t, newLayout, func(o *serve.Options) { o.PullThrough.Cooldown.MinAge = time.Hour })
 	w.offer(t, "1.0.0", 1000)
 	if versions := document[map[string]map[string]any](t, w.get(t, mirrored+"index.json"))["versions"]; len(versions) != 1 {

@@ -145,6 +145,7 @@ func TestThroughFullDisk(t *testing.T) {
 // it have every byte once.
 func TestThroughResumes(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newThrough(t, newRegistry)
 	zips := w.offer(t, "1.2.0", 1<<20)
 	w.origin.Misbehave(origintest.Zip, origintest.Short(700_000), 1)

@@ -67,16 +67,19 @@ func newThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)) *w
 		Publish: publish.Options{Judge: trust.Policy{}.JudgeOffered},
 		Backoff: func(int) time.Duration { return 0 },
 		Dir:     tb.TempDir(),
-		Told: func(e pullthrough.Event) {
+	}
+	withPulls := func(o *serve.Options) {
+		o.PullThrough = &t.pulls
+		o.Events.Pulled = func(e pullthrough.Event) {
 			t.told.Lock()
 			t.tells = append(t.tells, e)
 			t.told.Unlock()
 			if e.Stage != pullthrough.StageStarted && e.Repository != "" { // what is refused before has none
 				t.ended <- e
 			}
-		},
+		}
 	}
-	options = slices.Concat([]func(*serve.Options){func(o *serve.Options) { o.PullThrough = &t.pulls }}, options,
+	options = slices.Concat([]func(*serve.Options){withPulls}, options,
 		[]func(*serve.Options){func(o *serve.Options) { t.options = *o }})
 	t.world = over(tb, options...)
 	tb.Cleanup(t.server.Close)

@@ -90,20 +90,8 @@ func (k *knowledge) open(at place) ([]candidate, error) {
 
 // published is a view in which the host does not count.
 func published(from []template.Template, as, unannotated svchost.Hostname) *view {
-	return &view{from: from, aliases: provider.Aliases{anyHost(as)}, unannotated: unannotated, as: as}
-}
-
-// anyHost lets what is stored as any host's stand for one host's.
-func anyHost(as svchost.Hostname) provider.Alias {
-	asked, err := provider.ParsePattern(as.ForDisplay() + "/*/*")
-	if err != nil {
-		return provider.Alias{} // of no host; it allows nothing
-	}
-	stored, err := provider.ParsePattern("*/*/*")
-	if err != nil {
-		return provider.Alias{}
-	}
-	return provider.Alias{Asked: asked, Stored: stored}
+	anyHost, _ := provider.ParseAlias(as.ForDisplay() + "/*/*=*/*/*") // if as is no host, the alias allows nothing
+	return &view{from: from, aliases: provider.Aliases{anyHost}, unannotated: unannotated, as: as}
 }
 
 // viewOfHost returns the view of a published host, which is the same each time because

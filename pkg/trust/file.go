@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
@@ -24,69 +23,72 @@ func ReadRules(path string) (Rules, error) {
 	return ParseRules(path, data)
 }
 
-// ParseRules reads the text of a trust file: blocks trust "PATTERN" in HCL 2's
-// native syntax. What is unknown or there twice is an error, as is a pattern that
-// two blocks have. file is its name for errors, which state a position and are
+// ruleBlock is a trust block of a file.
+type ruleBlock struct {
+	Pattern      string         `hcl:"pattern,label"`
+	PatternRange hcl.Range      `hcl:"pattern,label_range"`
+	Fingerprints *hcl.Attribute `hcl:"fingerprints,optional"`
+	Expired      *hcl.Attribute `hcl:"expired,optional"`
+	Unsigned     *hcl.Attribute `hcl:"unsigned,optional"`
+	SignedSince  *hcl.Attribute `hcl:"signed_since,optional"`
+}
+
+// ParseRules parses a trust file: blocks trust "PATTERN" in HCL 2's native syntax.
+// Unknown or duplicate arguments are errors, and so are two blocks with the same pattern.
+// file is the file name in errors, which have a position and are of kind
 // [provider.Malformed].
 func ParseRules(file string, data []byte) (Rules, error) {
-	body, err := stricthcl.Parse(file, data)
-	if err != nil {
-		return nil, err
+	var f struct {
+		Blocks []ruleBlock `hcl:"trust,block"`
 	}
-	for _, attribute := range stricthcl.Attributes(body) {
-		return nil, stricthcl.Wrong(attribute.NameRange, "there is no argument %q here, only blocks: trust \"HOST/NAMESPACE/TYPE\" { … }", attribute.Name)
+	if err := stricthcl.Decode(file, data, &f); err != nil {
+		return nil, err
 	}
 	var rules Rules
 	seen := map[provider.Pattern]int{}
-	for _, block := range body.Blocks {
-		rule, err := parseBlock(block)
+	for _, block := range f.Blocks {
+		rule, err := block.parse()
 		if err != nil {
 			return nil, err
 		}
 		if line, twice := seen[rule.Pattern]; twice {
-			return nil, stricthcl.Wrong(block.LabelRanges[0], "the pattern %s is that of the block in line %d already", rule.Pattern, line)
+			return nil, stricthcl.Wrong(block.PatternRange, "the pattern %s is that of the block in line %d already", rule.Pattern, line)
 		}
-		seen[rule.Pattern] = block.TypeRange.Start.Line
+		seen[rule.Pattern] = block.PatternRange.Start.Line
 		rules = append(rules, rule)
 	}
 	return rules, nil
 }
 
-func parseBlock(block *hclsyntax.Block) (Rule, error) {
-	var rule Rule
-	switch {
-	case block.Type != "trust":
-		return rule, stricthcl.Wrong(block.TypeRange, "there are no %q blocks, only trust", block.Type)
-	case len(block.Labels) != 1:
-		return rule, stricthcl.Wrong(block.TypeRange, "a trust block has one label, the pattern: trust \"HOST/NAMESPACE/TYPE\" { … }")
-	case len(block.Body.Blocks) > 0:
-		return rule, stricthcl.Wrong(block.Body.Blocks[0].TypeRange, "a trust block has no blocks in it")
+func (b ruleBlock) parse() (rule Rule, err error) {
+	if rule.Pattern, err = provider.ParsePattern(b.Pattern); err != nil {
+		return rule, stricthcl.Wrong(b.PatternRange, "%v", err)
 	}
-	var err error
-	if rule.Pattern, err = provider.ParsePattern(block.Labels[0]); err != nil {
-		return rule, stricthcl.Wrong(block.LabelRanges[0], "%v", err)
+	if b.Fingerprints != nil {
+		err = stricthcl.Strings(b.Fingerprints.Name, b.Fingerprints.Expr, rule.addFingerprint)
 	}
-	err = stricthcl.Arguments(block.Body,
-		stricthcl.Argument{Name: "fingerprints", Read: rule.readFingerprints},
-		stricthcl.Argument{Name: "expired", Read: func(a *hclsyntax.Attribute) error { return readAction(a, &rule.Expired) }},
-		stricthcl.Argument{Name: "unsigned", Read: func(a *hclsyntax.Attribute) error { return readAction(a, &rule.Unsigned) }},
-		stricthcl.Argument{Name: "signed_since", Read: rule.readSince},
-	)
+	if err == nil {
+		err = readAction(b.Expired, &rule.Expired)
+	}
+	if err == nil {
+		err = readAction(b.Unsigned, &rule.Unsigned)
+	}
+	if err == nil && b.SignedSince != nil {
+		err = rule.readSince(b.SignedSince)
+	}
 	return rule, err
 }
 
-func (r *Rule) readFingerprints(a *hclsyntax.Attribute) error {
-	return stricthcl.Strings(a, "a fingerprint", func(text string, at hcl.Range) error {
-		fingerprint, ok := parseFingerprint(text)
-		if !ok {
-			return stricthcl.Wrong(at, "a fingerprint has 40 or 64 hexadecimal digits; a key ID of fewer can be forged")
-		}
-		if slices.Contains(r.Fingerprints, fingerprint) {
-			return stricthcl.Wrong(at, "the fingerprint is there twice")
-		}
-		r.Fingerprints = append(r.Fingerprints, fingerprint)
-		return nil
-	})
+func (r *Rule) addFingerprint(text string, at hcl.Range) error {
+	fingerprint, ok := parseFingerprint(text)
+	if !ok {
+		return stricthcl.Wrong(at, "a fingerprint has 40 or 64 hexadecimal digits; a key ID of fewer can be forged")
+	}
+	if slices.Contains(r.Fingerprints, fingerprint) {
+		return stricthcl.Wrong(at, "the fingerprint is there twice")
+	}
+	r.Fingerprints = append(r.Fingerprints, fingerprint)
+	return nil
 }
 
 // parseFingerprint reads a fingerprint of a key of version 4 or 6, with spaces or
@@ -97,8 +99,8 @@ func parseFingerprint(s string) (string, bool) {
 	return f, ok
 }
 
-func (r *Rule) readSince(a *hclsyntax.Attribute) error {
-	text, err := stricthcl.String(a)
+func (r *Rule) readSince(a *hcl.Attribute) error {
+	text, err := stricthcl.String(a.Name, a.Expr)
 	if err != nil {
 		return err
 	}
@@ -108,8 +110,11 @@ func (r *Rule) readSince(a *hclsyntax.Attribute) error {
 	return nil
 }
 
-func readAction(a *hclsyntax.Attribute, into *action) error {
-	text, err := stricthcl.String(a)
+func readAction(a *hcl.Attribute, into *action) error {
+	if a == nil {
+		return nil
+	}
+	text, err := stricthcl.String(a.Name, a.Expr)
 	if err != nil {
 		return err
 	}

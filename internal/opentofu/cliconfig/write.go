@@ -27,12 +27,10 @@ func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, erro
 		}
 		patterns = []provider.Pattern{all}
 	}
-	var names []string
 	for _, p := range patterns {
 		if err := CheckTemplate(t, p); err != nil {
 			return "", err
 		}
-		names = append(names, quote(p.String()))
 	}
 	if missing, _ := uncovered(t, patterns); len(missing) > 0 {
 		return "", fmt.Errorf("the template %s has no ${%s}, in which the patterns differ: use it, or write a block for each", t.Redacted(), missing[0])
@@ -40,22 +38,34 @@ func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, erro
 	if err := checkExample(t); err != nil {
 		return "", fmt.Errorf("OpenTofu would not take the template: %w", err)
 	}
-	list := strings.Join(names, ", ")
 	return fmt.Sprintf(`provider_installation {
 %s  direct {
-    exclude = [%s]
+    exclude = %s
   }
 }
-`, mirrorMethod(t, list), list), nil
+`, MirrorMethod(Method{Template: t, Include: patterns}), listOf(patterns)), nil
 }
 
-// mirrorMethod writes the method of a mirror; list are its patterns.
-func mirrorMethod(t template.Template, list string) string {
-	return fmt.Sprintf(`  oci_mirror {
-    repository_template = %s
-    include             = [%s]
-  }
-`, quote(t.HCL()), list)
+// MirrorMethod returns the oci_mirror block of a method, indented for a
+// provider_installation block.
+func MirrorMethod(m Method) string {
+	block := "  oci_mirror {\n    repository_template = " + quote(m.Template.HCL()) + "\n"
+	if len(m.Include) > 0 {
+		block += "    include             = " + listOf(m.Include) + "\n"
+	}
+	if len(m.Exclude) > 0 {
+		block += "    exclude             = " + listOf(m.Exclude) + "\n"
+	}
+	return block + "  }\n"
+}
+
+// listOf returns a list of patterns.
+func listOf(patterns []provider.Pattern) string {
+	var names []string
+	for _, p := range patterns {
+		names = append(names, quote(p.String()))
+	}
+	return "[" + strings.Join(names, ", ") + "]"
 }
 
 // CheckTemplate refuses a template that leaves out a part of the address that

@@ -180,14 +180,14 @@ func TestKeysAreExchanged(t *testing.T) {
 func TestReadArchiveKeyRefuses(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, want string }{
-		"empty":     {"", ":1:1: there is no key in it"},
-		"comments":  {"# nothing\n\n", ":1:1: there is no key in it"},
-		"short":     {oneKey + "\n" + oneKey[2:], ":2:1: a key has at least 64 hexadecimal digits"},
-		"odd":       {oneKey + "0", ":1:1: a key has at least 64"},
-		"no hex":    {strings.Repeat("secret!!", 8), ":1:1: a key has at least 64"},
+		"empty":     {"", ":1:1: the file contains no key"},
+		"comments":  {"# nothing\n\n", ":1:1: the file contains no key"},
+		"short":     {oneKey + "\n" + oneKey[2:], ":2:1: invalid key: want at least 64 hexadecimal digits"},
+		"odd":       {oneKey + "0", ":1:1: invalid key: want at least 64"},
+		"no hex":    {strings.Repeat("secret!!", 8), ":1:1: invalid key: want at least 64"},
 		"zeros":     {strings.Repeat("0", 64), ":1:1: the key is not random"},
 		"a word":    {strings.Repeat("c0ffee", 12), ":1:1: the key is not random"},
-		"many keys": {strings.Repeat(oneKey+"\n", 17), ":17:1: there are more than 16 keys"},
+		"many keys": {strings.Repeat(oneKey+"\n", 17), ":17:1: the file contains more than 16 keys"},
 	} {
 		path := keyFile(t, test.text)
 		_, err := access.ReadArchiveKey(path)

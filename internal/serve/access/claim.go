@@ -22,19 +22,19 @@ type claim struct {
 	values []string
 }
 
-// parseValue says what is wrong with a value. A beginning has to end in a ":" or to
-// have a "/" in it: acme* is acme-evil too, whom anybody may call himself.
-func parseValue(value string) error {
-	beginning, open := strings.CutSuffix(value, "*")
+// checkValue checks a value. A prefix has to end in ":" or contain "/", because acme* also
+// matches acme-evil, a name that anyone can register.
+func checkValue(value string) error {
+	prefix, isPrefix := strings.CutSuffix(value, "*")
 	switch {
 	case value == "":
-		return errors.New("it must not be empty")
-	case strings.Contains(beginning, "*"):
-		return errors.New("a * may only be the last character")
-	case !open || beginning == "" || strings.HasSuffix(beginning, ":") || strings.Contains(beginning, "/"):
+		return errors.New("a value must not be empty")
+	case strings.Contains(prefix, "*"):
+		return fmt.Errorf("invalid value %q: * is allowed only as the last character", value)
+	case !isPrefix || prefix == "" || strings.HasSuffix(prefix, ":") || strings.Contains(prefix, "/"):
 		return nil
 	}
-	return fmt.Errorf("%q would be any name that begins so; a * stands alone, behind a : or somewhere behind a /", value)
+	return fmt.Errorf("invalid value %q: * is allowed only alone, after a colon, or in a path after a slash, because %q also matches longer names", value, value)
 }
 
 // fits reports whether all claims do. One that a token does not have never fits; of one

@@ -9,113 +9,157 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Options are the options of rules.
+// Options configures [Open].
 type Options struct {
-	// HTTP requests the keys of issuers; required for rules with oidc blocks. It should limit
-	// how long a connection may be silent. Documents and whole requests are limited here.
+	// HTTP requests the keys of issuers. It is required for rules with oidc blocks, and
+	// should limit how long a connection can be idle. This package limits the size of
+	// documents and the duration of requests.
 	HTTP *http.Client
-	// Reloaded is called when the file was read again: with nil if new rules are in force,
-	// and otherwise with the reason why the old ones still are. It may be nil, and is called
-	// concurrently with requests.
+	// Reloaded, if not nil, is called after the file was read again: with nil if the new
+	// rules are in force, otherwise with the reason why the old rules still are. It is
+	// called concurrently with requests.
 	Reloaded func(error)
 }
 
-// parse reads the text of a file of rules in HCL 2's native syntax. Unknown and
-// duplicate settings are errors, and so is a file without blocks, because a writer may
-// have truncated it. file is the file's name in errors, which are *[stricthcl.Error].
-func parse(file string, data []byte, keys *keyCache) (*Rules, error) {
+// file is a file of rules.
+type file struct {
+	Anonymous []anonymousBlock `hcl:"anonymous,block"`
+	Tokens    []tokenBlock     `hcl:"token,block"`
+	Issuers   []issuerBlock    `hcl:"oidc,block"`
+	Hosts     []hostBlock      `hcl:"host,block"`
+}
+
+type anonymousBlock struct {
+	Range hcl.Range      `hcl:",type_range"`
+	Allow hcl.Expression `hcl:"allow"`
+}
+
+type tokenBlock struct {
+	Name      string         `hcl:"name,label"`
+	NameRange hcl.Range      `hcl:"name,label_range"`
+	SHA256    hcl.Expression `hcl:"sha256"`
+	Allow     hcl.Expression `hcl:"allow"`
+}
+
+type issuerBlock struct {
+	Range     hcl.Range      `hcl:",type_range"`
+	Name      string         `hcl:"name,label"`
+	NameRange hcl.Range      `hcl:"name,label_range"`
+	Issuer    hcl.Expression `hcl:"issuer"`
+	Audience  hcl.Expression `hcl:"audience"`
+	Allow     []allowBlock   `hcl:"allow,block"`
+}
+
+type allowBlock struct {
+	Claims    hcl.Expression `hcl:"claims"`
+	Providers hcl.Expression `hcl:"providers"`
+}
+
+type hostBlock struct {
+	Name       string         `hcl:"name,label"`
+	NameRange  hcl.Range      `hcl:"name,label_range"`
+	Repository hcl.Expression `hcl:"repository"`
+	As         hcl.Expression `hcl:"as"`
+}
+
+// parse parses a file of rules in HCL 2's native syntax. Unknown and duplicate settings
+// are errors. So is a file without blocks, because a program may have truncated it. name
+// is the file name in errors, which are of type *[stricthcl.Error].
+func parse(name string, data []byte, keys *keyCache) (*Rules, error) {
+	var f file
+	if err := stricthcl.Decode(name, data, &f); err != nil {
+		return nil, err
+	}
+	if len(f.Anonymous)+len(f.Tokens)+len(f.Issuers)+len(f.Hosts) == 0 {
+		return nil, stricthcl.Wrong(hcl.Range{Filename: name, Start: hcl.InitialPos},
+			`the file has no blocks; to let everyone read everything, write anonymous { allow = ["*/*/*"] }`)
+	}
 	r := &reader{rules: Rules{keys: keys}, lines: map[string]int{}}
-	if err := r.read(file, data); err != nil {
+	if err := r.read(f); err != nil {
 		return nil, err
 	}
 	return &r.rules, nil
 }
 
-// reader makes rules of blocks.
+// reader converts blocks to rules.
 type reader struct {
 	rules Rules
-	// lines say where something stands that may be there only once.
+	// lines has the line of each setting that must be unique.
 	lines map[string]int
 }
 
-func (r *reader) read(file string, data []byte) error {
-	body, err := stricthcl.Parse(file, data)
-	if err != nil {
-		return err
-	}
-	for _, a := range stricthcl.Attributes(body) {
-		return stricthcl.Wrong(a.NameRange, "there is no argument %q here, only blocks: anonymous, token, oidc and host", a.Name)
-	}
-	if len(body.Blocks) == 0 {
-		return stricthcl.Wrong(hcl.Range{Filename: file, Start: hcl.InitialPos},
-			`the file has no blocks; to let everyone read everything, write anonymous { allow = ["*/*/*"] }`)
-	}
-	blocks := map[string]func(*hclsyntax.Block) error{"anonymous": r.anonymous, "token": r.token, "oidc": r.oidc, "host": r.host}
-	for _, block := range body.Blocks {
-		read, known := blocks[block.Type]
-		if !known {
-			return stricthcl.Wrong(block.TypeRange, "there are no %q blocks, only anonymous, token, oidc and host", block.Type)
+func (r *reader) read(f file) (err error) {
+	for _, b := range f.Anonymous {
+		if err := r.once("an anonymous block", b.Range); err != nil {
+			return err
 		}
-		if err := read(block); err != nil {
+		if r.rules.anonymous, err = patterns("allow", b.Allow); err != nil {
+			return err
+		}
+	}
+	for _, b := range f.Tokens {
+		if err := r.token(b); err != nil {
+			return err
+		}
+	}
+	for _, b := range f.Issuers {
+		if err := r.issuer(b); err != nil {
+			return err
+		}
+	}
+	for _, b := range f.Hosts {
+		if err := r.host(b); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// once refuses what is there a second time.
-func (r *reader) once(what string, at hcl.Range) error {
-	if line, twice := r.lines[what]; twice {
-		return stricthcl.Wrong(at, "%s is in line %d already", what, line)
+// once returns an error if a setting exists already.
+func (r *reader) once(setting string, at hcl.Range) error {
+	if line, exists := r.lines[setting]; exists {
+		return stricthcl.Wrong(at, "%s already exists in line %d", setting, line)
 	}
-	r.lines[what] = at.Start.Line
+	r.lines[setting] = at.Start.Line
 	return nil
 }
 
-func (r *reader) anonymous(block *hclsyntax.Block) error {
-	if len(block.Labels) > 0 {
-		return stricthcl.Wrong(block.LabelRanges[0], "an anonymous block has no label")
-	}
-	if err := r.once("an anonymous block", block.TypeRange); err != nil {
+func (r *reader) token(b tokenBlock) (err error) {
+	t := staticToken{name: b.Name}
+	if err := r.name(b.Name, b.NameRange); err != nil {
 		return err
 	}
-	return r.arguments(block, required("allow", patternsInto(&r.rules.anonymous)))
-}
-
-func (r *reader) token(block *hclsyntax.Block) (err error) {
-	var t staticToken
-	if t.name, err = r.name(block); err != nil {
+	if t.hash, err = value("sha256", b.SHA256, parseHash); err != nil {
 		return err
 	}
-	err = r.arguments(block, required("sha256", textInto(&t.hash, parseHash)), required("allow", patternsInto(&t.may)))
-	if err != nil {
+	if t.may, err = patterns("allow", b.Allow); err != nil {
 		return err
 	}
 	r.rules.tokens = append(r.rules.tokens, t)
-	return r.once("the sha256 "+hex.EncodeToString(t.hash[:]), block.Body.Attributes["sha256"].Expr.Range())
+	return r.once("sha256 "+hex.EncodeToString(t.hash[:]), b.SHA256.Range())
 }
 
-// parseHash reads the hash of a token. Its errors don't contain the text, which may be the
-// token itself.
+// parseHash parses the hash of a token. Its errors don't contain the text, which may be
+// the token itself.
 func parseHash(text string) (hash [sha256.Size]byte, err error) {
 	n, err := hex.Decode(hash[:], []byte(text[:min(len(text), 2*len(hash))]))
 	switch {
 	case err != nil || n != len(hash) || len(text) != 2*n:
-		return hash, errors.New("must be the token's SHA-256 in 64 hexadecimal digits, never the token")
+		return hash, errors.New("must be the SHA-256 of the token in 64 hexadecimal digits, never the token")
 	case slices.Contains(emptyHashes, hex.EncodeToString(hash[:])):
 		return hash, errors.New("is the SHA-256 of an empty text")
 	}
 	return hash, nil
 }
 
-// emptyHashes are those of nothing and of an empty line: what a script has for a token
-// that it did not find.
+// emptyHashes are the hashes of nothing and of an empty line, which a script computes for
+// a token that it did not find.
 var emptyHashes = []string{
 	"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 	"01ba4719c80b6fe911b091a7c05124b64eeece964e09c058ef8f9805daca546b",
@@ -123,77 +167,137 @@ var emptyHashes = []string{
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`)
 
-// name returns the label of a token or oidc block, which is the name of its callers.
-func (r *reader) name(block *hclsyntax.Block) (string, error) {
-	if len(block.Labels) != 1 {
-		return "", stricthcl.Wrong(block.TypeRange, "a block of this kind has one label, a name: %s \"NAME\" { … }", block.Type)
-	}
-	name := block.Labels[0]
+// name checks the label of a token or oidc block, which is the name of its callers.
+func (r *reader) name(name string, at hcl.Range) error {
 	if !nameForm.MatchString(name) {
-		return "", stricthcl.Wrong(block.LabelRanges[0], "a name has up to 32 letters, digits, dots, dashes and underscores")
+		return stricthcl.Wrong(at, "invalid name %q: want up to 32 letters, digits, dots, dashes, and underscores", name)
 	}
-	return name, r.once("the name "+name, block.LabelRanges[0])
+	return r.once("the name "+name, at)
 }
 
-// argument is one of a block.
-type argument struct {
-	stricthcl.Argument
-	optional bool
-}
-
-func required(name string, read func(*hclsyntax.Attribute) error) argument {
-	return argument{Argument: stricthcl.Argument{Name: name, Read: read}}
-}
-
-// arguments reads those of a block, which has to have what is required.
-func (r *reader) arguments(block *hclsyntax.Block, known ...argument) error {
-	var all []stricthcl.Argument
-	for _, k := range known {
-		all = append(all, k.Argument)
-	}
-	if err := stricthcl.Arguments(block.Body, all...); err != nil {
+func (r *reader) issuer(b issuerBlock) (err error) {
+	i := issuer{name: b.Name}
+	if err := r.name(b.Name, b.NameRange); err != nil {
 		return err
 	}
-	for _, k := range known {
-		if _, there := block.Body.Attributes[k.Name]; !there && !k.optional {
-			return stricthcl.Wrong(block.TypeRange, "the block has no %s", k.Name)
-		}
+	if i.url, err = value("issuer", b.Issuer, parseIssuer); err != nil {
+		return err
 	}
-	for _, inner := range block.Body.Blocks {
-		if block.Type != "oidc" {
-			return stricthcl.Wrong(inner.TypeRange, "a block of this kind has no blocks in it")
+	i.audience, err = value("audience", b.Audience, func(text string) (string, error) {
+		if text == "" {
+			return "", errors.New("must not be empty")
 		}
+		return text, nil
+	})
+	if err != nil {
+		return err
 	}
+	if err := r.once("the issuer "+i.url, b.Issuer.Range()); err != nil {
+		return err
+	}
+	for _, inner := range b.Allow {
+		var a allow
+		if a.claims, err = claims(inner.Claims); err != nil {
+			return err
+		}
+		if a.may, err = patterns("providers", inner.Providers); err != nil {
+			return err
+		}
+		if err := checkPublic(i.url, a); err != nil {
+			return stricthcl.Wrong(inner.Claims.Range(), "%v", err)
+		}
+		i.allow = append(i.allow, a)
+	}
+	if len(i.allow) == 0 {
+		return stricthcl.Wrong(b.Range, "the oidc block has no allow block, so it would reject every token")
+	}
+	r.rules.issuers = append(r.rules.issuers, i)
 	return nil
 }
 
-// patternsInto reads a list of patterns.
-func patternsInto(into *[]provider.Pattern) func(*hclsyntax.Attribute) error {
-	return func(a *hclsyntax.Attribute) error {
-		return stricthcl.Strings(a, "a pattern", func(text string, at hcl.Range) error {
-			pattern, err := provider.ParsePattern(text)
-			if err != nil {
-				return stricthcl.Wrong(at, "%v", err)
-			}
-			if slices.Contains(*into, pattern) {
-				return stricthcl.Wrong(at, "the pattern %s is there twice", pattern)
-			}
-			*into = append(*into, pattern)
-			return nil
-		})
+func (r *reader) host(b hostBlock) (err error) {
+	var h Host
+	if h.Name, err = provider.ParseHost(b.Name); err != nil {
+		return stricthcl.Wrong(b.NameRange, "%v", err)
 	}
+	if err := r.once("the host "+h.Name.ForDisplay(), b.NameRange); err != nil {
+		return err
+	}
+	if h.Repository, err = value("repository", b.Repository, template.Parse); err != nil {
+		return err
+	}
+	h.As = h.Name
+	if as, diags := b.As.Value(nil); diags.HasErrors() || !as.IsNull() {
+		h.As, err = value("as", b.As, provider.ParseHost)
+	}
+	r.rules.Hosts = append(r.rules.Hosts, h)
+	return err
 }
 
-// textInto reads a string.
-func textInto[T any](into *T, parse func(string) (T, error)) func(*hclsyntax.Attribute) error {
-	return func(a *hclsyntax.Attribute) error {
-		text, err := stricthcl.String(a)
-		if err != nil {
-			return err
-		}
-		if *into, err = parse(text); err != nil {
-			return stricthcl.Wrong(a.Expr.Range(), "%s: %v", a.Name, err)
-		}
-		return nil
+// value parses the string in an argument.
+func value[T any](name string, expr hcl.Expression, parse func(string) (T, error)) (none T, err error) {
+	text, err := stricthcl.String(name, expr)
+	if err != nil {
+		return none, err
 	}
+	v, err := parse(text)
+	if err != nil {
+		return none, stricthcl.Wrong(expr.Range(), "%s: %v", name, err)
+	}
+	return v, nil
+}
+
+// patterns parses a list of patterns.
+func patterns(name string, expr hcl.Expression) (all []provider.Pattern, err error) {
+	err = stricthcl.Strings(name, expr, func(text string, at hcl.Range) error {
+		pattern, err := provider.ParsePattern(text)
+		if err != nil {
+			return stricthcl.Wrong(at, "%v", err)
+		}
+		if slices.Contains(all, pattern) {
+			return stricthcl.Wrong(at, "duplicate pattern %s", pattern)
+		}
+		all = append(all, pattern)
+		return nil
+	})
+	return all, err
+}
+
+// claims parses an object of strings and lists of strings.
+func claims(expr hcl.Expression) (all []claim, err error) {
+	pairs, diags := hcl.ExprMap(expr)
+	if diags.HasErrors() || len(pairs) == 0 {
+		return nil, stricthcl.Wrong(expr.Range(), "invalid claims: want { NAME = \"VALUE\", … } with at least one claim")
+	}
+	for _, pair := range pairs {
+		var c claim
+		if c.name, err = stricthcl.String("the name of a claim", pair.Key); err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(all, func(other claim) bool { return other.name == c.name }) {
+			return nil, stricthcl.Wrong(pair.Key.Range(), "duplicate claim %s", c.name)
+		}
+		if _, notList := hcl.ExprList(pair.Value); notList.HasErrors() {
+			var text string
+			if text, err = stricthcl.String(c.name, pair.Value); err == nil {
+				err = c.add(text, pair.Value.Range())
+			}
+		} else {
+			err = stricthcl.Strings(c.name, pair.Value, c.add)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// add adds an accepted value.
+func (c *claim) add(text string, at hcl.Range) error {
+	if err := checkValue(text); err != nil {
+		return stricthcl.Wrong(at, "%v", err)
+	}
+	c.values = append(c.values, text)
+	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
@@ -59,38 +61,34 @@ func ReadArchiveKey(path string) (ArchiveKey, error) {
 	return parseArchiveKey(path, data)
 }
 
-func parseArchiveKey(file string, data []byte) (ArchiveKey, error) {
-	var k ArchiveKey
-	n := 0
+func parseArchiveKey(file string, data []byte) (k ArchiveKey, err error) {
+	at := hcl.Range{Filename: file, Start: hcl.Pos{Column: 1}}
 	for line := range strings.Lines(string(data)) {
-		n++
+		at.Start.Line++
 		text := strings.TrimSpace(line)
 		if text == "" || text[0] == '#' {
 			continue
 		}
 		key, err := hex.DecodeString(text)
+		different := map[byte]bool{}
+		for _, b := range key {
+			different[b] = true
+		}
 		switch {
 		case err != nil || len(key) < keySize:
-			return ArchiveKey{}, &stricthcl.Error{Position: stricthcl.Position{File: file, Line: n, Column: 1}, Problem: "a key has at least 64 hexadecimal digits, as openssl rand -hex 32 makes them"}
-		case different(key) < minDifferent:
-			return ArchiveKey{}, &stricthcl.Error{Position: stricthcl.Position{File: file, Line: n, Column: 1}, Problem: "the key is not random"}
+			return ArchiveKey{}, stricthcl.Wrong(at, "invalid key: want at least 64 hexadecimal digits, as printed by openssl rand -hex 32")
+		case len(different) < minDifferent:
+			return ArchiveKey{}, stricthcl.Wrong(at, "the key is not random")
 		case len(k.keys) == maxKeys:
-			return ArchiveKey{}, &stricthcl.Error{Position: stricthcl.Position{File: file, Line: n, Column: 1}, Problem: fmt.Sprintf("there are more than %d keys", maxKeys)}
+			return ArchiveKey{}, stricthcl.Wrong(at, "the file contains more than %d keys", maxKeys)
 		}
 		k.keys = append(k.keys, key)
 	}
 	if len(k.keys) == 0 {
-		return ArchiveKey{}, &stricthcl.Error{Position: stricthcl.Position{File: file, Line: 1, Column: 1}, Problem: "there is no key in it"}
+		at.Start.Line = 1
+		return ArchiveKey{}, stricthcl.Wrong(at, "the file contains no key")
 	}
 	return k, nil
-}
-
-func different(key []byte) int {
-	seen := map[byte]bool{}
-	for _, b := range key {
-		seen[b] = true
-	}
-	return len(seen)
 }
 
 // Format implements [fmt.Formatter]: a key that gets into a text is not shown.

@@ -43,7 +43,10 @@ func (l *Limiter) Allow(c Caller, from netip.Addr) (retryAfter time.Duration, al
 	if l == nil {
 		return 0, true
 	}
-	key := clientKey(c, from)
+	key := "net " + Network(from).String()
+	if c.Name != "" {
+		key = "name " + c.Name
+	}
 	l.clients.ContainsOrAdd(key, rate.NewLimiter(l.rate, l.burst))
 	client, known := l.clients.Get(key)
 	if !known { // maxClients others came in between
@@ -56,13 +59,6 @@ func (l *Limiter) Allow(c Caller, from netip.Addr) (retryAfter time.Duration, al
 	}
 	reservation.Cancel() // refused requests don't count
 	return time.Duration(math.Ceil(wait.Seconds())) * time.Second, false
-}
-
-func clientKey(c Caller, from netip.Addr) string {
-	if c.Name != "" {
-		return "name " + c.Name
-	}
-	return "net " + Network(from).String()
 }
 
 // Network returns the network that is treated as one client: an IPv4 address, or the /64

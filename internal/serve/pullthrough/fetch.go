@@ -47,7 +47,7 @@ func (z *Zip) Close() {
 // caller before it writes the tag. check may be nil.
 func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Release, platform provider.Platform, check func(context.Context) error) (*Zip, error) {
 	// 1. Is there anything to bring?
-	if _, err := packageOf(r, platform); err != nil {
+	if _, err := r.Package(platform); err != nil {
 		return nil, err
 	}
 	if check == nil {
@@ -74,7 +74,7 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 		return nil, err
 	}
 	// 3. The download, or what has become of it.
-	pkg, err := packageOf(j.release, platform)
+	pkg, err := j.release.Package(platform)
 	if err != nil {
 		return nil, err
 	}
@@ -95,25 +95,15 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 
 // ended returns a zip that is not on its way any more.
 func (j *job) ended(key jobKey, pkg provider.Package) (*Zip, error) {
-	select {
-	case <-j.done:
-		if j.err != nil {
-			return nil, j.puller.failedNow(key, j.err)
-		}
-		return nil, ErrStored
+	switch {
+	case !j.isDone():
+	case j.err != nil:
+		return nil, j.puller.failedNow(key, j.err)
 	default:
+		return nil, ErrStored
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	pkg.Size = j.pushed[pkg.Digest]
 	return &Zip{Package: pkg, Repository: j.repo}, nil
-}
-
-func packageOf(r provider.Release, platform provider.Platform) (provider.Package, error) {
-	for _, pkg := range r.Packages {
-		if pkg.Platform == platform {
-			return pkg, nil
-		}
-	}
-	return provider.Package{}, &provider.PlatformError{Address: r.Address, Version: r.Version, Wanted: platform, Have: r.Platforms()}
 }

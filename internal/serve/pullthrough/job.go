@@ -70,7 +70,7 @@ func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 	j.puller.options.Told(j.event(StageStarted))
 	ctx, cancel := context.WithTimeout(ctx, maxMirror)
 	defer cancel()
-	if err := j.puller.permit(j.release); err != nil {
+	if err := j.puller.Held(j.release.Address, j.release.Version, j.release.Published); err != nil {
 		return result, err
 	}
 	o := j.puller.options.Publish

@@ -110,18 +110,13 @@ func (p *Puller) Release(ctx context.Context, a provider.Address, v provider.Ver
 		return provider.Release{}, err
 	}
 	var verdict provider.Verdict
-	if err = p.permit(r); err == nil {
+	if err = p.Held(a, v, r.Published); err == nil {
 		verdict, err = p.judge(ctx, r)
 	}
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		p.options.Told(Event{Stage: StageRefused, Address: a, Version: v, Verdict: verdict, Err: refused})
 	}
 	return r, err
-}
-
-// permit asks whether a release is old enough.
-func (p *Puller) permit(r provider.Release) error {
-	return p.Held(r.Address, r.Version, r.Published)
 }
 
 // Held says that a version of a date is held back: *[RefusedError].
@@ -137,11 +132,7 @@ func (p *Puller) Waits() bool { return p.options.Cooldown.MinAge > 0 }
 
 // Date tells when a version was published; zero where its origin does not say.
 func (p *Puller) Date(ctx context.Context, a provider.Address, v provider.Version) (time.Time, error) {
-	if date := provider.CapabilitiesOf(p.options.Source).Date; date != nil {
-		return date(ctx, a, v)
-	}
-	r, err := p.options.Source.Release(ctx, a, v)
-	return r.Published, err
+	return p.options.Cooldown.DateOf(ctx, p.options.Source, a, v)
 }
 
 // judge asks the policy about the signature of a release. What does not pass is a
@@ -157,15 +148,11 @@ func (p *Puller) judge(ctx context.Context, r provider.Release) (verdict provide
 // Failed returns why a release could not be mirrored, for as long as it is not tried
 // again; nil when nothing is known against it.
 func (p *Puller) Failed(to template.Reference, a provider.Address, v provider.Version) error {
-	return p.failed(jobKey{to, a, v})
-}
-
-func (p *Puller) failed(key jobKey) error {
-	f, found := p.failures.Lookup(key)
-	if !found {
-		return nil
+	key := jobKey{to, a, v}
+	if f, found := p.failures.Lookup(key); found {
+		return f.told(key)
 	}
-	return f.told(key)
+	return nil
 }
 
 // told is the failure as callers are told of it.
@@ -198,7 +185,7 @@ func (p *Puller) join(key jobKey, r provider.Release, check func(context.Context
 	if j := p.jobs[key]; j != nil {
 		return j, nil
 	}
-	if err := p.failed(key); err != nil {
+	if err := p.Failed(key.to, key.address, key.version); err != nil {
 		return nil, err
 	}
 	if len(p.jobs) >= maxMirrors+maxWaiting {
