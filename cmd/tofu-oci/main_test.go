@@ -65,10 +65,10 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, params)
 }
 
-// shortScripts returns the scripts that run under -short: one for each command.
+// shortScripts returns the scripts that run under -short: one for each of the main commands.
 func shortScripts() (files []string) {
 	for _, name := range []string{
-		"mirror", "mirror_conflict", "publish", "publish_several", "pull", "copy", "lock_check", "exec", "verify", "stage", "serve_trouble", "tofurc", "usage",
+		"mirror", "publish", "pull", "copy", "lock_check", "exec", "verify", "tofurc",
 	} {
 		files = append(files, filepath.Join("testdata", "script", name+".txtar"))
 	}

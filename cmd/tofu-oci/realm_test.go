@@ -10,12 +10,14 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // TestTokenServiceAtAPrivateAddress: the hint names the flag that lets the login
 // go there.
 func TestTokenServiceAtAPrivateAddress(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	const from = "registry.example.com/acme/{type}"
 	w := newProxied(t, "registry.example.com")
 	w.registry.Misbehave(registrytest.Tags, origintest.Status(http.StatusUnauthorized,

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -24,6 +25,9 @@ func TestRequests(t *testing.T) {
 	for _, n := range []struct{ versions, platforms int }{{2, 2}, {3, 2}, {2, 3}, {5, 4}} {
 		t.Run(fmt.Sprintf("%d versions for %d platforms", n.versions, n.platforms), func(t *testing.T) {
 			t.Parallel()
+			if n.versions != 2 || n.platforms != 3 {
+				patience.SkipIfShort(t)
+			}
 			s := newRequestStage(t, n.versions, n.platforms)
 			seen := map[string]bool{}
 			for _, run := range s.runs() {

@@ -15,6 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 func TestCheckLogin(t *testing.T) {
@@ -96,6 +97,7 @@ func TestCheckTags(t *testing.T) {
 // looking for each in all others would take a minute.
 func TestCheckManyTags(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	to, err := template.Parse("ghcr.io/acme/{type}")
 	if err != nil {
 		t.Fatal(err)

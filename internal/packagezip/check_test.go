@@ -13,6 +13,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // compare wants of a package what each sentence is about, no more and no less.
@@ -135,6 +136,7 @@ func TestCheckFindsNoExecutable(t *testing.T) {
 // TestCheckAcceptsRealBinary has the one binary that is at hand on every system.
 func TestCheckAcceptsRealBinary(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

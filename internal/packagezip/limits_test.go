@@ -81,6 +81,7 @@ func TestLimits(t *testing.T) {
 // TestInodes has an archive of 3 MiB that would make 630,000 directories.
 func TestInodes(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	f := &forge{}
 	for i := range 10_000 {
 		f.entries = append(f.entries, forged{name: fmt.Sprintf("%d%s/f", i, strings.Repeat("/d", 62)), stored: true})

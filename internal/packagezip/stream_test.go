@@ -17,6 +17,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 var errTransfer = errors.New("the connection was reset")
@@ -90,6 +91,7 @@ func checkModes(t *testing.T, dir string) {
 
 func TestStreamIsInterrupted(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	data := with(0, func(e *forged) { e.content = strings.Repeat(text, 5000) }).zip()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancelling := func() io.Reader {

@@ -16,6 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // layouts returns each provider a layout in a directory.
@@ -88,6 +89,7 @@ func TestCopy(t *testing.T) {
 // TestCopyChooses versions as a mirror does, out of the tags that are there.
 func TestCopyChooses(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newWorld(t, registrytest.Options{}, 4, 1000)
 	w.run(t, w.source(), mirror.Options{})
 	for text, want := range map[string][]string{

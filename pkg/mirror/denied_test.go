@@ -12,6 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // deny denies versions that were mirrored.
@@ -32,6 +33,7 @@ func (w *world) deny(t *testing.T, versions ...string) {
 // force, and the next older one takes its place. One that is named fails.
 func TestRunDenied(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newWorld(t, registrytest.Options{}, 5, 1000)
 	w.run(t, w.source(), mirror.Options{})
 	w.deny(t, "1.4.0", "1.2.0", "1.0.0")
@@ -82,6 +84,7 @@ func TestRunDenied(t *testing.T) {
 // once, and the source has no denied version to give.
 func TestCopyDenied(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	from := newWorld(t, registrytest.Options{}, 4, 1000)
 	from.run(t, from.source(), mirror.Options{})
 	from.deny(t, "1.3.0")

@@ -91,6 +91,7 @@ func TestRunTransfers(t *testing.T) {
 // TestRunTellsInOrder holds the first release back until the last is there.
 func TestRunTellsInOrder(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	const versions = 10
 	w := newWorld(t, registrytest.Options{}, versions, 1000)
 	last := make(chan struct{})

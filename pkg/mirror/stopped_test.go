@@ -97,6 +97,7 @@ func TestRunFailFastPlan(t *testing.T) {
 // told, those that were finished included.
 func TestRunInterrupted(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	const versions = schedule.MaxItems + 5
 	w := newWorld(t, registrytest.Options{}, versions, 1000)
 	ctx, interrupt := context.WithCancel(t.Context())

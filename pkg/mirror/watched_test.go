@@ -11,12 +11,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // TestRunTellsAsItHappens holds the first release back until the second was told to
 // have ended; a requirement that means nothing has only an end.
 func TestRunTellsAsItHappens(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newWorld(t, registrytest.Options{}, 2, 1000)
 	second := make(chan struct{})
 	src := withheld{w.source(), func(ctx context.Context, v provider.Version) error {

@@ -20,6 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // copy copies with values of its own, as a process would.
@@ -228,6 +229,7 @@ func TestCopyOfWhatIsNotThere(t *testing.T) {
 // TestCopyMakesTheRepository when the registry says that there is none.
 func TestCopyMakesTheRepository(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newWorld(t, origintest.Options{})
 	from, to := w.layout(t), w.registry(t, registrytest.Options{NoCreate: true})
 	w.publish(t, from, publish.Created, publish.Options{})

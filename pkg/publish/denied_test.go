@@ -16,6 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // deny stages the release and denies it.
@@ -103,6 +104,7 @@ func TestDeniedForced(t *testing.T) {
 // the run says so.
 func TestDeniedForcedStays(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newWorld(t, origintest.Options{})
 	from, to := w.layout(t), w.registry(t, registrytest.Options{NoDelete: http.StatusMethodNotAllowed})
 	w.publish(t, from, publish.Created, publish.Options{})
@@ -121,6 +123,7 @@ func TestDeniedForcedStays(t *testing.T) {
 // gets its tag, also by force.
 func TestDeniedDuring(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newWorld(t, origintest.Options{})
 	from := w.layout(t)
 	w.publish(t, from, publish.Created, publish.Options{})
@@ -145,6 +148,7 @@ func TestDeniedDuring(t *testing.T) {
 // TestDeniedRequests: the tags are listed once.
 func TestDeniedRequests(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newWorld(t, origintest.Options{})
 	from, to := w.layout(t), w.registry(t, registrytest.Options{})
 	w.publish(t, from, publish.Created, publish.Options{})

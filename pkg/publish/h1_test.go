@@ -17,6 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // annotated returns the h1 hashes that the stored index states.
@@ -79,6 +80,7 @@ func TestH1Computed(t *testing.T) {
 
 func TestSpoolNeedsItsDirectory(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newWorld(t, origintest.Options{NoPackages: true})
 	to := w.registry(t, registrytest.Options{})
 	w.tempDir = filepath.Join(t.TempDir(), "does", "not", "exist")
@@ -170,6 +172,7 @@ func TestWrongH1(t *testing.T) {
 // added.
 func TestKnownH1(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newWorld(t, origintest.Options{NoPackages: true})
 	to := w.registry(t, registrytest.Options{})
 	w.publish(t, to, publish.Created, publish.Options{Platforms: without(haiku)})

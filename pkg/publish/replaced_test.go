@@ -58,6 +58,7 @@ func TestKeptDamaged(t *testing.T) {
 // TestKeptDamagedManifest: the same of a platform's manifest.
 func TestKeptDamagedManifest(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newWorld(t, origintest.Options{})
 	to, from := w.registry(t, registrytest.Options{}), w.layout(t)
 	w.publish(t, from, publish.Created, publish.Options{})

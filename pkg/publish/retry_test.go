@@ -189,6 +189,7 @@ func TestTokenExpires(t *testing.T) {
 // TestTokenExpiresForSmallBlobs too, between one blob's POST and its PUT.
 func TestTokenExpiresForSmallBlobs(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newWorld(t, origintest.Options{})
 	to := w.registry(t, registrytest.Options{Username: "user", Password: "password", Bearer: true})
 	to.options.Credential = login("user", "password")
@@ -285,6 +286,7 @@ func TestRegistryDown(t *testing.T) {
 
 func TestImmutableTags(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newWorld(t, origintest.Options{})
 	to := w.registry(t, registrytest.Options{ImmutableTags: true})
 	first := w.publish(t, to, publish.Created, publish.Options{Platforms: without(haiku)})

@@ -204,6 +204,7 @@ func TestAttachKeepsEntriesOfOthers(t *testing.T) {
 // TestAttachAgainWhatWasCleanedUp: the list names a manifest that is gone.
 func TestAttachAgainWhatWasCleanedUp(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound})
 	w.attach(t, []string{sbom(1).Name, sbom(2).Name}, sbom(1), sbom(2))
 	w.registry.Delete(t, repositoryName, w.list(t)[0].Digest.String())

@@ -16,6 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 var byEquality = cmp.Options{
@@ -202,6 +203,7 @@ func TestCopyMountFails(t *testing.T) {
 // TestCopyRequests: what one look has told is not asked for again.
 func TestCopyRequests(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	from, to := newEnd(t, &registrytest.Options{}), newEnd(t, &registrytest.Options{})
 	from.push(t, twoZips)
 	reading := func(e *end) map[registrytest.Kind]int { return e.registry.Requests() }

@@ -22,6 +22,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 const secret = "X-Signature=do-not-tell"
@@ -46,6 +47,7 @@ func TestTagsByPages(t *testing.T) {
 
 func TestTagsWithoutEnd(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	s := newServer(t, registrytest.Options{})
 	s.Misbehave(registrytest.Tags, func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
 		w.Header().Set("Link", fmt.Sprintf(`<%s?last=a>; rel="next"`, r.URL.Path))

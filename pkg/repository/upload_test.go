@@ -208,6 +208,7 @@ func (s *skipped) Read(p []byte) (int, error) {
 // is sent.
 func TestRestOfWrongContent(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	s := newServer(t, registrytest.Options{Resumable: true})
 	s.Misbehave(registrytest.UploadPut, registrytest.CutUpload(largeDescriptor().Size/2), 1)
 	wrong := bytes.Clone(largeBlob())
