@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
 // TestTokenServiceAtAPrivateAddress: the hint names the flag that lets the login

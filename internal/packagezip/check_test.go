@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // compare wants of a package what each sentence is about, no more and no less.

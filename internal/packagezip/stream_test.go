@@ -16,8 +16,8 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
-	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 var errTransfer = errors.New("the connection was reset")
