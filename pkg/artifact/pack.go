@@ -14,6 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // Options are what a release's artifact says beside the release itself.
@@ -167,15 +168,18 @@ func checkDocument(d provider.Document) error {
 	if d.Size > MaxDocumentSize {
 		return fmt.Errorf("%s has more than %d bytes", d.Name, MaxDocumentSize)
 	}
-	return checkDigest(d.Digest)
+	if !sums.IsSHA256(d.Digest) {
+		return fmt.Errorf("%s has the digest %q, want sha256", d.Name, d.Digest)
+	}
+	return nil
 }
 
 func zipDescriptor(p provider.Package) (ocispec.Descriptor, error) {
 	if err := provider.CheckFilename(title(p)); err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	if err := checkDigest(p.Digest); err != nil {
-		return ocispec.Descriptor{}, err
+	if !sums.IsSHA256(p.Digest) {
+		return ocispec.Descriptor{}, fmt.Errorf("%s has the digest %q, want sha256", p.Filename, p.Digest)
 	}
 	if p.Size < 0 {
 		return ocispec.Descriptor{}, fmt.Errorf("the size of %s is not known", p.Filename)

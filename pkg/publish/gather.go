@@ -153,8 +153,9 @@ func foreign(i repository.Inspection, a provider.Address, aliases ...provider.Al
 	return nil
 }
 
-// readStored inspects stored platforms further, and reads their documents if the plan needs
-// these.
+// readStored inspects stored platforms further. If the plan needs everything, it requests
+// damaged platforms that are not in the release from the source, and reads the documents of
+// the others.
 func (q *question) readStored(ctx context.Context, f *facts, needs part) (err error) {
 	var platforms []provider.Platform
 	depth := max(q.options.depth(), repository.DepthBlobs)
@@ -174,10 +175,19 @@ func (q *question) readStored(ctx context.Context, f *facts, needs part) (err er
 		return err
 	}
 	if needs == needAll {
-		if err = q.restore(ctx, f); err != nil || len(f.intact) == 0 {
-			return err
+		if damaged := f.sort(q.repo); len(damaged) > 0 { // the tag must be complete
+			fresh, err := q.src.Release(ctx, q.address, q.version, damaged...)
+			if _, missing := errors.AsType[*provider.PlatformError](err); missing {
+				f.lost, err = damaged, nil
+			}
+			if err != nil {
+				return fmt.Errorf("restoring the damaged package of %s: %w", damaged[0], err)
+			}
+			f.restored = fresh.Packages
 		}
-		platforms = f.intact
+		if platforms = f.intact; len(platforms) == 0 {
+			return nil
+		}
 	}
 	f.kept, err = oci.FromInspection(ctx, q.repo, f.stored, q.address, q.version, platforms)
 	if err != nil {
@@ -215,23 +225,5 @@ func (q *question) readWanted(ctx context.Context, f *facts) (err error) {
 		return err
 	}
 	f.wanted = provider.SortPlatforms(wanted)
-	return nil
-}
-
-// restore sorts the stored platforms, and requests the damaged ones that are not in the
-// release from the source, because the tag must be complete.
-func (q *question) restore(ctx context.Context, f *facts) error {
-	damaged := f.sort(q.repo)
-	if len(damaged) == 0 {
-		return nil
-	}
-	fresh, err := q.src.Release(ctx, q.address, q.version, damaged...)
-	if _, missing := errors.AsType[*provider.PlatformError](err); missing {
-		f.lost, err = damaged, nil
-	}
-	if err != nil {
-		return fmt.Errorf("restoring the damaged package of %s: %w", damaged[0], err)
-	}
-	f.restored = fresh.Packages
 	return nil
 }

@@ -96,8 +96,11 @@ func (q *question) sendZip(ctx context.Context, pkg provider.Package, stored sto
 	}
 	makesSBOM := q.options.SBOM != nil && !hasSBOM(pkg)
 	h1, isLocal := cmp.Or(pkg.H1, stored.h1), q.repo.Traits().BlobPath != nil
-	if isStored && !makesSBOM && (q.options.NoH1 || h1 != "" && (stored.h1 == h1 || !isLocal)) {
+	needsH1 := !q.options.NoH1 && (h1 == "" || isLocal && stored.h1 != h1)
+	if isStored {
 		pkg.H1 = h1
+	}
+	if isStored && !needsH1 && !makesSBOM {
 		return PackageResult{Package: pkg}, nil
 	}
 	slot, err := transfer.NewSlot(ctx, q.transfers(), pkg.Size)
@@ -105,26 +108,32 @@ func (q *question) sendZip(ctx context.Context, pkg provider.Package, stored sto
 		return done, err
 	}
 	defer slot.Release()
-	retrier := transfer.Retrier{Backoff: q.Backoff, Progress: q.Progress, Slot: slot}
-	done = PackageResult{Package: pkg, Sent: !isStored}
-	send := func() (int64, error) {
-		switch {
-		case makesSBOM:
-			done.Package, err = q.sendWithSBOM(ctx, retrier, pkg, isStored)
-		case isStored:
-			pkg.H1 = h1
-			done.Package.H1, err = q.readH1(ctx, retrier, pkg)
-		default:
-			done.Package, err = q.transferZip(ctx, retrier, pkg, q.Progress, q.src.Open)
+	t := zipTransfer{question: q, retrier: transfer.Retrier{Backoff: q.Backoff, Progress: q.Progress, Slot: slot}, pkg: pkg}
+	if q.can.Path != nil {
+		t.path, _ = q.can.Path(pkg)
+	}
+	if makesSBOM {
+		dir, err := atomicfile.NewScratchDir(q.TempDir)
+		if err != nil {
+			return done, fmt.Errorf("keeping %s in a temporary directory: %w", pkg.Filename, err)
 		}
-		return done.Package.Size, err
+		defer func() { _ = os.RemoveAll(dir) }()
+		if err := t.makeSBOM(ctx, dir, isStored); err != nil {
+			return done, err
+		}
 	}
-	if stored.missing {
-		err = repository.Replace(ctx, q.repo, pkg.Digest, send)
-	} else {
-		_, err = send()
+	switch {
+	case stored.missing:
+		err = repository.Replace(ctx, q.repo, pkg.Digest, func() (int64, error) {
+			err := t.send(ctx)
+			return t.pkg.Size, err
+		})
+	case !isStored:
+		err = t.send(ctx)
+	case needsH1:
+		t.pkg.H1, err = t.readH1(ctx)
 	}
-	return done, err
+	return PackageResult{Package: t.pkg, Sent: !isStored}, err
 }
 
 // isStored reports whether the repository has a zip, and sets its size.
@@ -140,133 +149,113 @@ func (q *question) isStored(ctx context.Context, pkg *provider.Package) (bool, e
 	return true, nil
 }
 
-// openStored opens a zip of the repository.
-func (q *question) openStored(ctx context.Context, pkg provider.Package) (io.ReadCloser, int64, error) {
-	body, err := repository.Verified(ctx, q.repo, artifact.ZipDescriptor(pkg), pkg.Filename)
-	return body, pkg.Size, err
+// zipTransfer transfers one zip from the source to the repository.
+type zipTransfer struct {
+	*question
+	retrier transfer.Retrier
+	pkg     provider.Package
+	// path is a local file of the zip: the source's, or if fetched is set, a temporary one.
+	path    string
+	fetched bool
 }
 
-// opener opens a zip and returns its size, or -1.
-type opener func(ctx context.Context, pkg provider.Package) (io.ReadCloser, int64, error)
-
-// sendWithSBOM sends a zip from a local file, for which it generates the SBOM.
-func (q *question) sendWithSBOM(ctx context.Context, retrier transfer.Retrier, pkg provider.Package, isStored bool) (provider.Package, error) {
-	dir, err := atomicfile.NewScratchDir(q.TempDir)
-	if err != nil {
-		return pkg, fmt.Errorf("keeping %s in a temporary directory: %w", pkg.Filename, err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	path, isLocal := q.sourcePath(pkg)
-	progress := q.Progress
-	if !isLocal {
-		path = filepath.Join(dir, pkg.Filename)
-		if err := q.fetch(ctx, retrier, &pkg, isStored, path); err != nil {
-			return pkg, err
-		}
-		progress.Begin, progress.Advance, progress.End = nil, nil, nil // fetching was reported
-	}
-	zip, err := os.Open(path)
-	if err != nil {
-		return pkg, err
-	}
-	defer func() { _ = zip.Close() }()
-	if !q.options.NoH1 {
-		if pkg.H1, err = q.fileH1(ctx, pkg, zip); err != nil {
-			return pkg, err
+// makeSBOM generates the SBOM of the zip from a local file, which it writes to dir if the
+// source has none.
+func (t *zipTransfer) makeSBOM(ctx context.Context, dir string, isStored bool) error {
+	if t.path == "" {
+		t.path, t.fetched = filepath.Join(dir, t.pkg.Filename), true
+		err := t.retrier.Do(ctx, "fetching "+t.pkg.Filename, func() error { return t.fetch(ctx, isStored) })
+		if err != nil {
+			return err
 		}
 	}
-	sbom, err := q.options.SBOM(ctx, pkg, path)
+	sbom, err := t.options.SBOM(ctx, t.pkg, t.path)
 	if err != nil {
-		return pkg, fmt.Errorf("making the SBOM of %s: %w", pkg.Filename, err)
+		return fmt.Errorf("making the SBOM of %s: %w", t.pkg.Filename, err)
 	}
-	pkg.Documents = append(slices.Clip(pkg.Documents), sbom)
-	if isStored {
-		return pkg, nil
-	}
-	return q.transferZip(ctx, retrier, pkg, progress, func(context.Context, provider.Package) (io.ReadCloser, int64, error) {
-		return io.NopCloser(sums.NewReader(io.NewSectionReader(zip, 0, pkg.Size), pkg.Filename, pkg.Size, pkg.Digest)), pkg.Size, nil
-	})
+	t.pkg.Documents = append(slices.Clip(t.pkg.Documents), sbom)
+	return nil
 }
 
-// fetch writes a zip to a file: from the repository if it has the zip, otherwise from the
-// source.
-func (q *question) fetch(ctx context.Context, retrier transfer.Retrier, pkg *provider.Package, isStored bool, path string) error {
-	open := q.src.Open
+// fetch writes the zip to the local file: from the repository if it has the zip, otherwise
+// from the source.
+func (t *zipTransfer) fetch(ctx context.Context, isStored bool) (err error) {
+	var body io.ReadCloser
+	size := t.pkg.Size
 	if isStored {
-		open = q.openStored
+		body, err = t.openStored(ctx)
+	} else {
+		body, size, err = t.src.Open(ctx, t.pkg)
 	}
-	return retrier.Do(ctx, "fetching "+pkg.Filename, func() error {
-		body, size, err := open(ctx, *pkg)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = body.Close() }()
+	t.pkg.Size = max(t.pkg.Size, size)
+	if err := atomicfile.CheckRoom(filepath.Dir(t.path), t.pkg.Size); err != nil {
+		return fmt.Errorf("keeping %s in a temporary directory: %w", t.pkg.Filename, err)
+	}
+	content := transfer.Begin(t.Progress, t.pkg, size, body)
+	return content.End(atomicfile.Write(t.path, 0o600, func(w io.Writer) error {
+		n, err := io.Copy(w, content)
+		t.pkg.Size = n
+		return err
+	}))
+}
+
+// send pushes the zip. The h1 hash is computed in the same pass.
+func (t *zipTransfer) send(ctx context.Context) error {
+	open, progress, stated := t.src.Open, t.Progress, t.pkg.Size
+	if t.fetched {
+		open, progress = t.openFetched, provider.Progress{Retry: progress.Retry} // fetching was reported
+	}
+	return t.retrier.Do(ctx, "sending "+t.pkg.Filename, func() error {
+		t.pkg.Size = stated
+		body, size, err := open(ctx, t.pkg)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = body.Close() }()
-		pkg.Size = max(pkg.Size, size)
-		if err := atomicfile.CheckRoom(filepath.Dir(path), pkg.Size); err != nil {
-			return fmt.Errorf("keeping %s in a temporary directory: %w", pkg.Filename, err)
+		if stated < 0 {
+			t.pkg.Size = size
 		}
-		content := transfer.Begin(q.Progress, *pkg, size, body)
-		return content.End(atomicfile.Write(path, 0o600, func(w io.Writer) error {
-			n, err := io.Copy(w, content)
-			pkg.Size = n
-			return err
-		}))
-	})
-}
-
-// transferZip opens a zip and pushes it. The h1 hash is computed in the same pass.
-func (q *question) transferZip(ctx context.Context, retrier transfer.Retrier, pkg provider.Package, progress provider.Progress, open opener) (sent provider.Package, err error) {
-	err = retrier.Do(ctx, "sending "+pkg.Filename, func() error {
-		sent = pkg
-		body, size, err := open(ctx, pkg)
-		if err != nil {
-			return err
+		content := transfer.Begin(progress, t.pkg, t.pkg.Size, body)
+		var zip io.Reader = content
+		if t.pkg.Size < 0 { // registries need the size beforehand
+			spool, err := atomicfile.NewScratchFile(t.TempDir, -1)
+			if err != nil {
+				return content.End(err)
+			}
+			defer func() { _ = spool.Close() }()
+			if t.pkg.Size, err = io.Copy(spool, content); err != nil {
+				return content.End(err)
+			}
+			zip = spool.Reader()
 		}
-		defer func() { _ = body.Close() }()
-		if sent.Size < 0 {
-			sent.Size = size
-		}
-		content := transfer.Begin(progress, sent, sent.Size, body)
-		if sent.Size < 0 {
-			err = q.pushSpooled(ctx, &sent, content)
-		} else {
-			sent.H1, err = q.pushHashed(ctx, retrier, sent, content)
+		h1, err := t.push(ctx, zip)
+		if err == nil {
+			t.pkg.H1 = h1
 		}
 		return content.End(err)
 	})
-	return sent, err
 }
 
-// push pushes the content of a zip.
-func (q *question) push(ctx context.Context, pkg provider.Package, content io.Reader) error {
-	return q.repo.PushBlob(ctx, artifact.ZipDescriptor(pkg), content)
-}
-
-// pushSpooled writes a zip of unknown size to a temporary file before it pushes the zip,
-// because registries need to know the size beforehand.
-func (q *question) pushSpooled(ctx context.Context, pkg *provider.Package, content io.Reader) error {
-	spool, err := atomicfile.NewScratchFile(q.TempDir, -1)
+func (t *zipTransfer) openFetched(_ context.Context, pkg provider.Package) (io.ReadCloser, int64, error) {
+	f, err := os.Open(t.path)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	defer func() { _ = spool.Close() }()
-	if pkg.Size, err = io.Copy(spool, content); err != nil {
-		return err
-	}
-	err = q.push(ctx, *pkg, spool.Reader())
-	if err == nil && !q.options.NoH1 {
-		pkg.H1, err = q.fileH1(ctx, *pkg, spool)
-	}
-	return err
+	return sums.NewReadCloser(f, pkg.Filename, pkg.Size, pkg.Digest), pkg.Size, nil
 }
 
-// pushHashed pushes a zip and returns its h1 hash. The h1 that the source states is not
-// signed, so it is verified where that needs no additional transfer. The last byte of an
+// push pushes the content of the zip and returns its h1 hash. The h1 that the source states is
+// not signed, so it is verified if that needs no additional transfer. The last byte of an
 // invalid zip, or of a zip with another h1, is withheld. A zip that can't be hashed as a
 // stream is read again after the push.
-func (q *question) pushHashed(ctx context.Context, retrier transfer.Retrier, pkg provider.Package, content io.Reader) (h1 string, err error) {
-	if q.options.NoH1 || pkg.H1 != "" && q.repo.Traits().BlobPath == nil {
-		return pkg.H1, q.push(ctx, pkg, content)
+func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, err error) {
+	zip := artifact.ZipDescriptor(t.pkg)
+	if t.options.NoH1 || t.pkg.H1 != "" && t.repo.Traits().BlobPath == nil {
+		return t.pkg.H1, t.repo.PushBlob(ctx, zip, content)
 	}
 	w := packagezip.NewHashWriter(ctx)
 	defer func() { _ = w.Close() }()
@@ -274,87 +263,76 @@ func (q *question) pushHashed(ctx context.Context, retrier transfer.Retrier, pkg
 	g := &gate{src: io.TeeReader(content, w), open: func() error {
 		contents, err := w.Contents()
 		_, again = errors.AsType[*packagezip.NotStreamableError](err)
-		switch path, isFile := q.sourcePath(pkg); {
-		case again && isFile:
+		switch {
+		case again && t.path != "":
 			again = false
-			h1, err = q.pathH1(ctx, pkg, path)
+			h1, err = t.readH1(ctx)
 		case again:
 			err = nil
 		default:
-			h1, err = q.checkH1(pkg, contents, err)
+			h1, err = t.checkH1(contents, err)
 		}
 		return err
 	}}
-	err = q.push(ctx, pkg, g)
+	err = t.repo.PushBlob(ctx, zip, g)
 	switch shut := g.verdict(); {
 	case shut != nil: // which the push may have hidden behind its own error
 		return "", shut
 	case err != nil:
 		return "", err
 	case again:
-		return q.readH1(ctx, retrier, pkg)
+		return t.readH1(ctx)
 	}
 	return h1, nil
 }
 
-// readH1 computes the h1 of a stored zip, from a file of the source or the repository if
-// there is one. Otherwise it reads the repository's blob as a stream, and uses a temporary
-// file only if it must.
-func (q *question) readH1(ctx context.Context, retrier transfer.Retrier, pkg provider.Package) (string, error) {
-	if path, ok := q.sourcePath(pkg); ok {
-		return q.pathH1(ctx, pkg, path)
-	}
-	if at := q.repo.Traits().BlobPath; at != nil {
-		if path, err := at(pkg.Digest); err == nil {
-			return q.pathH1(ctx, pkg, path)
-		}
+// readH1 computes the h1 of the zip from a local file of the source or the repository. If
+// neither has one, it reads the repository's blob as a stream, and uses a temporary file only
+// if it must.
+func (t *zipTransfer) readH1(ctx context.Context) (h1 string, err error) {
+	path := t.path
+	if at := t.repo.Traits().BlobPath; at != nil && path == "" {
+		path, _ = at(t.pkg.Digest) // without a file, the blob is read
 	}
 	var contents packagezip.Contents
-	err := retrier.Do(ctx, "reading back "+pkg.Filename, func() (err error) {
-		contents, err = packagezip.HashAny(ctx, func(ctx context.Context) (io.ReadCloser, error) {
-			body, _, err := q.openStored(ctx, pkg)
-			return body, err
-		}, pkg.Size, q.TempDir)
-		return err
-	})
-	return q.checkH1(pkg, contents, err)
-}
-
-// sourcePath returns the path of the source's local file of the zip.
-func (q *question) sourcePath(pkg provider.Package) (string, bool) {
-	if q.can.Path == nil {
-		return "", false
+	if path != "" {
+		contents, err = hashFile(ctx, path, t.pkg.Size)
+	} else {
+		err = t.retrier.Do(ctx, "reading back "+t.pkg.Filename, func() (err error) {
+			contents, err = packagezip.HashAny(ctx, t.openStored, t.pkg.Size, t.TempDir)
+			return err
+		})
 	}
-	return q.can.Path(pkg)
+	return t.checkH1(contents, err)
 }
 
-func (q *question) pathH1(ctx context.Context, pkg provider.Package, path string) (string, error) {
+// openStored opens the zip of the repository.
+func (t *zipTransfer) openStored(ctx context.Context) (io.ReadCloser, error) {
+	return repository.Verified(ctx, t.repo, artifact.ZipDescriptor(t.pkg), t.pkg.Filename)
+}
+
+// hashFile computes the h1 of a file of the given size.
+func hashFile(ctx context.Context, path string, size int64) (contents packagezip.Contents, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", err
+		return contents, err
 	}
 	defer func() { _ = f.Close() }()
-	return q.fileH1(ctx, pkg, f)
-}
-
-// fileH1 computes the h1 of a zip with random access.
-func (q *question) fileH1(ctx context.Context, pkg provider.Package, zip io.ReaderAt) (string, error) {
-	var contents packagezip.Contents
-	archive, err := packagezip.Open(zip, pkg.Size)
-	if err == nil {
-		contents, err = archive.Contents(ctx)
-	}
-	return q.checkH1(pkg, contents, err)
-}
-
-// checkH1 verifies a computed h1 against the stated one.
-func (q *question) checkH1(pkg provider.Package, contents packagezip.Contents, err error) (string, error) {
+	archive, err := packagezip.Open(f, size)
 	if err != nil {
-		name := pkg.Filename
-		if path, ok := q.sourcePath(pkg); ok {
-			name = path
+		return contents, err
+	}
+	return archive.Contents(ctx)
+}
+
+// checkH1 verifies the computed h1 against the stated one.
+func (t *zipTransfer) checkH1(contents packagezip.Contents, err error) (string, error) {
+	if err != nil {
+		name := t.pkg.Filename
+		if t.path != "" && !t.fetched {
+			name = t.path
 		}
 		return "", fmt.Errorf("reading %s: %w", name, err)
 	}
-	return contents.H1, contents.VerifyH1(pkg.Filename, pkg.H1)
+	return contents.H1, contents.VerifyH1(t.pkg.Filename, t.pkg.H1)
 }
