@@ -2,75 +2,39 @@ package publish
 
 import (
 	"context"
+	"fmt"
 	"slices"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// apply does what a plan says: zips, then manifests, then the tag. It notes in the facts
-// what the next round need not do again when the error is [repository.ErrTagMoved].
+// apply executes a plan: zips, then manifests, then the tag. It records in the facts what the
+// next round need not do again if the error is [repository.ErrTagMoved].
 func (q *question) apply(ctx context.Context, f *facts, p Plan) (r Result, err error) {
 	r = Result{Plan: p}
-	// 1. What is refused.
-	switch {
-	case p.Denial != nil:
-		r.Status, r.Denial = "", nil
-		return r, &repository.DeniedError{Record: *p.Denial}
-	case p.Conflicts != nil:
-		r.Digest = p.From
-		return r, &repository.ConflictError{Release: q.address.String() + " " + q.version.String(), Reasons: p.Conflicts, Foreign: f.foreign}
-	case p.Status == Unchanged:
-		return q.applyUnchanged(ctx, f, r)
-	}
-	// 2. The signature, and what it proves.
-	if r.release, err = q.makeEvidence(ctx, p.release); err == nil {
-		r.Verdict, err = q.judge(ctx, r.release, f.release)
-	}
-	r.Documents, r.Added = r.release.Documents, withoutUnmade(p.Added, r.release)
-	if err != nil || q.options.DryRun {
-		if p.Status == Healed {
-			r.Plan = r.restoring(*f)
-		}
-		r.Packages = f.results(f.release.Packages)
+	// 1. Evidence.
+	if err = q.prove(ctx, f, &r); err != nil || p.Status == Unchanged || q.options.DryRun {
 		return r, err
 	}
-	return r, q.send(ctx, f, &r)
-}
-
-// applyUnchanged judges what is there again, where that is wanted. It was judged when it
-// was put there.
-func (q *question) applyUnchanged(ctx context.Context, f *facts, r Result) (_ Result, err error) {
-	r.Digest = r.From
-	var stored []provider.Package
-	for _, platform := range f.unchanged() {
-		stored = append(stored, f.stored.At(platform).Package(q.address, q.version))
-	}
-	r.Packages = f.results(stored)
-	f.now = f.stored
-	if f.known[needEvidence] {
-		r.Verdict, err = q.judge(ctx, f.kept, f.release)
-	}
-	return r, err
-}
-
-// send sends the zips that the repository doesn't have, then everything else, and finally
-// the tag.
-func (q *question) send(ctx context.Context, f *facts, r *Result) (err error) {
-	if r.Status != Replaced && f.stored.Descriptor.Digest != "" {
+	// 2. The zips that the repository doesn't have.
+	if p.Status != Replaced && f.stored.Descriptor.Digest != "" {
 		f.earlier = append(slices.Clip(f.earlier), f.stored.Descriptor)
 	}
 	if r.release, err = q.sendZips(ctx, f, r.Plan); err != nil {
-		return err
+		return r, err
 	}
+	// 3. Everything else, and finally the tag.
 	packed, err := artifact.Pack(r.release, r.index)
 	if err != nil {
-		return err
+		return r, err
 	}
 	if f.denial == nil { // Force overrules only a denial that existed when the run started
 		if err := repository.CheckDeniedNow(ctx, q.repo, q.version); err != nil {
-			return err
+			return r, err
 		}
 	}
 	if packed.Index.Descriptor.Digest == f.stored.Digest {
@@ -87,7 +51,7 @@ func (q *question) send(ctx context.Context, f *facts, r *Result) (err error) {
 		// limited to some platforms.
 		Concurrent: !q.can.Published || len(q.options.Platforms) > 0,
 	})
-	return err
+	return r, err
 }
 
 // results says what became of packages.
@@ -97,4 +61,62 @@ func (f facts) results(packages []provider.Package) []PackageResult {
 		all = append(all, PackageResult{Package: pkg, Sent: f.sent[keyOf(pkg)].Sent})
 	}
 	return all
+}
+
+// attach attaches the documents about all platforms to the index that the tag points to: the
+// source's, and the referrers of the indexes before it. It adds the names of new referrers to
+// the result. A later run that extends the index carries its referrers over, so it is
+// enough to read the tag once more.
+func (q *question) attach(ctx context.Context, f *facts, r *Result) error {
+	index := f.now.Descriptor
+	if q.options.DryRun || q.options.NoReferrers || index.Digest == "" || r.Tag != f.tag {
+		return nil
+	}
+	for range maxMoves {
+		documents, err := q.carried(ctx, f, index)
+		if err != nil {
+			return err
+		}
+		names, err := repository.Attach(ctx, q.repo, documents, index)
+		if err != nil {
+			return err
+		}
+		r.Attached = slices.Concat(r.Attached, slices.DeleteFunc(names, func(name string) bool { return slices.Contains(r.Attached, name) }))
+		r.Digest = index.Digest
+		if len(names) == 0 {
+			return nil
+		}
+		now, err := repository.Inspect(ctx, q.repo, r.Tag, repository.DepthIndex)
+		if err != nil {
+			return fmt.Errorf("reading the tag back: %w", err)
+		}
+		if now.Digest == index.Digest || now.Descriptor.Digest == "" {
+			return nil
+		}
+		index = now.Descriptor
+	}
+	return fmt.Errorf("attaching documents: %w, %d times", repository.ErrTagMoved, maxMoves)
+}
+
+// carried returns the source's documents, and the referrers of earlier indexes that the
+// source does not replace. Approvals are not carried over: each applies only to its own
+// index.
+func (q *question) carried(ctx context.Context, f *facts, index ocispec.Descriptor) ([]provider.Document, error) {
+	documents := slices.Clone(f.documents)
+	// The last one first: what was attached again there is the newest.
+	for _, before := range slices.Backward(f.earlier) {
+		if before.Digest == index.Digest {
+			continue
+		}
+		found, err := repository.Documents(ctx, q.repo, before.Digest)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range found {
+			if d.MediaType != artifact.TypeApproval && !slices.ContainsFunc(documents, func(o provider.Document) bool { return o.Name == d.Name && o.MediaType == d.MediaType }) {
+				documents = append(documents, d)
+			}
+		}
+	}
+	return documents, nil
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/opencontainers/go-digest"
 
@@ -179,7 +178,7 @@ func TestDeniedUnlisted(t *testing.T) {
 	w.deny(t, to)
 	to.registry.Misbehave(registrytest.Tags, origintest.Status(http.StatusForbidden), -1)
 	before := to.lists()
-	w.shared = &publish.Publisher{Backoff: func(int) time.Duration { return 0 }}
+	w.shared = new(publish.Publisher)
 	for range 2 {
 		_, err := w.run(t, to, publish.Options{})
 		wantDenied(t, err)

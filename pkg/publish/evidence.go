@@ -55,6 +55,40 @@ func (q *question) announceEvidence(ctx context.Context, r provider.Release) (pr
 	return r, err
 }
 
+// prove adds the evidence that the plan announced, and verifies the signature of what the tag
+// will point to. An unchanged release was verified when it was published, so it is verified
+// again only if the plan demands it.
+func (q *question) prove(ctx context.Context, f *facts, r *Result) (err error) {
+	verified := f.kept
+	if r.Status == Unchanged {
+		var stored []provider.Package
+		for _, platform := range f.unchanged() {
+			stored = append(stored, f.stored.At(platform).Package(q.address, q.version))
+		}
+		f.now, r.Digest, r.Packages = f.stored, r.From, f.results(stored)
+	} else {
+		if r.release, err = q.makeEvidence(ctx, r.release); err != nil {
+			return err
+		}
+		verified, r.Documents, r.Packages = r.release, r.release.Documents, f.results(f.release.Packages)
+		if _, has := r.release.Document(provider.KindKeys); !has { // the announced keys made only a signature that is not used
+			sums, _ := r.release.Document(provider.KindSums)
+			r.Added = slices.DeleteFunc(slices.Clone(r.Added), func(name string) bool { return name == keysName(sums) })
+		}
+		if r.Status == Healed && q.options.DryRun {
+			r.Plan = r.restoring(*f)
+		}
+	}
+	if q.options.Judge == nil || r.Status == Unchanged && !f.known[needEvidence] {
+		return nil
+	}
+	if q.can.Published {
+		verified = withKeysOf(verified, f.release)
+	}
+	r.Verdict, err = q.options.Judge(ctx, verified)
+	return err
+}
+
 // makeEvidence signs what the tag is to name, if that is wanted and it has no signature,
 // and adds the keys that made its signature, which may be the stored one.
 func (q *question) makeEvidence(ctx context.Context, r provider.Release) (provider.Release, error) {
@@ -87,16 +121,6 @@ func (q *question) makeEvidence(ctx context.Context, r provider.Release) (provid
 		made.Documents = append(made.Documents, artifact.NewDocument(keysName(sums), artifact.MediaTypeKeys, signer.Keys()))
 	}
 	return made, nil
-}
-
-// withoutUnmade leaves out the name of keys that were announced, and that made only the
-// signature of the source, where the stored one stays.
-func withoutUnmade(names []string, made provider.Release) []string {
-	if _, has := made.Document(provider.KindKeys); has {
-		return names
-	}
-	sums, _ := made.Document(provider.KindSums)
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == keysName(sums) })
 }
 
 func signatureName(sums provider.Document) string { return sums.Name + ".sig" }
@@ -150,18 +174,6 @@ func (q *question) signedByUs(r provider.Release) bool {
 		ours++
 	}
 	return ours > 0
-}
-
-// judge asks about the signature of what the tag is to name; of is what the source
-// has.
-func (q *question) judge(ctx context.Context, r, of provider.Release) (provider.Verdict, error) {
-	if q.options.Judge == nil {
-		return provider.Verdict{}, nil
-	}
-	if q.can.Published {
-		r = withKeysOf(r, of)
-	}
-	return q.options.Judge(ctx, r)
 }
 
 // withKeysOf returns the release with another's keys in place of its own: those which

@@ -21,7 +21,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
@@ -48,8 +47,6 @@ type Publisher struct {
 	TempDir string
 	// Progress is told what moves.
 	Progress provider.Progress
-	// Backoff is the pause before another try; nil doubles from half a second.
-	Backoff func(attempt int) time.Duration
 
 	once    sync.Once
 	acquire transfer.Acquire
@@ -73,15 +70,25 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 	for moves := 0; ; moves++ {
 		done := Result{Plan: Plan{Address: a, Version: v, Tag: f.tag}}
 		plan, err := q.decide(ctx, &f)
-		if err == nil {
+		switch {
+		case err != nil:
+		case plan.Denial != nil:
+			err = &repository.DeniedError{Record: *plan.Denial}
+		case plan.Conflicts != nil:
+			done.Plan, done.Digest = plan, plan.From
+			err = &repository.ConflictError{Release: a.String() + " " + v.String(), Reasons: plan.Conflicts, Foreign: f.foreign}
+		default:
 			done, err = q.apply(ctx, &f, plan)
 		}
 		if done.Moved = moves; errors.Is(err, repository.ErrTagMoved) && moves < maxMoves {
 			f = f.again()
 			continue
 		}
+		if err == nil && f.denial != nil && !o.DryRun && !o.Stage {
+			err = f.denial.Remove(ctx, q.repo)
+		}
 		if err == nil {
-			err = q.finish(ctx, &f, &done)
+			err = q.attach(ctx, &f, &done)
 		}
 		if done, err = done.orDenied(o, err); err != nil {
 			err = &provider.Error{Doing: "publishing", Address: a, Version: v, Err: err}

@@ -252,7 +252,7 @@ func (w *world) publisher() *publish.Publisher {
 	if w.shared != nil {
 		return w.shared
 	}
-	p := &publish.Publisher{Concurrency: w.concurrency, TempDir: w.tempDir, Progress: w.progress, Backoff: func(int) time.Duration { return 0 }}
+	p := &publish.Publisher{Concurrency: w.concurrency, TempDir: w.tempDir, Progress: w.progress}
 	return p.WithAcquire(w.acquire)
 }
 

@@ -108,7 +108,7 @@ func (q *question) sendZip(ctx context.Context, pkg provider.Package, stored sto
 		return done, err
 	}
 	defer slot.Release()
-	t := zipTransfer{question: q, retrier: transfer.Retrier{Backoff: q.Backoff, Progress: q.Progress, Slot: slot}, pkg: pkg}
+	t := zipTransfer{question: q, retrier: transfer.Retrier{Backoff: q.repo.Traits().Backoff, Progress: q.Progress, Slot: slot}, pkg: pkg}
 	if q.can.Path != nil {
 		t.path, _ = q.can.Path(pkg)
 	}

@@ -74,7 +74,7 @@ func New(o Options) (*Puller, error) {
 		o.Cooldown.Now = o.Now
 	}
 	p := &Puller{
-		options: o, publisher: &publish.Publisher{Backoff: o.Backoff}, turns: make(chan struct{}, maxMirrors), downloads: make(chan struct{}, maxDownloads), disk: semaphore.NewWeighted(o.MaxDisk),
+		options: o, publisher: new(publish.Publisher), turns: make(chan struct{}, maxMirrors), downloads: make(chan struct{}, maxDownloads), disk: semaphore.NewWeighted(o.MaxDisk),
 		jobs:     map[jobKey]*job{},
 		failures: memo.Memo[jobKey, failure]{Lifetime: failureAge, Size: maxFailures, SizeOf: func(failure) int64 { return 1 }, Now: o.Now},
 	}
