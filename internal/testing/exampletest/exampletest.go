@@ -1,7 +1,7 @@
-// Package exampletest sets the stage for runnable Examples, which have no
-// *testing.T: directories, a build's zips, an origin registry and an image layout
-// with releases of acme/rocket. All content is the same on every machine. What
-// goes wrong is a panic, which fails the Example.
+// Package exampletest sets up runnable Examples, which have no *testing.T. It creates
+// directories, the zips of a build, an origin registry, and image layouts with releases
+// of acme/rocket. All content is the same on every machine. Functions panic on errors,
+// which fails the Example.
 package exampletest
 
 import (
@@ -22,15 +22,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 )
 
-// Dir makes a directory, and gives what removes it.
+// Dir creates a directory and returns a function that removes it.
 func Dir() (dir string, remove func()) {
 	dir, err := os.MkdirTemp("", "tofu-oci-example-")
 	check(err)
 	return dir, func() { check(os.RemoveAll(dir)) }
 }
 
-// Build leaves the zips of some versions of acme/rocket in a directory below dir,
-// as a build does, and gives its path.
+// Build writes the zips of the given versions of acme/rocket to a directory below dir,
+// like a build does, and returns its path.
 func Build(dir string, versions ...string) (dist string) {
 	dist = filepath.Join(dir, "dist")
 	for _, version := range versions {
@@ -39,8 +39,8 @@ func Build(dir string, versions ...string) (dist string) {
 	return dist
 }
 
-// Rebuild leaves other zips of a version of acme/rocket in another directory
-// below dir.
+// Rebuild writes zips with different content for a version of acme/rocket to another
+// directory below dir.
 func Rebuild(dir, version string) (dist string) {
 	dist = filepath.Join(dir, "rebuilt")
 	build(dist, version, version+" once more")
@@ -55,22 +55,22 @@ func build(dist, version, content string) {
 	}
 }
 
-// Layout fills an image layout below dir with some versions of acme/rocket, and
-// gives its path.
+// Layout publishes the given versions of acme/rocket to an image layout below dir and
+// returns its path.
 func Layout(dir string, versions ...string) (layout string) {
 	layout = filepath.Join(dir, "layout")
 	fill(layout, Build(dir, versions...), versions)
 	return layout
 }
 
-// LayoutRebuilt is Layout with the zips of [Rebuild], in another place below dir.
+// LayoutRebuilt is like [Layout], but publishes the zips of [Rebuild] to another path.
 func LayoutRebuilt(dir, version string) (layout string) {
 	layout = filepath.Join(dir, "layout-rebuilt")
 	fill(layout, Rebuild(dir, version), []string{version})
 	return layout
 }
 
-// fill publishes what a build left.
+// fill publishes the zips in dist to the layout.
 func fill(layout, dist string, versions []string) {
 	ctx := context.Background()
 	repo := repository.NewLayout(layout)
@@ -96,10 +96,10 @@ func fill(layout, dist string, versions []string) {
 	}
 }
 
-// Origin is an origin registry on loopback.
+// Origin is an origin registry on a loopback address.
 type Origin struct{ *httptest.Server }
 
-// NewOrigin starts an origin registry that offers some versions of acme/rocket.
+// NewOrigin starts an origin registry with the given versions of acme/rocket.
 func NewOrigin(versions ...string) Origin {
 	origin := origintest.New(origintest.Options{})
 	for _, version := range versions {
@@ -115,7 +115,7 @@ func NewOrigin(versions ...string) Origin {
 	return Origin{httptest.NewTLSServer(origin)}
 }
 
-// Services tell that the registry is found in place of the default one.
+// Services maps the default registry's host name to the URL of the origin registry.
 func (o Origin) Services() map[svchost.Hostname]string {
 	return map[svchost.Hostname]string{provider.DefaultHost: o.URL + "/v1/providers/"}
 }
@@ -124,8 +124,8 @@ func platforms() []provider.Platform {
 	return []provider.Platform{{OS: "darwin", Arch: "arm64"}, {OS: "linux", Arch: "amd64"}}
 }
 
-// archive makes a package's zip. It is not compressed, so that its bytes are the
-// same whichever Go made it.
+// archive returns the zip of a package. It is not compressed, because compressed bytes
+// depend on the Go version.
 func archive(version, content string, p provider.Platform) []byte {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)

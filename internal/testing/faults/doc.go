@@ -1,6 +1,5 @@
-// Package faults holds the suite of tests in which everything around a mirror, a
-// pull and a publish goes wrong: origin, registry, network and the moment of an
-// interruption. It has tests only. All of it happens in memory and in bubbles of
-// testing/synctest: the timeouts and pauses are those of the program as it is
-// shipped, and take no time.
+// Package faults tests how mirror, pull, and publish handle faults in the origin
+// registry, in the OCI registry, and on the network, and interruptions at any point. It
+// contains only tests. They run in memory and in testing/synctest bubbles, so the
+// program's real timeouts and pauses apply but take no time.
 package faults

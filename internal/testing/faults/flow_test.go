@@ -15,14 +15,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// flow is what a user runs, with everything made anew as in a process of its own.
+// flow is a command that a user runs. Each run has new state, like a process.
 type flow struct {
 	name string
-	// origin and registry tell which of them it needs; filled that the registry has
-	// to have the releases.
+	// origin and registry report whether the flow uses them. If filled is set, the
+	// registry must contain the releases.
 	origin, registry, filled bool
 	run                      func(ctx context.Context, t *testing.T, w *world) error
-	// check looks at what is there, which has to be right, and with all to be
+	// check verifies that everything the flow stored is correct and, if all is set,
 	// complete.
 	check func(t *testing.T, w *world, all bool)
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// shape is what a zip is like.
+// shape describes a zip.
 type shape struct {
-	// size is that of the executable, in bytes. It does not compress.
+	// size is the size of the executable in bytes. Its content is incompressible.
 	size int
-	// unordered zips cannot be read while they arrive.
+	// unordered zips cannot be read as a stream.
 	unordered bool
 }
 
-// small shapes are for most tests; one of them is larger than what is read ahead.
+// small is the set of shapes for most tests. One of them exceeds the read-ahead buffer.
 var small = []shape{{size: 200 << 10}, {size: 3000}, {size: 70 << 10, unordered: true}, {size: 1000}}
 
-// platforms are such that no test machine has.
+// platforms are platforms that no test machine has.
 var platforms = []provider.Platform{{OS: "haiku", Arch: "riscv64"}, {OS: "plan9", Arch: "mips64"}}
 
 // good is a package.
@@ -41,14 +41,14 @@ func (g good) filename() string {
 	return fmt.Sprintf("terraform-provider-thing_%s_%s.zip", g.version, g.platform)
 }
 
-// unpacked is the directory that the package is in below a directory.
+// unpacked returns the package's directory below dir.
 func (g good) unpacked(dir string) string {
 	return filepath.Join(dir, "localhost", "acme", "thing", g.version, g.platform.String())
 }
 
 func (g good) binary() string { return "terraform-provider-thing_v" + g.version }
 
-// goods are all packages: one for each shape, two to a version.
+// goods are all packages: one for each shape, two per version.
 type goods []good
 
 func newGoods(t *testing.T, shapes []shape) goods {
@@ -62,7 +62,7 @@ func newGoods(t *testing.T, shapes []shape) goods {
 		z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.NoCompression) })
 		header := &zip.FileHeader{Name: g.binary(), Method: zip.Deflate}
 		if s.unordered {
-			header.Method = zip.Store // and its size comes after it
+			header.Method = zip.Store // and its size follows the data
 		}
 		header.SetMode(0o755)
 		entry, err := z.CreateHeader(header)
@@ -81,7 +81,7 @@ func newGoods(t *testing.T, shapes []shape) goods {
 	return all
 }
 
-// versions lists them, the oldest first.
+// versions returns the versions, oldest first.
 func (all goods) versions() []string {
 	var versions []string
 	for i := 0; i < len(all); i += len(platforms) {
@@ -90,7 +90,7 @@ func (all goods) versions() []string {
 	return versions
 }
 
-// find returns the package of a file name, or of a version and platform.
+// find returns the package with a file name, or with a version and platform.
 func (all goods) find(is func(good) bool) (good, bool) {
 	for _, g := range all {
 		if is(g) {
@@ -100,7 +100,7 @@ func (all goods) find(is func(good) bool) (good, bool) {
 	return good{}, false
 }
 
-// size of the largest zip.
+// size returns the size of the largest zip.
 func (all goods) size() int64 {
 	largest := 0
 	for _, g := range all {

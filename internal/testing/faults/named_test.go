@@ -15,22 +15,23 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// open is a world whose registry wants no login, so that each request is made once;
-// guarded is one that wants tokens.
+// open is a world whose registry requires no credentials, so each request is made once.
+// The registry of guarded requires tokens.
 var (
 	open    = nature{origin: origintest.Options{ETags: true}, shapes: small}
 	guarded = nature{origin: open.origin, shapes: small, registry: registrytest.Options{Username: "user", Password: password, Bearer: true}}
 )
 
 const (
-	// early is how many bytes come before a trouble. All zips have more, and some
-	// documents.
+	// early is the number of bytes that are sent before a fault. All zips and some
+	// documents are larger.
 	early = 100
-	// ever is more often than anything is tried.
+	// ever exceeds the number of attempts for any request.
 	ever = 1000
 )
 
-// TestOnce: a trouble that comes once is survived, unless it has to be refused.
+// TestOnce checks that a flow completes if a fault occurs once, unless the flow must
+// fail.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -42,7 +43,7 @@ func TestOnce(t *testing.T) {
 	})
 }
 
-// TestAlways: a trouble that does not end is told, in a few tries.
+// TestAlways checks that a flow reports a permanent fault after a few attempts.
 func TestAlways(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -54,8 +55,8 @@ func TestAlways(t *testing.T) {
 	})
 }
 
-// TestAnotherDigest: a registry that says that it has stored something else is
-// believed, also when it takes a manifest without the blob.
+// TestAnotherDigest checks that a flow fails if the registry reports a different
+// digest, even if the registry accepts manifests that refer to missing blobs.
 func TestAnotherDigest(t *testing.T) {
 	t.Parallel()
 	for _, f := range []flow{flows[0], flows[2]} {
@@ -75,7 +76,8 @@ func TestAnotherDigest(t *testing.T) {
 	}
 }
 
-// TestForgottenTag: a tag that was taken and is not there is noticed.
+// TestForgottenTag checks that a flow notices if the registry accepts a tag but does
+// not store it.
 func TestForgottenTag(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,8 +93,8 @@ func TestForgottenTag(t *testing.T) {
 	})
 }
 
-// TestDocumentsBreakOff: each blob of a registry, documents included, breaks off
-// once in its first bytes, and is fetched again.
+// TestDocumentsBreakOff checks that blobs, including documents, are fetched again if
+// the first response breaks off in its first bytes.
 func TestDocumentsBreakOff(t *testing.T) {
 	t.Parallel()
 	for _, f := range flows {
@@ -121,8 +123,8 @@ func TestDocumentsBreakOff(t *testing.T) {
 	}
 }
 
-// eachMeeting has each trouble meet each flow that comes by, and then looks whether
-// the flow completes.
+// eachMeeting runs meet for each combination of a fault and a flow that the fault
+// concerns. Then it checks that the flow completes without the fault.
 func eachMeeting(t *testing.T, n nature, meet func(t *testing.T, w *world, f flow, x trouble)) {
 	t.Helper()
 	for _, x := range troubles {
@@ -146,7 +148,7 @@ func eachMeeting(t *testing.T, n nature, meet func(t *testing.T, w *world, f flo
 	}
 }
 
-// TestTenths breaks each zip and each upload at every tenth of it.
+// TestTenths breaks each zip and each upload at every tenth of its length.
 func TestTenths(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

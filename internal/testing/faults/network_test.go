@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// checkNetwork wants a network mirror that promises nothing it does not have.
+// checkNetwork verifies that a network mirror lists only files that exist.
 func checkNetwork(t *testing.T, w *world, all bool) {
 	t.Helper()
 	files := filesIn(t, w.output)
@@ -52,7 +52,7 @@ func checkNetwork(t *testing.T, w *world, all bool) {
 	}
 }
 
-// decodeFile reads a document, which may be missing unless it must not.
+// decodeFile decodes a document. The document may be missing unless must is set.
 func decodeFile(t *testing.T, files map[string][]byte, name string, must bool, into any) {
 	t.Helper()
 	content, there := files[name]

@@ -16,8 +16,7 @@ import (
 // seeds is the number of random series.
 var seeds = flag.Uint64("seeds", 50, "the number of random series; make nightly runs 1000")
 
-// TestRandom lets several troubles and interruptions meet. A seed that fails is run
-// alone by its name:
+// TestRandom combines faults and interruptions at random. To run only a failed seed:
 //
 //	go test ./internal/testing/faults -run 'TestRandom/seed=123$'
 func TestRandom(t *testing.T) {
@@ -31,8 +30,8 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// misfortune makes up a world, runs a flow there until it ends one way or the
-// other, once or twice, and then lets it complete.
+// misfortune creates a random world, runs a flow in it once or twice, whether or not it
+// succeeds, and then runs it without faults until it completes.
 func misfortune(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	f := flows[r.IntN(len(flows))]
@@ -60,7 +59,8 @@ func randomNature(r *rand.Rand) nature {
 	return n
 }
 
-// randomTroubles arms some that the flow comes by, and says which.
+// randomTroubles arms random faults that concern the flow and returns their
+// description.
 func (w *world) randomTroubles(r *rand.Rand, f flow, n nature) string {
 	var said []string
 	for range 1 + r.IntN(4) {

@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
-// TestGoingOn: what comes after a break is another thing. It is noticed, and the
-// zip is asked for anew.
+// TestGoingOn checks that the rest of a broken zip is verified: if its content is
+// different, the whole zip is requested again.
 func TestGoingOn(t *testing.T) {
 	t.Parallel()
 	for _, x := range troubles {
@@ -28,7 +28,8 @@ func TestGoingOn(t *testing.T) {
 					n.shapes = []shape{{size: 50_000}, {size: 50_000}}
 					w := newWorld(t, n)
 					x.arm(w, w.goods.size()/2, 0, 4) // both zips, and the rest of each
-					// A reset may come before the answer is read, and then nothing goes on.
+					// A reset can occur before the client reads the response. Then
+					// nothing is resumed.
 					if err := w.run(t, f); err != nil && x.twice != refused {
 						t.Errorf("it ended in %v", err)
 					}
@@ -39,12 +40,12 @@ func TestGoingOn(t *testing.T) {
 	}
 }
 
-// TestParts is about zips that come from a registry in parts, some of which are
-// wrong. In one stream they are right.
+// TestParts covers zips that a registry sends in parallel parts, some of them with
+// wrong content. A single stream has the right content.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	const size = 17 << 20 // from 16 MiB on there are parts
+	const size = 17 << 20 // zips are fetched in parts from 16 MiB on
 	for name, fault := range map[string]origintest.Fault{
 		"other bytes":    origintest.FlipBit(1),
 		"another length": origintest.Rewrite("Content-Range", "bytes 0-8/9"),

@@ -24,7 +24,7 @@ func (w *world) prepare(t *testing.T, f flow) {
 	checkRegistry(t, w, true)
 }
 
-// run lets a flow run once, and looks at what it left and said.
+// run runs a flow once and checks its result and its error.
 func (w *world) run(t *testing.T, f flow) error {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -51,7 +51,7 @@ func (w *world) run(t *testing.T, f flow) error {
 	return err
 }
 
-// complete runs the flow again, with all well, and wants everything there.
+// complete runs the flow again without faults and checks that the result is complete.
 func (w *world) complete(t *testing.T, f flow) {
 	t.Helper()
 	if err := w.run(t, f); err != nil {
@@ -60,7 +60,7 @@ func (w *world) complete(t *testing.T, f flow) {
 	f.check(t, w, true)
 }
 
-// saysWhy knows the errors that a caller can tell apart.
+// saysWhy reports whether callers can distinguish err by its type.
 func saysWhy(err error) bool {
 	return is[*provider.TransientError](err) || is[*provider.StatusError](err) || is[*repository.ResponseError](err) ||
 		is[*repository.Error](err) || is[*sums.MismatchError](err) || is[*sums.SizeError](err) || errors.Is(err, httpclient.ErrDowngrade) ||

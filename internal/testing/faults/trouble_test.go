@@ -10,36 +10,38 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
-// trouble is one way in which a run meets misfortune.
+// trouble is a fault.
 type trouble struct {
 	name string
-	// origin or registry says which requests meet it; neither means connections.
+	// origin and registry list the affected requests. If both are empty, the fault
+	// affects connections.
 	origin   []origintest.Kind
 	registry []registrytest.Kind
-	// fault is made for a number of bytes.
+	// fault returns the fault for a number of bytes.
 	fault func(w *world, n int64) origintest.Fault
-	// dial is what the connections of an address end in.
+	// address is the address for which connections fail with the error in dial.
 	address string
 	dial    error
-	// login tells that it is about registries that want one, and strict that it is
-	// about those that look for what manifests name: nobody else would notice.
+	// login and strict restrict the fault to registries that require credentials, and
+	// to registries that check whether the content of a manifest exists. Other
+	// registries do not notice the fault.
 	login, strict bool
-	// once is what becomes of a run that meets it once, and twice of one that meets
-	// it in both of the first answers.
+	// once is the outcome of a run with a single fault, and twice the outcome if the
+	// first two responses are faulty.
 	once, twice outcome
 }
 
-// outcome is what a trouble leads to.
+// outcome is the result of a run with a fault.
 type outcome int
 
 const (
-	// refused: to go on would be wrong. The zero value is survived.
+	// refused means that the run must fail. The zero value means that the run succeeds.
 	refused outcome = iota + 1
-	// depends on what else is under way.
+	// depends means that the outcome depends on concurrent requests.
 	depends
 )
 
-// arm lets a trouble happen so many times, after skip requests that go well.
+// arm arms the fault for the given number of requests, after skip correct ones.
 func (x trouble) arm(w *world, n int64, skip, times int) {
 	if x.dial != nil {
 		w.network.FailDials(x.address, x.dial, times)
@@ -56,7 +58,7 @@ func (x trouble) arm(w *world, n int64, skip, times int) {
 
 func well(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) { honest(w, r) }
 
-// meets reports whether a flow comes by there.
+// meets reports whether the fault concerns a flow.
 func (x trouble) meets(f flow) bool {
 	isWritten := slices.ContainsFunc(x.registry, func(k registrytest.Kind) bool { return slices.Contains(writing, k) })
 	isRead := slices.Contains(x.registry, registrytest.BlobGet)
@@ -80,22 +82,23 @@ var (
 	writing   = slices.Concat(uploads, puts)
 )
 
-// always makes a fault that needs neither the world nor a number.
+// always returns a fault that depends neither on the world nor on a number of bytes.
 func always(f origintest.Fault) func(*world, int64) origintest.Fault {
 	return func(*world, int64) origintest.Fault { return f }
 }
 
-// after makes a fault of a number of bytes.
+// after returns a fault that depends on a number of bytes.
 func after(f func(n int64) origintest.Fault) func(*world, int64) origintest.Fault {
 	return func(_ *world, n int64) origintest.Fault { return f(n) }
 }
 
-// taking makes one that comes when so many bytes of an upload have arrived.
+// taking returns a fault that occurs after the registry has received n bytes of an
+// upload.
 func taking(f origintest.Fault) func(*world, int64) origintest.Fault {
 	return after(func(n int64) origintest.Fault { return registrytest.Take(n, f) })
 }
 
-// later asks to be asked again, in seconds or by a date.
+// later responds with a Retry-After header, in seconds or as a date.
 func later(status int, seconds string) func(*world, int64) origintest.Fault {
 	return always(registrytest.Take(-1, origintest.Status(status, "Retry-After", seconds)))
 }
@@ -106,7 +109,7 @@ func laterByDate(status int, after time.Duration) func(*world, int64) origintest
 	}))
 }
 
-// goingOn breaks a zip off, and answers in a way of its own to who asks for the rest.
+// goingOn breaks off a zip, and responds with f to requests for the rest.
 func goingOn(f origintest.Fault) func(*world, int64) origintest.Fault {
 	return after(func(n int64) origintest.Fault {
 		return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
@@ -119,7 +122,7 @@ func goingOn(f origintest.Fault) func(*world, int64) origintest.Fault {
 	})
 }
 
-// errResolver is what a resolver says that has trouble of its own.
+// errResolver is a temporary error of a DNS resolver.
 var errResolver = &net.DNSError{Err: "server misbehaving", Name: "localhost", IsTemporary: true}
 
 var troubles = []trouble{
@@ -131,7 +134,8 @@ var troubles = []trouble{
 	{name: "origin hangs in a zip", origin: zips, fault: after(origintest.Stall)},
 	{name: "origin hangs before a zip", origin: zips, fault: always(origintest.Hang())},
 	{name: "origin sends a byte more", origin: zips, fault: always(origintest.Longer()), once: refused},
-	// A bit may make a zip one that has to be read again, which is right then.
+	// A flipped bit can make a zip unreadable as a stream. Then reading it again is
+	// correct.
 	{name: "origin sends a wrong bit", origin: zips, fault: after(func(n int64) origintest.Fault { return origintest.FlipBit(90 + n%90) }), once: depends},
 	{name: "origin is busy for a zip", origin: zips, fault: later(503, "")},
 	{name: "origin throttles zips, in seconds", origin: zips, fault: later(429, "59")},

@@ -16,8 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// graph reads a repository without the program's help: what a tag or a digest
-// names, nil when it is not there.
+// graph reads a repository without using the program. It returns the content of a tag
+// or digest, or nil if it does not exist.
 type graph func(reference string) []byte
 
 func checkRegistry(t *testing.T, w *world, all bool) {
@@ -59,7 +59,7 @@ func checkLayout(t *testing.T, w *world, all bool) {
 		}
 		return file(strings.TrimPrefix(reference, "sha256:"))
 	})
-	// A blob with wrong bytes would be served to others, tag or not.
+	// A blob with wrong content would be served to other clients, even without a tag.
 	entries, _ := os.ReadDir(filepath.Join(w.layout, "blobs", "sha256"))
 	for _, entry := range entries {
 		if got := digest.FromBytes(file(entry.Name())).Encoded(); got != entry.Name() && !isTemporary(entry.Name()) {
@@ -68,7 +68,8 @@ func checkLayout(t *testing.T, w *world, all bool) {
 	}
 }
 
-// checkTags wants every tag to have its whole graph, and all to be there.
+// checkTags verifies that the graph of every tag is complete and, if all is set, that
+// all tags exist.
 func (w *world) checkTags(t *testing.T, tags []string, all bool, g graph) {
 	t.Helper()
 	for _, tag := range tags {
@@ -107,7 +108,7 @@ func (w *world) checkTag(t *testing.T, tag string, all bool, g graph) {
 	}
 }
 
-// content returns what a descriptor names, which has to be there and right.
+// content returns the content of a descriptor and verifies it.
 func (g graph) content(t *testing.T, tag string, d ocispec.Descriptor) []byte {
 	t.Helper()
 	content := g(d.Digest.String())
@@ -137,7 +138,7 @@ func checkUnpacked(t *testing.T, w *world, all bool) {
 	found := map[string]bool{}
 	for path, content := range filesIn(t, w.output) {
 		if !strings.Contains(path, string(filepath.Separator)) && strings.HasPrefix(path, ".tofu-oci") {
-			continue // what this machine remembers of zips
+			continue // cached facts about zips
 		}
 		g, known := w.goods.find(func(g good) bool { return filepath.Join(g.unpacked(""), g.binary()) == path })
 		if !known || !bytes.Equal(g.executable, content) {
@@ -145,7 +146,7 @@ func checkUnpacked(t *testing.T, w *world, all bool) {
 		}
 		found[path] = true
 	}
-	// A directory with its final name that lacks the executable is half a package.
+	// A directory with its final name must contain the executable.
 	for _, g := range w.goods {
 		_, err := os.Stat(g.unpacked(w.output))
 		there := found[filepath.Join(g.unpacked(""), g.binary())]
@@ -155,7 +156,7 @@ func checkUnpacked(t *testing.T, w *world, all bool) {
 	}
 }
 
-// filesIn reads all files below a directory that are not temporary.
+// filesIn returns all files below a directory, except temporary files.
 func filesIn(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -179,7 +180,7 @@ func filesIn(t *testing.T, dir string) map[string][]byte {
 	return files
 }
 
-// checkTemporary wants no temporary file anywhere.
+// checkTemporary verifies that no temporary files remain.
 func (w *world) checkTemporary(t *testing.T) {
 	t.Helper()
 	_ = filepath.WalkDir(filepath.Dir(w.temp), func(path string, entry fs.DirEntry, err error) error {

@@ -1,5 +1,4 @@
-// A key exchange that is dear with the race detector.
-//
+// This key exchange is slow with the race detector.
 //go:debug tlsmlkem=0
 
 package faults_test
@@ -34,32 +33,33 @@ const (
 	password       = "canary-password"
 )
 
-// world is an origin and a registry, and a place on the disk.
+// world has an origin registry, an OCI registry, and a directory.
 type world struct {
 	network  *memnet.Network
 	ca       *testca.CA
 	origin   *origintest.Origin
 	registry *registrytest.Registry
-	// strayed counts requests to another host than these that bear a login.
+	// strayed is the number of requests with credentials to other hosts.
 	strayed atomic.Int32
 	goods   goods
-	// dist is what a build left; output, layout and temp are empty at first.
+	// dist contains the zips of a build. output, layout, and temp are empty at first.
 	dist, output, layout, temp string
-	// stop is called when so many more reads of clients were begun; 0 is never.
+	// stop is called after the given number of reads by clients. If 0, it is not
+	// called.
 	stop  atomic.Pointer[context.CancelFunc]
 	reads atomic.Int64
 }
 
-// nature says what a world is like.
+// nature configures a world.
 type nature struct {
 	origin   origintest.Options
 	registry registrytest.Options
 	shapes   []shape
-	// unsized lets the origin answer without the length of zips.
+	// unsized makes the origin registry send zips without a Content-Length.
 	unsized bool
 }
 
-// newWorld is called in a bubble, and ends with it.
+// newWorld creates a world that lasts as long as the synctest bubble of the caller.
 func newWorld(t *testing.T, n nature) *world {
 	t.Helper()
 	ca, err := testca.New()
@@ -99,8 +99,8 @@ func (w *world) serve(t *testing.T, address string, h http.Handler) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A handler that hangs before it has read its request learns by its context
-	// alone that the world ends.
+	// If a handler hangs before it reads the request, only its context reports the end
+	// of the world.
 	ctx, end := context.WithCancel(t.Context())
 	server := &http.Server{
 		Handler: h, BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: log.New(io.Discard, "", 0),
@@ -113,7 +113,7 @@ func (w *world) serve(t *testing.T, address string, h http.Handler) {
 	})
 }
 
-// behave ends all faults.
+// behave removes all faults.
 func (w *world) behave() {
 	w.network.Behave()
 	w.origin.Behave()
@@ -122,7 +122,7 @@ func (w *world) behave() {
 	w.reads.Store(0)
 }
 
-// client is what each run has of its own, as it is in the program.
+// client returns a new client. Each run has its own, like a process.
 func (w *world) client(t *testing.T) *http.Client {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ca.pem")
@@ -145,7 +145,7 @@ func (w *world) dial(ctx context.Context, network, address string) (net.Conn, er
 	return &watched{c, w}, nil
 }
 
-// watched counts what is read.
+// watched is a connection that counts reads.
 type watched struct {
 	net.Conn
 	world *world
@@ -158,7 +158,8 @@ func (c *watched) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// repository returns the registry's, or the image layout's.
+// repository returns the repository in the registry, or in the image layout if layout
+// is set.
 func (w *world) repository(t *testing.T, client *http.Client, layout bool) repository.Repository {
 	t.Helper()
 	ref := template.Reference{Registry: atRegistry, Name: repositoryName}

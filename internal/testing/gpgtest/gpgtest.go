@@ -1,5 +1,5 @@
-// Package gpgtest makes keys and signatures with the real gpg, for tests of what
-// others have signed.
+// Package gpgtest creates keys and signatures with gpg, to test signatures that
+// tofu-oci did not make.
 package gpgtest
 
 import (
@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// GPG is a gpg with a home directory of its own, which knows nothing of the
-// machine's keys. Its methods may not be called at the same time.
+// GPG is a gpg with its own home directory, without access to the keys of the machine.
+// Its methods are not safe for concurrent use.
 type GPG struct{ home string }
 
-// New makes one. Close ends its agent and removes its keys.
+// New creates a GPG. Close stops its agent and removes its keys.
 func New() (*GPG, error) {
 	if _, err := exec.LookPath("gpg"); err != nil {
 		return nil, fmt.Errorf("the tests make signatures with gpg: install GnuPG (%w)", err)
 	}
-	// The path of the agent's socket may have some hundred bytes at most.
+	// The path of the agent's socket is limited to about 100 bytes.
 	home, err := os.MkdirTemp("", "gpg")
 	if err != nil {
 		return nil, err
@@ -30,28 +30,30 @@ func New() (*GPG, error) {
 	return &GPG{home}, os.Chmod(home, 0o700)
 }
 
-// Close ends what gpg started, and removes its keys.
+// Close stops the processes of gpg and removes the keys.
 func (g *GPG) Close() error {
 	kill := exec.CommandContext(context.Background(), "gpgconf", "--homedir", g.home, "--kill", "all")
 	_ = kill.Run()
 	return os.RemoveAll(g.home)
 }
 
-// At is what a key is made of, and when.
+// At describes a new key.
 type At struct {
-	// Algorithm is gpg's name of it: ed25519, rsa3072.
+	// Algorithm is the name that gpg uses, such as ed25519 or rsa3072.
 	Algorithm string
-	// Usage is gpg's word: sign when empty, encrypt, cert.
+	// Usage is a usage in the terms of gpg, such as encrypt or cert. If empty, it is
+	// sign.
 	Usage string
-	// Time is when it is made; now when zero.
+	// Time is the creation time. If zero, it is the current time.
 	Time time.Time
-	// Lifetime is how long it is valid in gpg's words, such as 1y; empty is for ever.
+	// Lifetime is the validity in the format of gpg, such as 1y. If empty, the key
+	// never expires.
 	Lifetime string
-	// Passphrase protects it; empty for none.
+	// Passphrase protects the key. If empty, the key is not protected.
 	Passphrase string
 }
 
-// Key makes a key and gives its fingerprint.
+// Key creates a key and returns its fingerprint.
 func (g *GPG) Key(ctx context.Context, name string, at At) (fingerprint string, err error) {
 	usage, lifetime := at.Usage, at.Lifetime
 	if usage == "" {
@@ -73,7 +75,7 @@ func (g *GPG) Key(ctx context.Context, name string, at At) (fingerprint string, 
 	return "", fmt.Errorf("gpg made no key: %s", status)
 }
 
-// AddSubkey adds a key to another one, for signing unless at says otherwise.
+// AddSubkey adds a subkey. Its default usage is signing.
 func (g *GPG) AddSubkey(ctx context.Context, fingerprint string, at At) error {
 	usage, lifetime := at.Usage, at.Lifetime
 	if usage == "" {
@@ -86,7 +88,8 @@ func (g *GPG) AddSubkey(ctx context.Context, fingerprint string, at At) error {
 	return err
 }
 
-// Sign makes a detached signature by some keys, at a time (now when zero).
+// Sign creates a detached signature with the given keys. If when is zero, the signature
+// has the current time.
 func (g *GPG) Sign(ctx context.Context, document []byte, when time.Time, options []string, keys ...string) ([]byte, error) {
 	args := faked(when, options...)
 	for _, key := range keys {
@@ -95,17 +98,17 @@ func (g *GPG) Sign(ctx context.Context, document []byte, when time.Time, options
 	return g.run(ctx, document, append(args, "--passphrase", "", "--detach-sign", "--output", "-")...)
 }
 
-// Export returns public keys, binary or with the option --armor.
+// Export returns public keys: binary, or armored with the option --armor.
 func (g *GPG) Export(ctx context.Context, options []string, keys ...string) ([]byte, error) {
 	return g.run(ctx, nil, append(append(options, "--export"), keys...)...)
 }
 
-// ExportSecret returns a secret key, armored, protected as it is.
+// ExportSecret returns a secret key, armored and still protected by its passphrase.
 func (g *GPG) ExportSecret(ctx context.Context, passphrase, key string) ([]byte, error) {
 	return g.run(ctx, nil, "--passphrase", passphrase, "--armor", "--export-secret-keys", key)
 }
 
-// Verify has gpg itself judge a signature.
+// Verify verifies a signature with gpg.
 func (g *GPG) Verify(ctx context.Context, document, signature []byte) error {
 	dir, err := os.MkdirTemp(g.home, "verify")
 	if err != nil {
@@ -119,8 +122,8 @@ func (g *GPG) Verify(ctx context.Context, document, signature []byte) error {
 	return err
 }
 
-// Revoke revokes a key, by the certificate that gpg wrote when it made it. It does
-// not sign any more.
+// Revoke revokes a key with the certificate that gpg created with the key. The key
+// cannot sign any more.
 func (g *GPG) Revoke(ctx context.Context, fingerprint string) error {
 	certificate, err := g.revocation(fingerprint)
 	if err != nil {
@@ -130,8 +133,8 @@ func (g *GPG) Revoke(ctx context.Context, fingerprint string) error {
 	return err
 }
 
-// Revoked returns a key's public part, armored and revoked, by another gpg: here it
-// signs on.
+// Revoked returns the armored public key after another gpg has revoked it. The key can
+// still sign in g.
 func (g *GPG) Revoked(ctx context.Context, other *GPG, fingerprint string) ([]byte, error) {
 	public, err := g.Export(ctx, nil, fingerprint)
 	if err != nil {
@@ -151,17 +154,17 @@ func (g *GPG) Revoked(ctx context.Context, other *GPG, fingerprint string) ([]by
 
 func (g *GPG) revocation(fingerprint string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(g.home, "openpgp-revocs.d", fingerprint+".rev"))
-	// gpg puts a colon before the armor so that nobody imports it by accident.
+	// gpg puts a colon before the armor to prevent an accidental import.
 	return bytes.Replace(text, []byte(":-----BEGIN"), []byte("-----BEGIN"), 1), err
 }
 
-// SetExpiry sets the lifetime of a key, in gpg's words.
+// SetExpiry sets the lifetime of a key in the format of gpg.
 func (g *GPG) SetExpiry(ctx context.Context, fingerprint, lifetime string) error {
 	_, err := g.run(ctx, nil, "--passphrase", "", "--quick-set-expire", fingerprint, lifetime)
 	return err
 }
 
-// faked lets gpg think that it is another time.
+// faked adds the option that sets the time for gpg.
 func faked(when time.Time, args ...string) []string {
 	if when.IsZero() {
 		return args

@@ -1,6 +1,6 @@
-// Package issuertest has an OpenID Connect issuer, as continuous integration has
-// one for its jobs: it publishes keys and signs tokens. Signatures are made with the
-// standard library, so that what checks them does not check itself.
+// Package issuertest is an OpenID Connect issuer like those of CI systems: it publishes
+// keys and signs tokens. It signs with the standard library, not with the library that
+// verifies the tokens.
 package issuertest
 
 import (
@@ -19,25 +19,25 @@ import (
 	"sync"
 )
 
-// Key is one of the issuer's, with an ID.
+// Key is a signing key of the issuer, with an ID.
 type Key struct {
 	ID      string
 	private crypto.Signer
 }
 
-// NewRSA makes a key for RS256.
+// NewRSA creates a key for RS256.
 func NewRSA(id string, bits int) (Key, error) {
 	private, err := rsa.GenerateKey(rand.Reader, bits)
 	return Key{id, private}, err
 }
 
-// NewECDSA makes a key for ES256.
+// NewECDSA creates a key for ES256.
 func NewECDSA(id string) (Key, error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	return Key{id, private}, err
 }
 
-// NewEd25519 makes a key for EdDSA.
+// NewEd25519 creates a key for EdDSA.
 func NewEd25519(id string) (Key, error) {
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	return Key{id, private}, err
@@ -46,7 +46,7 @@ func NewEd25519(id string) (Key, error) {
 // Public returns the public key.
 func (k Key) Public() crypto.PublicKey { return k.private.Public() }
 
-// Algorithm returns the name of what the key signs with.
+// Algorithm returns the name of the signature algorithm.
 func (k Key) Algorithm() string {
 	switch k.private.(type) {
 	case *rsa.PrivateKey:
@@ -57,7 +57,7 @@ func (k Key) Algorithm() string {
 	return "EdDSA"
 }
 
-// Sign makes a token of claims.
+// Sign returns a signed token with the given claims.
 func (k Key) Sign(claims map[string]any) (token string, err error) {
 	header := map[string]any{"alg": k.Algorithm(), "typ": "JWT"}
 	if k.ID != "" {
@@ -70,7 +70,7 @@ func (k Key) Sign(claims map[string]any) (token string, err error) {
 
 // Unsigned returns the first two parts of a token.
 func Unsigned(header, claims map[string]any) string {
-	h, _ := json.Marshal(header) // nothing in them fails
+	h, _ := json.Marshal(header) // cannot fail for these types
 	c, _ := json.Marshal(claims)
 	return encode(h) + "." + encode(c)
 }
@@ -93,14 +93,14 @@ func (k Key) sign(text []byte) ([]byte, error) {
 	return k.private.Sign(rand.Reader, digest[:], crypto.SHA256)
 }
 
-// jwk returns the public key as RFC 7518 section 6 has it.
+// jwk returns the public key in the format of RFC 7518, section 6.
 func (k Key) jwk() map[string]any {
 	key := map[string]any{"kid": k.ID, "use": "sig", "alg": k.Algorithm()}
 	switch public := k.Public().(type) {
 	case *rsa.PublicKey:
 		key["kty"], key["n"], key["e"] = "RSA", encode(public.N.Bytes()), "AQAB"
 	case *ecdsa.PublicKey:
-		point, _ := public.Bytes() // a key that was generated has a point: 4, x, y
+		point, _ := public.Bytes() // a generated key has a point: 4, x, y
 		key["kty"], key["crv"], key["x"], key["y"] = "EC", "P-256", encode(point[1:33]), encode(point[33:])
 	case ed25519.PublicKey:
 		key["kty"], key["crv"], key["x"] = "OKP", "Ed25519", encode(public)
@@ -110,9 +110,10 @@ func (k Key) jwk() map[string]any {
 
 func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// Issuer serves its documents. It is safe for concurrent use.
+// Issuer is an http.Handler that serves the issuer's documents. It is safe for
+// concurrent use.
 type Issuer struct {
-	// URL is what it calls itself.
+	// URL is the issuer's identifier.
 	URL string
 
 	mu       sync.Mutex
@@ -121,17 +122,18 @@ type Issuer struct {
 	requests int
 }
 
-// New makes an issuer with keys.
+// New returns an issuer with the given keys.
 func New(url string, keys ...Key) *Issuer { return &Issuer{URL: url, keys: keys} }
 
-// Publish changes the keys.
+// Publish replaces the keys.
 func (i *Issuer) Publish(keys ...Key) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.keys = keys
 }
 
-// Misbehave answers a path, such as "/keys", by something else; nil takes it back.
+// Misbehave sets a handler for a path such as "/keys". If answer is nil, the default
+// handler is restored.
 func (i *Issuer) Misbehave(path string, answer http.HandlerFunc) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -141,7 +143,7 @@ func (i *Issuer) Misbehave(path string, answer http.HandlerFunc) {
 	i.faults[path] = answer
 }
 
-// Requests counts what came.
+// Requests returns the number of requests so far.
 func (i *Issuer) Requests() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -167,7 +169,7 @@ func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// KeySet returns the document that publishes keys.
+// KeySet returns the JSON Web Key Set for keys.
 func KeySet(keys ...Key) string {
 	all := []map[string]any{}
 	for _, k := range keys {

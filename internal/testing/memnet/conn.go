@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// window is how many bytes are on their way at most, before a write waits for
-	// the other side to read.
+	// window is the number of bytes in transit after which a write blocks until the
+	// other side reads.
 	window = 64 << 10
-	// urgent is the length of a write that never waits. It is as with TCP, where
-	// there is nearly always a place for the few bytes of a farewell.
+	// urgent is the maximum length of a write that never blocks, because TCP nearly
+	// always has buffer space for the last few bytes of a connection.
 	urgent = 128
 )
 
-// conn is an end of a connection, with the errors of TCP.
+// conn is one end of a connection. It returns the same errors as TCP.
 type conn struct {
 	local, remote addr
 	in, out       *half
-	// reset is set for both ends when one of them was closed like that.
+	// reset is set on both ends when either end resets the connection.
 	reset          *atomic.Bool
 	abrupt, closed atomic.Bool
 	// read and write are the deadlines.
@@ -43,7 +43,7 @@ type half struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	data    []byte
-	// ended tells that no more is written, deaf that no more is read.
+	// ended is set when the writer has closed, and deaf when the reader has closed.
 	ended, deaf bool
 }
 
@@ -53,7 +53,7 @@ func newHalf() *half {
 	return h
 }
 
-// change does something to the half and wakes who waits for that.
+// change runs do and wakes all goroutines that wait for a change of the half.
 func (h *half) change(do func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -120,8 +120,7 @@ func (c *conn) failed(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Source: c.local, Addr: c.remote, Err: err}
 }
 
-// SetLinger lets Close break the connection by a reset, as with [net.TCPConn],
-// when seconds is 0.
+// SetLinger makes Close reset the connection if seconds is 0, as with [net.TCPConn].
 func (c *conn) SetLinger(seconds int) error {
 	c.abrupt.Store(seconds == 0)
 	return nil
@@ -166,14 +165,14 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// deadline is a moment after which one direction fails.
+// deadline is the time after which reads or writes fail.
 type deadline struct {
 	mu    sync.Mutex
 	at    time.Time
 	timer *time.Timer
 }
 
-// set wakes who waits when the moment has come.
+// set sets the deadline. When it expires, wake is called.
 func (d *deadline) set(at time.Time, wake func()) {
 	d.mu.Lock()
 	d.at = at

@@ -1,6 +1,5 @@
-// Package memnet is a network in memory. Programs on it break off and hang as over
-// TCP, and all of it can be in a bubble of testing/synctest, where minutes of
-// waiting take no time.
+// Package memnet is a network in memory. Its connections break off and hang like TCP
+// connections, but can run in a testing/synctest bubble, where waiting takes no time.
 package memnet
 
 import (
@@ -10,24 +9,24 @@ import (
 	"syscall"
 )
 
-// Network connects clients with servers. It is safe for concurrent use.
+// Network connects clients to servers. It is safe for concurrent use.
 type Network struct {
 	mu        sync.Mutex
 	listeners map[string]*listener
 	faults    []fault
 }
 
-// fault is an error of dialing that is still due so many times.
+// fault is an error for a number of further dials.
 type fault struct {
 	address string
 	err     error
 	times   int
 }
 
-// New makes a network without servers.
+// New returns a network without servers.
 func New() *Network { return &Network{listeners: map[string]*listener{}} }
 
-// Listen returns the listener of a server at "host:port".
+// Listen returns a listener for an address such as "host:port".
 func (n *Network) Listen(address string) net.Listener {
 	l := &listener{address: addr(address), arriving: make(chan net.Conn), closed: make(chan struct{})}
 	n.mu.Lock()
@@ -36,22 +35,22 @@ func (n *Network) Listen(address string) net.Listener {
 	return l
 }
 
-// FailDials lets the next connections to an address fail. A name that is not
-// found is a *[net.DNSError].
+// FailDials makes the next connections to an address fail with err. For an unknown
+// name, use a *[net.DNSError].
 func (n *Network) FailDials(address string, err error, times int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.faults = append(n.faults, fault{address, err, times})
 }
 
-// Behave takes all faults back.
+// Behave removes all faults.
 func (n *Network) Behave() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.faults = nil
 }
 
-// Dial connects to a server, as [net.Dialer] does.
+// Dial connects to a server, like [net.Dialer] does.
 func (n *Network) Dial(ctx context.Context, _, address string) (net.Conn, error) {
 	l, err := n.find(address)
 	if err != nil {
@@ -86,7 +85,7 @@ func (n *Network) find(address string) (*listener, error) {
 	return l, nil
 }
 
-// listener is a server's side.
+// listener is the listener of a server.
 type listener struct {
 	address  addr
 	arriving chan net.Conn
@@ -113,7 +112,7 @@ func (l *listener) Close() error {
 // Addr implements [net.Listener].
 func (l *listener) Addr() net.Addr { return l.address }
 
-// addr is "host:port".
+// addr is an address of the form "host:port".
 type addr string
 
 func (addr) Network() string { return "tcp" }

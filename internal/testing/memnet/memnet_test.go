@@ -79,7 +79,8 @@ func reset(server net.Conn) {
 	_ = server.Close()
 }
 
-// TestSmallWritesPass though nobody reads: the farewell of TLS is one.
+// TestSmallWritesPass checks that small writes, such as the close message of TLS,
+// succeed without a reader.
 func TestSmallWritesPass(t *testing.T) {
 	t.Parallel()
 	client, server := connect(t, memnet.New())

@@ -1,4 +1,4 @@
-// Package nouns makes the values that tests are about.
+// Package nouns creates values of domain types for tests.
 package nouns
 
 import (
@@ -36,7 +36,7 @@ func Version(tb testing.TB, s string) provider.Version {
 	return v
 }
 
-// Zip makes a package whose executable is a text.
+// Zip returns a package whose executable contains text.
 func Zip(t *testing.T, text string) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Echo responds with a status, and repeats the credentials of the request in its headers
-// and in a body of a content type, as debugging proxies do.
+// Echo responds with a status and repeats the credentials of the request in its headers
+// and in a body of the given content type, like debugging proxies do.
 func Echo(status int, contentType string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
 		received := received(r)
@@ -38,7 +38,8 @@ func Echo(status int, contentType string) Fault {
 	}
 }
 
-// received returns the credentials of a request in all forms in which servers repeat them.
+// received returns the credentials of a request in every form in which servers repeat
+// them.
 func received(r *http.Request) string {
 	body, _ := io.ReadAll(r.Body)
 	form, _ := url.ParseQuery(string(body))

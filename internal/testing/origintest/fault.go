@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Fault is a way to misbehave. It answers instead of the honest handler, and
-// may ask that one.
+// Fault is a handler that misbehaves. It replaces the honest handler and can call it.
 type Fault func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc)
 
-// Status answers with a code and, in pairs of name and value, headers.
+// Status responds with a status code and with headers, given as pairs of name and
+// value.
 func Status(code int, headers ...string) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
 		for i := 0; i+1 < len(headers); i += 2 {
@@ -22,12 +22,13 @@ func Status(code int, headers ...string) Fault {
 	}
 }
 
-// HTML answers 200 with a page, as captive portals and login forms do.
+// HTML responds with status 200 and an HTML page, like captive portals and login forms
+// do.
 func HTML(title string) Fault {
 	return Document("text/html; charset=utf-8", "<!doctype html><html><head><title>"+title+"</title></head></html>")
 }
 
-// Document answers 200 with a text of a content type.
+// Document responds with status 200 and a text of the given content type.
 func Document(contentType, text string) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
 		w.Header().Set("Content-Type", contentType)
@@ -35,7 +36,7 @@ func Document(contentType, text string) Fault {
 	}
 }
 
-// Oversized answers 200 with n spaces of JSON, without saying so in advance.
+// Oversized responds with status 200 and n spaces of JSON, without a Content-Length.
 func Oversized(n int) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
 		w.Header().Set("Content-Type", "application/json")
@@ -48,14 +49,14 @@ func Oversized(n int) Fault {
 	}
 }
 
-// Redirect sends the client to a URL.
+// Redirect redirects the client to a URL.
 func Redirect(to string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
 		http.Redirect(w, r, to, http.StatusFound)
 	}
 }
 
-// Hang answers nothing, also when the client leaves.
+// Hang never responds, even after the client has disconnected.
 func Hang() Fault {
 	return func(_ http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
 		<-r.Context().Done()
@@ -63,8 +64,8 @@ func Hang() Fault {
 	}
 }
 
-// Reset breaks the connection after n bytes of the honest answer's body, by TCP
-// reset where it can; n = 0 means before any answer.
+// Reset resets the connection after n bytes of the honest response body, with a TCP
+// reset if possible. If n is 0, it sends no response.
 func Reset(n int64) Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		if n > 0 {
@@ -73,7 +74,7 @@ func Reset(n int64) Fault {
 		}
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
-			panic(http.ErrAbortHandler) // HTTP/2 resets the stream
+			panic(http.ErrAbortHandler) // resets the HTTP/2 stream
 		}
 		if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
 			conn = secure.NetConn()
@@ -85,21 +86,21 @@ func Reset(n int64) Fault {
 	}
 }
 
-// Short promises the honest answer's length, sends n bytes, and ends.
+// Short sends the honest headers, but only n bytes of the body.
 func Short(n int64) Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		honest(&altered{ResponseWriter: w, cut: n}, r)
 	}
 }
 
-// FlipBit sends the honest answer with one bit of byte n (from 1) wrong.
+// FlipBit flips one bit in byte n (starting at 1) of the honest response.
 func FlipBit(n int64) Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		honest(&altered{ResponseWriter: w, cut: -1, flip: n}, r)
 	}
 }
 
-// Longer sends the honest answer and one more byte, with the length to match.
+// Longer appends a byte to the honest response and adjusts the Content-Length.
 func Longer() Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		honest(&altered{ResponseWriter: w, cut: -1, more: 1}, r)
@@ -107,8 +108,8 @@ func Longer() Fault {
 	}
 }
 
-// Stall promises the honest answer's length, sends n bytes, and then nothing
-// until the client leaves.
+// Stall sends the honest headers and n bytes of the body, and then nothing until the
+// client disconnects.
 func Stall(n int64) Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		honest(&altered{ResponseWriter: w, cut: n}, r)
@@ -117,7 +118,7 @@ func Stall(n int64) Fault {
 	}
 }
 
-// Unsized sends the honest answer without its length.
+// Unsized sends the honest response without a Content-Length.
 func Unsized() Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		honest(&unsized{w}, r)
@@ -129,13 +130,13 @@ type unsized struct{ http.ResponseWriter }
 func (u *unsized) WriteHeader(code int) {
 	u.Header().Del("Content-Length")
 	u.ResponseWriter.WriteHeader(code)
-	_ = http.NewResponseController(u.ResponseWriter).Flush() // else the server finds out
+	_ = http.NewResponseController(u.ResponseWriter).Flush() // otherwise the server computes the length
 }
 
-// Unwrap lets another fault break the connection.
+// Unwrap allows another fault to reset the connection.
 func (u *unsized) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
-// IgnoreRange answers a request for a part with all there is.
+// IgnoreRange responds to a range request with the complete content.
 func IgnoreRange() Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		whole := r.Clone(r.Context())
@@ -144,8 +145,8 @@ func IgnoreRange() Fault {
 	}
 }
 
-// Rewrite sends the honest answer with headers of other values, given in pairs of
-// name and value.
+// Rewrite sends the honest response with some headers replaced, given as pairs of name
+// and value.
 func Rewrite(headers ...string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		honest(&rewritten{w, headers}, r)
@@ -164,8 +165,8 @@ func (r *rewritten) WriteHeader(code int) {
 	r.ResponseWriter.WriteHeader(code)
 }
 
-// Shift answers a request for a part of n bytes from a with the n bytes before
-// that, and says so.
+// Shift responds to a request for n bytes from offset a with the preceding n bytes, and
+// with a matching Content-Range.
 func Shift() Fault {
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		other := r.Clone(r.Context())
@@ -178,15 +179,15 @@ func Shift() Fault {
 	}
 }
 
-// altered passes an honest answer on with something wrong.
+// altered forwards an honest response with changes.
 type altered struct {
 	http.ResponseWriter
 	sent int64
-	// cut drops everything after so many bytes; negative: nothing.
+	// cut drops all bytes after this number. If negative, it drops none.
 	cut int64
-	// flip is the byte, from 1, of which a bit is flipped.
+	// flip is the number of the byte, starting at 1, in which one bit is flipped.
 	flip int64
-	// more is added to the promised length.
+	// more is added to the Content-Length.
 	more int64
 }
 
@@ -197,7 +198,7 @@ func (a *altered) WriteHeader(code int) {
 	a.ResponseWriter.WriteHeader(code)
 }
 
-// Write claims that all was written, so that the honest side goes on.
+// Write always reports success, so that the honest handler continues.
 func (a *altered) Write(b []byte) (int, error) {
 	out := b
 	if a.cut >= 0 {

@@ -1,6 +1,6 @@
-// Package origintest is a small origin registry that speaks the provider
-// registry protocol, for tests and demonstrations. It can misbehave, by name
-// and as often as asked.
+// Package origintest is a small origin registry that implements the provider registry
+// protocol, for tests and demonstrations. It can inject faults into a given number of
+// requests.
 //
 // https://opentofu.org/docs/internals/provider-registry-protocol/
 package origintest
@@ -15,7 +15,7 @@ import (
 // Kind is a kind of request.
 type Kind string
 
-// The kinds of requests that an origin answers, in the order in which an
+// The kinds of requests that an origin registry serves, in the order in which an
 // installation makes them.
 const (
 	Discovery Kind = "discovery"
@@ -26,7 +26,7 @@ const (
 	Zip       Kind = "zip"
 )
 
-// Kinds are all of them.
+// Kinds lists all kinds of requests.
 var Kinds = []Kind{Discovery, Versions, Package, Sums, Signature, Zip}
 
 const (
@@ -35,30 +35,30 @@ const (
 	filesPath     = "/files/"
 )
 
-// Options say what an origin is like; the zero value is an open registry that
-// tells all it can.
+// Options configures an origin registry. The zero value is a registry without access
+// control that provides all optional data.
 type Options struct {
-	// Prefix is the path of the provider registry, with slashes at both ends;
-	// "/v1/providers/" when empty.
+	// Prefix is the path of the provider registry, with a slash at both ends. If empty,
+	// it is "/v1/providers/".
 	Prefix string
-	// Service is what discovery tells as providers.v1; Prefix when empty.
+	// Service is the value of providers.v1 in the discovery document. If empty, it is
+	// Prefix.
 	Service string
 	// RelativeURLs makes package documents refer to files by path only.
 	RelativeURLs bool
-	// FilesBase is put before the paths of files, such as another server's
-	// "https://host:port" that serves this same Origin. Empty means the host
-	// that was asked.
+	// FilesBase is the base URL of files, such as "https://host:port" of another server
+	// for the same Origin. If empty, it is the host of the request.
 	FilesBase string
-	// NoPackages leaves out the "packages" block with all platforms' hashes and
-	// sizes, as registries do that are not registry.opentofu.org.
+	// NoPackages omits the "packages" block with the hashes and sizes of all platforms.
+	// Only registry.opentofu.org has this block.
 	NoPackages bool
-	// ETags gives zips an ETag, so that a download may go on where it broke off.
+	// ETags adds an ETag to zips, so that clients can resume a download.
 	ETags bool
-	// Token is demanded as a bearer of requests for versions and packages.
+	// Token is the bearer token that is required for versions and packages.
 	Token string
 }
 
-// Origin is the registry. It is an http.Handler, safe for concurrent use.
+// Origin is the registry. It is an http.Handler and safe for concurrent use.
 type Origin struct {
 	options Options
 	mux     *http.ServeMux
@@ -70,13 +70,14 @@ type Origin struct {
 	faults     map[Kind][]*planned
 }
 
-// planned is a fault and how often it is still due; negative means always.
+// planned is a fault for a number of further requests. If the number is negative, the
+// fault is permanent.
 type planned struct {
 	fault Fault
 	times int
 }
 
-// New makes an origin without releases.
+// New returns an origin registry without releases.
 func New(o Options) *Origin {
 	if o.Prefix == "" {
 		o.Prefix = defaultPrefix
@@ -98,37 +99,38 @@ func New(o Options) *Origin {
 
 func (o *Origin) ServeHTTP(w http.ResponseWriter, r *http.Request) { o.mux.ServeHTTP(w, r) }
 
-// Requests tells how many requests of each kind came so far. Requests that met
-// a fault count, kinds that were not asked for are absent.
+// Requests returns the number of requests of each kind so far, including those that met
+// a fault.
 func (o *Origin) Requests() map[Kind]int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return maps.Clone(o.requests)
 }
 
-// Authorized tells how many requests of each kind bore an Authorization header.
+// Authorized returns the number of requests of each kind that had an Authorization
+// header.
 func (o *Origin) Authorized() map[Kind]int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return maps.Clone(o.authorized)
 }
 
-// Misbehave makes the next requests of a kind meet a fault; negative times mean
-// all of them. Faults of a kind are met in the order in which they were set.
+// Misbehave injects a fault into the next requests of a kind, or into all of them if
+// times is negative. Faults of a kind occur in the order in which they were set.
 func (o *Origin) Misbehave(kind Kind, fault Fault, times int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.faults[kind] = append(o.faults[kind], &planned{fault, times})
 }
 
-// Behave takes all faults back.
+// Behave removes all faults.
 func (o *Origin) Behave() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	clear(o.faults)
 }
 
-// kind counts a request and lets it meet its fault.
+// kind counts requests and injects faults.
 func (o *Origin) kind(kind Kind, honest http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if fault := o.arrived(kind, r); fault != nil {
@@ -160,7 +162,7 @@ func (o *Origin) arrived(kind Kind, r *http.Request) Fault {
 	return nil
 }
 
-// kindOfFile tells what a file is by its name, as publishers name them.
+// kindOfFile returns the kind of a file, based on the conventional file names.
 func kindOfFile(name string) Kind {
 	switch {
 	case strings.HasSuffix(name, ".sig"):

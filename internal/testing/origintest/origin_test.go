@@ -37,7 +37,7 @@ func newOrigin(t *testing.T, a origintest.Archive) (*origintest.Origin, *httptes
 	return o, s
 }
 
-// fetch returns status, body, and how reading the body ended.
+// fetch returns the status, the body, and the error of reading the body.
 func fetch(t *testing.T, s *httptest.Server, path string) (int, string, error) {
 	t.Helper()
 	resp, err := s.Client().Get(s.URL + path)
@@ -113,7 +113,7 @@ func TestFaults(t *testing.T) {
 		fault origintest.Fault
 		code  int
 		body  string
-		ends  bool // reading ends in an error
+		ends  bool // reading the body fails
 	}{
 		"status":        {origintest.Status(503), 503, "misbehaving on purpose\n", false},
 		"page":          {origintest.HTML("x"), 200, "<!doctype html><html><head><title>x</title></head></html>", false},

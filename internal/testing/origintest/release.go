@@ -15,38 +15,38 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Release is a version of a provider that an origin offers.
+// Release is a version of a provider in an origin registry.
 type Release struct {
 	Namespace, Type string
-	// Version is served as it stands, whether it is a version or not.
+	// Version is served unchanged, even if it is not a valid version.
 	Version   string
 	Protocols []string
 	Archives  map[provider.Platform]Archive
-	// Sums is the SHA256SUMS document; made of the archives when nil.
+	// Sums is the SHA256SUMS document. If nil, it is generated from the archives.
 	Sums []byte
-	// Modified is the date of the sums by the server that has them; none when zero.
+	// Modified is the Last-Modified time of SHA256SUMS. If zero, the header is omitted.
 	Modified time.Time
-	// NoSums leaves out the document and every mention of it.
+	// NoSums omits SHA256SUMS and all references to it.
 	NoSums bool
-	// Signature of the sums; none is offered when nil.
+	// Signature is the signature of SHA256SUMS. If nil, none is offered.
 	Signature []byte
 	// Keys are ASCII-armored public keys.
 	Keys []string
-	// List may change the version's entry in the list of versions.
+	// List, if not nil, can change the version's entry in the list of versions.
 	List func(entry map[string]any)
-	// Edit may change a platform's package document before it is served.
+	// Edit, if not nil, can change a platform's package document before it is served.
 	Edit func(p provider.Platform, document map[string]any)
 }
 
-// Archive is a zip: either bytes, or a file that is served from disk.
+// Archive is a zip: either bytes, or a file on disk.
 type Archive struct {
 	Bytes []byte
 	Path  string
-	// Name is the file name; the conventional one when empty.
+	// Name is the file name. If empty, it is the conventional one.
 	Name string
 }
 
-// release is a Release with what was computed from it.
+// release is a Release with its computed hashes.
 type release struct {
 	Release
 	archives map[provider.Platform]archive
@@ -57,11 +57,11 @@ type archive struct {
 	Archive
 	digest digest.Digest
 	size   int64
-	h1     string // empty when the bytes are no zip
+	h1     string // empty if the content is not a zip
 }
 
-// Add offers a release. It reads every archive once, for its hashes; files must
-// stay where they are. Adding a version again replaces it.
+// Add adds a release. It reads every archive once to compute hashes. Files must not be
+// moved afterwards. If the version exists, it is replaced.
 func (o *Origin) Add(ctx context.Context, r Release) error {
 	stem := fmt.Sprintf("terraform-provider-%s_%s", r.Type, r.Version)
 	added := &release{Release: r, archives: map[provider.Platform]archive{}, sumsName: stem + "_SHA256SUMS"}
@@ -92,13 +92,13 @@ func (o *Origin) Add(ctx context.Context, r Release) error {
 	return nil
 }
 
-// content is what both files and bytes can do.
+// content is implemented by both files and bytes.
 type content interface {
 	io.ReadSeeker
 	io.ReaderAt
 }
 
-// open returns the archive's bytes; done must be called at the end.
+// open returns the archive's content. The caller must call done.
 func (a Archive) open() (c content, done func(), err error) {
 	if a.Path == "" {
 		return bytes.NewReader(a.Bytes), func() {}, nil
@@ -122,7 +122,7 @@ func measure(ctx context.Context, a Archive) (archive, error) {
 		return archive{}, err
 	}
 	measured := archive{Archive: a, digest: digest.NewDigest(digest.SHA256, hash), size: size}
-	// Tests serve bytes that are no zip at all; those have no h1.
+	// Tests also serve content that is not a zip and has no h1 hash.
 	if h1, err := H1(c, size); err == nil {
 		measured.h1 = h1
 	}

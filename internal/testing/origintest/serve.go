@@ -73,7 +73,7 @@ func (o *Origin) packageDocument(w http.ResponseWriter, r *http.Request) {
 	serveJSON(w, r, document)
 }
 
-// file serves what package documents point at.
+// file serves the files that package documents refer to.
 func (o *Origin) file(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	o.kind(kindOfFile(name), func(w http.ResponseWriter, r *http.Request) {
@@ -106,7 +106,7 @@ func (o *Origin) file(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
-// serve sends the archive, or the range of it that was asked for.
+// serve sends the archive, or the requested range of it.
 func (a archive) serve(w http.ResponseWriter, r *http.Request) {
 	c, done, err := a.open()
 	if err != nil {
@@ -130,9 +130,9 @@ func (o *Origin) find(namespace, typ string) []*release {
 	return found
 }
 
-// release finds the release that a request's path names, nil when there is none.
-// Package documents are asked for by the version's canonical form, files under
-// the one that the release has.
+// release returns the release for a request's path, or nil if it does not exist. The
+// path of a package document contains the canonical version; the path of a file
+// contains the version as given in the Release.
 func (o *Origin) release(r *http.Request) *release {
 	for _, rel := range o.find(r.PathValue("namespace"), r.PathValue("type")) {
 		asked := r.PathValue("version")
@@ -159,8 +159,7 @@ func (r *release) keys() []map[string]string {
 	return keys
 }
 
-// packages is the block in which registry.opentofu.org tells about all
-// platforms at once.
+// packages returns the block in which registry.opentofu.org lists all platforms.
 func (r *release) packages() map[string]any {
 	all := map[string]any{}
 	for p, a := range r.archives {

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Together lets requests wait until n of them are there at the same time, and
-// then answers these and all later ones honestly. Most tells how many there were
-// at once, which is more than n when the client has no such limit.
+// Together holds requests until n of them have arrived, and then responds honestly to
+// these and all later ones. most returns the maximum number of concurrent requests. It
+// exceeds n if the client does not limit itself to n.
 func Together(n int) (fault Fault, most func() int) {
 	var mu sync.Mutex
 	now, top, full := 0, 0, make(chan struct{})
@@ -23,7 +23,8 @@ func Together(n int) (fault Fault, most func() int) {
 		case <-full:
 		case <-r.Context().Done():
 		}
-		// Before the answer: the client may ask for the next when this one has come.
+		// This must precede the response, because the client can send its next request
+		// right after it.
 		mu.Lock()
 		now--
 		mu.Unlock()

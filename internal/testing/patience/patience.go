@@ -1,9 +1,8 @@
-// Package patience lengthens what tests wait for. A program with the race detector in
-// it is many times slower, and one that is tested beside others stands still for
-// whole seconds: a limit of half a second says nothing there.
+// Package patience extends the time limits of tests. The race detector slows a program
+// down many times over, and a loaded machine can pause it for seconds.
 package patience
 
 import "time"
 
-// Of returns a limit that holds in a program built as the test is.
+// Of returns limit, extended if the test was built with the race detector.
 func Of(limit time.Duration) time.Duration { return limit * factor }

@@ -11,18 +11,18 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// blobs keeps the blobs of each repository apart, as registries show them, and
-// holds no lock while one arrives.
+// blobs stores blobs by repository, as registries present them. It holds no lock while
+// a blob is uploaded.
 type blobs struct {
-	// keeps tells that what is there is not replaced.
+	// keeps prevents the replacement of existing blobs.
 	keeps bool
 
 	mu      sync.Mutex
 	content map[string][]byte
 }
 
-// key leaves away what go-containerregistry adds to the name of a repository
-// when it stores an upload.
+// key removes the suffix that go-containerregistry adds to a repository name when it
+// stores an upload.
 func key(repo, digest string) string {
 	return strings.TrimSuffix(repo, "/blobs") + "@" + digest
 }
@@ -60,7 +60,7 @@ func (b *blobs) Put(_ context.Context, repo string, h v1.Hash, r io.ReadCloser) 
 	return nil
 }
 
-// mount lets one repository have a blob of another, if that has it.
+// mount adds a blob to a repository if the other repository has it.
 func (b *blobs) mount(from, into, digest string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 
 const catalogPath = "/v2/_catalog"
 
-// catalog lists the repositories by pages, with links from one to the next.
+// catalog lists the repositories in pages. Each page links to the next one.
 func (r *Registry) catalog(w http.ResponseWriter, req *http.Request) {
 	if status := r.options.NoCatalog; status != 0 {
 		answer(w, status, "UNSUPPORTED", "the catalog is not for you")

@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// Take reads n bytes of what is sent, all of it when n is negative, and then
-// meets another fault.
+// Take reads n bytes of the request body, or all of it if n is negative, and then
+// applies another fault.
 func Take(n int64, then origintest.Fault) origintest.Fault {
 	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
 		if n < 0 {
@@ -26,8 +26,7 @@ func Take(n int64, then origintest.Fault) origintest.Fault {
 	}
 }
 
-// Unanswered does what was asked for, and breaks the connection in the place of
-// the answer.
+// Unanswered executes the request and then resets the connection instead of responding.
 func Unanswered() origintest.Fault {
 	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
 		honest(httptest.NewRecorder(), req)
@@ -35,13 +34,13 @@ func Unanswered() origintest.Fault {
 	}
 }
 
-// Lose responds to the end of an upload that the blob is stored, and does not store it. A
-// blob that was stored before stays, because the manifests of others refer to it.
+// Lose reports that a blob was stored, but does not store it. A blob that was stored
+// before stays, because other manifests refer to it.
 func (r *Registry) Lose() origintest.Fault {
 	return r.afterUpload(func(repository, digest string, _ http.Header) { r.blobs.delete(repository, digest) })
 }
 
-// Forget answers to a manifest that it was stored, and has not stored it.
+// Forget reports that a manifest was stored, but does not store it.
 func Forget() origintest.Fault {
 	return func(w http.ResponseWriter, req *http.Request, _ http.HandlerFunc) {
 		content, _ := io.ReadAll(req.Body)
@@ -50,8 +49,8 @@ func Forget() origintest.Fault {
 	}
 }
 
-// Misname answers to the end of an upload that the blob was stored under another
-// digest, and has it there alone. A blob that was stored before stays.
+// Misname stores a blob under another digest and reports that digest. If the blob
+// existed before, it stays.
 func (r *Registry) Misname() origintest.Fault {
 	return r.afterUpload(func(repository, named string, answered http.Header) {
 		other := digest.FromString(named).String()
@@ -61,8 +60,8 @@ func (r *Registry) Misname() origintest.Fault {
 	})
 }
 
-// afterUpload does something between the end of an upload and the response to it, unless
-// the blob was stored before.
+// afterUpload calls do between the end of an upload and the response, unless the blob
+// existed before.
 func (r *Registry) afterUpload(do func(repository, digest string, answered http.Header)) origintest.Fault {
 	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
 		repository, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/v2/"), "/blobs/")
@@ -79,14 +78,14 @@ func (r *Registry) afterUpload(do func(repository, digest string, answered http.
 	}
 }
 
-// Elsewhere begins an upload that is to go on at another host.
+// Elsewhere starts an upload whose Location is on another host.
 func Elsewhere(host string) origintest.Fault {
 	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
 		honest(&relocated{w, host}, req)
 	}
 }
 
-// relocated moves the Location of an answer to another host.
+// relocated changes the host of a response's Location.
 type relocated struct {
 	http.ResponseWriter
 	host string

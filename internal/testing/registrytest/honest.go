@@ -18,7 +18,7 @@ import (
 
 const tokenPath = "/token"
 
-// honest returns what answers a kind of request when nothing is wrong.
+// honest returns the handler for a kind of request without faults.
 func (r *Registry) honest(kind Kind) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		req = r.resolved(kind, req)
@@ -53,8 +53,8 @@ func (r *Registry) honest(kind Kind) http.HandlerFunc {
 	}
 }
 
-// store lets the registry within answer when the whole body has arrived: it holds
-// up all other uploads while it reads one.
+// store forwards an upload to the inner registry after the complete body has arrived,
+// because that registry blocks all other uploads while it reads one.
 func (r *Registry) store(w http.ResponseWriter, req *http.Request) {
 	content, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -65,7 +65,7 @@ func (r *Registry) store(w http.ResponseWriter, req *http.Request) {
 	r.inner.ServeHTTP(w, req)
 }
 
-// answer writes an error as the distribution specification has it.
+// answer writes an error in the format of the distribution specification.
 func answer(w http.ResponseWriter, status int, code, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -73,16 +73,16 @@ func answer(w http.ResponseWriter, status int, code, message string) {
 	_, _ = w.Write(text)
 }
 
-// Refuse answers with a status and an error of the registry's own.
+// Refuse responds with a status and an error of the registry.
 func Refuse(status int, code, message string) origintest.Fault {
 	return func(w http.ResponseWriter, req *http.Request, _ http.HandlerFunc) {
-		// Else the connection breaks before the answer is read.
+		// Otherwise the connection breaks before the client reads the response.
 		_, _ = io.Copy(io.Discard, req.Body)
 		answer(w, status, code, message)
 	}
 }
 
-// ExpireTokens makes all tokens invalid before the request is looked at.
+// ExpireTokens invalidates all tokens before the request is handled.
 func (r *Registry) ExpireTokens() origintest.Fault {
 	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
 		r.mu.Lock()
@@ -93,7 +93,7 @@ func (r *Registry) ExpireTokens() origintest.Fault {
 	}
 }
 
-// allowed looks at the login of a request.
+// allowed reports whether a request has valid credentials.
 func (r *Registry) allowed(req *http.Request) bool {
 	if !r.options.Bearer {
 		return r.login(req)
@@ -139,7 +139,7 @@ func (r *Registry) token(w http.ResponseWriter, req *http.Request) {
 	_, _ = w.Write(text)
 }
 
-// refusesName reports whether a request would make a repository that it may not.
+// refusesName reports whether a request would create a repository without permission.
 func (r *Registry) refusesName(kind Kind, req *http.Request) bool {
 	if !r.options.NoCreate || kind != UploadPost && kind != Mount && kind != ManifestPut {
 		return false
@@ -154,14 +154,14 @@ func (r *Registry) refusesName(kind Kind, req *http.Request) bool {
 	return true
 }
 
-// Create makes a repository known, for [Options].NoCreate.
+// Create registers a repository for [Options].NoCreate.
 func (r *Registry) Create(repository string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.created[repository] = true
 }
 
-// Has reports whether a repository was made known by [Registry.Create].
+// Has reports whether [Registry.Create] was called for a repository.
 func (r *Registry) Has(repository string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -175,7 +175,7 @@ func (r *Registry) refusesTag(req *http.Request) bool {
 	return r.ask(req, http.MethodHead, req.URL.Path).Code == http.StatusOK
 }
 
-// deleteManifest deletes what a tag names, and every tag of it.
+// deleteManifest deletes the manifest that a tag points to, and all its tags.
 func (r *Registry) deleteManifest(w http.ResponseWriter, req *http.Request) {
 	repository, _, _ := strings.Cut(req.URL.Path, "/manifests/")
 	var list struct {
@@ -192,14 +192,14 @@ func (r *Registry) deleteManifest(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// ask asks the registry within.
+// ask sends a request to the inner registry.
 func (r *Registry) ask(req *http.Request, method, path string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	r.inner.ServeHTTP(w, httptest.NewRequestWithContext(req.Context(), method, path, nil))
 	return w
 }
 
-// tags lists by pages, with links from one to the next.
+// tags lists tags in pages. Each page links to the next one.
 func (r *Registry) tags(w http.ResponseWriter, req *http.Request) {
 	all := r.ask(req, http.MethodGet, req.URL.Path)
 	var list struct {

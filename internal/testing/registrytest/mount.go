@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// mount takes a blob over from another repository, or begins an upload where that
-// is not possible:
+// mount mounts a blob from another repository, or starts an upload if that fails:
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#mounting-a-blob-from-another-repository
 func (r *Registry) mount(w http.ResponseWriter, req *http.Request) {
 	query := req.URL.Query()

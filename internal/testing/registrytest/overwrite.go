@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Overwrite lets the next two pushes of a tag meet as badly as they can: both
-// runs have looked at the tag before either writes, and the second writes when
-// the first has read back what it wrote.
+// Overwrite makes the next two pushes of a tag race in the worst order: both clients
+// read the tag before either writes it, and the second client writes it after the first
+// one has verified its own write.
 func (r *Registry) Overwrite(tag string) {
 	var mu sync.Mutex
 	pushes := 0

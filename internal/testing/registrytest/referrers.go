@@ -9,8 +9,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// referrers lists what refers to a manifest. The registry within knows that, but
-// gives artifact types that are not those of the specification:
+// referrers lists the referrers of a manifest. The inner registry also lists them, but
+// with artifact types that do not follow the specification:
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#listing-referrers
 func (r *Registry) referrers(w http.ResponseWriter, req *http.Request) {
 	if r.options.NoReferrers != 0 {
@@ -36,10 +36,11 @@ func (r *Registry) referrers(w http.ResponseWriter, req *http.Request) {
 	_, _ = w.Write(text)
 }
 
-// referrersTag is a tag of the referrers tag schema at the end of a path.
+// referrersTag matches a path that ends in a tag of the referrers tag schema.
 var referrersTag = regexp.MustCompile(`/manifests/sha256-([0-9a-f]{64})$`)
 
-// resolved returns the request that is meant, for [Options].TagsAreDigests.
+// resolved returns the request with a tag replaced by the digest that it stands for,
+// see [Options].TagsAreDigests.
 func (r *Registry) resolved(kind Kind, req *http.Request) *http.Request {
 	if !r.options.TagsAreDigests {
 		return req

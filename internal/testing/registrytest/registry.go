@@ -1,7 +1,7 @@
-// Package registrytest is an OCI registry in the test's own process, made of
-// go-containerregistry's. It is as strict as distribution about manifests that
-// name what it lacks, counts what it is asked for, and can misbehave, by name and
-// as often as asked.
+// Package registrytest is an OCI registry in the test's process, based on the registry
+// of go-containerregistry. Like distribution, it rejects manifests that refer to
+// missing content. It counts requests and can inject faults into a given number of
+// them.
 package registrytest
 
 import (
@@ -20,21 +20,21 @@ import (
 // Kind is a kind of request.
 type Kind string
 
-// The kinds of requests that a registry answers.
+// The kinds of requests that a registry serves.
 const (
 	ManifestGet  Kind = "manifest GET"
 	ManifestHead Kind = "manifest HEAD"
 	ManifestPut  Kind = "manifest PUT"
-	// ManifestDelete asks for a tag to be removed, or for a manifest with all its tags.
+	// ManifestDelete deletes a tag, or a manifest with all its tags.
 	ManifestDelete Kind = "manifest DELETE"
 	BlobGet        Kind = "blob GET"
 	BlobHead       Kind = "blob HEAD"
 	UploadPost     Kind = "upload POST"
 	UploadPut      Kind = "upload PUT"
-	// UploadGet asks how much of an upload has arrived.
+	// UploadGet requests the number of bytes received so far.
 	UploadGet Kind = "upload GET"
-	// Mount asks for a blob of another repository; an upload follows where the
-	// registry has none to give.
+	// Mount requests a blob of another repository. If the registry does not have it, an
+	// upload follows.
 	Mount Kind = "mount POST"
 	Tags  Kind = "tags"
 	// Catalog lists the repositories.
@@ -44,56 +44,56 @@ const (
 	Other     Kind = "other"
 )
 
-// Kinds are all but [Token].
+// Kinds lists all kinds except [Token].
 var Kinds = []Kind{
 	ManifestGet, ManifestHead, ManifestPut, ManifestDelete, BlobGet, BlobHead, UploadPost, UploadPut, UploadGet, Mount, Tags, Catalog, Referrers, Other,
 }
 
-// Options say what a registry is like; the zero value lets everybody do all.
+// Options configures a registry. The zero value allows all requests without
+// credentials.
 type Options struct {
-	// Username and Password are demanded when they are not empty: by the
-	// registry itself, or by its token service when Bearer is set.
+	// If Username and Password are not empty, they are required: by the token service
+	// if Bearer is set, otherwise by the registry itself.
 	Username, Password string
-	// Bearer demands tokens of the registry's own token service.
+	// Bearer requires tokens of the registry's own token service.
 	Bearer bool
-	// ImmutableTags refuses every second push of a tag, as ECR can.
+	// ImmutableTags rejects pushes to existing tags, as ECR can be configured to do.
 	ImmutableTags bool
-	// PageSize is how many tags, or repositories, are on a page; 0 means all.
+	// PageSize is the number of tags or repositories on a page. If 0, a page lists all
+	// of them.
 	PageSize int
-	// NoCreate refuses to push into repositories other than those that the
-	// test made by [Registry.Create].
+	// NoCreate rejects pushes to repositories for which the test did not call
+	// [Registry.Create].
 	NoCreate bool
-	// NoReferrers is the status with which the referrers API is refused, as
-	// registries do that have none: 404, 405 or 400. 0 means that there is one.
+	// NoReferrers is the status of responses to the referrers API for registries
+	// without it: 404, 405, or 400. If 0, the API is available.
 	NoReferrers int
-	// NoCatalog is the status with which the list of repositories is refused, as most
-	// registries do that serve several customers: 401, 404 or 405. 0 means that there
-	// is one.
+	// NoCatalog is the status of responses to the catalog API, which most multi-tenant
+	// registries disable: 401, 404, or 405. If 0, the API is available.
 	NoCatalog int
-	// TagsAreDigests takes a tag "sha256-HEX" for that digest where there is such
-	// a manifest, and lets a push to the tag replace it, as GitLab does:
+	// TagsAreDigests resolves a tag "sha256-HEX" to the manifest with this digest, and
+	// lets a push to the tag replace that manifest, like GitLab:
 	// https://github.com/oras-project/oras-go/issues/1396
 	TagsAreDigests bool
-	// Lax takes manifests that name what it lacks, as some registries do.
+	// Lax accepts manifests that refer to missing content, like some registries do.
 	Lax bool
-	// NoDelete is the status with which deletions are refused, as registries do that
-	// have none: 405 or 400. 0 means that tags and manifests can be deleted.
+	// NoDelete is the status of responses to deletions for registries that do not
+	// support them: 405 or 400. If 0, tags and manifests can be deleted.
 	NoDelete int
-	// DeletesManifests lets the manifest go with the first of its tags that is
-	// deleted, and all its other tags with it.
+	// DeletesManifests deletes a manifest, with all its tags, when one of the tags is
+	// deleted.
 	DeletesManifests bool
-	// KeepsBlobs takes the content of a blob that is there already, and keeps its own,
-	// damaged or not, as distribution does.
+	// KeepsBlobs discards the content of an upload if the blob exists, even if the
+	// existing one is corrupt, like distribution.
 	KeepsBlobs bool
-	// NoMount lets every blob be uploaded, as registries do that do not take them
-	// over from their other repositories.
+	// NoMount rejects mounts, so every blob must be uploaded.
 	NoMount bool
-	// Resumable keeps what comes of an upload that breaks off, and tells how much
-	// that is, as distribution does.
+	// Resumable keeps the received bytes of an interrupted upload and reports their
+	// number, like distribution.
 	Resumable bool
 }
 
-// Registry is an http.Handler, safe for concurrent use.
+// Registry is an http.Handler. It is safe for concurrent use.
 type Registry struct {
 	options Options
 	inner   http.Handler
@@ -110,19 +110,20 @@ type Registry struct {
 	faults     map[Kind][]*planned
 }
 
-// planned is a fault and how often it is still due; negative means always.
+// planned is a fault for a number of further requests. If the number is negative, the
+// fault is permanent.
 type planned struct {
 	fault origintest.Fault
 	times int
 }
 
-// New makes an empty registry.
+// New returns an empty registry.
 func New(o Options) *Registry {
 	stored := &blobs{keeps: o.KeepsBlobs, content: map[string][]byte{}}
 	return &Registry{
 		options: o, blobs: stored, uploads: &uploads{arrived: map[string][]byte{}},
 		inner: registry.New(
-			registry.Logger(log.New(io.Discard, "", 0)), //nolint:forbidigo // the way to keep it silent
+			registry.Logger(log.New(io.Discard, "", 0)), //nolint:forbidigo // the only way to disable logging
 			registry.WithReferrersSupport(true), registry.WithBlobHandler(stored)),
 		created: map[string]bool{}, tokens: map[string]bool{},
 		requests: map[Kind]int{}, authorized: map[Kind]int{}, encodings: map[string]int{},
@@ -130,7 +131,7 @@ func New(o Options) *Registry {
 	}
 }
 
-// ServeHTTP counts a request and lets it meet its fault.
+// ServeHTTP counts the request and injects faults.
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	kind := kindOf(req)
 	if fault := r.arrived(kind, req); fault != nil {
@@ -140,43 +141,45 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.honest(kind)(w, req)
 }
 
-// Requests tells how many requests of each kind came so far, those that met a
-// fault or were refused included.
+// Requests returns the number of requests of each kind so far, including those that met
+// a fault or were rejected.
 func (r *Registry) Requests() map[Kind]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.requests)
 }
 
-// Writes counts the requests that could have changed something.
+// Writes returns the number of requests that can change the registry.
 func (r *Registry) Writes() int {
 	n := r.Requests()
 	return n[ManifestPut] + n[ManifestDelete] + n[UploadPost] + n[UploadPut] + n[Mount]
 }
 
-// Authorized tells how many requests of each kind bore an Authorization header.
+// Authorized returns the number of requests of each kind that had an Authorization
+// header.
 func (r *Registry) Authorized() map[Kind]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.authorized)
 }
 
-// Encodings tells which Accept-Encoding headers came, and how often.
+// Encodings returns the Accept-Encoding headers of all requests, with the number of
+// requests for each.
 func (r *Registry) Encodings() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.encodings)
 }
 
-// Misbehave makes the next requests of a kind meet a fault; negative times mean
-// all of them. Faults of a kind are met in the order in which they were set.
+// Misbehave injects a fault into the next requests of a kind, or into all of them if
+// times is negative. Faults of a kind occur in the order in which they were set.
 func (r *Registry) Misbehave(kind Kind, fault origintest.Fault, times int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults[kind] = append(r.faults[kind], &planned{fault, times})
 }
 
-// Behave takes all faults back.
+// Behave removes all faults.
 func (r *Registry) Behave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -200,7 +203,7 @@ func (r *Registry) arrived(kind Kind, req *http.Request) origintest.Fault {
 	return nil
 }
 
-// kindOf tells what a request is about by its method and path.
+// kindOf returns the kind of a request, based on its method and path.
 func kindOf(req *http.Request) Kind {
 	if req.URL.Path == tokenPath {
 		return Token

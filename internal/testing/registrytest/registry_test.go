@@ -36,13 +36,13 @@ func upload(t *testing.T, r http.Handler, repository, content string) {
 	}
 }
 
-// named is a descriptor of a text.
+// named returns the descriptor of a text.
 func named(content string) string {
 	return fmt.Sprintf(`{"mediaType":%q,"digest":%q,"size":%d}`, manifestType, digest.FromString(content), len(content))
 }
 
-// TestManifestsHaveToBeWhole: config, layers and the manifests of an index have
-// to be there, and a subject need not.
+// TestManifestsHaveToBeWhole checks that the config, the layers, and the manifests of
+// an index must exist. A subject need not exist.
 func TestManifestsHaveToBeWhole(t *testing.T) {
 	t.Parallel()
 	manifest := `{"schemaVersion":2,"config":` + named("there") + `,"layers":[]}`
@@ -86,7 +86,7 @@ func TestManifestsHaveToBeWhole(t *testing.T) {
 	}
 }
 
-// TestLax: a manifest that names what is not there is taken.
+// TestLax checks that a manifest may refer to missing content.
 func TestLax(t *testing.T) {
 	t.Parallel()
 	r := registrytest.New(registrytest.Options{Lax: true})
@@ -96,7 +96,7 @@ func TestLax(t *testing.T) {
 	}
 }
 
-// TestLostBlobsStayLost: what was deleted can be named no more.
+// TestLostBlobsStayLost checks that manifests cannot refer to deleted blobs.
 func TestLostBlobsStayLost(t *testing.T) {
 	t.Parallel()
 	r := registrytest.New(registrytest.Options{})
@@ -143,7 +143,7 @@ func TestMount(t *testing.T) {
 			if got.Code != http.StatusAccepted {
 				return
 			}
-			// An upload has begun instead.
+			// The mount fell back to an upload.
 			done := ask(t, r, http.MethodPut, got.Header().Get("Location")+"?digest="+wanted, "application/octet-stream", test.blob)
 			if done.Code != http.StatusCreated || !r.HasBlob("acme/thing", wanted) {
 				t.Errorf("%d %s", done.Code, done.Body)
@@ -152,7 +152,7 @@ func TestMount(t *testing.T) {
 	}
 }
 
-// TestFaults is about what is stored, and what is said of it.
+// TestFaults checks the stored content and the response for each fault.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	const content = "there"

@@ -15,8 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 )
 
-// Serve starts a TLS server on loopback and gives its "localhost:port". The name
-// matters: registry clients refuse token services at loopback addresses.
+// Serve starts a TLS server on a loopback address and returns its "localhost:port". It
+// uses the name because registry clients reject token services at loopback addresses.
 func Serve(tb testing.TB, ca *testca.CA, h http.Handler) (host string) {
 	tb.Helper()
 	config, err := ca.ServerConfig("localhost")
@@ -25,14 +25,14 @@ func Serve(tb testing.TB, ca *testca.CA, h http.Handler) (host string) {
 	}
 	s := httptest.NewUnstartedServer(h)
 	s.TLS = config
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) //nolint:forbidigo // the way to keep a server silent
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) //nolint:forbidigo // the only way to disable logging of a server
 	s.StartTLS()
 	tb.Cleanup(s.Close)
 	return "localhost" + s.URL[strings.LastIndex(s.URL, ":"):]
 }
 
-// Client returns the client that we use everywhere, trusting the authority and
-// with hardly a pause between tries.
+// Client returns the program's HTTP client, which trusts the authority and makes almost
+// no pause between attempts.
 func Client(tb testing.TB, ca *testca.CA) *http.Client {
 	tb.Helper()
 	file := filepath.Join(tb.TempDir(), "ca.pem")
@@ -47,7 +47,7 @@ func Client(tb testing.TB, ca *testca.CA) *http.Client {
 	return client
 }
 
-// Tags lists the tags of a repository; none when it does not exist.
+// Tags returns the tags of a repository, or none if it does not exist.
 func (r *Registry) Tags(t *testing.T, repository string) []string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -60,7 +60,7 @@ func (r *Registry) Tags(t *testing.T, repository string) []string {
 	return strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == '"' })
 }
 
-// Delete removes a tag, manifest or blob, as clean-up jobs do.
+// Delete deletes a tag, a manifest, or a blob, like cleanup jobs do.
 func (r *Registry) Delete(t *testing.T, repository, reference string) {
 	t.Helper()
 	if r.blobs.delete(repository, reference) {
@@ -73,15 +73,14 @@ func (r *Registry) Delete(t *testing.T, repository, reference string) {
 	}
 }
 
-// AddBlob stores a blob as if it had been uploaded. The content is kept as it is,
-// not copied.
+// AddBlob stores a blob. It keeps content without copying it.
 func (r *Registry) AddBlob(repository, digest string, content []byte) {
 	r.blobs.mu.Lock()
 	defer r.blobs.mu.Unlock()
 	r.blobs.content[key(repository, digest)] = content
 }
 
-// HasBlob reports whether a repository holds a blob.
+// HasBlob reports whether a repository has a blob.
 func (r *Registry) HasBlob(repository, digest string) bool {
 	r.blobs.mu.Lock()
 	defer r.blobs.mu.Unlock()
@@ -89,7 +88,7 @@ func (r *Registry) HasBlob(repository, digest string) bool {
 	return found
 }
 
-// Manifest returns a manifest by tag or digest, nil when there is none.
+// Manifest returns a manifest by tag or digest, or nil if it does not exist.
 func (r *Registry) Manifest(t *testing.T, repository, reference string) []byte {
 	t.Helper()
 	w := r.ask(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), http.MethodGet, "/v2/"+repository+"/manifests/"+reference)
@@ -99,7 +98,7 @@ func (r *Registry) Manifest(t *testing.T, repository, reference string) []byte {
 	return w.Body.Bytes()
 }
 
-// Blob returns a blob, nil when there is none.
+// Blob returns a blob, or nil if it does not exist.
 func (r *Registry) Blob(repository, digest string) []byte {
 	r.blobs.mu.Lock()
 	defer r.blobs.mu.Unlock()

@@ -14,23 +14,24 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// uploads keeps what has arrived of blobs, as distribution does: the URL of an
-// upload says how much that is, and is good for no other request when it has become
-// more. A request that breaks off leaves what came of it.
+// uploads keeps the received bytes of interrupted uploads, like distribution. The URL
+// of an upload contains their number, so a URL is invalid after more bytes have
+// arrived.
 type uploads struct {
 	mu       sync.Mutex
 	arrived  map[string][]byte
 	received int64
 }
 
-// Received is how many bytes of blobs came, for [Options].Resumable.
+// Received returns the number of bytes received in all uploads, for
+// [Options].Resumable.
 func (r *Registry) Received() int64 {
 	r.uploads.mu.Lock()
 	defer r.uploads.mu.Unlock()
 	return r.uploads.received
 }
 
-// upload answers what is asked about an upload.
+// upload handles the requests about an upload.
 func (r *Registry) upload(w http.ResponseWriter, req *http.Request) {
 	before, id := path.Split(strings.TrimSuffix(req.URL.Path, "/"))
 	if req.Method == http.MethodPost {
@@ -52,14 +53,15 @@ func (r *Registry) upload(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// told says where an upload is, and how much of it has arrived.
+// told responds with the location of an upload and the number of bytes received.
 func told(w http.ResponseWriter, at string, n, status int) {
 	w.Header().Set("Location", at+strconv.Itoa(n))
 	w.Header().Set("Range", fmt.Sprintf("0-%d", max(n-1, 0)))
 	w.WriteHeader(status)
 }
 
-// begins reports whether a request goes on at n, if it says where at all.
+// begins reports whether a request continues an upload at byte n, or does not specify
+// an offset.
 func begins(req *http.Request, n int) bool {
 	var first, last int
 	header := req.Header.Get("Content-Range")
@@ -67,7 +69,7 @@ func begins(req *http.Request, n int) bool {
 	return header == "" && n == 0 || req.ContentLength == 0 || err == nil && first == n && int64(last-first+1) == req.ContentLength
 }
 
-// complete takes the rest of an upload, which has to have the digest that is named.
+// complete appends the rest of an upload and verifies its digest.
 func (r *Registry) complete(w http.ResponseWriter, req *http.Request, id string) {
 	rest, err := io.ReadAll(req.Body)
 	content := r.uploads.add(id, rest)
@@ -108,14 +110,14 @@ func (u *uploads) add(id string, rest []byte) (content []byte) {
 	return u.arrived[id]
 }
 
-// end leaves the name taken.
+// end removes an upload.
 func (u *uploads) end(id string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.arrived[id] = nil
 }
 
-// CutUpload breaks the connection when n bytes of an upload have come.
+// CutUpload closes the connection after n bytes of an upload.
 func CutUpload(n int64) origintest.Fault {
 	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
 		req.Body = &cut{req.Body, n}
@@ -124,7 +126,7 @@ func CutUpload(n int64) origintest.Fault {
 	}
 }
 
-// cut is a body that ends in an error after so many bytes.
+// cut is a body that returns an error after a number of bytes.
 type cut struct {
 	io.ReadCloser
 	left int64

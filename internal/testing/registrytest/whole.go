@@ -10,9 +10,9 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// accepted reports whether a repository has all that a pushed manifest names; else
-// it answers as distribution 3 does, for config, layers and the manifests of an
-// index alike. A subject need not be there:
+// accepted reports whether a repository has the config, the layers, and the manifests
+// that a pushed manifest refers to. If not, it responds like distribution 3. A subject
+// need not exist:
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-manifests-with-subject
 func (r *Registry) accepted(w http.ResponseWriter, req *http.Request) bool {
 	content, err := io.ReadAll(req.Body)
@@ -27,7 +27,7 @@ func (r *Registry) accepted(w http.ResponseWriter, req *http.Request) bool {
 		Manifests []ocispec.Descriptor `json:"manifests"`
 	}
 	if json.Unmarshal(content, &named) != nil {
-		return true // the registry within says what it takes
+		return true // left to the inner registry
 	}
 	if named.Config != nil {
 		named.Layers = append(named.Layers, *named.Config)
@@ -47,7 +47,7 @@ func (r *Registry) accepted(w http.ResponseWriter, req *http.Request) bool {
 	return true
 }
 
-// refuseUnknown answers to a manifest that names what is not there.
+// refuseUnknown rejects a manifest that refers to missing content.
 func refuseUnknown(w http.ResponseWriter, d ocispec.Descriptor) (accepted bool) {
 	answer(w, http.StatusBadRequest, "MANIFEST_BLOB_UNKNOWN", "blob unknown to registry: "+d.Digest.String())
 	return false

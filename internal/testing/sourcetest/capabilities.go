@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// testCapabilities holds what a source declares against what it does.
+// testCapabilities checks that a source does what its capabilities declare.
 func testCapabilities(f Fixture) func(*testing.T) {
 	return func(t *testing.T) {
 		src := f.New(t)
@@ -76,7 +76,7 @@ func testCapabilities(f Fixture) func(*testing.T) {
 	}
 }
 
-// everything is a source that declares every capability there is.
+// everything is a source that declares every capability.
 type everything struct {
 	provider.Source
 	can provider.Capabilities
@@ -84,8 +84,8 @@ type everything struct {
 
 func (e everything) Capabilities() provider.Capabilities { return e.can }
 
-// RunDecorator shows that a source which wraps another one hands all capabilities
-// on: one that is added to the set has to be handed on too.
+// RunDecorator checks that a decorator of a source forwards all capabilities. It fails
+// if a new capability is not forwarded.
 func RunDecorator(t *testing.T, inner provider.Source, decorate func(provider.Source) provider.Source) {
 	t.Helper()
 	called := map[string]bool{}
@@ -125,7 +125,7 @@ func RunDecorator(t *testing.T, inner provider.Source, decorate func(provider.So
 			t.Errorf("the capability %s does not reach the source; those that do are %v", name, slices.Sorted(maps.Keys(called)))
 		}
 	}
-	// And a source without any gets none.
+	// A source without capabilities has none after decoration.
 	if none := provider.CapabilitiesOf(decorate(everything{Source: inner})); !reflect.ValueOf(none).IsZero() {
 		t.Errorf("capabilities that the source does not have: %+v", none)
 	}

@@ -1,5 +1,5 @@
-// Package sourcetest is the conformance suite of [provider.Source]: what every
-// source does alike, wherever its releases come from.
+// Package sourcetest is the conformance test suite for implementations of
+// [provider.Source].
 package sourcetest
 
 import (
@@ -17,17 +17,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Fixture says what the source under test has.
+// Fixture describes the source under test.
 type Fixture struct {
-	// New makes a source that has nothing fetched yet. All of them have the
-	// same content.
+	// New returns a source that has not fetched anything yet. All returned sources have
+	// the same content.
 	New func(t *testing.T) provider.Source
 	// Address is a provider that the source has.
 	Address provider.Address
-	// Versions are all versions of it, newest first; at least two.
+	// Versions lists all versions of the provider, newest first. At least two are
+	// required.
 	Versions []provider.Version
-	// Zips are the packages of Versions[0]: at least two platforms, with
-	// different bytes.
+	// Zips are the packages of Versions[0]. At least two platforms with different
+	// content are required.
 	Zips map[provider.Platform][]byte
 }
 
@@ -215,8 +216,8 @@ func testForeignPackage(f Fixture) func(*testing.T) {
 	}
 }
 
-// testVerified asks for a package by the digest of another, and for one of
-// another size: the bytes must not arrive whole.
+// testVerified opens a package with the digest of another one, and one with a wrong
+// size. In both cases, the last bytes must not be returned.
 func testVerified(f Fixture) func(*testing.T) {
 	return func(t *testing.T) {
 		source := f.New(t)
@@ -231,7 +232,7 @@ func testVerified(f Fixture) func(*testing.T) {
 		for name, p := range map[string]provider.Package{"digest": wrongDigest, "size": wrongSize} {
 			body, _, err := source.Open(t.Context(), p)
 			if err != nil {
-				continue // refused even before reading
+				continue // rejected before reading
 			}
 			got, err := io.ReadAll(body)
 			_ = body.Close()
@@ -269,7 +270,7 @@ func testCancelled(f Fixture) func(*testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("Open: got %v", err)
 		}
-		// A call that was cancelled must not spoil the source for the next one.
+		// A canceled call must not break the source for the next call.
 		if _, err := fresh.Release(t.Context(), f.Address, f.Versions[0]); err != nil {
 			t.Errorf("after a cancelled call: %v", err)
 		}

@@ -1,5 +1,5 @@
-// Package testca makes throw-away certificate authorities, for servers on
-// loopback that demand what OpenTofu and we demand: TLS that is trusted.
+// Package testca creates temporary certificate authorities for TLS servers on loopback
+// addresses.
 package testca
 
 import (
@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// validFor is longer than any test or demonstration and shorter than matters.
+// validFor is longer than any test or demonstration takes.
 const validFor = 24 * time.Hour
 
-// CA signs certificates for a day. Its key exists in memory only.
+// CA issues certificates that are valid for a day. Its key is kept only in memory.
 type CA struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// New makes an authority.
+// New creates a certificate authority.
 func New() (*CA, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -44,13 +44,13 @@ func New() (*CA, error) {
 	return &CA{cert: cert, key: key}, nil
 }
 
-// PEM returns the authority's certificate, as SSL_CERT_FILE and --ca-file take it.
+// PEM returns the authority's certificate for SSL_CERT_FILE and --ca-file.
 func (ca *CA) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw})
 }
 
-// ServerConfig returns a server's TLS configuration for host names and IP
-// addresses, without ports.
+// ServerConfig returns a TLS server configuration for host names and IP addresses,
+// without ports.
 func (ca *CA) ServerConfig(hosts ...string) (*tls.Config, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -88,7 +88,7 @@ func newTemplate(name string) (*x509.Certificate, error) {
 	return &x509.Certificate{
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: name},
-		// Clocks of containers beside us may be behind.
+		// The clocks of containers on this machine may be behind.
 		NotBefore: now.Add(-time.Hour),
 		NotAfter:  now.Add(validFor),
 	}, nil
