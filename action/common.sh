@@ -104,7 +104,7 @@ release_run() {
 	echo "::group::The result as JSON"
 	plainly cat "$dir/result.json"
 	echo "::endgroup::"
-	if grep -Eq '^ +"status": "(created|extended|healed|replaced|promoted)"' "$dir/result.json"; then changed=true; fi
+	if grep -Eq '^ +"status": "(created|extended|repaired|replaced|promoted)"' "$dir/result.json"; then changed=true; fi
 	[ "$(wc -c <"$dir/result.json")" -gt "$max_result" ] || result=$(cat "$dir/result.json")
 	[ ! -f "$dir/digests" ] || digests=$(cat "$dir/digests")
 	output exit-code "$code"

@@ -28,7 +28,7 @@ other release, and none gets lost:
               stays as it is, and the result says so
    extended   the source has platforms or documents that the target lacks, and all
               that the target has; or more came that refers to the release
-   healed     something that the tag needs was lost, and is back
+   repaired   something that the tag needs was lost, and is back
    conflict   another zip under a platform; another provider; or platforms are to be
               added, and what the target has besides would get lost: exit code 4
    replaced   the tag is now that of the source, as --force says

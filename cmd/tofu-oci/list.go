@@ -38,7 +38,7 @@ With --server it asks a server of tofu-oci serve for the same, with the token th
 TF_TOKEN_… or the CLI configuration has for its host.
 
 --check-level LEVEL looks at each version, and marks those that are not complete, with why and
-the command that heals them; exit code 4 tells that there are some. Levels are those
+the command that repairs them; exit code 4 tells that there are some. Levels are those
 of tofu-oci mirror:
    index      the tag names an index of this provider
    manifests  the manifests of its platforms are there

@@ -30,7 +30,7 @@ type checkedVersion struct {
 	Version string `json:"version"`
 	Tag     string `json:"tag"`
 	Status  string `json:"status"`
-	// Findings say why it is not complete, and what heals it.
+	// Findings say why it is not complete, and what repairs it.
 	Findings []releaseFinding `json:"findings,omitempty"`
 	// Error is why that is not known.
 	Error *ErrorItem `json:"error,omitempty"`

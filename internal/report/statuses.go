@@ -19,7 +19,7 @@ const (
 
 // statuses are all of them, in the order that they are counted in.
 var statuses = []string{
-	string(publish.Created), string(publish.Extended), string(publish.Healed), string(publish.Replaced), string(publish.Promoted), statusPulled,
+	string(publish.Created), string(publish.Extended), string(publish.Repaired), string(publish.Replaced), string(publish.Promoted), statusPulled,
 	string(publish.Denied), string(publish.Unchanged), statusHeld, statusFailed,
 }
 

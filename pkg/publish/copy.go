@@ -27,7 +27,7 @@ func Copy(ctx context.Context, from repository.Reader, to repository.Repository,
 //     source's zips and evidence of its own: that one stays, see [Result] Source;
 //   - Extended: platforms or documents were added, and none is lost; or documents that
 //     refer to the release, see [Result] Attached;
-//   - Healed: content that the tag needs was missing and is back;
+//   - Repaired: content that the tag needs was missing and is back;
 //   - Replaced: something else was there, or would have stayed, as Force says.
 //
 // What would get lost is a *[repository.ConflictError]. A tag that another run moves at
@@ -130,7 +130,7 @@ func (r Result) after(copied repository.Copied) Result {
 	if copied.Kept {
 		r.Source = copied.Source
 	}
-	nothing := copied.Was == copied.Digest && !copied.Healed // goes along
+	nothing := copied.Was == copied.Digest && !copied.Repaired // goes along
 	if nothing {
 		r.Documents = nil
 	}
@@ -143,8 +143,8 @@ func (r Result) after(copied repository.Copied) Result {
 	switch {
 	case copied.Forced:
 		r.Status = Replaced
-	case copied.Healed:
-		r.Status = Healed
+	case copied.Repaired:
+		r.Status = Repaired
 	case copied.Was == "":
 		r.Status = Created
 	case !copied.Kept && (copied.Was != copied.Digest || len(copied.Attached) > 0):

@@ -61,7 +61,7 @@ func TestCopyStatuses(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		to.lose(t, w.zipDigest(minix))
-		wantSent(t, w.wantCopy(t, from, to, publish.Healed, publish.Options{}), minix)
+		wantSent(t, w.wantCopy(t, from, to, publish.Repaired, publish.Options{}), minix)
 		w.publish(t, from, publish.Extended, publish.Options{})
 		wantSent(t, w.wantCopy(t, from, to, publish.Extended, publish.Options{}), zos)
 		sbom := artifact.NewDocument("all.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))

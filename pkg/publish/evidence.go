@@ -75,7 +75,7 @@ func (q *question) prove(ctx context.Context, f *facts, r *Result) (err error) {
 			sums, _ := r.release.Document(provider.KindSums)
 			r.Added = slices.DeleteFunc(slices.Clone(r.Added), func(name string) bool { return name == keysName(sums) })
 		}
-		if r.Status == Healed && q.options.DryRun {
+		if r.Status == Repaired && q.options.DryRun {
 			r.Plan = r.restoring(*f)
 		}
 	}

@@ -282,22 +282,22 @@ func TestLocalEvidenceIsKept(t *testing.T) {
 		w.publishLocal(t, to, publish.Extended, w.dist(t, nil, zos), publish.Options{})
 		check(haiku, zos)
 		to.lose(t, w.zipDigest(haiku))
-		result := w.publishLocal(t, to, publish.Healed, w.dist(t, nil, haiku), publish.Options{SBOM: untouchable})
+		result := w.publishLocal(t, to, publish.Repaired, w.dist(t, nil, haiku), publish.Options{SBOM: untouchable})
 		wantSent(t, result, haiku)
 		check(haiku, zos)
 	})
 }
 
-// TestLocalHealsAll: both zips are lost, one is asked for, and the sums that are
+// TestLocalRepairsAll: both zips are lost, one is asked for, and the sums that are
 // made have to be of both.
-func TestLocalHealsAll(t *testing.T) {
+func TestLocalRepairsAll(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		dir := w.dist(t, nil, haiku, zos)
 		was := w.publishLocal(t, to, publish.Created, dir, publish.Options{}).Digest
 		to.lose(t, w.zipDigest(haiku))
 		to.lose(t, w.zipDigest(zos))
-		result := w.publishLocal(t, to, publish.Healed, dir, publish.Options{Platforms: []provider.Platform{zos}})
+		result := w.publishLocal(t, to, publish.Repaired, dir, publish.Options{Platforms: []provider.Platform{zos}})
 		if result.Digest != was {
 			t.Error("the index is another one")
 		}
@@ -305,8 +305,8 @@ func TestLocalHealsAll(t *testing.T) {
 	})
 }
 
-// TestLocalCannotHeal what it does not have.
-func TestLocalCannotHeal(t *testing.T) {
+// TestLocalCannotRepair what it does not have.
+func TestLocalCannotRepair(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{})

@@ -73,8 +73,8 @@ const (
 	// Extended: platforms were added beside equal ones, or evidence to packages
 	// that were there, see [Plan] Added.
 	Extended Status = "extended"
-	// Healed: content that the tag needs was missing and is back.
-	Healed Status = "healed"
+	// Repaired: content that the tag needs was missing and is back.
+	Repaired Status = "repaired"
 	// Replaced: what conflicted was overwritten, as Force says.
 	Replaced Status = "replaced"
 	// Denied: the version is denied, so nothing was sent, see SkipDenied.

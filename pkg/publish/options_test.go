@@ -45,7 +45,7 @@ func TestDryRun(t *testing.T) {
 		dry(publish.Unchanged, minix)
 		dry(publish.Extended, minix, zos)
 		to.lose(t, w.zipDigest(plan9))
-		dry(publish.Healed, plan9)
+		dry(publish.Repaired, plan9)
 		dry(publish.Extended)
 	})
 }

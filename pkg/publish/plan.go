@@ -178,7 +178,7 @@ func compare(f facts) (status Status, conflicts []string) {
 	case !f.stored.Exists():
 		return Created, nil
 	case f.stored.Lost:
-		return Healed, nil
+		return Repaired, nil
 	case f.foreign != nil:
 		return Replaced, []string{f.foreign.Error()}
 	}
@@ -205,13 +205,13 @@ func comparePackage(stored repository.Inspection, pkg provider.Package) (found S
 	}
 	f := stored.At(pkg.Platform)
 	if _, other := errors.AsType[*artifact.FormatError](f.Err); other {
-		return Healed, fmt.Sprintf("%s: %v", pkg.Platform, f.Err)
+		return Repaired, fmt.Sprintf("%s: %v", pkg.Platform, f.Err)
 	}
 	if err := misnamed(f, pkg.Address, pkg.Version); err != nil {
-		return Healed, fmt.Sprintf("%s: %v", pkg.Platform, err)
+		return Repaired, fmt.Sprintf("%s: %v", pkg.Platform, err)
 	}
 	if conflict := f.ConflictWith(pkg.Digest); conflict != "" || !f.Whole() {
-		return Healed, conflict
+		return Repaired, conflict
 	}
 	return Unchanged, ""
 }

@@ -42,12 +42,12 @@ func (p *Plan) merge(f facts, o policy) {
 }
 
 // dated returns the date of what a tag will name, which is the one that it has, or else
-// the source's. What is healed gets back the digest that it had, so also no date.
+// the source's. What is repaired gets back the digest that it had, so also no date.
 func dated(s Status, stored repository.Inspection, fresh time.Time) time.Time {
 	switch {
 	case s == Replaced || stored.Lost:
 		return fresh
-	case s == Healed:
+	case s == Repaired:
 		return stored.Index.Published()
 	}
 	return cmp.Or(stored.Index.Published(), fresh)

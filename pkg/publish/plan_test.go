@@ -83,11 +83,11 @@ var planManual = []planCase{
 	{name: "signed sums that do not list all", tag: "linux=a plan9=b", tagSums: "ours", source: "linux=a", sourceSums: "signed:linux", conflict: "the new terraform-provider-thing_1.2.3_SHA256SUMS does not fit plan9_mips, which is stored"},
 	{name: "sums of our own are no evidence", tag: "linux=a", source: "linux=a", sourceSums: "ours", status: publish.Unchanged},
 
-	// healed: something of the graph was missing, and is back.
-	{name: "the index is lost", tag: "[index lost]", source: "linux=a", sourceSums: "theirs", status: publish.Healed, send: "linux", release: "linux", sums: "theirs"},
-	{name: "a zip is lost", tag: "linux!=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Healed, send: "linux", release: "linux plan9", sums: "theirs"},
-	{name: "a manifest is lost", tag: "linux?=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Healed, send: "linux", release: "linux plan9", sums: "theirs"},
-	{name: "what was not asked for is restored", tag: "linux!=a plan9!=b", tagSums: "theirs", source: "linux=a", beside: "plan9=b", sourceSums: "theirs:linux,plan9", status: publish.Healed, send: "linux plan9", release: "linux plan9", sums: "theirs"},
+	// repaired: something of the graph was missing, and is back.
+	{name: "the index is lost", tag: "[index lost]", source: "linux=a", sourceSums: "theirs", status: publish.Repaired, send: "linux", release: "linux", sums: "theirs"},
+	{name: "a zip is lost", tag: "linux!=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Repaired, send: "linux", release: "linux plan9", sums: "theirs"},
+	{name: "a manifest is lost", tag: "linux?=a plan9=b", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Repaired, send: "linux", release: "linux plan9", sums: "theirs"},
+	{name: "what was not asked for is restored", tag: "linux!=a plan9!=b", tagSums: "theirs", source: "linux=a", beside: "plan9=b", sourceSums: "theirs:linux,plan9", status: publish.Repaired, send: "linux plan9", release: "linux plan9", sums: "theirs"},
 	{name: "a new one counts more", tag: "linux!=a", tagSums: "theirs", source: "linux=a plan9=b", sourceSums: "theirs", status: publish.Extended, send: "linux plan9", release: "linux plan9", sums: "theirs"},
 	{name: "what nobody can restore", tag: "linux!=a plan9!=b", tagSums: "ours", source: "linux=a", sourceSums: "ours", conflict: "the repository has lost part of the package for plan9_mips, and the source does not have it"},
 	{name: "is dropped by force", tag: "linux!=a plan9!=b", tagSums: "ours", source: "linux=a", sourceSums: "ours", force: true, status: publish.Replaced, send: "linux", release: "linux", sums: "ours", dropped: "plan9"},
@@ -108,7 +108,7 @@ var planManual = []planCase{
 	// the fast path: what is known to be there needs no release of the source.
 	{name: "listed", around: "listed", tag: "[none]", source: "linux=a", status: publish.Unchanged},
 	{name: "whole", around: "published", tag: "linux=a", source: "linux=a", status: publish.Unchanged},
-	{name: "not looked at closely", around: "published", tag: "linux?=a", source: "linux=a", status: publish.Healed, send: "linux", release: "linux"},
+	{name: "not looked at closely", around: "published", tag: "linux?=a", source: "linux=a", status: publish.Repaired, send: "linux", release: "linux"},
 	{name: "local builds have to be asked", tag: "linux=a", source: "linux=a", status: publish.Unchanged, asks: true},
 
 	// ownership: no tag is made in a repository of another provider.
@@ -203,7 +203,7 @@ func TestPlanAsJSON(t *testing.T) {
 		var golden string
 		switch test.name {
 		case "another zip":
-			golden = `{"provider":"registry.example.org/acme/thing","version":"1.2.3","status":"healed","tag":"1.2.3","from":"sha256:1bc04b5291c26a46d918139138b992d2de976d6851d0893b0476b85bfbdfc6e6",` +
+			golden = `{"provider":"registry.example.org/acme/thing","version":"1.2.3","status":"repaired","tag":"1.2.3","from":"sha256:1bc04b5291c26a46d918139138b992d2de976d6851d0893b0476b85bfbdfc6e6",` +
 				`"conflicts":["linux_amd64 is there with the zip sha256:ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb, the source has sha256:2e7d2c03a9507ae265ecf5b5356885a53393a2029d241394997265a1a25aefc6"]}`
 		case "more than is released":
 			golden = `{"provider":"registry.example.org/acme/thing","version":"1.2.3","status":"extended","tag":"pending-1.2.3","send":["plan9_mips"]}`

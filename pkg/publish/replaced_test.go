@@ -15,7 +15,7 @@ import (
 )
 
 // TestKeptDamaged: a registry that takes the right content and keeps its own is not said
-// to be healed; once the blob is gone, it is.
+// to be repaired; once the blob is gone, it is.
 func TestKeptDamaged(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -48,7 +48,7 @@ func TestKeptDamaged(t *testing.T) {
 					}
 				}
 				to.lose(t, blob)
-				w.publish(t, to, publish.Healed, publish.Options{Check: repository.DepthContent})
+				w.publish(t, to, publish.Repaired, publish.Options{Check: repository.DepthContent})
 				w.wantStored(t, to, all...)
 			})
 		}

@@ -293,7 +293,7 @@ func TestImmutableTags(t *testing.T) {
 	// What needs no new tag works.
 	w.publish(t, to, publish.Unchanged, publish.Options{Platforms: without(haiku)})
 	to.lose(t, w.zipDigest(plan9))
-	w.publish(t, to, publish.Healed, publish.Options{Platforms: without(haiku)})
+	w.publish(t, to, publish.Repaired, publish.Options{Platforms: without(haiku)})
 	_, err := w.run(t, to, publish.Options{})
 	response, ok := errors.AsType[*repository.ResponseError](err)
 	if !ok || response.Code != "ImageTagAlreadyExistsException" || to.digest(t) != first.Digest {

@@ -138,8 +138,8 @@ func TestStageConflict(t *testing.T) {
 	})
 }
 
-// TestStageHealed: what waits is healed as a version is.
-func TestStageHealed(t *testing.T) {
+// TestStageRepaired: what waits is repaired as a version is.
+func TestStageRepaired(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		w.stage(t, to, publish.Created, pendingTag, publish.Options{})
@@ -148,7 +148,7 @@ func TestStageHealed(t *testing.T) {
 		if !errors.Is(err, approval.ErrIncomplete) {
 			t.Errorf("promoting: %v", err)
 		}
-		w.stage(t, to, publish.Healed, pendingTag, publish.Options{})
+		w.stage(t, to, publish.Repaired, pendingTag, publish.Options{})
 		w.promote(t, to, publish.Promoted)
 		if to.digest(t) != golden {
 			t.Errorf("the index is %s", to.digest(t))

@@ -66,9 +66,9 @@ type Copied struct {
 	Kept bool
 	// Forced tells that the tag was moved, because Force says so.
 	Forced bool
-	// Healed tells that content was missing or damaged that the tag needs, and that it
+	// Repaired tells that content was missing or damaged that the tag needs, and that it
 	// is back.
-	Healed bool
+	Repaired bool
 	// Verdict is what Judge said; none where it was not asked.
 	Verdict provider.Verdict
 	// Tagged tells that the tag was written; else it was there already, or a dry run
@@ -153,7 +153,7 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 	if err := c.manifest(ctx, index, maxCopyDepth); err != nil {
 		return err
 	}
-	c.done.Healed = c.done.Healed || same && c.lacked
+	c.done.Repaired = c.done.Repaired || same && c.lacked
 	// 3. What refers to them.
 	if err := c.referrers(ctx); err != nil || same {
 		return err

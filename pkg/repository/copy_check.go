@@ -74,7 +74,7 @@ func (c *copier) welcome(ctx context.Context, release Inspection) (there Inspect
 	}
 	c.done.Was = there.Digest
 	if there.Digest == release.Digest {
-		c.done.Healed = there.Lost
+		c.done.Repaired = there.Lost
 		return c.damaged(ctx, there)
 	}
 	d, err := c.admit(ctx, release, there)
@@ -86,7 +86,7 @@ func (c *copier) welcome(ctx context.Context, release Inspection) (there Inspect
 	}
 	if err == nil || isRefusal(err) && c.options.Force {
 		c.done.Forced = err != nil || there.Exists() && d.keeps()
-		c.done.Healed = d.Heals && !c.done.Forced
+		c.done.Repaired = d.Repairs && !c.done.Forced
 		return there, nil
 	}
 	c.done.Digest = there.Digest
@@ -127,7 +127,7 @@ func (c *copier) keep(ctx context.Context, there Inspection, d Difference) (Insp
 			if len(d.Loses) > 0 {
 				return there, &ConflictError{Release: c.name(whole), Reasons: append(d.Loses, fmt.Sprintf("what is there for %s is not whole", platform))}
 			}
-			c.done.Healed, c.lost = true, whole
+			c.done.Repaired, c.lost = true, whole
 			return there, nil
 		}
 	}

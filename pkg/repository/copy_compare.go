@@ -14,9 +14,9 @@ import (
 type Difference struct {
 	// Conflicts are platforms that have different zips, or several ones.
 	Conflicts []string
-	// Gains tells of platforms that the tag lacks, or has lost or damaged, and Heals of
+	// Gains tells of platforms that the tag lacks, or has lost or damaged, and Repairs of
 	// the latter alone.
-	Gains, Heals bool
+	Gains, Repairs bool
 	// Documents tells that the release has documents, by their names, that the tag lacks.
 	Documents bool
 	// Loses is what the tag holds and the release lacks.
@@ -25,7 +25,7 @@ type Difference struct {
 
 // Compare says how a release differs from what a tag holds.
 func Compare(release, held Inspection) Difference {
-	d := Difference{Gains: held.Lost, Heals: held.Lost}
+	d := Difference{Gains: held.Lost, Repairs: held.Lost}
 	for platform, was := range held.Platforms {
 		is, both := release.Platforms[platform]
 		switch {
@@ -40,7 +40,7 @@ func Compare(release, held Inspection) Difference {
 			d.Conflicts = append(d.Conflicts, conflict)
 		}
 		if was.Err != nil {
-			d.Gains, d.Heals = true, true
+			d.Gains, d.Repairs = true, true
 			continue
 		}
 		for _, name := range was.documentsMissingIn(is) {

@@ -71,7 +71,7 @@ func TestCopyOverTheSame(t *testing.T) {
 			before := to.state(t)
 			for _, dry := range []bool{true, false} {
 				done, err := from.copyTo(t, to, repository.CopyOptions{DryRun: dry})
-				if done.Was != was.Digest || done.Source != index.Digest || done.Forced || done.Healed {
+				if done.Was != was.Digest || done.Source != index.Digest || done.Forced || done.Repaired {
 					t.Errorf("%+v", done)
 				}
 				if test.refused != nil {
@@ -116,7 +116,7 @@ func TestCopyOverTheSameInPart(t *testing.T) {
 		was := to.pushPacked(t, packEdited(t, twoZips, func(r *provider.Release) { r.Protocols = []string{"5.0"} }))
 		to.lose(t, digest.FromString(twoZips[plan9]))
 		done := from.wantCopied(t, to, repository.CopyOptions{})
-		if !done.Healed || !done.Tagged || done.Blobs != 1 || done.Was != was.Digest || done.Digest != index.Digest {
+		if !done.Repaired || !done.Tagged || done.Blobs != 1 || done.Was != was.Digest || done.Digest != index.Digest {
 			t.Errorf("%+v", done)
 		}
 		to.pushPacked(t, packEdited(t, twoZips, func(r *provider.Release) {
@@ -132,8 +132,8 @@ func TestCopyOverTheSameInPart(t *testing.T) {
 	})
 }
 
-// TestCopyHeals says that it did, and beforehand that it would.
-func TestCopyHeals(t *testing.T) {
+// TestCopyRepairs says that it did, and beforehand that it would.
+func TestCopyRepairs(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
 		from.fill(t)
@@ -142,10 +142,10 @@ func TestCopyHeals(t *testing.T) {
 			to.lose(t, lost)
 			before := to.state(t)
 			dry, err := from.copyTo(t, to, repository.CopyOptions{DryRun: true})
-			if err != nil || !dry.Healed || dry.Blobs != 0 || to.state(t) != before {
+			if err != nil || !dry.Repaired || dry.Blobs != 0 || to.state(t) != before {
 				t.Errorf("%+v, %v", dry, err)
 			}
-			if done := from.wantCopied(t, to, repository.CopyOptions{}); !done.Healed || done.Tagged || done.Attached != nil {
+			if done := from.wantCopied(t, to, repository.CopyOptions{}); !done.Repaired || done.Tagged || done.Attached != nil {
 				t.Errorf("%+v", done)
 			}
 		}
@@ -159,14 +159,14 @@ func TestCopyRereads(t *testing.T) {
 	from.fill(t)
 	from.wantCopied(t, to, repository.CopyOptions{})
 	to.damage(t, blob(twoZips[haiku]), "")
-	if done, err := from.copyTo(t, to, repository.CopyOptions{}); err != nil || done.Healed {
+	if done, err := from.copyTo(t, to, repository.CopyOptions{}); err != nil || done.Repaired {
 		t.Errorf("%+v, %v", done, err)
 	}
 	dry, err := from.copyTo(t, to, repository.CopyOptions{Reread: true, DryRun: true})
-	if err != nil || !dry.Healed || dry.Blobs != 0 {
+	if err != nil || !dry.Repaired || dry.Blobs != 0 {
 		t.Errorf("%+v, %v", dry, err)
 	}
-	if done := from.wantCopied(t, to, repository.CopyOptions{Reread: true}); !done.Healed || done.Blobs != 1 || !done.Packages[0].Sent || done.Packages[1].Sent {
+	if done := from.wantCopied(t, to, repository.CopyOptions{Reread: true}); !done.Repaired || done.Blobs != 1 || !done.Packages[0].Sent || done.Packages[1].Sent {
 		t.Errorf("%+v", done)
 	}
 }
@@ -208,11 +208,11 @@ func TestCopyWouldAttach(t *testing.T) {
 		from.attach(t, index, sbom(1))
 		before := to.state(t)
 		dry, err := from.copyTo(t, to, repository.CopyOptions{DryRun: true})
-		if err != nil || dry.Healed || !slices.Equal(dry.Attached, []string{sbom(1).Name}) || to.state(t) != before {
+		if err != nil || dry.Repaired || !slices.Equal(dry.Attached, []string{sbom(1).Name}) || to.state(t) != before {
 			t.Errorf("%+v, %v", dry, err)
 		}
 		done := from.wantCopied(t, to, repository.CopyOptions{})
-		if done.Healed || !slices.Equal(done.Attached, dry.Attached) {
+		if done.Repaired || !slices.Equal(done.Attached, dry.Attached) {
 			t.Errorf("%+v", done)
 		}
 	})

@@ -331,8 +331,8 @@ func TestCopyWithoutReferrers(t *testing.T) {
 	}
 }
 
-// TestCopyHealsALostIndex: the tag of a layout may name what is gone.
-func TestCopyHealsALostIndex(t *testing.T) {
+// TestCopyRepairsALostIndex: the tag of a layout may name what is gone.
+func TestCopyRepairsALostIndex(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, nil)
 	index := from.fill(t)

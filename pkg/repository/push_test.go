@@ -54,9 +54,9 @@ func TestPushOrder(t *testing.T) {
 	})
 }
 
-// TestPushHeals what an inspection found missing: a manifest, a document, and in a
+// TestPushRepairs what an inspection found missing: a manifest, a document, and in a
 // layout the index.
-func TestPushHeals(t *testing.T) {
+func TestPushRepairs(t *testing.T) {
 	t.Parallel()
 	packed := pack(t, twoZips)
 	eachEnd(t, func(t *testing.T, e *end) {

@@ -137,7 +137,7 @@ func TestMirrorOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestMirrorHeals(t *testing.T) {
+func TestMirrorRepairs(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(t *testing.T, m *store.Mirror){
 		"a link is gone": func(t *testing.T, m *store.Mirror) {

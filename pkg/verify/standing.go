@@ -28,7 +28,7 @@ const (
 type Standing struct {
 	Version provider.Version
 	Status  Status
-	// Findings say why the release is not complete, and what heals it; at most a
+	// Findings say why the release is not complete, and what repairs it; at most a
 	// hundred.
 	Findings []finding.Finding
 	// Err is why the status is not known.

@@ -50,7 +50,7 @@ type defect struct {
 	want []string
 	// layout and registry are of those that are wrong in one of them only.
 	layout, registry bool
-	// stays tells that mirroring again does not heal it.
+	// stays tells that mirroring again does not repair it.
 	stays bool
 }
 
@@ -163,7 +163,7 @@ func defects() map[string]defect {
 }
 
 // TestDefects: each is found by its rule and nothing else is, and the remedy that
-// is named heals it.
+// is named repairs it.
 func TestDefects(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -185,7 +185,7 @@ func TestDefects(t *testing.T) {
 				if d.stays {
 					return
 				}
-				w.heal(t, report)
+				w.repair(t, report)
 				if again := found(w.verify(t, verify.Options{Deep: true, Origin: w.source()})); len(again) > 0 {
 					t.Errorf("after %q there still is %v", report.Findings[0].Remedy, again)
 				}
@@ -219,8 +219,8 @@ func standingOf(found []string) verify.Status {
 	return status
 }
 
-// heal does what the remedies say.
-func (w *world) heal(t *testing.T, r verify.Report) {
+// repair does what the remedies say.
+func (w *world) repair(t *testing.T, r verify.Report) {
 	t.Helper()
 	remedy := r.Findings[0].Remedy
 	if !strings.Contains(remedy, "tofu-oci mirror ") {

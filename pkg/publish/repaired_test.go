@@ -65,7 +65,7 @@ var losses = map[string]struct {
 	"config": {func(artifact.Target, artifact.Manifest) digest.Digest { return ocispec.DescriptorEmptyJSON.Digest }, nil},
 }
 
-func TestHealed(t *testing.T) {
+func TestRepaired(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for name, loss := range losses {
@@ -76,7 +76,7 @@ func TestHealed(t *testing.T) {
 				lost := loss.part(to.graph(t, plan9))
 				to.lose(t, lost)
 				before := w.origin.Requests()[origintest.Zip]
-				result := w.publish(t, to, publish.Healed, publish.Options{})
+				result := w.publish(t, to, publish.Repaired, publish.Options{})
 				if result.Digest != golden {
 					t.Errorf("the index is %s now", result.Digest)
 				}
@@ -91,9 +91,9 @@ func TestHealed(t *testing.T) {
 	}
 }
 
-// TestHealedWhileExtending: the loss is on a platform that this run adds
+// TestRepairedWhileExtending: the loss is on a platform that this run adds
 // nothing to.
-func TestHealedWhileExtending(t *testing.T) {
+func TestRepairedWhileExtending(t *testing.T) {
 	t.Parallel()
 	for name, loss := range losses {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestDamagedFiles(t *testing.T) {
 			if err := os.Truncate(to.path(loss.part(to.graph(t, plan9))), 1); err != nil {
 				t.Fatal(err)
 			}
-			result := w.publish(t, to, publish.Healed, publish.Options{})
+			result := w.publish(t, to, publish.Repaired, publish.Options{})
 			if result.Digest != golden {
 				t.Errorf("the index is %s", result.Digest)
 			}
@@ -176,7 +176,7 @@ func TestDamagedInPlace(t *testing.T) {
 	}
 	entry, _ := to.graph(t, plan9)
 	to.lose(t, entry.Descriptor.Digest)
-	result := w.publish(t, to, publish.Healed, publish.Options{})
+	result := w.publish(t, to, publish.Repaired, publish.Options{})
 	wantSent(t, result, plan9)
 	w.wantStored(t, to, all...)
 }
@@ -196,7 +196,7 @@ func TestIndexLost(t *testing.T) {
 			if err := harm(to.path(was.Digest)); err != nil {
 				t.Fatal(err)
 			}
-			if result := w.publish(t, to, publish.Healed, publish.Options{}); result.Digest != was.Digest || result.Moved != 0 {
+			if result := w.publish(t, to, publish.Repaired, publish.Options{}); result.Digest != was.Digest || result.Moved != 0 {
 				t.Errorf("the index is %s, moved %d times", result.Digest, result.Moved)
 			}
 			w.wantStored(t, to, all...)
