@@ -61,13 +61,13 @@ var rows = map[string][]string{
 		"pkg/provider", "pkg/source", "pkg/store", "pkg/sums",
 		"internal/atomicfile", "internal/bounded", "internal/packagezip", "internal/schedule", "internal/transfer",
 	},
-	"internal/serve/page":   {"internal/serve/api"},
+	"internal/serve/page":   {"internal/serve/api", "pkg/finding"},
 	"internal/serve/access": {"pkg/provider", "pkg/template", "internal/bounded", "internal/httpclient", "internal/stricthcl"},
 	"internal/catalog": {
 		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/template",
 		"internal/bounded", "internal/httpclient",
 	},
-	"internal/serve/api": {"pkg/provider", "internal/bounded", "internal/httpclient"},
+	"internal/serve/api": {"pkg/finding", "pkg/provider", "internal/bounded", "internal/httpclient"},
 	"internal/serve/pullthrough": {
 		"pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/sums", "pkg/template", "pkg/trust",
 		"internal/bounded", "internal/memo", "internal/atomicfile", "internal/transfer",

@@ -132,7 +132,7 @@ func TestLayoutCopiedByAnotherTool(t *testing.T) {
 	dir, _ := initialize(t, run(t, programs.tofuOCI, "tofurc", copied, "hashicorp/*"))
 	zh, _ := published.hashes(t)
 	checkLock(t, dir, zh)
-	if text := run(t, programs.tofuOCI, "pull", "hashicorp/time", "--from", copied, "--dir", t.TempDir(), "--ca-file", world.caFile); !strings.Contains(text, "sums ok") {
+	if text := run(t, programs.tofuOCI, "pull", "hashicorp/time", "--from", copied, "--dir", t.TempDir(), "--ca-file", world.caFile); !strings.Contains(text, "checksum ok") {
 		t.Errorf("pull did not find the sums:\n%s", text)
 	}
 }

@@ -32,7 +32,7 @@ func listAllPending(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	var found report.AllPending
+	var unknown []string
 	if !namesProviders(c) {
 		l, err := cmd.listing()
 		if err != nil {
@@ -41,12 +41,13 @@ func listAllPending(c *cli.Context, out *report.Report) error {
 		for _, e := range l.Entries {
 			wanted = append(wanted, provider.Requirement{Address: e.Address})
 		}
-		found.Unknown = out.Unknown(l)
+		unknown = out.Unknown(l)
 	}
-	if found.Providers, err = pendingOf(c, out, cmd, byProvider(wanted)); err != nil {
+	items, err := pendingOf(c, out, cmd, byProvider(wanted))
+	if err != nil {
 		return err
 	}
-	return out.ListAllEntries(found)
+	return out.ListPending(items, unknown, true)
 }
 
 // listing returns the providers that lie in the repositories of --from.
@@ -59,8 +60,8 @@ func (cmd *command) listing() (catalog.Listing, error) {
 }
 
 // pendingOf asks for what waits, of each provider once, in their order.
-func pendingOf(c *cli.Context, out *report.Report, cmd *command, wanted [][]provider.Requirement) ([]report.PendingList, error) {
-	lists, absent := make([]report.PendingList, len(wanted)), make([]error, len(wanted))
+func pendingOf(c *cli.Context, out *report.Report, cmd *command, wanted [][]provider.Requirement) ([]report.PendingItem, error) {
+	lists, absent := make([][]report.PendingItem, len(wanted)), make([]error, len(wanted))
 	group, ctx := errgroup.WithContext(c.Context)
 	group.SetLimit(maxPendingRepositories)
 	for n, of := range wanted {
@@ -83,7 +84,7 @@ func pendingOf(c *cli.Context, out *report.Report, cmd *command, wanted [][]prov
 			out.Warn("%s: %v", of[0].Address, absent[n])
 		}
 	}
-	return lists, err
+	return slices.Concat(lists...), err
 }
 
 // entries returns what was staged of a provider.
@@ -108,7 +109,7 @@ func listPending(c *cli.Context, out *report.Report, cmd *command, r provider.Re
 	v, exact := r.Constraint.Exact()
 	denied := slices.ContainsFunc(entries, func(e approval.Entry) bool { return e.Version == v && e.State == publish.Denied })
 	if !exact || denied {
-		return out.ListEntries(report.PendingOf(r.Address, entries, r))
+		return out.ListPending(report.PendingOf(r.Address, entries, r), nil, false)
 	}
 	for _, e := range entries {
 		if e.Version == v && e.Record != nil {

@@ -127,7 +127,7 @@ func leftPending(c *cli.Context, out *report.Report, waiting provider.Source, r 
 	}
 	all, err := waiting.Versions(c.Context, r.Address)
 	if err == nil {
-		out.LeaveOut(r.Address, r.PreReleases(all))
+		out.SkippedPreReleases(r.Address, r.PreReleases(all))
 	}
 	return c.Context.Err() // what else is wrong was told
 }

@@ -1,17 +1,24 @@
 package main_test
 
 import (
-	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/urfave/cli/v2"
+
+	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
+	"github.com/tofu-oci/tofu-oci/internal/commandline"
 )
 
-// documentSchema gives the schema that a document names, out of docs/schema.
+// documentSchema returns the schema with the given URL from docs/schema/v2.
 var documentSchema = func() func(url string) (*jsonschema.Schema, error) {
 	var mu sync.Mutex
 	known := map[string]*jsonschema.Schema{}
@@ -21,7 +28,7 @@ var documentSchema = func() func(url string) (*jsonschema.Schema, error) {
 		if s := known[url]; s != nil {
 			return s, nil
 		}
-		s, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "schema", filepath.Base(url)))
+		s, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "schema", "v2", filepath.Base(url)))
 		if err == nil {
 			known[url] = s
 		}
@@ -31,11 +38,51 @@ var documentSchema = func() func(url string) (*jsonschema.Schema, error) {
 
 // asksJSON reports whether a run prints a document.
 func asksJSON(args []string) bool {
-	i := slices.Index(args, "--output")
+	i := slices.IndexFunc(args, func(arg string) bool { return arg == "--output" || arg == "-o" })
 	return i >= 0 && i+1 < len(args) && args[i+1] == "json" || slices.Contains(args, "--output=json")
 }
 
-// checkDocument holds what was printed, if anything was, to the schema that it names.
+// TestDocumentsOfCommands checks that a script runs every command that can print JSON with
+// --output json. TestScripts validates the documents of these runs.
+func TestDocumentsOfCommands(t *testing.T) {
+	t.Parallel()
+	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs [][]string
+	for _, name := range scripts {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if words := strings.Fields(line); asksJSON(words) {
+				runs = append(runs, words)
+			}
+		}
+	}
+	var check func(commands []*cli.Command, path []string)
+	check = func(commands []*cli.Command, path []string) {
+		for _, c := range commands {
+			path := append(slices.Clone(path), c.Name)
+			check(c.Subcommands, path)
+			if c.Action == nil || commandline.FlagNamed(c, "output") == nil || c.Name == "serve" { // which prints a log
+				continue
+			}
+			if !slices.ContainsFunc(runs, func(words []string) bool {
+				i := slices.Index(words, "tofu-oci")
+				return i >= 0 && len(words) > i+len(path) && slices.Equal(words[i+1:i+1+len(path)], path)
+			}) {
+				t.Errorf("no script runs %s with --output json", strings.Join(path, " "))
+			}
+		}
+	}
+	check(main.NewApp(io.Discard, io.Discard).Commands, nil)
+}
+
+// checkDocument checks that text, if it is not empty, is a document in the envelope of all
+// commands, and validates it against its schema.
 func checkDocument(text string) error {
 	if text == "" {
 		return nil
@@ -45,9 +92,11 @@ func checkDocument(text string) error {
 		return fmt.Errorf("stdout is no JSON: %w", err)
 	}
 	object, _ := value.(map[string]any)
-	url, ok := object["$schema"].(string)
-	if !ok {
-		return errors.New("the document names no schema")
+	url, hasSchema := object["$schema"].(string)
+	_, hasItems := object["items"].([]any)
+	_, hasSummary := object["summary"].(map[string]any)
+	if !hasSchema || !hasItems || !hasSummary || len(object) != 3 {
+		return fmt.Errorf("the document has the keys %q, want $schema, items, and summary", slices.Sorted(maps.Keys(object)))
 	}
 	schema, err := documentSchema(url)
 	if err != nil {

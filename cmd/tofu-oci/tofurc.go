@@ -72,7 +72,7 @@ func checkTofurc(c *cli.Context, out *report.Report) error {
 	case err == nil:
 		findings = doctor.CheckConfig(config, files)
 	}
-	return out.ConfigurationFindings(findings)
+	return out.ConfigurationFindings(c.String("check"), findings)
 }
 
 func tofurc(c *cli.Context) error {

@@ -96,7 +96,7 @@ func verifyAction(c *cli.Context, out *report.Report) error {
 	var found []verify.Report
 	for _, group := range byProvider(wanted) {
 		report := verifyProvider(c, out, cmd, group, o)
-		out.LeaveOut(group[0].Address, report.LeftOut)
+		out.SkippedPreReleases(group[0].Address, report.LeftOut)
 		found = append(found, report)
 	}
 	return out.Verified(found, unknown)

@@ -45,7 +45,7 @@ const (
 )
 
 // notable is what has a colour of its own in what tofu-oci prints.
-var notable = regexp.MustCompile(`(\b(?:created|unchanged|pushed|pulled|sums ok)\b)|(sha256:[0-9a-f]{64}|h1:[A-Za-z0-9+/=]{44}|\b[0-9A-F]{40}\b)`)
+var notable = regexp.MustCompile(`(\b(?:created|unchanged|pushed|pulled|checksum ok)\b)|(sha256:[0-9a-f]{64}|h1:[A-Za-z0-9+/=]{44}|\b[0-9A-F]{40}\b)`)
 
 // screen returns all rows, each with the time at which it comes, and how long all of
 // it takes.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -17,8 +18,7 @@ import (
 type Staged struct {
 	// Problem is a part of a sentence: "3.2.4 waits for approval".
 	Problem string
-	// Remedy is the command to run, or what else to do.
-	Remedy string
+	Remedy  finding.Remedy
 }
 
 // AskStaged looks for a version that meets a requirement, and waits in a repository of a
@@ -31,17 +31,17 @@ func AskStaged(ctx context.Context, repo repository.Reader, wanted provider.Requ
 	}
 	v := e.Version.String()
 	if e.State == publish.Pending {
-		return Staged{v + " waits for approval", command("promote", wanted.Address, to, v)}
+		return Staged{v + " waits for approval", finding.Remedy{Command: command("promote", wanted.Address, to, v)}}
 	}
 	return Staged{
 		fmt.Sprintf("%s is denied: %s", v, DenialReason(*e.Record)),
-		fmt.Sprintf("choose another version; if the reason does not hold any more: %s --stage --force, and then tofu-oci promote --force", MirrorCommand(wanted.Address, to, v)),
+		finding.Remedy{Hint: fmt.Sprintf("choose another version; if the reason does not hold any more: %s --stage --force, and then tofu-oci promote --force", MirrorCommand(wanted.Address, to, v))},
 	}
 }
 
 // Or returns the problem and the remedy of a version that is missing: those of approval,
 // where it knows the version, else what brings it.
-func (s Staged) Or(problem, remedy string) (string, string) {
+func (s Staged) Or(problem string, remedy finding.Remedy) (string, finding.Remedy) {
 	if s.Problem == "" {
 		return problem + ".", remedy
 	}
@@ -53,10 +53,10 @@ func (s Staged) Hint() string {
 	switch {
 	case s.Problem == "":
 		return ""
-	case strings.HasPrefix(s.Remedy, "tofu-oci "):
-		return s.Problem + ": " + s.Remedy
+	case s.Remedy.Command != "":
+		return s.Problem + ": " + s.Remedy.Command
 	}
-	return s.Problem + "; " + s.Remedy
+	return s.Problem + "; " + s.Remedy.Hint
 }
 
 // DenialReason returns the reason of a denial, and who decided, on one line.

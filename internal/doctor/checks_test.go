@@ -50,8 +50,8 @@ func TestCheckLogin(t *testing.T) {
 			if diff := cmp.Diff(test.want, codes(findings)); diff != "" {
 				t.Fatal(diff)
 			}
-			if len(findings) == 1 && !strings.Contains(findings[0].Remedy, test.remedy) {
-				t.Errorf("the remedy is %s\nwant %s", findings[0].Remedy, test.remedy)
+			if len(findings) == 1 && !strings.Contains(findings[0].Hint+findings[0].Command, test.remedy) {
+				t.Errorf("the remedy is %+v\nwant %s", findings[0].Remedy, test.remedy)
 			}
 		})
 	}
@@ -157,8 +157,8 @@ func TestCheckLock(t *testing.T) {
 			if diff := cmp.Diff(test.want, codes(findings)); diff != "" {
 				t.Fatal(diff)
 			}
-			if len(findings) == 1 && !strings.Contains(findings[0].Remedy, `"zh:`+zip.Encoded()+`",`) {
-				t.Errorf("the remedy is %s", findings[0].Remedy)
+			if len(findings) == 1 && !strings.Contains(findings[0].Hint, `"zh:`+zip.Encoded()+`",`) {
+				t.Errorf("the remedy is %+v", findings[0].Remedy)
 			}
 		})
 	}

@@ -23,14 +23,14 @@ func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 	if c.Installation == nil {
 		findings = append(findings, finding.New(finding.Note, "no-installation-block",
 			"There is no provider_installation block, so OpenTofu takes what its plugin directories hold and all else from origin registries"+places(files)+".",
-			"tofu-oci tofurc REPO >> FILE"))
+			finding.Remedy{Command: "tofu-oci tofurc REPO >> FILE"}))
 	} else {
 		findings = append(findings, notExcluded(c.Installation)...)
 		for _, a := range slices.SortedFunc(maps.Keys(c.Installation.DevOverrides), provider.Address.Compare) {
 			override := c.Installation.DevOverrides[a]
 			findings = append(findings, finding.New(finding.Warning, "dev-override",
 				fmt.Sprintf("OpenTofu takes %s from the directory %s, whatever its version.", a, override.Path),
-				"delete the line at "+override.Position.String()))
+				finding.Remedy{Hint: "delete the line at " + override.Position.String()}))
 		}
 	}
 	return append(findings, shared(c.Logins)...)
@@ -41,7 +41,7 @@ func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 func CheckSyntax(err error) (findings []finding.Finding, ok bool) {
 	switch e := err.(type) { //nolint:errorlint // the tree of errors is walked here
 	case *stricthcl.Error:
-		findings = append(findings, finding.New(finding.Error, "config-syntax", e.Error()+".", "correct "+e.Position.String()))
+		findings = append(findings, finding.New(finding.Error, "config-syntax", e.Error()+".", finding.Remedy{Hint: "correct " + e.Position.String()}))
 	case interface{ Unwrap() []error }:
 		for _, inner := range e.Unwrap() {
 			more, _ := CheckSyntax(inner)
@@ -63,29 +63,29 @@ func places(files cliconfig.Files) string {
 
 // ofNote says what to do about a note of the reader.
 func ofNote(c cliconfig.Config, n cliconfig.Note) finding.Finding {
-	f := finding.New(finding.Warning, string(n.Kind), n.String()+".", "correct "+n.Position.String())
+	f := finding.New(finding.Warning, string(n.Kind), n.String()+".", finding.Remedy{Hint: "correct " + n.Position.String()})
 	switch n.Kind {
 	case cliconfig.NoteDraft:
 		f.Severity = finding.Error
 		if m, found := methodAt(c, n.Position); found {
-			f.Remedy = cliconfig.MirrorMethod(m)
+			f.Hint = "write it in the current syntax:\n" + cliconfig.MirrorMethod(m)
 		}
 	case cliconfig.NoteMissing:
-		f.Remedy = "write the file " + n.File + ", or have the variable name the file that is meant"
+		f.Hint = "write the file " + n.File + ", or have the variable name the file that is meant"
 	case cliconfig.NoteUnreadable:
-		f.Remedy = "make " + n.File + " readable"
+		f.Hint = "make " + n.File + " readable"
 	case cliconfig.NoteCacheDir:
-		f.Remedy = "mkdir -p " + text.Quote(n.File)
+		f.Remedy = finding.Remedy{Command: "mkdir -p " + text.Quote(n.File)}
 	case cliconfig.NoteIgnored:
-		f.Remedy = "delete the line at " + n.Position.String()
+		f.Hint = "delete the line at " + n.Position.String()
 	case cliconfig.NoteObjects:
 		f.Severity = finding.Error
-		f.Remedy = `"direct": [{ … }]`
+		f.Hint = "write it as an array:\n" + `"direct": [{ … }]`
 	case cliconfig.NoteLabel:
-		f.Remedy = "write the registry's name at " + n.Position.String() + "; parts of it cannot be left open"
+		f.Hint = "write the registry's name at " + n.Position.String() + "; parts of it cannot be left open"
 	case cliconfig.NoteAmbiguous:
 		if m, found := methodAt(c, n.Position); found {
-			f.Remedy = fmt.Sprintf("use ${hostname}, ${namespace} and ${type} in repository_template = %q, or write an oci_mirror block for each pattern", m.Template.Redacted())
+			f.Hint = fmt.Sprintf("use ${hostname}, ${namespace} and ${type} in repository_template = %q, or write an oci_mirror block for each pattern", m.Template.Redacted())
 		}
 	}
 	return f
@@ -138,7 +138,7 @@ func notExcluded(block *cliconfig.Installation) []finding.Finding {
 		if len(open) > 0 {
 			findings = append(findings, finding.New(finding.Warning, "direct-not-excluded",
 				fmt.Sprintf("%s is asked for providers of %s too, so tofu init fails as soon as their origin has a version that the mirror lacks.", direct, strings.Join(mirrors, ", ")),
-				assignment("exclude", slices.Concat(direct.Exclude, open))))
+				finding.Remedy{Hint: "write in the block:\n" + assignment("exclude", slices.Concat(direct.Exclude, open))}))
 		}
 	}
 	return findings
@@ -213,7 +213,7 @@ func shared(logins []cliconfig.Login) []finding.Finding {
 		told[l.Registry] = true
 		findings = append(findings, finding.New(finding.Warning, "tokens-shared",
 			fmt.Sprintf("There are different logins for %s, and OpenTofu before 1.13 uses the token of one for all repositories of %s.", strings.Join(prefixes, " and "), l.Registry),
-			fmt.Sprintf("use OpenTofu 1.13, or write one block for a login that may read all of it:\n%s", credentialsBlock(l.Registry))))
+			finding.Remedy{Hint: "use OpenTofu 1.13, or write one block for a login that may read all of it:\n" + credentialsBlock(l.Registry)}))
 	}
 	return findings
 }

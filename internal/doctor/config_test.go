@@ -43,22 +43,22 @@ func TestCheckConfig(t *testing.T) {
 		"mirror alone":     {block(mirror), []string{}, ""},
 		"direct elsewhere": {block(mirror + "direct { include = [\"acme/*\"] }"), []string{}, ""},
 		"not excluded": {
-			block(mirror + "direct {}"), []string{"warning direct-not-excluded"}, `exclude = ["registry.opentofu.org/hashicorp/*"]`,
+			block(mirror + "direct {}"), []string{"warning direct-not-excluded"}, "write in the block:\n" + `exclude = ["registry.opentofu.org/hashicorp/*"]`,
 		},
 		"one excluded of all": {
 			block(mirror + "direct { exclude = [\"hashicorp/aws\"] }"), []string{"warning direct-not-excluded"},
-			`exclude = ["registry.opentofu.org/hashicorp/aws", "registry.opentofu.org/hashicorp/*"]`,
+			"write in the block:\n" + `exclude = ["registry.opentofu.org/hashicorp/aws", "registry.opentofu.org/hashicorp/*"]`,
 		},
 		"included narrowly": {
 			block(mirror + "direct { include = [\"hashicorp/aws\"] }"), []string{"warning direct-not-excluded"},
-			`exclude = ["registry.opentofu.org/hashicorp/aws"]`,
+			"write in the block:\n" + `exclude = ["registry.opentofu.org/hashicorp/aws"]`,
 		},
 		"excluded by the mirror itself": {
 			block("network_mirror {\n  url = \"https://example.com/\"\n  exclude = [\"hashicorp/aws\"]\n}\ndirect { include = [\"hashicorp/aws\"] }"), []string{}, "",
 		},
 		"draft": {
 			block("oci {\n  registry_template = \"ghcr.io/acme/${type}\"\n  include = [\"hashicorp/*\"]\n}"), []string{"error draft-syntax"},
-			"  oci_mirror {\n    repository_template = \"ghcr.io/acme/${type}\"\n    include             = [\"registry.opentofu.org/hashicorp/*\"]\n  }\n",
+			"write it in the current syntax:\n  oci_mirror {\n    repository_template = \"ghcr.io/acme/${type}\"\n    include             = [\"registry.opentofu.org/hashicorp/*\"]\n  }\n",
 		},
 		"ignored": {block("direct {\n  excludes = []\n}"), []string{"warning argument-ignored"}, "delete the line at t.tfrc:3:3"},
 		"ambiguous": {
@@ -66,7 +66,7 @@ func TestCheckConfig(t *testing.T) {
 			[]string{"warning template-ambiguous"},
 			"use ${hostname}, ${namespace} and ${type} in repository_template = \"ghcr.io/${namespace}/${type}\", or write an oci_mirror block for each pattern",
 		},
-		"JSON objects": {`{"provider_installation": {"direct": {}}}`, []string{"error json-objects"}, `"direct": [{ … }]`},
+		"JSON objects": {`{"provider_installation": {"direct": {}}}`, []string{"error json-objects"}, "write it as an array:\n" + `"direct": [{ … }]`},
 		"override": {
 			block("dev_overrides {\n  \"hashicorp/aws\" = \"build\"\n}"), []string{"warning dev-override"}, "delete the line at t.tfrc:3:3",
 		},
@@ -90,8 +90,8 @@ func TestCheckConfig(t *testing.T) {
 			if diff := cmp.Diff(test.want, codes(findings)); diff != "" {
 				t.Fatal(diff)
 			}
-			if len(findings) == 1 && findings[0].Remedy != test.remedy {
-				t.Errorf("the remedy is %s\nwant %s", findings[0].Remedy, test.remedy)
+			if len(findings) == 1 && findings[0].Hint+findings[0].Command != test.remedy {
+				t.Errorf("the remedy is %s\nwant %s", findings[0].Hint+findings[0].Command, test.remedy)
 			}
 		})
 	}

@@ -85,7 +85,7 @@ func (e *examination) read(ctx context.Context, layouts []catalog.Entry) {
 	}
 	e.add(most(broken)...)
 	if read == len(layouts) {
-		e.report.Answer = fmt.Sprintf("image layouts: %d, tags: %d", read, tags)
+		e.report.Response = fmt.Sprintf("image layouts: %d, tags: %d", read, tags)
 	}
 }
 
@@ -101,7 +101,7 @@ func (e *examination) tag(ctx context.Context, repo repository.Reader, tag strin
 		constraint = v.String()
 	}
 	add := func(part string) {
-		broken = append(broken, finding.New(finding.Error, "artifact-broken", fmt.Sprintf("The %s of %s:%s is missing or damaged.", part, e.ref, tag), e.mirror(constraint)))
+		broken = append(broken, finding.New(finding.Error, "artifact-broken", fmt.Sprintf("The %s of %s:%s is missing or damaged.", part, e.ref, tag), finding.Remedy{Command: e.mirror(constraint)}))
 	}
 	if found.Lost {
 		add("index")

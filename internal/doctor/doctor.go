@@ -32,9 +32,9 @@ type Report struct {
 	// Digest is that of the index under the tag, Zip that of the package.
 	Digest string `json:"digest,omitempty"`
 	Zip    string `json:"zip,omitempty"`
-	Login  *Login `json:"login,omitempty"`
-	// Answer is what the registry replied.
-	Answer string `json:"answer,omitempty"`
+	Login  *Login `json:"credentials,omitempty"`
+	// Response is the response of the registry.
+	Response string `json:"response,omitempty"`
 	// Push says whether something may be pushed, where that was asked.
 	Push string `json:"push,omitempty"`
 	// Referrers reports whether the registry has the referrers API; nil is unknown.
@@ -44,17 +44,17 @@ type Report struct {
 
 // File is a place of the CLI configuration.
 type File struct {
-	Path string `json:"path"`
-	Why  string `json:"why"`
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
 	// Read tells that what it says counts.
 	Read bool `json:"read"`
 }
 
-// Method is an installation method, and whether it is asked for the provider.
+// Method is an installation method, and whether OpenTofu uses it for the provider.
 type Method struct {
 	Method string `json:"method"`
-	Asked  bool   `json:"asked"`
-	Why    string `json:"why"`
+	Used   bool   `json:"used"`
+	Reason string `json:"reason"`
 }
 
 // Failed reports whether a finding is an error.

@@ -77,7 +77,7 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 	// 2. The registry, and the login for it.
 	repo, err := e.Repository(e.ref)
 	if err != nil {
-		e.find(finding.Error, "repository-name", err.Error()+".", "correct "+e.naming())
+		e.find(finding.Error, "repository-name", err.Error()+".", finding.Remedy{Hint: "correct " + e.naming()})
 		return e.report, nil //nolint:nilerr // it is a finding
 	}
 	if e.ref.Registry != "" {
@@ -108,7 +108,7 @@ func (e *examination) add(findings ...finding.Finding) {
 	e.report.Findings = append(e.report.Findings, findings...)
 }
 
-func (e *examination) find(severity finding.Severity, code, problem, remedy string) {
+func (e *examination) find(severity finding.Severity, code, problem string, remedy finding.Remedy) {
 	e.add(finding.New(severity, code, problem, remedy))
 }
 
@@ -120,7 +120,7 @@ func (e *examination) locate() bool {
 	}
 	ref, err := e.At.Repository(e.Wanted.Address)
 	if err != nil {
-		e.find(finding.Error, "repository-name", err.Error()+".", "correct the template")
+		e.find(finding.Error, "repository-name", err.Error()+".", finding.Remedy{Hint: "correct the template"})
 		return false
 	}
 	e.ref, e.report.Repository = ref, ref.String()
@@ -145,26 +145,24 @@ func (e *examination) resolve() bool {
 		asked = asked || s.Matches
 		if s.Matches && s.Method.Kind == cliconfig.NetworkMirror && strings.Contains(string(a.Host), ":") {
 			e.find(finding.Error, "host-port", fmt.Sprintf("OpenTofu can't ask the network_mirror at %s for %s, whose host has a port: it takes the address for a URL.", s.Method.Position, a),
-				fmt.Sprintf("exclude = [%q]", a.String()))
+				finding.Remedy{Hint: fmt.Sprintf("add to the network_mirror block:\nexclude = [%q]", a.String())})
 		}
 	}
 	ref, method, err := e.Installation.Target(a)
 	var missing *installation.NoMirrorError
 	switch {
 	case errors.As(err, &missing) && !asked:
-		e.find(finding.Error, "no-method", fmt.Sprintf("No installation method is for %s, so OpenTofu does not find it.", a), include(a))
+		e.find(finding.Error, "no-method", fmt.Sprintf("No installation method is for %s, so OpenTofu does not find it.", a), finding.Remedy{Hint: fmt.Sprintf("add to the block of a method:\ninclude = [%q]", a.String())})
 	case errors.As(err, &missing):
-		e.find(finding.Warning, "no-mirror", fmt.Sprintf("No oci_mirror is for %s, so OpenTofu does not install it from an OCI registry.", a), missing.Block)
+		e.find(finding.Warning, "no-mirror", fmt.Sprintf("No oci_mirror is for %s, so OpenTofu does not install it from an OCI registry.", a), finding.Remedy{Hint: "add to the provider_installation block:\n" + missing.Block})
 	case err != nil:
-		e.find(finding.Error, "repository-name", err.Error()+".", "correct the repository_template at "+method.Position.String())
+		e.find(finding.Error, "repository-name", err.Error()+".", finding.Remedy{Hint: "correct the repository_template at " + method.Position.String()})
 	default:
 		e.ref, e.method, e.report.Repository = ref, method, ref.String()
 		return true
 	}
 	return false
 }
-
-func include(a provider.Address) string { return fmt.Sprintf("include = [%q]", a.String()) }
 
 // why says why a method is asked, or is not.
 func why(s installation.Step) string {
@@ -188,10 +186,10 @@ func why(s installation.Step) string {
 func (e *examination) connection() {
 	if slices.Contains(e.PlainHTTP, e.ref.Registry) {
 		e.find(finding.Error, "plain-http", fmt.Sprintf("The registry %s is spoken to over plain HTTP, which OpenTofu never does.", e.ref.Registry),
-			"give the registry a certificate and leave --plain-http away")
+			finding.Remedy{Hint: "give the registry a certificate and leave --plain-http away"})
 	}
 	if e.CAFile != "" {
-		e.find(finding.Note, "ca-file", "OpenTofu trusts the system's certificates only, and knows nothing of --ca-file.", "export SSL_CERT_FILE="+text.Quote(e.CAFile))
+		e.find(finding.Note, "ca-file", "OpenTofu trusts the system's certificates only, and knows nothing of --ca-file.", finding.Remedy{Command: "export SSL_CERT_FILE=" + text.Quote(e.CAFile)})
 	}
 }
 

@@ -32,10 +32,11 @@ provider_installation {
 	}
 	for _, f := range doctor.CheckConfig(config, nil) {
 		fmt.Println(f.Severity, f.Code)
-		fmt.Println(f.Remedy)
+		fmt.Println(f.Hint)
 	}
 	// Output:
 	// warning direct-not-excluded
+	// write in the block:
 	// exclude = ["registry.opentofu.org/hashicorp/*"]
 }
 

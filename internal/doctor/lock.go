@@ -25,9 +25,9 @@ func CheckLock(l *lockfile.Selection, p provider.Platform, zip digest.Digest) []
 		return nil
 	case !slices.ContainsFunc(l.Hashes, lockfile.Hash.IsZH):
 		return []finding.Finding{finding.New(finding.Error, "lock-h1-only",
-			fmt.Sprintf("The lock file has only h1: hashes of %s %s, and from an OCI registry OpenTofu demands the zh: hash of the zip.", l.Address, l.Version), "add to hashes:\n"+line)}
+			fmt.Sprintf("The lock file has only h1: hashes of %s %s, and from an OCI registry OpenTofu demands the zh: hash of the zip.", l.Address, l.Version), finding.Remedy{Hint: "add to hashes:\n" + line})}
 	}
 	return []finding.Finding{finding.New(finding.Error, "lock-hash-missing",
 		fmt.Sprintf("The lock file has zh: hashes of %s %s, but not that of the zip for %s in the repository.", l.Address, l.Version, p),
-		fmt.Sprintf("compare with the origin's checksums, and only if the zip is right, add to hashes:\n%s", line))}
+		finding.Remedy{Hint: "compare with the origin's checksums, and only if the zip is right, add to hashes:\n" + line})}
 }

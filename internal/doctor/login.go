@@ -17,7 +17,7 @@ type Login struct {
 	Source string `json:"source"`
 	// OpenTofu reports whether OpenTofu comes to the same login, Why why not.
 	OpenTofu bool   `json:"opentofu"`
-	Why      string `json:"why,omitempty"`
+	Why      string `json:"reason,omitempty"`
 	// Unread is set when OpenTofu does not read the file that has the login, and
 	// Files are those that are there, for a configuration that names them.
 	Unread bool     `json:"-"`
@@ -59,17 +59,18 @@ func FindLogin(ctx context.Context, finder *logins.Finder, name string) Login {
 func CheckLogin(l Login, registry string, needed bool) []finding.Finding {
 	switch {
 	case l.Err != nil:
-		remedy := "tofu-oci login " + registry
+		remedy := finding.Remedy{Command: "tofu-oci login " + registry}
 		if l.Fault != "" {
-			remedy = "correct " + l.Fault
+			remedy = finding.Remedy{Hint: "correct " + l.Fault}
 		}
 		return []finding.Finding{finding.New(finding.Error, "login-broken", fmt.Sprintf("The login for %s cannot be looked up: %v.", registry, l.Err), remedy)}
 	case l.Fault != "":
-		return []finding.Finding{finding.New(finding.Error, "login-stops-opentofu", fmt.Sprintf("OpenTofu installs nothing from %s: %s.", registry, l.Why), "correct "+l.Fault)}
+		return []finding.Finding{finding.New(finding.Error, "login-stops-opentofu", fmt.Sprintf("OpenTofu installs nothing from %s: %s.", registry, l.Why), finding.Remedy{Hint: "correct " + l.Fault})}
 	case l.OpenTofu:
 		return nil
 	}
-	f := finding.New(finding.Warning, "login-unknown-to-opentofu", fmt.Sprintf("OpenTofu does not find the login that is in %s: %s.", l.Source, l.Why), credentialsBlock(registry))
+	f := finding.New(finding.Warning, "login-unknown-to-opentofu", fmt.Sprintf("OpenTofu does not find the login that is in %s: %s.", l.Source, l.Why),
+		finding.Remedy{Hint: addBlock + credentialsBlock(registry)})
 	if needed {
 		f.Severity = finding.Error
 	}
@@ -78,19 +79,22 @@ func CheckLogin(l Login, registry string, needed bool) []finding.Finding {
 	}
 	switch {
 	case isHub(registry):
-		f.Remedy = credentialsBlock("registry-1.docker.io")
+		f.Hint = addBlock + credentialsBlock("registry-1.docker.io")
 	case l.Unread && len(l.Files) > 0:
 		var names []string
 		for _, file := range l.Files {
 			names = append(names, fmt.Sprintf("%q", file))
 		}
 		f.Code = "login-file-not-read"
-		f.Remedy = fmt.Sprintf("oci_default_credentials {\n  docker_style_config_files = [%s]\n}", strings.Join(names, ", "))
+		f.Hint = addBlock + fmt.Sprintf("oci_default_credentials {\n  docker_style_config_files = [%s]\n}", strings.Join(names, ", "))
 	case l.Helper != "":
 		f.Code = "login-helper-key"
-		f.Remedy = fmt.Sprintf("echo '{\"ServerURL\":\"https://%s\",\"Username\":\"…\",\"Secret\":\"…\"}' | docker-credential-%s store", registry, l.Helper)
+		f.Remedy = finding.Remedy{Command: fmt.Sprintf("echo '{\"ServerURL\":\"https://%s\",\"Username\":\"…\",\"Secret\":\"…\"}' | docker-credential-%s store", registry, l.Helper)}
 	}
 	return []finding.Finding{f}
 }
+
+// addBlock introduces a block in a hint.
+const addBlock = "add to the CLI configuration:\n"
 
 func isHub(registry string) bool { return registry == "docker.io" || registry == "index.docker.io" }

@@ -27,7 +27,7 @@ func (e *examination) place(ctx context.Context) error {
 	// 1. The template.
 	ref, err := common(*e.At)
 	if err != nil {
-		e.find(finding.Error, "repository-name", err.Error()+".", "correct the template")
+		e.find(finding.Error, "repository-name", err.Error()+".", finding.Remedy{Hint: "correct the template"})
 		return nil //nolint:nilerr // it is a finding
 	}
 	e.ref = ref
@@ -90,14 +90,14 @@ func above(a, b string) string {
 func (e *examination) repository(ctx context.Context) error {
 	repo, err := e.Repository(e.ref)
 	if err != nil {
-		e.find(finding.Error, "repository-name", err.Error()+".", "correct the template")
+		e.find(finding.Error, "repository-name", err.Error()+".", finding.Remedy{Hint: "correct the template"})
 		return nil //nolint:nilerr // it is a finding
 	}
 	e.connection()
 	e.login(ctx)
 	tags, err := repo.Tags(ctx)
 	if err == nil {
-		e.report.Answer = fmt.Sprintf("%d tags", len(tags))
+		e.report.Response = fmt.Sprintf("%d tags", len(tags))
 		e.add(CheckTags(tags, e.Wanted, *e.At)...)
 	} else if ctx.Err() == nil {
 		e.refused(err)
@@ -127,22 +127,22 @@ func (e *examination) answered(asked bool, err error) {
 	host, found := e.ref.Registry, e.report.Login.Found
 	switch {
 	case err == nil && asked:
-		e.report.Answer = "the registry takes the login"
+		e.report.Response = "the registry takes the login"
 		return
 	case err == nil:
-		e.report.Answer = "the registry answers, and asks for no login before it is needed"
+		e.report.Response = "the registry answers, and asks for no login before it is needed"
 		return
 	}
-	e.report.Answer = err.Error()
+	e.report.Response = err.Error()
 	switch {
 	case errors.Is(err, provider.ErrDenied) && found:
-		e.find(finding.Error, "access-denied", fmt.Sprintf("The registry %s refuses the login from %s.", host, e.report.Login.Source), "tofu-oci login "+host)
+		e.find(finding.Error, "access-denied", fmt.Sprintf("The registry %s refuses the login from %s.", host, e.report.Login.Source), finding.Remedy{Command: "tofu-oci login " + host})
 	case errors.Is(err, provider.ErrDenied) && e.Target:
-		e.find(finding.Error, "login-missing", fmt.Sprintf("The registry %s wants a login, and there is none.", host), "tofu-oci login "+host)
+		e.find(finding.Error, "login-missing", fmt.Sprintf("The registry %s wants a login, and there is none.", host), finding.Remedy{Command: "tofu-oci login " + host})
 	case errors.Is(err, provider.ErrDenied):
-		e.find(finding.Warning, "login-missing", fmt.Sprintf("The registry %s wants a login, and there is none: only what is public there may be read.", host), "tofu-oci login "+host)
+		e.find(finding.Warning, "login-missing", fmt.Sprintf("The registry %s wants a login, and there is none: only what is public there may be read.", host), finding.Remedy{Command: "tofu-oci login " + host})
 	default:
-		e.find(finding.Error, "registry-failed", fmt.Sprintf("%s does not answer as a registry does: %v.", host, err), "curl -I https://"+host+"/v2/")
+		e.find(finding.Error, "registry-failed", fmt.Sprintf("%s does not answer as a registry does: %v.", host, err), finding.Remedy{Command: "curl -I https://" + host + "/v2/"})
 	}
 }
 
@@ -168,7 +168,7 @@ func (e *examination) unchecked(fixed bool) {
 	if e.Push {
 		again += " --push"
 	}
-	e.find(finding.Note, "not-checked", fmt.Sprintf("Not checked, since no PROVIDER is named: %s.", what), again)
+	e.find(finding.Note, "not-checked", fmt.Sprintf("Not checked, since no PROVIDER is named: %s.", what), finding.Remedy{Command: again})
 }
 
 // reopen returns the repository of another reference, which the findings from now on are
@@ -195,13 +195,13 @@ func (e *examination) push(ctx context.Context, repo repository.Reader) {
 	e.report.Push = err.Error()
 	switch {
 	case e.ref.Registry == "":
-		e.find(finding.Error, "push-failed", fmt.Sprintf("Nothing can be written to %s: %v.", e.ref, err), "choose another directory, or give this user the right to write there")
+		e.find(finding.Error, "push-failed", fmt.Sprintf("Nothing can be written to %s: %v.", e.ref, err), finding.Remedy{Hint: "choose another directory, or give this user the right to write there"})
 	case errors.Is(err, provider.ErrDenied):
 		e.find(finding.Error, "push-denied", fmt.Sprintf("The registry lets this login not push to %s: the login lacks the right to write, or there is none.", e.ref),
-			"give the login the right to push, or: tofu-oci login "+e.ref.Registry)
+			finding.Remedy{Hint: "give the login the right to push, or log in with another one", Command: "tofu-oci login " + e.ref.Registry})
 	case errors.Is(err, repository.ErrNoRepository):
-		e.find(finding.Error, "push-failed", fmt.Sprintf("The registry makes no repository %s by itself.", e.ref), "make the repository or its project first, or let tofu-oci mirror do it with --on-missing-repository")
+		e.find(finding.Error, "push-failed", fmt.Sprintf("The registry makes no repository %s by itself.", e.ref), finding.Remedy{Hint: "make the repository or its project first, or let tofu-oci mirror do it with --on-missing-repository"})
 	default:
-		e.find(finding.Error, "push-failed", fmt.Sprintf("Nothing can be pushed to %s: %v.", e.ref, err), "curl -I https://"+e.ref.Registry+"/v2/")
+		e.find(finding.Error, "push-failed", fmt.Sprintf("Nothing can be pushed to %s: %v.", e.ref, err), finding.Remedy{Command: "curl -I https://" + e.ref.Registry + "/v2/"})
 	}
 }

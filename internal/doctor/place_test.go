@@ -114,10 +114,10 @@ func TestExamineDirectory(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(test.want, codes(report.Findings)); diff != "" {
-				t.Error(diff, report.Answer)
+				t.Error(diff, report.Response)
 			}
-			if test.answer != "" && report.Answer != test.answer {
-				t.Errorf("answer: %s", report.Answer)
+			if test.answer != "" && report.Response != test.answer {
+				t.Errorf("answer: %s", report.Response)
 			}
 			if report.Push != "allowed" {
 				t.Errorf("push: %s", report.Push)

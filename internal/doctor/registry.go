@@ -21,7 +21,7 @@ func (e *examination) version(ctx context.Context, repo repository.Reader) error
 	if err != nil {
 		return err
 	}
-	e.report.Answer = fmt.Sprintf("%d tags", len(tags))
+	e.report.Response = fmt.Sprintf("%d tags", len(tags))
 	e.add(CheckTags(tags, e.Wanted, e.method.Template)...)
 	if err := e.shared(ctx, repo, tags); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (e *examination) version(ctx context.Context, repo repository.Reader) error
 // missing adds a finding about a version that is missing, pending or denied.
 func (e *examination) missing(ctx context.Context, repo repository.Reader, code string, constraint provider.Constraint, problem string) {
 	wanted := provider.Requirement{Address: e.Wanted.Address, Constraint: constraint}
-	message, remedy := AskStaged(ctx, repo, wanted, e.method.Template).Or(problem, e.mirror(constraint.String()))
+	message, remedy := AskStaged(ctx, repo, wanted, e.method.Template).Or(problem, finding.Remedy{Command: e.mirror(constraint.String())})
 	e.find(finding.Error, code, message, remedy)
 }
 
@@ -65,12 +65,17 @@ func MirrorCommand(a provider.Address, to template.Template, constraints ...stri
 	return command("mirror", a, to, constraints...)
 }
 
-// RestoreCommand returns the command that restores what a repository has lost of a
-// release, and what to do if the release was not mirrored: nothing in the repository
-// records how it got there. flags begin with a space, if there are any.
-func RestoreCommand(a provider.Address, to template.Template, v provider.Version, flags string) string {
+// Restore returns the command that restores what a repository has lost of a release. The
+// hint covers releases that were not mirrored, because the repository doesn't record how a
+// release got there. flags start with a space, if there are any.
+func Restore(a provider.Address, to template.Template, v provider.Version, flags string) finding.Remedy {
+	return finding.Remedy{Hint: "mirror the release again; " + notMirrored(flags), Command: MirrorCommand(a, to, v.String()) + flags}
+}
+
+// notMirrored returns how to restore a release that was not mirrored.
+func notMirrored(flags string) string {
 	with := strings.Replace(flags, " ", " with ", 1)
-	return MirrorCommand(a, to, v.String()) + flags + "\nor, if it came by copy, copy it again" + with + "; if you published it, publish the same zips again" + with
+	return "if it was copied, copy it again" + with + "; if you published it, publish the same zips again" + with
 }
 
 func command(name string, a provider.Address, to template.Template, constraints ...string) string {
@@ -107,13 +112,13 @@ func (e *examination) packaged(ctx context.Context, repo repository.Reader, v pr
 	case !found.Exists():
 		return found.Absent
 	case found.Lost:
-		e.find(finding.Error, "artifact-broken", fmt.Sprintf("The index that the tag %s names is missing or damaged.", what), e.mirror(v.String()))
+		e.find(finding.Error, "artifact-broken", fmt.Sprintf("The index that the tag %s names is missing or damaged.", what), finding.Remedy{Command: e.mirror(v.String())})
 		return nil
 	case found.Format != nil:
-		e.find(finding.Error, "tag-not-provider", fmt.Sprintf("The tag %s does not name a provider as OpenTofu wants it: %v.", what, found.Format), e.mirror(v.String())+" --force")
+		e.find(finding.Error, "tag-not-provider", fmt.Sprintf("The tag %s does not name a provider as OpenTofu wants it: %v.", what, found.Format), finding.Remedy{Command: e.mirror(v.String()) + " --force"})
 		return nil //nolint:nilerr // it is a finding
 	case found.Lacks(e.Platform):
-		e.find(finding.Error, "platform-missing", fmt.Sprintf("%s has no package for %s, only for %v.", what, e.Platform, found.Index.Platforms()), e.mirror(v.String())+" --platform "+e.Platform.String())
+		e.find(finding.Error, "platform-missing", fmt.Sprintf("%s has no package for %s, only for %v.", what, e.Platform, found.Index.Platforms()), finding.Remedy{Command: e.mirror(v.String()) + " --platform " + e.Platform.String()})
 		return nil
 	}
 	e.owner(what, found)
@@ -130,10 +135,10 @@ func (e *examination) packaged(ctx context.Context, repo repository.Reader, v pr
 func (e *examination) judge(what string, f repository.Found) {
 	repair := e.mirror(e.report.Version)
 	broken := func(part string) {
-		e.find(finding.Error, "artifact-broken", fmt.Sprintf("The %s for %s of %s is missing or damaged.", part, e.Platform, what), repair)
+		e.find(finding.Error, "artifact-broken", fmt.Sprintf("The %s for %s of %s is missing or damaged.", part, e.Platform, what), finding.Remedy{Command: repair})
 	}
 	if _, other := errors.AsType[*artifact.FormatError](f.Err); other {
-		e.find(finding.Error, "tag-not-provider", fmt.Sprintf("The manifest for %s of %s is not as OpenTofu wants it: %v.", e.Platform, what, f.Err), repair+" --force")
+		e.find(finding.Error, "tag-not-provider", fmt.Sprintf("The manifest for %s of %s is not as OpenTofu wants it: %v.", e.Platform, what, f.Err), finding.Remedy{Command: repair + " --force"})
 		return
 	}
 	if f.Err != nil {
@@ -142,7 +147,7 @@ func (e *examination) judge(what string, f repository.Found) {
 	}
 	if v, known := artifact.ParseTag(e.report.Tag); known {
 		if err := f.Package(e.Wanted.Address, v).CheckIdentity(); err != nil {
-			e.find(finding.Error, "name-differs", fmt.Sprintf("In %s the zip for %s goes by another name: %v. OpenTofu does not look at names and installs it all the same; tofu-oci refuses it.", what, e.Platform, err), repair+" --force")
+			e.find(finding.Error, "name-differs", fmt.Sprintf("In %s the zip for %s goes by another name: %v. OpenTofu does not look at names and installs it all the same; tofu-oci refuses it.", what, e.Platform, err), finding.Remedy{Command: repair + " --force"})
 		}
 	}
 	zip := f.Manifest.Zip.Digest
@@ -159,30 +164,31 @@ func (e *examination) judge(what string, f repository.Found) {
 
 // refused explains an error of the registry.
 func (e *examination) refused(err error) {
-	e.report.Answer = err.Error()
+	e.report.Response = err.Error()
 	login := "tofu-oci login " + e.ref.Registry
 	mirror := e.mirror(e.Wanted.Constraint.String())
+	loginAndMirror := finding.Remedy{Command: login + "\n" + mirror}
 	loggedIn := e.report.Login != nil && e.report.Login.Found
 	switch {
 	case e.Target && errors.Is(err, repository.ErrNoRepository):
-		e.find(finding.Note, "repository-new", fmt.Sprintf("There is no repository %s yet.", e.ref), mirror)
+		e.find(finding.Note, "repository-new", fmt.Sprintf("There is no repository %s yet.", e.ref), finding.Remedy{Command: mirror})
 	case errors.Is(err, provider.ErrDenied) && loggedIn:
-		e.find(finding.Error, "access-denied", fmt.Sprintf("The registry refuses the login for %s: it is wrong, or may not read the repository, or there is no such repository.", e.ref), login+"\n"+mirror)
+		e.find(finding.Error, "access-denied", fmt.Sprintf("The registry refuses the login for %s: it is wrong, or may not read the repository, or there is no such repository.", e.ref), loginAndMirror)
 	case errors.Is(err, provider.ErrDenied):
-		e.find(finding.Error, "login-missing", fmt.Sprintf("The registry wants a login for %s, and there is none; the repository may be private, or not exist.", e.ref), login+"\n"+mirror)
+		e.find(finding.Error, "login-missing", fmt.Sprintf("The registry wants a login for %s, and there is none; the repository may be private, or not exist.", e.ref), loginAndMirror)
 	case errors.Is(err, repository.ErrNoRepository):
-		problem := fmt.Sprintf("There is no repository %s", e.ref)
+		problem, remedy := fmt.Sprintf("There is no repository %s", e.ref), finding.Remedy{Command: mirror}
 		if !loggedIn && !e.ref.IsLayout() {
 			problem += ", or it is private and hidden from those who are not logged in"
-			mirror = login + "\n" + mirror
+			remedy = loginAndMirror
 		}
-		e.find(finding.Error, "repository-missing", problem+".", mirror)
+		e.find(finding.Error, "repository-missing", problem+".", remedy)
 	case errors.Is(err, repository.ErrUntagged):
-		e.find(finding.Error, "layout-failed", fmt.Sprintf("The image layout has no tags: %v.", err), "write it with tofu-oci copy, or with another program and a tag")
+		e.find(finding.Error, "layout-failed", fmt.Sprintf("The image layout has no tags: %v.", err), finding.Remedy{Hint: "write it with tofu-oci copy, or with another program and a tag"})
 	case e.ref.IsLayout():
-		e.find(finding.Error, "layout-failed", fmt.Sprintf("The image layout cannot be read: %v.", err), "ls -la "+text.Quote(e.ref.Layout))
+		e.find(finding.Error, "layout-failed", fmt.Sprintf("The image layout cannot be read: %v.", err), finding.Remedy{Command: "ls -la " + text.Quote(e.ref.Layout)})
 	default:
-		e.find(finding.Error, "registry-failed", fmt.Sprintf("%s cannot be read: %v.", e.ref, err), "curl -I https://"+e.ref.Registry+"/v2/")
+		e.find(finding.Error, "registry-failed", fmt.Sprintf("%s cannot be read: %v.", e.ref, err), finding.Remedy{Command: "curl -I https://" + e.ref.Registry + "/v2/"})
 	}
 }
 
@@ -190,7 +196,7 @@ func (e *examination) refused(err error) {
 // installed: the newest say who is publishing there.
 const maxOthers = 10
 
-const ownRepository = "give each provider a repository of its own: use {hostname}, {namespace} and {type} in the template"
+var ownRepository = finding.Remedy{Hint: "give each provider a repository of its own: use {hostname}, {namespace} and {type} in the template"}
 
 // owner tells whose release it is. OpenTofu goes by the repository alone.
 func (e *examination) owner(what string, found repository.Inspection) {
@@ -198,14 +204,17 @@ func (e *examination) owner(what string, found repository.Inspection) {
 	if ok {
 		f := finding.New(finding.Error, "provider-differs", fmt.Sprintf("In %s %v. OpenTofu does not read the annotation and installs it all the same; tofu-oci refuses it.", e.ref, foreign), ownRepository)
 		if alias, ok := foreign.Alias(); ok {
-			f.Remedy = fmt.Sprintf("declare that the one stands for the other, with --alias %s, or mirror the right one:\n%s --force", text.Quote(alias.String()), e.mirror(e.report.Version))
+			f.Remedy = finding.Remedy{
+				Hint:    fmt.Sprintf("declare that the one stands for the other, with --alias %s, or mirror the right one", text.Quote(alias.String())),
+				Command: e.mirror(e.report.Version) + " --force",
+			}
 		}
 		e.add(f)
 		return
 	}
 	if err := found.CheckProvider(e.Wanted.Address); err != nil {
 		e.find(finding.Note, "provider-aliased", fmt.Sprintf("%s holds the provider %s, which --alias allows and OpenTofu does not ask for.", what, found.Index.Annotations[artifact.AnnotationProvider]),
-			"nothing, if it is meant to be so")
+			finding.Remedy{Hint: "nothing, if it is meant to be so"})
 	}
 }
 

@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -37,7 +36,7 @@ func (r Remedies) Find(ctx context.Context, err error) string {
 	if !ok || isAbsent(err) || !lost || at.Version == (provider.Version{}) || !r.has(at.Address) {
 		return ""
 	}
-	return "restore it: " + strings.ReplaceAll(RestoreCommand(at.Address, r.Template, at.Version, ""), "\n", "; ")
+	return "restore it: " + MirrorCommand(at.Address, r.Template, at.Version.String()) + "; " + notMirrored("")
 }
 
 // Lock is Find for a provider that was to be locked, of which another version can be

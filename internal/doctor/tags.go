@@ -47,7 +47,7 @@ func CheckTags(tags []string, wanted provider.Requirement, to template.Template)
 func most(findings []finding.Finding) []finding.Finding {
 	if more := len(findings) - maxTagFindings; more > 0 {
 		findings = append(findings[:maxTagFindings:maxTagFindings],
-			finding.New(finding.Warning, "tags-many", fmt.Sprintf("There are %d more tags of these kinds.", more), "see which tool writes them"))
+			finding.New(finding.Warning, "tags-many", fmt.Sprintf("There are %d more tags of these kinds.", more), finding.Remedy{Hint: "see which tool writes them"}))
 	}
 	return findings
 }
@@ -60,7 +60,7 @@ func checkTag(tag string, there map[string]bool, newest provider.Version, wanted
 		bare, isV := strings.CutPrefix(tag, "v")
 		if v, known := artifact.ParseTag(bare); isV && known && !there[bare] {
 			return finding.New(finding.Warning, "tag-ignored", fmt.Sprintf("OpenTofu does not take the tag %s for a version, because of its v.", tag),
-				MirrorCommand(wanted.Address, to, v.String())), true
+				finding.Remedy{Command: MirrorCommand(wanted.Address, to, v.String())}), true
 		}
 		return finding.Finding{}, false
 	}
@@ -68,17 +68,17 @@ func checkTag(tag string, there map[string]bool, newest provider.Version, wanted
 	switch {
 	case v == provider.Version{}:
 		return finding.New(finding.Warning, "version-zero", fmt.Sprintf("OpenTofu never chooses the tag %s: to it, 0.0.0 is no version.", tag),
-			"publish the release under its version, and delete the tag "+tag), true
+			finding.Remedy{Hint: "publish the release under its version, and delete the tag " + tag}), true
 	case canonical != tag && !there[canonical]:
 		f := finding.New(finding.Warning, "tag-without-version", fmt.Sprintf("OpenTofu takes the tag %s for version %s, looks for the tag %s, and finds nothing.", tag, v, canonical),
-			MirrorCommand(wanted.Address, to, v.String()))
+			finding.Remedy{Command: MirrorCommand(wanted.Address, to, v.String())})
 		if wanted.Constraint.Allows(v) && v.Compare(newest) > 0 {
 			f.Severity = finding.Error
 		}
 		return f, true
 	case perPlatform.MatchString(tag):
 		return finding.New(finding.Warning, "tag-per-platform", fmt.Sprintf("OpenTofu takes the tag %s for a version of its own, a pre-release.", tag),
-			"delete the tag "+tag+"; the platforms of a version are in the index under its tag"), true
+			finding.Remedy{Hint: "delete the tag " + tag + "; the platforms of a version are in the index under its tag"}), true
 	}
 	return finding.Finding{}, false
 }

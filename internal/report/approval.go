@@ -26,19 +26,6 @@ type DenialItem struct {
 	By     string `json:"by,omitempty"`
 }
 
-// ApprovalItem is an approval as --output json shows it.
-type ApprovalItem struct {
-	Reason string `json:"reason,omitempty"`
-	By     string `json:"by,omitempty"`
-}
-
-func describeApproval(a *artifact.Approval) *ApprovalItem {
-	if a == nil {
-		return nil
-	}
-	return &ApprovalItem{a.Reason, a.By}
-}
-
 func describeDenial(r *repository.DenialRecord) *DenialItem {
 	if r == nil {
 		return nil
@@ -50,7 +37,7 @@ func describeDenial(r *repository.DenialRecord) *DenialItem {
 func (o *Report) Decided(repo string, r approval.Result) {
 	i := Item{
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
-		Repository: repo, Tag: r.Tag, Digest: r.Digest.String(), Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Record), Approval: describeApproval(r.Approval),
+		Repository: repo, Tag: r.Tag, Digest: r.Digest.String(), Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Record), Approval: r.Approval,
 	}
 	status := i.Status
 	if o.DryRun && r.Status != publish.Unchanged {
@@ -74,11 +61,11 @@ func (o *Report) Decided(repo string, r approval.Result) {
 		details = append(details, "approved: "+r.Approval.String())
 	}
 	if r.Stays != nil {
-		i.Stays = r.Stays.Error()
+		i.PendingTagError = r.Stays.Error()
 		details = append(details, stays(r))
 	}
 	if r.Live != nil {
-		i.Live = r.Live.Error()
+		i.VersionTagError = r.Live.Error()
 		details = append(details, fmt.Sprintf("the tag %s stays, so a plain tofu init can still install the version: %v", artifact.Tag(r.Version), r.Live))
 	}
 	o.done(i, text+detailed(details))
@@ -106,16 +93,11 @@ func stays(r approval.Result) string {
 	return fmt.Sprintf("the tag %s stays, which does no harm: OpenTofu does not see it; delete it in the registry's own way: %v", tag, r.Stays)
 }
 
-// PendingList is what list --pending prints of one provider.
-type PendingList struct {
-	Provider string        `json:"provider"`
-	Pending  []PendingItem `json:"pending"`
-}
-
-// PendingItem is an entry of list --pending.
+// PendingItem is an item of list --pending.
 type PendingItem struct {
+	Provider  string      `json:"provider"`
 	Version   string      `json:"version"`
-	State     string      `json:"state"`
+	Status    string      `json:"status"`
 	Tag       string      `json:"tag"`
 	Digest    string      `json:"digest"`
 	Platforms []string    `json:"platforms"`
@@ -124,57 +106,38 @@ type PendingItem struct {
 	row string
 }
 
-// ListEntries prints what waits for approval of a provider.
-func (o *Report) ListEntries(l PendingList) error {
+// ListPending prints pending and denied releases. If all is true, they are those of several
+// providers, and the text has a column with the provider.
+func (o *Report) ListPending(items []PendingItem, unknown []string, all bool) error {
 	var rows []string
-	for _, i := range l.Pending {
+	for _, i := range items {
+		if all {
+			i.row = OneLine(i.Provider) + "\t" + i.row
+		}
 		rows = append(rows, i.row)
 	}
-	return o.printPending("pending", l, rows)
-}
-
-// ListAllEntries prints what waits for approval of several providers.
-func (o *Report) ListAllEntries(found AllPending) error {
-	var rows []string
-	for _, l := range found.Providers {
-		for _, i := range l.Pending {
-			rows = append(rows, OneLine(l.Provider)+"\t"+i.row)
-		}
-	}
-	return o.printPending("pending-all", found, rows)
-}
-
-func (o *Report) printPending(name string, document any, rows []string) error {
 	if len(rows) == 0 && !o.json {
-		o.Note("nothing waits for approval, and nothing was denied")
+		o.Note("no pending or denied releases")
 	}
-	return o.Print(name, document, table(rows))
+	return printItems(o, "list-pending", items, repositorySummary{unknown}, table(rows))
 }
 
-// AllPending is what list --pending prints of several providers.
-type AllPending struct {
-	// Providers are those that were looked at.
-	Providers []PendingList `json:"providers"`
-	// Unknown are repositories that do not say whose they are.
-	Unknown []string `json:"unknown,omitempty"`
-}
-
-// PendingOf describes the entries of a provider that one of the requirements means.
-func PendingOf(a provider.Address, entries []approval.Entry, wanted ...provider.Requirement) PendingList {
-	l := PendingList{a.String(), []PendingItem{}}
+// PendingOf returns the items of a provider that match one of the requirements.
+func PendingOf(a provider.Address, entries []approval.Entry, wanted ...provider.Requirement) []PendingItem {
+	var items []PendingItem
 	for _, e := range entries {
 		if slices.ContainsFunc(wanted, func(r provider.Requirement) bool {
 			return r.Constraint.IsZero() || r.Constraint.Allows(e.Version)
 		}) {
-			l.Pending = append(l.Pending, pendingItem(e))
+			items = append(items, pendingItem(a, e))
 		}
 	}
-	return l
+	return items
 }
 
-func pendingItem(e approval.Entry) PendingItem {
+func pendingItem(a provider.Address, e approval.Entry) PendingItem {
 	i := PendingItem{
-		Version: e.Version.String(), State: string(e.State), Tag: e.Tag, Digest: e.Digest.String(),
+		Provider: a.String(), Version: e.Version.String(), Status: string(e.State), Tag: e.Tag, Digest: e.Digest.String(),
 		Platforms: []string{}, Denial: describeDenial(e.Record),
 	}
 	for _, p := range e.Platforms {
@@ -189,6 +152,6 @@ func pendingItem(e approval.Entry) PendingItem {
 	case e.Record != nil:
 		remark = e.Record.String()
 	}
-	i.row = cells(i.Version, i.State, strings.Join(i.Platforms, " "), remark)
+	i.row = cells(i.Version, i.Status, strings.Join(i.Platforms, " "), remark)
 	return i
 }

@@ -35,13 +35,12 @@ type cacheDescription struct {
 	NewestUse string `json:"newest_use,omitempty"`
 }
 
-// cachePruning is what was removed from a cache.
-type cachePruning struct {
-	Location string       `json:"location"`
-	DryRun   bool         `json:"dry_run,omitempty"`
-	Entries  []cachedItem `json:"entries"`
-	Removed  amount       `json:"removed"`
-	Kept     amount       `json:"kept"`
+// pruneSummary is the summary of cache prune.
+type pruneSummary struct {
+	Location string `json:"location"`
+	DryRun   bool   `json:"dry_run,omitempty"`
+	Removed  amount `json:"removed"`
+	Kept     amount `json:"kept"`
 }
 
 // cachedItem is an entry of a cache as --output json shows it.
@@ -49,7 +48,7 @@ type cachedItem struct {
 	Kind   string `json:"kind"`
 	Digest string `json:"digest"`
 	Bytes  int64  `json:"bytes"`
-	Used   string `json:"used"`
+	Used   string `json:"last_used"`
 	InUse  bool   `json:"in_use,omitempty"`
 }
 
@@ -70,16 +69,17 @@ func (o *Report) CacheInfo(dir string, entries []store.Entry) error {
 		d.OldestUse, d.NewestUse = instant(entries[0].Used), instant(entries[len(entries)-1].Used)
 		rows = append(rows, cells("oldest use", d.OldestUse), cells("newest use", d.NewestUse))
 	}
-	return o.Print("cache", d, table(rows))
+	return printItems(o, "cache", []cacheDescription{d}, none{}, table(rows))
 }
 
 // CachePruned prints what was removed from a cache.
 func (o *Report) CachePruned(dir string, p store.Pruned) error {
-	d := cachePruning{Location: dir, DryRun: o.DryRun, Entries: []cachedItem{}, Removed: amountOf(p.Removed), Kept: amountOf(slices.Concat(p.InUse, p.Kept))}
+	summary := pruneSummary{Location: dir, DryRun: o.DryRun, Removed: amountOf(p.Removed), Kept: amountOf(slices.Concat(p.InUse, p.Kept))}
+	var items []cachedItem
 	var rows []string
 	add := func(entries []store.Entry, action string, inUse bool) {
 		for _, e := range entries {
-			d.Entries = append(d.Entries, cachedItem{e.Kind, e.Digest.String(), e.Size, instant(e.Used), inUse})
+			items = append(items, cachedItem{e.Kind, e.Digest.String(), e.Size, instant(e.Used), inUse})
 			rows = append(rows, cells(action, e.Kind, Size(e.Size), e.Digest.String(), "used "+instant(e.Used)))
 		}
 	}
@@ -89,5 +89,5 @@ func (o *Report) CachePruned(dir string, p store.Pruned) error {
 	}
 	add(p.Removed, action, false)
 	add(p.InUse, "in use", true)
-	return o.Print("cache-prune", d, table(rows)+fmt.Sprintf("%s %s; kept %s\n", action, d.Removed, d.Kept))
+	return printItems(o, "cache-prune", items, summary, table(rows)+fmt.Sprintf("%s %s; kept %s\n", action, summary.Removed, summary.Kept))
 }

@@ -11,7 +11,7 @@ import (
 // finding is one.
 func (o *Report) Doctor(r doctor.Report) error {
 	f := found{findings: r.Findings}
-	err := o.Print("doctor", r, reportText(r)+f.text()+none(r.Findings))
+	err := printItems(o, "doctor", []doctor.Report{r}, countFindings(r.Findings), reportText(r)+f.text()+noFindings(r.Findings))
 	return cmp.Or(err, findingsResult(r.Findings))
 }
 
@@ -22,14 +22,14 @@ func reportText(r doctor.Report) string {
 		if f.Read {
 			state = "read"
 		}
-		rows = append(rows, []string{"file", fmt.Sprintf("%s: %s (%s)", f.Path, state, f.Why)})
+		rows = append(rows, []string{"file", fmt.Sprintf("%s: %s (%s)", f.Path, state, f.Reason)})
 	}
 	for _, m := range r.Methods {
-		state := "not asked"
-		if m.Asked {
-			state = "asked"
+		state := "not used"
+		if m.Used {
+			state = "used"
 		}
-		rows = append(rows, []string{"method", fmt.Sprintf("%s: %s (%s)", m.Method, state, m.Why)})
+		rows = append(rows, []string{"method", fmt.Sprintf("%s: %s (%s)", m.Method, state, m.Reason)})
 	}
 	login, referrers := "", ""
 	if l := r.Login; l != nil {
@@ -45,7 +45,7 @@ func reportText(r doctor.Report) string {
 		referrers = map[bool]string{true: "the registry has the referrers API", false: "the registry has no referrers API; a tag stands for it"}[*r.Referrers]
 	}
 	return fields(11, append(rows, [][]string{
-		{"platform", r.Platform}, {"registry", r.Registry}, {"repository", r.Repository}, {"login", login}, {"answer", r.Answer},
+		{"platform", r.Platform}, {"registry", r.Registry}, {"repository", r.Repository}, {"login", login}, {"response", r.Response},
 		{"version", r.Version}, {"tag", r.Tag}, {"digest", r.Digest}, {"zip", r.Zip}, {"push", r.Push}, {"referrers", referrers},
 	}...)...)
 }

@@ -2,47 +2,50 @@ package report
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 )
 
-const (
-	// documentForm changes when the meaning of a field does; fields may be added.
-	documentForm = 1
-	// schemas is where the schemas are, for who reads a document without this program.
-	schemas = "https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/docs/schema/"
-)
+// schemas is the URL of the directory of the JSON Schemas. Its last part is the version
+// of the documents: it changes if a field is removed or changes its meaning, and stays if
+// fields are added.
+const schemas = "https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/docs/schema/v2/"
 
-// Print prints the one result of a command: the document, or its text.
-func (o *Report) Print(name string, v any, text string) error {
-	if o.json {
-		return o.printDocument(name, v)
+// document is the envelope of every JSON document. I is the type of its items, and S of
+// the summary.
+type document[I, S any] struct {
+	Schema  string `json:"$schema"`
+	Items   []I    `json:"items"`
+	Summary S      `json:"summary"`
+}
+
+// none is the summary of a document whose only item contains everything.
+type none struct{}
+
+// printItems prints the result of a command, as a document whose schema has the given name or
+// as text.
+func printItems[I, S any](o *Report, schema string, items []I, summary S, text string) error {
+	if !o.json {
+		_, err := io.WriteString(o.stdout, Printable(text))
+		return err
 	}
-	_, err := io.WriteString(o.stdout, Printable(text))
-	return err
+	return o.printJSON(document[I, S]{schemas + schema + ".schema.json", append([]I{}, items...), summary})
 }
 
-// printDocument prints the one object of --output json, with the schema that says
-// what is in it.
-func (o *Report) printDocument(name string, v any) error {
-	return o.printJSON(fmt.Sprintf("{\n  \"$schema\": \"%s%s.schema.json\",\n  \"schema\": %d,", schemas, name, documentForm), v)
-}
-
-// printJSON prints an object, which begins with a text.
-func (o *Report) printJSON(begin string, v any) error {
+// printJSON prints an indented JSON object.
+func (o *Report) printJSON(v any) error {
 	text, err := encoded(v, "  ")
 	if err == nil {
-		_, err = io.WriteString(o.stdout, begin+strings.TrimPrefix(text, "{"))
+		_, err = io.WriteString(o.stdout, text)
 	}
 	return err
 }
 
 func encoded(v any, indent string) (string, error) {
-	var document strings.Builder
-	encoder := json.NewEncoder(&document)
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", indent)
 	encoder.SetEscapeHTML(false)
 	err := encoder.Encode(v)
-	return printableJSON(document.String()), err
+	return printableJSON(text.String()), err
 }

@@ -23,37 +23,33 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
-// documents has what is in each, and who prints it.
+// documents has the type of each document by the name of its schema, and its commands.
 var documents = map[string]struct {
 	form any
 	of   string
 }{
-	"results":     {runResults{}, "mirror, publish, pull, copy, promote, deny and trust"},
-	"error":       {wholeError{}, "every command that failed as a whole"},
-	"versions":    {versionList{}, "list"},
-	"release":     {releaseDescription{}, "list of one version"},
-	"providers":   {providerList{}, "list without PROVIDER"},
-	"pending":     {PendingList{}, "list PROVIDER --pending"},
-	"verify":      {verification{}, "verify"},
-	"lock":        {lockReport{}, "lock"},
-	"lock-check":  {lockCheck{}, "lock --check"},
-	"doctor":      {doctor.Report{}, "doctor"},
-	"findings":    {configurationFindings{}, "tofurc --validate"},
-	"cache":       {cacheDescription{}, "cache info"},
-	"cache-prune": {cachePruning{}, "cache prune"},
-	"version":     {Build{}, "version"},
-	"login":       {LoggedIn{}, "login"},
-	"logout":      {loggedOut{}, "logout"},
-
-	"pending-all":     {AllPending{}, "list --pending"},
-	"server-versions": {servedVersions{}, "list --server"},
-	"server-release":  {api.Version{}, "list --server of one version"},
+	"results":        {document[Item, runSummary]{}, "mirror, publish, pull, copy, promote, deny, trust check, and trust init"},
+	"error":          {document[none, errorSummary]{}, "any command that fails without results"},
+	"list-providers": {document[ProviderItem, repositorySummary]{}, "list without PROVIDER"},
+	"list-versions":  {document[versionItem, listSummary]{}, "list PROVIDER"},
+	"list-release":   {document[releaseItem, none]{}, "list PROVIDER@VERSION"},
+	"list-pending":   {document[PendingItem, repositorySummary]{}, "list --pending"},
+	"verify":         {document[verifiedItem, verifySummary]{}, "verify"},
+	"lock":           {document[lockedFile, lockSummary]{}, "lock"},
+	"lock-check":     {document[lockCheckItem, lockCheckSummary]{}, "lock --check"},
+	"doctor":         {document[doctor.Report, findingCounts]{}, "doctor"},
+	"tofurc":         {document[configurationItem, findingCounts]{}, "tofurc --validate"},
+	"cache":          {document[cacheDescription, none]{}, "cache info"},
+	"cache-prune":    {document[cachedItem, pruneSummary]{}, "cache prune"},
+	"version":        {document[Build, none]{}, "version"},
+	"login":          {document[LoggedIn, none]{}, "login"},
+	"logout":         {document[loggedOut, none]{}, "logout"},
 }
 
 // patterns are those of texts that have a form, by the name of their field.
 var patterns = map[string]string{
 	"digest": "^sha256:[0-9a-f]{64}$", "source_digest": "^sha256:[0-9a-f]{64}$", "zip": "^sha256:[0-9a-f]{64}$", "h1": "^h1:",
-	"published": datePattern, "eligible": datePattern, "date": datePattern,
+	"published": datePattern, "eligible": datePattern, "date": datePattern, "last_used": datePattern, "oldest_use": datePattern, "newest_use": datePattern,
 }
 
 const datePattern = `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`
@@ -74,7 +70,7 @@ var kinds = func() (all []string) {
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	for name, document := range documents {
-		path := filepath.Join("..", "..", "docs", "schema", name+".schema.json")
+		path := filepath.Join("..", "..", "docs", "schema", "v2", name+".schema.json")
 		var want bytes.Buffer
 		encoder := json.NewEncoder(&want)
 		encoder.SetIndent("", "  ")
@@ -104,12 +100,10 @@ func schemaFor(name string, form any, of string) map[string]any {
 	whole := objectSchema(reflect.TypeOf(form), parts)
 	properties := whole["properties"].(map[string]any)
 	properties["$schema"] = map[string]any{"const": schemas + name + ".schema.json"}
-	properties["schema"] = map[string]any{"const": documentForm}
-	whole["required"] = append([]string{"$schema", "schema"}, whole["required"].([]string)...)
 	whole["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	whole["$id"] = schemas + name + ".schema.json"
-	whole["title"] = "What tofu-oci prints with --output json: " + of
-	whole["description"] = "Of this very version of tofu-oci. Later ones may add fields, which readers pass over. docs/cli.md says what they mean."
+	whole["title"] = "The output of tofu-oci with --output json: " + of
+	whole["description"] = "The document of this version of tofu-oci. Later versions can add fields; ignore those that you do not know. For their meaning, see docs/cli.md."
 	if len(parts) > 0 {
 		whole["$defs"] = parts
 	}
@@ -141,14 +135,13 @@ func valueSchema(in reflect.Type, name string, of reflect.Type, parts map[string
 		return valueSchema(in, name, of.Elem(), parts)
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": valueSchema(in, "", of.Elem(), parts)}
+	case reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": valueSchema(in, "", of.Elem(), parts)}
 	case reflect.Struct:
 		if of == reflect.TypeFor[time.Time]() {
 			return map[string]any{"type": "string", "format": "date-time"}
 		}
 		part := strings.ToLower(of.Name()[:1]) + of.Name()[1:]
-		if strings.HasSuffix(part, "Finding") {
-			part = "finding"
-		}
 		if _, known := parts[part]; !known {
 			parts[part] = nil // it may be in itself
 			parts[part] = objectSchema(of, parts)
@@ -173,16 +166,16 @@ func valueSchema(in reflect.Type, name string, of reflect.Type, parts map[string
 func enums(in reflect.Type, field string) []string {
 	switch strings.ToLower(in.Name()[:1]) + in.Name()[1:] + "." + field {
 	case "item.status":
-		return append(slices.Clone(statuses), statusJudged)
+		return append(slices.Clone(statuses), statusChecked)
 	case "item.staged":
 		return []string{stagedPending, stagedReleased}
-	case "pendingItem.state":
+	case "pendingItem.status":
 		return []string{string(publish.Pending), string(publish.Denied), string(publish.Promoted)}
-	case "checkedVersion.status":
-		return []string{string(verify.Complete), string(verify.Incomplete), string(verify.Broken), string(verify.Unknown)}
+	case "versionItem.status", "releaseItem.status":
+		return []string{string(verify.Complete), string(verify.Incomplete), string(verify.Broken), string(verify.Unknown), api.StatusPending}
 	case "packageItem.action":
 		return []string{"pushed", "mounted", "present", "pulled", "kept"}
-	case "finding.severity", "releaseFinding.severity", "lockFinding.severity":
+	case "finding.severity":
 		return []string{string(finding.Error), string(finding.Warning), string(finding.Note)}
 	case "lockedFile.status":
 		return []string{"written", "planned", "unchanged", "failed"}

@@ -8,29 +8,29 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 )
 
-// wholeError is what a command as a whole failed with.
-type wholeError struct {
+// errorSummary is the summary of a document without items, of a command that failed.
+type errorSummary struct {
 	Error *ErrorItem `json:"error"`
 }
 
 // End says what a run came to: to people, to those who read its events, and
 // in the summary of a job. code is the exit code, and err what the command failed with.
 func (o *Report) End(err error, code int) {
-	if o.total == nil && len(o.results) > 1 && code != explain.ExitInterrupted {
+	if o.plan == nil && len(o.results) > 1 && code != explain.ExitInterrupted {
 		o.Note("%s", o.line())
 	}
-	o.sayLeftOut()
+	o.noteSkipped()
 	var whole *ErrorItem
 	if _, reported := errors.AsType[*explain.ExitError](err); err != nil && !reported && code != explain.ExitInterrupted {
 		whole = describeError(err)
 	}
 	o.run.tell(&runFinished{
-		event: event{Event: "run_finished"}, Items: counts(o.results), Bytes: o.run.moved, Seconds: seconds(time.Since(o.run.began)), ExitCode: code, Error: whole,
+		event: event{Event: "run_finished"}, Statuses: counts(o.results), Bytes: o.run.moved, Seconds: seconds(time.Since(o.run.began)), ExitCode: code, Error: whole,
 	})
 	if o.Summary != "" {
 		text := markdownOf(o.heading(code), o.results, whole)
-		if o.checked != nil {
-			text = o.checked.markdown(o.heading(code))
+		if o.lockCheck.done {
+			text = o.lockCheck.markdown(o.heading(code))
 		}
 		if err := text.appendTo(o.Summary); err != nil {
 			o.Warn("the summary in $GITHUB_STEP_SUMMARY: %v", err)
@@ -45,8 +45,8 @@ func (o *Report) line() string { return line(o.results, o.run.moved, time.Since(
 func (o *Report) heading(code int) string {
 	text := "tofu-oci " + o.Command
 	switch {
-	case o.checked != nil:
-		text += " --check: " + o.checked.line()
+	case o.lockCheck.done:
+		text += " --check: " + o.lockCheck.line()
 	case len(o.results) > 0:
 		text += ": " + o.line()
 	}
@@ -56,7 +56,7 @@ func (o *Report) heading(code int) string {
 	return text
 }
 
-// PrintError prints the JSON object about an error of the command as a whole.
+// PrintError prints the JSON document of a command that failed without results.
 func (o *Report) PrintError(err error) error {
-	return o.printDocument("error", wholeError{describeError(err)})
+	return printItems(o, "error", []none{}, errorSummary{describeError(err)}, "")
 }

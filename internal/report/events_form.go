@@ -7,9 +7,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// eventsSchema is the version of the events' form. Fields and events may be added
-// to it; what changes the meaning of one makes it another.
-const eventsSchema = 1
+// eventsSchema is the version of the events. It changes if a field is removed or changes
+// its meaning, and stays if fields or events are added.
+const eventsSchema = 2
 
 // event is what all events begin with.
 type event struct {
@@ -100,10 +100,11 @@ type paused struct {
 	Wait   float64 `json:"wait_seconds"`
 }
 
-// runFinished is the last event. Items counts by status.
+// runFinished is the last event.
 type runFinished struct {
 	event
-	Items    map[string]int `json:"items"`
+	// Statuses is the number of items by status.
+	Statuses map[string]int `json:"statuses"`
 	Bytes    int64          `json:"bytes"`
 	Seconds  float64        `json:"seconds"`
 	ExitCode int            `json:"exit_code"`

@@ -15,19 +15,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
 // forms has every event, and what is in them.
 var forms = map[string]any{
 	"run_started": runStarted{}, "run_planned": runPlanned{}, "item_started": itemStarted{}, "item_finished": itemFinished{},
 	"transfer_started": transferStarted{}, "transfer_finished": transferFinished{}, "retry": retried{}, "pause": paused{}, "run_finished": runFinished{},
-	"package": PackageItem{}, "evidence": EvidenceItem{}, "signature": SignatureItem{}, "denial": DenialItem{}, "approval": ApprovalItem{}, "error": ErrorItem{},
+	"package": PackageItem{}, "evidence": EvidenceItem{}, "signature": SignatureItem{}, "denial": DenialItem{}, "approval": artifact.Approval{}, "error": ErrorItem{},
 }
 
 // parts are those that are no events themselves.
 var parts = []string{"package", "evidence", "signature", "denial", "approval", "error"}
 
-// schemaOf is what the tests need of docs/schema/events.schema.json.
+// schemaOf is what the tests need of docs/schema/v2/events.schema.json.
 type schemaOf struct {
 	OneOf []map[string]string `json:"oneOf"`
 	Defs  map[string]struct {
@@ -39,7 +40,7 @@ type schemaOf struct {
 
 func readSchema(t *testing.T) schemaOf {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "schema", "events.schema.json"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "schema", "v2", "events.schema.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

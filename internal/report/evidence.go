@@ -46,7 +46,7 @@ var evidenceNames = []struct {
 	kind             provider.DocumentKind
 	release, one, of string
 }{
-	{provider.KindSums, "SHA256SUMS", "sums of a package", "sums of packages"},
+	{provider.KindSums, "SHA256SUMS", "checksums of a package", "checksums of packages"},
 	{provider.KindSignature, "signature", "signature of a package", "signatures of packages"},
 	{provider.KindKeys, "keys", "keys of a package", "keys of packages"},
 	{provider.KindSBOM, "SBOM", "SBOM of a package", "SBOMs of packages"},

@@ -28,28 +28,57 @@ type failure struct {
 	message string
 }
 
-// printFindings prints what was found: the document in JSON, and the summary in text.
-func (o *Report) printFindings(name string, document any, f found, summary string) error {
+// printFindings prints findings in the format of the report: with items and their summary
+// in JSON, and text after the findings in text.
+func printFindings[I, S any](o *Report, schema string, items []I, summary S, f found, text string) error {
 	o.EndProgress()
 	switch o.Format {
 	case SARIF:
-		return o.printJSON("{", f.sarif(o.Version))
+		return o.printJSON(f.sarif(o.Version))
 	case GitHub:
 		_, err := io.WriteString(o.stdout, f.annotations())
 		return err
 	}
-	return o.Print(name, document, f.text()+summary)
+	return printItems(o, schema, items, summary, f.text()+text)
 }
 
-// ConfigurationFindings prints what is wrong with a CLI configuration.
-func (o *Report) ConfigurationFindings(findings []finding.Finding) error {
-	err := o.printFindings("findings", configurationFindings{findings}, found{findings: findings}, none(findings))
+// ConfigurationFindings prints the findings about a CLI configuration file.
+func (o *Report) ConfigurationFindings(file string, findings []finding.Finding) error {
+	item := configurationItem{file, append([]finding.Finding{}, findings...)}
+	err := printFindings(o, "tofurc", []configurationItem{item}, countFindings(findings), found{findings: findings}, noFindings(findings))
 	return cmp.Or(err, findingsResult(findings))
 }
 
-// configurationFindings are what is wrong with a CLI configuration.
-type configurationFindings struct {
+// configurationItem is a CLI configuration file and its findings.
+type configurationItem struct {
+	File     string            `json:"file"`
 	Findings []finding.Finding `json:"findings"`
+}
+
+// findingCounts is the number of findings by severity.
+type findingCounts struct {
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+	Notes    int `json:"notes"`
+}
+
+// count adds n findings of a severity.
+func (c *findingCounts) count(severity finding.Severity, n int) {
+	switch severity {
+	case finding.Error:
+		c.Errors += n
+	case finding.Warning:
+		c.Warnings += n
+	case finding.Note:
+		c.Notes += n
+	}
+}
+
+func countFindings(findings []finding.Finding) (c findingCounts) {
+	for _, f := range findings {
+		c.count(f.Severity, 1)
+	}
+	return c
 }
 
 // findingsResult ends a run in an error, which says nothing more, when a finding is one.
@@ -60,7 +89,7 @@ func findingsResult(findings []finding.Finding) error {
 	return nil
 }
 
-func none(findings []finding.Finding) string {
+func noFindings(findings []finding.Finding) string {
 	if len(findings) == 0 {
 		return "no findings\n"
 	}
@@ -78,12 +107,20 @@ func (f found) text() string {
 		if about != "" {
 			about += ": "
 		}
-		fmt.Fprintf(&b, "%s: %s [%s]\n%s", one.Severity, Continued(about+one.Message), one.Code, indented(one.Remedy))
+		fmt.Fprintf(&b, "%s: %s [%s]\n%s", one.Severity, Continued(about+one.Message), one.Code, indented(remedyText(one.Remedy)))
 	}
 	if f.more > 0 {
 		fmt.Fprintf(&b, "%d more findings\n", f.more)
 	}
 	return b.String()
+}
+
+// remedyText returns the hint and the command of a remedy, each on its own line.
+func remedyText(r finding.Remedy) string {
+	if r.Hint == "" || r.Command == "" {
+		return r.Hint + r.Command
+	}
+	return r.Hint + "\n" + r.Command
 }
 
 // indented sets the lines of a remedy apart.
@@ -113,7 +150,7 @@ func (f found) sarif(version string) object {
 			at["region"] = object{"startLine": s.Line}
 		}
 		results = append(results, object{
-			"ruleId": one.Code, "level": one.Severity, "message": object{"text": one.Message + "\n\n" + one.Remedy},
+			"ruleId": one.Code, "level": one.Severity, "message": object{"text": one.Message + "\n\n" + remedyText(one.Remedy)},
 			"locations": []object{{"physicalLocation": at, "logicalLocations": []object{{"fullyQualifiedName": about}}}},
 			// A page recognizes a finding of an earlier run by it.
 			"partialFingerprints": object{"tofu-oci/v1": one.Code + " " + about},
@@ -143,7 +180,7 @@ func (f found) sarif(version string) object {
 func (f found) annotations() string {
 	var b strings.Builder
 	for _, one := range f.findings {
-		fmt.Fprintf(&b, "::error file=%s,line=%d,title=%s::%s\n", forGitHub(filepath.ToSlash(one.Subject.File), true), one.Subject.Line, one.Code, forGitHub(one.Message+"\n"+one.Remedy, false))
+		fmt.Fprintf(&b, "::error file=%s,line=%d,title=%s::%s\n", forGitHub(filepath.ToSlash(one.Subject.File), true), one.Subject.Line, one.Code, forGitHub(one.Message+"\n"+remedyText(one.Remedy), false))
 	}
 	for _, one := range f.failed {
 		about := words(one.Provider, one.Version)

@@ -130,7 +130,7 @@ func TestLine(t *testing.T) {
 		},
 		"nothing moved": {[]Item{{Status: "unchanged"}}, 0, 61 * time.Minute, "1 unchanged · 1 h 1 min"},
 		"pull":          {[]Item{{Status: "pulled"}}, 7_500_000_000, 100 * time.Second, "1 pulled · 7.5 GB fetched · 1 min 40 s"},
-		"trust":         {[]Item{{Status: "judged"}, {Status: "judged"}}, 0, 0, "2 judged · 0.0 s"},
+		"trust":         {[]Item{{Status: "checked"}, {Status: "checked"}}, 0, 0, "2 checked · 0.0 s"},
 		"dry run":       {[]Item{{Status: "repaired", DryRun: true}}, 0, 0, "dry run: 1 repaired · 0.0 s"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,74 +8,85 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
-// maxNamed is how many repositories a note names.
+// maxNamed is the maximum number of repositories in a note.
 const maxNamed = 5
 
-// versionList are the versions that there are, newest first.
-type versionList struct {
-	Provider string   `json:"provider"`
-	Versions []string `json:"versions"`
-	// Checked says of each how much of it is there, with --check-level.
-	Checked []checkedVersion `json:"checked,omitempty"`
+// versionItem is an item of list with a PROVIDER.
+type versionItem struct {
+	Provider string `json:"provider"`
+	Version  string `json:"version"`
+	Tag      string `json:"tag,omitempty"`
+	// Status and Findings are the result of --check-level. A server sets Problem instead
+	// of Findings.
+	Status   string            `json:"status,omitempty"`
+	Problem  string            `json:"problem,omitempty"`
+	Findings []finding.Finding `json:"findings,omitempty"`
+	// Error is why the status is unknown.
+	Error *ErrorItem `json:"error,omitempty"`
+	// Published, Platforms, Size, and Signed are set only with --server.
+	Published string   `json:"published,omitempty"`
+	Platforms []string `json:"platforms,omitempty"`
+	Size      int64    `json:"size,omitempty"`
+	Signed    *bool    `json:"signed,omitempty"`
 }
 
-// checkedVersion says how much of a version is there.
-type checkedVersion struct {
-	Version string `json:"version"`
-	Tag     string `json:"tag"`
-	Status  string `json:"status"`
-	// Findings say why it is not complete, and what repairs it.
-	Findings []releaseFinding `json:"findings,omitempty"`
-	// Error is why that is not known.
-	Error *ErrorItem `json:"error,omitempty"`
+// listSummary is the summary of list with a PROVIDER.
+type listSummary struct {
+	// Findings is set only with --check-level.
+	Findings *findingCounts `json:"findings,omitempty"`
 }
 
 // ListVersions prints versions, newest first.
 func (o *Report) ListVersions(a provider.Address, versions []provider.Version) error {
-	list := versionList{Provider: a.String(), Versions: []string{}}
+	var items []versionItem
+	var lines []string
 	for _, v := range versions {
-		list.Versions = append(list.Versions, v.String())
+		items = append(items, versionItem{Provider: a.String(), Version: v.String()})
+		lines = append(lines, v.String())
 	}
-	return o.Print("versions", list, oneEach(list.Versions))
+	return printItems(o, "list-versions", items, listSummary{}, oneEach(lines))
 }
 
 // ListStandings prints versions, and what is wrong with them.
 func (o *Report) ListStandings(a provider.Address, found []verify.Standing) error {
-	list := versionList{Provider: a.String(), Versions: []string{}, Checked: []checkedVersion{}}
+	var items []versionItem
+	var summary findingCounts
 	var text strings.Builder
 	var failed []error
-	unsound := false
 	for _, s := range found {
-		v := checkedVersion{Version: s.Version.String(), Tag: artifact.Tag(s.Version), Status: string(s.Status), Findings: describeFindings(s.Findings)}
+		v := versionItem{Provider: a.String(), Version: s.Version.String(), Tag: artifact.Tag(s.Version), Status: string(s.Status), Findings: s.Findings}
 		if s.Err != nil {
 			v.Error = describeError(s.Err)
 			failed = append(failed, s.Err)
 		}
-		list.Versions, list.Checked = append(list.Versions, v.Version), append(list.Checked, v)
+		items = append(items, v)
 		text.WriteString(v.line() + "\n")
 		if len(v.Findings) > 0 {
-			unsound = true
-			text.WriteString(indented(v.Findings[0].Remedy))
+			text.WriteString(indented(remedyText(v.Findings[0].Remedy)))
+		}
+		for _, f := range v.Findings {
+			summary.count(f.Severity, 1)
 		}
 	}
 	o.EndProgress()
-	if err := o.Print("versions", list, text.String()); err != nil {
+	if err := printItems(o, "list-versions", items, listSummary{&summary}, text.String()); err != nil {
 		return err
 	}
-	if unsound {
+	if summary != (findingCounts{}) {
 		return &explain.ExitError{Code: explain.ExitUnverified}
 	}
 	return explain.Items(len(found)-len(failed), failed)
 }
 
 // line is for people. The first finding is shown, and how many more there are.
-func (v checkedVersion) line() string {
+func (v versionItem) line() string {
 	text := v.Version + "  " + v.Status
 	switch more := len(v.Findings) - 1; {
 	case v.Error != nil:
@@ -89,8 +100,8 @@ func (v checkedVersion) line() string {
 	return OneLine(text)
 }
 
-// releaseDescription is what a version holds.
-type releaseDescription struct {
+// releaseItem is the item of list with a PROVIDER and an exact version.
+type releaseItem struct {
 	Provider   string         `json:"provider"`
 	Version    string         `json:"version"`
 	Repository string         `json:"repository,omitempty"`
@@ -102,79 +113,94 @@ type releaseDescription struct {
 	Evidence   []EvidenceItem `json:"evidence"`
 	Signature  *SignatureItem `json:"signature,omitempty"`
 	// Approvals are the approvals that promote recorded.
-	Approvals []ApprovalItem `json:"approvals,omitempty"`
+	Approvals []artifact.Approval `json:"approvals,omitempty"`
+	// Status, Problem, Findings, and Lock are set only with --server. Lock is the block of
+	// the provider in a lock file.
+	Status   string            `json:"status,omitempty"`
+	Problem  string            `json:"problem,omitempty"`
+	Findings []finding.Finding `json:"findings,omitempty"`
+	Lock     string            `json:"lock,omitempty"`
+
+	// verdict describes the signature in one line.
+	verdict string
 }
 
-// ListRelease prints what a version holds. Refused is why its signature would not
-// do, nil when it does.
+// ListRelease prints a release. If refused is not nil, pull would refuse the release.
 func (o *Report) ListRelease(r provider.Release, referrers []provider.Document, approvals []artifact.Approval, v provider.Verdict, refused *trust.RefusedError) error {
-	d := releaseDescription{
+	i := releaseItem{
 		Provider: r.Address.String(), Version: r.Version.String(), Repository: r.Stored.Repository, Tag: cmp.Or(r.Stored.Tag, artifact.Tag(r.Version)), Digest: r.Stored.Digest.String(),
 		Published: dateText(r.Published), Protocols: r.Protocols, Evidence: evidence(r.Documents, r.Packages), Signature: describeVerdict(v),
+		Approvals: approvals, verdict: v.String(),
 	}
 	for _, p := range r.Packages {
-		d.Packages = append(d.Packages, describe(p, ""))
+		i.Packages = append(i.Packages, describe(p, ""))
 	}
 	for _, document := range referrers {
 		e := evidenceItem(document)
 		e.Referrer = true
-		d.Evidence = append(d.Evidence, e)
+		i.Evidence = append(i.Evidence, e)
 	}
-	for _, a := range approvals {
-		d.Approvals = append(d.Approvals, *describeApproval(&a))
+	if refused != nil && i.Signature != nil {
+		i.Signature.Refused = refused.Problem
 	}
-	lines := []string{d.Provider + " " + d.Version}
-	if d.Published != "" {
-		lines = append(lines, "published "+d.Published)
+	return o.printRelease(i)
+}
+
+func (o *Report) printRelease(i releaseItem) error {
+	lines := []string{i.Provider + " " + i.Version}
+	if i.Published != "" {
+		lines = append(lines, "published "+i.Published)
 	}
-	if _, waits := artifact.ParsePending(d.Tag); waits {
-		lines = append(lines, "waits for approval under the tag "+d.Tag)
+	if _, pending := artifact.ParsePending(i.Tag); pending {
+		lines = append(lines, "waits for approval under the tag "+i.Tag)
 	}
-	if len(r.Protocols) > 0 {
-		lines = append(lines, "protocols "+strings.Join(r.Protocols, ", "))
+	if len(i.Protocols) > 0 {
+		lines = append(lines, "protocols "+strings.Join(i.Protocols, ", "))
 	}
-	lines = append(lines, v.String())
-	if refused != nil {
-		lines = append(lines, "refused: "+refused.Problem)
-		if d.Signature != nil {
-			d.Signature.Refused = refused.Problem
-		}
+	if i.Problem != "" {
+		lines = append(lines, i.Status+": "+i.Problem)
 	}
-	for _, a := range approvals {
+	lines = append(lines, i.verdict)
+	if i.Signature != nil && i.Signature.Refused != "" {
+		lines = append(lines, "refused: "+i.Signature.Refused)
+	}
+	for _, a := range i.Approvals {
 		lines = append(lines, "approved: "+a.String())
 	}
 	var rows []string
-	for _, p := range d.Packages {
-		rows = append(rows, cells(p.Platform, p.Filename, p.size(), p.Digest, p.H1))
+	for _, p := range i.Packages {
+		rows = append(rows, cells(p.Platform, p.Filename, p.size(), p.Digest, cmp.Or(p.H1, p.Problem)))
 	}
-	for _, e := range d.Evidence {
+	for _, e := range i.Evidence {
 		kind := "evidence"
 		if e.Referrer {
 			kind = "referrer"
 		}
 		rows = append(rows, cells(kind, e.Name, Size(e.Size), e.MediaType, e.Platform))
 	}
-	return o.Print("release", d, oneEach(lines)+table(rows))
+	for _, f := range i.Findings {
+		rows = append(rows, cells(string(f.Severity), f.Code, "", f.Message, f.Platform))
+	}
+	return printItems(o, "list-release", []releaseItem{i}, none{}, oneEach(lines)+table(rows))
 }
 
-// ProviderItem is a provider as --output json lists it.
+// ProviderItem is an item of list without a PROVIDER.
 type ProviderItem struct {
 	Provider   string `json:"provider"`
 	Repository string `json:"repository,omitempty"`
-	// Latest is the newest version, where that was said.
+	// Latest is the newest version. It is set only with --server.
 	Latest string `json:"latest,omitempty"`
 }
 
-// providerList are the providers that there are.
-type providerList struct {
-	Providers []ProviderItem `json:"providers"`
-	// Unknown are repositories that do not say whose they are.
-	Unknown []string `json:"unknown,omitempty"`
+// repositorySummary is the summary of lists of the repositories of a template.
+type repositorySummary struct {
+	// Unknown lists the repositories whose provider is unknown.
+	Unknown []string `json:"unknown_repositories,omitempty"`
 }
 
 // ListProviders prints providers, sorted by address.
 func (o *Report) ListProviders(t template.Template, l catalog.Listing) error {
-	items := []ProviderItem{}
+	var items []ProviderItem
 	for _, e := range l.Entries {
 		items = append(items, ProviderItem{Provider: e.Address.String(), Repository: e.Reference.String()})
 	}
@@ -191,12 +217,12 @@ func (o *Report) PrintProviders(items []ProviderItem, unknown []string) error {
 	for _, i := range items {
 		names = append(names, i.Provider)
 	}
-	return o.Print("providers", providerList{items, unknown}, oneEach(names))
+	return printItems(o, "list-providers", items, repositorySummary{unknown}, oneEach(names))
 }
 
-// Unknown notes the repositories that do not say whose they are.
+// Unknown prints a note about the repositories whose provider is unknown, and returns them.
 func (o *Report) Unknown(l catalog.Listing) []string {
-	unknown := []string{}
+	var unknown []string
 	for _, ref := range l.Unknown {
 		unknown = append(unknown, ref.String())
 	}

@@ -2,65 +2,56 @@ package report
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// servedVersions are the versions that a server has, newest first.
-type servedVersions struct {
-	Provider string           `json:"provider"`
-	Versions []string         `json:"versions"`
-	Details  []api.VersionRef `json:"details"`
-}
-
-// ListServedVersions prints the versions that a server has.
+// ListServedVersions prints the versions that a server has, newest first.
 func (o *Report) ListServedVersions(a provider.Address, versions []api.VersionRef) error {
-	list := servedVersions{a.String(), []string{}, versions}
+	var items []versionItem
 	var lines []string
 	for _, v := range versions {
-		list.Versions = append(list.Versions, v.Version)
+		i := versionItem{
+			Provider: a.String(), Version: v.Version, Tag: v.Tag, Status: v.Status, Problem: v.Problem,
+			Platforms: v.Platforms, Size: v.Size, Signed: v.Signed,
+		}
+		if v.Published != nil {
+			i.Published = dateText(*v.Published)
+		}
+		items = append(items, i)
 		line := v.Version
 		if v.Status != api.StatusComplete {
 			line += "  " + v.Status + ": " + v.Problem
 		}
 		lines = append(lines, line)
 	}
-	return o.Print("server-versions", list, oneEach(lines))
+	return printItems(o, "list-versions", items, listSummary{}, oneEach(lines))
 }
 
-// ListServed prints what a version holds as a server describes it.
+// ListServed prints a release as a server describes it.
 func (o *Report) ListServed(r api.Version) error {
-	lines := []string{r.Provider.Address + " " + r.Version}
-	if len(r.Protocols) > 0 {
-		lines = append(lines, "protocols "+strings.Join(r.Protocols, ", "))
+	i := releaseItem{
+		Provider: r.Provider.Address, Version: r.Version, Repository: r.Provider.Repository, Tag: r.Tag, Digest: r.Digest, Protocols: r.Protocols,
+		Evidence: []EvidenceItem{}, Status: r.Status, Problem: r.Problem, Findings: r.Findings, Lock: r.Lock, verdict: "not judged: " + r.Unverified,
 	}
-	if r.Status != api.StatusComplete {
-		lines = append(lines, r.Status+": "+r.Problem)
+	if r.Published != nil {
+		i.Published = dateText(*r.Published)
 	}
-	switch {
-	case r.Verdict == nil:
-		lines = append(lines, "not judged: "+r.Unverified)
-	case r.Verdict.Refused != "":
-		lines = append(lines, r.Verdict.Text+"; refused: "+r.Verdict.Refused)
-	default:
-		lines = append(lines, r.Verdict.Text)
+	if v := r.Verdict; v != nil {
+		i.verdict = v.Text
+		i.Signature = &SignatureItem{Verdict: v.State, Fingerprint: cmp.Or(v.Keys...), Warning: cmp.Or(v.Warnings...), Refused: v.Refused}
 	}
-	var rows []string
-	documents := func(kind string, all []api.Document) {
+	documents := func(referrer bool, all []api.Document) {
 		for _, d := range all {
-			rows = append(rows, cells(kind, d.Name, Size(d.Size), d.MediaType, d.Platform))
+			i.Evidence = append(i.Evidence, EvidenceItem{Name: d.Name, Kind: d.Kind, MediaType: d.MediaType, Size: d.Size, Platform: d.Platform, Referrer: referrer})
 		}
 	}
+	documents(false, r.Evidence)
 	for _, p := range r.Packages {
-		rows = append(rows, cells(p.Platform, p.Filename, Size(p.Size), p.Digest, cmp.Or(p.H1, p.Problem)))
-		documents("evidence", p.Documents)
+		i.Packages = append(i.Packages, PackageItem{Platform: p.Platform, Filename: p.Filename, Digest: p.Digest, Size: p.Size, H1: p.H1, Problem: p.Problem})
+		documents(false, p.Documents)
 	}
-	documents("evidence", r.Evidence)
-	documents("referrer", r.Referrers)
-	for _, f := range r.Findings {
-		rows = append(rows, cells(f.Severity, f.Code, "", f.Problem, f.Platform))
-	}
-	return o.Print("server-release", r, oneEach(lines)+table(rows))
+	documents(true, r.Referrers)
+	return o.printRelease(i)
 }

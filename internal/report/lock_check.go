@@ -11,137 +11,152 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// lockCheck is what lock --check found, as --output json shows it; docs/cli.md
-// documents the fields.
+// lockCheck is the result of lock --check.
 type lockCheck struct {
+	items   []lockCheckItem
+	summary lockCheckSummary
+	// checked is the number of providers that could be checked.
+	checked int
+	// done reports that all lock files were checked.
+	done bool
+}
+
+// lockCheckItem is a provider in a lock file, or a lock file that could not be read.
+type lockCheckItem struct {
+	File string `json:"file"`
+	// Line is the line of the provider's block.
+	Line     int    `json:"line,omitempty"`
+	Provider string `json:"provider,omitempty"`
+	Version  string `json:"version,omitempty"`
+	// UnknownHashes is the number of hashes that the repository doesn't know.
+	UnknownHashes int `json:"unknown_hashes,omitempty"`
+	// UncheckedZips is the number of zips in origin registries, which provide only their URLs.
+	UncheckedZips int               `json:"unchecked_zips,omitempty"`
+	Findings      []finding.Finding `json:"findings,omitempty"`
+	// Error is why the lock file or the provider could not be checked.
+	Error *ErrorItem `json:"error,omitempty"`
+}
+
+// lockCheckSummary is the summary of lock --check.
+type lockCheckSummary struct {
 	Files     int      `json:"files"`
 	Providers int      `json:"providers"`
 	Platforms []string `json:"platforms"`
-	// UnknownHashes counts hashes that the repository knows nothing of.
+	// UnknownHashes and UncheckedZips are the sums of those of the items.
 	UnknownHashes int `json:"unknown_hashes"`
-	// UncheckedZips counts zips at origin registries, which provide only their URLs.
-	UncheckedZips int           `json:"unchecked_zips,omitempty"`
-	Findings      []lockFinding `json:"findings"`
-	// Failed are lock files and providers that could not be looked at.
-	Failed []lockFailure `json:"failed,omitempty"`
-
-	// looked counts the providers that were looked at.
-	looked int
+	UncheckedZips int `json:"unchecked_zips,omitempty"`
+	findingCounts
+	// Failed is the number of items with an error.
+	Failed int `json:"failed"`
 }
 
-// lockFinding is a finding in a lock file.
-type lockFinding struct {
-	File     string `json:"file"`
-	Line     int    `json:"line"`
-	Provider string `json:"provider"`
-	Version  string `json:"version"`
-	Platform string `json:"platform,omitempty"`
-	finding.Finding
-}
-
-type lockFailure struct {
-	File     string     `json:"file"`
-	Provider string     `json:"provider,omitempty"`
-	Version  string     `json:"version,omitempty"`
-	Error    *ErrorItem `json:"error"`
-}
-
-// CheckedLock adds what was found of a lock file; err is why it could not be looked at.
+// CheckedLock records the result for a lock file. err is why it could not be checked.
 func (o *Report) CheckedLock(path string, checked []lock.Checked, err error) {
-	r := &o.checking
-	r.Files++
-	fail := func(f lockFailure, err error) {
-		f.Error = describeError(err)
-		r.Failed, o.errors = append(r.Failed, f), append(o.errors, err)
-		o.sayError(inFile(f.File, err))
+	r := &o.lockCheck
+	r.summary.Files++
+	fail := func(i lockCheckItem, err error) {
+		i.Error = describeError(err)
+		r.items, o.errors = append(r.items, i), append(o.errors, err)
+		r.summary.Failed++
+		o.sayError(inFile(i.File, err))
 	}
 	if err != nil {
-		fail(lockFailure{File: path}, err)
+		fail(lockCheckItem{File: path}, err)
 	}
 	for _, c := range checked {
-		r.Providers++
-		r.UnknownHashes += c.Unknown
-		r.UncheckedZips += c.Unchecked
+		r.summary.Providers++
+		r.summary.UnknownHashes += c.Unknown
+		r.summary.UncheckedZips += c.Unchecked
 		for _, f := range c.Findings {
-			r.Findings = append(r.Findings, lockFinding{f.Subject.File, f.Subject.Line, f.Subject.Provider, f.Subject.Version, f.Subject.Platform, f})
+			r.summary.count(f.Severity, 1)
 		}
-		if c.Err == nil {
-			r.looked++
+		i := lockCheckItem{
+			File: path, Line: c.Selection.Line, Provider: c.Selection.Address.String(), Version: c.Selection.Version.String(),
+			UnknownHashes: c.Unknown, UncheckedZips: c.Unchecked, Findings: c.Findings,
+		}
+		if c.Err != nil {
+			fail(i, c.Err)
 			continue
 		}
-		fail(lockFailure{File: path, Provider: c.Selection.Address.String(), Version: c.Selection.Version.String()}, c.Err)
+		r.items = append(r.items, i)
+		r.checked++
 	}
 }
 
-// LockChecked prints what was found. Hashes that disagree come before what is
-// missing, and both before what could not be looked at.
+// LockChecked prints the result for all lock files. The exit code is that of hashes that
+// disagree, of something missing, or of an error, in this order.
 func (o *Report) LockChecked(platforms []provider.Platform) error {
-	r := &o.checking
-	o.checked = r
-	r.Findings = append([]lockFinding{}, r.Findings...) // not null in JSON
+	r := &o.lockCheck
+	r.done = true
 	for _, p := range platforms {
-		r.Platforms = append(r.Platforms, p.String())
+		r.summary.Platforms = append(r.summary.Platforms, p.String())
 	}
 	found, code := found{rules: lock.Rules()}, 0
-	for _, f := range r.Findings {
-		found.findings = append(found.findings, f.Finding)
-		switch {
-		case !f.IsMissing():
-			code = explain.ExitUnverified
-		case code == 0:
-			code = explain.ExitNotFound
+	for _, i := range r.items {
+		for _, f := range i.Findings {
+			found.findings = append(found.findings, f)
+			switch {
+			case !f.IsMissing():
+				code = explain.ExitUnverified
+			case code == 0:
+				code = explain.ExitNotFound
+			}
+		}
+		if i.Error != nil {
+			found.failed = append(found.failed, failure{finding.Subject{File: i.File, Provider: i.Provider, Version: i.Version}, i.Error.Message})
 		}
 	}
-	for _, f := range r.Failed {
-		found.failed = append(found.failed, failure{finding.Subject{File: f.File, Provider: f.Provider, Version: f.Version}, f.Error.Message})
-	}
-	if err := o.printFindings("lock-check", *r, found, r.summary()); err != nil {
+	if err := printFindings(o, "lock-check", r.items, r.summary, found, r.text()); err != nil {
 		return err
 	}
 	if code != 0 {
 		return &explain.ExitError{Code: code}
 	}
-	return explain.Items(r.looked, o.errors)
+	return explain.Items(r.checked, o.errors)
 }
 
-func (r lockCheck) summary() string {
+// text returns the lines after the findings.
+func (r *lockCheck) text() string {
 	text := r.line() + "\n"
-	if r.UnknownHashes > 0 {
-		text += fmt.Sprintf("hashes that the repository knows nothing of: %d\n", r.UnknownHashes)
+	if r.summary.UnknownHashes > 0 {
+		text += fmt.Sprintf("hashes that the repository knows nothing of: %d\n", r.summary.UnknownHashes)
 	}
-	if r.UncheckedZips > 0 {
-		text += fmt.Sprintf("zips at origin registries, not checked: %d\n", r.UncheckedZips)
+	if r.summary.UncheckedZips > 0 {
+		text += fmt.Sprintf("zips at origin registries, not checked: %d\n", r.summary.UncheckedZips)
 	}
 	return text
 }
 
-// line is what it comes to.
-func (r lockCheck) line() string {
-	line := fmt.Sprintf("%s in %s, for %s: ", Counted(r.Providers, "provider"), Counted(r.Files, "lock file"), strings.Join(r.Platforms, ", "))
+// line returns one line of text.
+func (r *lockCheck) line() string {
+	s := r.summary
+	line := fmt.Sprintf("%s in %s, for %s: ", Counted(s.Providers, "provider"), Counted(s.Files, "lock file"), strings.Join(s.Platforms, ", "))
 	switch {
-	case len(r.Findings) > 0:
-		return line + Counted(len(r.Findings), "finding")
-	case len(r.Failed) > 0:
-		return line + fmt.Sprintf("%d could not be looked at", len(r.Failed))
-	}
-	if r.UncheckedZips > 0 {
+	case s.Errors > 0:
+		return line + Counted(s.Errors, "finding")
+	case s.Failed > 0:
+		return line + fmt.Sprintf("%d could not be looked at", s.Failed)
+	case s.UncheckedZips > 0:
 		return line + "nothing is missing in the metadata"
 	}
 	return line + "all can be installed"
 }
 
-// markdown is the summary of a job in which lock --check ran.
-func (r lockCheck) markdown(heading string) markdown {
+// markdown returns the summary for a job.
+func (r *lockCheck) markdown(heading string) markdown {
 	m := markdown{
 		heading: heading,
 		columns: "| lock file | provider | version | platform | finding |\n|---|---|---|---|---|\n",
 	}
-	for _, f := range r.Failed {
-		m.failures = append(m.failures, fmt.Sprintf("- %s: %s\n", asCode(filepath.ToSlash(f.File)+" "+f.Provider+" "+f.Version), asCode(f.Error.Message)))
-	}
-	for _, f := range r.Findings {
-		m.rows = append(m.rows, fmt.Sprintf("| %s | %s | %s | %s | %s |\n",
-			asCode(fmt.Sprintf("%s:%d", filepath.ToSlash(f.File), f.Line)), asCode(f.Provider), asCode(f.Version), asCode(f.Platform), asCode(f.Code)))
+	for _, i := range r.items {
+		file := filepath.ToSlash(i.File)
+		if i.Error != nil {
+			m.failures = append(m.failures, fmt.Sprintf("- %s: %s\n", asCode(file+" "+i.Provider+" "+i.Version), asCode(i.Error.Message)))
+		}
+		for _, f := range i.Findings {
+			m.rows = append(m.rows, fmt.Sprintf("| %s | %s | %s | %s | %s |\n",
+				asCode(fmt.Sprintf("%s:%d", file, f.Line)), asCode(f.Provider), asCode(f.Version), asCode(f.Platform), asCode(f.Code)))
+		}
 	}
 	return m
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// lockReport is what lock did, as --output json shows it; docs/cli.md documents the
-// fields.
-type lockReport struct {
-	Files []lockedFile `json:"files"`
+// lockSummary is the summary of lock.
+type lockSummary struct {
+	// Statuses is the number of lock files by status.
+	Statuses map[string]int `json:"statuses"`
 }
 
 // lockedFile is what became of a lock file.
 type lockedFile struct {
-	Path string `json:"path"`
+	File string `json:"file"`
 	// Status is written, planned, unchanged or failed.
 	Status    string           `json:"status"`
 	Providers []lockedProvider `json:"providers,omitempty"`
 	// Removed are the providers that the configuration no longer requires.
 	Removed []string `json:"removed,omitempty"`
-	// NotLookedAt are modules whose requirements are not known.
-	NotLookedAt []string `json:"not_looked_at,omitempty"`
+	// Unresolved lists the modules whose requirements are unknown.
+	Unresolved []string `json:"unresolved_modules,omitempty"`
 	// Diff is the change in unified form.
 	Diff  string     `json:"diff,omitempty"`
 	Error *ErrorItem `json:"error,omitempty"`
@@ -39,8 +39,8 @@ type lockedFile struct {
 type lockedProvider struct {
 	Provider string `json:"provider"`
 	Version  string `json:"version,omitempty"`
-	// Was is the version that was locked before.
-	Was         string          `json:"was,omitempty"`
+	// Previous is the version that was locked before.
+	Previous    string          `json:"previous_version,omitempty"`
 	Constraints string          `json:"constraints,omitempty"`
 	Hashes      []lockfile.Hash `json:"hashes,omitempty"`
 	Error       *ErrorItem      `json:"error,omitempty"`
@@ -48,12 +48,12 @@ type lockedProvider struct {
 
 // Locked prints what became of a lock file. failure is why the file was not written.
 func (o *Report) Locked(c lock.Change, failure error) error {
-	f := lockedFile{Path: c.Path, NotLookedAt: c.Unread}
+	f := lockedFile{File: c.Path, Unresolved: c.Unread}
 	var lines []string
 	for _, p := range c.Providers {
 		one := lockedProvider{Provider: p.Requirement.Address.String(), Hashes: p.Selection.Hashes, Constraints: lockfile.FormatConstraints(p.Selection.Constraints)}
 		if p.Was != nil {
-			one.Was = p.Was.Version.String()
+			one.Previous = p.Was.Version.String()
 		}
 		if p.Err != nil {
 			one.Error = describeError(p.Err)
@@ -61,8 +61,8 @@ func (o *Report) Locked(c lock.Change, failure error) error {
 		} else {
 			one.Version = p.Selection.Version.String()
 			was := ""
-			if one.Was != "" && one.Was != one.Version {
-				was = " (was " + one.Was + ")"
+			if one.Previous != "" && one.Previous != one.Version {
+				was = " (was " + one.Previous + ")"
 			}
 			lines = append(lines, fmt.Sprintf("  %s %s%s  %s\n", one.Provider, one.Version, was, countHashes(one.Hashes)))
 		}
@@ -74,23 +74,23 @@ func (o *Report) Locked(c lock.Change, failure error) error {
 	}
 	o.lockedStatus(&f, c, failure)
 	o.lockFiles = append(o.lockFiles, f)
-	for _, module := range f.NotLookedAt {
-		o.Warn("%s: what this module requires is not known: %s; tofu init, or tofu get, brings it", f.Path, module)
+	for _, module := range f.Unresolved {
+		o.Warn("%s: what this module requires is not known: %s; tofu init, or tofu get, brings it", f.File, module)
 	}
 	for _, err := range f.errors {
-		o.sayError(inFile(f.Path, err))
+		o.sayError(inFile(f.File, err))
 	}
 	if o.json {
 		return nil
 	}
-	_, err := io.WriteString(o.above(), Printable(f.Path+" "+f.Status+"\n"+strings.Join(lines, "")+f.Diff))
+	_, err := io.WriteString(o.above(), Printable(f.File+" "+f.Status+"\n"+strings.Join(lines, "")+f.Diff))
 	return err
 }
 
 // lockedStatus says whether the file was written, and what failed about it as a whole.
 func (o *Report) lockedStatus(f *lockedFile, c lock.Change, err error) {
 	failed := err != nil || len(f.errors) > 0
-	f.Diff = UnifiedDiff(f.Path, c.Old, c.New)
+	f.Diff = UnifiedDiff(f.File, c.Old, c.New)
 	switch {
 	case failed:
 		f.Status, f.Diff = "failed", ""
@@ -133,16 +133,19 @@ func countHashes(hashes []lockfile.Hash) string {
 
 // LockedAll ends the run over all files.
 func (o *Report) LockedAll() error {
-	r := lockReport{append([]lockedFile{}, o.lockFiles...)}
 	o.EndProgress()
+	summary := lockSummary{map[string]int{}}
+	for _, f := range o.lockFiles {
+		summary.Statuses[f.Status]++
+	}
 	if o.json {
-		if err := o.printDocument("lock", r); err != nil {
+		if err := printItems(o, "lock", o.lockFiles, summary, ""); err != nil {
 			return err
 		}
 	}
 	done := 0
 	var failed []error
-	for _, f := range r.Files {
+	for _, f := range o.lockFiles {
 		failed = append(failed, f.errors...)
 		if f.Status != "failed" { // incomplete files are done, and have errors
 			done++

@@ -38,7 +38,7 @@ func (o *Report) LoggedIn(l LoggedIn) error {
 	if len(l.FoundBy) > 0 {
 		text += fmt.Sprintf("%s will find it\n", enumerated(l.FoundBy))
 	}
-	return o.Print("login", l, text)
+	return printItems(o, "login", []LoggedIn{l}, none{}, text)
 }
 
 // enumerated joins words: "a, b and c".
@@ -85,5 +85,5 @@ func (o *Report) LoggedOut(target logins.Target, removed []logins.Kept, files, l
 	case failed == nil && len(removed) == 0:
 		text = fmt.Sprintf("there was no login for %s in %s\n", target, strings.Join(files, ", "))
 	}
-	return cmp.Or(failed, o.Print("logout", l, text))
+	return cmp.Or(failed, printItems(o, "logout", []loggedOut{l}, none{}, text))
 }

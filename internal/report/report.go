@@ -19,6 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -70,16 +71,14 @@ type Report struct {
 	// several reports that the run has more than one release, so that unchanged ones are
 	// only counted.
 	several bool
-	// total is that of a dry run, nil for any other.
-	total *total
-	// leftOut are the versions that --all does not mean.
-	leftOut []LeftOutItem
+	// plan is nil unless the run is a dry run.
+	plan *dryRunPlan
+	// skipped lists the pre-releases that --all skipped.
+	skipped []skippedItem
 	// Unchecked marks what is published without a look into the zips.
 	Unchecked bool
-	// checked is what lock --check found, nil for any other command.
-	checked *lockCheck
-	// checking is what it has found so far.
-	checking  lockCheck
+	// lockCheck is the result of lock --check so far.
+	lockCheck lockCheck
 	lockFiles []lockedFile
 }
 
@@ -108,12 +107,14 @@ func New(options Options) (*Report, error) {
 	return o, nil
 }
 
-// runResults are what mirror, publish, pull, copy, promote, deny and trust print.
-type runResults struct {
-	Results []Item `json:"results"`
-	Total   *total `json:"total,omitempty"`
-	// LeftOut are the pre-releases that --all does not mean.
-	LeftOut []LeftOutItem `json:"left_out,omitempty"`
+// runSummary is the summary of mirror, publish, pull, copy, promote, deny, and trust.
+type runSummary struct {
+	// Statuses is the number of items by status.
+	Statuses map[string]int `json:"statuses"`
+	// Plan is nil unless the run is a dry run.
+	Plan *dryRunPlan `json:"plan,omitempty"`
+	// Skipped lists the pre-releases that --all skipped.
+	Skipped []skippedItem `json:"skipped_pre_releases,omitempty"`
 }
 
 // Item is one result or error as --output json shows it; docs/cli.md documents
@@ -153,12 +154,12 @@ type Item struct {
 	// Denial is why it is not to be used.
 	Denial *DenialItem `json:"denial,omitempty"`
 	// Approval is the approval that promote recorded.
-	Approval *ApprovalItem `json:"approval,omitempty"`
-	// Stays is why the tag of a release that was decided about is still there.
-	Stays string `json:"stays,omitempty"`
-	// Live is the reason why the tag of a denied version could not be deleted, so that a
-	// plain tofu init can still install the version.
-	Live string `json:"live,omitempty"`
+	Approval *artifact.Approval `json:"approval,omitempty"`
+	// PendingTagError is why the pending tag of a promoted or denied release was not deleted.
+	PendingTagError string `json:"pending_tag_error,omitempty"`
+	// VersionTagError is why the tag of a denied version was not deleted. A plain tofu init
+	// can still install the version.
+	VersionTagError string `json:"version_tag_error,omitempty"`
 	// Signature is what the release's signature proves, where it was judged.
 	Signature *SignatureItem `json:"signature,omitempty"`
 	Error     *ErrorItem     `json:"error,omitempty"`
@@ -176,14 +177,16 @@ type PackageItem struct {
 	// Action is what was done: "pushed", "mounted", "present", "pulled", "kept";
 	// empty in lists.
 	Action string `json:"action,omitempty"`
+	// Problem is why a server cannot serve the package.
+	Problem string `json:"problem,omitempty"`
 	// Path is where a pulled package is.
 	Path string `json:"path,omitempty"`
 	// Evidence are the paths of the documents that were written beside it.
 	Evidence []string `json:"evidence,omitempty"`
 	// Skipped are documents that are not named like evidence of the provider.
 	Skipped []string `json:"skipped,omitempty"`
-	// Sums reports whether a SHA256SUMS document lists the zip.
-	Sums *bool `json:"sums,omitempty"`
+	// Checksum reports whether a SHA256SUMS document lists the zip.
+	Checksum *bool `json:"checksum_verified,omitempty"`
 }
 
 // ErrorItem is an error as --output json shows it.
@@ -252,11 +255,11 @@ func (o *Report) Finish() error {
 		return fmt.Errorf("--digest-file: %w", err)
 	}
 	if o.json {
-		if err := o.printDocument("results", runResults{append([]Item{}, o.results...), o.total, o.leftOut}); err != nil {
+		if err := printItems(o, "results", o.results, runSummary{counts(o.results), o.plan, o.skipped}, ""); err != nil {
 			return err
 		}
-	} else if o.total != nil {
-		_, _ = fmt.Fprintln(o.stdout, o.total)
+	} else if o.plan != nil {
+		_, _ = fmt.Fprintln(o.stdout, o.plan)
 	}
 	return explain.Items(len(o.results)-len(o.errors)-counts(o.results)[statusHeld], o.errors)
 }

@@ -24,7 +24,7 @@ func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
 	}
 	m.LeftOut = func(all []mirror.LeftOut) {
 		for _, one := range all {
-			o.LeaveOut(one.Address, one.PreReleases)
+			o.SkippedPreReleases(one.Address, one.PreReleases)
 		}
 	}
 	m.Begun = func(i mirror.Item) { o.run.itemStarted(i.Requirement.Address, i.Version) }
@@ -121,10 +121,10 @@ func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 func (o *Report) mirrored(repository string, r publish.Result) {
 	i := o.mirroredItem(repository, r)
 	if o.DryRun {
-		if o.total == nil {
-			o.total = &total{}
+		if o.plan == nil {
+			o.plan = &dryRunPlan{}
 		}
-		o.total.add(r)
+		o.plan.add(r)
 	}
 	status := i.Status
 	if o.DryRun && r.Status != publish.Unchanged && r.Status != publish.Denied {
@@ -243,7 +243,7 @@ func (o *Report) pulledItem(p pull.Pulled, repository string) Item {
 			action = "kept"
 		}
 		one := describe(r.Package, action)
-		one.Path, one.Sums, one.Evidence, one.Skipped = r.Path, &r.Sums, r.Evidence, r.Skipped
+		one.Path, one.Checksum, one.Evidence, one.Skipped = r.Path, &r.Sums, r.Evidence, r.Skipped
 		i.Packages = append(i.Packages, one)
 		i.Signature = describeVerdict(r.Verdict)
 		i.Repository, i.Tag, i.Digest = r.Stored.Repository, r.Stored.Tag, r.Stored.Digest.String()
@@ -256,11 +256,11 @@ func (o *Report) pulled(p pull.Pulled) {
 	i := o.pulledItem(p, "")
 	var rows []string
 	for _, one := range i.Packages {
-		sums := "sums ok"
-		if !*one.Sums {
-			sums = "no sums"
+		checksum := "checksum ok"
+		if !*one.Checksum {
+			checksum = "no checksum"
 		}
-		rows = append(rows, cells("  "+one.Platform, one.Action, sums, one.Path))
+		rows = append(rows, cells("  "+one.Platform, one.Action, checksum, one.Path))
 		for _, path := range one.Evidence {
 			rows = append(rows, cells("  ", "evidence", "", path))
 		}

@@ -47,7 +47,7 @@ func (o *Report) verdict(a provider.Address, version string, v provider.Verdict)
 
 // Judged reports a verdict, in words of its own or others.
 func (o *Report) Judged(a provider.Address, v provider.Version, verdict provider.Verdict, said string) {
-	i := Item{Provider: a.String(), Version: v.String(), Status: statusJudged, Signature: describeVerdict(verdict)}
+	i := Item{Provider: a.String(), Version: v.String(), Status: statusChecked, Signature: describeVerdict(verdict)}
 	o.verdict(a, i.Version, verdict) // which warns
 	o.done(i, fmt.Sprintf("%s %s %s\n", a, v, OneLine(said)))
 }

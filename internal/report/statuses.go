@@ -11,10 +11,10 @@ import (
 
 // Statuses beside those of package publish.
 const (
-	statusPulled = "pulled"
-	statusJudged = "judged" // of trust, which moves nothing
-	statusFailed = "failed"
-	statusHeld   = "held"
+	statusPulled  = "pulled"
+	statusChecked = "checked" // of trust, which transfers nothing
+	statusFailed  = "failed"
+	statusHeld    = "held"
 )
 
 // statuses are all of them, in the order that they are counted in.
@@ -35,7 +35,7 @@ func counts(results []Item) map[string]int {
 // line says what a run came to: 5 created, 12 unchanged, 1 failed · 212.0 MB sent · 41 s.
 func line(results []Item, moved int64, took time.Duration) string {
 	of, parts := counts(results), []string{}
-	for _, status := range append(slices.Clone(statuses), statusJudged) {
+	for _, status := range append(slices.Clone(statuses), statusChecked) {
 		if of[status] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", of[status], status))
 		}

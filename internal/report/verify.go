@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
@@ -9,102 +10,114 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
-// verification is what verify found, as --output json shows it; docs/cli.md
-// documents the fields.
-type verification struct {
-	Releases int `json:"releases"`
-	// Checked are the releases whose check was completed.
-	Checked  []checkedItem    `json:"checked"`
-	Errors   int              `json:"errors"`
-	Warnings int              `json:"warnings"`
-	Notes    int              `json:"notes"`
-	Findings []releaseFinding `json:"findings"`
-	// More counts the findings that are left out.
-	More int `json:"more,omitempty"`
-	// Failed are releases and providers that could not be looked at.
-	Failed []Item `json:"failed,omitempty"`
-	// LeftOut are the pre-releases that --all does not mean.
-	LeftOut []LeftOutItem `json:"left_out,omitempty"`
-	// Unknown are repositories whose provider is unknown. They were not checked.
-	Unknown []string `json:"unknown,omitempty"`
-	// failed counts the releases among Failed.
-	failed int
-}
-
-// releaseFinding is a finding about a release, or about the whole repository.
-type releaseFinding struct {
-	Provider string `json:"provider"`
-	Version  string `json:"version,omitempty"`
-	Platform string `json:"platform,omitempty"`
-	finding.Finding
-}
-
-func describeFindings(findings []finding.Finding) []releaseFinding {
-	var described []releaseFinding
-	for _, f := range findings {
-		described = append(described, releaseFinding{f.Subject.Provider, f.Subject.Version, f.Subject.Platform, f})
-	}
-	return described
-}
-
-// checkedItem is a release that verify checked.
-type checkedItem struct {
+// verifiedItem is a release that verify checked or failed to check, or a provider with
+// findings about its whole repository.
+type verifiedItem struct {
 	Provider   string         `json:"provider"`
-	Version    string         `json:"version"`
-	Repository string         `json:"repository"`
-	Tag        string         `json:"tag"`
+	Version    string         `json:"version,omitempty"`
+	Repository string         `json:"repository,omitempty"`
+	Tag        string         `json:"tag,omitempty"`
 	Digest     string         `json:"digest,omitempty"`
 	Signature  *SignatureItem `json:"signature,omitempty"`
-	Errors     int            `json:"errors"`
-	Warnings   int            `json:"warnings"`
-	Notes      int            `json:"notes"`
+	findingCounts
+	Findings []finding.Finding `json:"findings,omitempty"`
+	// Error is why the release could not be checked.
+	Error *ErrorItem `json:"error,omitempty"`
 }
 
-// Verified prints what was found. An error is exit code 4, whatever else failed.
+// verifySummary is the summary of verify.
+type verifySummary struct {
+	// Releases is the number of releases, and Failed the number of those that could not be
+	// checked.
+	Releases int `json:"releases"`
+	Failed   int `json:"failed"`
+	findingCounts
+	// Omitted is the number of findings that exceed the limits.
+	Omitted int `json:"omitted_findings,omitempty"`
+	// Skipped lists the pre-releases that --all skipped.
+	Skipped []skippedItem `json:"skipped_pre_releases,omitempty"`
+	// Unknown lists the repositories whose provider is unknown. They were not checked.
+	Unknown []string `json:"unknown_repositories,omitempty"`
+}
+
+// verifyItems returns the items of reports: of each report its repository if there are
+// findings about it, and the checked releases.
+func verifyItems(reports []verify.Report) []verifiedItem {
+	var items []verifiedItem
+	for _, r := range reports {
+		if len(r.Findings) > 0 && r.Findings[0].Version == "" {
+			i := verifiedItem{Provider: r.Findings[0].Provider}
+			i.Findings = findingsAbout(i.Provider, "", r.Findings)
+			i.findingCounts = countFindings(i.Findings)
+			items = append(items, i)
+		}
+		for _, c := range r.Checked {
+			i := verifiedItem{
+				Provider: c.Address.String(), Version: c.Version.String(), Repository: c.Stored.Repository, Tag: c.Stored.Tag, Digest: c.Stored.Digest.String(),
+				Signature: describeVerdict(c.Verdict),
+			}
+			for severity, n := range c.Counts {
+				i.count(severity, n)
+			}
+			i.Findings = findingsAbout(i.Provider, i.Version, r.Findings)
+			items = append(items, i)
+		}
+	}
+	return items
+}
+
+// findingsAbout returns the findings about a version or, if it is empty, a repository.
+func findingsAbout(provider, version string, findings []finding.Finding) []finding.Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool { return f.Provider != provider || f.Version != version })
+}
+
+// Verified prints the result of verify. If there are errors, the exit code is 4, whatever
+// else failed.
 func (o *Report) Verified(reports []verify.Report, unknown []string) error {
 	found := found{rules: verify.Rules()}
-	all := verification{Checked: []checkedItem{}, Findings: []releaseFinding{}, Failed: o.results, LeftOut: o.leftOut, Unknown: unknown}
+	summary := verifySummary{Skipped: o.skipped, Unknown: unknown}
 	for _, r := range reports {
 		for _, f := range r.Failed {
-			if f.Version != (provider.Version{}) { // else a requirement that means none
-				all.failed++
+			if f.Version != (provider.Version{}) { // otherwise no version matches a requirement
+				summary.Failed++
 			}
 		}
-		all.Releases += r.Releases
-		for _, c := range r.Checked {
-			all.Checked = append(all.Checked, checkedItem{
-				Provider: c.Address.String(), Version: c.Version.String(), Repository: c.Stored.Repository, Tag: c.Stored.Tag, Digest: c.Stored.Digest.String(),
-				Signature: describeVerdict(c.Verdict), Errors: c.Counts[finding.Error], Warnings: c.Counts[finding.Warning], Notes: c.Counts[finding.Note],
-			})
+		summary.Releases += r.Releases
+		for severity, n := range r.Counts {
+			summary.count(severity, n)
 		}
-		all.Errors += r.Counts[finding.Error]
-		all.Warnings += r.Counts[finding.Warning]
-		all.Notes += r.Counts[finding.Note]
-		all.Findings = append(all.Findings, describeFindings(r.Findings)...)
-		all.More += r.More
+		summary.Omitted += r.More
 		found.findings = append(found.findings, r.Findings...)
 	}
-	found.more = all.More
+	found.more = summary.Omitted
+	items := verifyItems(reports)
 	for _, i := range o.results {
 		found.failed = append(found.failed, failure{finding.Subject{Provider: i.Provider, Version: i.Version}, i.Error.Message})
+		item := verifiedItem{Provider: i.Provider, Version: i.Version, Repository: i.Repository, Tag: i.Tag, Error: i.Error}
+		if i.Tag != "" { // otherwise the version is a constraint
+			item.Findings = findingsAbout(i.Provider, i.Version, found.findings)
+			item.findingCounts = countFindings(item.Findings)
+		}
+		items = append(items, item)
 	}
-	if err := o.printFindings("verify", all, found, all.summary()); err != nil {
+	text := summary.String()
+	if summary.Releases == 0 && len(o.results) > 0 {
+		text = "" // the errors say enough
+	}
+	if err := printFindings(o, "verify", items, summary, found, text); err != nil {
 		return err
 	}
-	if all.Errors > 0 {
+	if summary.Errors > 0 {
 		return &explain.ExitError{Code: explain.ExitUnverified}
 	}
-	return explain.Items(all.Releases-all.failed, o.errors)
+	return explain.Items(summary.Releases-summary.Failed, o.errors)
 }
 
-// summary is the sum, unless errors say already that nothing could be looked at.
-func (v verification) summary() string {
-	if v.Releases == 0 && len(v.Failed) > 0 {
-		return ""
-	}
+// String returns one line of text.
+func (s verifySummary) String() string {
 	failed := ""
-	if v.failed > 0 {
-		failed = fmt.Sprintf(", %d of which could not be looked at", v.failed)
+	if s.Failed > 0 {
+		failed = fmt.Sprintf(", %d of which could not be looked at", s.Failed)
 	}
-	return fmt.Sprintf("%s%s: %s, %s, %s\n", Counted(v.Releases, "release"), failed, Counted(v.Errors, "error"), Counted(v.Warnings, "warning"), Counted(v.Notes, "note"))
+	return fmt.Sprintf("%s%s: %s, %s, %s\n", Counted(s.Releases, "release"), failed, Counted(s.Errors, "error"), Counted(s.Warnings, "warning"), Counted(s.Notes, "note"))
 }

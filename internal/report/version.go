@@ -17,7 +17,9 @@ type Build struct {
 }
 
 // Build prints what the program was built of.
-func (o *Report) Build(b Build) error { return o.Print("version", b, b.String()) }
+func (o *Report) Build(b Build) error {
+	return printItems(o, "version", []Build{b}, none{}, b.String())
+}
 
 // String is the build for people.
 func (b Build) String() string {

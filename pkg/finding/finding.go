@@ -6,46 +6,54 @@ import (
 	"strings"
 )
 
-// Severity is how bad a finding is.
+// Severity is the severity of a finding.
 type Severity string
 
 const (
 	// Error means that OpenTofu or tofu-oci fails, or will fail.
 	Error Severity = "error"
-	// Warning means that it may fail, or not do what seems to be intended.
+	// Warning means that OpenTofu or tofu-oci might fail, or might not do what the user
+	// intended.
 	Warning Severity = "warning"
-	// Note is useful to know.
+	// Note is information that needs no action.
 	Note Severity = "note"
 )
 
-// Finding is a problem and its remedy.
+// Finding is a problem and its remedy. Its JSON form is a flat object.
 type Finding struct {
+	Subject
 	Severity Severity `json:"severity"`
 	// Code identifies the kind of finding, in kebab case. It is stable.
 	Code string `json:"code"`
 	// Message is one sentence.
-	Message string `json:"problem"`
-	// Remedy is the text to write or the command to run. It may have several lines.
-	Remedy string `json:"remedy"`
-	// Subject is what the finding is about. JSON documents place its fields themselves.
-	Subject Subject `json:"-"`
+	Message string `json:"message"`
+	Remedy
 }
 
-// Subject is what a finding is about. Empty fields do not apply.
+// Subject identifies what a finding is about. Fields that don't apply are empty.
 type Subject struct {
-	// File is the path of a lock file, and Line the line in it.
-	File string
-	Line int
+	// File is the path of a lock file, and Line a line number in it.
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
 	// Provider is an address.
-	Provider string
+	Provider string `json:"provider,omitempty"`
 	// Version is empty if the finding is about a whole repository.
-	Version string
+	Version string `json:"version,omitempty"`
 	// Platform is empty if the finding is about a whole release.
-	Platform string
+	Platform string `json:"platform,omitempty"`
+}
+
+// Remedy describes how to fix a problem. If it has both a hint and a command, the hint
+// says when or how to run the command.
+type Remedy struct {
+	// Hint is prose. It can end with lines to write into a file, after a colon.
+	Hint string `json:"hint,omitempty"`
+	// Command is a command line for a shell, or several lines of them.
+	Command string `json:"command,omitempty"`
 }
 
 // New returns a finding without a subject.
-func New(severity Severity, code, message, remedy string) Finding {
+func New(severity Severity, code, message string, remedy Remedy) Finding {
 	return Finding{Severity: severity, Code: code, Message: message, Remedy: remedy}
 }
 

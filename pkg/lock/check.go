@@ -77,7 +77,7 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	denied, isDenied := errors.AsType[*repository.DeniedError](err)
 	switch {
 	case isDenied:
-		c.add("", "lock-version-denied", fmt.Sprintf("%s %s is denied: %s.", s.Address, s.Version, doctor.DenialReason(denied.Record)), "choose another version: tofu-oci lock --upgrade")
+		c.add("", "lock-version-denied", fmt.Sprintf("%s %s is denied: %s.", s.Address, s.Version, doctor.DenialReason(denied.Record)), finding.Remedy{Hint: "choose another version", Command: "tofu-oci lock --upgrade"})
 		return nil
 	case errors.Is(err, provider.ErrProviderNotFound):
 		problem, remedy := o.staged(ctx, s).Or(fmt.Sprintf("%s is not there", s.Address), c.bring(""))
@@ -141,7 +141,7 @@ func (c *Checked) zip(ctx context.Context, src provider.Source, p provider.Packa
 		if size {
 			flags = " --force"
 		}
-		c.add(p.Platform.String(), "lock-package-missing", problem, doctor.RestoreCommand(p.Address, c.from, p.Version, flags))
+		c.add(p.Platform.String(), "lock-package-missing", problem, doctor.Restore(p.Address, c.from, p.Version, flags))
 	case err != nil:
 		return err
 	case !checked:
@@ -166,7 +166,7 @@ func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 	case slices.ContainsFunc(unknown, lockfile.Hash.IsZH), p.H1 != "" && slices.ContainsFunc(unknown, lockfile.Hash.IsH1) && !slices.ContainsFunc(s.Hashes, lockfile.Hash.IsZH):
 		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("The lock file does not have %s of %s %s for %s, and has hashes that no package here has: %s.",
 			zh(p.Digest), s.Address, s.Version, platform, join(unknown)),
-			"compare with the checksums of the origin before anything else: either these packages or those that were locked are not what its author released")
+			finding.Remedy{Hint: "compare with the checksums of the origin before anything else: either these packages or those that were locked are not what its author released"})
 	default:
 		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash of %s %s for %s, which is %s.", s.Address, s.Version, platform, zh(p.Digest)), relock)
 	}
@@ -195,25 +195,27 @@ func (o Options) staged(ctx context.Context, s lockfile.Selection) doctor.Staged
 
 // bring is the command that brings what is missing, and what does where no registry
 // offers it.
-func (c *Checked) bring(flags string) string {
-	return doctor.MirrorCommand(c.Selection.Address, c.from, c.Selection.Version.String()) + flags +
-		"\nor, if it was built here, publish it there; if another repository has it, copy it from there"
+func (c *Checked) bring(flags string) finding.Remedy {
+	return finding.Remedy{
+		Hint:    "mirror it; if it was built here, publish it there; if another repository has it, copy it from there",
+		Command: doctor.MirrorCommand(c.Selection.Address, c.from, c.Selection.Version.String()) + flags,
+	}
 }
 
 // bringPlatform returns the remedy for a missing package. SHA256SUMS lists every package
 // of the release, so a package that it doesn't list can't be mirrored.
-func (c *Checked) bringPlatform(r provider.Release, platform provider.Platform) string {
+func (c *Checked) bringPlatform(r provider.Release, platform provider.Platform) finding.Remedy {
 	document, ok := r.Document(provider.KindSums)
 	listed, err := sums.Parse(document.Bytes)
 	if _, has := listed.Lookup(provider.Filename(r.Address, r.Version, platform)); !ok || err != nil || has {
 		return c.bring(" --platform " + platform.String())
 	}
-	return fmt.Sprintf("%s lists no package for %s, so its author released none: lock another version, or leave out the platform\nor, if you build this provider, publish it for %s",
-		document.Name, platform, platform)
+	return finding.Remedy{Hint: fmt.Sprintf("%s lists no package for %s, so its author released none: lock another version, or leave out the platform; if you build this provider, publish it for %s",
+		document.Name, platform, platform)}
 }
 
 // relock is the command that locks what is there.
-func (c *Checked) relock() string {
+func (c *Checked) relock() finding.Remedy {
 	command := fmt.Sprintf("tofu-oci lock '%s@%s'", c.Selection.Address, c.Selection.Version)
 	if c.from != (template.Template{}) {
 		command += " --from " + text.Quote(c.from.String())
@@ -221,10 +223,10 @@ func (c *Checked) relock() string {
 	if dir := filepath.Dir(c.File); dir != "." {
 		command += " --module-dir " + text.Quote(dir)
 	}
-	return command
+	return finding.Remedy{Command: command}
 }
 
-func (c *Checked) add(platform, code, problem, remedy string) {
+func (c *Checked) add(platform, code, problem string, remedy finding.Remedy) {
 	f := finding.New(finding.Error, code, problem, remedy)
 	f.Subject = finding.Subject{
 		File: c.File, Line: c.Selection.Line, Provider: c.Selection.Address.String(), Version: c.Selection.Version.String(), Platform: platform,

@@ -79,7 +79,7 @@ func TestCheck(t *testing.T) {
 			var found []string
 			for _, f := range all[0].Findings {
 				found = append(found, strings.TrimSpace(f.Code+" "+f.Subject.Platform))
-				if f.Subject.Provider != test.address || f.Subject.Version != test.version || f.Subject.File != "some/file" || f.Remedy == "" {
+				if f.Subject.Provider != test.address || f.Subject.Version != test.version || f.Subject.File != "some/file" || f.Hint+f.Command == "" {
 					t.Errorf("got %+v", f)
 				}
 				if f.IsMissing() != strings.HasSuffix(f.Code, "-missing") {
@@ -92,8 +92,8 @@ func TestCheck(t *testing.T) {
 			if diff := cmp.Diff(test.found, found); diff != "" {
 				t.Error(diff)
 			}
-			if mirrors := len(all[0].Findings) > 0 && strings.Contains(all[0].Findings[0].Remedy, "--platform"); mirrors != (name == "no such platform") {
-				t.Errorf("the remedy is %s", all[0].Findings[0].Remedy)
+			if mirrors := len(all[0].Findings) > 0 && strings.Contains(all[0].Findings[0].Command, "--platform"); mirrors != (name == "no such platform") {
+				t.Errorf("the remedy is %+v", all[0].Findings[0].Remedy)
 			}
 			if all[0].Unknown != test.unknown {
 				t.Errorf("%d hashes are unknown, want %d", all[0].Unknown, test.unknown)

@@ -84,13 +84,12 @@ func ExampleCheck() {
 	for _, c := range lock.Check(context.Background(), src, lock.Filename, f, lock.Options{}) {
 		for _, finding := range c.Findings {
 			fmt.Printf("%s:%d: %s\n", finding.Subject.File, finding.Subject.Line, finding.Message)
-			fmt.Println(finding.Code, finding.IsMissing(), finding.Remedy)
+			fmt.Println(finding.Code, finding.IsMissing(), finding.Command)
 		}
 	}
 	// Output:
 	// .terraform.lock.hcl:1: registry.opentofu.org/acme/rocket 1.2.0 is not there; there are 1.0.0.
 	// lock-version-missing true tofu-oci mirror 'registry.opentofu.org/acme/rocket@1.2.0'
-	// or, if it was built here, publish it there; if another repository has it, copy it from there
 }
 
 // What comes out of a repository is what lock files select, and nothing else.

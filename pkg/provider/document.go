@@ -15,7 +15,7 @@ type DocumentKind string
 // The kinds of documents.
 const (
 	// KindSums is a SHA256SUMS document.
-	KindSums DocumentKind = "sums"
+	KindSums DocumentKind = "checksums"
 	// KindSignature is a detached OpenPGP signature: of SHA256SUMS when its scope
 	// is the release, of a zip when it is a package.
 	KindSignature DocumentKind = "signature"

@@ -18,6 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
@@ -198,7 +199,7 @@ func TestAPIVersion(t *testing.T) {
 	for _, d := range slices.Concat(got.Evidence, got.Referrers) {
 		kinds[d.Kind]++
 	}
-	if diff := cmp.Diff(map[string]int{"sums": 1, "signature": 1, "keys": 1, "sbom": 1}, kinds); diff != "" {
+	if diff := cmp.Diff(map[string]int{"checksums": 1, "signature": 1, "keys": 1, "sbom": 1}, kinds); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	for _, text := range []string{got.Packages[0].ZH, got.Packages[0].H1, `provider "registry.opentofu.org/acme/rocket" {`, `version = "1.0.0"`} {
@@ -251,8 +252,8 @@ func TestAPIVersionWithFaults(t *testing.T) {
 	if lacking.Status != api.StatusIncomplete || lacking.Packages[0].Problem == "" || lacking.Packages[0].URL != "" || lacking.Packages[1].Problem != "" {
 		t.Errorf("%+v", lacking)
 	}
-	if !slices.ContainsFunc(lacking.Findings, func(f api.Finding) bool {
-		return f.Code == "manifest-missing" && f.Severity == "error" && f.Remedy != ""
+	if !slices.ContainsFunc(lacking.Findings, func(f finding.Finding) bool {
+		return f.Code == "manifest-missing" && f.Severity == "error" && f.Command != ""
 	}) {
 		t.Errorf("%+v", lacking.Findings)
 	}

@@ -27,7 +27,7 @@ const longText = 1000
 // report is what a look at all that belongs to a release found, archives unread.
 type report struct {
 	verdict   *api.Verdict
-	findings  []api.Finding
+	findings  []finding.Finding
 	more      int
 	referrers []api.Document
 	weight    int64
@@ -92,17 +92,16 @@ func verdictOf(v provider.Verdict, err error) *api.Verdict {
 }
 
 // findingsOf returns what was found of one release, and how many findings are left out.
-func findingsOf(found verify.Report, v provider.Version) (findings []api.Finding, more int) {
-	findings, more = []api.Finding{}, found.More
+func findingsOf(found verify.Report, v provider.Version) (findings []finding.Finding, more int) {
+	findings, more = []finding.Finding{}, found.More
 	for _, f := range found.Findings {
 		switch {
 		case f.Subject.Version != v.String(): // it is about the repository
 		case len(findings) == maxFindings:
 			more++
 		default:
-			findings = append(findings, api.Finding{
-				Severity: string(f.Severity), Code: f.Code, Platform: f.Subject.Platform, Problem: clip(f.Message, longText), Remedy: clip(f.Remedy, longText),
-			})
+			f.Message, f.Hint, f.Command = clip(f.Message, longText), clip(f.Hint, longText), clip(f.Command, longText)
+			findings = append(findings, f)
 		}
 	}
 	return findings, more
@@ -133,8 +132,8 @@ func (b *browsing) standing(ctx context.Context, at place, i index) (summary, er
 	// 2. A report that is already known can contain more errors.
 	known, _ := b.reports.lookup(id)
 	for _, f := range known.findings {
-		if f.Severity == string(finding.Error) {
-			s.Status, s.Problem = api.StatusIncomplete, f.Problem
+		if f.Severity == finding.Error {
+			s.Status, s.Problem = api.StatusIncomplete, f.Message
 			break
 		}
 	}

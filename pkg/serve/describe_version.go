@@ -16,6 +16,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -55,7 +56,7 @@ func (s *Server) describeVersion(x *exchange) (none api.Version, err error) {
 	x.know(r.how)
 	found := api.Version{
 		Provider: x.at.ref(x.base), VersionRef: r.summary.VersionRef, Digest: r.summary.digest, Protocols: r.summary.protocols,
-		Evidence: x.withURLs(r.summary.evidence), Packages: s.packages(x, r), Findings: []api.Finding{}, Stale: r.how.stale != nil,
+		Evidence: x.withURLs(r.summary.evidence), Packages: s.packages(x, r), Findings: []finding.Finding{}, Stale: r.how.stale != nil,
 		Lock: lockOf(x, r.summary.packages), Requirement: requirementOf(x), Installation: x.at.installation(x.base),
 	}
 	found.URL = x.at.url(x.base, found.Version)

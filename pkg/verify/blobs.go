@@ -11,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -132,7 +133,7 @@ func (a *audit) packageAnnotations(ctx context.Context, f repository.Found) erro
 	switch {
 	case !read || err != nil:
 	case hashed.err != nil:
-		s.bad("zip-refused", fmt.Sprintf("The zip has the bytes of its digest, and tofu-oci does not unpack it: %v.", hashed.err), "tell the author")
+		s.bad("zip-refused", fmt.Sprintf("The zip has the bytes of its digest, and tofu-oci does not unpack it: %v.", hashed.err), finding.Remedy{Hint: "tell the author"})
 	case is && hashed.h1 != stated:
 		s.bad("annotation-h1", fmt.Sprintf("The annotation h1 is %s, and the zip has %s.", stated, hashed.h1), a.again())
 	}

@@ -142,7 +142,7 @@ func missingMessage(lacking []provider.Version) string {
 
 // missingRemedy is the command that brings them: a few by their names, and many as
 // they were asked for here.
-func missingRemedy(lacking []provider.Version, wanted []provider.Requirement, o Options) string {
+func missingRemedy(lacking []provider.Version, wanted []provider.Requirement, o Options) finding.Remedy {
 	var constraints []string
 	flags := ""
 	if len(lacking) <= maxListed {
@@ -158,9 +158,9 @@ func missingRemedy(lacking []provider.Version, wanted []provider.Requirement, o 
 			flags = fmt.Sprintf(" --latest %d", o.Newest)
 		}
 	}
-	remedy := doctor.MirrorCommand(wanted[0].Address, o.Template, constraints...) + flags
+	remedy := finding.Remedy{Command: doctor.MirrorCommand(wanted[0].Address, o.Template, constraints...) + flags}
 	if o.Newest == 0 {
-		remedy += "\nor, if fewer versions are meant to be here, verify with a constraint, or with --latest in the place of --all"
+		remedy.Hint = "mirror the missing versions; to check fewer versions, use a constraint, or --latest instead of --all"
 	}
 	return remedy
 }

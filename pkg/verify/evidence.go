@@ -9,6 +9,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
@@ -140,9 +141,10 @@ func (a *audit) signature(ctx context.Context, r provider.Release) (provider.Ver
 	if isRefused {
 		verdict = refused.Verdict
 	}
-	remedy := "learn from the author which key signs the release, and pin it in the trust file or give it with --keyring; if what is stored is wrong, " + a.again()
+	remedy := a.again()
+	remedy.Hint = "learn from the author which key signs the release, and pin it in the trust file or give it with --keyring; if what is stored is wrong, " + remedy.Hint
 	if verdict.Trust == provider.TrustUnknown { // a pin without the key is no help
-		remedy = "give the author's public key with --keyring; where the release comes from tofu-oci publish, publishing it again with --keyring FILE puts that key beside its signature"
+		remedy = finding.Remedy{Hint: "give the author's public key with --keyring; where the release comes from tofu-oci publish, publishing it again with --keyring FILE puts that key beside its signature"}
 	}
 	switch {
 	case isRefused:
@@ -163,7 +165,7 @@ func (a *audit) referrers(ctx context.Context, found repository.Inspection) erro
 	lost, err := repository.CheckReferrers(ctx, a.repo, found.Digest)
 	for _, problem := range lost {
 		a.at(provider.Platform{}).warn("referrer-unreadable", fmt.Sprintf("A document that refers to the release cannot be read: %v.", problem),
-			"publish the document again, which attaches it anew")
+			finding.Remedy{Hint: "publish the document again, which attaches it anew"})
 	}
 	return err
 }

@@ -49,13 +49,14 @@ func ExampleRepository() {
 	}
 	for _, f := range report.Findings {
 		fmt.Println(f.Severity, f.Code, f.Subject.Version, f.Subject.Platform)
-		fmt.Println(f.Remedy)
+		fmt.Println(f.Hint)
+		fmt.Println(f.Command)
 	}
 	fmt.Println(report.Unsound())
 	// Output:
 	// error manifest-missing 1.0.0 darwin_arm64
+	// mirror the release again; if it was copied, copy it again; if you published it, publish the same zips again
 	// tofu-oci mirror 'registry.opentofu.org/acme/rocket@1.0.0' --to 'ghcr.io/acme/providers/{type}'
-	// or, if it came by copy, copy it again; if you published it, publish the same zips again
 	// true
 }
 

@@ -82,12 +82,11 @@ func TestMissing(t *testing.T) {
 				}
 				return
 			}
-			command, more, _ := strings.Cut(f.Remedy, "\n")
 			want := "tofu-oci mirror"
 			for _, v := range test.want {
 				want += " 'registry.example.org/acme/thing@" + v + "'"
 			}
-			if want += " --to '" + w.template.String() + "'"; command != want || (more == "") != (test.newest > 0) {
+			if want += " --to '" + w.template.String() + "'"; f.Command != want || (f.Hint == "") != (test.newest > 0) {
 				t.Errorf("the remedy is %q, want %q", f.Remedy, want)
 			}
 			if !strings.Contains(f.Message, strings.Join(test.want, ", ")) {
@@ -115,8 +114,7 @@ func TestManyMissing(t *testing.T) {
 		if err != nil || len(report.Findings) != 1 || len(report.Failed) != 1 { // nothing older than 1.0.0 is there
 			t.Fatal(report, err)
 		}
-		command, _, _ := strings.Cut(report.Findings[0].Remedy, "\n")
-		if command != want {
+		if command := report.Findings[0].Command; command != want {
 			t.Errorf("the remedy is %q, want %q", command, want)
 		}
 		problem := "The origin offers versions that the repository does not have: 0.7.0, 0.6.0, 0.5.0, 0.4.0, 0.3.0 and 2 more."

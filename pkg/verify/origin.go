@@ -10,6 +10,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
@@ -22,10 +23,10 @@ func (a *audit) against(ctx context.Context, found repository.Inspection, verdic
 	offered, zips, err := a.offered(ctx)
 	switch {
 	case errors.Is(err, provider.ErrVersionNotFound) || errors.Is(err, provider.ErrProviderNotFound):
-		s.warn("release-withdrawn", fmt.Sprintf("The origin does not offer version %s any more: %v.", a.version, err), "ask the author why; if the release is bad, delete its tag and move on to another version")
+		s.warn("release-withdrawn", fmt.Sprintf("The origin does not offer version %s any more: %v.", a.version, err), finding.Remedy{Hint: "ask the author why; if the release is bad, delete its tag and move on to another version"})
 		return nil
 	case err != nil && isContradictory(err):
-		s.warn("origin-unverified", fmt.Sprintf("What the origin offers contradicts itself: %v.", err), "tell those who run the origin")
+		s.warn("origin-unverified", fmt.Sprintf("What the origin offers contradicts itself: %v.", err), finding.Remedy{Hint: "tell those who run the origin"})
 		return nil
 	case err != nil:
 		return fmt.Errorf("asking the origin: %w", err)
@@ -33,7 +34,7 @@ func (a *audit) against(ctx context.Context, found repository.Inspection, verdic
 	a.compareZips(found, zips)
 	stated := found.Index.Protocols()
 	if len(stated) > 0 && len(offered.Protocols) > 0 && !slices.Equal(provider.SortProtocols(stated), offered.Protocols) {
-		s.warn("annotation-protocols", fmt.Sprintf("The annotated plugin protocols are %q, and the origin says %q.", stated, offered.Protocols), a.anew(a.fetch("")))
+		s.warn("annotation-protocols", fmt.Sprintf("The annotated plugin protocols are %q, and the origin says %q.", stated, offered.Protocols), a.mirrorAnew())
 	}
 	return a.compareKeys(ctx, offered, verdict)
 }
@@ -77,12 +78,12 @@ func (a *audit) compareZips(found repository.Inspection, offered map[provider.Pl
 		f := found.Platforms[platform]
 		switch {
 		case found.Lacks(platform):
-			s.warn("platform-missing", fmt.Sprintf("The origin offers a package for %s, which the repository does not have.", platform), a.fetch(" --platform "+platform.String()))
+			s.warn("platform-missing", fmt.Sprintf("The origin offers a package for %s, which the repository does not have.", platform), finding.Remedy{Command: a.fetch(" --platform " + platform.String())})
 		case !isOffered:
-			s.warn("platform-withdrawn", fmt.Sprintf("The origin offers no package for %s any more.", platform), "ask the author why")
+			s.warn("platform-withdrawn", fmt.Sprintf("The origin offers no package for %s any more.", platform), finding.Remedy{Hint: "ask the author why"})
 		case f.Err == nil && f.Manifest.Zip.Digest != want:
 			s.bad("bytes-differ", fmt.Sprintf("The origin offers the zip %s, and the repository has %s: one of them is not what was released.", want, f.Manifest.Zip.Digest),
-				"compare both with what the author published; if the origin is right:\n"+a.fetch(" --force"))
+				finding.Remedy{Hint: "compare both with what the author published; if the origin is right, replace what is stored", Command: a.fetch(" --force")})
 		}
 	}
 }
@@ -99,13 +100,14 @@ func (a *audit) compareKeys(ctx context.Context, offered provider.Release, store
 	s := a.at(provider.Platform{})
 	switch {
 	case now.Trust == provider.TrustBad:
-		s.warn("origin-unverified", fmt.Sprintf("The origin offers a %s: %s.", now, now.Reason), "tell those who run the origin")
+		s.warn("origin-unverified", fmt.Sprintf("The origin offers a %s: %s.", now, now.Reason), finding.Remedy{Hint: "tell those who run the origin"})
 	case now.Fingerprint == "" || strings.HasSuffix(now.Fingerprint, stored.Fingerprint) && stored.Fingerprint != "": // which may be a key ID
 	case stored.Trust == provider.TrustUnsigned:
-		s.warn("signature-dropped", fmt.Sprintf("Nothing is signed here, and at the origin the release is %s.", now), a.anew(a.fetch("")))
+		s.warn("signature-dropped", fmt.Sprintf("Nothing is signed here, and at the origin the release is %s.", now), a.mirrorAnew())
 	case stored.Fingerprint != "":
-		s.warn("key-changed", fmt.Sprintf("What is stored is %s, and at the origin it is %s.", stored, now),
-			"ask the author whether the key has changed; if so, "+a.anew(a.fetch("")))
+		remedy := a.mirrorAnew()
+		remedy.Hint = "ask the author whether the key has changed; if so, " + remedy.Hint
+		s.warn("key-changed", fmt.Sprintf("What is stored is %s, and at the origin it is %s.", stored, now), remedy)
 	}
 	return nil
 }

@@ -52,12 +52,16 @@ type subject struct {
 	platform provider.Platform
 }
 
-func (s subject) bad(code, message, remedy string) { s.add(finding.Error, code, message, remedy) }
+func (s subject) bad(code, message string, remedy finding.Remedy) {
+	s.add(finding.Error, code, message, remedy)
+}
 
-func (s subject) warn(code, message, remedy string) { s.add(finding.Warning, code, message, remedy) }
+func (s subject) warn(code, message string, remedy finding.Remedy) {
+	s.add(finding.Warning, code, message, remedy)
+}
 
 // add counts a finding, and keeps it as long as there is room.
-func (s subject) add(severity finding.Severity, code, message, remedy string) {
+func (s subject) add(severity finding.Severity, code, message string, remedy finding.Remedy) {
 	s.counts[severity]++
 	if len(s.findings) == maxOfRelease {
 		return
@@ -77,16 +81,24 @@ func (a *audit) fetch(flags string) string {
 
 // mirror is what puts the release there again, wherever it is from: nothing in it tells
 // what was mirrored from what was copied or published.
-func (a *audit) mirror(flags string) string {
-	return doctor.RestoreCommand(a.address, a.options.Template, a.version, flags)
+func (a *audit) mirror(flags string) finding.Remedy {
+	return doctor.Restore(a.address, a.options.Template, a.version, flags)
 }
 
-// again is what puts right what mirror leaves as it is, since the zips are right.
-func (a *audit) again() string { return a.anew(a.mirror("")) }
+// again fixes what mirror leaves unchanged because the zips are right.
+func (a *audit) again() finding.Remedy {
+	remedy := a.mirror("")
+	remedy.Hint = a.deleteTag() + remedy.Hint
+	return remedy
+}
 
-// anew deletes the tag before a command.
-func (a *audit) anew(command string) string {
-	return fmt.Sprintf("delete the tag %s, and mirror the release again:\n%s", artifact.Tag(a.version), command)
+// mirrorAnew deletes the tag and mirrors the release again.
+func (a *audit) mirrorAnew() finding.Remedy {
+	return finding.Remedy{Hint: a.deleteTag() + "mirror the release again", Command: a.fetch("")}
+}
+
+func (a *audit) deleteTag() string {
+	return fmt.Sprintf("delete the tag %s, then ", artifact.Tag(a.version))
 }
 
 // release looks at all that belongs to a release. The error is that of a repository
@@ -183,7 +195,7 @@ func (a *audit) launch(ctx context.Context, r provider.Release) error {
 	here := provider.CurrentPlatform()
 	i := slices.IndexFunc(r.Packages, func(p provider.Package) bool { return p.Platform == here })
 	if i < 0 {
-		a.at(provider.Platform{}).warn("not-launched", fmt.Sprintf("Nothing was started, as the release has no package for %s.", here), "verify it on a machine of one of its platforms")
+		a.at(provider.Platform{}).warn("not-launched", fmt.Sprintf("Nothing was started, as the release has no package for %s.", here), finding.Remedy{Hint: "verify it on a machine of one of its platforms"})
 		return nil
 	}
 	problem, err := a.options.Launch(ctx, r.Packages[i])
@@ -191,7 +203,7 @@ func (a *audit) launch(ctx context.Context, r provider.Release) error {
 		return err
 	}
 	if problem != "" {
-		a.at(here).bad("launch-failed", fmt.Sprintf("The provider does not work here: %s.", problem), "tell whoever publishes the provider; OpenTofu is likely to meet the same")
+		a.at(here).bad("launch-failed", fmt.Sprintf("The provider does not work here: %s.", problem), finding.Remedy{Hint: "tell whoever publishes the provider; OpenTofu is likely to meet the same"})
 	}
 	return nil
 }

@@ -222,7 +222,7 @@ func standingOf(found []string) verify.Status {
 // repair does what the remedies say.
 func (w *world) repair(t *testing.T, r verify.Report) {
 	t.Helper()
-	remedy := r.Findings[0].Remedy
+	remedy := r.Findings[0].Hint + r.Findings[0].Command
 	if !strings.Contains(remedy, "tofu-oci mirror ") {
 		t.Fatalf("no command: %s", remedy)
 	}

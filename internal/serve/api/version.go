@@ -1,5 +1,9 @@
 package api
 
+import (
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
+)
+
 // Version is all that is known of a release:
 // GET /api/v1/providers/HOST/NAMESPACE/TYPE/VERSION.
 type Version struct {
@@ -18,7 +22,7 @@ type Version struct {
 	// Verdict is what the signature proves; nil where it could not be judged.
 	Verdict *Verdict `json:"verdict,omitempty"`
 	// Findings are what `tofu-oci verify` says without reading archives.
-	Findings []Finding `json:"findings"`
+	Findings []finding.Finding `json:"findings"`
 	// MoreFindings counts those that are left out of Findings.
 	MoreFindings int `json:"more_findings,omitempty"`
 	// Unverified says why there is neither verdict nor finding: it was not looked at.
@@ -54,7 +58,7 @@ type Package struct {
 type Document struct {
 	// Name is a file name; it has no slash.
 	Name string `json:"name"`
-	// Kind is "sums", "signature", "keys", "sbom", "provenance", "sigstore" or "other".
+	// Kind is "checksums", "signature", "keys", "sbom", "provenance", "sigstore" or "other".
 	Kind      string `json:"kind"`
 	MediaType string `json:"media_type,omitempty"`
 	Digest    string `json:"digest,omitempty"`
@@ -77,19 +81,6 @@ type Verdict struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Refused is why a policy refuses it; empty when none does.
 	Refused string `json:"refused,omitempty"`
-}
-
-// Finding is something that is wrong with a release.
-type Finding struct {
-	// Severity is "error", "warning" or "note".
-	Severity string `json:"severity"`
-	// Code names the kind of finding; docs/trust.md has all.
-	Code string `json:"code"`
-	// Platform is empty for what is wrong with all of it.
-	Platform string `json:"platform,omitempty"`
-	Problem  string `json:"problem"`
-	// Remedy says what to do about it.
-	Remedy string `json:"remedy,omitempty"`
 }
 
 // SBOM is the components that a software bill of materials lists:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/serve/page"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
 // maxPage is what a page may have, in bytes.
@@ -45,7 +46,7 @@ func pages(tb testing.TB, f page.Frame, search string, ps api.Providers, p api.P
 func TestPages(t *testing.T) {
 	t.Parallel()
 	v := version(15)
-	v.Findings = []api.Finding{{Severity: "error", Code: "lost-blob", Platform: "haiku0_riscv64", Problem: "the archive is not there", Remedy: "mirror it again"}}
+	v.Findings = []finding.Finding{{Severity: finding.Error, Code: "lost-blob", Subject: finding.Subject{Platform: "haiku0_riscv64"}, Message: "the archive is not there", Remedy: finding.Remedy{Hint: "mirror it again"}}}
 	p := versions(60)
 	p.Pending = []api.VersionRef{{Version: "2.0.0", Status: api.StatusPending}}
 	p.Versions[1].Status, p.Versions[1].Problem = api.StatusBroken, "its index is not there"
@@ -110,7 +111,7 @@ const hostile = "\"'><script>alert(1)</script>\u202E\x00javascript:alert(1)&<!--
 func TestHostileFields(t *testing.T) {
 	t.Parallel()
 	v, p, ps, s := version(2), versions(2), providers(2), sbom(2)
-	v.Findings, v.Verdict.Warnings, v.Verdict.Refused = make([]api.Finding, 1), []string{""}, "x"
+	v.Findings, v.Verdict.Warnings, v.Verdict.Refused = make([]finding.Finding, 1), []string{""}, "x"
 	p.Pending, ps.Warnings = p.Versions[:1], []string{""}
 	for _, answer := range []any{&v, &p, &ps, &s} {
 		fill(reflect.ValueOf(answer).Elem(), hostile)
@@ -174,7 +175,7 @@ func TestPagesAreSmall(t *testing.T) {
 	}
 	for range 100 {
 		v.Evidence, v.Referrers = append(v.Evidence, document), append(v.Referrers, document)
-		v.Findings = append(v.Findings, api.Finding{Severity: long, Code: long, Problem: long, Remedy: long})
+		v.Findings = append(v.Findings, finding.Finding{Severity: finding.Severity(long), Code: long, Message: long, Remedy: finding.Remedy{Hint: long, Command: long}})
 		v.Protocols, v.Verdict.Warnings = append(v.Protocols, long), append(v.Verdict.Warnings, long)
 		v.Verdict.Keys = append(v.Verdict.Keys, long)
 	}

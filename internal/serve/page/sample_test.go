@@ -68,7 +68,7 @@ func version(n int) api.Version {
 			URL: site + "/archive/" + token + "/registry.example.com/acme/rocket/1.2.0/" + name, Documents: []api.Document{sbom, document("signature", name+".sig")},
 		})
 	}
-	v.Evidence = []api.Document{document("sums", "terraform-provider-rocket_1.2.0_SHA256SUMS"), document("signature", "terraform-provider-rocket_1.2.0_SHA256SUMS.sig")}
+	v.Evidence = []api.Document{document("checksums", "terraform-provider-rocket_1.2.0_SHA256SUMS"), document("signature", "terraform-provider-rocket_1.2.0_SHA256SUMS.sig")}
 	v.Referrers = []api.Document{document("provenance", "provenance.intoto.jsonl")}
 	return v
 }

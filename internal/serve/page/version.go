@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
 const (
@@ -70,7 +71,7 @@ func (f Frame) Version(v api.Version, page int) ([]byte, error) {
 		V                   api.Version
 		Packages            []shownPackage
 		Evidence, Referrers some[api.Document]
-		Findings            some[api.Finding]
+		Findings            some[finding.Finding]
 		Keys, Warnings      some[string]
 	}{
 		head{f, at, Visible(v.Provider.Namespace+"/"+v.Provider.Type+" "+v.Version, limitLine), nil},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
 // bytesOf returns a size as people read it: "14.2 MB".
@@ -56,7 +57,7 @@ func platforms(all []string) string {
 
 // kinds are the words for the kinds of documents.
 var kinds = map[string]string{
-	"sums": "checksums", "signature": "signature", "keys": "signing keys", "sbom": "SBOM",
+	"checksums": "checksums", "signature": "signature", "keys": "signing keys", "sbom": "SBOM",
 	"provenance": "provenance", "sigstore": "Sigstore bundle", "other": "document",
 }
 
@@ -80,11 +81,11 @@ func state(status string) string {
 }
 
 // severity returns the class of the style sheet for a finding.
-func severity(f api.Finding) string {
+func severity(f finding.Finding) string {
 	switch f.Severity {
-	case "error":
+	case finding.Error:
 		return "bad"
-	case "warning":
+	case finding.Warning:
 		return "waits"
 	}
 	return "plain"

@@ -6,21 +6,21 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// total is what a dry run comes to, as --output json shows it. What moves is less
-// where a repository has zips of a release already: that is not asked for.
-type total struct {
-	// Releases is how many there are, ToSend how many would be sent.
+// dryRunPlan is the amount of work that a dry run found. A real run sends less if a repository
+// already has some of the zips, which a dry run doesn't check.
+type dryRunPlan struct {
+	// Releases is the number of releases, and ToSend the number of those to send.
 	Releases int `json:"releases"`
 	ToSend   int `json:"to_send"`
-	// Packages, Size and SizeUnknown are about the releases to send: all packages,
-	// the bytes of those whose size is known, and how many others there are.
+	// Packages is the number of packages to send, Size their total size in bytes, and
+	// SizeUnknown the number of packages that are not included in Size.
 	Packages    int   `json:"packages"`
 	Size        int64 `json:"size"`
 	SizeUnknown int   `json:"size_unknown,omitempty"`
 }
 
-// add counts what would become of a release.
-func (t *total) add(r publish.Result) {
+// add counts a release.
+func (t *dryRunPlan) add(r publish.Result) {
 	t.Releases++
 	if r.Status == publish.Unchanged {
 		return
@@ -35,8 +35,8 @@ func (t *total) add(r publish.Result) {
 	}
 }
 
-// String returns the line for people.
-func (t *total) String() string {
+// String returns one line of text.
+func (t *dryRunPlan) String() string {
 	text := fmt.Sprintf("plan: %s, %d to send", Counted(t.Releases, "release"), t.ToSend)
 	if t.ToSend > 0 {
 		text += fmt.Sprintf(" with at most %s, %s", Counted(t.Packages, "package"), Size(t.Size))
@@ -47,7 +47,7 @@ func (t *total) String() string {
 	return text
 }
 
-// Counted writes a number of things: "1 release", "2 releases".
+// Counted returns a number with its noun: "1 release", "2 releases".
 func Counted(n int, what string) string {
 	if n != 1 {
 		what += "s"

@@ -1,0 +1,36 @@
+package report
+
+import (
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// skippedItem lists the pre-releases of a provider that --all skipped.
+type skippedItem struct {
+	Provider string `json:"provider"`
+	// Versions are sorted, newest first.
+	Versions []string `json:"versions"`
+}
+
+// SkippedPreReleases records pre-releases that --all skipped, newest first.
+func (o *Report) SkippedPreReleases(a provider.Address, preReleases []provider.Version) {
+	if len(preReleases) == 0 {
+		return
+	}
+	i := skippedItem{Provider: a.String()}
+	for _, v := range preReleases {
+		i.Versions = append(i.Versions, v.String())
+	}
+	o.skipped = append(o.skipped, i)
+}
+
+// noteSkipped prints how many pre-releases were skipped, and how to select one.
+func (o *Report) noteSkipped() {
+	count := 0
+	for _, i := range o.skipped {
+		count += len(i.Versions)
+	}
+	if count > 0 {
+		first := o.skipped[0]
+		o.Note("%s skipped: to select one, give its exact version, such as %s@%s", Counted(count, "pre-release"), first.Provider, first.Versions[0])
+	}
+}
