@@ -368,14 +368,14 @@ func TestRules(t *testing.T) {
 		}
 		known[r.Code] = true
 	}
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "trust.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for code := range known {
 		_, verdict, isVerdict := strings.Cut(code, "signature-")
 		if !strings.Contains(string(page), "| `"+code+"` |") && (!isVerdict || !strings.Contains(string(page), "-"+verdict+"`")) {
-			t.Errorf("docs/trust.md does not say what %s is", code)
+			t.Errorf("docs/cli.md does not describe %s", code)
 		}
 	}
 	for _, code := range codesInSources(t) {
