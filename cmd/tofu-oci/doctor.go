@@ -131,7 +131,7 @@ func subject(c *cli.Context, out *report.Report, o *doctor.Options) error {
 // examined reads --from, --to and --push.
 func examined(c *cli.Context, o *doctor.Options) error {
 	from, to := c.IsSet("from"), c.IsSet("to")
-	o.Target, o.Push = to, c.Bool("push")
+	o.IsTarget, o.Push = to, c.Bool("push")
 	flag := "from"
 	switch {
 	case to:
@@ -140,7 +140,7 @@ func examined(c *cli.Context, o *doctor.Options) error {
 		return nil
 	}
 	t, err := repositoryTemplate(c, flag)
-	o.At = &t
+	o.Template = &t
 	return err
 }
 

@@ -270,12 +270,12 @@ func accessOptions(c *cli.Context, cmd *command, lines *report.ServerLog, o *ser
 }
 
 // serveLife reads the flags about how the server listens and ends.
-func serveLife(c *cli.Context, lines *report.ServerLog) (life serve.Life, err error) {
-	life = serve.Life{
+func serveLife(c *cli.Context, lines *report.ServerLog) (life serve.ListenOptions, err error) {
+	life = serve.ListenOptions{
 		InsecureHTTP: c.Bool("insecure-http"), MaxConnections: c.Int("max-connections"), MaxPerAddress: c.Int("max-connections-per-address"), Grace: c.Duration("grace"),
-		Trouble: lines.Trouble,
+		OnConnectionError: lines.Trouble,
 	}
-	life.Listening = func(at net.Addr) { lines.Listening(at, life.TLS != nil) }
+	life.OnListen = func(at net.Addr) { lines.Listening(at, life.TLS != nil) }
 	certFile, keyFile := c.String("tls-cert"), c.String("tls-key")
 	if (certFile == "") != (keyFile == "") {
 		return life, usagef("--tls-cert and --tls-key need each other")

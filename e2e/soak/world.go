@@ -110,7 +110,7 @@ func (w *world) serve(ctx context.Context, ca *testca.CA, from template.Template
 	server, err := serve.New(serve.Options{
 		From: []template.Template{from}, MaxAge: maxAge, Memory: memory,
 		Open:   func(ref template.Reference) (repository.Reader, error) { return w.open(ref) },
-		Events: serve.Events{Answered: w.answered},
+		Events: serve.Events{OnRequest: w.answered},
 	})
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (w *world) serve(ctx context.Context, ca *testca.CA, from template.Template
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := server.Run(running, l, serve.Life{TLS: config, Grace: time.Second}); err != nil {
+		if err := server.Run(running, l, serve.ListenOptions{TLS: config, Grace: time.Second}); err != nil {
 			w.wrong(err)
 		}
 	}()
@@ -181,7 +181,7 @@ func platforms() []provider.Platform {
 }
 
 // answered counts what the server says of itself.
-func (w *world) answered(a serve.Answered) {
+func (w *world) answered(a serve.RequestEvent) {
 	w.mu.Lock()
 	w.statuses[a.Status]++
 	w.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 
 // Staged says of a version that is missing how it stands with those who approve
 // releases. The zero value is that they know nothing of it.
-type Staged struct {
+type PendingInfo struct {
 	// Problem is a part of a sentence: "3.2.4 waits for approval".
 	Problem string
 	Remedy  finding.Remedy
@@ -24,16 +24,16 @@ type Staged struct {
 // AskStaged looks for a version that meets a requirement, and waits in a repository of a
 // template or was denied there. What can't be asked is as if there was none: another
 // error told so before.
-func AskStaged(ctx context.Context, repo repository.Reader, wanted provider.Requirement, to template.Template) Staged {
+func FindPending(ctx context.Context, repo repository.Reader, wanted provider.Requirement, to template.Template) PendingInfo {
 	e, err := approval.Find(ctx, repo, wanted)
 	if err != nil || e.Tag == "" {
-		return Staged{}
+		return PendingInfo{}
 	}
 	v := e.Version.String()
 	if e.State == publish.Pending {
-		return Staged{v + " waits for approval", finding.Remedy{Command: command("promote", wanted.Address, to, v)}}
+		return PendingInfo{v + " waits for approval", finding.Remedy{Command: command("promote", wanted.Address, to, v)}}
 	}
-	return Staged{
+	return PendingInfo{
 		fmt.Sprintf("%s is denied: %s", v, DenialReason(*e.Record)),
 		finding.Remedy{Hint: fmt.Sprintf("choose another version; if the reason does not hold any more: %s --stage --force, and then tofu-oci promote --force", MirrorCommand(wanted.Address, to, v))},
 	}
@@ -41,7 +41,7 @@ func AskStaged(ctx context.Context, repo repository.Reader, wanted provider.Requ
 
 // Or returns the problem and the remedy of a version that is missing: those of approval,
 // where it knows the version, else what brings it.
-func (s Staged) Or(problem string, remedy finding.Remedy) (string, finding.Remedy) {
+func (s PendingInfo) Or(problem string, remedy finding.Remedy) (string, finding.Remedy) {
 	if s.Problem == "" {
 		return problem + ".", remedy
 	}
@@ -49,7 +49,7 @@ func (s Staged) Or(problem string, remedy finding.Remedy) (string, finding.Remed
 }
 
 // Hint is both in one line; empty where there is nothing to say.
-func (s Staged) Hint() string {
+func (s PendingInfo) Hint() string {
 	switch {
 	case s.Problem == "":
 		return ""

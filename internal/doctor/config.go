@@ -18,14 +18,14 @@ import (
 func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 	findings := []finding.Finding{}
 	for _, n := range c.Notes {
-		findings = append(findings, ofNote(c, n))
+		findings = append(findings, noteFinding(c, n))
 	}
 	if c.Installation == nil {
 		findings = append(findings, finding.New(finding.Note, "no-installation-block",
-			"There is no provider_installation block, so OpenTofu takes what its plugin directories hold and all else from origin registries"+places(files)+".",
+			"There is no provider_installation block, so OpenTofu takes what its plugin directories hold and all else from origin registries"+filesRead(files)+".",
 			finding.Remedy{Command: "tofu-oci tofurc REPO >> FILE"}))
 	} else {
-		findings = append(findings, notExcluded(c.Installation)...)
+		findings = append(findings, checkDirect(c.Installation)...)
 		for _, a := range slices.SortedFunc(maps.Keys(c.Installation.DevOverrides), provider.Address.Compare) {
 			override := c.Installation.DevOverrides[a]
 			findings = append(findings, finding.New(finding.Warning, "dev-override",
@@ -33,7 +33,7 @@ func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 				finding.Remedy{Hint: "delete the line at " + override.Position.String()}))
 		}
 	}
-	return append(findings, shared(c.Logins)...)
+	return append(findings, sharedTokens(c.Logins)...)
 }
 
 // CheckSyntax returns a finding for each *[stricthcl.Error] within an error;
@@ -53,7 +53,7 @@ func CheckSyntax(err error) (findings []finding.Finding, ok bool) {
 	return findings, len(findings) > 0
 }
 
-func places(files cliconfig.Files) string {
+func filesRead(files cliconfig.Files) string {
 	chosen := files.Chosen()
 	if len(chosen) == 0 {
 		return ""
@@ -62,7 +62,7 @@ func places(files cliconfig.Files) string {
 }
 
 // ofNote says what to do about a note of the reader.
-func ofNote(c cliconfig.Config, n cliconfig.Note) finding.Finding {
+func noteFinding(c cliconfig.Config, n cliconfig.Note) finding.Finding {
 	f := finding.New(finding.Warning, string(n.Kind), n.String()+".", finding.Remedy{Hint: "correct " + n.Position.String()})
 	switch n.Kind {
 	case cliconfig.NoteDraft:
@@ -113,7 +113,7 @@ func assignment(name string, patterns []provider.Pattern) string {
 // notExcluded finds direct methods that are asked for what a mirror is for:
 // OpenTofu takes the versions of both together, and stops at a version that the
 // mirror lacks.
-func notExcluded(block *cliconfig.Installation) []finding.Finding {
+func checkDirect(block *cliconfig.Installation) []finding.Finding {
 	var findings []finding.Finding
 	for _, direct := range block.Methods {
 		if direct.Kind != cliconfig.Direct {
@@ -146,14 +146,14 @@ func notExcluded(block *cliconfig.Installation) []finding.Finding {
 
 // overlap returns the patterns of a mirror that direct is asked for as well.
 func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
-	include := mirror.Include
-	if len(include) == 0 {
+	includeArgument := mirror.Include
+	if len(includeArgument) == 0 {
 		if all, err := provider.ParsePattern("*/*/*"); err == nil {
-			include = []provider.Pattern{all}
+			includeArgument = []provider.Pattern{all}
 		}
 	}
 	var open []provider.Pattern
-	for _, p := range include {
+	for _, p := range includeArgument {
 		covered := func(q provider.Pattern) bool { return covers(q, p) }
 		if slices.ContainsFunc(mirror.Exclude, covered) || slices.ContainsFunc(direct.Exclude, covered) {
 			continue
@@ -197,9 +197,9 @@ func intersection(p, q provider.Pattern) (provider.Pattern, bool) {
 
 // shared finds registries with logins for parts of them: OpenTofu before 1.13
 // takes one token for the whole host (opentofu#3316, #4063).
-func shared(logins []cliconfig.Login) []finding.Finding {
+func sharedTokens(logins []cliconfig.Login) []finding.Finding {
 	var findings []finding.Finding
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, l := range logins {
 		var prefixes []string
 		for _, other := range logins {
@@ -207,10 +207,10 @@ func shared(logins []cliconfig.Login) []finding.Finding {
 				prefixes = append(prefixes, other.Prefix())
 			}
 		}
-		if len(prefixes) < 2 || told[l.Registry] {
+		if len(prefixes) < 2 || reported[l.Registry] {
 			continue
 		}
-		told[l.Registry] = true
+		reported[l.Registry] = true
 		findings = append(findings, finding.New(finding.Warning, "tokens-shared",
 			fmt.Sprintf("There are different logins for %s, and OpenTofu before 1.13 uses the token of one for all repositories of %s.", strings.Join(prefixes, " and "), l.Registry),
 			finding.Remedy{Hint: "use OpenTofu 1.13, or write one block for a login that may read all of it:\n" + credentialsBlock(l.Registry)}))

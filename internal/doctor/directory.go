@@ -31,9 +31,9 @@ func (e *examination) directory(ctx context.Context, fixed bool) error {
 		return ctx.Err()
 	case errors.Is(err, catalog.ErrTemplate): // it is not known which there are
 	case err != nil:
-		e.refused(err)
+		e.reportError(err)
 	default:
-		e.read(ctx, layouts)
+		e.readLayouts(ctx, layouts)
 	}
 	repo, err := e.reopen(provider.Address{}, base)
 	if err == nil && e.Push {
@@ -44,7 +44,7 @@ func (e *examination) directory(ctx context.Context, fixed bool) error {
 
 // layouts finds the image layouts of a template, and whose they are.
 func (e *examination) layouts(ctx context.Context) ([]catalog.Entry, error) {
-	found, err := catalog.List(ctx, *e.At, catalog.Options{
+	found, err := catalog.List(ctx, *e.Template, catalog.Options{
 		Owner: func(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
 			repo, err := e.Repository(ref)
 			if err != nil {
@@ -60,7 +60,7 @@ func (e *examination) layouts(ctx context.Context) ([]catalog.Entry, error) {
 }
 
 // read reads the tags of layouts and the manifests that they lead to.
-func (e *examination) read(ctx context.Context, layouts []catalog.Entry) {
+func (e *examination) readLayouts(ctx context.Context, layouts []catalog.Entry) {
 	var broken []finding.Finding
 	read, tags := 0, 0
 	for _, l := range layouts {
@@ -71,19 +71,19 @@ func (e *examination) read(ctx context.Context, layouts []catalog.Entry) {
 		}
 		for _, tag := range there {
 			if err == nil {
-				broken, err = e.tag(ctx, repo, tag, broken)
+				broken, err = e.checkLayoutTag(ctx, repo, tag, broken)
 			}
 		}
 		if ctx.Err() != nil {
 			return
 		}
 		if err != nil {
-			e.refused(err)
+			e.reportError(err)
 			continue
 		}
 		read, tags = read+1, tags+len(there)
 	}
-	e.add(most(broken)...)
+	e.add(limitTagFindings(broken)...)
 	if read == len(layouts) {
 		e.report.Response = fmt.Sprintf("image layouts: %d, tags: %d", read, tags)
 	}
@@ -91,7 +91,7 @@ func (e *examination) read(ctx context.Context, layouts []catalog.Entry) {
 
 // tag adds what is missing or damaged of what a tag of a layout leads to. A tag that
 // is of no provider is somebody else's.
-func (e *examination) tag(ctx context.Context, repo repository.Reader, tag string, broken []finding.Finding) ([]finding.Finding, error) {
+func (e *examination) checkLayoutTag(ctx context.Context, repo repository.Reader, tag string, broken []finding.Finding) ([]finding.Finding, error) {
 	found, err := repository.Inspect(ctx, repo, tag, repository.DepthManifests)
 	if err != nil {
 		return broken, err
@@ -101,7 +101,7 @@ func (e *examination) tag(ctx context.Context, repo repository.Reader, tag strin
 		constraint = v.String()
 	}
 	add := func(part string) {
-		broken = append(broken, finding.New(finding.Error, "artifact-broken", fmt.Sprintf("The %s of %s:%s is missing or damaged.", part, e.ref, tag), finding.Remedy{Command: e.mirror(constraint)}))
+		broken = append(broken, finding.New(finding.Error, "artifact-broken", fmt.Sprintf("The %s of %s:%s is missing or damaged.", part, e.ref, tag), finding.Remedy{Command: e.mirrorCommand(constraint)}))
 	}
 	if found.Lost {
 		add("index")

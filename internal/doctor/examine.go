@@ -43,9 +43,9 @@ type Options struct {
 	Lock *lockfile.Selection
 	// At is where the provider's repository is looked for, whatever Config says; nil is
 	// what Config says.
-	At *template.Template
+	Template *template.Template
 	// Target tells that At is where releases go: none of them need be there yet.
-	Target bool
+	IsTarget bool
 	// Push asks whether something may be pushed there.
 	Push bool
 	// Aliases are what the user has declared to stand for the provider.
@@ -65,8 +65,8 @@ type examination struct {
 // gets. What goes wrong on the way is a finding; the error is ctx's.
 func Examine(ctx context.Context, o Options) (Report, error) {
 	e := &examination{Options: o, report: Facts(o.Files)}
-	if o.At != nil && o.Wanted.Address == (provider.Address{}) {
-		err := e.place(ctx)
+	if o.Template != nil && o.Wanted.Address == (provider.Address{}) {
+		err := e.examineTemplate(ctx)
 		return e.report, err
 	}
 	e.report.Source, e.report.Platform = o.Wanted.String(), o.Platform.String()
@@ -77,7 +77,7 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 	// 2. The registry, and the login for it.
 	repo, err := e.Repository(e.ref)
 	if err != nil {
-		e.find(finding.Error, "repository-name", err.Error()+".", finding.Remedy{Hint: "correct " + e.naming()})
+		e.addFinding(finding.Error, "repository-name", err.Error()+".", finding.Remedy{Hint: "correct " + e.templateSource()})
 		return e.report, nil //nolint:nilerr // it is a finding
 	}
 	if e.ref.Registry != "" {
@@ -85,8 +85,8 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 		e.login(ctx)
 	}
 	// 3. The version and its package.
-	if err := e.version(ctx, repo); err != nil && ctx.Err() == nil {
-		e.refused(err)
+	if err := e.examineVersions(ctx, repo); err != nil && ctx.Err() == nil {
+		e.reportError(err)
 	}
 	// 4. The right to write.
 	if e.Push && ctx.Err() == nil {
@@ -108,29 +108,29 @@ func (e *examination) add(findings ...finding.Finding) {
 	e.report.Findings = append(e.report.Findings, findings...)
 }
 
-func (e *examination) find(severity finding.Severity, code, problem string, remedy finding.Remedy) {
+func (e *examination) addFinding(severity finding.Severity, code, problem string, remedy finding.Remedy) {
 	e.add(finding.New(severity, code, problem, remedy))
 }
 
 // locate finds the repository.
 func (e *examination) locate() bool {
-	if e.At == nil {
+	if e.Template == nil {
 		e.add(CheckConfig(e.Config, e.Files)...)
 		return e.resolve()
 	}
-	ref, err := e.At.Repository(e.Wanted.Address)
+	ref, err := e.Template.Repository(e.Wanted.Address)
 	if err != nil {
-		e.find(finding.Error, "repository-name", err.Error()+".", finding.Remedy{Hint: "correct the template"})
+		e.addFinding(finding.Error, "repository-name", err.Error()+".", finding.Remedy{Hint: "correct the template"})
 		return false
 	}
 	e.ref, e.report.Repository = ref, ref.String()
-	e.method.Template = *e.At
+	e.method.Template = *e.Template
 	return true
 }
 
 // naming says what names the repository.
-func (e *examination) naming() string {
-	if e.At != nil {
+func (e *examination) templateSource() string {
+	if e.Template != nil {
 		return "the template"
 	}
 	return e.method.Position.String()
@@ -141,10 +141,10 @@ func (e *examination) resolve() bool {
 	a := e.Wanted.Address
 	asked := false
 	for _, s := range e.Installation.Explain(a) {
-		e.report.Methods = append(e.report.Methods, Method{s.Method.String(), s.Matches, why(s)})
+		e.report.Methods = append(e.report.Methods, Method{s.Method.String(), s.Matches, methodReason(s)})
 		asked = asked || s.Matches
 		if s.Matches && s.Method.Kind == cliconfig.NetworkMirror && strings.Contains(string(a.Host), ":") {
-			e.find(finding.Error, "host-port", fmt.Sprintf("OpenTofu can't ask the network_mirror at %s for %s, whose host has a port: it takes the address for a URL.", s.Method.Position, a),
+			e.addFinding(finding.Error, "host-port", fmt.Sprintf("OpenTofu can't ask the network_mirror at %s for %s, whose host has a port: it takes the address for a URL.", s.Method.Position, a),
 				finding.Remedy{Hint: fmt.Sprintf("add to the network_mirror block:\nexclude = [%q]", a.String())})
 		}
 	}
@@ -152,11 +152,11 @@ func (e *examination) resolve() bool {
 	var missing *installation.NoMirrorError
 	switch {
 	case errors.As(err, &missing) && !asked:
-		e.find(finding.Error, "no-method", fmt.Sprintf("No installation method is for %s, so OpenTofu does not find it.", a), finding.Remedy{Hint: fmt.Sprintf("add to the block of a method:\ninclude = [%q]", a.String())})
+		e.addFinding(finding.Error, "no-method", fmt.Sprintf("No installation method is for %s, so OpenTofu does not find it.", a), finding.Remedy{Hint: fmt.Sprintf("add to the block of a method:\ninclude = [%q]", a.String())})
 	case errors.As(err, &missing):
-		e.find(finding.Warning, "no-mirror", fmt.Sprintf("No oci_mirror is for %s, so OpenTofu does not install it from an OCI registry.", a), finding.Remedy{Hint: "add to the provider_installation block:\n" + missing.Block})
+		e.addFinding(finding.Warning, "no-mirror", fmt.Sprintf("No oci_mirror is for %s, so OpenTofu does not install it from an OCI registry.", a), finding.Remedy{Hint: "add to the provider_installation block:\n" + missing.Block})
 	case err != nil:
-		e.find(finding.Error, "repository-name", err.Error()+".", finding.Remedy{Hint: "correct the repository_template at " + method.Position.String()})
+		e.addFinding(finding.Error, "repository-name", err.Error()+".", finding.Remedy{Hint: "correct the repository_template at " + method.Position.String()})
 	default:
 		e.ref, e.method, e.report.Repository = ref, method, ref.String()
 		return true
@@ -165,7 +165,7 @@ func (e *examination) resolve() bool {
 }
 
 // why says why a method is asked, or is not.
-func why(s installation.Step) string {
+func methodReason(s installation.Step) string {
 	none := s.Pattern == provider.Pattern{}
 	switch {
 	case s.Method.Kind == cliconfig.DevOverrides:
@@ -185,11 +185,11 @@ func why(s installation.Step) string {
 // connection checks how the registry is reached.
 func (e *examination) connection() {
 	if slices.Contains(e.PlainHTTP, e.ref.Registry) {
-		e.find(finding.Error, "plain-http", fmt.Sprintf("The registry %s is spoken to over plain HTTP, which OpenTofu never does.", e.ref.Registry),
+		e.addFinding(finding.Error, "plain-http", fmt.Sprintf("The registry %s is spoken to over plain HTTP, which OpenTofu never does.", e.ref.Registry),
 			finding.Remedy{Hint: "give the registry a certificate and leave --plain-http away"})
 	}
 	if e.CAFile != "" {
-		e.find(finding.Note, "ca-file", "OpenTofu trusts the system's certificates only, and knows nothing of --ca-file.", finding.Remedy{Command: "export SSL_CERT_FILE=" + text.Quote(e.CAFile)})
+		e.addFinding(finding.Note, "ca-file", "OpenTofu trusts the system's certificates only, and knows nothing of --ca-file.", finding.Remedy{Command: "export SSL_CERT_FILE=" + text.Quote(e.CAFile)})
 	}
 }
 
@@ -198,7 +198,7 @@ func (e *examination) connection() {
 func (e *examination) login(ctx context.Context) {
 	l := e.Login(ctx, e.ref.Registry+"/"+e.ref.Name)
 	e.report.Login = &l
-	if e.Target && l.Err == nil {
+	if e.IsTarget && l.Err == nil {
 		return // OpenTofu writes nowhere
 	}
 	needed := false

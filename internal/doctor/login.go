@@ -78,7 +78,7 @@ func CheckLogin(l Login, registry string, needed bool) []finding.Finding {
 		f.Message = fmt.Sprintf("OpenTofu takes another login for %s: %s.", registry, l.Why)
 	}
 	switch {
-	case isHub(registry):
+	case isDockerHub(registry):
 		f.Hint = addBlock + credentialsBlock("registry-1.docker.io")
 	case l.Unread && len(l.Files) > 0:
 		var names []string
@@ -97,4 +97,6 @@ func CheckLogin(l Login, registry string, needed bool) []finding.Finding {
 // addBlock introduces a block in a hint.
 const addBlock = "add to the CLI configuration:\n"
 
-func isHub(registry string) bool { return registry == "docker.io" || registry == "index.docker.io" }
+func isDockerHub(registry string) bool {
+	return registry == "docker.io" || registry == "index.docker.io"
+}

@@ -54,7 +54,7 @@ func TestExaminePlace(t *testing.T) {
 				t.Fatal(err)
 			}
 			repo.err = test.read
-			o.At, o.Target, o.Push = &at, test.target, true
+			o.Template, o.IsTarget, o.Push = &at, test.target, true
 			o.Platform = provider.Platform{OS: "hurd", Arch: "ia64"}
 			o.Repository = func(template.Reference) (repository.Reader, error) { return writable{repo, test.push}, nil }
 			report, err := doctor.Examine(t.Context(), o)

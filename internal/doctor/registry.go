@@ -16,30 +16,30 @@ import (
 )
 
 // version chooses a version, as tofu init does, and follows it.
-func (e *examination) version(ctx context.Context, repo repository.Reader) error {
+func (e *examination) examineVersions(ctx context.Context, repo repository.Reader) error {
 	tags, err := repo.Tags(ctx)
 	if err != nil {
 		return err
 	}
 	e.report.Response = fmt.Sprintf("%d tags", len(tags))
 	e.add(CheckTags(tags, e.Wanted, e.method.Template)...)
-	if err := e.shared(ctx, repo, tags); err != nil {
+	if err := e.checkShared(ctx, repo, tags); err != nil {
 		return err
 	}
 	versions := artifact.Versions(tags)
 	if e.Lock != nil && e.Wanted.Constraint.Allows(e.Lock.Version) {
 		v := e.Lock.Version
 		if slices.Contains(versions, v) {
-			return e.packaged(ctx, repo, v)
+			return e.examineVersion(ctx, repo, v)
 		}
 		e.missing(ctx, repo, "lock-version-missing", v.Constraint(), fmt.Sprintf("The lock file has version %s of %s, which is not in %s", v, e.Wanted.Address, e.ref))
 		return nil
 	}
 	chosen, err := e.Wanted.Select(versions, 1)
 	if err == nil {
-		return e.packaged(ctx, repo, chosen[0])
+		return e.examineVersion(ctx, repo, chosen[0])
 	}
-	if !e.Target { // which releases are still to come to
+	if !e.IsTarget { // which releases are still to come to
 		e.missing(ctx, repo, "version-missing", e.Wanted.Constraint, err.Error())
 	}
 	return nil
@@ -48,11 +48,11 @@ func (e *examination) version(ctx context.Context, repo repository.Reader) error
 // missing adds a finding about a version that is missing, pending or denied.
 func (e *examination) missing(ctx context.Context, repo repository.Reader, code string, constraint provider.Constraint, problem string) {
 	wanted := provider.Requirement{Address: e.Wanted.Address, Constraint: constraint}
-	message, remedy := AskStaged(ctx, repo, wanted, e.method.Template).Or(problem, finding.Remedy{Command: e.mirror(constraint.String())})
-	e.find(finding.Error, code, message, remedy)
+	message, remedy := FindPending(ctx, repo, wanted, e.method.Template).Or(problem, finding.Remedy{Command: e.mirrorCommand(constraint.String())})
+	e.addFinding(finding.Error, code, message, remedy)
 }
 
-func (e *examination) mirror(constraint string) string {
+func (e *examination) mirrorCommand(constraint string) string {
 	return MirrorCommand(e.Wanted.Address, e.method.Template, constraint)
 }
 
@@ -100,7 +100,7 @@ func command(name string, a provider.Address, to template.Template, constraints 
 }
 
 // packaged follows a version to its zip.
-func (e *examination) packaged(ctx context.Context, repo repository.Reader, v provider.Version) error {
+func (e *examination) examineVersion(ctx context.Context, repo repository.Reader, v provider.Version) error {
 	e.report.Version, e.report.Tag = v.String(), artifact.Tag(v)
 	what := e.ref.String() + ":" + e.report.Tag
 	found, err := repository.Inspect(ctx, repo, e.report.Tag, repository.DepthBlobs, e.Platform)
@@ -112,33 +112,33 @@ func (e *examination) packaged(ctx context.Context, repo repository.Reader, v pr
 	case !found.Exists():
 		return found.Absent
 	case found.Lost:
-		e.find(finding.Error, "artifact-broken", fmt.Sprintf("The index that the tag %s names is missing or damaged.", what), finding.Remedy{Command: e.mirror(v.String())})
+		e.addFinding(finding.Error, "artifact-broken", fmt.Sprintf("The index that the tag %s names is missing or damaged.", what), finding.Remedy{Command: e.mirrorCommand(v.String())})
 		return nil
 	case found.Format != nil:
-		e.find(finding.Error, "tag-not-provider", fmt.Sprintf("The tag %s does not name a provider as OpenTofu wants it: %v.", what, found.Format), finding.Remedy{Command: e.mirror(v.String()) + " --force"})
+		e.addFinding(finding.Error, "tag-not-provider", fmt.Sprintf("The tag %s does not name a provider as OpenTofu wants it: %v.", what, found.Format), finding.Remedy{Command: e.mirrorCommand(v.String()) + " --force"})
 		return nil //nolint:nilerr // it is a finding
 	case found.Lacks(e.Platform):
-		e.find(finding.Error, "platform-missing", fmt.Sprintf("%s has no package for %s, only for %v.", what, e.Platform, found.Index.Platforms()), finding.Remedy{Command: e.mirror(v.String()) + " --platform " + e.Platform.String()})
+		e.addFinding(finding.Error, "platform-missing", fmt.Sprintf("%s has no package for %s, only for %v.", what, e.Platform, found.Index.Platforms()), finding.Remedy{Command: e.mirrorCommand(v.String()) + " --platform " + e.Platform.String()})
 		return nil
 	}
-	e.owner(what, found)
+	e.checkOwner(what, found)
 	if ask := repo.Traits().Referrers; ask != nil {
 		if _, supported, err := ask(ctx, found.Digest); err == nil {
 			e.report.Referrers = &supported
 		}
 	}
-	e.judge(what, found.Platforms[e.Platform])
+	e.examinePackage(what, found.Platforms[e.Platform])
 	return nil
 }
 
 // judge tells what is wrong with a package.
-func (e *examination) judge(what string, f repository.Found) {
-	repair := e.mirror(e.report.Version)
+func (e *examination) examinePackage(what string, f repository.Found) {
+	repair := e.mirrorCommand(e.report.Version)
 	broken := func(part string) {
-		e.find(finding.Error, "artifact-broken", fmt.Sprintf("The %s for %s of %s is missing or damaged.", part, e.Platform, what), finding.Remedy{Command: repair})
+		e.addFinding(finding.Error, "artifact-broken", fmt.Sprintf("The %s for %s of %s is missing or damaged.", part, e.Platform, what), finding.Remedy{Command: repair})
 	}
 	if _, other := errors.AsType[*artifact.FormatError](f.Err); other {
-		e.find(finding.Error, "tag-not-provider", fmt.Sprintf("The manifest for %s of %s is not as OpenTofu wants it: %v.", e.Platform, what, f.Err), finding.Remedy{Command: repair + " --force"})
+		e.addFinding(finding.Error, "tag-not-provider", fmt.Sprintf("The manifest for %s of %s is not as OpenTofu wants it: %v.", e.Platform, what, f.Err), finding.Remedy{Command: repair + " --force"})
 		return
 	}
 	if f.Err != nil {
@@ -147,7 +147,7 @@ func (e *examination) judge(what string, f repository.Found) {
 	}
 	if v, known := artifact.ParseTag(e.report.Tag); known {
 		if err := f.Package(e.Wanted.Address, v).CheckIdentity(); err != nil {
-			e.find(finding.Error, "name-differs", fmt.Sprintf("In %s the zip for %s goes by another name: %v. OpenTofu does not look at names and installs it all the same; tofu-oci refuses it.", what, e.Platform, err), finding.Remedy{Command: repair + " --force"})
+			e.addFinding(finding.Error, "name-differs", fmt.Sprintf("In %s the zip for %s goes by another name: %v. OpenTofu does not look at names and installs it all the same; tofu-oci refuses it.", what, e.Platform, err), finding.Remedy{Command: repair + " --force"})
 		}
 	}
 	zip := f.Manifest.Zip.Digest
@@ -163,32 +163,32 @@ func (e *examination) judge(what string, f repository.Found) {
 }
 
 // refused explains an error of the registry.
-func (e *examination) refused(err error) {
+func (e *examination) reportError(err error) {
 	e.report.Response = err.Error()
 	login := "tofu-oci login " + e.ref.Registry
-	mirror := e.mirror(e.Wanted.Constraint.String())
+	mirror := e.mirrorCommand(e.Wanted.Constraint.String())
 	loginAndMirror := finding.Remedy{Command: login + "\n" + mirror}
 	loggedIn := e.report.Login != nil && e.report.Login.Found
 	switch {
-	case e.Target && errors.Is(err, repository.ErrNoRepository):
-		e.find(finding.Note, "repository-new", fmt.Sprintf("There is no repository %s yet.", e.ref), finding.Remedy{Command: mirror})
+	case e.IsTarget && errors.Is(err, repository.ErrNoRepository):
+		e.addFinding(finding.Note, "repository-new", fmt.Sprintf("There is no repository %s yet.", e.ref), finding.Remedy{Command: mirror})
 	case errors.Is(err, provider.ErrDenied) && loggedIn:
-		e.find(finding.Error, "access-denied", fmt.Sprintf("The registry refuses the login for %s: it is wrong, or may not read the repository, or there is no such repository.", e.ref), loginAndMirror)
+		e.addFinding(finding.Error, "access-denied", fmt.Sprintf("The registry refuses the login for %s: it is wrong, or may not read the repository, or there is no such repository.", e.ref), loginAndMirror)
 	case errors.Is(err, provider.ErrDenied):
-		e.find(finding.Error, "login-missing", fmt.Sprintf("The registry wants a login for %s, and there is none; the repository may be private, or not exist.", e.ref), loginAndMirror)
+		e.addFinding(finding.Error, "login-missing", fmt.Sprintf("The registry wants a login for %s, and there is none; the repository may be private, or not exist.", e.ref), loginAndMirror)
 	case errors.Is(err, repository.ErrNoRepository):
 		problem, remedy := fmt.Sprintf("There is no repository %s", e.ref), finding.Remedy{Command: mirror}
 		if !loggedIn && !e.ref.IsLayout() {
 			problem += ", or it is private and hidden from those who are not logged in"
 			remedy = loginAndMirror
 		}
-		e.find(finding.Error, "repository-missing", problem+".", remedy)
+		e.addFinding(finding.Error, "repository-missing", problem+".", remedy)
 	case errors.Is(err, repository.ErrUntagged):
-		e.find(finding.Error, "layout-failed", fmt.Sprintf("The image layout has no tags: %v.", err), finding.Remedy{Hint: "write it with tofu-oci copy, or with another program and a tag"})
+		e.addFinding(finding.Error, "layout-failed", fmt.Sprintf("The image layout has no tags: %v.", err), finding.Remedy{Hint: "write it with tofu-oci copy, or with another program and a tag"})
 	case e.ref.IsLayout():
-		e.find(finding.Error, "layout-failed", fmt.Sprintf("The image layout cannot be read: %v.", err), finding.Remedy{Command: "ls -la " + text.Quote(e.ref.Layout)})
+		e.addFinding(finding.Error, "layout-failed", fmt.Sprintf("The image layout cannot be read: %v.", err), finding.Remedy{Command: "ls -la " + text.Quote(e.ref.Layout)})
 	default:
-		e.find(finding.Error, "registry-failed", fmt.Sprintf("%s cannot be read: %v.", e.ref, err), finding.Remedy{Command: "curl -I https://" + e.ref.Registry + "/v2/"})
+		e.addFinding(finding.Error, "registry-failed", fmt.Sprintf("%s cannot be read: %v.", e.ref, err), finding.Remedy{Command: "curl -I https://" + e.ref.Registry + "/v2/"})
 	}
 }
 
@@ -196,31 +196,31 @@ func (e *examination) refused(err error) {
 // installed: the newest say who is publishing there.
 const maxOthers = 10
 
-var ownRepository = finding.Remedy{Hint: "give each provider a repository of its own: use {hostname}, {namespace} and {type} in the template"}
+var separateRepositories = finding.Remedy{Hint: "give each provider a repository of its own: use {hostname}, {namespace} and {type} in the template"}
 
 // owner tells whose release it is. OpenTofu goes by the repository alone.
-func (e *examination) owner(what string, found repository.Inspection) {
+func (e *examination) checkOwner(what string, found repository.Inspection) {
 	foreign, ok := errors.AsType[*repository.ForeignError](found.CheckProvider(e.Wanted.Address, e.Aliases...))
 	if ok {
-		f := finding.New(finding.Error, "provider-differs", fmt.Sprintf("In %s %v. OpenTofu does not read the annotation and installs it all the same; tofu-oci refuses it.", e.ref, foreign), ownRepository)
+		f := finding.New(finding.Error, "provider-differs", fmt.Sprintf("In %s %v. OpenTofu does not read the annotation and installs it all the same; tofu-oci refuses it.", e.ref, foreign), separateRepositories)
 		if alias, ok := foreign.Alias(); ok {
 			f.Remedy = finding.Remedy{
 				Hint:    fmt.Sprintf("declare that the one stands for the other, with --alias %s, or mirror the right one", text.Quote(alias.String())),
-				Command: e.mirror(e.report.Version) + " --force",
+				Command: e.mirrorCommand(e.report.Version) + " --force",
 			}
 		}
 		e.add(f)
 		return
 	}
 	if err := found.CheckProvider(e.Wanted.Address); err != nil {
-		e.find(finding.Note, "provider-aliased", fmt.Sprintf("%s holds the provider %s, which --alias allows and OpenTofu does not ask for.", what, found.Index.Annotations[artifact.AnnotationProvider]),
+		e.addFinding(finding.Note, "provider-aliased", fmt.Sprintf("%s holds the provider %s, which --alias allows and OpenTofu does not ask for.", what, found.Index.Annotations[artifact.AnnotationProvider]),
 			finding.Remedy{Hint: "nothing, if it is meant to be so"})
 	}
 }
 
 // shared finds other providers' releases in the repository, whose versions OpenTofu
 // takes for this provider's.
-func (e *examination) shared(ctx context.Context, repo repository.Reader, tags []string) error {
+func (e *examination) checkShared(ctx context.Context, repo repository.Reader, tags []string) error {
 	versions := artifact.TaggedVersions(tags)
 	var first *repository.ForeignError
 	own := false
@@ -239,7 +239,7 @@ func (e *examination) shared(ctx context.Context, repo repository.Reader, tags [
 		}
 	}
 	if first != nil && own {
-		e.find(finding.Error, "repository-shared", fmt.Sprintf("Two providers are in %s: %v. OpenTofu takes the versions of both for those of %s.", e.ref, first, e.Wanted.Address), ownRepository)
+		e.addFinding(finding.Error, "repository-shared", fmt.Sprintf("Two providers are in %s: %v. OpenTofu takes the versions of both for those of %s.", e.ref, first, e.Wanted.Address), separateRepositories)
 	}
 	return nil
 }

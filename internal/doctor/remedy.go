@@ -25,7 +25,7 @@ type Remedies struct {
 func (r Remedies) Find(ctx context.Context, err error) string {
 	if missing, ok := errors.AsType[*provider.VersionError](err); ok {
 		if repo, err := r.Repository(missing.Address); err == nil {
-			if hint := AskStaged(ctx, repo, wantedBy(missing), r.Template).Hint(); hint != "" {
+			if hint := FindPending(ctx, repo, requirementOf(missing), r.Template).Hint(); hint != "" {
 				return hint
 			}
 		}
@@ -49,7 +49,7 @@ func (r Remedies) Lock(ctx context.Context, err error) string {
 	if !ok || !r.has(missing.Address) {
 		return ""
 	}
-	return "bring one there: " + MirrorCommand(missing.Address, r.Template, wantedBy(missing).Constraint.String())
+	return "bring one there: " + MirrorCommand(missing.Address, r.Template, requirementOf(missing).Constraint.String())
 }
 
 // Exec is Find for providers of lock files that are needed on this machine.
@@ -81,7 +81,7 @@ func isAbsent(err error) bool {
 }
 
 // wantedBy is what was asked for and is missing.
-func wantedBy(e *provider.VersionError) provider.Requirement {
+func requirementOf(e *provider.VersionError) provider.Requirement {
 	if e.Version != (provider.Version{}) {
 		return provider.Requirement{Address: e.Address, Constraint: e.Version.Constraint()}
 	}

@@ -25,26 +25,26 @@ const maxTagFindings = 20
 // parse as such, and looks for the canonical form then. Of many such tags the first
 // are told, with those that keep the wanted version from being found before others.
 func CheckTags(tags []string, wanted provider.Requirement, to template.Template) []finding.Finding {
-	there := make(map[string]bool, len(tags))
+	tagged := make(map[string]bool, len(tags))
 	var newest provider.Version
 	for _, tag := range tags {
-		there[tag] = true
+		tagged[tag] = true
 		if v, ok := artifact.ParseTag(tag); ok && wanted.Constraint.Allows(v) && v.Compare(newest) > 0 {
 			newest = v
 		}
 	}
 	var findings []finding.Finding
-	for _, tag := range slices.Sorted(maps.Keys(there)) {
-		if f, found := checkTag(tag, there, newest, wanted, to); found {
+	for _, tag := range slices.Sorted(maps.Keys(tagged)) {
+		if f, found := checkTag(tag, tagged, newest, wanted, to); found {
 			findings = append(findings, f)
 		}
 	}
 	slices.SortStableFunc(findings, func(a, b finding.Finding) int { return cmp.Compare(a.Severity, b.Severity) }) // errors first
-	return most(findings)
+	return limitTagFindings(findings)
 }
 
 // most returns the first findings about tags, and says how many more there are.
-func most(findings []finding.Finding) []finding.Finding {
+func limitTagFindings(findings []finding.Finding) []finding.Finding {
 	if more := len(findings) - maxTagFindings; more > 0 {
 		findings = append(findings[:maxTagFindings:maxTagFindings],
 			finding.New(finding.Warning, "tags-many", fmt.Sprintf("There are %d more tags of these kinds.", more), finding.Remedy{Hint: "see which tool writes them"}))
@@ -54,11 +54,11 @@ func most(findings []finding.Finding) []finding.Finding {
 
 // checkTag judges one tag. newest is the newest version that is wanted and under its
 // own tag.
-func checkTag(tag string, there map[string]bool, newest provider.Version, wanted provider.Requirement, to template.Template) (finding.Finding, bool) {
+func checkTag(tag string, tagged map[string]bool, newest provider.Version, wanted provider.Requirement, to template.Template) (finding.Finding, bool) {
 	v, err := provider.ParseVersion(strings.ReplaceAll(tag, "_", "+"))
 	if err != nil {
 		bare, isV := strings.CutPrefix(tag, "v")
-		if v, known := artifact.ParseTag(bare); isV && known && !there[bare] {
+		if v, known := artifact.ParseTag(bare); isV && known && !tagged[bare] {
 			return finding.New(finding.Warning, "tag-ignored", fmt.Sprintf("OpenTofu does not take the tag %s for a version, because of its v.", tag),
 				finding.Remedy{Command: MirrorCommand(wanted.Address, to, v.String())}), true
 		}
@@ -69,7 +69,7 @@ func checkTag(tag string, there map[string]bool, newest provider.Version, wanted
 	case v == provider.Version{}:
 		return finding.New(finding.Warning, "version-zero", fmt.Sprintf("OpenTofu never chooses the tag %s: to it, 0.0.0 is no version.", tag),
 			finding.Remedy{Hint: "publish the release under its version, and delete the tag " + tag}), true
-	case canonical != tag && !there[canonical]:
+	case canonical != tag && !tagged[canonical]:
 		f := finding.New(finding.Warning, "tag-without-version", fmt.Sprintf("OpenTofu takes the tag %s for version %s, looks for the tag %s, and finds nothing.", tag, v, canonical),
 			finding.Remedy{Command: MirrorCommand(wanted.Address, to, v.String())})
 		if wanted.Constraint.Allows(v) && v.Compare(newest) > 0 {

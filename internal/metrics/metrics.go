@@ -81,39 +81,39 @@ func New(version string) *Server {
 // Watch returns events that are counted and then told to others.
 func (s *Server) Watch(others serve.Events) serve.Events {
 	watched := others
-	watched.Answered = func(a serve.Answered) {
+	watched.OnRequest = func(a serve.RequestEvent) {
 		s.answered(a)
-		if others.Answered != nil {
-			others.Answered(a)
+		if others.OnRequest != nil {
+			others.OnRequest(a)
 		}
 	}
-	watched.LeftOut = func(a provider.Address, v provider.Version, why string) {
+	watched.OnOmitted = func(a provider.Address, v provider.Version, why string) {
 		s.leftOut.Inc()
-		if others.LeftOut != nil {
-			others.LeftOut(a, v, why)
+		if others.OnOmitted != nil {
+			others.OnOmitted(a, v, why)
 		}
 	}
-	watched.Looked = func(what string, hit bool) {
+	watched.OnLookup = func(what string, hit bool) {
 		result := "miss"
 		if hit {
 			result = "hit"
 		}
 		s.lookups.WithLabelValues(what, result).Inc()
-		if others.Looked != nil {
-			others.Looked(what, hit)
+		if others.OnLookup != nil {
+			others.OnLookup(what, hit)
 		}
 	}
-	watched.Failed = func(kind string, err error) {
+	watched.OnFailure = func(kind string, err error) {
 		s.failures.WithLabelValues(kind).Inc()
-		if others.Failed != nil {
-			others.Failed(kind, err)
+		if others.OnFailure != nil {
+			others.OnFailure(kind, err)
 		}
 	}
-	watched.Pulled = func(e pullthrough.Event) {
+	watched.OnPull = func(e pullthrough.Event) {
 		s.pulls.WithLabelValues(e.Stage).Inc()
 		s.pulledBytes.Add(float64(e.Bytes))
-		if others.Pulled != nil {
-			others.Pulled(e)
+		if others.OnPull != nil {
+			others.OnPull(e)
 		}
 	}
 	return watched
@@ -132,7 +132,7 @@ func (s *Server) Reloaded(err error) {
 // archiveRoute is the route of zips.
 const archiveRoute = "archive"
 
-func (s *Server) answered(a serve.Answered) {
+func (s *Server) answered(a serve.RequestEvent) {
 	s.requests.WithLabelValues(a.Route, strconv.Itoa(a.Status)).Inc()
 	s.durations.WithLabelValues(a.Route).Observe(a.Duration.Seconds())
 	if a.Refused != "" {

@@ -45,18 +45,18 @@ func TestCounts(t *testing.T) {
 	t.Parallel()
 	m, told := metrics.New("1.2.3"), 0
 	events := m.Watch(serve.Events{
-		Answered: func(serve.Answered) { told++ }, LeftOut: func(provider.Address, provider.Version, string) { told++ },
-		Looked: func(string, bool) { told++ }, Failed: func(string, error) { told++ }, Pulled: func(pullthrough.Event) { told++ },
+		OnRequest: func(serve.RequestEvent) { told++ }, OnOmitted: func(provider.Address, provider.Version, string) { told++ },
+		OnLookup: func(string, bool) { told++ }, OnFailure: func(string, error) { told++ }, OnPull: func(pullthrough.Event) { told++ },
 	})
-	events.Answered(serve.Answered{Route: "archive", Status: 206, Bytes: 7, Duration: 2 * time.Second})
-	events.Answered(serve.Answered{Route: "archive", Status: 403, Bytes: 5, Refused: "link", Duration: 2 * time.Second})
-	events.Answered(serve.Answered{Route: "versions", Status: 200, Bytes: 5, Stale: errors.New("down"), Duration: time.Hour})
-	events.LeftOut(nouns.Address(t, "acme/rocket"), nouns.Version(t, "1.0.0"), "unsigned")
-	events.Looked("tags", true)
-	events.Looked("tags", false)
-	events.Failed("timeout", context.DeadlineExceeded)
-	events.Pulled(pullthrough.Event{Stage: pullthrough.StageStarted})
-	events.Pulled(pullthrough.Event{Stage: pullthrough.StageDone, Bytes: 11})
+	events.OnRequest(serve.RequestEvent{Route: "archive", Status: 206, Bytes: 7, Duration: 2 * time.Second})
+	events.OnRequest(serve.RequestEvent{Route: "archive", Status: 403, Bytes: 5, Refused: "link", Duration: 2 * time.Second})
+	events.OnRequest(serve.RequestEvent{Route: "versions", Status: 200, Bytes: 5, Stale: errors.New("down"), Duration: time.Hour})
+	events.OnOmitted(nouns.Address(t, "acme/rocket"), nouns.Version(t, "1.0.0"), "unsigned")
+	events.OnLookup("tags", true)
+	events.OnLookup("tags", false)
+	events.OnFailure("timeout", context.DeadlineExceeded)
+	events.OnPull(pullthrough.Event{Stage: pullthrough.StageStarted})
+	events.OnPull(pullthrough.Event{Stage: pullthrough.StageDone, Bytes: 11})
 	m.Reloaded(nil)
 	m.Reloaded(errors.New("the file has no blocks"))
 	if told != 9 {

@@ -79,15 +79,15 @@ func (e escaped) Write(p []byte) (int, error) {
 // Events are logged and counted.
 func (l *ServerLog) Events() serve.Events {
 	return l.counted.Watch(serve.Events{
-		Answered: l.answered, Pulled: l.pulled,
-		LeftOut: func(a provider.Address, v provider.Version, why string) {
+		OnRequest: l.answered, OnPull: l.pulled,
+		OnOmitted: func(a provider.Address, v provider.Version, why string) {
 			l.rest.Warn("left out of the registry protocol", "provider", a.String(), "version", v.String(), "why", why)
 		},
 	})
 }
 
 // answered writes a request and its answer.
-func (l *ServerLog) answered(a serve.Answered) {
+func (l *ServerLog) answered(a serve.RequestEvent) {
 	line := []any{
 		"route", a.Route, "method", a.Method, "path", a.Path, "status", a.Status, "bytes", a.Bytes,
 		"ms", a.Duration.Milliseconds(), "client", a.Client, "caller", a.Caller, "repository", a.Repository,

@@ -182,15 +182,15 @@ func (c *Checked) others(ctx context.Context, src provider.Source) string {
 }
 
 // staged reports whether a selection that is missing is pending or denied.
-func (o Options) staged(ctx context.Context, s lockfile.Selection) doctor.Staged {
+func (o Options) staged(ctx context.Context, s lockfile.Selection) doctor.PendingInfo {
 	if o.Repository == nil {
-		return doctor.Staged{}
+		return doctor.PendingInfo{}
 	}
 	repo, err := o.Repository(s.Address)
 	if err != nil {
-		return doctor.Staged{}
+		return doctor.PendingInfo{}
 	}
-	return doctor.AskStaged(ctx, repo, provider.Requirement{Address: s.Address, Constraint: s.Version.Constraint()}, o.Template)
+	return doctor.FindPending(ctx, repo, provider.Requirement{Address: s.Address, Constraint: s.Version.Constraint()}, o.Template)
 }
 
 // bring is the command that brings what is missing, and what does where no registry

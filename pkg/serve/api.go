@@ -44,8 +44,8 @@ func responding[T any](mediaType string, describe func(*Server, *exchange) (T, e
 		if err != nil {
 			return err
 		}
-		s.personal(x)
-		if !x.unchanged(tagOf(data)) {
+		s.setPrivate(x)
+		if !x.notModified(etagOf(data)) {
 			x.writeBytes(http.StatusOK, mediaType, data)
 		}
 		return nil
@@ -73,14 +73,14 @@ func (x *exchange) writeProblem(status int, text string) {
 }
 
 // tagOf returns an ETag of the bytes of a response.
-func tagOf(data []byte) string {
+func etagOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
 }
 
 // personal keeps responses that not everyone may read out of shared caches.
-func (s *Server) personal(x *exchange) {
-	if s.options.Rules().Open() {
+func (s *Server) setPrivate(x *exchange) {
+	if s.options.Rules().AllowAll() {
 		return
 	}
 	x.Header().Set("Cache-Control", "private, no-cache")
@@ -89,7 +89,7 @@ func (s *Server) personal(x *exchange) {
 
 // unchanged sets the ETag of a response. If the client has the response, unchanged says
 // so to it and returns true.
-func (x *exchange) unchanged(tag string) bool {
+func (x *exchange) notModified(tag string) bool {
 	x.Header().Set("Etag", tag)
 	// https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match
 	for one := range strings.SplitSeq(strings.Join(x.r.Header.Values("If-None-Match"), ","), ",") {

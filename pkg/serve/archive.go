@@ -14,30 +14,30 @@ import (
 
 // archive answers with a package's zip: whole or a part of it, verified.
 func (s *Server) archive(x *exchange) error {
-	found, how, err := s.index(x)
-	if s.lacks(x.at, err) {
+	found, state, err := s.index(x)
+	if s.canPullThrough(x.query, err) {
 		if err := s.pull(x); !errors.Is(err, pullthrough.ErrStored) {
 			return err
 		}
-		found, how, err = s.index(x)
+		found, state, err = s.index(x)
 	}
 	if err != nil {
 		return err
 	}
-	t, err := s.known.target(x.r.Context(), x.at, found, x.platform)
+	t, err := s.repos.storedPackage(x.r.Context(), x.query, found, x.platform)
 	if err != nil {
 		return err
 	}
-	s.describe(x, t.pkg, how)
+	s.describe(x, t.pkg, state)
 	return s.send(x, t)
 }
 
 // describe writes the headers of an archive.
-func (s *Server) describe(x *exchange, p provider.Package, how state) {
-	x.know(how)
+func (s *Server) describe(x *exchange, p provider.Package, state cacheState) {
+	x.setCacheHeaders(state)
 	h := x.Header()
 	h.Set("Etag", `"`+p.Digest.String()+`"`)
-	if s.options.Rules().Open() {
+	if s.options.Rules().AllowAll() {
 		h.Set("Cache-Control", "public, no-cache")
 	}
 	h.Set("Content-Type", "application/zip")
@@ -46,10 +46,10 @@ func (s *Server) describe(x *exchange, p provider.Package, how state) {
 
 // send answers with a zip from where it is nearest: the store, the layout, the
 // registry.
-func (s *Server) send(x *exchange, t target) error {
+func (s *Server) send(x *exchange, t storedPackage) error {
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
-	to, err := s.elsewhere(x, t)
+	to, err := s.redirectURL(x, t)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *Server) send(x *exchange, t target) error {
 	}
 	content, err := s.content(ctx, t)
 	if err != nil {
-		s.options.Events.failed(err)
+		s.options.Events.onFailure(err)
 		return err
 	}
 	return s.sendContent(x, content)
@@ -70,19 +70,19 @@ func (s *Server) send(x *exchange, t target) error {
 // sendContent answers with a zip, or with the part that is asked for.
 func (s *Server) sendContent(x *exchange, content *content) error {
 	defer content.Close()
-	if !content.random && !toTheEnd(x.r.Header.Get("Range")) {
+	if !content.random && !isOpenEnded(x.r.Header.Get("Range")) {
 		x.r.Header.Del("Range") // a server may answer with all of it
 	}
 	w := &partWriter{writer: x.writer}
 	http.ServeContent(w, x.r, "", time.Time{}, content)
-	s.options.Events.failed(content.err)
+	s.options.Events.onFailure(content.err)
 	switch {
 	case w.busy:
 		return errBusy
-	case w.outside:
+	case w.unsatisfiable:
 		return &problem{http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the archive has %d bytes, and none of those that were asked for", content.size)}
 	case content.err != nil && x.sent:
-		x.answered.Err = content.err
+		x.event.Err = content.err
 		panic(http.ErrAbortHandler) // what was sent must not look whole
 	}
 	return content.err
@@ -90,9 +90,9 @@ func (s *Server) sendContent(x *exchange, content *content) error {
 
 // elsewhere returns the URL at which a client gets a zip from the storage behind the
 // registry; empty where there is none. Such URLs are good for GET alone.
-func (s *Server) elsewhere(x *exchange, t target) (string, error) {
+func (s *Server) redirectURL(x *exchange, t storedPackage) (string, error) {
 	redirect := t.repo.Traits().Redirect
-	if !s.options.Redirect || redirect == nil || x.r.Method != http.MethodGet || s.stored(x.r.Context(), t) {
+	if !s.options.Redirect || redirect == nil || x.r.Method != http.MethodGet || s.isInStore(x.r.Context(), t) {
 		return "", nil
 	}
 	return redirect(x.r.Context(), t.zip)
@@ -101,17 +101,17 @@ func (s *Server) elsewhere(x *exchange, t target) (string, error) {
 // partWriter lets the refusal of a range be written as all others are.
 type partWriter struct {
 	*writer
-	outside bool
+	unsatisfiable bool
 }
 
 func (w *partWriter) WriteHeader(status int) {
-	if w.outside = status == http.StatusRequestedRangeNotSatisfiable; !w.outside {
+	if w.unsatisfiable = status == http.StatusRequestedRangeNotSatisfiable; !w.unsatisfiable {
 		w.writer.WriteHeader(status)
 	}
 }
 
 func (w *partWriter) Write(p []byte) (int, error) {
-	if w.outside {
+	if w.unsatisfiable {
 		return len(p), nil
 	}
 	return w.writer.Write(p)
@@ -120,7 +120,7 @@ func (w *partWriter) Write(p []byte) (int, error) {
 // toTheEnd reports whether a Range header asks for one part, from somewhere to the end:
 // what a client asks that goes on with a download. Such a part can be verified of a
 // stream, since all of it passes.
-func toTheEnd(header string) bool {
+func isOpenEnded(header string) bool {
 	first, found := strings.CutPrefix(strings.TrimSpace(header), "bytes=")
 	return found && strings.Count(first, ",") == 0 && strings.HasSuffix(strings.TrimSpace(first), "-")
 }

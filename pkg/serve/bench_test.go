@@ -68,7 +68,7 @@ func (w *world) overTLS(b *testing.B) map[string]*http.Client {
 	if err != nil {
 		b.Fatal(err)
 	}
-	server := w.run(b, serve.Life{TLS: c})
+	server := w.run(b, serve.ListenOptions{TLS: c})
 	transport, _ := one.Transport.(*http.Transport)
 	clients := map[string]*http.Client{}
 	for name, protocols := range map[string]string{"HTTP1": "http/1.1", "HTTP2": "h2"} {

@@ -42,26 +42,26 @@ type content struct {
 	digest digest.Digest
 	name   string
 	// hashed tells that the file was read whole not long ago; whole is called when it is.
-	hashed bool
-	whole  func()
+	hashed     bool
+	onVerified func()
 	// verifies tells that src is a file that is hashed.
-	verifies bool
-	src      io.Reader
-	closer   io.Closer
-	err      error
+	isVerifying bool
+	src         io.Reader
+	closer      io.Closer
+	err         error
 }
 
 // content finds a zip.
-func (s *Server) content(ctx context.Context, t target) (*content, error) {
+func (s *Server) content(ctx context.Context, t storedPackage) (*content, error) {
 	c := &content{ctx: ctx, size: t.zip.Size, digest: t.zip.Digest, name: t.pkg.Filename}
 	_, c.hashed = s.hashed.Lookup(c.digest)
-	c.whole = func() { s.hashed.Put(c.digest, struct{}{}) }
+	c.onVerified = func() { s.hashed.Put(c.digest, struct{}{}) }
 	blob, kept := s.options.Store.Blob(ctx, t.zip.Digest)
 	if s.options.Store != nil {
-		s.options.Events.looks("archive")(kept)
+		s.options.Events.lookups("archive")(kept)
 	}
 	if kept {
-		if blob.Size() == c.size && s.has(ctx, t) {
+		if blob.Size() == c.size && s.repositoryHas(ctx, t) {
 			c.random, c.file, c.closer = true, blob.File(), blob
 			return c, nil
 		}
@@ -85,12 +85,12 @@ func (s *Server) content(ctx context.Context, t target) (*content, error) {
 // zips of all repositories, so a release that only states the digest of another one's zip
 // must not make it readable. Each zip is asked for once, and not if everyone may read
 // everything.
-func (s *Server) has(ctx context.Context, t target) bool {
+func (s *Server) repositoryHas(ctx context.Context, t storedPackage) bool {
 	key := contentKey{t.repo.String(), t.zip.Digest.String()}
-	if _, known := s.owned.Lookup(key); known || s.options.Rules().Open() {
+	if _, known := s.owned.Lookup(key); known || s.options.Rules().AllowAll() {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, staleWait)
 	defer cancel()
 	_, err := t.repo.Stat(ctx, t.zip.Digest)
 	if err == nil {
@@ -106,7 +106,7 @@ func openBlob(ctx context.Context, repo repository.Reader, d ocispec.Descriptor,
 }
 
 // stored reports whether the store has a zip.
-func (s *Server) stored(ctx context.Context, t target) bool {
+func (s *Server) isInStore(ctx context.Context, t storedPackage) bool {
 	blob, has := s.options.Store.Blob(ctx, t.zip.Digest)
 	if has {
 		_ = blob.Close()
@@ -115,7 +115,7 @@ func (s *Server) stored(ctx context.Context, t target) bool {
 }
 
 // openFile opens the file of a layout, after a look at its record.
-func (c *content) openFile(ctx context.Context, t target) error {
+func (c *content) openFile(ctx context.Context, t storedPackage) error {
 	size, err := t.repo.Stat(ctx, c.digest)
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (c *content) Seek(offset int64, whence int) (int64, error) {
 		return 0, errors.New("a place before the start")
 	}
 	if offset != c.at {
-		c.src, c.verifies = nil, false
+		c.src, c.isVerifying = nil, false
 	}
 	c.at = offset
 	return offset, nil
@@ -160,13 +160,13 @@ func (c *content) Read(p []byte) (int, error) {
 		return 0, c.err
 	}
 	if c.src == nil {
-		if c.err = c.begin(); c.err != nil {
+		if c.err = c.openAtOffset(); c.err != nil {
 			return 0, c.err
 		}
 	}
 	n, err := c.src.Read(p)
-	if c.at += int64(n); c.at == c.size && c.verifies {
-		c.whole()
+	if c.at += int64(n); c.at == c.size && c.isVerifying {
+		c.onVerified()
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		c.err = err
@@ -175,11 +175,11 @@ func (c *content) Read(p []byte) (int, error) {
 }
 
 // begin opens what is read from here on.
-func (c *content) begin() error {
+func (c *content) openAtOffset() error {
 	if c.file != nil {
 		section := bounded.Reader(c.ctx, io.NewSectionReader(c.file, c.at, c.size-c.at))
 		if c.src = section; c.at == 0 && !c.hashed {
-			c.src, c.verifies = sums.NewReader(section, c.name, c.size, c.digest), true
+			c.src, c.isVerifying = sums.NewReader(section, c.name, c.size, c.digest), true
 		}
 		return nil
 	}

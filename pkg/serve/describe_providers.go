@@ -33,21 +33,21 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 		return none, err
 	}
 	// 2. What exists.
-	all, warnings, how, err := s.listed(x)
+	all, warnings, state, err := s.listed(x)
 	if err != nil {
 		return none, err
 	}
-	words := strings.Fields(strings.ToLower(search))
+	terms := strings.Fields(strings.ToLower(search))
 	all = slices.DeleteFunc(all, func(p listedProvider) bool {
 		address := strings.ToLower(p.address.String())
-		return slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(address, word) })
+		return slices.ContainsFunc(terms, func(term string) bool { return !strings.Contains(address, term) })
 	})
 	// 3. The page.
 	found := api.Providers{Providers: []api.ProviderRef{}, Total: len(all), Warnings: warnings}
 	items, more := pageOf(all, number, providersOnPage)
 	for _, p := range items {
-		ref := place{shown: p.address}.ref(x.base)
-		ref.Repository, ref.Latest = p.reference.String(), s.browse.latest(p.reference)
+		ref := providerQuery{shown: p.address}.ref(x.base)
+		ref.Repository, ref.Latest = p.reference.String(), s.repos.latest(p.reference)
 		found.Providers = append(found.Providers, ref)
 	}
 	if more {
@@ -57,20 +57,20 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 		}
 		found.Next = x.base.String() + "/api/v1/providers?" + query.Encode()
 	}
-	x.know(how)
+	x.setCacheHeaders(state)
 	return found, nil
 }
 
 // listed returns the providers of all views that the caller may read, sorted by address.
-func (s *Server) listed(x *exchange) (all []listedProvider, warnings []string, how state, err error) {
+func (s *Server) listed(x *exchange) (all []listedProvider, warnings []string, state cacheState, err error) {
 	add := func(v *view, name svchost.Hostname) error {
-		list, learned, err := s.browse.list(x.r.Context(), v)
+		list, cacheEntry, err := s.repos.providers(x.r.Context(), v)
 		if err != nil {
 			return err
 		}
-		how, warnings = how.merge(learned), append(warnings, list.warnings...)
+		state, warnings = state.merge(cacheEntry), append(warnings, list.warnings...)
 		for _, p := range list.providers {
-			if !x.caller.May(p.stored) {
+			if !x.caller.MayRead(p.stored) {
 				continue
 			}
 			p.address.Host = cmp.Or(name, p.address.Host)
@@ -85,12 +85,12 @@ func (s *Server) listed(x *exchange) (all []listedProvider, warnings []string, h
 		}
 	}
 	if err != nil {
-		return nil, nil, how, err
+		return nil, nil, state, err
 	}
 	slices.SortStableFunc(all, func(a, b listedProvider) int { return a.address.Compare(b.address) })
 	all = slices.CompactFunc(all, func(a, b listedProvider) bool { return a.address == b.address })
 	slices.Sort(warnings)
-	return all, slices.Compact(warnings), how, nil
+	return all, slices.Compact(warnings), state, nil
 }
 
 // describeProvider returns a page of the versions of a provider.
@@ -99,36 +99,36 @@ func (s *Server) describeProvider(x *exchange) (none api.Provider, err error) {
 	if err != nil {
 		return none, err
 	}
-	known, how, err := s.known.list(x.r.Context(), x.at)
+	known, state, err := s.repos.list(x.r.Context(), x.query)
 	if err != nil {
 		return none, err
 	}
-	x.know(how)
-	x.answered.Repository = known.repo.String()
+	x.setCacheHeaders(state)
+	x.event.Repository = known.repo.String()
 	items, more := pageOf(known.versions, number, versionsOnPage)
 	found := api.Provider{
-		ProviderRef: x.at.ref(x.base), Total: len(known.versions), Stale: how.stale != nil,
-		Versions: make([]api.VersionRef, len(items)), Installation: x.at.installation(x.base),
+		ProviderRef: x.query.ref(x.base), Total: len(known.versions), Stale: state.stale != nil,
+		Versions: make([]api.VersionRef, len(items)), Installation: x.query.installation(x.base),
 	}
 	found.Repository, found.Latest = known.repo.String(), newest(known.versions)
-	s.together(x.r.Context(), len(items), func(ctx context.Context, n int) {
-		found.Versions[n] = s.versionRef(ctx, x.at, known, items[n])
-		found.Versions[n].URL = x.at.url(x.base, found.Versions[n].Version)
+	s.concurrently(x.r.Context(), len(items), func(ctx context.Context, n int) {
+		found.Versions[n] = s.versionRef(ctx, x.query, known, items[n])
+		found.Versions[n].URL = x.query.url(x.base, found.Versions[n].Version)
 	})
 	s.addPending(x, &found, known)
 	if more {
-		found.Next = x.at.url(x.base) + "?page=" + strconv.Itoa(number+1)
+		found.Next = x.query.url(x.base) + "?page=" + strconv.Itoa(number+1)
 	}
 	return found, nil
 }
 
 // together looks at several things concurrently, for as long as a caller can wait. Later
 // answers serve the next caller.
-func (s *Server) together(ctx context.Context, n int, look func(ctx context.Context, n int)) {
+func (s *Server) concurrently(ctx context.Context, n int, look func(ctx context.Context, n int)) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
 	group := errgroup.Group{}
-	group.SetLimit(maxLooks)
+	group.SetLimit(maxConcurrentReleases)
 	for i := range n {
 		group.Go(func() error {
 			look(ctx, i)
@@ -138,14 +138,14 @@ func (s *Server) together(ctx context.Context, n int, look func(ctx context.Cont
 	_ = group.Wait() // each result contains its own error
 }
 
-func (s *Server) versionRef(ctx context.Context, at place, known listing, v provider.Version) api.VersionRef {
-	i, _, err := s.known.indexIn(ctx, at, known, v, max(reportAge, s.options.MaxAge))
-	if problem := brokenBy(err); problem != "" {
-		return broken(v, problem).VersionRef
+func (s *Server) versionRef(ctx context.Context, q providerQuery, known listing, v provider.Version) api.VersionRef {
+	i, _, err := s.repos.indexIn(ctx, q, known, v, max(reportAge, s.options.MaxAge))
+	if problem := brokenProblem(err); problem != "" {
+		return brokenSummary(v, problem).VersionRef
 	}
 	var found summary
 	if err == nil {
-		found, err = s.browse.standing(ctx, at, i)
+		found, err = s.repos.checkedSummary(ctx, q, i)
 	}
 	if err != nil {
 		_, text := statusOf(err)
@@ -163,7 +163,7 @@ func (s *Server) publishedHosts() []access.Host {
 }
 
 // ref describes a provider, with its URL in the API.
-func (p place) ref(base *url.URL) api.ProviderRef {
+func (p providerQuery) ref(base *url.URL) api.ProviderRef {
 	return api.ProviderRef{
 		Address: p.shown.String(), Host: p.shown.Host.ForDisplay(), Namespace: p.shown.Namespace, Type: p.shown.Type,
 		URL: p.url(base),
@@ -171,13 +171,13 @@ func (p place) ref(base *url.URL) api.ProviderRef {
 }
 
 // url returns the URL of a provider in the API, with more elements at its end.
-func (p place) url(base *url.URL, more ...string) string {
+func (p providerQuery) url(base *url.URL, more ...string) string {
 	return base.String() + "/api/v1/providers" + pathOf(append([]string{p.shown.Host.ForDisplay(), p.shown.Namespace, p.shown.Type}, more...)...)
 }
 
 // installation returns the block with which clients install a provider from this server.
 // A published host needs none, and network mirrors can't have a host with a port.
-func (p place) installation(base *url.URL) string {
+func (p providerQuery) installation(base *url.URL) string {
 	if p.as != "" || strings.Contains(string(p.shown.Host), ":") {
 		return ""
 	}

@@ -26,24 +26,24 @@ import (
 type release struct {
 	index   index
 	summary summary
-	how     state
+	state   cacheState
 }
 
 // release returns the version that a path names. If its tag points to no release, the
 // summary says so, and there is no index.
 func (s *Server) release(x *exchange) (r release, err error) {
-	r.index, r.how, err = s.index(x)
+	r.index, r.state, err = s.index(x)
 	if isAbsent(err) {
 		return r, err
 	}
-	if problem := brokenBy(err); problem != "" {
-		r.summary = broken(x.version, problem)
+	if problem := brokenProblem(err); problem != "" {
+		r.summary = brokenSummary(x.version, problem)
 		return r, nil
 	}
 	if err != nil {
 		return r, err
 	}
-	r.summary, err = s.browse.summary(x.r.Context(), x.at, r.index)
+	r.summary, err = s.repos.summary(x.r.Context(), x.query, r.index)
 	return r, err
 }
 
@@ -53,26 +53,26 @@ func (s *Server) describeVersion(x *exchange) (none api.Version, err error) {
 	if err != nil {
 		return none, err
 	}
-	x.know(r.how)
+	x.setCacheHeaders(r.state)
 	found := api.Version{
-		Provider: x.at.ref(x.base), VersionRef: r.summary.VersionRef, Digest: r.summary.digest, Protocols: r.summary.protocols,
-		Evidence: x.withURLs(r.summary.evidence), Packages: s.packages(x, r), Findings: []finding.Finding{}, Stale: r.how.stale != nil,
-		Lock: lockOf(x, r.summary.packages), Requirement: requirementOf(x), Installation: x.at.installation(x.base),
+		Provider: x.query.ref(x.base), VersionRef: r.summary.VersionRef, Digest: r.summary.digest, Protocols: r.summary.protocols,
+		Evidence: x.withURLs(r.summary.evidence), Packages: s.packages(x, r), Findings: []finding.Finding{}, Stale: r.state.stale != nil,
+		Lock: lockOf(x, r.summary.packages), Requirement: requirementOf(x), Installation: x.query.installation(x.base),
 	}
-	found.URL = x.at.url(x.base, found.Version)
-	found.Provider.Repository = x.answered.Repository
+	found.URL = x.query.url(x.base, found.Version)
+	found.Provider.Repository = x.event.Repository
 	if r.summary.repo == nil {
 		found.Unverified = "there is nothing to look at"
 		return found, nil
 	}
-	if seen, err := s.browse.report(x.r.Context(), x.at, r.index); err != nil {
+	if seen, err := s.repos.report(x.r.Context(), x.query, r.index); err != nil {
 		_, found.Unverified = statusOf(err)
 	} else {
 		found.Verdict, found.Findings, found.MoreFindings = seen.verdict, seen.findings, seen.more
 		found.Referrers = x.withURLs(seen.referrers)
 	}
-	standing, err := s.browse.standing(x.r.Context(), x.at, r.index)
-	found.Status, found.Problem = standing.Status, standing.Problem
+	checkedSummary, err := s.repos.checkedSummary(x.r.Context(), x.query, r.index)
+	found.Status, found.Problem = checkedSummary.Status, checkedSummary.Problem
 	return found, err
 }
 
@@ -94,9 +94,9 @@ func (x *exchange) withURLs(documents []api.Document) []api.Document {
 	documents = slices.Clone(documents)
 	for n := range documents {
 		d := &documents[n]
-		d.URL = x.at.url(x.base, x.version.String(), "documents", d.Digest)
+		d.URL = x.query.url(x.base, x.version.String(), "documents", d.Digest)
 		if d.Kind == string(provider.KindSBOM) {
-			d.Components = x.at.url(x.base, x.version.String(), "components", d.Digest)
+			d.Components = x.query.url(x.base, x.version.String(), "components", d.Digest)
 		}
 	}
 	return documents
@@ -104,7 +104,7 @@ func (x *exchange) withURLs(documents []api.Document) []api.Document {
 
 // lockOf returns the block of a lock file with all known hashes.
 func lockOf(x *exchange, packages []api.Package) string {
-	selection := lockfile.Selection{Address: x.at.shown, Version: x.version}
+	selection := lockfile.Selection{Address: x.query.shown, Version: x.version}
 	for _, p := range packages {
 		for _, text := range []string{p.ZH, p.H1} {
 			if h, err := lockfile.ParseHash(text); err == nil && p.Problem == "" {
@@ -120,7 +120,7 @@ func lockOf(x *exchange, packages []api.Package) string {
 
 // requirementOf returns the block that requires a version.
 func requirementOf(x *exchange) string {
-	source := strings.TrimPrefix(x.at.shown.String(), string(provider.DefaultHost)+"/")
+	source := strings.TrimPrefix(x.query.shown.String(), string(provider.DefaultHost)+"/")
 	return fmt.Sprintf(`terraform {
   required_providers {
     %s = {
@@ -129,7 +129,7 @@ func requirementOf(x *exchange) string {
     }
   }
 }
-`, x.at.shown.Type, source, x.version)
+`, x.query.shown.Type, source, x.version)
 }
 
 // document returns the document that a path names, of the release that the path names.
@@ -138,11 +138,11 @@ func (s *Server) releaseDocument(x *exchange) (release, api.Document, error) {
 	if err != nil {
 		return r, api.Document{}, err
 	}
-	x.know(r.how)
+	x.setCacheHeaders(r.state)
 	is := func(d api.Document) bool { return d.Digest == x.r.PathValue("DIGEST") }
 	all := r.summary.documentsOfAll()
 	if r.summary.repo != nil && !slices.ContainsFunc(all, is) {
-		seen, err := s.browse.report(x.r.Context(), x.at, r.index)
+		seen, err := s.repos.report(x.r.Context(), x.query, r.index)
 		if err != nil {
 			return r, api.Document{}, err
 		}
@@ -170,8 +170,8 @@ func (s *Server) apiDocument(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	s.personal(x)
-	if x.unchanged(`"` + d.Digest + `"`) {
+	s.setPrivate(x)
+	if x.notModified(`"` + d.Digest + `"`) {
 		return nil
 	}
 	body := io.NopCloser(strings.NewReader(""))
@@ -193,8 +193,8 @@ func (s *Server) apiDocument(x *exchange) error {
 		return nil
 	}
 	if _, err = io.Copy(x, body); err != nil && x.sent {
-		x.answered.Err = err
-		s.options.Events.failed(err)
+		x.event.Err = err
+		s.options.Events.onFailure(err)
 		panic(http.ErrAbortHandler) // what was sent must not look whole
 	}
 	return err
@@ -218,7 +218,7 @@ func (s *Server) describeComponents(x *exchange) (none components, err error) {
 	case d.Size > api.MaxSBOM:
 		return none, &problem{http.StatusUnprocessableEntity, "the document is too large to be shown; download it"}
 	}
-	bom, _, err := s.browse.boms.get(x.r.Context(), digest.Digest(d.Digest), func(ctx context.Context) (api.SBOM, error) {
+	bom, _, err := s.repos.sboms.get(x.r.Context(), digest.Digest(d.Digest), func(ctx context.Context) (api.SBOM, error) {
 		body, err := repository.Verified(ctx, r.summary.repo, descriptorOf(d), d.Name)
 		if err != nil {
 			return api.SBOM{}, err
@@ -233,6 +233,6 @@ func (s *Server) describeComponents(x *exchange) (none components, err error) {
 	if errors.Is(err, api.ErrNoSBOM) {
 		err = because(err, http.StatusUnprocessableEntity, err.Error())
 	}
-	version := api.Version{Provider: x.at.ref(x.base), VersionRef: r.summary.VersionRef}
+	version := api.Version{Provider: x.query.ref(x.base), VersionRef: r.summary.VersionRef}
 	return components{bom, version, x.withURLs([]api.Document{d})[0]}, err
 }

@@ -11,25 +11,25 @@ import (
 // requests at once.
 type Events struct {
 	// Answered is told of every request, when it has ended.
-	Answered func(Answered)
+	OnRequest func(RequestEvent)
 	// LeftOut is told of a release that the registry protocol does not show, and why,
 	// when that is found out.
-	LeftOut func(a provider.Address, v provider.Version, why string)
+	OnOmitted func(a provider.Address, v provider.Version, why string)
 	// Looked is told of every look into what is kept: "tags", "index", "manifest",
 	// "evidence", "versions", for the API "catalog", "owner", "summary", "blobs", "report",
 	// "pending" or "components", or "archive" where archives are kept. It was a hit when nobody had to
 	// be asked.
-	Looked func(what string, hit bool)
+	OnLookup func(what string, hit bool)
 	// Failed is told of every question to a repository that came to nothing, and of the
 	// kind of its error; one of nine words. Clients may have got an older answer.
-	Failed func(kind string, err error)
+	OnFailure func(kind string, err error)
 	// Pulled is told what becomes of releases that are brought from their origins.
-	Pulled func(pullthrough.Event)
+	OnPull func(pullthrough.Event)
 }
 
 // Answered is a request and what became of it. Texts come from the network: whoever
 // prints them escapes them. No secret is in it.
-type Answered struct {
+type RequestEvent struct {
 	// Route is the kind of the request, such as "archive"; one of some twenty words.
 	Route string
 	// Method and Path are the request's; a token in the path is left out.
@@ -54,35 +54,35 @@ type Answered struct {
 	Refused string
 }
 
-func (e Events) answered(a Answered) {
-	if e.Answered != nil {
-		e.Answered(a)
+func (e Events) onRequest(a RequestEvent) {
+	if e.OnRequest != nil {
+		e.OnRequest(a)
 	}
 }
 
-func (e Events) leftOut(a provider.Address, v provider.Version, why string) {
-	if e.LeftOut != nil {
-		e.LeftOut(a, v, why)
+func (e Events) onOmitted(a provider.Address, v provider.Version, why string) {
+	if e.OnOmitted != nil {
+		e.OnOmitted(a, v, why)
 	}
 }
 
-func (e Events) pulled(what pullthrough.Event) {
-	if e.Pulled != nil {
-		e.Pulled(what)
+func (e Events) onPull(what pullthrough.Event) {
+	if e.OnPull != nil {
+		e.OnPull(what)
 	}
 }
 
 // looks returns what is told of looks into one memory.
-func (e Events) looks(what string) func(hit bool) {
+func (e Events) lookups(what string) func(hit bool) {
 	return func(hit bool) {
-		if e.Looked != nil {
-			e.Looked(what, hit)
+		if e.OnLookup != nil {
+			e.OnLookup(what, hit)
 		}
 	}
 }
 
-func (e Events) failed(err error) {
-	if kind := kindOf(err); kind != "" && e.Failed != nil {
-		e.Failed(kind, err)
+func (e Events) onFailure(err error) {
+	if kind := errorLabel(err); kind != "" && e.OnFailure != nil {
+		e.OnFailure(kind, err)
 	}
 }

@@ -33,11 +33,11 @@ type evidence struct {
 	keys            []signingKey
 	// leftOut is why the registry protocol does not show the package: no client would
 	// install it. It is empty if one would.
-	leftOut string
+	omitReason string
 }
 
 func (e evidence) weight() int64 {
-	weight := len(e.sums) + len(e.signature) + len(e.leftOut)
+	weight := len(e.sums) + len(e.signature) + len(e.omitReason)
 	for _, k := range e.keys {
 		weight += len(k.ASCIIArmor)
 	}
@@ -45,44 +45,44 @@ func (e evidence) weight() int64 {
 }
 
 // evidenceFor returns what is signed of a package.
-func (s *Server) evidenceFor(ctx context.Context, at place, i index, p provider.Platform) (evidence, error) {
+func (s *Server) evidenceFor(ctx context.Context, q providerQuery, i index, p provider.Platform) (evidence, error) {
 	if i.Lacks(p) {
-		return evidence{}, &provider.PlatformError{Address: at.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}
+		return evidence{}, &provider.PlatformError{Address: q.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}
 	}
-	ask := func(ctx context.Context) (evidence, error) {
-		e, err := s.known.readEvidence(ctx, at, i, p)
-		if e.leftOut != "" {
-			s.options.Events.leftOut(at.address, i.version, e.leftOut)
+	fetch := func(ctx context.Context) (evidence, error) {
+		e, err := s.repos.readEvidence(ctx, q, i, p)
+		if e.omitReason != "" {
+			s.options.Events.onOmitted(q.address, i.version, e.omitReason)
 		}
 		return e, err
 	}
-	e, how, err := s.known.evidence.get(ctx, i.key(at, p), ask)
-	if e.leftOut != "" && how.age >= negativeAge { // what was wrong may have been corrected
-		e, _, err = s.known.evidence.getWithin(ctx, i.key(at, p), negativeAge, ask)
+	e, state, err := s.repos.evidence.get(ctx, i.key(q, p), fetch)
+	if e.omitReason != "" && state.age >= negativeAge { // what was wrong may have been corrected
+		e, _, err = s.repos.evidence.getWithin(ctx, i.key(q, p), negativeAge, fetch)
 	}
 	return e, err
 }
 
 // readEvidence reads what an artifact carries of a package, and holds it together.
-func (k *knowledge) readEvidence(ctx context.Context, at place, i index, p provider.Platform) (evidence, error) {
+func (rc *repositoryCache) readEvidence(ctx context.Context, q providerQuery, i index, p provider.Platform) (evidence, error) {
 	// 1. The package and its documents. What is wrong with them does not pass.
 	deeper, err := i.Deeper(ctx, i.repo, repository.DepthManifests, p)
 	if err != nil {
 		return evidence{}, err
 	}
-	r, err := oci.FromInspection(ctx, i.repo, deeper, at.address, i.version, []provider.Platform{p})
-	if isWrong(err) {
-		return evidence{leftOut: fmt.Sprintf("the artifact contradicts itself: %v", err)}, nil
+	r, err := oci.FromInspection(ctx, i.repo, deeper, q.address, i.version, []provider.Platform{p})
+	if isInvalidContent(err) {
+		return evidence{omitReason: fmt.Sprintf("the artifact contradicts itself: %v", err)}, nil
 	}
 	if err != nil {
 		return evidence{}, err
 	}
 	// 2. What is signed of it.
-	return k.evidenceOf(ctx, r)
+	return rc.evidenceOf(ctx, r)
 }
 
 // evidenceOf returns what is signed of the first package of a release.
-func (k *knowledge) evidenceOf(ctx context.Context, r provider.Release) (evidence, error) {
+func (rc *repositoryCache) evidenceOf(ctx context.Context, r provider.Release) (evidence, error) {
 	// What its signature proves by the keys that come with it: clients know no other.
 	verdict, err := trust.Policy{Mode: trust.ModeOff}.Judge(ctx, r)
 	if _, refused := errors.AsType[*trust.RefusedError](err); err != nil && !refused {
@@ -91,35 +91,35 @@ func (k *knowledge) evidenceOf(ctx context.Context, r provider.Release) (evidenc
 	e := evidence{protocols: provider.SortProtocols(r.Protocols), zip: r.Packages[0].Digest}
 	switch verdict.Trust {
 	case provider.TrustUnpinned, provider.TrustSigned, provider.TrustExpired:
-		return e.asSigned(r, verdict), nil
+		return e.signedByPublisher(r, verdict), nil
 	case provider.TrustUnsigned, provider.TrustUnknown:
-		if k.signer == nil {
-			return evidence{leftOut: fmt.Sprintf("%s, and there is no --sign-key", verdict)}, nil
+		if rc.options.Signer == nil {
+			return evidence{omitReason: fmt.Sprintf("%s, and there is no --sign-key", verdict)}, nil
 		}
-		return e.signedBy(k.signer, r)
+		return e.signedByServer(rc.options.Signer, r)
 	}
-	return evidence{leftOut: verdict.String()}, nil
+	return evidence{omitReason: verdict.String()}, nil
 }
 
 // isWrong reports whether the content of a repository is invalid. A wrong size is not
 // among it: the response may have been cut short.
-func isWrong(err error) bool {
+func isInvalidContent(err error) bool {
 	_, isSize := errors.AsType[*sums.SizeError](err)
 	kind := provider.KindOf(err)
 	return !isSize && (kind == provider.Unverified || kind == provider.Malformed)
 }
 
 // asSigned is the evidence as it lies in the artifact.
-func (e evidence) asSigned(r provider.Release, verdict provider.Verdict) evidence {
+func (e evidence) signedByPublisher(r provider.Release, verdict provider.Verdict) evidence {
 	listed, _ := r.Document(provider.KindSums)
 	if hasBlankLine(listed.Bytes) {
-		return evidence{leftOut: "its SHA256SUMS has a blank line, on which OpenTofu 1.12 breaks down"}
+		return evidence{omitReason: "its SHA256SUMS has a blank line, on which OpenTofu 1.12 breaks down"}
 	}
 	keyID := verdict.Fingerprint[max(0, len(verdict.Fingerprint)-16):]
 	var keys []signingKey
 	for _, d := range r.Documents {
 		if d.Kind == provider.KindKeys {
-			keys = append(keys, readable(splitKeys(d.Bytes, keyID))...)
+			keys = append(keys, splitKeys(d.Bytes, keyID)...)
 		}
 	}
 	e.sums, e.keys = listed.Bytes, keys
@@ -130,17 +130,17 @@ func (e evidence) asSigned(r provider.Release, verdict provider.Verdict) evidenc
 		if d.Kind != provider.KindSignature {
 			continue
 		}
-		e.signature = binary(d.Bytes)
-		if refused = accepted(e.sums, e.signature, e.keys); refused == nil {
+		e.signature = dearmor(d.Bytes)
+		if refused = checkLikeClient(e.sums, e.signature, e.keys); refused == nil {
 			return e
 		}
 	}
-	return evidence{leftOut: fmt.Sprint(refused)}
+	return evidence{omitReason: fmt.Sprint(refused)}
 }
 
 // signedBy is evidence that this server makes: the checksums, where they can be used,
 // signed by its own key.
-func (e evidence) signedBy(by Signer, r provider.Release) (evidence, error) {
+func (e evidence) signedByServer(by Signer, r provider.Release) (evidence, error) {
 	listed, has := r.Document(provider.KindSums)
 	if !has || hasBlankLine(listed.Bytes) {
 		listed = source.GeneratedSums(r)
@@ -173,10 +173,10 @@ func hasBlankLine(document []byte) bool {
 // splitKeys returns each armored block as a key of its own: clients read no more than
 // the first one of a text.
 func splitKeys(armored []byte, id string) []signingKey {
-	const begin, end = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
+	const openAtOffset, end = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
 	var keys []signingKey
 	for {
-		from := bytes.Index(armored, []byte(begin))
+		from := bytes.Index(armored, []byte(openAtOffset))
 		if from < 0 {
 			return keys
 		}
@@ -185,14 +185,17 @@ func splitKeys(armored []byte, id string) []signingKey {
 			return keys
 		}
 		size += len(end)
-		keys = append(keys, signingKey{KeyID: id, ASCIIArmor: string(armored[from:from+size]) + "\n"})
+		key := string(armored[from:from+size]) + "\n"
+		if _, err := openpgp.ReadArmoredKeyRing(strings.NewReader(key)); err == nil {
+			keys = append(keys, signingKey{KeyID: id, ASCIIArmor: key})
+		}
 		armored = armored[from+size:]
 	}
 }
 
 // binary takes the armor off a signature: clients read a binary one only. What is none
 // with armor stays as it is.
-func binary(signature []byte) []byte {
+func dearmor(signature []byte) []byte {
 	block, err := armor.Decode(bytes.NewReader(signature))
 	if err != nil {
 		return signature
@@ -204,21 +207,10 @@ func binary(signature []byte) []byte {
 	return raw
 }
 
-// readable returns the keys that clients can read. They give up at one that they cannot.
-func readable(keys []signingKey) []signingKey {
-	var all []signingKey
-	for _, k := range keys {
-		if _, err := openpgp.ReadArmoredKeyRing(strings.NewReader(k.ASCIIArmor)); err == nil {
-			all = append(all, k)
-		}
-	}
-	return all
-}
-
 // accepted checks a signature as OpenTofu and Terraform do: key by key, until one has
 // signed it; what has expired counts.
 // https://github.com/opentofu/opentofu/blob/v1.12.6/internal/getproviders/package_authentication.go
-func accepted(document, signature []byte, keys []signingKey) error {
+func checkLikeClient(document, signature []byte, keys []signingKey) error {
 	for _, k := range keys {
 		ring, err := openpgp.ReadArmoredKeyRing(strings.NewReader(k.ASCIIArmor))
 		if err != nil {

@@ -28,7 +28,7 @@ func ExampleNew() {
 		Open: func(ref template.Reference) (repository.Reader, error) {
 			return repository.Open(ref, repository.Options{})
 		},
-		Events: serve.Events{Answered: func(a serve.Answered) { fmt.Println(a.Route, a.Status) }},
+		Events: serve.Events{OnRequest: func(a serve.RequestEvent) { fmt.Println(a.Route, a.Status) }},
 	})
 	if err != nil {
 		fmt.Println(err)

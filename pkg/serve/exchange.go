@@ -37,17 +37,17 @@ type exchange struct {
 	r     *http.Request
 	route *route
 	// base is the URL under which the client reached the server, if a description needs it.
-	base     *url.URL
-	answered Answered
-	caller   access.Caller
+	base   *url.URL
+	event  RequestEvent
+	caller access.Caller
 	// at, version and platform are what the path names, if the route is about one.
-	at       place
+	query    providerQuery
 	version  provider.Version
 	platform provider.Platform
 	// api reports that errors are written as in the API.
 	api bool
 	// show writes an error as a page; nil if nobody reads pages.
-	show func(status int, text string)
+	showError func(status int, text string)
 }
 
 // writer counts what is written, and gives each piece its time: a long answer may
@@ -108,11 +108,11 @@ func (w *writer) ReadFrom(r io.Reader) (int64, error) {
 	if c, ok := source.(*content); !ok || c.file == nil {
 		rest += upstreamMemory
 	}
-	giveBack, ok := w.memory.take(w.client, size+rest)
+	release, ok := w.memory.take(w.client, size+rest)
 	if !ok {
 		w.busy = true
 		return 0, errBusy
 	}
-	defer giveBack()
+	defer release()
 	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, make([]byte, size))
 }

@@ -102,7 +102,7 @@ func TestAnsweredMeanwhile(t *testing.T) {
 	var w *world
 	var begun atomic.Bool
 	w = newRegistry(t, func(o *serve.Options) {
-		o.Events.Looked = func(what string, hit bool) {
+		o.Events.OnLookup = func(what string, hit bool) {
 			if what == "tags" && !hit && !begun.Swap(true) { // between the look and the question
 				document[any](t, w.get(t, mirrored+"index.json"))
 			}

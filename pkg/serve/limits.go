@@ -10,7 +10,7 @@ import (
 // quota limits an amount that is in use at the same time, in total and per client, so that
 // no client uses all of it. It is safe for concurrent use.
 type quota struct {
-	total, each int64
+	total, perClient int64
 
 	mu      sync.Mutex
 	used    int64
@@ -18,19 +18,19 @@ type quota struct {
 }
 
 // newQuota returns a quota in which each client has the same share as of the connections.
-func newQuota(total int64, life Life) *quota {
+func newQuota(total int64, options ListenOptions) *quota {
 	return &quota{
-		total: total, each: total * int64(life.MaxPerAddress) / int64(life.MaxConnections),
+		total: total, perClient: total * int64(options.MaxPerAddress) / int64(options.MaxConnections),
 		clients: map[netip.Prefix]int64{},
 	}
 }
 
 // take reserves an amount for a client until giveBack is called. ok is false if there is not
 // enough. The zero client is limited only by the total.
-func (q *quota) take(client netip.Prefix, amount int64) (giveBack func(), ok bool) {
+func (q *quota) take(client netip.Prefix, amount int64) (release func(), ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.used+amount > q.total || client.IsValid() && q.clients[client]+amount > q.each {
+	if q.used+amount > q.total || client.IsValid() && q.clients[client]+amount > q.perClient {
 		return nil, false
 	}
 	q.add(client, amount)
@@ -60,7 +60,7 @@ type listener struct {
 	net.Listener
 	server      *Server
 	connections *quota
-	life        Life
+	options     ListenOptions
 }
 
 // Accept implements [net.Listener].
@@ -74,23 +74,23 @@ func (l *listener) Accept() (net.Conn, error) {
 		if host, _, err := net.SplitHostPort(from); err == nil {
 			from = host
 		}
-		giveBack, ok := l.connections.take(l.server.network(from), 1)
+		release, ok := l.connections.take(l.server.network(from), 1)
 		if ok {
-			return &connection{c, giveBack}, nil
+			return &connection{c, release}, nil
 		}
 		_ = c.Close()
-		l.life.Trouble(fmt.Sprintf("%s has %d open connections, and gets no more", from, l.life.MaxPerAddress))
+		l.options.OnConnectionError(fmt.Sprintf("%s has %d open connections, and gets no more", from, l.options.MaxPerAddress))
 	}
 }
 
 // connection returns its share of the limit when it is closed.
 type connection struct {
 	net.Conn
-	giveBack func()
+	release func()
 }
 
 // Close implements [net.Conn].
 func (c *connection) Close() error {
-	c.giveBack() // before the next connection is accepted in its place
+	c.release() // before the next connection is accepted in its place
 	return c.Conn.Close()
 }

@@ -11,24 +11,24 @@ import (
 // https://opentofu.org/docs/internals/provider-network-mirror-protocol/#list-available-versions
 func (s *Server) mirrorIndex(x *exchange) error {
 	var known listing
-	behind, how, err := s.withOrigin(x.r.Context(), x.at, func() (_ []provider.Version, how state, err error) {
-		known, how, err = s.known.list(x.r.Context(), x.at)
-		return known.versions, how, err
+	upstream, state, err := s.withOrigin(x.r.Context(), x.query, func() (_ []provider.Version, state cacheState, err error) {
+		known, state, err = s.repos.list(x.r.Context(), x.query)
+		return known.versions, state, err
 	})
 	if err != nil {
 		return err
 	}
-	x.answered.Repository = originOf(x.at.address)
+	x.event.Repository = originLabel(x.query.address)
 	if known.repo != nil {
-		x.answered.Repository = known.repo.String()
+		x.event.Repository = known.repo.String()
 	}
-	versions := make(map[string]struct{}, len(known.versions)+len(behind))
-	for _, v := range slices.Concat(known.versions, behind) {
+	versions := make(map[string]struct{}, len(known.versions)+len(upstream))
+	for _, v := range slices.Concat(known.versions, upstream) {
 		versions[v.String()] = struct{}{}
 	}
-	return x.answer(struct {
+	return x.respondJSON(struct {
 		Versions map[string]struct{} `json:"versions"`
-	}{versions}, how)
+	}{versions}, state)
 }
 
 // mirrorArchive is a package as VERSION.json has it.
@@ -40,9 +40,9 @@ type mirrorArchive struct {
 // mirrorVersion answers where the packages of a version are, and their hashes:
 // https://opentofu.org/docs/internals/provider-network-mirror-protocol/#list-available-installation-packages
 func (s *Server) mirrorVersion(x *exchange) error {
-	found, how, err := s.index(x)
-	if s.lacks(x.at, err) {
-		return s.mirrorVersionBehind(x, err)
+	found, state, err := s.index(x)
+	if s.canPullThrough(x.query, err) {
+		return s.upstreamMirrorVersion(x, err)
 	}
 	if err != nil {
 		return err
@@ -53,10 +53,10 @@ func (s *Server) mirrorVersion(x *exchange) error {
 		if err != nil {
 			return err
 		}
-		path := s.tokenPath(x, found.stored, provider.Filename(x.at.address, x.version, p))
+		path := s.tokenPath(x, found.stored, provider.Filename(x.query.address, x.version, p))
 		archives[p.String()] = mirrorArchive{URL: mirrorLink(path), Hashes: []string{hash}}
 	}
-	return x.answer(mirrorArchives{archives}, how)
+	return x.respondJSON(mirrorArchives{archives}, state)
 }
 
 // mirrorArchives is what VERSION.json has.
@@ -76,7 +76,7 @@ func (s *Server) zipHash(x *exchange, i index, p provider.Platform) (string, err
 	if zip, stated := t.Digest(); stated {
 		return sums.ZH(zip), nil
 	}
-	read, err := s.known.target(x.r.Context(), x.at, i, p)
+	read, err := s.repos.storedPackage(x.r.Context(), x.query, i, p)
 	if err != nil {
 		return "", err
 	}
@@ -84,10 +84,10 @@ func (s *Server) zipHash(x *exchange, i index, p provider.Platform) (string, err
 }
 
 // index returns the index of the version that a path names.
-func (s *Server) index(x *exchange) (index, state, error) {
-	found, how, err := s.known.index(x.r.Context(), x.at, x.version)
+func (s *Server) index(x *exchange) (index, cacheState, error) {
+	found, state, err := s.repos.index(x.r.Context(), x.query, x.version)
 	if err == nil {
-		x.answered.Repository = found.repo.String()
+		x.event.Repository = found.repo.String()
 	}
-	return found, how, err
+	return found, state, err
 }

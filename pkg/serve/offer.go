@@ -13,9 +13,9 @@ import (
 
 const (
 	// maxLooks is how many versions are looked at together for one list.
-	maxLooks = 32
+	maxConcurrentReleases = 32
 	// maxNamed is how many versions a warning names.
-	maxNamed = 10
+	maxWarningVersions = 10
 )
 
 // offer is the list of the registry protocol.
@@ -25,20 +25,20 @@ type offer struct {
 }
 
 // stock has the versions of a repository for the registry protocol, for all callers.
-type stock struct {
+type releaseList struct {
 	listing
-	releases []stocked
+	releases []listedRelease
 }
 
 // stocked is a version, with the reason if clients would not install it.
-type stocked struct {
-	version offeredVersion
-	leftOut string
+type listedRelease struct {
+	version    offeredVersion
+	omitReason string
 	// stored is the address that it is stored as, or zero if unknown.
 	stored provider.Address
 }
 
-func (s stock) weight() int64 {
+func (s releaseList) weight() int64 {
 	var weight int64
 	for _, r := range s.releases {
 		weight += 256 + 40*int64(len(r.version.Platforms))
@@ -48,22 +48,22 @@ func (s stock) weight() int64 {
 
 // offer returns the installable versions that the caller may read. Its warnings tell
 // people, in the output of init, what is missing.
-func (s stock) offer(at place) offer {
+func (s releaseList) offer(q providerQuery) offer {
 	o := offer{Versions: []offeredVersion{}}
 	var names []string
 	var reason string
 	for _, r := range s.releases {
 		switch {
-		case !at.caller.May(r.stored):
-		case r.leftOut != "":
-			reason = cmp.Or(reason, r.leftOut)
+		case !q.caller.MayRead(r.stored):
+		case r.omitReason != "":
+			reason = cmp.Or(reason, r.omitReason)
 			names = append(names, r.version.Version)
 		default:
 			o.Versions = append(o.Versions, r.version)
 		}
 	}
-	if more := len(names) - maxNamed; more > 0 {
-		names = append(names[:maxNamed], fmt.Sprintf("%d more", more))
+	if more := len(names) - maxWarningVersions; more > 0 {
+		names = append(names[:maxWarningVersions], fmt.Sprintf("%d more", more))
 	}
 	if len(names) > 0 {
 		o.Warnings = []string{fmt.Sprintf("Not all versions can be had here: %s are left out (%s).", strings.Join(names, ", "), reason)}
@@ -73,23 +73,23 @@ func (s stock) offer(at place) offer {
 
 // stock reads each version to find out who signed it. It does so once, because the content
 // of an index does not change.
-func (s *Server) stock(ctx context.Context, at place) (stock, state, error) {
-	return s.known.offers.get(ctx, at.key(), func(ctx context.Context) (stock, error) {
-		known, how, err := s.known.find(ctx, at)
-		if err == nil && how.stale != nil {
-			err = how.stale // who keeps the older list marks it stale
+func (s *Server) releaseList(ctx context.Context, q providerQuery) (releaseList, cacheState, error) {
+	return s.repos.offers.get(ctx, q.key(), func(ctx context.Context) (releaseList, error) {
+		known, state, err := s.repos.find(ctx, q)
+		if err == nil && state.stale != nil {
+			err = state.stale // who keeps the older list marks it stale
 		}
 		if err != nil {
-			return stock{}, err
+			return releaseList{}, err
 		}
-		all := stock{known, make([]stocked, len(known.versions))}
+		all := releaseList{known, make([]listedRelease, len(known.versions))}
 		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(maxLooks)
+		group.SetLimit(maxConcurrentReleases)
 		for n, v := range known.versions {
 			group.Go(func() error {
-				r, err := s.offered(ctx, at, known, v)
+				r, err := s.listRelease(ctx, q, known, v)
 				if isAbsent(err) || isFormat(err) {
-					r.leftOut, err = "they hold no provider that can be read", nil
+					r.omitReason, err = "they hold no provider that can be read", nil
 				}
 				all.releases[n] = r
 				return err
@@ -101,20 +101,20 @@ func (s *Server) stock(ctx context.Context, at place) (stock, state, error) {
 
 // offered looks at one version: its index, and the evidence of its first platform,
 // which is that of all where the artifact is ours.
-func (s *Server) offered(ctx context.Context, at place, known listing, v provider.Version) (stocked, error) {
-	found := stocked{version: offeredVersion{Version: v.String()}, stored: known.stored}
-	i, _, err := s.known.release(ctx, at, known.candidate, v, max(listAge, s.options.MaxAge))
+func (s *Server) listRelease(ctx context.Context, q providerQuery, known listing, v provider.Version) (listedRelease, error) {
+	found := listedRelease{version: offeredVersion{Version: v.String()}, stored: known.stored}
+	i, _, err := s.repos.release(ctx, q, known.candidate, v, max(listAge, s.options.MaxAge))
 	if err != nil {
 		return found, err
 	}
 	found.stored = i.stored
 	platforms := i.Index.Single()
 	if len(platforms) == 0 {
-		found.leftOut = "it has no package for any platform"
+		found.omitReason = "it has no package for any platform"
 		return found, nil
 	}
-	e, err := s.evidenceFor(ctx, at, i, platforms[0])
-	found.leftOut, found.version.Protocols = e.leftOut, e.protocols
+	e, err := s.evidenceFor(ctx, q, i, platforms[0])
+	found.omitReason, found.version.Protocols = e.omitReason, e.protocols
 	for _, p := range platforms {
 		found.version.Platforms = append(found.version.Platforms, offeredPlatform{p.OS, p.Arch})
 	}

@@ -27,28 +27,28 @@ const maxTag = 128
 type origins struct {
 	puller   *pullthrough.Puller
 	lists    *cache[provider.Address, []provider.Version]
-	releases *cache[key, described]
+	releases *cache[key, upstreamRelease]
 	dates    *cache[key, time.Time]
 }
 
 // described is a release as its origin's documents have it, and why it may not be had;
 // nil where it may.
-type described struct {
+type upstreamRelease struct {
 	provider.Release
 	refused error
 }
 
 // newOrigins is nil where nothing is brought from origins.
-func newOrigins(o Options, known *knowledge) (*origins, error) {
+func newOrigins(o Options, repos *repositoryCache) (*origins, error) {
 	if o.PullThrough == nil {
 		return nil, nil
 	}
 	options := *o.PullThrough
-	options.Told = func(e pullthrough.Event) {
+	options.OnEvent = func(e pullthrough.Event) {
 		if e.Stage == pullthrough.StageDone {
-			known.stored(e)
+			repos.addStored(e)
 		}
-		o.Events.pulled(e)
+		o.Events.onPull(e)
 	}
 	if options.Now == nil {
 		options.Now = o.Now
@@ -57,19 +57,19 @@ func newOrigins(o Options, known *knowledge) (*origins, error) {
 	if err != nil {
 		return nil, err
 	}
-	changing := known.listings.freshness
-	changing.failing, changing.asking = originFailing, make(chan struct{}, maxQuestions)
+	changing := repos.listings.freshness
+	changing.retryPause, changing.requests = originFailing, make(chan struct{}, maxConcurrentRequests)
 	dates := changing
-	dates.maxAge, dates.events.Looked = dateAge, nil
+	dates.maxAge, dates.events.OnLookup = dateAge, nil
 	return &origins{
 		puller:   puller,
 		lists:    newCache[provider.Address](changing, "origin-versions", o.Memory/8, func(l []provider.Version) int64 { return int64(len(l)) * 96 }),
-		releases: newCache[key](changing, "origin-release", o.Memory/4, described.weight),
+		releases: newCache[key](changing, "origin-release", o.Memory/4, upstreamRelease.weight),
 		dates:    newCache[key](dates, "", o.Memory/16, func(time.Time) int64 { return 64 }),
 	}, nil
 }
 
-func (d described) weight() int64 {
+func (d upstreamRelease) weight() int64 {
 	weight := int64(len(d.Packages)) * 2048
 	for _, document := range d.Documents {
 		weight += int64(len(document.Bytes))
@@ -90,82 +90,82 @@ func (e *originError) Error() string {
 func (e *originError) Unwrap() error { return e.err }
 
 // versions lists what an origin has.
-func (o *origins) versions(ctx context.Context, a provider.Address) ([]provider.Version, state, error) {
-	versions, how, err := o.lists.get(ctx, a, func(ctx context.Context) ([]provider.Version, error) {
+func (o *origins) versions(ctx context.Context, a provider.Address) ([]provider.Version, cacheState, error) {
+	versions, state, err := o.lists.get(ctx, a, func(ctx context.Context) ([]provider.Version, error) {
 		return o.puller.Versions(ctx, a)
 	})
 	if err != nil {
 		err = &originError{a.Host, err}
 	}
-	return versions, how, err
+	return versions, state, err
 }
 
 // release describes a release that an origin has.
-func (o *origins) release(ctx context.Context, a provider.Address, v provider.Version) (described, state, error) {
-	d, how, err := o.releases.get(ctx, key{address: a, version: v}, func(ctx context.Context) (described, error) {
+func (o *origins) release(ctx context.Context, a provider.Address, v provider.Version) (upstreamRelease, cacheState, error) {
+	d, state, err := o.releases.get(ctx, key{address: a, version: v}, func(ctx context.Context) (upstreamRelease, error) {
 		r, err := o.puller.Release(ctx, a, v)
 		if refused, ok := errors.AsType[*pullthrough.RefusedError](err); ok {
-			return described{r, refused}, nil
+			return upstreamRelease{r, refused}, nil
 		}
-		return described{Release: r}, err
+		return upstreamRelease{Release: r}, err
 	})
 	if err != nil {
 		err = &originError{a.Host, err}
 	}
-	return d, how, err
+	return d, state, err
 }
 
 // isThrough reports whether missing releases of a provider are pulled from its origin for
 // the caller. They would be stored as the requested address.
-func (s *Server) isThrough(at place) bool {
-	return s.origins != nil && s.origins.puller.Covers(at.address) && at.caller.May(at.address)
+func (s *Server) isPullThrough(q providerQuery) bool {
+	return s.origins != nil && s.origins.puller.Covers(q.address) && q.caller.MayRead(q.address)
 }
 
 // lacks reports whether an error of the repositories is that they have not got what its
 // origin may have.
-func (s *Server) lacks(at place, err error) bool {
+func (s *Server) canPullThrough(q providerQuery, err error) bool {
 	absent := errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
-	return absent && !isForeign(err) && s.isThrough(at)
+	return absent && !isForeign(err) && s.isPullThrough(q)
 }
 
 // decisions returns the pending and the denied versions of a provider in all repositories
 // that may have it. If a repository has no list of tags, it requests the tags of the named
 // versions.
-func (k *knowledge) decisions(ctx context.Context, at place, maxAge time.Duration, named ...provider.Version) (all tagged, how state, err error) {
+func (rc *repositoryCache) decisions(ctx context.Context, q providerQuery, maxAge time.Duration, named ...provider.Version) (all taggedVersions, state cacheState, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
-	candidates, err := k.open(at)
+	candidates, err := rc.open(q)
 	if err != nil {
-		return tagged{}, state{}, err
+		return taggedVersions{}, cacheState{}, err
 	}
 	for _, in := range candidates {
-		known, learned, err := k.tags(ctx, in.repo, maxAge)
+		known, cacheEntry, err := rc.tags(ctx, in.repo, maxAge)
 		if repository.IsUnknown(err) && len(named) > 0 {
-			known, learned, err = k.unlisted(ctx, in.repo, maxAge, named)
+			known, cacheEntry, err = rc.decisionsByTag(ctx, in.repo, maxAge, named)
 		}
 		if err == nil && len(known.pending)+len(known.denied) > 0 {
-			_, err = k.owner(ctx, at, listing{candidate: in, tagged: known})
+			_, err = rc.owner(ctx, q, listing{candidate: in, taggedVersions: known})
 		}
-		switch how = how.merge(learned); {
+		switch state = state.merge(cacheEntry); {
 		case repository.IsUnknown(err) || isForeign(err): // its decisions are about another provider
 		case err != nil:
-			return tagged{}, how, err
+			return taggedVersions{}, state, err
 		default:
 			all.pending, all.denied = append(all.pending, known.pending...), append(all.denied, known.denied...)
 		}
 	}
-	return all, how, nil
+	return all, state, nil
 }
 
 // unlisted returns which of the versions are pending or denied in a repository without a
 // list of tags.
-func (k *knowledge) unlisted(ctx context.Context, repo repository.Reader, maxAge time.Duration, versions []provider.Version) (found tagged, how state, err error) {
+func (rc *repositoryCache) decisionsByTag(ctx context.Context, repo repository.Reader, maxAge time.Duration, versions []provider.Version) (found taggedVersions, state cacheState, err error) {
 	exists := func(tag string) bool {
 		if len(tag) > maxTag || err != nil {
 			return false
 		}
-		_, learned, failure := k.read(ctx, repo, tag, maxAge)
-		how = how.merge(learned)
+		_, cacheEntry, failure := rc.read(ctx, repo, tag, maxAge)
+		state = state.merge(cacheEntry)
 		if failure != nil && !isUnreadable(failure) && !isAbsent(failure) {
 			err = failure
 		}
@@ -179,24 +179,24 @@ func (k *knowledge) unlisted(ctx context.Context, repo repository.Reader, maxAge
 			found.pending = append(found.pending, v)
 		}
 	}
-	return found, how, err
+	return found, state, err
 }
 
 // stored adds a release that was mirrored to the cached list of its repository, so that
 // clients need not wait until the tags are listed again.
-func (k *knowledge) stored(e pullthrough.Event) {
-	known, _ := k.listings.kept.Lookup(e.Repository)
+func (rc *repositoryCache) addStored(e pullthrough.Event) {
+	known, _ := rc.listings.kept.Lookup(e.Repository)
 	switch {
 	case !known.answered || known.absent != nil:
-		k.listings.kept.Forget(e.Repository)
+		rc.listings.kept.Forget(e.Repository)
 	case !slices.Contains(known.value.versions, e.Version):
 		known.value.newest = append([]string{artifact.Tag(e.Version)}, known.value.newest...)
 		known.value.versions = provider.NewestFirst(append(slices.Clip(known.value.versions), e.Version))
-		k.listings.kept.Put(e.Repository, known)
+		rc.listings.kept.Put(e.Repository, known)
 	}
-	for _, key := range k.offers.kept.Keys() {
+	for _, key := range rc.offers.kept.Keys() {
 		if key.address == e.Address {
-			k.offers.kept.Forget(key)
+			rc.offers.kept.Forget(key)
 		}
 	}
 }

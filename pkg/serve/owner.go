@@ -38,7 +38,7 @@ func (v *view) unstated(t template.Template, ref template.Reference) provider.Ad
 // ownerOf returns the address that a release is stored as, or zero if it is unknown. The
 // error is a *[repository.ForeignError] if the release must not be served for the address
 // of the place.
-func (p place) ownerOf(found repository.Inspection, unstated provider.Address) (provider.Address, error) {
+func (p providerQuery) ownerOf(found repository.Inspection, unstated provider.Address) (provider.Address, error) {
 	stated := found.Index.Annotations[artifact.AnnotationProvider]
 	if stated == "" {
 		if unstated == (provider.Address{}) {
@@ -55,15 +55,15 @@ func (p place) ownerOf(found repository.Inspection, unstated provider.Address) (
 
 // owner returns the address that the releases of a repository are stored as: the address
 // of the newest readable release. It returns the errors of ownerOf and of the repository.
-func (k *knowledge) owner(ctx context.Context, at place, l listing) (provider.Address, error) {
+func (rc *repositoryCache) owner(ctx context.Context, q providerQuery, l listing) (provider.Address, error) {
 	if len(l.newest) == 0 {
-		return at.address, nil // without releases, nothing is revealed
+		return q.address, nil // without releases, nothing is revealed
 	}
 	for _, tag := range l.newest {
-		i, _, err := k.read(ctx, l.repo, tag, max(listAge, k.indexes.maxAge))
+		i, _, err := rc.read(ctx, l.repo, tag, max(listAge, rc.indexes.maxAge))
 		switch {
 		case err == nil:
-			return at.ownerOf(i.Inspection, l.unstated)
+			return q.ownerOf(i.Inspection, l.unstated)
 		case !isUnreadable(err) && !isAbsent(err):
 			return provider.Address{}, err
 		}
@@ -72,27 +72,27 @@ func (k *knowledge) owner(ctx context.Context, at place, l listing) (provider.Ad
 }
 
 // mayAsk reports whether the caller may read some release that is served for the address.
-func (p place) mayAsk() bool {
-	return p.caller.May(p.address) ||
+func (p providerQuery) mayRequest() bool {
+	return p.caller.MayRead(p.address) ||
 		slices.ContainsFunc(p.aliases, func(x provider.Alias) bool { return x.Asked.Match(p.address) })
 }
 
 // admitted returns the error for the caller: nil if the caller may read the stored address,
 // otherwise a refusal or err without the names of other providers. A caller without the
 // right to the requested address gets a refusal instead of the error that nothing exists.
-func (p place) admitted(stored provider.Address, err error) error {
+func (p providerQuery) authorizationError(stored provider.Address, err error) error {
 	switch {
-	case err == nil && !p.caller.May(stored):
+	case err == nil && !p.caller.MayRead(stored):
 		return p.refusal(stored)
-	case isAbsent(err) && !p.caller.May(p.address):
+	case isAbsent(err) && !p.caller.MayRead(p.address):
 		return p.refusal(p.address)
 	}
-	return p.discreet(err)
+	return p.withoutForeignAddress(err)
 }
 
 // discreet hides the name of another provider from callers without the right to it.
-func (p place) discreet(err error) error {
-	if !isForeign(err) || p.caller.May(foreignTo(err)) {
+func (p providerQuery) withoutForeignAddress(err error) error {
+	if !isForeign(err) || p.caller.MayRead(foreignTo(err)) {
 		return err
 	}
 	return because(err, http.StatusNotFound, fmt.Sprintf("%v: no repository has %s", provider.ErrProviderNotFound, p.address))
@@ -100,7 +100,7 @@ func (p place) discreet(err error) error {
 
 // refusal returns the error for a caller without the right to a stored address. Only the
 // log contains that address.
-func (p place) refusal(stored provider.Address) error {
+func (p providerQuery) refusal(stored provider.Address) error {
 	why := fmt.Errorf("it is stored as %s", stored)
 	if stored == (provider.Address{}) {
 		why = errors.New("its address is unknown, so only callers who may read everything may read it")

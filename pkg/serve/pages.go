@@ -13,13 +13,13 @@ import (
 
 // isPage reports whether a path is below those of the pages for people, whose errors are
 // pages as well.
-func isPage(words []string) bool {
-	return len(words) > 0 && slices.Contains([]string{"", "providers", "login"}, words[0])
+func isPagePath(elements []string) bool {
+	return len(elements) > 0 && slices.Contains([]string{"", "providers", "login"}, elements[0])
 }
 
 // asksForPage reports whether a client would rather have a page than anything else, as
 // browsers do.
-func asksForPage(r *http.Request) bool {
+func prefersHTML(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
@@ -31,13 +31,13 @@ func asPage[T any](describe func(*Server, *exchange) (T, error), render func(f p
 		if err != nil {
 			return nil, err
 		}
-		protect(x.Header())
+		setPageHeaders(x.Header())
 		return render(s.frame(x), x, found, number)
 	})
 }
 
 func renderProviders(f page.Frame, x *exchange, found api.Providers, number int) ([]byte, error) {
-	at, err := placeOf(number, found.Total, providersOnPage)
+	at, err := paginate(number, found.Total, providersOnPage)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func renderProviders(f page.Frame, x *exchange, found api.Providers, number int)
 }
 
 func renderProvider(f page.Frame, _ *exchange, found api.Provider, number int) ([]byte, error) {
-	at, err := placeOf(number, found.Total, versionsOnPage)
+	at, err := paginate(number, found.Total, versionsOnPage)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (s *Server) static(x *exchange) error {
 
 // login asks for a login where there is none, and leads to the first page.
 func (s *Server) login(x *exchange) error {
-	if x.caller.Name == "" && !s.options.Rules().Open() {
+	if x.caller.Name == "" && !s.options.Rules().AllowAll() {
 		return &problem{http.StatusUnauthorized, "nobody is logged in"}
 	}
 	h := x.Header()
@@ -95,22 +95,22 @@ func (s *Server) frame(x *exchange) page.Frame {
 	if err != nil {
 		base = &url.URL{} // a page about that is all that comes of it
 	}
-	return page.Frame{Root: base.EscapedPath(), Caller: x.caller.Name, Login: !s.options.Rules().Open()}
+	return page.Frame{Root: base.EscapedPath(), Caller: x.caller.Name, Login: !s.options.Rules().AllowAll()}
 }
 
 // placeOf returns the place of a page in a list with a total number of items. A page after
 // the last one doesn't exist.
-func placeOf(number, total, size int) (page.Place, error) {
+func paginate(number, total, size int) (page.Pagination, error) {
 	pages := max(1, (total+size-1)/size)
 	if number > pages {
-		return page.Place{}, &problem{http.StatusNotFound, fmt.Sprintf("page %d does not exist: the last page is %d", number, pages)}
+		return page.Pagination{}, &problem{http.StatusNotFound, fmt.Sprintf("page %d does not exist: the last page is %d", number, pages)}
 	}
-	return page.Place{Page: number, Pages: pages}, nil
+	return page.Pagination{Page: number, Pages: pages}, nil
 }
 
 // writePage writes an error as a page. Browsers ask for a login where it wants one.
 func (s *Server) writePage(x *exchange, status int, text string) {
-	protect(x.Header())
+	setPageHeaders(x.Header())
 	rendered, err := s.frame(x).Problem(status, text)
 	if err != nil {
 		rendered = []byte(http.StatusText(status)) // the templates are tested
@@ -120,7 +120,7 @@ func (s *Server) writePage(x *exchange, status int, text string) {
 }
 
 // protect tells browsers what a page needs, which is hardly anything.
-func protect(h http.Header) {
+func setPageHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", page.Policy)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")

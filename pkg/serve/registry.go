@@ -14,7 +14,7 @@ func (s *Server) discovery(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return x.answer(map[string]string{"providers.v1": base.String() + "/v1/providers/"}, state{})
+	return x.respondJSON(map[string]string{"providers.v1": base.String() + "/v1/providers/"}, cacheState{})
 }
 
 // offeredVersion is a version as the list of the registry protocol has it.
@@ -33,25 +33,25 @@ type offeredPlatform struct {
 // https://opentofu.org/docs/internals/provider-registry-protocol/#list-available-versions
 func (s *Server) versions(x *exchange) error {
 	offered := offer{Versions: []offeredVersion{}}
-	behind, how, err := s.withOrigin(x.r.Context(), x.at, func() (known []provider.Version, how state, err error) {
-		all, how, err := s.stock(x.r.Context(), x.at)
-		if err := x.at.admitted(all.stored, err); err != nil {
-			return nil, how, err
+	upstream, state, err := s.withOrigin(x.r.Context(), x.query, func() (known []provider.Version, state cacheState, err error) {
+		all, state, err := s.releaseList(x.r.Context(), x.query)
+		if err := x.query.authorizationError(all.stored, err); err != nil {
+			return nil, state, err
 		}
-		x.answered.Repository = all.repo.String()
-		offered = all.offer(x.at)
-		return all.versions, how, nil
+		x.event.Repository = all.repo.String()
+		offered = all.offer(x.query)
+		return all.versions, state, nil
 	})
 	if err != nil {
 		return err
 	}
-	if x.answered.Repository == "" {
-		x.answered.Repository = originOf(x.at.address)
+	if x.event.Repository == "" {
+		x.event.Repository = originLabel(x.query.address)
 	}
-	for _, v := range behind { // whether clients would install it turns out when they request it
+	for _, v := range upstream { // whether clients would install it turns out when they request it
 		offered.Versions = append(offered.Versions, offeredVersion{Version: v.String(), Platforms: []offeredPlatform{}})
 	}
-	return x.answer(offered, how)
+	return x.respondJSON(offered, state)
 }
 
 // signingKey is an OpenPGP key as the registry protocol has it.
@@ -83,7 +83,7 @@ func (s *Server) pkg(x *exchange) error {
 		return &problem{http.StatusNotFound, err.Error()}
 	}
 	x.platform = p
-	found, err := s.proof(x)
+	found, err := s.signedPackage(x)
 	if err != nil {
 		return err
 	}
@@ -92,22 +92,22 @@ func (s *Server) pkg(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	path := s.tokenPath(x, found.stored, provider.Filename(x.at.address, x.version, p))
+	path := s.tokenPath(x, found.stored, provider.Filename(x.query.address, x.version, p))
 	// Absolute, since not all clients take relative ones (terragrunt#3304).
 	document := packageDocument{
 		Protocols: e.protocols, OS: p.OS, Arch: p.Arch, Filename: e.filename, Sum: e.zip.Encoded(),
-		DownloadURL:  base.String() + "/archive" + withWhy(path, found.why),
+		DownloadURL:  base.String() + "/archive" + withReason(path, found.why),
 		SumsURL:      base.String() + "/v1/documents" + path + "/" + documentSums,
 		SignatureURL: base.String() + "/v1/documents" + path + "/" + documentSignature,
 	}
 	document.SigningKeys.Keys = e.keys
-	return x.answer(document, found.how)
+	return x.respondJSON(document, found.state)
 }
 
 // proven is what is signed of a package, and how that is known.
-type proven struct {
+type signedPackage struct {
 	evidence
-	how state
+	state cacheState
 	// stored is the address that it is stored as, or zero if unknown.
 	stored provider.Address
 	// why is why its archive cannot be had; empty when it can.
@@ -115,17 +115,17 @@ type proven struct {
 }
 
 // proof returns what is signed of a package, from the repository or from its origin.
-func (s *Server) proof(x *exchange) (found proven, err error) {
-	i, how, err := s.index(x)
+func (s *Server) signedPackage(x *exchange) (found signedPackage, err error) {
+	i, state, err := s.index(x)
 	switch {
-	case s.lacks(x.at, err):
-		found, err = s.proofBehind(x)
+	case s.canPullThrough(x.query, err):
+		found, err = s.upstreamSignedPackage(x)
 	case err == nil:
-		found = proven{how: how, stored: i.stored}
-		found.evidence, err = s.evidenceFor(x.r.Context(), x.at, i, x.platform)
+		found = signedPackage{state: state, stored: i.stored}
+		found.evidence, err = s.evidenceFor(x.r.Context(), x.query, i, x.platform)
 	}
-	if err == nil && found.leftOut != "" {
-		err = &problem{http.StatusNotFound, fmt.Sprintf("%s %s cannot be had by the registry protocol: %s", x.at.address, x.version, found.leftOut)}
+	if err == nil && found.omitReason != "" {
+		err = &problem{http.StatusNotFound, fmt.Sprintf("%s %s cannot be had by the registry protocol: %s", x.query.address, x.version, found.omitReason)}
 	}
 	return found, err
 }
@@ -138,11 +138,11 @@ const (
 
 // document answers with the checksums or their signature, as they lie in the artifact.
 func (s *Server) document(x *exchange) error {
-	found, err := s.proof(x)
+	found, err := s.signedPackage(x)
 	if err != nil {
 		return err
 	}
-	x.know(found.how)
+	x.setCacheHeaders(found.state)
 	if x.r.PathValue("DOCUMENT") == documentSignature {
 		x.writeBytes(http.StatusOK, "application/pgp-signature", found.signature)
 		return nil

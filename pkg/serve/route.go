@@ -19,8 +19,8 @@ type route struct {
 	// name is the kind in logs and metrics.
 	name string
 	// admit sets what the path names, if the caller may have it; nil if it names nothing.
-	admit func(*Server, *exchange) error
-	serve func(*Server, *exchange) error
+	authorize func(*Server, *exchange) error
+	serve     func(*Server, *exchange) error
 }
 
 const (
@@ -31,25 +31,25 @@ const (
 // routes has all routes by pattern.
 var routes = map[string]*route{
 	"/.well-known/terraform.json":                                                     {"discovery", nil, (*Server).discovery},
-	"/v1/providers/{NAMESPACE}/{TYPE}/versions":                                       {"versions", (*Server).admitPublished, (*Server).versions},
-	"/v1/providers/{NAMESPACE}/{TYPE}/{VERSION}/download/{OS}/{ARCH}":                 {"package", (*Server).admitPublished, (*Server).pkg},
-	"/v1/documents/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{FILENAME}/{DOCUMENT}": {"document", (*Server).admitByToken, (*Server).document},
-	"/mirror/{HOST}/{NAMESPACE}/{TYPE}/index.json":                                    {"mirror-index", (*Server).admitMirrored, (*Server).mirrorIndex},
-	"/mirror/{HOST}/{NAMESPACE}/{TYPE}/{FILE}":                                        {"mirror-version", (*Server).admitMirrored, (*Server).mirrorVersion},
-	"/archive/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{FILENAME}":                 {routeArchive, (*Server).admitByToken, (*Server).archive},
-	"/archive/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{WHY}/{FILENAME}":           {routeArchive, (*Server).admitByToken, (*Server).archive},
+	"/v1/providers/{NAMESPACE}/{TYPE}/versions":                                       {"versions", (*Server).authorizeRegistry, (*Server).versions},
+	"/v1/providers/{NAMESPACE}/{TYPE}/{VERSION}/download/{OS}/{ARCH}":                 {"package", (*Server).authorizeRegistry, (*Server).pkg},
+	"/v1/documents/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{FILENAME}/{DOCUMENT}": {"document", (*Server).authorizeByToken, (*Server).document},
+	"/mirror/{HOST}/{NAMESPACE}/{TYPE}/index.json":                                    {"mirror-index", (*Server).authorizeMirror, (*Server).mirrorIndex},
+	"/mirror/{HOST}/{NAMESPACE}/{TYPE}/{FILE}":                                        {"mirror-version", (*Server).authorizeMirror, (*Server).mirrorVersion},
+	"/archive/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{FILENAME}":                 {routeArchive, (*Server).authorizeByToken, (*Server).archive},
+	"/archive/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{WHY}/{FILENAME}":           {routeArchive, (*Server).authorizeByToken, (*Server).archive},
 	"/api/v1/openapi.json":                                                            {"api-openapi", nil, (*Server).apiDescription},
-	"/api/v1/providers":                                                               {"api-providers", (*Server).identify, asJSON((*Server).describeProviders)},
-	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}":                                     {"api-provider", (*Server).admitShown, asJSON((*Server).describeProvider)},
-	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}":                           {"api-version", (*Server).admitShown, asJSON((*Server).describeVersion)},
-	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/documents/{DIGEST}":        {"api-document", (*Server).admitShown, (*Server).apiDocument},
-	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/components/{DIGEST}":       {"api-components", (*Server).admitShown, asJSON((*Server).describeComponents)},
-	"/{$}":                                 {"page-providers", (*Server).identify, asPage((*Server).describeProviders, renderProviders)},
-	"/providers/{HOST}/{NAMESPACE}/{TYPE}": {"page-provider", (*Server).admitShown, asPage((*Server).describeProvider, renderProvider)},
-	"/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}":                     {"page-version", (*Server).admitShown, asPage((*Server).describeVersion, renderVersion)},
-	"/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/components/{DIGEST}": {"page-components", (*Server).admitShown, asPage((*Server).describeComponents, renderComponents)},
+	"/api/v1/providers":                                                               {"api-providers", (*Server).identifyCaller, asJSON((*Server).describeProviders)},
+	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}":                                     {"api-provider", (*Server).authorizeBrowsing, asJSON((*Server).describeProvider)},
+	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}":                           {"api-version", (*Server).authorizeBrowsing, asJSON((*Server).describeVersion)},
+	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/documents/{DIGEST}":        {"api-document", (*Server).authorizeBrowsing, (*Server).apiDocument},
+	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/components/{DIGEST}":       {"api-components", (*Server).authorizeBrowsing, asJSON((*Server).describeComponents)},
+	"/{$}":                                 {"page-providers", (*Server).identifyCaller, asPage((*Server).describeProviders, renderProviders)},
+	"/providers/{HOST}/{NAMESPACE}/{TYPE}": {"page-provider", (*Server).authorizeBrowsing, asPage((*Server).describeProvider, renderProvider)},
+	"/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}":                     {"page-version", (*Server).authorizeBrowsing, asPage((*Server).describeVersion, renderVersion)},
+	"/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/components/{DIGEST}": {"page-components", (*Server).authorizeBrowsing, asPage((*Server).describeComponents, renderComponents)},
 	"/static/{HASH}/{FILE}":                                              {"static", nil, (*Server).static},
-	"/login":                                                             {"login", (*Server).identify, (*Server).login},
+	"/login":                                                             {"login", (*Server).identifyCaller, (*Server).login},
 	"/healthz":                                                           {"health", nil, (*Server).health},
 	"/readyz":                                                            {"ready", nil, (*Server).ready},
 	"/":                                                                  {routeUnknown, nil, (*Server).unknown},
@@ -72,15 +72,15 @@ func (r *route) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 }
 
 // find sets the route of an exchange by the elements of its path.
-func (s *Server) find(x *exchange, words []string) {
+func (s *Server) find(x *exchange, elements []string) {
 	request := x.r.WithContext(x.r.Context()) // a copy
-	request.URL = &url.URL{Path: "/" + strings.Join(words, "/"), RawQuery: x.r.URL.RawQuery}
+	request.URL = &url.URL{Path: "/" + strings.Join(elements, "/"), RawQuery: x.r.URL.RawQuery}
 	s.mux.ServeHTTP(x, request)
-	words = slices.Clone(words)
-	if token := x.r.PathValue("TOKEN"); token != "" && token != anybody {
-		words[slices.Index(words[1:], token)+1] = "…" // it stands for a login
+	elements = slices.Clone(elements)
+	if token := x.r.PathValue("TOKEN"); token != "" && token != anonymousToken {
+		elements[slices.Index(elements[1:], token)+1] = "…" // it stands for a login
 	}
-	x.answered.Route, x.answered.Path = x.route.name, "/"+strings.Join(words, "/")
+	x.event.Route, x.event.Path = x.route.name, "/"+strings.Join(elements, "/")
 }
 
 // split returns the elements of a path as it was sent. It refuses what a proxy or a file
@@ -95,36 +95,36 @@ func split(u *url.URL) ([]string, error) {
 	if !rooted {
 		return bad("does not begin with a slash")
 	}
-	words := strings.Split(rest, "/")
-	for i, word := range words {
-		text, err := url.PathUnescape(word)
+	elements := strings.Split(rest, "/")
+	for i, element := range elements {
+		text, err := url.PathUnescape(element)
 		switch {
 		case err != nil || !utf8.ValidString(text):
 			return bad("has an escape that is no text")
-		case text == "." || text == ".." || text == "" && len(words) > 1:
+		case text == "." || text == ".." || text == "" && len(elements) > 1:
 			return bad("has an empty element, or one of dots")
 		case strings.ContainsAny(text, `/\`) || strings.ContainsFunc(text, unicode.IsControl):
 			return bad("has a slash, backslash or control character within an element")
 		}
-		words[i] = text
+		elements[i] = text
 	}
-	return words, nil
+	return elements, nil
 }
 
 // words returns the elements of the path of a URL, without the base path, which a proxy
 // may have removed. Only the first page may end in a slash.
-func (s *Server) words(u *url.URL) ([]string, error) {
+func (s *Server) pathElements(u *url.URL) ([]string, error) {
 	base := s.options.BaseURL
 	if base != nil && strings.TrimSuffix(u.Path, "/") == strings.TrimRight(base.Path, "/") {
 		return []string{""}, nil
 	}
-	words, err := split(u)
+	elements, err := split(u)
 	if err != nil || base == nil {
-		return words, err
+		return elements, err
 	}
 	prefix := strings.FieldsFunc(base.Path, func(r rune) bool { return r == '/' })
-	if len(words) >= len(prefix) && slices.Equal(words[:len(prefix)], prefix) {
-		words = words[len(prefix):]
+	if len(elements) >= len(prefix) && slices.Equal(elements[:len(prefix)], prefix) {
+		elements = elements[len(prefix):]
 	}
-	return words, nil
+	return elements, nil
 }

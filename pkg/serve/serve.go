@@ -18,8 +18,7 @@ import (
 // Server answers requests. It is an [http.Handler], safe for concurrent use.
 type Server struct {
 	options Options
-	known   *knowledge
-	browse  *browsing
+	repos   *repositoryCache
 	mux     *http.ServeMux
 	// origins is nil where nothing is brought from them.
 	origins *origins
@@ -44,15 +43,14 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("options of the server: %w", err)
 	}
 	s := &Server{
-		options: o, known: newKnowledge(o), mux: newMux(),
+		options: o, repos: newRepositoryCache(o), mux: newMux(),
 		hashed:   memo.Memo[digest.Digest, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }, Lifetime: hashAge, Now: o.Now},
 		owned:    memo.Memo[contentKey, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }},
 		mirrored: &view{from: o.From, aliases: o.Aliases, unannotated: o.Unannotated},
 		own:      published(o.From, provider.DefaultHost, o.Unannotated),
 	}
-	s.divide(Life{}.complete())
-	s.browse = newBrowsing(o, s.known)
-	if s.origins, err = newOrigins(o, s.known); err != nil {
+	s.setLimits(ListenOptions{}.complete())
+	if s.origins, err = newOrigins(o, s.repos); err != nil {
 		return nil, fmt.Errorf("options of the server: %w", err)
 	}
 	return s, nil
@@ -67,21 +65,21 @@ func (s *Server) Close() {
 }
 
 // divide sets the limits for concurrent use by clients.
-func (s *Server) divide(life Life) {
-	s.requests, s.memory = newQuota(int64(life.MaxConnections), life), newQuota(bodyMemory, life)
+func (s *Server) setLimits(options ListenOptions) {
+	s.requests, s.memory = newQuota(int64(options.MaxConnections), options), newQuota(bodyMemory, options)
 }
 
 // ServeHTTP responds to a request, and reports it. Because an HTTP/2 connection carries many
 // requests, it responds with 503 to requests that exceed the limit on connections.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.exchange(w, r)
-	giveBack, ok := s.requests.take(x.client, 1)
+	release, ok := s.requests.take(x.client, 1)
 	if !ok {
-		x.turnAway()
+		x.rejectBusy()
 		s.finish(x, s.options.Now())
 		return
 	}
-	defer giveBack()
+	defer release()
 	s.respond(x) //nolint:contextcheck // the exchange has the request, and so its context
 	if r.ProtoMajor > 1 {
 		_ = x.control.Flush() // package http would send the rest after the request is no longer counted
@@ -99,23 +97,23 @@ func (s *Server) Probes() http.Handler {
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request) *exchange {
 	client := s.client(r)
 	x := &exchange{writer: &writer{ResponseWriter: w, control: http.NewResponseController(w), memory: s.memory, client: s.network(client)}, r: r}
-	x.answered = Answered{Route: routeUnknown, Method: r.Method, Path: "?", Client: client}
+	x.event = RequestEvent{Route: routeUnknown, Method: r.Method, Path: "?", Client: client}
 	return x
 }
 
 // respond follows the route of a request, and reports the response.
 func (s *Server) respond(x *exchange) {
-	began := s.options.Now()
+	start := s.options.Now()
 	defer func() {
 		broken := recover()
 		if broken != nil && broken != http.ErrAbortHandler { //nolint:errorlint // it is not wrapped
-			x.answered.Err = fmt.Errorf("the program broke: %v", broken)
+			x.event.Err = fmt.Errorf("the program broke: %v", broken)
 			if !x.sent {
 				x.fail(&problem{http.StatusInternalServerError, "the server broke down over this request"})
 				broken = nil
 			}
 		}
-		s.finish(x, began)
+		s.finish(x, start)
 		if broken != nil {
 			panic(http.ErrAbortHandler) // the connection ends, so that nobody takes the answer for whole
 		}
@@ -126,11 +124,11 @@ func (s *Server) respond(x *exchange) {
 }
 
 // finish sends the rest of a response, and reports it.
-func (s *Server) finish(x *exchange, began time.Time) {
+func (s *Server) finish(x *exchange, start time.Time) {
 	x.finish()
-	x.answered.Status, x.answered.Bytes = x.status, x.bytes
-	x.answered.Duration = s.options.Now().Sub(began)
-	s.options.Events.answered(x.answered)
+	x.event.Status, x.event.Bytes = x.status, x.bytes
+	x.event.Duration = s.options.Now().Sub(start)
+	s.options.Events.onRequest(x.event)
 }
 
 // serve finds the route and the caller of a request, and follows the route.
@@ -142,25 +140,25 @@ func (s *Server) serve(x *exchange) error {
 		h.Set("Connection", "close")
 		_ = x.control.SetReadDeadline(time.Now().Add(time.Second))
 	}
-	showPage := func(status int, text string) { s.writePage(x, status, text) }
-	words, err := s.words(x.r.URL)
+	showErrorPage := func(status int, text string) { s.writePage(x, status, text) }
+	elements, err := s.pathElements(x.r.URL)
 	if err != nil {
-		if asksForPage(x.r) {
-			x.show = showPage
+		if prefersHTML(x.r) {
+			x.showError = showErrorPage
 		}
 		return err
 	}
-	s.find(x, words)
-	x.api = len(words) > 0 && words[0] == "api"
-	if isPage(words) || x.route.name == routeUnknown && !x.api && asksForPage(x.r) {
-		x.show = showPage
+	s.find(x, elements)
+	x.api = len(elements) > 0 && elements[0] == "api"
+	if isPagePath(elements) || x.route.name == routeUnknown && !x.api && prefersHTML(x.r) {
+		x.showError = showErrorPage
 	}
 	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
 		return &problem{http.StatusMethodNotAllowed, "only GET and HEAD are answered"}
 	}
-	if x.route.admit != nil {
-		if err := x.route.admit(s, x); err != nil {
+	if x.route.authorize != nil {
+		if err := x.route.authorize(s, x); err != nil {
 			return err
 		}
 	}
@@ -192,11 +190,11 @@ func (s *Server) ready(x *exchange) error {
 	switch {
 	case err == nil:
 		return s.health(x)
-	case s.known.listings.kept.Used() > 0:
-		x.know(state{stale: err})
+	case s.repos.listings.kept.Used() > 0:
+		x.setCacheHeaders(cacheState{stale: err})
 		x.writeBytes(http.StatusOK, "application/json", []byte(`{"status":"stale"}`+"\n"))
 		return nil
 	}
-	x.answered.Err = err
+	x.event.Err = err
 	return errors.Join(&problem{http.StatusServiceUnavailable, "the repositories cannot be reached; the log says why"}, err)
 }

@@ -113,7 +113,7 @@ func TestStalledStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := w.run(t, serve.Life{TLS: c, MaxConnections: 2}) // of which one address gets one
+	server := w.run(t, serve.ListenOptions{TLS: c, MaxConnections: 2}) // of which one address gets one
 	conn, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}).DialContext(t.Context(), "tcp", server.address)
 	if err != nil {
 		t.Fatal(err)
@@ -201,20 +201,20 @@ func (p pipes) answers(t *testing.T, from string) bool {
 func TestConnectionsPerAddress(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		life      serve.Life
+		life      serve.ListenOptions
 		from      []string
 		connected []bool
 	}{
-		"default":      {serve.Life{MaxConnections: 4}, []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3", "192.0.2.1:4", "192.0.2.2:1"}, []bool{true, true, true, false, true}},
-		"as specified": {serve.Life{MaxConnections: 4, MaxPerAddress: 1}, []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.2:2"}, []bool{true, false, true}},
-		"one network":  {serve.Life{MaxConnections: 4, MaxPerAddress: 1}, []string{"[2001:db8::1]:1", "[2001:db8::2]:1", "[2001:db8:0:1::1]:1"}, []bool{true, false, true}},
-		"a proxy":      {serve.Life{MaxConnections: 2}, []string{"10.0.0.1:1", "10.0.0.1:2"}, []bool{true, true}},
+		"default":      {serve.ListenOptions{MaxConnections: 4}, []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3", "192.0.2.1:4", "192.0.2.2:1"}, []bool{true, true, true, false, true}},
+		"as specified": {serve.ListenOptions{MaxConnections: 4, MaxPerAddress: 1}, []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.2:2"}, []bool{true, false, true}},
+		"one network":  {serve.ListenOptions{MaxConnections: 4, MaxPerAddress: 1}, []string{"[2001:db8::1]:1", "[2001:db8::2]:1", "[2001:db8:0:1::1]:1"}, []bool{true, false, true}},
+		"a proxy":      {serve.ListenOptions{MaxConnections: 2}, []string{"10.0.0.1:1", "10.0.0.1:2"}, []bool{true, true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newLayout(t, func(o *serve.Options) { o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} })
 			l, told := make(pipes), make(chan string, len(test.from))
-			test.life.Trouble, test.life.Grace = func(text string) { told <- text }, time.Millisecond
+			test.life.OnConnectionError, test.life.Grace = func(text string) { told <- text }, time.Millisecond
 			go func() { _ = w.server.Run(t.Context(), l, test.life) }()
 			for i, from := range test.from {
 				if got := l.answers(t, from); got != test.connected[i] {

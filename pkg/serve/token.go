@@ -13,7 +13,7 @@ import (
 )
 
 // anybody stands in the place of a token where everybody may read.
-const anybody = "-"
+const anonymousToken = "-"
 
 const (
 	// tokenAge is how long a link to an archive is good at least. A client that installs
@@ -31,25 +31,25 @@ const linkRefused = "the link is not valid, or not any more: ask for the provide
 // stands for a login, which clients don't send there. The link is valid for releases that
 // are stored as one address.
 func (s *Server) tokenPath(x *exchange, stored provider.Address, filename string) string {
-	token := anybody
-	if !s.options.Rules().Open() {
+	token := anonymousToken
+	if !s.options.Rules().AllowAll() {
 		expires := s.options.Now().Truncate(tokenStep).Add(tokenStep + tokenAge)
-		token = s.options.Key.Token(access.Archive{Address: x.at.address, Stored: stored, Version: x.version, Filename: filename}, x.caller, expires)
+		token = s.options.Key.Token(access.Archive{Address: x.query.address, Stored: stored, Version: x.version, Filename: filename}, x.caller, expires)
 	}
-	return pathOf(token, x.at.host(), x.at.address.Namespace, x.at.address.Type, x.version.String(), filename)
+	return pathOf(token, x.query.host(), x.query.address.Namespace, x.query.address.Type, x.version.String(), filename)
 }
 
 // pathOf returns a path with escaped elements.
-func pathOf(words ...string) string {
-	for i, word := range words {
-		words[i] = "/" + url.PathEscape(word)
+func pathOf(elements ...string) string {
+	for i, element := range elements {
+		elements[i] = "/" + url.PathEscape(element)
 	}
-	return strings.Join(words, "")
+	return strings.Join(elements, "")
 }
 
 // admitByToken admits the caller to a package, if the token in the path is for it, or the
 // caller may read it.
-func (s *Server) admitByToken(x *exchange) error {
+func (s *Server) authorizeByToken(x *exchange) error {
 	// 1. The provider.
 	if name := x.r.PathValue("DOCUMENT"); name != "" && name != documentSums && name != documentSignature {
 		return s.unknown(x)
@@ -67,15 +67,15 @@ func (s *Server) admitByToken(x *exchange) error {
 	}
 	// 2. The caller.
 	token, filename := x.r.PathValue("TOKEN"), x.r.PathValue("FILENAME")
-	if token == anybody || s.options.Rules().Open() {
-		err = s.admit(x)
+	if token == anonymousToken || s.options.Rules().AllowAll() {
+		err = s.authorize(x)
 	} else {
-		x.at.byLink = true
-		x.at.caller, err = s.options.Key.Check(token, access.Archive{Address: x.at.address, Version: x.version, Filename: filename})
+		x.query.byLink = true
+		x.query.caller, err = s.options.Key.Check(token, access.Archive{Address: x.query.address, Version: x.version, Filename: filename})
 		if err != nil {
 			err = because(err, http.StatusForbidden, linkRefused)
 		}
-		err = cmp.Or(s.limit(x, x.at.caller), err)
+		err = cmp.Or(s.limit(x, x.query.caller), err)
 	}
 	if err != nil {
 		return err
@@ -84,8 +84,8 @@ func (s *Server) admitByToken(x *exchange) error {
 	if _, _, platform, ok := provider.ParseFilename(filename); ok {
 		x.platform, err = provider.ParsePlatform(platform)
 	}
-	if err != nil || x.platform == (provider.Platform{}) || provider.Filename(x.at.address, x.version, x.platform) != filename {
-		return &problem{http.StatusNotFound, fmt.Sprintf("%s %s has no archive of that name", x.at.address, x.version)}
+	if err != nil || x.platform == (provider.Platform{}) || provider.Filename(x.query.address, x.version, x.platform) != filename {
+		return &problem{http.StatusNotFound, fmt.Sprintf("%s %s has no archive of that name", x.query.address, x.version)}
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ type view struct {
 }
 
 // place is a provider in a view, for a caller.
-type place struct {
+type providerQuery struct {
 	*view
 	address provider.Address
 	// shown is the address that users write, which for a published host is not the address
@@ -42,7 +42,7 @@ type place struct {
 }
 
 // host is how paths name the view, or the host of the address.
-func (p place) host() string {
+func (p providerQuery) host() string {
 	if p.as != "" {
 		return ownHost
 	}
@@ -62,28 +62,28 @@ type candidate struct {
 // open returns the repositories that may have a provider, the first choice first. A template
 // that makes no repository of the address is none of them: a registry has no names for
 // hosts with a port.
-func (k *knowledge) open(at place) ([]candidate, error) {
-	if all, found := k.opened.Lookup(at.key()); found {
+func (rc *repositoryCache) open(q providerQuery) ([]candidate, error) {
+	if all, found := rc.opened.Lookup(q.key()); found {
 		return all, nil
 	}
 	var all []candidate
-	for _, t := range at.from {
-		ref, err := t.Repository(at.address)
+	for _, t := range q.from {
+		ref, err := t.Repository(q.address)
 		if _, unfit := errors.AsType[*template.ReferenceError](err); unfit {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		repo, err := k.openOne(ref)
+		repo, err := rc.options.Open(ref)
 		if err != nil {
-			k.failed(err)
+			rc.options.Events.onFailure(err)
 			return nil, err
 		}
-		all = append(all, candidate{t, ref, repo, at.unstated(t, ref)})
+		all = append(all, candidate{t, ref, repo, q.unstated(t, ref)})
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%w: no repository can have %s", provider.ErrProviderNotFound, at.address)
+		return nil, fmt.Errorf("%w: no repository can have %s", provider.ErrProviderNotFound, q.address)
 	}
 	return all, nil
 }

@@ -62,7 +62,7 @@ type world struct {
 	server   *serve.Server
 
 	mu       sync.Mutex
-	answered []serve.Answered
+	answered []serve.RequestEvent
 	leftOut  []string
 }
 
@@ -111,12 +111,12 @@ func (w *world) start(tb testing.TB, options []func(*serve.Options)) {
 		From: []template.Template{from}, Now: w.clock.Now,
 		Open: func(ref template.Reference) (repository.Reader, error) { return w.open(ref) },
 		Events: serve.Events{
-			Answered: func(a serve.Answered) {
+			OnRequest: func(a serve.RequestEvent) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				w.answered = append(w.answered, a)
 			},
-			LeftOut: func(_ provider.Address, v provider.Version, why string) {
+			OnOmitted: func(_ provider.Address, v provider.Version, why string) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				w.leftOut = append(w.leftOut, v.String()+": "+why)
@@ -132,7 +132,7 @@ func (w *world) start(tb testing.TB, options []func(*serve.Options)) {
 }
 
 // last is what was told of the last request.
-func (w *world) last() serve.Answered {
+func (w *world) last() serve.RequestEvent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.answered[len(w.answered)-1]
@@ -345,7 +345,7 @@ func leaving(tb testing.TB) (l leaver, leave func()) {
 	return leaver{httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, mirrored+"index.json", nil)}, cancel
 }
 
-func (w *world) answeredSoFar() []serve.Answered {
+func (w *world) answeredSoFar() []serve.RequestEvent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.answered)

@@ -19,7 +19,7 @@ const (
 	tokenForm  = 2
 	expiresAt  = 1
 	storedAt   = expiresAt + 8
-	macAt      = storedAt + len(storedHash{})
+	macAt      = storedAt + len(addressHash{})
 	nameAt     = macAt + sha256.Size
 	maxToken   = nameAt + maxName
 	macPurpose = "tofu-oci archive"
@@ -68,11 +68,11 @@ func (k ArchiveKey) Check(token string, a Archive) (Caller, error) {
 		return Caller{}, fmt.Errorf("%w: not a token for an archive", ErrDenied)
 	}
 	// 2. Who made it, and for what. All keys are tried, whichever is right.
-	right := false
+	isValid := false
 	for _, key := range k.keys {
-		right = hmac.Equal(a.sign(key, bytes), bytes[macAt:nameAt]) || right
+		isValid = hmac.Equal(a.sign(key, bytes), bytes[macAt:nameAt]) || isValid
 	}
-	if !right {
+	if !isValid {
 		return Caller{}, fmt.Errorf("%w: it is for another archive, or was made with another key", ErrDenied)
 	}
 	// 3. Until when. Only a token that is ours says so.
@@ -80,7 +80,7 @@ func (k ArchiveKey) Check(token string, a Archive) (Caller, error) {
 	if at := binary.BigEndian.Uint64(bytes[expiresAt:]); uint64(max(time.Now().Unix(), 0)) >= at {
 		return Caller{}, fmt.Errorf("%w: the archive's token of %q expired at %s", ErrDenied, name, time.Unix(int64(min(at, 1<<40)), 0).UTC().Format(time.RFC3339))
 	}
-	return Caller{Name: name, link: true, stored: storedHash(bytes[storedAt:macAt])}, nil
+	return Caller{Name: name, link: true, stored: addressHash(bytes[storedAt:macAt])}, nil
 }
 
 // sign covers a token, its HMAC aside, and what it is for. Each part has its length in

@@ -89,7 +89,7 @@ func TestArchiveTokensAreForOneThing(t *testing.T) {
 	token := key.Token(a, access.Caller{Name: "ci"}, time.Now().Add(time.Hour))
 	refused := func(name, token string, key access.ArchiveKey, a access.Archive) {
 		t.Helper()
-		if got, err := key.Check(token, a); got.Name != "" || got.May(a.Stored) || !errors.Is(err, access.ErrDenied) {
+		if got, err := key.Check(token, a); got.Name != "" || got.MayRead(a.Stored) || !errors.Is(err, access.ErrDenied) {
 			t.Errorf("%s: got %q, %v", name, got.Name, err)
 		} else if len(token) > 8 && strings.Contains(err.Error(), token[len(token)-8:]) {
 			t.Errorf("%s: the error has the token in it: %v", name, err)
@@ -149,8 +149,8 @@ func TestArchiveTokenOpensWhatIsStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, now := range stored {
-			if caller.May(now) != (now == made) {
-				t.Errorf("made for %s: may read %s: %t", made, now, caller.May(now))
+			if caller.MayRead(now) != (now == made) {
+				t.Errorf("made for %s: may read %s: %t", made, now, caller.MayRead(now))
 			}
 		}
 	}

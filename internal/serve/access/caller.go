@@ -20,33 +20,33 @@ type Caller struct {
 	// longer or has other characters. It is empty for those without a token.
 	Name string
 
-	may []provider.Pattern
+	patterns []provider.Pattern
 	// link reports that the caller has a signed link to an archive. The hash of the address
 	// that the archive is stored as is stored.
 	link   bool
-	stored storedHash
+	stored addressHash
 }
 
 // storedHash is the start of the SHA-256 of an address.
-type storedHash [8]byte
+type addressHash [8]byte
 
-func hashOf(a provider.Address) storedHash {
+func hashOf(a provider.Address) addressHash {
 	sum := sha256.Sum256([]byte(a.ASCII()))
-	return storedHash(sum[:len(storedHash{})])
+	return addressHash(sum[:len(addressHash{})])
 }
 
 // May reports whether the caller may read releases that are stored as an address. The zero
 // address stands for releases whose address is unknown, which only callers who may read
 // everything (*/*/*) may read.
-func (c Caller) May(a provider.Address) bool {
+func (c Caller) MayRead(a provider.Address) bool {
 	if c.link {
 		return hashOf(a) == c.stored
 	}
-	return slices.ContainsFunc(c.may, func(p provider.Pattern) bool { return p.Match(a) })
+	return slices.ContainsFunc(c.patterns, func(p provider.Pattern) bool { return p.Match(a) })
 }
 
 // nameOf makes a caller's name of any text. Texts that differ have names that do.
-func nameOf(text string) string {
+func callerName(text string) string {
 	name := []byte(text)
 	changed := len(name) > maxName
 	for i, c := range name {

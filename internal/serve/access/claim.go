@@ -39,9 +39,9 @@ func checkValue(value string) error {
 
 // fits reports whether all claims do. One that a token does not have never fits; of one
 // with several values, one has to.
-func (a allow) fits(token issuerToken) bool {
+func (a allow) matches(token issuerToken) bool {
 	return !slices.ContainsFunc(a.claims, func(c claim) bool {
-		return !slices.ContainsFunc(token.texts(c.name), c.accepts)
+		return !slices.ContainsFunc(token.claimValues(c.name), c.accepts)
 	})
 }
 

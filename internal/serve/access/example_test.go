@@ -16,7 +16,7 @@ import (
 
 // A server asks who sent a request, and what he may read. The file has the tokens'
 // hashes only, and is read again when it has changed.
-func ExampleRules_Who() {
+func ExampleRules_Identify() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
 		fmt.Println(err)
@@ -44,8 +44,8 @@ token "ci" {
 
 	rocket, _ := provider.ParseAddress("acme/rocket")
 	for _, bearer := range []string{token, "", "stolen"} {
-		caller, err := file.Get().Who(context.Background(), bearer)
-		fmt.Printf("%q may read it: %t; denied: %t\n", caller.Name, caller.May(rocket), errors.Is(err, access.ErrDenied))
+		caller, err := file.Get().Identify(context.Background(), bearer)
+		fmt.Printf("%q may read it: %t; denied: %t\n", caller.Name, caller.MayRead(rocket), errors.Is(err, access.ErrDenied))
 	}
 	// Output:
 	// "ci" may read it: true; denied: false
@@ -62,7 +62,7 @@ func ExampleArchiveKey() {
 
 	token := key.Token(archive, access.Caller{Name: "ci"}, time.Now().Add(10*time.Minute))
 	caller, err := key.Check(token, archive)
-	fmt.Println(caller.Name, caller.May(address), err)
+	fmt.Println(caller.Name, caller.MayRead(address), err)
 
 	archive.Filename = "terraform-provider-rocket_1.2.3_linux_arm64.zip"
 	_, err = key.Check(token, archive)

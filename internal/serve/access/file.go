@@ -138,7 +138,7 @@ func (r *reader) token(b tokenBlock) (err error) {
 	if t.hash, err = value("sha256", b.SHA256, parseHash); err != nil {
 		return err
 	}
-	if t.may, err = patterns("allow", b.Allow); err != nil {
+	if t.patterns, err = patterns("allow", b.Allow); err != nil {
 		return err
 	}
 	r.rules.tokens = append(r.rules.tokens, t)
@@ -200,7 +200,7 @@ func (r *reader) issuer(b issuerBlock) (err error) {
 		if a.claims, err = claims(inner.Claims); err != nil {
 			return err
 		}
-		if a.may, err = patterns("providers", inner.Providers); err != nil {
+		if a.patterns, err = patterns("providers", inner.Providers); err != nil {
 			return err
 		}
 		if err := checkPublic(i.url, a); err != nil {

@@ -22,12 +22,12 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		none, err := rules.Who(t.Context(), "")
+		none, err := rules.Identify(t.Context(), "")
 		if err != nil && !errors.Is(err, access.ErrNoToken) || none.Name != "" {
 			t.Errorf("without a token: %+v, %v", none, err)
 		}
-		if _, err := rules.Who(t.Context(), "no token of any file"); rules.Open() || !errors.Is(err, access.ErrDenied) {
-			t.Errorf("open: %t, with a wrong token: %v", rules.Open(), err)
+		if _, err := rules.Identify(t.Context(), "no token of any file"); rules.AllowAll() || !errors.Is(err, access.ErrDenied) {
+			t.Errorf("open: %t, with a wrong token: %v", rules.AllowAll(), err)
 		}
 		for _, h := range rules.Hosts {
 			if h.Name == "" || h.As == "" || h.Repository.String() == "" {
@@ -42,7 +42,7 @@ func FuzzParse(f *testing.F) {
 func FuzzArchiveToken(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, filename, name string) {
 		key, a := access.NewArchiveKey(), rocket(t)
-		if got, err := key.Check(text, a); got.Name != "" || got.May(a.Stored) || !errors.Is(err, access.ErrDenied) {
+		if got, err := key.Check(text, a); got.Name != "" || got.MayRead(a.Stored) || !errors.Is(err, access.ErrDenied) {
 			t.Errorf("%q is accepted: %q, %v", text, got.Name, err)
 		}
 		a.Filename = filename

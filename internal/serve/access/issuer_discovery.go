@@ -54,26 +54,26 @@ func isLoopback(host string) bool {
 
 // fetchKeys gets an issuer's keys, by OpenID Connect Discovery 1.0.
 func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.JSONWebKey, error) {
-	var about struct {
+	var metadata struct {
 		Issuer  string `json:"issuer"`
 		JWKSURL string `json:"jwks_uri"`
 	}
-	if err := fetch(ctx, client, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", &about); err != nil {
+	if err := fetch(ctx, client, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", &metadata); err != nil {
 		return nil, err
 	}
-	if about.Issuer != issuer {
-		return nil, fmt.Errorf("the document of %s is of another issuer, %.100q", issuer, about.Issuer)
+	if metadata.Issuer != issuer {
+		return nil, fmt.Errorf("the document of %s is of another issuer, %.100q", issuer, metadata.Issuer)
 	}
-	if err := checkJWKS(issuer, about.JWKSURL); err != nil {
+	if err := checkJWKS(issuer, metadata.JWKSURL); err != nil {
 		return nil, err
 	}
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
-	if err := fetch(ctx, client, about.JWKSURL, &set); err != nil {
+	if err := fetch(ctx, client, metadata.JWKSURL, &set); err != nil {
 		return nil, err
 	}
-	return readKeys(set.Keys)
+	return parseKeys(set.Keys)
 }
 
 // checkJWKS holds the place of the keys to what the issuer itself is held to.
@@ -107,14 +107,14 @@ func fetch(ctx context.Context, client *http.Client, from string, into any) erro
 
 // readKeys leaves out what is of no use, as RFC 7517 section 5 asks: keys of other
 // kinds, for other uses, too weak ones, and shared secrets.
-func readKeys(all []json.RawMessage) ([]jose.JSONWebKey, error) {
+func parseKeys(all []json.RawMessage) ([]jose.JSONWebKey, error) {
 	if len(all) > maxIssuerKeys {
 		return nil, fmt.Errorf("the issuer offers more than %d keys", maxIssuerKeys)
 	}
 	var keys []jose.JSONWebKey
 	for _, text := range all {
 		var key jose.JSONWebKey
-		if json.Unmarshal(text, &key) != nil || key.Use != "" && key.Use != "sig" || !isUseful(key) {
+		if json.Unmarshal(text, &key) != nil || key.Use != "" && key.Use != "sig" || !isUsable(key) {
 			continue
 		}
 		keys = append(keys, key)
@@ -125,7 +125,7 @@ func readKeys(all []json.RawMessage) ([]jose.JSONWebKey, error) {
 	return keys, nil
 }
 
-func isUseful(key jose.JSONWebKey) bool {
+func isUsable(key jose.JSONWebKey) bool {
 	switch k := key.Key.(type) {
 	case *rsa.PublicKey:
 		return k.N.BitLen() >= minRSA && k.N.BitLen() <= maxRSA
@@ -137,7 +137,7 @@ func isUseful(key jose.JSONWebKey) bool {
 
 // isFor reports whether a key is for an algorithm: by its kind and, when it says so, by
 // its own word.
-func isFor(key jose.JSONWebKey, algorithm string) bool {
+func supports(key jose.JSONWebKey, algorithm string) bool {
 	if key.Algorithm != "" && key.Algorithm != algorithm {
 		return false
 	}

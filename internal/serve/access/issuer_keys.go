@@ -49,18 +49,18 @@ type issuerKeys struct {
 	keys []jose.JSONWebKey
 	// fetched is the time of the keys, and tried that of the last request, which ended with
 	// failed.
-	fetched, tried time.Time
-	failed         error
+	fetched, requested time.Time
+	lastError          error
 }
 
 // matching returns the keys that can verify a token. It only waits for the issuer if
 // no known key matches. Errors are [ErrUnavailable] and those of the context.
 func (i *issuerKeys) matching(ctx context.Context, token *jose.JSONWebSignature) ([]jose.JSONWebKey, error) {
 	header := token.Signatures[0].Header
-	keys, due, _ := i.look(header)
+	keys, due, _ := i.lookup(header)
 	if due {
 		done := i.flight.DoChan("", func() (any, error) {
-			if _, due, _ := i.look(header); due {
+			if _, due, _ := i.lookup(header); due {
 				i.fetch(context.WithoutCancel(ctx)) // others wait for it, too
 			}
 			return nil, nil
@@ -76,26 +76,26 @@ func (i *issuerKeys) matching(ctx context.Context, token *jose.JSONWebSignature)
 	if len(keys) > 0 {
 		return keys, nil
 	}
-	keys, _, failed := i.look(header)
-	if len(keys) == 0 && failed != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, failed)
+	keys, _, lastError := i.lookup(header)
+	if len(keys) == 0 && lastError != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, lastError)
 	}
 	return keys, nil
 }
 
 // look returns the known keys that match, and whether a request is due and allowed.
-func (i *issuerKeys) look(header jose.Header) (keys []jose.JSONWebKey, due bool, failed error) {
+func (i *issuerKeys) lookup(header jose.Header) (keys []jose.JSONWebKey, due bool, lastError error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	age, pause := time.Since(i.fetched), fetchPause
 	if age < maxKeyAge {
 		keys = matchingKeys(i.keys, header.KeyID, header.Algorithm)
 	}
-	if i.failed != nil {
+	if i.lastError != nil {
 		pause = failurePause
 	}
-	due = (len(keys) == 0 || age >= refreshAfter) && time.Since(i.tried) >= pause
-	return keys, due, i.failed
+	due = (len(keys) == 0 || age >= refreshAfter) && time.Since(i.requested) >= pause
+	return keys, due, i.lastError
 }
 
 // fetch requests the keys.
@@ -108,9 +108,9 @@ func (i *issuerKeys) fetch(ctx context.Context) {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.tried, i.failed = time.Now(), err
+	i.requested, i.lastError = time.Now(), err
 	if err == nil {
-		i.keys, i.fetched = keys, i.tried
+		i.keys, i.fetched = keys, i.requested
 	}
 }
 
@@ -119,7 +119,7 @@ func (i *issuerKeys) fetch(ctx context.Context) {
 func matchingKeys(keys []jose.JSONWebKey, id, algorithm string) []jose.JSONWebKey {
 	var matching []jose.JSONWebKey
 	for _, key := range keys {
-		if (id == "" || key.KeyID == id) && isFor(key, algorithm) {
+		if (id == "" || key.KeyID == id) && supports(key, algorithm) {
 			matching = append(matching, key)
 		}
 	}

@@ -110,7 +110,7 @@ func TestAHangingIssuer(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := w.rules.Who(ctx, sign(t, next, nil)); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := w.rules.Identify(ctx, sign(t, next, nil)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a client that goes away: %v", err)
 		}
 		time.Sleep(time.Hour)
@@ -151,7 +151,7 @@ func TestBadIssuers(t *testing.T) {
 			w := newWorld(t, key)
 			w.Misbehave(test.path, test.answer)
 			w.refuses(t, name, sign(t, key, nil), access.ErrUnavailable)
-			if _, err := w.rules.Who(t.Context(), sign(t, key, nil)); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := w.rules.Identify(t.Context(), sign(t, key, nil)); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: got %v, want …%s…", name, err, test.want)
 			}
 		})

@@ -81,7 +81,7 @@ func (t issuerToken) check(keys []jose.JSONWebKey, audience string) error {
 
 // texts returns the values of a claim as text: a string, a number or Boolean as in JSON,
 // or the elements of a list. Other values are left out.
-func (t issuerToken) texts(name string) (all []string) {
+func (t issuerToken) claimValues(name string) (all []string) {
 	elements := []json.RawMessage{t.all[name]}
 	if value := bytes.TrimSpace(t.all[name]); len(value) > 0 && value[0] == '[' {
 		_ = json.Unmarshal(value, &elements) // it was parsed before

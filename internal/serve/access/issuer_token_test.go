@@ -101,7 +101,7 @@ func TestVerifyRefuses(t *testing.T) {
 			"claims, deep":      parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("[", 5000))) + "." + parts[2],
 		} {
 			w.refuses(t, name, token, access.ErrDenied)
-			if _, err := w.rules.Who(t.Context(), token); err != nil && (strings.Contains(err.Error(), parts[2]) || strings.Contains(err.Error(), parts[1])) {
+			if _, err := w.rules.Identify(t.Context(), token); err != nil && (strings.Contains(err.Error(), parts[2]) || strings.Contains(err.Error(), parts[1])) {
 				t.Errorf("%s: the error has the token in it: %v", name, err)
 			}
 		}

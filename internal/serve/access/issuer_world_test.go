@@ -60,14 +60,14 @@ func newWorldOf(t *testing.T, claims string, keys ...issuertest.Key) world {
 // refuses expects that a token is refused with an error.
 func (w world) refuses(t *testing.T, name, token string, want error) {
 	t.Helper()
-	if caller, err := w.rules.Who(t.Context(), token); !errors.Is(err, want) || may(t, caller) != "" {
+	if caller, err := w.rules.Identify(t.Context(), token); !errors.Is(err, want) || may(t, caller) != "" {
 		t.Errorf("%s: got %v, %v, want %v", name, caller, err, want)
 	}
 }
 
 func (w world) accepts(t *testing.T, name, token string) {
 	t.Helper()
-	if caller, err := w.rules.Who(t.Context(), token); err != nil || may(t, caller) != "rocket" {
+	if caller, err := w.rules.Identify(t.Context(), token); err != nil || may(t, caller) != "rocket" {
 		t.Errorf("%s: %v", name, err)
 	}
 }

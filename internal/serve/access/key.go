@@ -24,7 +24,7 @@ const (
 	maxKeys    = 16
 	// minDifferent is how many different bytes a key has to have. Of 32 random ones
 	// fewer than 16 are hardly ever the same; 00000000… is a placeholder.
-	minDifferent = 16
+	minDistinct = 16
 )
 
 // ArchiveKey signs the addresses of archives. The zero value accepts none.
@@ -70,14 +70,14 @@ func parseArchiveKey(file string, data []byte) (k ArchiveKey, err error) {
 			continue
 		}
 		key, err := hex.DecodeString(text)
-		different := map[byte]bool{}
+		distinct := map[byte]bool{}
 		for _, b := range key {
-			different[b] = true
+			distinct[b] = true
 		}
 		switch {
 		case err != nil || len(key) < keySize:
 			return ArchiveKey{}, stricthcl.Wrong(at, "invalid key: want at least 64 hexadecimal digits, as printed by openssl rand -hex 32")
-		case len(different) < minDifferent:
+		case len(distinct) < minDistinct:
 			return ArchiveKey{}, stricthcl.Wrong(at, "the key is not random")
 		case len(k.keys) == maxKeys:
 			return ArchiveKey{}, stricthcl.Wrong(at, "the file contains more than %d keys", maxKeys)

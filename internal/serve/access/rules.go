@@ -39,9 +39,9 @@ type Host struct {
 // staticToken is the hash of one. A token of 32 random bytes can't be guessed from
 // it, so it needs no salt and no slow hash.
 type staticToken struct {
-	name string
-	hash [sha256.Size]byte
-	may  []provider.Pattern
+	name     string
+	hash     [sha256.Size]byte
+	patterns []provider.Pattern
 }
 
 // issuer is whose tokens count, for which audience.
@@ -52,13 +52,13 @@ type issuer struct {
 
 // allow lets those in whose claims all fit.
 type allow struct {
-	claims []claim
-	may    []provider.Pattern
+	claims   []claim
+	patterns []provider.Pattern
 }
 
 // Open reports whether there are no rules, so that neither tokens nor signed links to
 // archives matter.
-func (r *Rules) Open() bool { return r == nil }
+func (r *Rules) AllowAll() bool { return r == nil }
 
 // Who says whose request it is that has a bearer token; empty is none. What may be
 // read without a token, those with one may read as well. Errors are [ErrNoToken],
@@ -66,23 +66,23 @@ func (r *Rules) Open() bool { return r == nil }
 //
 // A token that is wrong is refused even where none is needed: its owner would look
 // for the reason elsewhere.
-func (r *Rules) Who(ctx context.Context, bearer string) (Caller, error) {
+func (r *Rules) Identify(ctx context.Context, bearer string) (Caller, error) {
 	switch {
-	case r.Open():
-		return Caller{may: []provider.Pattern{everything()}}, nil
+	case r.AllowAll():
+		return Caller{patterns: []provider.Pattern{allProviders()}}, nil
 	case bearer == "" && len(r.anonymous) == 0:
 		return Caller{}, ErrNoToken
 	case bearer == "":
-		return Caller{may: r.anonymous}, nil
+		return Caller{patterns: r.anonymous}, nil
 	}
-	if c, found := r.static(bearer); found {
+	if c, found := r.staticCaller(bearer); found {
 		return c, nil
 	}
-	return r.issued(ctx, bearer)
+	return r.issuerCaller(ctx, bearer)
 }
 
 // static compares with all tokens, so that the time it takes says nothing.
-func (r *Rules) static(bearer string) (c Caller, found bool) {
+func (r *Rules) staticCaller(bearer string) (c Caller, found bool) {
 	hash := sha256.Sum256([]byte(bearer))
 	at := -1
 	for i, t := range r.tokens {
@@ -92,15 +92,15 @@ func (r *Rules) static(bearer string) (c Caller, found bool) {
 	if at < 0 {
 		return Caller{}, false
 	}
-	return r.caller(r.tokens[at].name, r.tokens[at].may), true
+	return r.caller(r.tokens[at].name, r.tokens[at].patterns), true
 }
 
-func (r *Rules) caller(name string, may []provider.Pattern) Caller {
-	return Caller{Name: nameOf(name), may: slices.Concat(may, r.anonymous)}
+func (r *Rules) caller(name string, patterns []provider.Pattern) Caller {
+	return Caller{Name: callerName(name), patterns: slices.Concat(patterns, r.anonymous)}
 }
 
 // issued returns the caller with a token of an issuer.
-func (r *Rules) issued(ctx context.Context, bearer string) (Caller, error) {
+func (r *Rules) issuerCaller(ctx context.Context, bearer string) (Caller, error) {
 	if len(r.issuers) == 0 {
 		return Caller{}, fmt.Errorf("%w: it is none of the %d in the file", ErrDenied, len(r.tokens))
 	}
@@ -127,19 +127,19 @@ func (r *Rules) issued(ctx context.Context, bearer string) (Caller, error) {
 	if token.Subject != "" {
 		name += ":" + token.Subject
 	}
-	var may []provider.Pattern
+	var patterns []provider.Pattern
 	for _, a := range i.allow {
-		if a.fits(token) {
-			may = append(may, a.may...)
+		if a.matches(token) {
+			patterns = append(patterns, a.patterns...)
 		}
 	}
-	if len(may) == 0 {
-		return Caller{}, fmt.Errorf("%w: no allow block of oidc %q fits the claims of %s", ErrDenied, i.name, nameOf(name))
+	if len(patterns) == 0 {
+		return Caller{}, fmt.Errorf("%w: no allow block of oidc %q fits the claims of %s", ErrDenied, i.name, callerName(name))
 	}
-	return r.caller(name, may), nil
+	return r.caller(name, patterns), nil
 }
 
-func everything() provider.Pattern {
+func allProviders() provider.Pattern {
 	all, _ := provider.ParsePattern("*/*/*") // it is one
 	return all
 }

@@ -16,14 +16,14 @@ import (
 func TestOnlyMissingRulesAreOpen(t *testing.T) {
 	t.Parallel()
 	var none *access.Rules
-	if !none.Open() {
+	if !none.AllowAll() {
 		t.Error("without rules the server is closed")
 	}
 	is(t, none, "", "", "null rocket secret", nil)
 	is(t, none, "anything", "", "null rocket secret", nil)
 	host := "host \"tofu.example.com\" {\n  repository = \"ghcr.io/acme/{namespace}/{type}\"\n}\n"
 	for name, rules := range map[string]*access.Rules{"zero": {}, "only a host": rulesOf(t, host, access.Options{})} {
-		if rules.Open() {
+		if rules.AllowAll() {
 			t.Errorf("%s: the rules are open", name)
 		}
 		is(t, rules, "", "", "", access.ErrNoToken)
@@ -49,7 +49,7 @@ token "dev" {
 }
 `
 	rules := rulesOf(t, tokens, access.Options{})
-	if rules.Open() {
+	if rules.AllowAll() {
 		t.Error("it is open")
 	}
 	is(t, rules, ciToken, "ci", "rocket", nil)
@@ -162,7 +162,7 @@ func TestAnIssuerThatDoesNotAnswer(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		token := signed(t, key, map[string]any{})
-		if _, err := rules.Who(ctx, token); err != context.Canceled { //nolint:errorlint // just that
+		if _, err := rules.Identify(ctx, token); err != context.Canceled { //nolint:errorlint // just that
 			t.Errorf("got %v", err)
 		}
 		is(t, rules, token, "", "", access.ErrUnavailable)
@@ -190,8 +190,8 @@ func TestNames(t *testing.T) {
 		rules := rulesOf(t, text, options)
 		seen := map[string]string{}
 		nameOf := func(subject any) string {
-			c, err := rules.Who(t.Context(), signed(t, key, map[string]any{"ok": true, "sub": subject}))
-			if err != nil || !c.May(nouns.Address(t, "acme/x")) {
+			c, err := rules.Identify(t.Context(), signed(t, key, map[string]any{"ok": true, "sub": subject}))
+			if err != nil || !c.MayRead(nouns.Address(t, "acme/x")) {
 				t.Fatal(err)
 			}
 			return c.Name

@@ -16,10 +16,10 @@ const (
 	// maxFile limits a file, in bytes: a block of rules takes about two hundred.
 	maxFile = 1 << 20
 	// lookEvery is the minimum time between two looks at the files.
-	lookEvery = 2 * time.Second
+	checkInterval = 2 * time.Second
 	// settled is the minimum age of a file's last change after which another change would
 	// have another time. File systems count in up to two seconds.
-	settled = 2 * time.Second
+	settleTime = 2 * time.Second
 )
 
 // Watched is a value that is read again when its files change. It is safe for concurrent
@@ -31,11 +31,11 @@ type Watched[T any] struct {
 	value    atomic.Pointer[T]
 
 	// mu guards what follows.
-	mu     sync.Mutex
-	looked time.Time
+	mu        sync.Mutex
+	checkedAt time.Time
 	// seen is the state of the files that were read last; nil if they have to be read again.
-	seen []fs.FileInfo
-	hash [sha256.Size]byte
+	files []fs.FileInfo
+	hash  [sha256.Size]byte
 	// problem is why the files are not in force, or empty.
 	problem string
 }
@@ -48,10 +48,10 @@ func Watch[T any](parse func(contents [][]byte) (*T, error), reloaded func(error
 	if w.reloaded == nil {
 		w.reloaded = func(error) {}
 	}
-	if _, err := w.read(); err != nil {
+	if _, err := w.reload(); err != nil {
 		return nil, err
 	}
-	w.looked = time.Now()
+	w.checkedAt = time.Now()
 	return w, nil
 }
 
@@ -67,17 +67,17 @@ func Open(path string, o Options) (*Watched[Rules], error) {
 func (w *Watched[T]) Get() *T {
 	if w.mu.TryLock() { // one caller looks, the others go on
 		defer w.mu.Unlock()
-		if time.Since(w.looked) >= lookEvery {
-			w.look()
-			w.looked = time.Now()
+		if time.Since(w.checkedAt) >= checkInterval {
+			w.check()
+			w.checkedAt = time.Now()
 		}
 	}
 	return w.value.Load()
 }
 
 // look reads the files again if they have changed, and reports each outcome once.
-func (w *Watched[T]) look() {
-	changed, err := w.read()
+func (w *Watched[T]) check() {
+	changed, err := w.reload()
 	switch {
 	case err == nil && changed:
 		w.problem = ""
@@ -90,24 +90,24 @@ func (w *Watched[T]) look() {
 
 // read reports whether there is a new value, or the old one after a problem. A file that
 // was replaced by a rename or a link is another one.
-func (w *Watched[T]) read() (changed bool, err error) {
+func (w *Watched[T]) reload() (changed bool, err error) {
 	// 1. Whether these are the files that were read last.
 	var now []fs.FileInfo
 	isSettled := true
 	for _, path := range w.paths {
 		info, err := os.Stat(path)
 		if err != nil {
-			w.seen = nil
+			w.files = nil
 			return false, err
 		}
 		now = append(now, info)
-		isSettled = isSettled && (!info.Mode().IsRegular() || time.Since(info.ModTime()) >= settled)
+		isSettled = isSettled && (!info.Mode().IsRegular() || time.Since(info.ModTime()) >= settleTime)
 	}
-	if slices.EqualFunc(now, w.seen, isUnchanged) {
+	if slices.EqualFunc(now, w.files, isUnchanged) {
 		return false, nil
 	}
 	// 2. What they contain. They may change meanwhile, so they are as new as before.
-	w.seen = nil
+	w.files = nil
 	contents, hash := make([][]byte, len(w.paths)), sha256.New()
 	for i, path := range w.paths {
 		if contents[i], err = bounded.ReadFileOrPipe(path, maxFile); err != nil {
@@ -117,7 +117,7 @@ func (w *Watched[T]) read() (changed bool, err error) {
 		hash.Write(sum[:])
 	}
 	if isSettled {
-		w.seen = now
+		w.files = now
 	}
 	sum := [sha256.Size]byte(hash.Sum(nil))
 	if sum == w.hash && w.problem == "" {

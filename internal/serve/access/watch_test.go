@@ -252,7 +252,7 @@ func TestManyReadTheRules(t *testing.T) {
 		for range 8 {
 			all.Go(func() {
 				for range 20 {
-					if w.Get().Open() {
+					if w.Get().AllowAll() {
 						t.Error("it is open")
 					}
 					time.Sleep(time.Second)

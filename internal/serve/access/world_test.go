@@ -44,7 +44,7 @@ func may(t *testing.T, c access.Caller) string {
 	t.Helper()
 	var all []string
 	for _, a := range []string{"registry.opentofu.org/hashicorp/null", "registry.opentofu.org/acme/rocket", "tofu.example.com/acme/secret"} {
-		if c.May(nouns.Address(t, a)) {
+		if c.MayRead(nouns.Address(t, a)) {
 			all = append(all, a[strings.LastIndex(a, "/")+1:])
 		}
 	}
@@ -54,7 +54,7 @@ func may(t *testing.T, c access.Caller) string {
 // is holds who a token's owner is and what he may read, or which error it is.
 func is(t *testing.T, rules *access.Rules, bearer, name, providers string, want error) {
 	t.Helper()
-	got, err := rules.Who(t.Context(), bearer)
+	got, err := rules.Identify(t.Context(), bearer)
 	if got.Name != name || may(t, got) != providers || !errors.Is(err, want) {
 		t.Errorf("got %q, who may read %q, and %v; want %q, %q, %v", got.Name, may(t, got), err, name, providers, want)
 	}

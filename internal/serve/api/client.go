@@ -21,8 +21,8 @@ import (
 const (
 	// maxAnswer bounds an answer, in bytes, and maxValues the JSON values in it. A page
 	// of versions has some tens of kilobytes.
-	maxAnswer = 8 << 20
-	maxValues = 200_000
+	maxResponse = 8 << 20
+	maxValues   = 200_000
 	// maxPages bounds a list. The largest providers have some hundreds of versions, 20 a
 	// page.
 	maxPages = 2000
@@ -135,8 +135,8 @@ func (c *Client) missing(ctx context.Context, what error) error {
 }
 
 func isNotFound(err error) bool {
-	answer, ok := errors.AsType[*provider.StatusError](err)
-	return ok && answer.Status == http.StatusNotFound
+	response, ok := errors.AsType[*provider.StatusError](err)
+	return ok && response.Status == http.StatusNotFound
 }
 
 // path is the end of a URL.
@@ -180,7 +180,7 @@ func (c *Client) get(ctx context.Context, at string, into any) error {
 	if c.options.Token != "" {
 		header.Set("Authorization", "Bearer "+c.options.Token)
 	}
-	doc, err := httpclient.Get(ctx, c.options.HTTP, target, httpclient.Request{Header: header, Limit: maxAnswer})
+	doc, err := httpclient.Get(ctx, c.options.HTTP, target, httpclient.Request{Header: header, Limit: maxResponse})
 	if err != nil {
 		return err
 	}

@@ -37,9 +37,9 @@ func OpenAsset(name string) (Asset, bool) {
 
 // Hash stands in the paths of assets, and is another one when one of them is: what
 // lies below /static/HASH/ can be kept for ever.
-func Hash() string { return hashed() }
+func Hash() string { return hashOnce() }
 
-var hashed = sync.OnceValue(func() string {
+var hashOnce = sync.OnceValue(func() string {
 	const digits = 16
 	sum := sha256.New()
 	entries, err := fs.ReadDir(files, "static") // sorted

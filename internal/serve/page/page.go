@@ -38,7 +38,7 @@ type Frame struct {
 }
 
 // Place is where in a list a page is. The zero value is all of it.
-type Place struct {
+type Pagination struct {
 	// Page counts from 1, to Pages.
 	Page, Pages int
 }
@@ -50,7 +50,7 @@ var parsed = sync.OnceValues(func() (*template.Template, error) {
 		"word": func(s string) string { return Visible(s, limitWord) },
 		"line": func(s string) string { return Visible(s, limitLine) },
 		"text": func(s string) string { return Visible(s, limitText) },
-		"size": bytesOf, "date": date, "moment": moment, "count": count, "platforms": platforms,
+		"size": formatSize, "date": date, "moment": timestamp, "count": count, "platforms": platforms,
 		"kind": kind, "state": state, "severity": severity, "fits": fits, "address": address,
 		"list": func(all ...any) []any { return all },
 	}).ParseFS(files, "templates/*.html")
@@ -59,7 +59,7 @@ var parsed = sync.OnceValues(func() (*template.Template, error) {
 // head is what the frame of a page shows; the templates know its fields and methods.
 type head struct {
 	Frame
-	Place
+	Pagination
 	Title string
 	// Query is what stands before page=2 in links to other pages of a list.
 	Query url.Values
@@ -77,12 +77,12 @@ func (f Frame) Link(words ...string) string {
 }
 
 // Of returns the path of a provider's page, or of what lies below it.
-func (f Frame) Of(p api.ProviderRef, below ...string) string {
+func (f Frame) ProviderPath(p api.ProviderRef, below ...string) string {
 	return f.Link(append([]string{"providers", p.Host, p.Namespace, p.Type}, below...)...)
 }
 
 // Turn returns the link to another page of a list.
-func (h head) Turn(page int) string {
+func (h head) PageLink(page int) string {
 	query := url.Values{}
 	maps.Copy(query, h.Query)
 	query.Set("page", strconv.Itoa(page))
@@ -116,7 +116,7 @@ func render(name string, data any) ([]byte, error) {
 }
 
 // Providers is the first page: what there is, and what is found of it.
-func (f Frame) Providers(search string, p api.Providers, at Place) ([]byte, error) {
+func (f Frame) Providers(search string, p api.Providers, at Pagination) ([]byte, error) {
 	title, query := "Providers", url.Values{}
 	search = strings.ToValidUTF8(search[:min(len(search), MaxSearch)], "")
 	if search != "" {
@@ -131,12 +131,12 @@ func (f Frame) Providers(search string, p api.Providers, at Place) ([]byte, erro
 }
 
 // Provider is the page of a provider with its versions.
-func (f Frame) Provider(p api.Provider, at Place) ([]byte, error) {
+func (f Frame) Provider(p api.Provider, at Pagination) ([]byte, error) {
 	return render("provider", struct {
 		head
 		P       api.Provider
-		Pending some[api.VersionRef]
-	}{head{f, at, Visible(p.Namespace+"/"+p.Type, limitLine), nil}, p, first(p.Pending, maxPending).and(p.MorePending)})
+		Pending listPart[api.VersionRef]
+	}{head{f, at, Visible(p.Namespace+"/"+p.Type, limitLine), nil}, p, firstOf(p.Pending, maxPending).plus(p.MorePending)})
 }
 
 // Problem is the page in the place of what was asked for.
@@ -145,5 +145,5 @@ func (f Frame) Problem(status int, text string) ([]byte, error) {
 		head
 		Status int
 		Text   string
-	}{head{f, Place{}, http.StatusText(status), nil}, status, text})
+	}{head{f, Pagination{}, http.StatusText(status), nil}, status, text})
 }

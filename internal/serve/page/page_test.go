@@ -29,9 +29,9 @@ func pages(tb testing.TB, f page.Frame, search string, ps api.Providers, p api.P
 		}
 		all[name] = string(text)
 	}
-	text, err := f.Providers(search, ps, page.Place{Page: 2, Pages: 3})
+	text, err := f.Providers(search, ps, page.Pagination{Page: 2, Pages: 3})
 	add("providers", text, err)
-	text, err = f.Provider(p, page.Place{Page: 2, Pages: 3})
+	text, err = f.Provider(p, page.Pagination{Page: 2, Pages: 3})
 	add("provider", text, err)
 	text, err = f.Version(v, 1)
 	add("version", text, err)
@@ -93,7 +93,7 @@ func TestEmptyPages(t *testing.T) {
 		"nothing for anybody": {page.Frame{Login: true}, "", "There is no provider here yet that everybody may see."},
 		"nothing found":       {page.Frame{}, "rocket", "No provider has that in its name."},
 	} {
-		got, err := test.frame.Providers(test.search, api.Providers{}, page.Place{})
+		got, err := test.frame.Providers(test.search, api.Providers{}, page.Pagination{})
 		if err != nil || !strings.Contains(string(got), test.want) {
 			t.Errorf("%s: %v\n%s", name, err, got)
 		}
@@ -295,7 +295,7 @@ func TestAssets(t *testing.T) {
 
 func Example() {
 	answer := api.Providers{Providers: []api.ProviderRef{{Host: "registry.example.com", Namespace: "acme", Type: "rocket"}}, Total: 1}
-	text, err := page.Frame{Root: "/tofu"}.Providers("", answer, page.Place{})
+	text, err := page.Frame{Root: "/tofu"}.Providers("", answer, page.Pagination{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -37,7 +37,7 @@ func Visible(s string, limit int) string {
 		}
 		shown := shownAs(r, b.Len() == 0, marks)
 		if used += cost(shown); used > limit {
-			return b.String() + fmt.Sprintf("… (%s)", bytesOf(int64(whole)))
+			return b.String() + fmt.Sprintf("… (%s)", formatSize(int64(whole)))
 		}
 		b.WriteString(shown)
 	}
@@ -45,7 +45,7 @@ func Visible(s string, limit int) string {
 }
 
 // shownAs returns what stands for a character.
-func shownAs(r rune, first bool, marks int) string {
+func shownAs(r rune, firstOf bool, marks int) string {
 	switch {
 	case marks > maxMarks+1:
 		return ""
@@ -56,7 +56,7 @@ func shownAs(r rune, first bool, marks int) string {
 	case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp,
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
 		return fmt.Sprintf("[U+%04X]", r)
-	case first && unicode.In(r, unicode.Mn, unicode.Me):
+	case firstOf && unicode.In(r, unicode.Mn, unicode.Me):
 		return "\u25CC" + string(r) // else it would stand on what is before the text
 	}
 	return string(r)

@@ -11,9 +11,9 @@ import (
 
 const (
 	// packagesAPage lets most releases be shown at once.
-	packagesAPage = 14
+	packagesPerPage = 14
 	// componentsAPage is a list that can be looked over.
-	componentsAPage = 50
+	componentsPerPage = 50
 	// maxDocuments are shown of a package, maxPending of what waits for approval, and
 	// maxEntries of other lists; the JSON has all.
 	maxDocuments, maxPending, maxEntries = 3, 20, 5
@@ -31,25 +31,25 @@ func fits(block string) bool {
 }
 
 // part returns a page of a list, and where it is. A page that there is not is the last.
-func part[T any](all []T, page, size int) ([]T, Place) {
+func pageOf[T any](all []T, page, size int) ([]T, Pagination) {
 	pages := max(1, (len(all)+size-1)/size)
 	page = min(max(page, 1), pages)
-	return all[(page-1)*size : min(page*size, len(all))], Place{page, pages}
+	return all[(page-1)*size : min(page*size, len(all))], Pagination{page, pages}
 }
 
 // some is the beginning of a list, and how many more there are.
-type some[T any] struct {
+type listPart[T any] struct {
 	Shown []T
 	More  int
 }
 
-func first[T any](all []T, n int) some[T] {
+func firstOf[T any](all []T, n int) listPart[T] {
 	n = min(n, len(all))
-	return some[T]{all[:n], len(all) - n}
+	return listPart[T]{all[:n], len(all) - n}
 }
 
 // and adds to what is left out.
-func (s some[T]) and(more int) some[T] {
+func (s listPart[T]) plus(more int) listPart[T] {
 	s.More += more
 	return s
 }
@@ -57,10 +57,10 @@ func (s some[T]) and(more int) some[T] {
 // Version is the page of a release. The parameter page counts the pages of its
 // packages, from 1.
 func (f Frame) Version(v api.Version, page int) ([]byte, error) {
-	packages, at := part(v.Packages, page, packagesAPage)
+	packages, at := pageOf(v.Packages, page, packagesPerPage)
 	var shown []shownPackage
 	for _, p := range packages {
-		shown = append(shown, shownPackage{p, first(p.Documents, maxDocuments)})
+		shown = append(shown, shownPackage{p, firstOf(p.Documents, maxDocuments)})
 	}
 	verdict := api.Verdict{}
 	if v.Verdict != nil {
@@ -70,26 +70,26 @@ func (f Frame) Version(v api.Version, page int) ([]byte, error) {
 		head
 		V                   api.Version
 		Packages            []shownPackage
-		Evidence, Referrers some[api.Document]
-		Findings            some[finding.Finding]
-		Keys, Warnings      some[string]
+		Evidence, Referrers listPart[api.Document]
+		Findings            listPart[finding.Finding]
+		Keys, Warnings      listPart[string]
 	}{
 		head{f, at, Visible(v.Provider.Namespace+"/"+v.Provider.Type+" "+v.Version, limitLine), nil},
 		v, shown,
-		first(v.Evidence, maxEntries), first(v.Referrers, maxEntries), first(v.Findings, maxEntries).and(v.MoreFindings),
-		first(verdict.Keys, maxEntries), first(verdict.Warnings, maxEntries),
+		firstOf(v.Evidence, maxEntries), firstOf(v.Referrers, maxEntries), firstOf(v.Findings, maxEntries).plus(v.MoreFindings),
+		firstOf(verdict.Keys, maxEntries), firstOf(verdict.Warnings, maxEntries),
 	})
 }
 
 // shownPackage is a package with the documents that have their place on a page.
 type shownPackage struct {
 	api.Package
-	Documents some[api.Document]
+	Documents listPart[api.Document]
 }
 
 // Components is the page of an SBOM. The parameter page counts from 1.
 func (f Frame) Components(v api.Version, d api.Document, s api.SBOM, page int) ([]byte, error) {
-	components, at := part(s.Components, page, componentsAPage)
+	components, at := pageOf(s.Components, page, componentsPerPage)
 	return render("components", struct {
 		head
 		V          api.Version

@@ -62,7 +62,7 @@ type Options struct {
 	// repository all the same, and clients get it from there.
 	MaxDisk int64
 	// Told is told of what happens. It may be nil, and is called by several goroutines.
-	Told func(Event)
+	OnEvent func(Event)
 	// Backoff is the pause before another try; nil doubles from half a second.
 	Backoff func(attempt int) time.Duration
 	// Now is the clock; nil is [time.Now].

@@ -31,7 +31,7 @@ func ExamplePuller_Fetch() {
 		Open: func(to template.Reference) (repository.Repository, error) {
 			return repository.NewLayout(to.Layout), nil
 		},
-		Told: func(e pullthrough.Event) {
+		OnEvent: func(e pullthrough.Event) {
 			if e.Stage != pullthrough.StageStarted {
 				done <- e
 			}

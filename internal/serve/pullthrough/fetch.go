@@ -78,27 +78,27 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 	if err != nil {
 		return nil, err
 	}
-	s := j.follow(pkg, true)
+	s := j.spoolFor(pkg, true)
 	if s == nil {
-		return j.ended(key, pkg)
+		return j.finishedZip(key, pkg)
 	}
 	if pkg.Size, err = s.size(waiting); err != nil {
 		s.release()
 		if waiting.Err() != nil {
 			return nil, context.Cause(waiting)
 		}
-		return nil, p.failedNow(key, err)
+		return nil, p.currentFailure(key, err)
 	}
-	f := &follower{ctx: ctx, spool: s, free: sync.OnceFunc(s.release)}
-	return &Zip{Package: pkg, File: f, Repository: j.repo, close: f.free}, nil
+	f := &spoolReader{ctx: ctx, spool: s, release: sync.OnceFunc(s.release)}
+	return &Zip{Package: pkg, File: f, Repository: j.repo, close: f.release}, nil
 }
 
 // ended returns a zip that is not on its way any more.
-func (j *job) ended(key jobKey, pkg provider.Package) (*Zip, error) {
+func (j *job) finishedZip(key jobKey, pkg provider.Package) (*Zip, error) {
 	switch {
 	case !j.isDone():
 	case j.err != nil:
-		return nil, j.puller.failedNow(key, j.err)
+		return nil, j.puller.currentFailure(key, j.err)
 	default:
 		return nil, ErrStored
 	}

@@ -24,8 +24,8 @@ type job struct {
 	repo    repository.Repository
 	release provider.Release
 	// check is called before the tag is written.
-	check func(context.Context) error
-	began time.Time
+	check   func(context.Context) error
+	started time.Time
 	// approved is closed when the policy has let the release pass, and the repository
 	// has no other one; done when the mirror has ended, with err set.
 	approved, done chan struct{}
@@ -39,13 +39,13 @@ type job struct {
 	pushed map[digest.Digest]int64
 	// wanted counts the downloads that a client waits for; idle is closed when there
 	// are none.
-	wanted int
-	idle   chan struct{}
+	waiters int
+	idle    chan struct{}
 }
 
 func newJob(p *Puller, repo repository.Repository, r provider.Release, check func(context.Context) error) *job {
 	j := &job{
-		puller: p, repo: repo, release: r, check: check, began: p.options.Now(),
+		puller: p, repo: repo, release: r, check: check, started: p.options.Now(),
 		approved: make(chan struct{}), done: make(chan struct{}), idle: make(chan struct{}),
 		spools: map[digest.Digest]*spool{}, pushed: map[digest.Digest]int64{},
 	}
@@ -63,32 +63,32 @@ func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 		return result, ctx.Err()
 	}
 	defer func() {
-		if broken := recover(); broken != nil { // it would end the program
-			err = fmt.Errorf("the program broke: %v", broken)
+		if recovered := recover(); recovered != nil { // it would end the program
+			err = fmt.Errorf("the program broke: %v", recovered)
 		}
 	}()
-	j.puller.options.Told(j.event(StageStarted))
+	j.puller.options.OnEvent(j.event(StageStarted))
 	ctx, cancel := context.WithTimeout(ctx, maxMirror)
 	defer cancel()
-	if err := j.puller.Held(j.release.Address, j.release.Version, j.release.Published); err != nil {
+	if err := j.puller.CheckAge(j.release.Address, j.release.Version, j.release.Published); err != nil {
 		return result, err
 	}
 	o := j.puller.options.Publish
 	o.Judge = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
-		verdict, err := j.puller.judge(ctx, r)
+		verdict, err := j.puller.verifySignature(ctx, r)
 		if err == nil {
 			j.approve() // publish has looked at the tag before, and sends zips from now on
 		}
 		return verdict, err
 	}
-	result, err = j.puller.publisher.Release(ctx, source{j}, pushing{j.repo, j}, j.release.Address, j.release.Version, o)
+	result, err = j.puller.publisher.Release(ctx, jobSource{j}, trackingRepository{j.repo, j}, j.release.Address, j.release.Version, o)
 	return result, asRefusal(j.release, err)
 }
 
 // end tells of the end, and lets go of what clients do not read.
-func (j *job) end(result publish.Result, err error) {
+func (j *job) finish(result publish.Result, err error) {
 	e := j.event(StageDone)
-	e.Status, e.Verdict, e.Duration = result.Status, result.Verdict, j.puller.options.Now().Sub(j.began)
+	e.Status, e.Verdict, e.Duration = result.Status, result.Verdict, j.puller.options.Now().Sub(j.started)
 	for _, p := range result.Packages {
 		if p.Sent {
 			e.Bytes += p.Package.Size
@@ -100,7 +100,7 @@ func (j *job) end(result publish.Result, err error) {
 	if _, refused := errors.AsType[*RefusedError](err); refused {
 		e.Stage = StageRefused
 	}
-	j.puller.options.Told(e)
+	j.puller.options.OnEvent(e)
 	j.mu.Lock()
 	spools := j.spools
 	j.spools, j.err = map[digest.Digest]*spool{}, err
@@ -132,40 +132,40 @@ func asRefusal(r provider.Release, err error) error {
 // follow returns the download of a zip to read from, which is begun if it is not. Nil
 // says that the repository has the zip, or that the mirror has ended. The caller
 // releases it.
-func (j *job) follow(pkg provider.Package, wanted bool) *spool {
+func (j *job) spoolFor(pkg provider.Package, waiters bool) *spool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if s := j.spools[pkg.Digest]; s != nil {
 		s.retain()
 		return s
 	}
-	if _, there := j.pushed[pkg.Digest]; there || j.isDone() {
+	if _, isPushed := j.pushed[pkg.Digest]; isPushed || j.isDone() {
 		return nil
 	}
 	ended := func() {}
-	if wanted {
-		ended = j.want()
+	if waiters {
+		ended = j.addWaiter()
 	}
 	s := newSpool(j.puller, pkg)
 	j.spools[pkg.Digest] = s
 	s.retain() // one for the job, one for the caller
-	j.puller.running.Go(func() {
+	j.puller.goroutines.Go(func() {
 		defer ended()
-		s.fill(j.puller.life)
+		s.run(j.puller.ctx)
 	})
 	return s
 }
 
 // want counts a download that a client waits for, until ended is called.
-func (j *job) want() (ended func()) {
-	if j.wanted == 0 {
+func (j *job) addWaiter() (ended func()) {
+	if j.waiters == 0 {
 		j.idle = make(chan struct{})
 	}
-	j.wanted++
+	j.waiters++
 	return func() {
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		if j.wanted--; j.wanted == 0 {
+		if j.waiters--; j.waiters == 0 {
 			close(j.idle)
 		}
 	}
@@ -182,12 +182,12 @@ func (j *job) isDone() bool {
 
 // source is the release as a source has it: what was judged, and zips that clients may
 // read at the same time.
-type source struct{ *job }
+type jobSource struct{ *job }
 
-var _ provider.Capable = source{}
+var _ provider.Capable = jobSource{}
 
 // Capabilities tell that the release is whole.
-func (s source) Capabilities() provider.Capabilities {
+func (s jobSource) Capabilities() provider.Capabilities {
 	return provider.Capabilities{
 		Published: true,
 		Platforms: func(context.Context, provider.Address, provider.Version) ([]provider.Platform, error) {
@@ -197,22 +197,22 @@ func (s source) Capabilities() provider.Capabilities {
 }
 
 // Versions has the one version.
-func (s source) Versions(context.Context, provider.Address) ([]provider.Version, error) {
+func (s jobSource) Versions(context.Context, provider.Address) ([]provider.Version, error) {
 	return []provider.Version{s.job.release.Version}, nil
 }
 
 // Release is the release.
-func (s source) Release(context.Context, provider.Address, provider.Version, ...provider.Platform) (provider.Release, error) {
+func (s jobSource) Release(context.Context, provider.Address, provider.Version, ...provider.Platform) (provider.Release, error) {
 	return s.job.release, nil
 }
 
 // Open reads a zip while it comes. One that no client waits for begins when none is
 // waited for any more, and one that the disk has no room for is not kept on its way.
-func (s source) Open(ctx context.Context, pkg provider.Package) (io.ReadCloser, int64, error) {
-	if err := s.first(ctx, pkg); err != nil {
+func (s jobSource) Open(ctx context.Context, pkg provider.Package) (io.ReadCloser, int64, error) {
+	if err := s.waitForClients(ctx, pkg); err != nil {
 		return nil, 0, err
 	}
-	sp := s.follow(pkg, false)
+	sp := s.spoolFor(pkg, false)
 	if sp == nil {
 		return s.puller.options.Source.Open(ctx, pkg)
 	}
@@ -228,18 +228,18 @@ func (s source) Open(ctx context.Context, pkg provider.Package) (io.ReadCloser, 
 }
 
 // first lets the zips go first that clients wait for.
-func (s source) first(ctx context.Context, pkg provider.Package) error {
+func (s jobSource) waitForClients(ctx context.Context, pkg provider.Package) error {
 	for {
 		s.mu.Lock()
-		idle, begun := s.idle, s.spools[pkg.Digest] != nil
+		idle, isStarted := s.idle, s.spools[pkg.Digest] != nil
 		s.mu.Unlock()
-		if begun {
+		if isStarted {
 			return nil
 		}
 		select {
 		case <-idle:
 			s.mu.Lock()
-			again := s.wanted > 0
+			again := s.waiters > 0
 			s.mu.Unlock()
 			if !again {
 				return nil
@@ -251,13 +251,13 @@ func (s source) first(ctx context.Context, pkg provider.Package) error {
 }
 
 // pushing is the repository that the release goes to. It knows which zips it has.
-type pushing struct {
+type trackingRepository struct {
 	repository.Repository
 	job *job
 }
 
 // PushTag writes the tag, unless the release was staged or denied in the meantime.
-func (p pushing) PushTag(ctx context.Context, index artifact.Blob, tag string, was digest.Digest) error {
+func (p trackingRepository) PushTag(ctx context.Context, index artifact.Blob, tag string, was digest.Digest) error {
 	if err := p.job.check(ctx); err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (p pushing) PushTag(ctx context.Context, index artifact.Blob, tag string, w
 }
 
 // PushBlob stores a blob, and lets go of its download.
-func (p pushing) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+func (p trackingRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	if err := p.Repository.PushBlob(ctx, d, content); err != nil {
 		return err
 	}

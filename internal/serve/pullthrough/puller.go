@@ -27,9 +27,9 @@ type Puller struct {
 	disk             *semaphore.Weighted
 
 	// life ends when the puller is closed; running counts what has to end then.
-	life    context.Context //nolint:containedctx // it is that of the puller's goroutines, and of no call
-	end     context.CancelFunc
-	running sync.WaitGroup
+	ctx        context.Context //nolint:containedctx // it is that of the puller's goroutines, and of no call
+	cancel     context.CancelFunc
+	goroutines sync.WaitGroup
 
 	mu     sync.Mutex
 	closed bool
@@ -64,8 +64,8 @@ func New(o Options) (*Puller, error) {
 	if o.MaxDisk <= 0 {
 		o.MaxDisk = DefaultMaxDisk
 	}
-	if o.Told == nil {
-		o.Told = func(Event) {}
+	if o.OnEvent == nil {
+		o.OnEvent = func(Event) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -78,7 +78,7 @@ func New(o Options) (*Puller, error) {
 		jobs:     map[jobKey]*job{},
 		failures: memo.Memo[jobKey, failure]{Lifetime: failureAge, Size: maxFailures, SizeOf: func(failure) int64 { return 1 }, Now: o.Now},
 	}
-	p.life, p.end = context.WithCancel(context.Background())
+	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p, nil
 }
 
@@ -88,8 +88,8 @@ func (p *Puller) Close() {
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
-	p.end()
-	p.running.Wait()
+	p.cancel()
+	p.goroutines.Wait()
 }
 
 // Covers reports whether a provider is one that may be had.
@@ -110,17 +110,17 @@ func (p *Puller) Release(ctx context.Context, a provider.Address, v provider.Ver
 		return provider.Release{}, err
 	}
 	var verdict provider.Verdict
-	if err = p.Held(a, v, r.Published); err == nil {
-		verdict, err = p.judge(ctx, r)
+	if err = p.CheckAge(a, v, r.Published); err == nil {
+		verdict, err = p.verifySignature(ctx, r)
 	}
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
-		p.options.Told(Event{Stage: StageRefused, Address: a, Version: v, Verdict: verdict, Err: refused})
+		p.options.OnEvent(Event{Stage: StageRefused, Address: a, Version: v, Verdict: verdict, Err: refused})
 	}
 	return r, err
 }
 
 // Held says that a version of a date is held back: *[RefusedError].
-func (p *Puller) Held(a provider.Address, v provider.Version, published time.Time) error {
+func (p *Puller) CheckAge(a provider.Address, v provider.Version, published time.Time) error {
 	if err := p.options.Cooldown.Check(a, v, published); err != nil {
 		return &RefusedError{a, v, err}
 	}
@@ -128,7 +128,7 @@ func (p *Puller) Held(a provider.Address, v provider.Version, published time.Tim
 }
 
 // Waits reports whether versions are held back at all.
-func (p *Puller) Waits() bool { return p.options.Cooldown.MinAge > 0 }
+func (p *Puller) HasMinAge() bool { return p.options.Cooldown.MinAge > 0 }
 
 // Date tells when a version was published; zero where its origin does not say.
 func (p *Puller) Date(ctx context.Context, a provider.Address, v provider.Version) (time.Time, error) {
@@ -137,7 +137,7 @@ func (p *Puller) Date(ctx context.Context, a provider.Address, v provider.Versio
 
 // judge asks the policy about the signature of a release. What does not pass is a
 // *[RefusedError].
-func (p *Puller) judge(ctx context.Context, r provider.Release) (verdict provider.Verdict, err error) {
+func (p *Puller) verifySignature(ctx context.Context, r provider.Release) (verdict provider.Verdict, err error) {
 	if p.options.Publish.Judge == nil {
 		return verdict, nil
 	}
@@ -147,16 +147,16 @@ func (p *Puller) judge(ctx context.Context, r provider.Release) (verdict provide
 
 // Failed returns why a release could not be mirrored, for as long as it is not tried
 // again; nil when nothing is known against it.
-func (p *Puller) Failed(to template.Reference, a provider.Address, v provider.Version) error {
+func (p *Puller) Failure(to template.Reference, a provider.Address, v provider.Version) error {
 	key := jobKey{to, a, v}
 	if f, found := p.failures.Lookup(key); found {
-		return f.told(key)
+		return f.asError(key)
 	}
 	return nil
 }
 
 // told is the failure as callers are told of it.
-func (f failure) told(key jobKey) error {
+func (f failure) asError(key jobKey) error {
 	refused, isRefused := errors.AsType[*RefusedError](f.err)
 	switch {
 	case isRefused:
@@ -168,11 +168,11 @@ func (f failure) told(key jobKey) error {
 }
 
 // failedNow makes of an error what later callers are told too.
-func (p *Puller) failedNow(key jobKey, err error) error {
-	if p.life.Err() != nil {
+func (p *Puller) currentFailure(key jobKey, err error) error {
+	if p.ctx.Err() != nil {
 		return errClosed
 	}
-	return failure{p.options.Now(), err}.told(key)
+	return failure{p.options.Now(), err}.asError(key)
 }
 
 // join returns the mirror of a release, which is begun if there is none.
@@ -185,7 +185,7 @@ func (p *Puller) join(key jobKey, r provider.Release, check func(context.Context
 	if j := p.jobs[key]; j != nil {
 		return j, nil
 	}
-	if err := p.Failed(key.to, key.address, key.version); err != nil {
+	if err := p.Failure(key.to, key.address, key.version); err != nil {
 		return nil, err
 	}
 	if len(p.jobs) >= maxMirrors+maxWaiting {
@@ -197,21 +197,21 @@ func (p *Puller) join(key jobKey, r provider.Release, check func(context.Context
 	}
 	j := newJob(p, repo, r, check)
 	p.jobs[key] = j
-	p.running.Go(func() {
-		result, err := j.run(p.life)
-		j.end(result, err)
-		p.ended(key, err)
+	p.goroutines.Go(func() {
+		result, err := j.run(p.ctx)
+		j.finish(result, err)
+		p.forgetJob(key, err)
 	})
 	return j, nil
 }
 
 // ended forgets a mirror, and remembers why it failed.
-func (p *Puller) ended(key jobKey, err error) {
+func (p *Puller) forgetJob(key jobKey, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.jobs, key)
 	p.failures.Forget(key)
-	if err != nil && p.life.Err() == nil {
+	if err != nil && p.ctx.Err() == nil {
 		p.failures.Put(key, failure{p.options.Now(), err})
 	}
 }

@@ -138,7 +138,7 @@ func TestMany(t *testing.T) {
 	src := &held{zip: nouns.Zip(t, "rocket"), hold: make(chan struct{})}
 	ended := make(chan pullthrough.Event, 20)
 	p, to := newPuller(t, src, func(o *pullthrough.Options) {
-		o.Told = func(e pullthrough.Event) {
+		o.OnEvent = func(e pullthrough.Event) {
 			if e.Stage != pullthrough.StageStarted {
 				ended <- e
 			}
@@ -221,7 +221,7 @@ func TestDiskBoundHoldsForRetries(t *testing.T) {
 			p, to := newPuller(t, src, func(o *pullthrough.Options) {
 				o.MaxDisk = test.disk
 				o.Backoff = func(int) time.Duration { return 0 }
-				o.Told = func(e pullthrough.Event) {
+				o.OnEvent = func(e pullthrough.Event) {
 					if e.Stage != pullthrough.StageStarted {
 						close(ended)
 					}
@@ -256,7 +256,7 @@ func TestBroken(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if err := broken.Failed(to, r.Address, r.Version); !errors.As(err, &failed) {
+	if err := broken.Failure(to, r.Address, r.Version); !errors.As(err, &failed) {
 		t.Errorf("it is not remembered: %v", err)
 	}
 	var platform *provider.PlatformError

@@ -27,10 +27,10 @@ type spool struct {
 
 	mu sync.Mutex
 	// changed is closed, and another one made, whenever one of the following changes.
-	changed chan struct{}
-	holders int
-	cancel  context.CancelFunc
-	file    *atomicfile.ScratchFile
+	changed    chan struct{}
+	references int
+	cancel     context.CancelFunc
+	file       *atomicfile.ScratchFile
 	// total is the size in bytes; -1 is not known yet.
 	total int64
 	// written is how much of it there is.
@@ -42,26 +42,26 @@ type spool struct {
 }
 
 func newSpool(p *Puller, pkg provider.Package) *spool {
-	return &spool{puller: p, pkg: pkg, changed: make(chan struct{}), holders: 1, cancel: func() {}, total: -1}
+	return &spool{puller: p, pkg: pkg, changed: make(chan struct{}), references: 1, cancel: func() {}, total: -1}
 }
 
 func (s *spool) retain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.holders++
+	s.references++
 }
 
 // release lets go of the spool; the last one to do so removes the file.
 func (s *spool) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.holders--
+	s.references--
 	s.cleanUp()
 }
 
 // cleanUp removes what nobody needs any more.
 func (s *spool) cleanUp() {
-	if s.holders > 0 {
+	if s.references > 0 {
 		return
 	}
 	s.cancel()
@@ -77,21 +77,21 @@ func (s *spool) cleanUp() {
 }
 
 // change changes the spool, and wakes up who waits for that.
-func (s *spool) change(how func()) {
+func (s *spool) change(set func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	how()
+	set()
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
 // fill downloads the zip, until it is there or fails.
-func (s *spool) fill(ctx context.Context) {
+func (s *spool) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.mu.Lock()
 	s.cancel = cancel
-	if s.holders == 0 {
+	if s.references == 0 {
 		cancel()
 	}
 	s.mu.Unlock()
@@ -232,27 +232,27 @@ func wait(ctx context.Context, changed <-chan struct{}) error {
 // reader reads the zip from its start, verified, and releases the spool when it is
 // closed.
 func (s *spool) reader(ctx context.Context, pkg provider.Package) io.ReadCloser {
-	f := &follower{ctx: ctx, spool: s, free: sync.OnceFunc(s.release)}
+	f := &spoolReader{ctx: ctx, spool: s, release: sync.OnceFunc(s.release)}
 	return sums.NewReadCloser(f, pkg.Filename, pkg.Size, pkg.Digest)
 }
 
 // follower reads a spool, of which it is a holder.
-type follower struct {
-	ctx   context.Context //nolint:containedctx // it is that of the one who reads
-	spool *spool
-	free  func()
-	at    int64
+type spoolReader struct {
+	ctx     context.Context //nolint:containedctx // it is that of the one who reads
+	spool   *spool
+	release func()
+	at      int64
 }
 
 // Read implements [io.Reader].
-func (f *follower) Read(p []byte) (int, error) {
+func (f *spoolReader) Read(p []byte) (int, error) {
 	n, err := f.spool.readAt(f.ctx, p, f.at)
 	f.at += int64(n)
 	return n, err
 }
 
 // ReadAt implements [io.ReaderAt]. It waits for bytes that are still to come.
-func (f *follower) ReadAt(p []byte, at int64) (n int, err error) {
+func (f *spoolReader) ReadAt(p []byte, at int64) (n int, err error) {
 	for n < len(p) && err == nil {
 		var k int
 		k, err = f.spool.readAt(f.ctx, p[n:], at+int64(n))
@@ -262,7 +262,7 @@ func (f *follower) ReadAt(p []byte, at int64) (n int, err error) {
 }
 
 // Close implements [io.Closer].
-func (f *follower) Close() error {
-	f.free()
+func (f *spoolReader) Close() error {
+	f.release()
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // admitMirrored admits the caller to a provider of the network mirror.
-func (s *Server) admitMirrored(x *exchange) error {
+func (s *Server) authorizeMirror(x *exchange) error {
 	if file := x.r.PathValue("FILE"); file != "" {
 		version, isJSON := strings.CutSuffix(file, ".json")
 		if !isJSON {
@@ -28,19 +28,19 @@ func (s *Server) admitMirrored(x *exchange) error {
 	if err := s.locateMirrored(x); err != nil {
 		return err
 	}
-	return s.admit(x)
+	return s.authorize(x)
 }
 
 // admitPublished admits the caller to a provider of the registry protocol.
-func (s *Server) admitPublished(x *exchange) error {
+func (s *Server) authorizeRegistry(x *exchange) error {
 	if err := s.locatePublished(x); err != nil {
 		return err
 	}
-	return s.admit(x)
+	return s.authorize(x)
 }
 
 // admitShown admits the caller to a provider of the API and the pages.
-func (s *Server) admitShown(x *exchange) error {
+func (s *Server) authorizeBrowsing(x *exchange) error {
 	host, err := x.host()
 	if err != nil {
 		return err
@@ -50,11 +50,11 @@ func (s *Server) admitShown(x *exchange) error {
 	}
 	for _, h := range s.publishedHosts() {
 		if h.Name == host {
-			x.at.view = s.viewOfHost(h)
-			x.at.address.Host = x.at.as
+			x.query.view = s.viewOfHost(h)
+			x.query.address.Host = x.query.as
 		}
 	}
-	return s.admit(x)
+	return s.authorize(x)
 }
 
 // locateMirrored sets the provider of a path of the network mirror protocol.
@@ -91,7 +91,7 @@ func (x *exchange) locate(v *view, host svchost.Hostname) error {
 	if err != nil {
 		return &problem{http.StatusNotFound, err.Error()}
 	}
-	x.at = place{view: v, address: a, shown: a}
+	x.query = providerQuery{view: v, address: a, shown: a}
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (s *Server) viewOf(r *http.Request) (v *view, named bool) {
 	if rules == nil || len(rules.Hosts) == 0 {
 		return s.own, false
 	}
-	host, err := provider.ParseHost(s.hostOf(r))
+	host, err := provider.ParseHost(s.requestHost(r))
 	if err != nil {
 		return s.own, false
 	}
@@ -127,20 +127,20 @@ func (s *Server) viewOf(r *http.Request) (v *view, named bool) {
 
 // admit refuses callers who have no right to the provider whatever the repositories
 // contain, and callers with too many requests.
-func (s *Server) admit(x *exchange) error {
-	if err := s.identify(x); err != nil {
+func (s *Server) authorize(x *exchange) error {
+	if err := s.identifyCaller(x); err != nil {
 		return err
 	}
-	if x.at.caller = x.caller; !x.at.mayAsk() {
-		return x.at.refusal(x.at.address)
+	if x.query.caller = x.caller; !x.query.mayRequest() {
+		return x.query.refusal(x.query.address)
 	}
 	return x.readVersion()
 }
 
 // identify finds out who asks, and refuses whose token does not count, or who asks too
 // often.
-func (s *Server) identify(x *exchange) error {
-	caller, err := s.options.Rules().Who(x.r.Context(), x.token())
+func (s *Server) identifyCaller(x *exchange) error {
+	caller, err := s.options.Rules().Identify(x.r.Context(), x.token())
 	if tooMany := s.limit(x, caller); tooMany != nil {
 		return tooMany
 	}
@@ -165,8 +165,8 @@ func because(reason error, status int, text string) error {
 
 // limit refuses a client who asks too often.
 func (s *Server) limit(x *exchange, caller access.Caller) error {
-	x.answered.Caller = caller.Name
-	from, _ := netip.ParseAddr(x.answered.Client) // those without an address are one client
+	x.event.Caller = caller.Name
+	from, _ := netip.ParseAddr(x.event.Client) // those without an address are one client
 	after, allowed := s.options.Limiter.Allow(caller, from)
 	if allowed {
 		return nil
@@ -179,7 +179,7 @@ func (s *Server) limit(x *exchange, caller access.Caller) error {
 // clients do: for what people look at it may be the password of a login, whatever the
 // user's name is.
 func (x *exchange) token() string {
-	if _, password, is := x.r.BasicAuth(); is && x.forPeople() {
+	if _, password, is := x.r.BasicAuth(); is && x.mayBeBrowser() {
 		return password
 	}
 	scheme, token, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
@@ -190,13 +190,13 @@ func (x *exchange) token() string {
 }
 
 // forPeople reports whether it is a browser that asks, or may be.
-func (x *exchange) forPeople() bool { return x.api || x.show != nil }
+func (x *exchange) mayBeBrowser() bool { return x.api || x.showError != nil }
 
 // challenge says how to send a token.
 func (x *exchange) challenge() {
 	h := x.Header()
 	h.Set("WWW-Authenticate", `Bearer realm="tofu-oci"`)
-	if x.forPeople() {
+	if x.mayBeBrowser() {
 		h.Add("WWW-Authenticate", `Basic realm="tofu-oci", charset="UTF-8"`)
 	}
 }
@@ -207,7 +207,7 @@ func (s *Server) client(r *http.Request) string {
 	if err != nil {
 		return r.RemoteAddr
 	}
-	if !s.trusted(host) {
+	if !s.isTrustedProxy(host) {
 		return host
 	}
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -216,7 +216,7 @@ func (s *Server) client(r *http.Request) string {
 		if _, err := netip.ParseAddr(hop); err != nil {
 			break
 		}
-		if host = hop; !s.trusted(hop) {
+		if host = hop; !s.isTrustedProxy(hop) {
 			break
 		}
 	}

@@ -31,9 +31,9 @@ func statusOf(err error) (status int, text string) {
 	}
 	_, platform := errors.AsType[*provider.PlatformError](err)
 	_, syntax := errors.AsType[*provider.SyntaxError](err)
-	late := errors.Is(err, errLate)
-	answer, refused := errors.AsType[*repository.ResponseError](err)
-	behind, isBehind := errors.AsType[*originError](err)
+	late := errors.Is(err, errTimeout)
+	response, refused := errors.AsType[*repository.ResponseError](err)
+	upstream, isUpstream := errors.AsType[*originError](err)
 	_, isRefused := errors.AsType[*pullthrough.RefusedError](err)
 	failed, hasFailed := errors.AsType[*pullthrough.FailedError](err)
 	switch {
@@ -41,19 +41,19 @@ func statusOf(err error) (status int, text string) {
 		return http.StatusForbidden, err.Error()
 	case hasFailed:
 		return http.StatusBadGateway, fmt.Sprintf("bringing %s %s from its origin failed (%s), and is tried again after %s; the log of the server says more",
-			failed.Address, failed.Version, kindOf(failed.Err), failed.Again.UTC().Format(time.RFC3339))
+			failed.Address, failed.Version, errorLabel(failed.Err), failed.Again.UTC().Format(time.RFC3339))
 	case isAbsent(err) || platform:
 		return http.StatusNotFound, err.Error()
 	case syntax:
 		return http.StatusBadRequest, err.Error()
 	case errors.Is(err, context.Canceled):
-		return statusGone, "the client has left"
-	case errors.Is(err, errBusy), errors.Is(err, pullthrough.ErrBusy), refused && answer.Status == http.StatusTooManyRequests:
+		return statusClientClosed, "the client has left"
+	case errors.Is(err, errBusy), errors.Is(err, pullthrough.ErrBusy), refused && response.Status == http.StatusTooManyRequests:
 		return http.StatusServiceUnavailable, "there is too much to do, try again later"
-	case isBehind && (late || errors.Is(err, context.DeadlineExceeded)):
-		return http.StatusGatewayTimeout, fmt.Sprintf("the origin %s does not answer in time, try again later", behind.host.ForDisplay())
-	case isBehind:
-		return http.StatusBadGateway, fmt.Sprintf("the origin %s cannot be asked (%s); the log of the server says more", behind.host.ForDisplay(), kindOf(behind.err))
+	case isUpstream && (late || errors.Is(err, context.DeadlineExceeded)):
+		return http.StatusGatewayTimeout, fmt.Sprintf("the origin %s does not answer in time, try again later", upstream.host.ForDisplay())
+	case isUpstream:
+		return http.StatusBadGateway, fmt.Sprintf("the origin %s cannot be asked (%s); the log of the server says more", upstream.host.ForDisplay(), errorLabel(upstream.err))
 	case late || errors.Is(err, context.DeadlineExceeded):
 		return http.StatusGatewayTimeout, "the repository does not answer in time, try again later"
 	case errors.Is(err, provider.ErrDenied):
@@ -64,7 +64,7 @@ func statusOf(err error) (status int, text string) {
 }
 
 // statusGone is what nginx made common for a client that left before its answer.
-const statusGone = 499
+const statusClientClosed = 499
 
 // retryLater is when clients may ask again, in seconds.
 const retryLater = "5"
@@ -72,11 +72,11 @@ const retryLater = "5"
 // fail writes an error as both protocols do: {"errors":["…"]}.
 func (x *exchange) fail(err error) {
 	if x.busy {
-		x.turnAway()
+		x.rejectBusy()
 		return
 	}
 	status, text := statusOf(err)
-	x.answered.Err, x.answered.Refused = err, refusalOf(err)
+	x.event.Err, x.event.Refused = err, refusalLabel(err)
 	h := x.Header()
 	for _, name := range []string{"Etag", "Content-Length", "Accept-Ranges", "Content-Disposition", "Cache-Control", "Age", "Warning", "Last-Modified"} {
 		h.Del(name)
@@ -91,8 +91,8 @@ func (x *exchange) fail(err error) {
 		x.challenge()
 	}
 	switch {
-	case x.show != nil:
-		x.show(status, text)
+	case x.showError != nil:
+		x.showError(status, text)
 		return
 	case x.api:
 		x.writeProblem(status, text)
@@ -104,15 +104,15 @@ func (x *exchange) fail(err error) {
 }
 
 // answer writes a document, and says how old it is.
-func (x *exchange) answer(document any, s state) error {
-	x.know(s)
+func (x *exchange) respondJSON(document any, s cacheState) error {
+	x.setCacheHeaders(s)
 	x.writeJSON(http.StatusOK, document)
 	return nil
 }
 
 // know says in headers and in the access line how an answer is known.
-func (x *exchange) know(s state) {
-	x.answered.Age, x.answered.Stale = s.age, s.stale
+func (x *exchange) setCacheHeaders(s cacheState) {
+	x.event.Age, x.event.Stale = s.age, s.stale
 	h := x.Header()
 	h.Set("Cache-Control", "no-cache")
 	if s.age >= time.Second {
@@ -125,7 +125,7 @@ func (x *exchange) know(s state) {
 
 // staleWarning says what could not be asked.
 func staleWarning(stale error) string {
-	if _, behind := errors.AsType[*originError](stale); behind {
+	if _, upstream := errors.AsType[*originError](stale); upstream {
 		return `110 - "the origin cannot be asked, this is what is known without it"`
 	}
 	return `110 - "the repository cannot be asked, this is what it said before"`
@@ -136,19 +136,19 @@ func (x *exchange) writeJSON(status int, document any) {
 	data, err := json.Marshal(document)
 	if err != nil {
 		status, data = http.StatusInternalServerError, []byte(`{"errors":["the answer cannot be written"]}`)
-		x.answered.Err = fmt.Errorf("writing the answer: %w", err)
+		x.event.Err = fmt.Errorf("writing the answer: %w", err)
 	}
 	x.writeBytes(status, "application/json", append(data, '\n'))
 }
 
 func (x *exchange) writeBytes(status int, contentType string, data []byte) {
 	if len(data) > slowBuffer {
-		giveBack, ok := x.memory.take(x.client, int64(len(data)))
+		release, ok := x.memory.take(x.client, int64(len(data)))
 		if !ok {
-			x.turnAway()
+			x.rejectBusy()
 			return
 		}
-		defer giveBack()
+		defer release()
 	}
 	h := x.Header()
 	h.Set("Content-Type", contentType)
@@ -161,8 +161,8 @@ func (x *exchange) writeBytes(status int, contentType string, data []byte) {
 
 // turnAway tells a client to try again later. The response has no body, because the client
 // may not read it.
-func (x *exchange) turnAway() {
-	x.answered.Err = errBusy
+func (x *exchange) rejectBusy() {
+	x.event.Err = errBusy
 	h := x.Header()
 	clear(h)
 	h.Set("Retry-After", retryLater)

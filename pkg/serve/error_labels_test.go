@@ -38,7 +38,7 @@ func TestFailures(t *testing.T) {
 			var mu sync.Mutex
 			var got []string
 			w := newRegistry(t, func(o *serve.Options) {
-				o.Events.Failed = func(kind string, err error) {
+				o.Events.OnFailure = func(kind string, err error) {
 					mu.Lock()
 					defer mu.Unlock()
 					if got = append(got, kind); err == nil {
@@ -66,7 +66,7 @@ func TestLooks(t *testing.T) {
 	var mu sync.Mutex
 	hits := map[string][]bool{}
 	w := newLayout(t, func(o *serve.Options) {
-		o.Events.Looked = func(what string, hit bool) {
+		o.Events.OnLookup = func(what string, hit bool) {
 			mu.Lock()
 			defer mu.Unlock()
 			hits[what] = append(hits[what], hit)

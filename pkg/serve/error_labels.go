@@ -15,8 +15,8 @@ import (
 
 // kindOf returns a word for what went wrong with a repository: metrics have no room for
 // texts. It is empty when nothing did, such as when the client left.
-func kindOf(err error) string {
-	status, answered := answeredWith(err)
+func errorLabel(err error) string {
+	status, answered := responseStatus(err)
 	_, isSize := errors.AsType[*sums.SizeError](err)
 	network, isNetwork := errors.AsType[net.Error](err)
 	switch {
@@ -32,7 +32,7 @@ func kindOf(err error) string {
 		return "denied"
 	case answered:
 		return "answer"
-	case isSize || isWrong(err):
+	case isSize || isInvalidContent(err):
 		return "content"
 	case errors.Is(err, context.DeadlineExceeded) || isNetwork && network.Timeout():
 		return "timeout"
@@ -43,18 +43,18 @@ func kindOf(err error) string {
 }
 
 // answeredWith returns the status of an answer that is the reason of an error.
-func answeredWith(err error) (status int, answered bool) {
-	if answer, ok := errors.AsType[*repository.ResponseError](err); ok {
-		return answer.Status, true
+func responseStatus(err error) (status int, answered bool) {
+	if response, ok := errors.AsType[*repository.ResponseError](err); ok {
+		return response.Status, true
 	}
-	if answer, ok := errors.AsType[*provider.StatusError](err); ok {
-		return answer.Status, true
+	if response, ok := errors.AsType[*provider.StatusError](err); ok {
+		return response.Status, true
 	}
 	return 0, false
 }
 
 // refusalOf returns a word for why a client may not have what it asks for.
-func refusalOf(err error) string {
+func refusalLabel(err error) string {
 	p, is := errors.AsType[*problem](err)
 	_, policy := errors.AsType[*pullthrough.RefusedError](err)
 	switch {
@@ -71,11 +71,11 @@ func refusalOf(err error) string {
 	case errors.Is(err, access.ErrDenied):
 		return "link"
 	}
-	return refusals[p.status]
+	return refusalLabels[p.status]
 }
 
 // refusals are those that their status tells.
-var refusals = map[int]string{
+var refusalLabels = map[int]string{
 	http.StatusUnauthorized:                 "no-token",
 	http.StatusForbidden:                    "forbidden",
 	http.StatusTooManyRequests:              "rate",

@@ -31,14 +31,14 @@ type summary struct {
 }
 
 // broken is the summary of a tag that names no release that can be read.
-func broken(v provider.Version, problem string) summary {
+func brokenSummary(v provider.Version, problem string) summary {
 	ref := api.VersionRef{Version: v.String(), Tag: artifact.Tag(v), Platforms: []string{}, Status: api.StatusBroken, Problem: problem}
 	return summary{VersionRef: ref, packages: []api.Package{}}
 }
 
 // brokenBy says what is wrong with a tag whose index could not be used; empty where
 // that is no fault of the release.
-func brokenBy(err error) string {
+func brokenProblem(err error) string {
 	lost, isLost := errors.AsType[*repository.LostError](err)
 	format, isFormat := errors.AsType[*artifact.FormatError](err)
 	switch {
@@ -55,23 +55,23 @@ func brokenBy(err error) string {
 
 // summary returns what index and manifests say. Manifests are read once, unless
 // something was wrong with them, which may have been put right.
-func (b *browsing) summary(ctx context.Context, at place, i index) (summary, error) {
-	ask := func(ctx context.Context) (summary, error) {
+func (rc *repositoryCache) summary(ctx context.Context, q providerQuery, i index) (summary, error) {
+	fetch := func(ctx context.Context) (summary, error) {
 		deeper, err := i.Deeper(ctx, i.repo, repository.DepthManifests)
 		if err != nil {
 			return summary{}, err
 		}
-		return summarize(at, i, deeper), nil
+		return summarize(q, i, deeper), nil
 	}
-	s, how, err := b.summaries.get(ctx, i.key(at, provider.Platform{}), ask)
-	if err == nil && s.Status != api.StatusComplete && how.age >= b.options.MaxAge {
-		s, _, err = b.summaries.getWithin(ctx, i.key(at, provider.Platform{}), b.options.MaxAge, ask)
+	s, state, err := rc.summaries.get(ctx, i.key(q, provider.Platform{}), fetch)
+	if err == nil && s.Status != api.StatusComplete && state.age >= rc.options.MaxAge {
+		s, _, err = rc.summaries.getWithin(ctx, i.key(q, provider.Platform{}), rc.options.MaxAge, fetch)
 	}
 	return s, err
 }
 
 // summarize describes a release by what was found of it.
-func summarize(at place, i index, found repository.Inspection) summary {
+func summarize(q providerQuery, i index, found repository.Inspection) summary {
 	signed := false
 	s := summary{
 		VersionRef: api.VersionRef{
@@ -83,7 +83,7 @@ func summarize(at place, i index, found repository.Inspection) summary {
 	var wrong []string
 	for _, platform := range found.Index.Platforms() {
 		f := found.Platforms[platform]
-		p := s.add(at, i.version, f)
+		p := s.add(q, i.version, f)
 		if s.Platforms = append(s.Platforms, p.Platform); p.Problem != "" {
 			wrong = append(wrong, p.Platform)
 		}
@@ -92,7 +92,7 @@ func summarize(at place, i index, found repository.Inspection) summary {
 	case len(s.packages) == 0:
 		s.Status, s.Problem = api.StatusBroken, "the index has no package for any platform"
 	case len(wrong) > 0:
-		s.Status, s.Problem = api.StatusIncomplete, cannotInstall(wrong)
+		s.Status, s.Problem = api.StatusIncomplete, notInstallable(wrong)
 	}
 	signed = slices.ContainsFunc(s.evidence, func(d api.Document) bool { return d.Kind == string(provider.KindSignature) })
 	s.weight = 512 + 384*int64(len(s.packages)+len(s.evidence))
@@ -102,13 +102,13 @@ func summarize(at place, i index, found repository.Inspection) summary {
 	return s
 }
 
-func cannotInstall(platforms []string) string {
+func notInstallable(platforms []string) string {
 	return "cannot be installed on " + strings.Join(platforms, ", ")
 }
 
 // add describes the package of a platform, and the evidence that its manifest names.
-func (s *summary) add(at place, v provider.Version, f repository.Found) api.Package {
-	pkg := f.Package(at.address, v)
+func (s *summary) add(q providerQuery, v provider.Version, f repository.Found) api.Package {
+	pkg := f.Package(q.address, v)
 	p := api.Package{Platform: pkg.Platform.String(), Filename: pkg.Filename, H1: pkg.H1}
 	stated, has := f.Target.Digest()
 	switch {
@@ -126,7 +126,7 @@ func (s *summary) add(at place, v provider.Version, f repository.Found) api.Pack
 	if f.Err == nil {
 		p.Digest, p.ZH, p.Size = pkg.Digest.String(), sums.ZH(pkg.Digest), pkg.Size
 		s.Size += pkg.Size
-		s.documents(&p, at, v, f.Manifest.Documents)
+		s.documents(&p, q, v, f.Manifest.Documents)
 	}
 	s.packages = append(s.packages, p)
 	return p
@@ -134,18 +134,18 @@ func (s *summary) add(at place, v provider.Version, f repository.Found) api.Pack
 
 // documents describes the other layers of a manifest: what is about the release is
 // named by all manifests, and listed once.
-func (s *summary) documents(p *api.Package, at place, v provider.Version, layers []ocispec.Descriptor) {
+func (s *summary) documents(p *api.Package, q providerQuery, v provider.Version, layers []ocispec.Descriptor) {
 	for _, layer := range layers {
-		d := artifact.DocumentOf(layer, provider.SumsName(at.address, v))
-		described := describe(d)
+		d := artifact.DocumentOf(layer, provider.SumsName(q.address, v))
+		upstreamRelease := describe(d)
 		if d.Scope == provider.ScopePackage {
-			described.Platform = p.Platform
-			p.Documents = append(p.Documents, described)
+			upstreamRelease.Platform = p.Platform
+			p.Documents = append(p.Documents, upstreamRelease)
 			continue
 		}
-		same := func(o api.Document) bool { return o.Name == described.Name && o.Digest == described.Digest }
+		same := func(o api.Document) bool { return o.Name == upstreamRelease.Name && o.Digest == upstreamRelease.Digest }
 		if !slices.ContainsFunc(s.evidence, same) {
-			s.evidence = append(s.evidence, described)
+			s.evidence = append(s.evidence, upstreamRelease)
 		}
 	}
 }
@@ -208,17 +208,17 @@ const maxPending = 20
 // addPending adds the releases that wait for approval, for callers who may see them:
 // those with a token, where one is needed to read.
 func (s *Server) addPending(x *exchange, found *api.Provider, known listing) {
-	if !s.options.Rules().Open() && x.caller.Name == "" {
+	if !s.options.Rules().AllowAll() && x.caller.Name == "" {
 		return
 	}
 	shown, _ := pageOf(known.pending, 1, maxPending)
 	found.MorePending = len(known.pending) - len(shown)
 	refs := make([]summary, len(shown))
-	s.together(x.r.Context(), len(shown), func(ctx context.Context, n int) {
-		refs[n] = s.browse.pendingRef(ctx, x.at, known, shown[n])
+	s.concurrently(x.r.Context(), len(shown), func(ctx context.Context, n int) {
+		refs[n] = s.repos.pendingRef(ctx, x.query, known, shown[n])
 	})
 	for _, ref := range refs {
-		if x.at.caller.May(ref.stored) {
+		if x.query.caller.MayRead(ref.stored) {
 			found.Pending = append(found.Pending, ref.VersionRef)
 		}
 	}
@@ -226,28 +226,28 @@ func (s *Server) addPending(x *exchange, found *api.Provider, known listing) {
 
 // pendingRef describes a pending release. If it can't be read, the stored address is that
 // of the repository's other releases.
-func (b *browsing) pendingRef(ctx context.Context, at place, known listing, v provider.Version) summary {
-	s, _, err := b.pending.get(ctx, key{view: at.view, address: at.address, version: v}, func(ctx context.Context) (summary, error) {
+func (rc *repositoryCache) pendingRef(ctx context.Context, q providerQuery, known listing, v provider.Version) summary {
+	s, _, err := rc.pending.get(ctx, key{view: q.view, address: q.address, version: v}, func(ctx context.Context) (summary, error) {
 		found, err := repository.Inspect(ctx, known.repo, artifact.PendingTag(v), repository.DepthManifests)
 		switch {
 		case err != nil:
 			return summary{}, err
 		case !found.Exists():
-			return summary{}, fmt.Errorf("%w: %s %s does not wait any more", provider.ErrVersionNotFound, at.address, v)
+			return summary{}, fmt.Errorf("%w: %s %s does not wait any more", provider.ErrVersionNotFound, q.address, v)
 		case found.Lost:
-			return broken(v, "its index is missing or damaged"), nil
+			return brokenSummary(v, "its index is missing or damaged"), nil
 		case found.Format != nil:
-			return broken(v, clip(found.Format.Error(), longText)), nil //nolint:nilerr // it is what is wrong with the release
+			return brokenSummary(v, clip(found.Format.Error(), longText)), nil //nolint:nilerr // it is what is wrong with the release
 		}
 		i := index{Inspection: found, candidate: known.candidate, version: v}
-		if i.stored, err = at.ownerOf(found, known.unstated); err != nil {
+		if i.stored, err = q.ownerOf(found, known.unstated); err != nil {
 			return summary{}, err
 		}
-		return summarize(at, i, found), nil
+		return summarize(q, i, found), nil
 	})
 	if err != nil {
-		_, text := statusOf(at.discreet(err))
-		s = broken(v, text)
+		_, text := statusOf(q.withoutForeignAddress(err))
+		s = brokenSummary(v, text)
 	}
 	switch {
 	case isForeign(err):

@@ -11,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/memo"
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -24,18 +25,24 @@ const listAge = time.Hour
 
 // knowledge is what the server knows of repositories. It asks for no more than an
 // answer needs: a list of versions is one list of tags, a version one index.
-type knowledge struct {
-	openOne func(template.Reference) (repository.Reader, error)
-	// failed is called with the errors of repositories that can't be opened.
-	failed func(error)
+type repositoryCache struct {
+	options Options
 	// opened are repositories that have answered: they keep tokens and connections.
 	opened    memo.Memo[key, []candidate]
-	listings  *cache[string, tagged]
+	listings  *cache[string, taggedVersions]
 	indexes   *cache[contentKey, index]
-	manifests *cache[key, target]
+	manifests *cache[key, storedPackage]
 	evidence  *cache[key, evidence]
-	offers    *cache[key, stock]
-	signer    Signer
+	offers    *cache[key, releaseList]
+
+	// The caches below are for the pages and the API.
+	lists     *cache[*view, providerList]
+	owners    *cache[template.Reference, owner]
+	summaries *cache[key, summary]
+	reports   *cache[key, report]
+	missing   *cache[key, []string]
+	pending   *cache[key, summary]
+	sboms     *cache[digest.Digest, api.SBOM]
 }
 
 // key identifies what a cache has. Fields that don't apply are zero. The provider is part
@@ -52,15 +59,15 @@ type key struct {
 // tag, but the provider is checked for each place.
 type contentKey struct{ repository, reference string }
 
-func (p place) key() key { return key{view: p.view, address: p.address} }
+func (p providerQuery) key() key { return key{view: p.view, address: p.address} }
 
 // key identifies an index and, if set, its package for a platform.
-func (i index) key(at place, p provider.Platform) key {
-	return key{at.view, at.address, i.version, i.Digest, p}
+func (i index) key(q providerQuery, p provider.Platform) key {
+	return key{q.view, q.address, i.version, i.Digest, p}
 }
 
 // tagged has the versions in the tags of a repository.
-type tagged struct {
+type taggedVersions struct {
 	// newest are the tags of the newest releases, denied ones included, which determine the
 	// provider of the repository.
 	newest   []string
@@ -75,7 +82,7 @@ type tagged struct {
 // listing has the versions of a provider, and their repository.
 type listing struct {
 	candidate
-	tagged
+	taggedVersions
 	// stored is the address that its releases are stored as, or zero if unknown.
 	stored provider.Address
 }
@@ -91,30 +98,35 @@ type index struct {
 }
 
 // target is the package of a platform, as its manifest has it.
-type target struct {
+type storedPackage struct {
 	repo repository.Reader
 	zip  ocispec.Descriptor
 	// pkg is what is known of it beside.
 	pkg provider.Package
 }
 
-func newKnowledge(o Options) *knowledge {
-	changing := freshness{maxAge: o.MaxAge, staleIfError: o.StaleIfError, now: o.Now, asking: make(chan struct{}, maxQuestions), events: o.Events}
+func newRepositoryCache(o Options) *repositoryCache {
+	changing := freshness{maxAge: o.MaxAge, staleIfError: o.StaleIfError, now: o.Now, requests: make(chan struct{}, maxConcurrentRequests), events: o.Events}
 	forever := changing
 	forever.maxAge = 0
-	k := &knowledge{
-		openOne:   o.Open,
-		failed:    o.Events.failed,
+	rc := &repositoryCache{
+		options:   o,
 		opened:    memo.Memo[key, []candidate]{Size: o.Memory / 8, SizeOf: func([]candidate) int64 { return 8 << 10 }},
-		listings:  newCache[string](changing, "tags", o.Memory/8, func(t tagged) int64 { return int64(len(t.versions)+len(t.pending)+len(t.denied)) * 96 }),
+		listings:  newCache[string](changing, "tags", o.Memory/8, func(t taggedVersions) int64 { return int64(len(t.versions)+len(t.pending)+len(t.denied)) * 96 }),
 		indexes:   newCache[contentKey](changing, "index", o.Memory*3/8, func(i index) int64 { return i.weight }),
-		manifests: newCache[key](forever, "manifest", o.Memory/8, func(target) int64 { return 1 << 10 }),
+		manifests: newCache[key](forever, "manifest", o.Memory/8, func(storedPackage) int64 { return 1 << 10 }),
 		evidence:  newCache[key](forever, "evidence", o.Memory/4, evidence.weight),
-		offers:    newCache[key](changing, "versions", o.Memory/8, stock.weight),
-		signer:    o.Signer,
+		offers:    newCache[key](changing, "versions", o.Memory/8, releaseList.weight),
+		lists:     newCache[*view](changing, "catalog", o.Memory/8, func(l providerList) int64 { return int64(len(l.providers)) * 256 }),
+		owners:    newCache[template.Reference](changing, "owner", o.Memory/16, func(owner) int64 { return 256 }),
+		summaries: newCache[key](forever, "summary", o.Memory/8, func(s summary) int64 { return s.weight }),
+		reports:   newCache[key](changing, "report", o.Memory/8, func(r report) int64 { return r.weight }),
+		missing:   newCache[key](changing, "blobs", o.Memory/32, func(missing []string) int64 { return int64(len(missing)) * 96 }),
+		pending:   newCache[key](changing, "pending", o.Memory/32, func(s summary) int64 { return s.weight }),
+		sboms:     newCache[digest.Digest](forever, "components", o.Memory/16, func(s api.SBOM) int64 { return int64(len(s.Components)) * 192 }),
 	}
-	k.offers.failed = func(error) {} // a list is made of the answers of the other caches
-	return k
+	rc.offers.onFailure = func(error) {} // a list is made of the answers of the other caches
+	return rc
 }
 
 // isAbsent tells of errors that are answers.
@@ -134,53 +146,53 @@ func isUnreadable(err error) bool {
 }
 
 // list returns the versions of a provider, if the caller may read it.
-func (k *knowledge) list(ctx context.Context, at place) (listing, state, error) {
-	known, how, err := k.find(ctx, at)
-	if err := at.admitted(known.stored, err); err != nil {
-		return listing{}, how, err
+func (rc *repositoryCache) list(ctx context.Context, q providerQuery) (listing, cacheState, error) {
+	known, state, err := rc.find(ctx, q)
+	if err := q.authorizationError(known.stored, err); err != nil {
+		return listing{}, state, err
 	}
-	return known, how, nil
+	return known, state, nil
 }
 
 // find returns the versions of a provider in the first repository that has it. The result
 // doesn't depend on the caller: an address must refer to the same provider for everyone.
-func (k *knowledge) find(ctx context.Context, at place) (listing, state, error) {
+func (rc *repositoryCache) find(ctx context.Context, q providerQuery) (listing, cacheState, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait) // for all repositories together
 	defer cancel()
-	candidates, err := k.open(at)
+	candidates, err := rc.open(q)
 	if err != nil {
-		return listing{}, state{}, err
+		return listing{}, cacheState{}, err
 	}
-	absent := fmt.Errorf("%w: no repository has %s", provider.ErrProviderNotFound, at.address)
+	absent := fmt.Errorf("%w: no repository has %s", provider.ErrProviderNotFound, q.address)
 	for choice, in := range candidates {
 		known := listing{candidate: in}
-		var how state
-		known.tagged, how, err = k.tags(ctx, in.repo, k.listings.maxAge)
+		var state cacheState
+		known.taggedVersions, state, err = rc.tags(ctx, in.repo, rc.listings.maxAge)
 		if repository.IsUnknown(err) {
 			continue // other errors are returned: the next repository must not stand in for this one
 		}
 		if err == nil {
-			k.opened.Put(at.key(), candidates)
-			known.stored, err = k.owner(ctx, at, known)
+			rc.opened.Put(q.key(), candidates)
+			known.stored, err = rc.owner(ctx, q, known)
 		}
 		switch {
 		case err == nil:
-			return known, how, nil
+			return known, state, nil
 		case !isForeign(err):
-			return listing{}, how, err
+			return listing{}, state, err
 		case choice == len(candidates)-1:
 			// Pull-through can't write to it either.
-			return listing{}, how, fmt.Errorf("%w: %w", absent, err)
+			return listing{}, state, fmt.Errorf("%w: %w", absent, err)
 		}
 	}
-	return listing{}, state{}, absent
+	return listing{}, cacheState{}, absent
 }
 
 // tags returns the versions in the tags of a repository.
-func (k *knowledge) tags(ctx context.Context, repo repository.Reader, maxAge time.Duration) (tagged, state, error) {
-	return k.listings.getWithin(ctx, repo.String(), maxAge, func(ctx context.Context) (tagged, error) {
+func (rc *repositoryCache) tags(ctx context.Context, repo repository.Reader, maxAge time.Duration) (taggedVersions, cacheState, error) {
+	return rc.listings.getWithin(ctx, repo.String(), maxAge, func(ctx context.Context) (taggedVersions, error) {
 		tags, err := repo.Tags(ctx)
-		known := tagged{versions: artifact.Versions(tags), pending: artifact.PendingVersions(tags), denied: artifact.DeniedVersions(tags)}
+		known := taggedVersions{versions: artifact.Versions(tags), pending: artifact.PendingVersions(tags), denied: artifact.DeniedVersions(tags)}
 		newest, tag := artifact.Newest(tags)
 		for _, v := range newest[:min(len(newest), maxUnreadable)] {
 			known.newest = append(known.newest, tag(v))
@@ -191,45 +203,45 @@ func (k *knowledge) tags(ctx context.Context, repo repository.Reader, maxAge tim
 
 // index returns the index of a version, if the list has it, it is the provider's, and
 // the caller may read it.
-func (k *knowledge) index(ctx context.Context, at place, v provider.Version) (index, state, error) {
-	known, listed, err := k.find(ctx, at)
+func (rc *repositoryCache) index(ctx context.Context, q providerQuery, v provider.Version) (index, cacheState, error) {
+	known, listed, err := rc.find(ctx, q)
 	if err == nil && slices.Contains(known.versions, v) {
-		i, read, err := k.indexIn(ctx, at, known, v, k.indexes.maxAge)
+		i, read, err := rc.indexIn(ctx, q, known, v, rc.indexes.maxAge)
 		return i, listed.merge(read), err
 	}
-	if err = at.admitted(known.stored, err); err == nil {
-		err = fmt.Errorf("%w: %s %s: %s", provider.ErrVersionNotFound, at.address, v, provider.SomeVersions(known.versions))
+	if err = q.authorizationError(known.stored, err); err == nil {
+		err = fmt.Errorf("%w: %s %s: %s", provider.ErrVersionNotFound, q.address, v, provider.SomeVersions(known.versions))
 	}
 	return index{}, listed, err
 }
 
 // indexIn is index for a version of a list.
-func (k *knowledge) indexIn(ctx context.Context, at place, known listing, v provider.Version, maxAge time.Duration) (index, state, error) {
-	i, how, err := k.release(ctx, at, known.candidate, v, maxAge)
+func (rc *repositoryCache) indexIn(ctx context.Context, q providerQuery, known listing, v provider.Version, maxAge time.Duration) (index, cacheState, error) {
+	i, state, err := rc.release(ctx, q, known.candidate, v, maxAge)
 	stored := i.stored
 	if err != nil {
 		stored = known.stored
 	}
-	if !at.caller.May(stored) {
-		return index{}, how, at.refusal(stored)
+	if !q.caller.MayRead(stored) {
+		return index{}, state, q.refusal(stored)
 	}
-	return i, how, at.discreet(err)
+	return i, state, q.withoutForeignAddress(err)
 }
 
 // release is indexIn for any caller.
-func (k *knowledge) release(ctx context.Context, at place, in candidate, v provider.Version, maxAge time.Duration) (index, state, error) {
-	i, how, err := k.read(ctx, in.repo, artifact.Tag(v), maxAge)
+func (rc *repositoryCache) release(ctx context.Context, q providerQuery, in candidate, v provider.Version, maxAge time.Duration) (index, cacheState, error) {
+	i, state, err := rc.read(ctx, in.repo, artifact.Tag(v), maxAge)
 	if err != nil {
-		return index{}, how, err
+		return index{}, state, err
 	}
 	i.candidate, i.version = in, v
-	i.stored, err = at.ownerOf(i.Inspection, in.unstated)
-	return i, how, err
+	i.stored, err = q.ownerOf(i.Inspection, in.unstated)
+	return i, state, err
 }
 
 // read returns the index that a tag points to, of any provider.
-func (k *knowledge) read(ctx context.Context, repo repository.Reader, tag string, maxAge time.Duration) (index, state, error) {
-	return k.indexes.getWithin(ctx, contentKey{repo.String(), tag}, maxAge, func(ctx context.Context) (index, error) {
+func (rc *repositoryCache) read(ctx context.Context, repo repository.Reader, tag string, maxAge time.Duration) (index, cacheState, error) {
+	return rc.indexes.getWithin(ctx, contentKey{repo.String(), tag}, maxAge, func(ctx context.Context) (index, error) {
 		found, err := repository.Inspect(ctx, repo, tag, repository.DepthIndex)
 		switch {
 		case err != nil:
@@ -249,27 +261,27 @@ func (k *knowledge) read(ctx context.Context, repo repository.Reader, tag string
 }
 
 // target returns the package of a platform. Its manifest is read once.
-func (k *knowledge) target(ctx context.Context, at place, i index, p provider.Platform) (target, error) {
+func (rc *repositoryCache) storedPackage(ctx context.Context, q providerQuery, i index, p provider.Platform) (storedPackage, error) {
 	if i.Lacks(p) {
-		return target{}, &provider.PlatformError{Address: at.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}
+		return storedPackage{}, &provider.PlatformError{Address: q.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}
 	}
-	t, _, err := k.manifests.get(ctx, i.key(at, p), func(ctx context.Context) (target, error) {
+	t, _, err := rc.manifests.get(ctx, i.key(q, p), func(ctx context.Context) (storedPackage, error) {
 		deeper, err := i.Deeper(ctx, i.repo, repository.DepthManifests, p)
 		if err != nil {
-			return target{}, err
+			return storedPackage{}, err
 		}
 		found := deeper.Platforms[p]
 		if found.Err != nil {
-			return target{}, fmt.Errorf("reading the manifest of %s %s for %s: %w", at.address, i.version, p, found.Err)
+			return storedPackage{}, fmt.Errorf("reading the manifest of %s %s for %s: %w", q.address, i.version, p, found.Err)
 		}
-		pkg := found.Package(at.address, i.version)
+		pkg := found.Package(q.address, i.version)
 		if err := pkg.CheckIdentity(); err != nil {
-			return target{}, err
+			return storedPackage{}, err
 		}
 		if stated, has := found.Target.Digest(); has && stated != pkg.Digest {
-			return target{}, &artifact.FormatError{Problem: fmt.Sprintf("says in its index that the zip for %s is %s, and in the manifest that it is %s", p, stated, pkg.Digest)}
+			return storedPackage{}, &artifact.FormatError{Problem: fmt.Sprintf("says in its index that the zip for %s is %s, and in the manifest that it is %s", p, stated, pkg.Digest)}
 		}
-		return target{repo: i.repo, zip: found.Manifest.Zip, pkg: pkg}, nil
+		return storedPackage{repo: i.repo, zip: found.Manifest.Zip, pkg: pkg}, nil
 	})
 	return t, err
 }

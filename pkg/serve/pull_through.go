@@ -26,53 +26,53 @@ import (
 const decisionAge = time.Second
 
 // maxWhy bounds the reason in a link, in bytes: clients print the link in one line.
-const maxWhy = 300
+const maxReason = 300
 
 // originOf names an origin where the log names a repository.
-func originOf(a provider.Address) string { return "origin " + a.Host.ForDisplay() }
+func originLabel(a provider.Address) string { return "origin " + a.Host.ForDisplay() }
 
 // withOrigin returns the versions that only the origin has, without those that are pending,
 // denied, or known to be too young. stored requests the versions from the repositories at
 // the same time, because clients have time for one of both. Without an origin that
 // responds, the repositories have all that there is.
-func (s *Server) withOrigin(ctx context.Context, at place, stored func() ([]provider.Version, state, error)) (behind []provider.Version, how state, err error) {
-	if !s.isThrough(at) {
-		_, how, err := stored()
-		return nil, how, err
+func (s *Server) withOrigin(ctx context.Context, q providerQuery, stored func() ([]provider.Version, cacheState, error)) (upstream []provider.Version, state cacheState, err error) {
+	if !s.isPullThrough(q) {
+		_, state, err := stored()
+		return nil, state, err
 	}
 	dating, cancel := context.WithTimeout(ctx, maxWait) // for all of it
 	defer cancel()
 	var group sync.WaitGroup
-	var decided tagged
-	var originHow state
+	var decided taggedVersions
+	var originHow cacheState
 	var originErr, undecided error
-	group.Go(func() { behind, originHow, originErr = s.origins.versions(ctx, at.address) })
-	group.Go(func() { decided, _, undecided = s.known.decisions(ctx, at, s.options.MaxAge) })
-	known, how, err := stored()
+	group.Go(func() { upstream, originHow, originErr = s.origins.versions(ctx, q.address) })
+	group.Go(func() { decided, _, undecided = s.repos.decisions(ctx, q, s.options.MaxAge) })
+	known, state, err := stored()
 	group.Wait()
 	originErr = cmp.Or(undecided, originErr)
 	switch {
-	case err != nil && !s.lacks(at, err), isAbsent(originErr):
-		return nil, how, err
+	case err != nil && !s.canPullThrough(q, err), isAbsent(originErr):
+		return nil, state, err
 	case originErr != nil && err == nil:
-		return nil, how.merge(state{stale: originErr}), nil
+		return nil, state.merge(cacheState{stale: originErr}), nil
 	case originErr != nil:
-		return nil, how, originErr
+		return nil, state, originErr
 	}
 	taken := slices.Concat(known, decided.pending, decided.denied)
-	behind = slices.DeleteFunc(slices.Clone(behind), func(v provider.Version) bool { return slices.Contains(taken, v) })
-	return s.oldEnough(dating, at.address, behind, len(known) > 0), how.merge(originHow), nil
+	upstream = slices.DeleteFunc(slices.Clone(upstream), func(v provider.Version) bool { return slices.Contains(taken, v) })
+	return s.filterByAge(dating, q.address, upstream, len(known) > 0), state.merge(originHow), nil
 }
 
 // home is where a release of a provider goes: to its other versions, and to the last
 // choice where it has none.
-func (s *Server) home(ctx context.Context, at place) (template.Reference, error) {
-	candidates, err := s.known.open(at)
+func (s *Server) pullDestination(ctx context.Context, q providerQuery) (template.Reference, error) {
+	candidates, err := s.repos.open(q)
 	if err != nil {
 		return template.Reference{}, err
 	}
-	known, _, err := s.known.find(ctx, at)
-	if s.lacks(at, err) {
+	known, _, err := s.repos.find(ctx, q)
+	if s.canPullThrough(q, err) {
 		return candidates[len(candidates)-1].ref, nil
 	}
 	return known.ref, err
@@ -80,49 +80,49 @@ func (s *Server) home(ctx context.Context, at place) (template.Reference, error)
 
 // behind describes a release that only the origin has. What failed lately may not be
 // had either.
-func (s *Server) behind(x *exchange) (described, state, error) {
-	at, v := x.at, x.version
-	d, how, err := s.origins.release(x.r.Context(), at.address, v)
-	x.answered.Repository = originOf(at.address)
+func (s *Server) upstreamRelease(x *exchange) (upstreamRelease, cacheState, error) {
+	q, v := x.query, x.version
+	d, state, err := s.origins.release(x.r.Context(), q.address, v)
+	x.event.Repository = originLabel(q.address)
 	if err != nil || d.refused != nil {
-		return d, how, err
+		return d, state, err
 	}
-	to, err := s.home(x.r.Context(), at)
+	to, err := s.pullDestination(x.r.Context(), q)
 	if err != nil {
-		return d, how, err
+		return d, state, err
 	}
-	_, err = s.checkDecisions(x.r.Context(), at, v, s.options.MaxAge)
+	_, err = s.checkDecisions(x.r.Context(), q, v, s.options.MaxAge)
 	if refused, is := errors.AsType[*pullthrough.RefusedError](err); is {
 		d.refused = refused
-		return d, how, nil
+		return d, state, nil
 	}
-	d.refused = s.origins.puller.Failed(to, at.address, v)
-	return d, how, err
+	d.refused = s.origins.puller.Failure(to, q.address, v)
+	return d, state, err
 }
 
 // checkDecisions returns a *[pullthrough.RefusedError] if a release is pending or denied in
 // any of the repositories.
-func (s *Server) checkDecisions(ctx context.Context, at place, v provider.Version, maxAge time.Duration) (state, error) {
-	decided, how, err := s.known.decisions(ctx, at, maxAge, v)
+func (s *Server) checkDecisions(ctx context.Context, q providerQuery, v provider.Version, maxAge time.Duration) (cacheState, error) {
+	decided, state, err := s.repos.decisions(ctx, q, maxAge, v)
 	var why string
 	switch {
 	case err != nil:
-		return how, err
+		return state, err
 	case slices.Contains(decided.denied, v):
 		why = "was denied"
 	case slices.Contains(decided.pending, v):
 		why = "waits for approval"
 	default:
-		return how, nil
+		return state, nil
 	}
-	return how, &pullthrough.RefusedError{Address: at.address, Version: v, Err: fmt.Errorf("%s %s %s", at.address, v, why)}
+	return state, &pullthrough.RefusedError{Address: q.address, Version: v, Err: fmt.Errorf("%s %s %s", q.address, v, why)}
 }
 
 // mirrorVersionBehind is mirrorVersion for a release that only the origin has. Clients
 // print no word of an answer that refuses; but they print the link of an archive that
 // they cannot have. So the reason stands there.
-func (s *Server) mirrorVersionBehind(x *exchange, absent error) error {
-	d, how, err := s.behind(x)
+func (s *Server) upstreamMirrorVersion(x *exchange, absent error) error {
+	d, state, err := s.upstreamRelease(x)
 	if isAbsent(err) {
 		return absent
 	}
@@ -131,36 +131,36 @@ func (s *Server) mirrorVersionBehind(x *exchange, absent error) error {
 	}
 	archives := map[string]mirrorArchive{}
 	for _, p := range d.Packages {
-		path := withWhy(s.tokenPath(x, x.at.address, p.Filename), reason(d.refused))
+		path := withReason(s.tokenPath(x, x.query.address, p.Filename), linkReason(d.refused))
 		// What the origin says of h1 is not signed.
 		archives[p.Platform.String()] = mirrorArchive{URL: mirrorLink(path), Hashes: []string{sums.ZH(p.Digest)}}
 	}
-	return x.answer(mirrorArchives{archives}, how)
+	return x.respondJSON(mirrorArchives{archives}, state)
 }
 
 // proofBehind is proof for a release that only the origin has.
-func (s *Server) proofBehind(x *exchange) (proven, error) {
-	d, how, err := s.behind(x)
+func (s *Server) upstreamSignedPackage(x *exchange) (signedPackage, error) {
+	d, state, err := s.upstreamRelease(x)
 	if err != nil {
-		return proven{}, err
+		return signedPackage{}, err
 	}
 	pkg, err := d.Package(x.platform)
 	if err != nil {
-		return proven{}, err
+		return signedPackage{}, err
 	}
 	r := d.Release
 	r.Packages = []provider.Package{pkg}
-	e, err := s.known.evidenceOf(x.r.Context(), r)
-	if e.leftOut != "" && d.refused != nil {
-		return proven{}, d.refused
+	e, err := s.repos.evidenceOf(x.r.Context(), r)
+	if e.omitReason != "" && d.refused != nil {
+		return signedPackage{}, d.refused
 	}
-	return proven{e, how, x.at.address, reason(d.refused)}, err
+	return signedPackage{e, state, x.query.address, linkReason(d.refused)}, err
 }
 
 // pull answers with the zip of a release that only the origin has, while it is mirrored.
 // The error is [pullthrough.ErrStored] when the repository has it by now.
 func (s *Server) pull(x *exchange) error {
-	d, how, err := s.behind(x)
+	d, state, err := s.upstreamRelease(x)
 	if err != nil {
 		return err
 	}
@@ -172,20 +172,20 @@ func (s *Server) pull(x *exchange) error {
 		return err
 	}
 	if x.r.Method == http.MethodHead { // which is no reason to mirror anything
-		s.describe(x, pkg, how)
+		s.describe(x, pkg, state)
 		if pkg.Size >= 0 {
 			x.Header().Set("Content-Length", strconv.FormatInt(pkg.Size, 10))
 		}
 		return nil
 	}
-	to, err := s.home(x.r.Context(), x.at)
+	to, err := s.pullDestination(x.r.Context(), x.query)
 	if err != nil {
 		return err
 	}
 	zip, err := s.origins.puller.Fetch(x.r.Context(), to, d.Release, x.platform, func(ctx context.Context) error {
-		how, err := s.checkDecisions(ctx, x.at, x.version, decisionAge)
+		state, err := s.checkDecisions(ctx, x.query, x.version, decisionAge)
 		if err == nil {
-			err = how.stale // a decision that can't be read stops the pull
+			err = state.stale // a decision that can't be read stops the pull
 		}
 		return err
 	})
@@ -193,19 +193,19 @@ func (s *Server) pull(x *exchange) error {
 		return err
 	}
 	defer zip.Close()
-	x.answered.Repository = zip.Repository.String()
-	s.describe(x, zip.Package, how)
+	x.event.Repository = zip.Repository.String()
+	s.describe(x, zip.Package, state)
 	if zip.File == nil {
-		return s.send(x, target{repo: zip.Repository, zip: artifact.ZipDescriptor(zip.Package), pkg: zip.Package})
+		return s.send(x, storedPackage{repo: zip.Repository, zip: artifact.ZipDescriptor(zip.Package), pkg: zip.Package})
 	}
 	return s.sendContent(x, &content{
 		ctx: x.r.Context(), size: zip.Package.Size, digest: zip.Package.Digest, name: zip.Package.Filename,
-		random: true, file: zip.File, whole: func() {},
+		random: true, file: zip.File, onVerified: func() {},
 	})
 }
 
 // reason is a text for a link: what clients print escaped there would be no text.
-func reason(why error) string {
+func linkReason(why error) string {
 	if why == nil {
 		return ""
 	}
@@ -220,11 +220,11 @@ func reason(why error) string {
 		}
 		return '_'
 	}, text)
-	return text[:min(len(text), maxWhy)]
+	return text[:min(len(text), maxReason)]
 }
 
 // withWhy puts a reason into the link of an archive; without one it stays as it is.
-func withWhy(path, why string) string {
+func withReason(path, why string) string {
 	if why == "" {
 		return path
 	}
@@ -237,9 +237,9 @@ const (
 	dateAge = 12 * time.Hour
 	// maxDated is how many versions are asked for their date for one list. Each costs two
 	// requests, once.
-	maxDated = 24
+	maxDates = 24
 	// maxDating is how many of them are asked at once.
-	maxDating = 8
+	maxConcurrentDates = 8
 )
 
 // oldEnough omits versions that are known to be too young, so that clients choose an older
@@ -247,15 +247,15 @@ const (
 // minor version, and the next one if that is too young. A listed version that turns out to
 // be too young is refused when it is requested. If there are no others, all are listed, so
 // that clients learn the reason.
-func (s *Server) oldEnough(ctx context.Context, a provider.Address, versions []provider.Version, others bool) []provider.Version {
-	if !s.origins.puller.Waits() {
+func (s *Server) filterByAge(ctx context.Context, a provider.Address, versions []provider.Version, others bool) []provider.Version {
+	if !s.origins.puller.HasMinAge() {
 		return versions
 	}
 	isYoung := func(v provider.Version) bool {
 		date, known := s.origins.dates.lookup(key{address: a, version: v})
-		return known && !date.IsZero() && s.origins.puller.Held(a, v, date) != nil
+		return known && !date.IsZero() && s.origins.puller.CheckAge(a, v, date) != nil
 	}
-	for asked := 0; asked < maxDated && ctx.Err() == nil; {
+	for asked := 0; asked < maxDates && ctx.Err() == nil; {
 		// 1. The versions that a client would choose.
 		var undated []provider.Version
 		chosen := map[string]bool{}
@@ -266,14 +266,14 @@ func (s *Server) oldEnough(ctx context.Context, a provider.Address, versions []p
 				continue
 			}
 			chosen[minor] = true
-			if _, known := s.origins.dates.kept.Lookup(key{address: a, version: v}); !known && asked < maxDated {
+			if _, known := s.origins.dates.kept.Lookup(key{address: a, version: v}); !known && asked < maxDates {
 				undated = append(undated, v)
 				asked++
 			}
 		}
 		// 2. Their dates.
 		group := errgroup.Group{}
-		group.SetLimit(maxDating)
+		group.SetLimit(maxConcurrentDates)
 		for _, v := range undated {
 			group.Go(func() error {
 				_, _, err := s.origins.dates.get(ctx, key{address: a, version: v}, func(ctx context.Context) (time.Time, error) {

@@ -12,9 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// TestThroughRights: what comes from an origin is stored as the address that was
+// TestPullThroughRights: what comes from an origin is stored as the address that was
 // requested, so the right to another host of that name asks no origin.
-func TestThroughRights(t *testing.T) {
+func TestPullThroughRights(t *testing.T) {
 	t.Parallel()
 	hash := sha256.Sum256([]byte(canary))
 	w := newThrough(t, newLayout, guarded(t), func(o *serve.Options) {
@@ -31,9 +31,9 @@ func TestThroughRights(t *testing.T) {
 	}
 }
 
-// TestThroughPastAnotherProvider: what a repository lacks because it has another host's
+// TestPullThroughPastAnotherProvider: what a repository lacks because it has another host's
 // provider goes to the last one, unless that has another's too.
-func TestThroughPastAnotherProvider(t *testing.T) {
+func TestPullThroughPastAnotherProvider(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for _, last := range []bool{false, true} {

@@ -32,9 +32,9 @@ func (t *through) unchanged(tb testing.TB, version string) {
 	}
 }
 
-// TestThroughDecidedElsewhere: what is denied or waits for approval in one repository is
+// TestPullThroughDecidedElsewhere: what is denied or waits for approval in one repository is
 // not brought into another one of the same provider.
-func TestThroughDecidedElsewhere(t *testing.T) {
+func TestPullThroughDecidedElsewhere(t *testing.T) {
 	t.Parallel()
 	for tag, why := range map[string]string{"denied-1.2.0": "was denied", "pending-1.2.0": "waits for approval"} {
 		first := newLayout(t)
@@ -56,8 +56,8 @@ func TestThroughDecidedElsewhere(t *testing.T) {
 	}
 }
 
-// TestThroughDenialOfAnotherHost: a denial is about the provider of its repository.
-func TestThroughDenialOfAnotherHost(t *testing.T) {
+// TestPullThroughDenialOfAnotherHost: a denial is about the provider of its repository.
+func TestPullThroughDenialOfAnotherHost(t *testing.T) {
 	t.Parallel()
 	first := newLayout(t)
 	w := newThrough(t, newLayout, before(t, first))
@@ -70,8 +70,8 @@ func TestThroughDenialOfAnotherHost(t *testing.T) {
 	w.whole(t, "1.2.0")
 }
 
-// TestThroughDecidedMeanwhile: a decision counts although the kept list of tags is older.
-func TestThroughDecidedMeanwhile(t *testing.T) {
+// TestPullThroughDecidedMeanwhile: a decision counts although the kept list of tags is older.
+func TestPullThroughDecidedMeanwhile(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for tag, why := range map[string]string{"denied-1.2.0": "was denied", "pending-1.2.0": "waits for approval"} {
@@ -88,8 +88,8 @@ func TestThroughDecidedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestThroughDecidedWhileMirroring: a decision counts until the tag is written.
-func TestThroughDecidedWhileMirroring(t *testing.T) {
+// TestPullThroughDecidedWhileMirroring: a decision counts until the tag is written.
+func TestPullThroughDecidedWhileMirroring(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for _, tag := range []string{"denied-1.2.0", "pending-1.2.0"} {
@@ -121,8 +121,8 @@ func TestThroughDecidedWhileMirroring(t *testing.T) {
 	}
 }
 
-// TestThroughUndecided: a repository whose tags cannot be listed might deny the release.
-func TestThroughUndecided(t *testing.T) {
+// TestPullThroughUndecided: a repository whose tags cannot be listed might deny the release.
+func TestPullThroughUndecided(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	first := newLayout(t)
@@ -148,9 +148,9 @@ func TestThroughUndecided(t *testing.T) {
 	w.unchanged(t, "1.2.0")
 }
 
-// TestThroughDecidedWithoutList: a decision counts although the registry says that it has
+// TestPullThroughDecidedWithoutList: a decision counts although the registry says that it has
 // no such repository when it is asked for the tags.
-func TestThroughDecidedWithoutList(t *testing.T) {
+func TestPullThroughDecidedWithoutList(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for tag, why := range map[string]string{"denied-1.2.0": "was denied", "pending-1.2.0": "waits for approval"} {

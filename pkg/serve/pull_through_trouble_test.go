@@ -41,9 +41,9 @@ func (silentOrigin) Open(ctx context.Context, _ provider.Package) (io.ReadCloser
 	return nil, 0, ctx.Err()
 }
 
-// TestThroughHang: an origin that hangs holds nobody up for longer than clients wait, and
+// TestPullThroughHang: an origin that hangs holds nobody up for longer than clients wait, and
 // then for some seconds nobody at all.
-func TestThroughHang(t *testing.T) {
+func TestPullThroughHang(t *testing.T) {
 	t.Parallel()
 	stored := newLayout(t)
 	stored.push(t, rocket{version: "1.0.0"})
@@ -77,9 +77,9 @@ func TestThroughHang(t *testing.T) {
 	})
 }
 
-// TestThroughClose: a server that ends leaves nothing of what was under way, neither in
+// TestPullThroughClose: a server that ends leaves nothing of what was under way, neither in
 // the repository nor on the disk.
-func TestThroughClose(t *testing.T) {
+func TestPullThroughClose(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for name, over := range makers {
@@ -120,9 +120,9 @@ func TestThroughClose(t *testing.T) {
 	}
 }
 
-// TestThroughFullDisk: what the disk has no room for goes to the repository all the
+// TestPullThroughFullDisk: what the disk has no room for goes to the repository all the
 // same, and clients get it from there.
-func TestThroughFullDisk(t *testing.T) {
+func TestPullThroughFullDisk(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newThrough(t, newRegistry, func(o *serve.Options) { o.PullThrough.MaxDisk = 10 })
@@ -141,9 +141,9 @@ func TestThroughFullDisk(t *testing.T) {
 	}
 }
 
-// TestThroughResumes: a download that breaks off is begun again, and clients who follow
+// TestPullThroughResumes: a download that breaks off is begun again, and clients who follow
 // it have every byte once.
-func TestThroughResumes(t *testing.T) {
+func TestPullThroughResumes(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newThrough(t, newRegistry)

@@ -30,9 +30,9 @@ import (
 
 var makers = map[string]func(testing.TB, ...func(*serve.Options)) *world{"layout": newLayout, "registry": newRegistry}
 
-// TestThrough: a release that only the origin has is listed, described, and installed;
+// TestPullThrough: a release that only the origin has is listed, described, and installed;
 // and then it is in the repository, whole.
-func TestThrough(t *testing.T) {
+func TestPullThrough(t *testing.T) {
 	t.Parallel()
 	for name, over := range makers {
 		t.Run(name, func(t *testing.T) {
@@ -78,8 +78,8 @@ func TestThrough(t *testing.T) {
 	}
 }
 
-// TestThroughEmpty: no repository has the provider, and the last one gets it.
-func TestThroughEmpty(t *testing.T) {
+// TestPullThroughEmpty: no repository has the provider, and the last one gets it.
+func TestPullThroughEmpty(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for name, over := range makers {
@@ -98,8 +98,8 @@ func TestThroughEmpty(t *testing.T) {
 	}
 }
 
-// TestThroughOnce: many clients cause one mirror, and each zip is fetched once.
-func TestThroughOnce(t *testing.T) {
+// TestPullThroughOnce: many clients cause one mirror, and each zip is fetched once.
+func TestPullThroughOnce(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for name, over := range makers {
@@ -145,9 +145,9 @@ func hold(w *through) (released func()) {
 	return sync.OnceFunc(func() { close(held) })
 }
 
-// TestThroughLeaves: the mirror goes on when its client leaves, and a later client goes
+// TestPullThroughLeaves: the mirror goes on when its client leaves, and a later client goes
 // on with the same file.
-func TestThroughLeaves(t *testing.T) {
+func TestPullThroughLeaves(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newThrough(t, newRegistry)
@@ -185,9 +185,9 @@ func TestThroughLeaves(t *testing.T) {
 	}
 }
 
-// TestThroughRefused: what the policy refuses is not mirrored, and the client is told
+// TestPullThroughRefused: what the policy refuses is not mirrored, and the client is told
 // why, where clients print it: in the link of the archive.
-func TestThroughRefused(t *testing.T) {
+func TestPullThroughRefused(t *testing.T) {
 	t.Parallel()
 	w := newThrough(t, newLayout, func(o *serve.Options) {
 		o.PullThrough.Publish.Judge = trust.Policy{Mode: trust.ModeRequire}.JudgeOffered
@@ -209,9 +209,9 @@ func TestThroughRefused(t *testing.T) {
 	}
 }
 
-// TestThroughLies: a zip that is not what its sums say reaches neither the client nor
+// TestPullThroughLies: a zip that is not what its sums say reaches neither the client nor
 // the repository; that is remembered for a minute, and not longer.
-func TestThroughLies(t *testing.T) {
+func TestPullThroughLies(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newThrough(t, newRegistry)
@@ -253,8 +253,8 @@ func TestThroughLies(t *testing.T) {
 	w.whole(t, "1.2.0")
 }
 
-// TestThroughWrongSums: documents that contradict each other are told at once.
-func TestThroughWrongSums(t *testing.T) {
+// TestPullThroughWrongSums: documents that contradict each other are told at once.
+func TestPullThroughWrongSums(t *testing.T) {
 	t.Parallel()
 	w := newThrough(t, newLayout)
 	w.offer(t, "1.2.0", 1000, func(r *origintest.Release) {
@@ -266,9 +266,9 @@ func TestThroughWrongSums(t *testing.T) {
 	}
 }
 
-// TestThroughDown: without its origin, a provider is what the repository has of it, and
+// TestPullThroughDown: without its origin, a provider is what the repository has of it, and
 // the answer says so.
-func TestThroughDown(t *testing.T) {
+func TestPullThroughDown(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newThrough(t, newLayout)
@@ -299,8 +299,8 @@ func TestThroughDown(t *testing.T) {
 	}
 }
 
-// TestThroughAbsent: what the origin has not got either is not there.
-func TestThroughAbsent(t *testing.T) {
+// TestPullThroughAbsent: what the origin has not got either is not there.
+func TestPullThroughAbsent(t *testing.T) {
 	t.Parallel()
 	w := newThrough(t, newLayout)
 	w.offer(t, "1.2.0", 1000)
@@ -317,9 +317,9 @@ func TestThroughAbsent(t *testing.T) {
 	}
 }
 
-// TestThroughPatterns: what the patterns do not have causes nothing, nor does what the
+// TestPullThroughPatterns: what the patterns do not have causes nothing, nor does what the
 // caller may not read, nor a HEAD.
-func TestThroughPatterns(t *testing.T) {
+func TestPullThroughPatterns(t *testing.T) {
 	t.Parallel()
 	w := newThrough(t, newLayout, guarded(t))
 	w.offer(t, "1.2.0", 1000)
@@ -354,9 +354,9 @@ func TestThroughPatterns(t *testing.T) {
 	}
 }
 
-// TestThroughRegistry: the registry protocol has the author's own signature before the
+// TestPullThroughRegistry: the registry protocol has the author's own signature before the
 // release is in the repository, and the same afterwards.
-func TestThroughRegistry(t *testing.T) {
+func TestPullThroughRegistry(t *testing.T) {
 	t.Parallel()
 	w := newThrough(t, newRegistry)
 	zips := w.offer(t, "1.2.0", 1000)
@@ -397,9 +397,9 @@ func TestThroughRegistry(t *testing.T) {
 	}
 }
 
-// TestThroughThere: a version that the repository has by now is had from there, whatever
+// TestPullThroughThere: a version that the repository has by now is had from there, whatever
 // the origin has for it.
-func TestThroughThere(t *testing.T) {
+func TestPullThroughThere(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newThrough(t, newRegistry)
@@ -416,8 +416,8 @@ func TestThroughThere(t *testing.T) {
 	}
 }
 
-// TestThroughReplicas: two servers mirror the same release, and none of them fails.
-func TestThroughReplicas(t *testing.T) {
+// TestPullThroughReplicas: two servers mirror the same release, and none of them fails.
+func TestPullThroughReplicas(t *testing.T) {
 	t.Parallel()
 	w := newThrough(t, newRegistry)
 	zips := w.offer(t, "1.2.0", 1000)
@@ -438,9 +438,9 @@ func TestThroughReplicas(t *testing.T) {
 	}
 }
 
-// TestThroughRegistryTrouble: when the repository does not take the release, the client
+// TestPullThroughRegistryTrouble: when the repository does not take the release, the client
 // has its zip all the same, and nothing can be seen there.
-func TestThroughRegistryTrouble(t *testing.T) {
+func TestPullThroughRegistryTrouble(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newThrough(t, newRegistry)
@@ -456,9 +456,9 @@ func TestThroughRegistryTrouble(t *testing.T) {
 	w.absent(t, "1.2.0")
 }
 
-// TestThroughAge: what is too young is not listed, so that clients choose what is older;
+// TestPullThroughAge: what is too young is not listed, so that clients choose what is older;
 // who asks for it all the same is told until when it is held back.
-func TestThroughAge(t *testing.T) {
+func TestPullThroughAge(t *testing.T) {
 	t.Parallel()
 	w := newThrough(t, newLayout, func(o *serve.Options) { o.PullThrough.Cooldown.MinAge = 72 * time.Hour })
 	w.clock.Forward(time.Since(w.clock.Now()).Truncate(time.Second)) // an origin has no dates of the future
@@ -493,8 +493,8 @@ func TestThroughAge(t *testing.T) {
 	w.end(t)
 }
 
-// TestThroughNoDate: where nothing can be chosen, clients are told why.
-func TestThroughNoDate(t *testing.T) {
+// TestPullThroughNoDate: where nothing can be chosen, clients are told why.
+func TestPullThroughNoDate(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newThrough(t, newLayout, func(o *serve.Options) { o.PullThrough.Cooldown.MinAge = time.Hour })
@@ -508,9 +508,9 @@ func TestThroughNoDate(t *testing.T) {
 	}
 }
 
-// TestThroughPending: what waits for approval in the repository, or was denied it, is not
+// TestPullThroughPending: what waits for approval in the repository, or was denied it, is not
 // had past it.
-func TestThroughPending(t *testing.T) {
+func TestPullThroughPending(t *testing.T) {
 	t.Parallel()
 	for tag, why := range map[string]string{"pending-1.2.0": "1.2.0 waits for approval", "denied-1.2.0": "1.2.0 was denied"} {
 		t.Run(tag, func(t *testing.T) {

@@ -33,7 +33,7 @@ type running struct {
 	wait func() error
 }
 
-func (w *world) run(tb testing.TB, life serve.Life) running {
+func (w *world) run(tb testing.TB, life serve.ListenOptions) running {
 	tb.Helper()
 	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -65,7 +65,7 @@ func TestEnd(t *testing.T) {
 	w := newRegistry(t)
 	r := rocket{version: "1.0.0", size: 8 << 20}
 	w.push(t, r)
-	server := w.run(t, serve.Life{})
+	server := w.run(t, serve.ListenOptions{})
 	resp, err := fetch(t, http.DefaultClient, "http://"+server.address+archive)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestEndsInTime(t *testing.T) {
 	patience.SkipIfShort(t)
 	w := newLayout(t)
 	w.push(t, rocket{version: "1.0.0", size: 64 << 20})
-	server := w.run(t, serve.Life{Grace: time.Millisecond})
+	server := w.run(t, serve.ListenOptions{Grace: time.Millisecond})
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.address)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := newLayout(t).run(t, serve.Life{TLS: c})
+	server := newLayout(t).run(t, serve.ListenOptions{TLS: c})
 	resp, err := fetch(t, client, "https://"+server.address+"/healthz")
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +232,7 @@ func TestReady(t *testing.T) {
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
-	server := w.run(t, serve.Life{MaxConnections: 1})
+	server := w.run(t, serve.ListenOptions{MaxConnections: 1})
 	silent, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.address)
 	if err != nil {
 		t.Fatal(err)
@@ -262,7 +262,7 @@ func TestConnections(t *testing.T) {
 func TestHugeHeader(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
-	server := w.run(t, serve.Life{})
+	server := w.run(t, serve.ListenOptions{})
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server.address+"/mirror/"+strings.Repeat("a", 1<<20), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -70,7 +70,7 @@ func newThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)) *w
 	}
 	withPulls := func(o *serve.Options) {
 		o.PullThrough = &t.pulls
-		o.Events.Pulled = func(e pullthrough.Event) {
+		o.Events.OnPull = func(e pullthrough.Event) {
 			t.told.Lock()
 			t.tells = append(t.tells, e)
 			t.told.Unlock()

@@ -7,10 +7,7 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/opencontainers/go-digest"
-
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
-	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -24,21 +21,6 @@ const (
 	// reportAge is how long a look at all blobs of a release is believed.
 	reportAge = 5 * time.Minute
 )
-
-// browsing is what the server knows beside the knowledge of the protocols, to show
-// people and programs what there is.
-type browsing struct {
-	options Options
-	known   *knowledge
-
-	lists     *cache[*view, providerList]
-	owners    *cache[template.Reference, owner]
-	summaries *cache[key, summary]
-	reports   *cache[key, report]
-	lost      *cache[key, []string]
-	pending   *cache[key, summary]
-	boms      *cache[digest.Digest, api.SBOM]
-}
 
 // providerList has the providers in the repositories of a view.
 type providerList struct {
@@ -62,27 +44,13 @@ type owner struct {
 	latest  string
 }
 
-func newBrowsing(o Options, known *knowledge) *browsing {
-	changing, forever := known.listings.freshness, known.manifests.freshness
-	return &browsing{
-		options: o, known: known,
-		lists:     newCache[*view](changing, "catalog", o.Memory/8, func(l providerList) int64 { return int64(len(l.providers)) * 256 }),
-		owners:    newCache[template.Reference](changing, "owner", o.Memory/16, func(owner) int64 { return 256 }),
-		summaries: newCache[key](forever, "summary", o.Memory/8, func(s summary) int64 { return s.weight }),
-		reports:   newCache[key](changing, "report", o.Memory/8, func(r report) int64 { return r.weight }),
-		lost:      newCache[key](changing, "blobs", o.Memory/32, func(lost []string) int64 { return int64(len(lost)) * 96 }),
-		pending:   newCache[key](changing, "pending", o.Memory/32, func(s summary) int64 { return s.weight }),
-		boms:      newCache[digest.Digest](forever, "components", o.Memory/16, func(s api.SBOM) int64 { return int64(len(s.Components)) * 192 }),
-	}
-}
-
 // shelf lists the providers of a view. One that the first of its templates has is that
 // one's.
-func (b *browsing) list(ctx context.Context, v *view) (providerList, state, error) {
-	return b.lists.get(ctx, v, func(ctx context.Context) (providerList, error) {
-		o := catalog.Options{Names: b.options.Catalog}
-		if b.options.Providers != nil {
-			named, err := b.options.Providers()
+func (rc *repositoryCache) providers(ctx context.Context, v *view) (providerList, cacheState, error) {
+	return rc.lists.get(ctx, v, func(ctx context.Context) (providerList, error) {
+		o := catalog.Options{Names: rc.options.Catalog}
+		if rc.options.Providers != nil {
+			named, err := rc.options.Providers()
 			if err != nil {
 				return providerList{}, err
 			}
@@ -92,10 +60,10 @@ func (b *browsing) list(ctx context.Context, v *view) (providerList, state, erro
 		seen := map[provider.Address]bool{}
 		for _, t := range v.from {
 			o.Owner = func(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
-				return b.owner(ctx, v, t, ref)
+				return rc.repositoryOwner(ctx, v, t, ref)
 			}
 			l, err := catalog.List(ctx, t, o)
-			if why := unlisted(t, err); why != "" {
+			if why := listingWarning(t, err); why != "" {
 				list.warnings = append(list.warnings, why)
 				continue
 			}
@@ -121,15 +89,15 @@ func (b *browsing) list(ctx context.Context, v *view) (providerList, state, erro
 }
 
 // owner returns the provider of a repository of a view.
-func (b *browsing) owner(ctx context.Context, v *view, t template.Template, ref template.Reference) (provider.Address, bool, error) {
-	o, _, err := b.owners.getWithin(ctx, ref, max(ownerAge, b.options.MaxAge), func(ctx context.Context) (owner, error) {
-		repo, err := b.options.Open(ref)
+func (rc *repositoryCache) repositoryOwner(ctx context.Context, v *view, t template.Template, ref template.Reference) (provider.Address, bool, error) {
+	o, _, err := rc.owners.getWithin(ctx, ref, max(ownerAge, rc.options.MaxAge), func(ctx context.Context) (owner, error) {
+		repo, err := rc.options.Open(ref)
 		if err != nil {
 			return owner{}, err
 		}
-		noted := &tagsNoted{Reader: repo}
-		a, ok, err := catalog.Owner(ctx, noted)
-		return owner{a, ok, newest(artifact.Versions(noted.tags))}, err
+		recorder := &tagRecorder{Reader: repo}
+		a, ok, err := catalog.Owner(ctx, recorder)
+		return owner{a, ok, newest(artifact.Versions(recorder.tags))}, err
 	})
 	if err != nil || o.stated {
 		return o.address, o.stated, err
@@ -139,13 +107,13 @@ func (b *browsing) owner(ctx context.Context, v *view, t template.Template, ref 
 }
 
 // tagsNoted is a repository whose tags are of use to two.
-type tagsNoted struct {
+type tagRecorder struct {
 	repository.Reader
 	tags []string
 }
 
 // Tags implements [repository.Reader].
-func (r *tagsNoted) Tags(ctx context.Context) (tags []string, err error) {
+func (r *tagRecorder) Tags(ctx context.Context) (tags []string, err error) {
 	r.tags, err = r.Reader.Tags(ctx)
 	return r.tags, err
 }
@@ -165,17 +133,17 @@ func newest(versions []provider.Version) string {
 }
 
 // latest returns the newest version in a repository if it is known without a request.
-func (b *browsing) latest(ref template.Reference) string {
-	if known, found := b.known.listings.lookup(ref.String()); found {
+func (rc *repositoryCache) latest(ref template.Reference) string {
+	if known, found := rc.listings.lookup(ref.String()); found {
 		return newest(known.versions)
 	}
-	known, _ := b.owners.lookup(ref)
+	known, _ := rc.owners.lookup(ref)
 	return known.latest
 }
 
 // unlisted says why the providers of a template are not listed, where asking again will
 // not change that; it is empty for trouble that may pass. Callers see it.
-func unlisted(t template.Template, err error) string {
+func listingWarning(t template.Template, err error) string {
 	about, refused := errors.AsType[*repository.Error](err)
 	_, unfit := errors.AsType[*template.ReferenceError](err)
 	const remedy = "their providers can be named in a file, by serve --providers FILE"

@@ -11,7 +11,7 @@ import (
 )
 
 // trusted reports whether an address is that of a proxy that may say for whom it asks.
-func (s *Server) trusted(client string) bool {
+func (s *Server) isTrustedProxy(client string) bool {
 	ip, err := netip.ParseAddr(client)
 	if err != nil {
 		return false
@@ -29,7 +29,7 @@ func (s *Server) trusted(client string) bool {
 // proxies, which send requests of many clients, and for clients without an address.
 func (s *Server) network(client string) netip.Prefix {
 	ip, err := netip.ParseAddr(client)
-	if err != nil || s.trusted(client) {
+	if err != nil || s.isTrustedProxy(client) {
 		return netip.Prefix{}
 	}
 	return access.Network(ip)
@@ -39,7 +39,7 @@ func (s *Server) network(client string) netip.Prefix {
 // last where several proxies have added to it.
 func (s *Server) forwarded(r *http.Request, header string) string {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil || !s.trusted(peer.Addr().String()) {
+	if err != nil || !s.isTrustedProxy(peer.Addr().String()) {
 		return ""
 	}
 	values := strings.Split(strings.Join(r.Header.Values(header), ","), ",")
@@ -47,7 +47,7 @@ func (s *Server) forwarded(r *http.Request, header string) string {
 }
 
 // hostOf is the host that a client asked for, with its port.
-func (s *Server) hostOf(r *http.Request) string {
+func (s *Server) requestHost(r *http.Request) string {
 	if host := s.forwarded(r, "X-Forwarded-Host"); host != "" {
 		return host
 	}
@@ -57,7 +57,7 @@ func (s *Server) hostOf(r *http.Request) string {
 // base is the URL under which the client reached the server; it has no slash at its
 // end. It is what was configured, unless a published host was asked for.
 func (s *Server) base(r *http.Request) (*url.URL, error) {
-	host := s.hostOf(r)
+	host := s.requestHost(r)
 	_, named := s.viewOf(r)
 	if s.options.BaseURL != nil && !named {
 		u := *s.options.BaseURL

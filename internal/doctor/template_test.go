@@ -50,7 +50,7 @@ func TestExamineTemplate(t *testing.T) {
 				t.Fatal(err)
 			}
 			repo.err = test.read
-			o.Wanted, o.Installation, o.At, o.Target = provider.Requirement{}, nil, &at, test.target
+			o.Wanted, o.Installation, o.Template, o.IsTarget = provider.Requirement{}, nil, &at, test.target
 			o.Login = func(context.Context, string) doctor.Login {
 				return doctor.Login{Found: test.login, OpenTofu: true}
 			}
@@ -105,7 +105,7 @@ func TestExamineDirectory(t *testing.T) {
 				t.Fatal(err)
 			}
 			report, err := doctor.Examine(t.Context(), doctor.Options{
-				At: &at, Target: test.target, Push: true,
+				Template: &at, IsTarget: test.target, Push: true,
 				Repository: func(ref template.Reference) (repository.Reader, error) {
 					return repository.Open(ref, repository.Options{})
 				},

@@ -35,8 +35,8 @@ type report struct {
 
 // report looks at a release as `tofu-oci verify` does, by its index, manifests,
 // evidence and referrers, and by whether the blobs are there.
-func (b *browsing) report(ctx context.Context, at place, i index) (report, error) {
-	r, _, err := b.reports.getWithin(ctx, i.key(at, provider.Platform{}), max(reportAge, b.options.MaxAge), func(ctx context.Context) (report, error) {
+func (rc *repositoryCache) report(ctx context.Context, q providerQuery, i index) (report, error) {
+	r, _, err := rc.reports.getWithin(ctx, i.key(q, provider.Platform{}), max(reportAge, rc.options.MaxAge), func(ctx context.Context) (report, error) {
 		var r report
 		// 1. What refers to it.
 		documents, err := repository.Documents(ctx, i.repo, i.Digest)
@@ -47,11 +47,11 @@ func (b *browsing) report(ctx context.Context, at place, i index) (report, error
 			r.referrers = append(r.referrers, describe(d))
 		}
 		// 2. What is wrong with it, and what its signature proves.
-		exact := provider.Requirement{Address: at.address, Constraint: i.version.Constraint()}
+		exact := provider.Requirement{Address: q.address, Constraint: i.version.Constraint()}
 		found, err := verify.Repository(ctx, i.repo, []provider.Requirement{exact}, verify.Options{
-			Aliases: at.aliases, Template: i.template,
+			Aliases: q.aliases, Template: i.template,
 			Judge: func(ctx context.Context, release provider.Release) (provider.Verdict, error) {
-				verdict, err := b.options.Judge(ctx, release)
+				verdict, err := rc.options.Judge(ctx, release)
 				r.verdict = verdictOf(verdict, err)
 				return verdict, err
 			},
@@ -108,29 +108,29 @@ func findingsOf(found verify.Report, v provider.Version) (findings []finding.Fin
 }
 
 // maxBlobLooks is the maximum number of blobs of a release that are checked concurrently.
-const maxBlobLooks = 8
+const maxConcurrentStats = 8
 
 // standing describes a release, and whether it is complete. Lists and the page of a version
 // both use it, so they show the same status.
-func (b *browsing) standing(ctx context.Context, at place, i index) (summary, error) {
-	s, err := b.summary(ctx, at, i)
+func (rc *repositoryCache) checkedSummary(ctx context.Context, q providerQuery, i index) (summary, error) {
+	s, err := rc.summary(ctx, q, i)
 	if err != nil || s.Status != api.StatusComplete {
 		return s, err
 	}
 	// 1. Index and manifests are complete, but blobs can be lost.
-	id := i.key(at, provider.Platform{})
-	lost, _, err := b.lost.getWithin(ctx, id, max(reportAge, b.options.MaxAge), s.lost)
+	id := i.key(q, provider.Platform{})
+	missing, _, err := rc.missing.getWithin(ctx, id, max(reportAge, rc.options.MaxAge), s.missing)
 	if err != nil {
 		_, s.Problem = statusOf(err)
 		s.Status = api.StatusUnknown
 		return s, nil
 	}
-	if s.Problem = s.incomplete(lost); s.Problem != "" {
+	if s.Problem = s.incomplete(missing); s.Problem != "" {
 		s.Status = api.StatusIncomplete
 		return s, nil
 	}
 	// 2. A report that is already known can contain more errors.
-	known, _ := b.reports.lookup(id)
+	known, _ := rc.reports.lookup(id)
 	for _, f := range known.findings {
 		if f.Severity == finding.Error {
 			s.Status, s.Problem = api.StatusIncomplete, f.Message
@@ -142,7 +142,7 @@ func (b *browsing) standing(ctx context.Context, at place, i index) (summary, er
 
 // lost returns the digests of the zips and documents that the repository lacks, or has with
 // another size. It requests each once, without reading it.
-func (s *summary) lost(ctx context.Context) ([]string, error) {
+func (s *summary) missing(ctx context.Context) ([]string, error) {
 	sizes := map[string]int64{}
 	for _, d := range s.documentsOfAll() {
 		sizes[d.Digest] = d.Size
@@ -153,7 +153,7 @@ func (s *summary) lost(ctx context.Context) ([]string, error) {
 	all := slices.Collect(maps.Keys(sizes))
 	isLost := make([]bool, len(all))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxBlobLooks)
+	group.SetLimit(maxConcurrentStats)
 	for n, d := range all {
 		group.Go(func() error {
 			size, err := s.repo.Stat(ctx, digest.Digest(d))
@@ -167,31 +167,31 @@ func (s *summary) lost(ctx context.Context) ([]string, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	var lost []string
+	var missing []string
 	for n, d := range all {
 		if isLost[n] {
-			lost = append(lost, d)
+			missing = append(missing, d)
 		}
 	}
-	return lost, nil
+	return missing, nil
 }
 
 // incomplete describes the problem of a release that has lost blobs, or returns "".
-func (s *summary) incomplete(lost []string) string {
+func (s *summary) incomplete(missing []string) string {
 	var platforms, names []string
 	for _, p := range s.packages {
-		if slices.Contains(lost, p.Digest) {
+		if slices.Contains(missing, p.Digest) {
 			platforms = append(platforms, p.Platform)
 		}
 	}
 	for _, d := range s.documentsOfAll() {
-		if slices.Contains(lost, d.Digest) {
+		if slices.Contains(missing, d.Digest) {
 			names = append(names, d.Name)
 		}
 	}
 	switch {
 	case len(platforms) > 0:
-		return cannotInstall(platforms)
+		return notInstallable(platforms)
 	case len(names) > 0:
 		return clip("documents are lost: "+strings.Join(names, ", "), longText)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // bytesOf returns a size as people read it: "14.2 MB".
-func bytesOf(n int64) string {
+func formatSize(n int64) string {
 	const unit = 1000
 	if n < unit {
 		return fmt.Sprintf("%d bytes", n)
@@ -29,7 +29,7 @@ func bytesOf(n int64) string {
 func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // moment returns a time as machines read it.
-func moment(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // count returns a number with its noun: "1 version", "12 versions".
 func count(n int, noun string) string {

@@ -31,13 +31,13 @@ const (
 	DefaultMaxConnections = 4096
 	// quarters is the default of MaxPerAddress in quarters of MaxConnections. Many clients
 	// can share the address of a NAT gateway.
-	quarters = 3
+	defaultShareQuarters = 3
 	// DefaultGrace lets most downloads end before the server does.
 	DefaultGrace = 25 * time.Second
 )
 
 // Life is how a server listens, and how it ends. Zero values are the defaults.
-type Life struct {
+type ListenOptions struct {
 	// TLS is spoken on the listener; nil is plain HTTP, which is for proxies on the same
 	// machine.
 	TLS *tls.Config
@@ -53,12 +53,12 @@ type Life struct {
 	// limited.
 	MaxPerAddress int
 	// Listening is called before the first connection is accepted. May be nil.
-	Listening func(net.Addr)
+	OnListen func(net.Addr)
 	// Grace is how long requests that are under way may go on when the server ends.
 	Grace time.Duration
 	// Trouble is told what clients do wrong below HTTP, such as a TLS handshake that
 	// breaks off. May be nil.
-	Trouble func(text string)
+	OnConnectionError func(text string)
 }
 
 // ErrInsecure refuses plain HTTP on an address that other machines reach: clients send
@@ -71,35 +71,35 @@ func isLoopback(a net.Addr) bool {
 }
 
 // complete returns the settings with their defaults.
-func (life Life) complete() Life {
-	if life.MaxConnections <= 0 {
-		life.MaxConnections = DefaultMaxConnections
+func (options ListenOptions) complete() ListenOptions {
+	if options.MaxConnections <= 0 {
+		options.MaxConnections = DefaultMaxConnections
 	}
-	if life.MaxPerAddress <= 0 {
-		life.MaxPerAddress = max(life.MaxConnections*quarters/4, 1)
+	if options.MaxPerAddress <= 0 {
+		options.MaxPerAddress = max(options.MaxConnections*defaultShareQuarters/4, 1)
 	}
-	life.MaxPerAddress = min(life.MaxPerAddress, life.MaxConnections)
-	if life.Grace <= 0 {
-		life.Grace = DefaultGrace
+	options.MaxPerAddress = min(options.MaxPerAddress, options.MaxConnections)
+	if options.Grace <= 0 {
+		options.Grace = DefaultGrace
 	}
-	if life.Trouble == nil {
-		life.Trouble = func(string) {}
+	if options.OnConnectionError == nil {
+		options.OnConnectionError = func(string) {}
 	}
-	return life
+	return options
 }
 
 // Run answers on a listener until the context ends, and then lets what is under way
 // come to its end. It closes the listener. The error is nil when the server ended
 // because it was to.
-func (s *Server) Run(ctx context.Context, l net.Listener, life Life) error {
-	if life.TLS == nil && !life.InsecureHTTP && !isLoopback(l.Addr()) {
+func (s *Server) Run(ctx context.Context, l net.Listener, options ListenOptions) error {
+	if options.TLS == nil && !options.InsecureHTTP && !isLoopback(l.Addr()) {
 		_ = l.Close()
 		return fmt.Errorf("serving on %s: %w", l.Addr(), ErrInsecure)
 	}
-	life = life.complete()
-	s.divide(life)
+	options = options.complete()
+	s.setLimits(options)
 	server := &http.Server{
-		Handler: s, TLSConfig: life.TLS,
+		Handler: s, TLSConfig: options.TLS,
 		// A ReadTimeout would end the context of long answers; bodies of requests have
 		// a deadline of their own.
 		ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
@@ -107,15 +107,15 @@ func (s *Server) Run(ctx context.Context, l net.Listener, life Life) error {
 		WriteTimeout:   writeTimeout,
 		MaxHeaderBytes: maxHeader,
 		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
-		ErrorLog:       log.New(troubleWriter(life.Trouble), "", 0), //nolint:forbidigo // the only way to be told
+		ErrorLog:       log.New(troubleWriter(options.OnConnectionError), "", 0), //nolint:forbidigo // the only way to be told
 	}
-	if life.Listening != nil {
-		life.Listening(l.Addr())
+	if options.OnListen != nil {
+		options.OnListen(l.Addr())
 	}
-	l = &listener{netutil.LimitListener(l, life.MaxConnections), s, newQuota(int64(life.MaxConnections), life), life}
+	l = &listener{netutil.LimitListener(l, options.MaxConnections), s, newQuota(int64(options.MaxConnections), options), options}
 	ended := make(chan error, 1)
 	go func() {
-		if life.TLS != nil {
+		if options.TLS != nil {
 			ended <- server.ServeTLS(l, "", "")
 			return
 		}
@@ -126,7 +126,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener, life Life) error {
 		return fmt.Errorf("serving on %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
-	return s.end(ctx, server, life.Grace)
+	return s.end(ctx, server, options.Grace)
 }
 
 // end lets requests come to their end, for a time.
