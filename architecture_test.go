@@ -106,7 +106,7 @@ var rows = map[string][]string{
 	"internal/packagezip": {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/bounded", "internal/atomicfile", "internal/text", "internal/transfer"},
 	"internal/transfer":   {"pkg/provider", "internal/bounded", "internal/httpclient", "internal/schedule"},
 	"internal/httpclient": {"pkg/provider", "internal/bounded", "internal/text", "internal/schedule"},
-	"internal/logins":     {"pkg/provider", "pkg/template", "internal/bounded", "internal/extprog", "internal/memo", "internal/atomicfile", "internal/text"},
+	"internal/logins":     {"internal/opentofu/cliconfig", "pkg/provider", "pkg/template", "internal/bounded", "internal/extprog", "internal/memo", "internal/atomicfile", "internal/text"},
 	"internal/extprog":    {"pkg/provider", "internal/bounded", "internal/text"},
 	"internal/bounded":    {},
 	"internal/text":       {},

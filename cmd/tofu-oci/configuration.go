@@ -7,7 +7,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
-	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -51,11 +50,8 @@ func readConfiguration(explicit string) (cliconfig.Files, cliconfig.Config, erro
 
 // loginsOf finds logins as the CLI configuration says, and where Docker and
 // Podman keep them.
-func loginsOf(config cliconfig.Config, debug *report.Debug) (func(ctx context.Context, repository string) (repository.Credential, error), error) {
-	finder, err := logins.New(installation.LoginRules(config), logins.SystemEnvironment())
-	if err != nil {
-		return nil, usagef("%w", err)
-	}
+func loginsOf(config cliconfig.Config, debug *report.Debug) func(ctx context.Context, repository string) (repository.Credential, error) {
+	finder := logins.New(config, logins.SystemEnvironment())
 	return func(ctx context.Context, name string) (repository.Credential, error) {
 		l, origin, err := finder.LoginFrom(debug.Programs(ctx), name)
 		debug.Once("login", "repository", name, "from", origin.String(), "error", err)
@@ -64,5 +60,5 @@ func loginsOf(config cliconfig.Config, debug *report.Debug) (func(ctx context.Co
 			Username: l.Username, Password: l.Password.Reveal(),
 			RefreshToken: l.IdentityToken.Reveal(), AccessToken: l.RegistryToken.Reveal(),
 		}, err
-	}, nil
+	}
 }

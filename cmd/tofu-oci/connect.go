@@ -152,12 +152,8 @@ func (cmd *command) connectAs(c *cli.Context, out *report.Report, config cliconf
 	if err != nil {
 		return usagef("--ca-file: %w", err)
 	}
-	login, err := loginsOf(config, out.Debug)
-	if err != nil {
-		return err
-	}
 	cmd.repos = repository.Options{
-		HTTP: cmd.http, PlainHTTP: c.StringSlice("plain-http"), TokenRealms: realms, Credential: login, Progress: out.Progress(),
+		HTTP: cmd.http, PlainHTTP: c.StringSlice("plain-http"), TokenRealms: realms, Credential: loginsOf(config, out.Debug), Progress: out.Progress(),
 		Buffers: &transfer.BufferPool{}, // shared by all repositories
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/logins"
-	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -155,10 +154,7 @@ func surroundings(c *cli.Context, out *report.Report, o *doctor.Options) error {
 	if o.Installation, err = cmd.installed(); err != nil {
 		return err
 	}
-	finder, err := logins.New(installation.LoginRules(o.Config), logins.SystemEnvironment())
-	if err != nil {
-		return usagef("%w", err)
-	}
+	finder := logins.New(o.Config, logins.SystemEnvironment())
 	open := func(options repository.Options) func(template.Reference) (repository.Reader, error) {
 		return func(ref template.Reference) (repository.Reader, error) { return repository.Open(ref, options) }
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
-	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
 	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -109,7 +109,7 @@ func loginAction(c *cli.Context, out *report.Report) error {
 
 // loginKeeper keeps logins where a CLI configuration has them looked for.
 func loginKeeper(config cliconfig.Config) (*logins.Keeper, error) {
-	keeper, err := logins.NewKeeper(installation.LoginRules(config), logins.SystemEnvironment())
+	keeper, err := logins.NewKeeper(config, logins.SystemEnvironment())
 	if err != nil {
 		return nil, usagef("%w", err)
 	}
@@ -175,5 +175,5 @@ func readLogin(c *cli.Context, target logins.Target) (logins.Credential, error) 
 	} else {
 		password, err = commandline.ReadPassword(c.App.Reader)
 	}
-	return logins.Credential{Username: name, Password: logins.NewSecret(password)}, err
+	return logins.Credential{Username: name, Password: text.NewSecret(password)}, err
 }

@@ -2,6 +2,7 @@ package logins
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -29,25 +30,28 @@ type candidate struct {
 // candidates lists the sources for a repository, the best first.
 func (f *Finder) candidates(r repository) []*candidate {
 	var all []*candidate
-	for _, rule := range f.config.Explicit {
-		s := parseKey(rule.label())
+	for _, rule := range f.config.Logins {
+		s := parseKey(rule.Prefix())
 		depth := s.depth(r)
 		if depth == 0 {
 			continue
 		}
-		c := &candidate{depth: depth, credential: rule.credential(), origin: Origin{Kind: FromBlock, Block: rule.block()}}
+		c := &candidate{depth: depth, origin: Origin{Kind: FromBlock, Block: fmt.Sprintf("oci_credentials %q", rule.Prefix())}, credential: Credential{
+			Username: rule.Username, Password: rule.Password,
+			IdentityToken: rule.RefreshToken, RegistryToken: rule.AccessToken,
+		}}
 		if rule.Helper != "" {
 			c.origin.Kind, c.origin.Helper = FromHelper, rule.Helper
 		}
 		if rule.AccessToken.IsEmpty() != rule.RefreshToken.IsEmpty() {
 			c.differs = "OpenTofu wants access_token and refresh_token together"
 		}
-		if !s.spells(rule.label(), r) {
+		if !s.spells(rule.Prefix(), r) {
 			c.unread = "OpenTofu wants the registry spelled as in the repository"
 		}
 		all = append(all, c)
 	}
-	if name := f.config.Default.DefaultHelper; name != "" {
+	if name := f.config.DefaultLogins.Helper; name != "" {
 		all = append(all, &candidate{origin: Origin{Kind: FromHelper, Block: defaultBlock, Helper: name}})
 	}
 	files := f.files()

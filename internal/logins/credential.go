@@ -1,14 +1,16 @@
 package logins
 
+import "github.com/tofu-oci/tofu-oci/internal/text"
+
 // Credential is a login to a registry. The zero value is anonymous.
 type Credential struct {
 	Username string
-	Password Secret
+	Password text.Secret
 	// IdentityToken is an OAuth2 refresh token: the token server gives access
 	// tokens for it (https://distribution.github.io/distribution/spec/auth/oauth/).
-	IdentityToken Secret
+	IdentityToken text.Secret
 	// RegistryToken is an access token, sent to the registry as it is.
-	RegistryToken Secret
+	RegistryToken text.Secret
 }
 
 // IsAnonymous reports whether there is nothing to log in with.

@@ -39,5 +39,6 @@
 // is good for a minute, so that a token that expired is not given again.
 //
 // No secret is ever part of an error, nor of the text or JSON of a value of this
-// package: see [Secret].
+// package: see [text.Secret].
 package logins
+

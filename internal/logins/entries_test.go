@@ -10,13 +10,15 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 func TestEntries(t *testing.T) {
 	t.Parallel()
 	encode := base64.StdEncoding.EncodeToString
-	identity := logins.Credential{IdentityToken: logins.NewSecret(canary)}
-	azure := logins.Credential{Username: "00000000-0000-0000-0000-000000000000", IdentityToken: logins.NewSecret(canary)}
+	identity := logins.Credential{IdentityToken: text.NewSecret(canary)}
+	azure := logins.Credential{Username: "00000000-0000-0000-0000-000000000000", IdentityToken: text.NewSecret(canary)}
 	tests := []struct {
 		test, entry string
 		want        logins.Credential
@@ -29,7 +31,7 @@ func TestEntries(t *testing.T) {
 		{"auth counts", strings.Replace(auth("user", "p"), "{", `{"username": "other", "password": "q", `, 1), basic("user", "p"), ""},
 		{"identity token", `{"identitytoken": "` + canary + `"}`, identity, "identitytoken"},
 		{"identity token of Azure", strings.Replace(auth(azure.Username, ""), "}", `, "identitytoken": "`+canary+`"}`, 1), azure, "identitytoken"},
-		{"registry token", `{"registrytoken": "` + canary + `"}`, logins.Credential{RegistryToken: logins.NewSecret(canary)}, "registrytoken"},
+		{"registry token", `{"registrytoken": "` + canary + `"}`, logins.Credential{RegistryToken: text.NewSecret(canary)}, "registrytoken"},
 		{"nothing", `{}`, logins.Credential{}, ""},
 		{"null", `null`, logins.Credential{}, ""},
 		{"empty auth", `{"auth": ""}`, logins.Credential{}, ""},
@@ -167,15 +169,15 @@ func TestNamedFiles(t *testing.T) {
 	first := w.write(t, "first.json", auths("ghcr.example", auth("first", canary)))
 	second := w.write(t, "second.json", auths("ghcr.example", auth("second", canary)))
 
-	w.config.Default.DockerStyleFiles = []string{first, second}
+	w.config.DefaultLogins.DockerFiles = []string{first, second}
 	login, origin, err := w.finder(t).Find(t.Context(), "ghcr.example/acme")
 	if err != nil || login.Username != "first" || origin.File != first {
 		t.Errorf("%s from %s, %v", describe(login), origin, err)
 	}
 	checkWhy(t, origin, "")
 
-	for _, none := range []logins.Default{{DockerStyleFiles: []string{}}, {NoAmbient: true}} {
-		w.config.Default = none
+	for _, none := range []cliconfig.DefaultLogins{{DockerFiles: []string{}}, {NoAmbient: true}} {
+		w.config.DefaultLogins = none
 		f := w.finder(t)
 		login, origin, err := f.Find(t.Context(), "ghcr.example/acme")
 		if err != nil || !login.IsAnonymous() || origin.Kind != logins.FromNothing || len(f.Places()) != 0 {
@@ -184,9 +186,9 @@ func TestNamedFiles(t *testing.T) {
 	}
 
 	// What is named has to be there, even where a block has the login.
-	w.config.Explicit = []logins.Rule{{Registry: "ghcr.example", Username: "rule", Password: logins.NewSecret(canary)}}
+	w.config.Logins = []cliconfig.Login{{Registry: "ghcr.example", Username: "rule", Password: text.NewSecret(canary)}}
 	missing := w.path("missing.json")
-	w.config.Default = logins.Default{DockerStyleFiles: []string{first, missing}}
+	w.config.DefaultLogins = cliconfig.DefaultLogins{DockerFiles: []string{first, missing}}
 	f := w.finder(t)
 	if _, _, err := f.Find(t.Context(), "ghcr.example/acme"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing) {
 		t.Errorf("a missing file: %v", err)
@@ -195,7 +197,7 @@ func TestNamedFiles(t *testing.T) {
 		t.Errorf("the place is %+v", p)
 	}
 
-	w.config.Default.DockerStyleFiles = []string{w.write(t, "empty.json", "")}
+	w.config.DefaultLogins.DockerFiles = []string{w.write(t, "empty.json", "")}
 	login, origin, err = w.finder(t).Find(t.Context(), "ghcr.example/acme")
 	if err != nil || login.Username != "rule" {
 		t.Errorf("an empty file: %s, %v", describe(login), err)

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // entry is a value of auths.
@@ -24,7 +26,7 @@ type entry struct {
 // parseEntry reads an entry, as docker and podman login write it: auth is the
 // base64 form of "username:password"
 // (https://github.com/docker/cli/blob/v28.3.0/cli/config/types/authconfig.go).
-func parseEntry(text json.RawMessage) entry {
+func parseEntry(data json.RawMessage) entry {
 	var raw struct {
 		Auth          string `json:"auth"`
 		Username      string `json:"username"`
@@ -32,8 +34,8 @@ func parseEntry(text json.RawMessage) entry {
 		IdentityToken string `json:"identitytoken"`
 		RegistryToken string `json:"registrytoken"`
 	}
-	if err := json.Unmarshal(text, &raw); err != nil {
-		return entry{problem: "is not an object of strings", strict: !acceptedByOpenTofu(text)}
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return entry{problem: "is not an object of strings", strict: !acceptedByOpenTofu(data)}
 	}
 	username, password, padded := raw.Username, raw.Password, false
 	if raw.Auth != "" {
@@ -51,9 +53,9 @@ func parseEntry(text json.RawMessage) entry {
 	}
 	e := entry{credential: Credential{
 		Username:      username,
-		Password:      NewSecret(password),
-		IdentityToken: NewSecret(raw.IdentityToken),
-		RegistryToken: NewSecret(raw.RegistryToken),
+		Password:      text.NewSecret(password),
+		IdentityToken: text.NewSecret(raw.IdentityToken),
+		RegistryToken: text.NewSecret(raw.RegistryToken),
 	}}
 	switch {
 	case raw.IdentityToken != "":
@@ -73,9 +75,9 @@ func parseEntry(text json.RawMessage) entry {
 
 // acceptedByOpenTofu reports whether OpenTofu can read the entry, of which it
 // takes auth alone.
-func acceptedByOpenTofu(text json.RawMessage) bool {
+func acceptedByOpenTofu(data json.RawMessage) bool {
 	var raw struct {
 		Auth []byte `json:"auth"`
 	}
-	return json.Unmarshal(text, &raw) == nil
+	return json.Unmarshal(data, &raw) == nil
 }

@@ -14,8 +14,7 @@ type Environment struct {
 	Home string
 	// UID is the user's number, for Podman's files outside of a session.
 	UID int
-	// Getenv gives an environment variable, "" when it is not set. Nil is an
-	// environment without variables.
+	// Getenv returns an environment variable, or "" if it is not set.
 	Getenv func(name string) string
 }
 
@@ -29,11 +28,4 @@ func SystemEnvironment() Environment {
 		}
 	}
 	return Environment{OS: runtime.GOOS, Home: home, UID: os.Getuid(), Getenv: os.Getenv}
-}
-
-func (e Environment) getenv(name string) string {
-	if e.Getenv == nil {
-		return ""
-	}
-	return e.Getenv(name)
 }

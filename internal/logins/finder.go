@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/memo"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // Finder looks logins up. It lives for one run and may be used by many
 // goroutines.
 type Finder struct {
-	config Config
+	config cliconfig.Config
 	files  func() []file
 	now    func() time.Time
 	// replies are what helpers answered.
@@ -21,13 +23,9 @@ type Finder struct {
 	given memo.Memo[string, time.Time]
 }
 
-// New prepares a finder; nothing is read yet. A rule that can't work is an
-// error.
-func New(c Config, e Environment) (*Finder, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	f := &Finder{config: c.clone(), now: time.Now, replies: memo.Memo[question, reply]{Lifetime: freshness}}
+// New returns a finder for a CLI configuration. Files are read when they are first needed.
+func New(c cliconfig.Config, e Environment) *Finder {
+	f := &Finder{config: c, now: time.Now, replies: memo.Memo[question, reply]{Lifetime: freshness}}
 	f.files = sync.OnceValue(func() []file {
 		var files []file
 		for _, p := range f.places(e) {
@@ -35,21 +33,21 @@ func New(c Config, e Environment) (*Finder, error) {
 		}
 		return files
 	})
-	return f, nil
+	return f
 }
 
 func (f *Finder) places(e Environment) []place {
 	switch {
-	case f.config.Default.NoAmbient:
+	case f.config.DefaultLogins.NoAmbient:
 		return nil
 	case f.named():
-		return listed(f.config.Default.DockerStyleFiles)
+		return listed(f.config.DefaultLogins.DockerFiles)
 	}
 	return e.places()
 }
 
 // named reports whether the configuration names the files itself.
-func (f *Finder) named() bool { return f.config.Default.DockerStyleFiles != nil }
+func (f *Finder) named() bool { return f.config.DefaultLogins.DockerFiles != nil }
 
 // Find returns the login for a repository, "host/name", and says where it came
 // from. The zero login is that of everybody. The origin beside an error is the
@@ -143,7 +141,7 @@ func (f *Finder) LoginFrom(ctx context.Context, repository string) (Credential, 
 	if !login.RegistryToken.IsEmpty() && !login.IdentityToken.IsEmpty() {
 		first, _ := f.given.Get(ctx, repository, func(context.Context) (time.Time, error) { return f.now(), nil })
 		if f.now().Sub(first) >= freshness {
-			login.RegistryToken = Secret{}
+			login.RegistryToken = text.Secret{}
 		}
 	}
 	return login, from.origin, nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // FuzzParseDocument looks for files that end the program, that are read
@@ -31,7 +32,7 @@ func FuzzParseDocument(f *testing.F) {
 			if s.Origin.Kind == logins.FromNothing || s.Origin.File == "" || s.Depth == 0 && s.Origin.Section != "credsStore" {
 				t.Errorf("%+v is a source", s)
 			}
-			for _, secret := range []logins.Secret{s.Login.Password, s.Login.IdentityToken, s.Login.RegistryToken} {
+			for _, secret := range []text.Secret{s.Login.Password, s.Login.IdentityToken, s.Login.RegistryToken} {
 				checkAbsent(t, s, secret.Reveal())
 			}
 		}

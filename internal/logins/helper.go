@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 const (
@@ -88,9 +89,9 @@ func run(ctx context.Context, q question) (Credential, error) {
 		return Credential{}, fmt.Errorf("running %s: its answer has a Username or Secret that is no string", program(q.helper))
 	}
 	if known.Username == tokenUser {
-		return Credential{IdentityToken: NewSecret(known.Secret)}, nil
+		return Credential{IdentityToken: text.NewSecret(known.Secret)}, nil
 	}
-	return Credential{Username: known.Username, Password: NewSecret(known.Secret)}, nil
+	return Credential{Username: known.Username, Password: text.NewSecret(known.Secret)}, nil
 }
 
 // command runs a helper for one of the verbs of its protocol.

@@ -16,6 +16,8 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // stored is a file whose credsStore is a helper.
@@ -36,7 +38,7 @@ func TestHelpers(t *testing.T) {
 		{"stale", "registry-1.docker.io", basic("stale", canary+" for https://index.docker.io/v1/"), "https://index.docker.io/v1/", "another password"},
 		{"fresh", "registry-1.docker.io", logins.Credential{}, "https://index.docker.io/v1/", ""},
 		{"it's", "quoted.example", basic("quoted", canary), "quoted.example", ""},
-		{"token", "token.example", logins.Credential{IdentityToken: logins.NewSecret(canary)}, "token.example", "no identity tokens"},
+		{"token", "token.example", logins.Credential{IdentityToken: text.NewSecret(canary)}, "token.example", "no identity tokens"},
 		{"hub", "docker.io", basic("hub", canary), "https://index.docker.io/v1/", "only as registry-1.docker.io"},
 		{"hub", "registry-1.docker.io", basic("hub", canary), "https://index.docker.io/v1/", "knows no login by that name"},
 		{"none", "none.example", logins.Credential{}, "", ""},
@@ -72,9 +74,9 @@ func TestHelpersOfAllKinds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	path := w.write(t, "home/.docker/config.json", `{"credHelpers": {"https://named.example/v2/": "fresh"}, "credsStore": "none"}`)
-	w.config = logins.Config{
-		Explicit: []logins.Rule{{Registry: "rule.example", Helper: "fresh"}},
-		Default:  logins.Default{DefaultHelper: "url"},
+	w.config = cliconfig.Config{
+		Logins:        []cliconfig.Login{{Registry: "rule.example", Helper: "fresh"}},
+		DefaultLogins: cliconfig.DefaultLogins{Helper: "url"},
 	}
 	f := w.finder(t)
 	tests := []struct {

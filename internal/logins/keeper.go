@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // Keeper writes logins to where OpenTofu and Docker find them, and removes them
 // from there.
 type Keeper struct {
-	config      Config
+	config      cliconfig.Config
 	environment Environment
 	// docker is Docker's own file, and home the one that it has without
 	// $DOCKER_CONFIG, which is the only one of the two that OpenTofu reads.
@@ -49,18 +50,15 @@ var ErrPart = provider.Errorf(provider.Misuse, "credential helpers know whole re
 // ErrNoFiles says that OpenTofu reads no file with logins.
 var ErrNoFiles = provider.Errorf(provider.Misuse, defaultBlock+" of the CLI configuration says that no file with logins is read, by OpenTofu nor by tofu-oci: write an oci_credentials block for the registry instead")
 
-// NewKeeper prepares a keeper; nothing is read yet. A rule that can't work is an
-// error, and so is an environment without a place for a file.
-func NewKeeper(c Config, e Environment) (*Keeper, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	k := &Keeper{config: c.clone(), environment: e}
+// NewKeeper returns a keeper for a CLI configuration. It returns an error if the environment
+// has no directory for a file with credentials.
+func NewKeeper(c cliconfig.Config, e Environment) (*Keeper, error) {
+	k := &Keeper{config: c, environment: e}
 	if e.Home != "" {
 		k.home = filepath.Join(e.Home, ".docker", "config.json")
 	}
 	k.docker = k.home
-	if dir := e.getenv("DOCKER_CONFIG"); dir != "" {
+	if dir := e.Getenv("DOCKER_CONFIG"); dir != "" {
 		k.docker = filepath.Join(dir, "config.json")
 	}
 	if k.docker == "" {
@@ -100,9 +98,9 @@ func (k *Keeper) Place(t Target) (Kept, error) {
 // file is where logins go: Docker's file, unless the configuration names others. It
 // is empty where that names none.
 func (k *Keeper) file() string {
-	listed := k.config.Default.DockerStyleFiles
+	listed := k.config.DefaultLogins.DockerFiles
 	switch {
-	case k.config.Default.NoAmbient || listed != nil && len(listed) == 0:
+	case k.config.DefaultLogins.NoAmbient || listed != nil && len(listed) == 0:
 		return ""
 	case listed == nil || slices.Contains(listed, k.docker):
 		return k.docker
@@ -155,7 +153,7 @@ func (k *Keeper) Forget(ctx context.Context, t Target) ([]Kept, error) {
 
 // Files are those that a login may have been written to.
 func (k *Keeper) Files() []string {
-	all := append([]string{k.docker, k.home}, k.config.Default.DockerStyleFiles...)
+	all := append([]string{k.docker, k.home}, k.config.DefaultLogins.DockerFiles...)
 	var files []string
 	for _, path := range all {
 		if path != "" && !slices.Contains(files, path) {
@@ -203,11 +201,7 @@ func (k *Keeper) Left(ctx context.Context, t Target) ([]string, error) {
 	for _, part := range k.parts(t) {
 		left = append(left, fmt.Sprintf("the login for %s stays; tofu-oci logout %[1]s removes it", part))
 	}
-	finder, err := New(k.config, k.environment)
-	if err != nil {
-		return left, err
-	}
-	found, origin, err := finder.Find(ctx, t.repository())
+	found, origin, err := New(k.config, k.environment).Find(ctx, t.repository())
 	if err == nil && found.logsIn() {
 		left = append(left, fmt.Sprintf("tofu-oci still finds a login for %s, from %s", t, origin))
 	}
@@ -238,11 +232,7 @@ func (k *Keeper) parts(t Target) []Target {
 // "docker", "oras". Why tells of those two of OpenTofu that do not come to it, as
 // sentences without their full stops.
 func (k *Keeper) Finds(ctx context.Context, t Target, c Credential, kept Kept) (programs, why []string, err error) {
-	finder, err := New(k.config, k.environment)
-	if err != nil {
-		return nil, nil, err
-	}
-	found, origin, err := finder.Find(ctx, t.repository())
+	found, origin, err := New(k.config, k.environment).Find(ctx, t.repository())
 	switch {
 	case err != nil:
 		return nil, nil, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -78,12 +79,12 @@ func eraseWith(ctx context.Context, helper string, servers []string) (erased []s
 
 // tell runs a helper that answers nothing. What it says to explain a failure is told,
 // unless the secret is in it: scripts print what they read.
-func tell(ctx context.Context, helper, verb string, stdin []byte, secret Secret) error {
+func tell(ctx context.Context, helper, verb string, stdin []byte, secret text.Secret) error {
 	_, err := command(ctx, helper, verb, extprog.Call{
 		Stdin: stdin, MayBeSilent: true, Private: true, Timeout: keepTimeout, MaxOutput: maxAnswer,
 		Refusal: func(stdout []byte) error {
 			said := extprog.OneLine(stdout[:min(len(stdout), maxSaid)])
-			if said == "" || secret.isIn(string(stdout)) {
+			if said == "" || secret.IsIn(string(stdout)) {
 				return nil
 			}
 			return fmt.Errorf("it refuses: %s", said)
@@ -96,8 +97,8 @@ func tell(ctx context.Context, helper, verb string, stdin []byte, secret Secret)
 }
 
 // withoutSecret leaves out what a helper said on stderr, if the secret is in it.
-func withoutSecret(err error, helper string, secret Secret) error {
-	if e, ok := errors.AsType[*extprog.Error](err); ok && secret.isIn(e.Stderr) {
+func withoutSecret(err error, helper string, secret text.Secret) error {
+	if e, ok := errors.AsType[*extprog.Error](err); ok && secret.IsIn(e.Stderr) {
 		return fmt.Errorf("running %s: %w", program(helper), &extprog.Error{Failure: e.Failure, Problem: e.Problem})
 	}
 	return err

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 func (w *world) keeper(t *testing.T) *logins.Keeper {
@@ -147,7 +149,7 @@ func TestKeepElsewhere(t *testing.T) {
 	for name, test := range map[string]struct {
 		files  map[string]string
 		env    map[string]string
-		config logins.Config
+		config cliconfig.Config
 		want   string
 		finds  []string
 		why    string
@@ -161,16 +163,16 @@ func TestKeepElsewhere(t *testing.T) {
 			why: "tofu-oci and tofu take another login for host.example, from auths of ",
 		},
 		"a block": {
-			config: logins.Config{Explicit: []logins.Rule{{Registry: "host.example", Username: "joe", Password: logins.NewSecret("other")}}},
+			config: cliconfig.Config{Logins: []cliconfig.Login{{Registry: "host.example", Username: "joe", Password: text.NewSecret("other")}}},
 			want:   "home/.docker/config.json", finds: []string{"docker", "oras"}, why: `from oci_credentials "host.example"`,
 		},
 		"files that are named": {
 			files:  map[string]string{"named.json": "{}"},
-			config: logins.Config{Default: logins.Default{DockerStyleFiles: []string{"named.json"}}}, want: "named.json", finds: []string{"tofu-oci", "tofu"},
+			config: cliconfig.Config{DefaultLogins: cliconfig.DefaultLogins{DockerFiles: []string{"named.json"}}}, want: "named.json", finds: []string{"tofu-oci", "tofu"},
 		},
 		"Docker's among them": {
 			files:  map[string]string{"named.json": "{}", "home/.docker/config.json": ""},
-			config: logins.Config{Default: logins.Default{DockerStyleFiles: []string{"named.json", "home/.docker/config.json"}}}, want: "home/.docker/config.json",
+			config: cliconfig.Config{DefaultLogins: cliconfig.DefaultLogins{DockerFiles: []string{"named.json", "home/.docker/config.json"}}}, want: "home/.docker/config.json",
 			finds: []string{"tofu-oci", "tofu", "docker", "oras"},
 		},
 	} {
@@ -182,8 +184,8 @@ func TestKeepElsewhere(t *testing.T) {
 			}
 			maps.Copy(w.env, test.env)
 			w.config = test.config
-			for i, path := range w.config.Default.DockerStyleFiles {
-				w.config.Default.DockerStyleFiles[i] = w.path(path)
+			for i, path := range w.config.DefaultLogins.DockerFiles {
+				w.config.DefaultLogins.DockerFiles[i] = w.path(path)
 			}
 			k, target, login := w.keeper(t), targetOf(t, "host.example"), basic("jane", canary)
 			kept, err := k.Keep(t.Context(), target, login)
@@ -256,13 +258,13 @@ func TestKeepRefused(t *testing.T) {
 	if _, err := w.keeper(t).Keep(t.Context(), targetOf(t, "host.example"), basic("jane:doe", canary)); err == nil {
 		t.Error("a user name with a colon is taken")
 	}
-	for _, none := range []logins.Default{{NoAmbient: true}, {DockerStyleFiles: []string{}}} {
-		w.config.Default = none
+	for _, none := range []cliconfig.DefaultLogins{{NoAmbient: true}, {DockerFiles: []string{}}} {
+		w.config.DefaultLogins = none
 		if _, err := w.keeper(t).Keep(t.Context(), targetOf(t, "host.example"), basic("jane", canary)); !errors.Is(err, logins.ErrNoFiles) {
 			t.Errorf("%+v: %v", none, err)
 		}
 	}
-	if _, err := logins.NewKeeper(logins.Config{}, logins.Environment{OS: "linux"}); err == nil {
+	if _, err := logins.NewKeeper(cliconfig.Config{}, logins.Environment{OS: "linux", Getenv: func(string) string { return "" }}); err == nil {
 		t.Error("there is a place without a home")
 	}
 }

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 func TestKeys(t *testing.T) {
@@ -92,24 +93,24 @@ func TestKeysBeforeAuths(t *testing.T) {
 
 func TestMostSpecificWins(t *testing.T) {
 	t.Parallel()
-	rule := func(registry, prefix string) logins.Rule {
-		return logins.Rule{Registry: registry, RepositoryPrefix: prefix, Username: "rule", Password: logins.NewSecret(canary)}
+	rule := func(registry, prefix string) cliconfig.Login {
+		return cliconfig.Login{Registry: registry, Path: prefix, Username: "rule", Password: text.NewSecret(canary)}
 	}
 	const host, acme, whole = "ghcr.example", "ghcr.example/acme", "ghcr.example/acme/x"
 	tests := []struct {
 		test           string
-		rules          []logins.Rule
+		rules          []cliconfig.Login
 		podman, docker string
 		want           string
 	}{
-		{"block before file", []logins.Rule{rule(host, "")}, auths(host, auth("podman", "p")), auths(host, auth("docker", "p")), "rule"},
-		{"block with a path before file", []logins.Rule{rule(host, "acme")}, auths(host, auth("podman", "p")), "{}", "rule"},
-		{"file with a path before block", []logins.Rule{rule(host, "")}, "{}", auths(acme, auth("docker", "p")), "docker"},
+		{"block before file", []cliconfig.Login{rule(host, "")}, auths(host, auth("podman", "p")), auths(host, auth("docker", "p")), "rule"},
+		{"block with a path before file", []cliconfig.Login{rule(host, "acme")}, auths(host, auth("podman", "p")), "{}", "rule"},
+		{"file with a path before block", []cliconfig.Login{rule(host, "")}, "{}", auths(acme, auth("docker", "p")), "docker"},
 		{"longer path of a later file", nil, auths(acme, auth("podman", "p")), auths(whole, auth("docker", "p")), "docker"},
-		{"first block of two", []logins.Rule{
-			{Registry: host, Username: "first", Password: logins.NewSecret("p")}, rule(host, ""),
+		{"first block of two", []cliconfig.Login{
+			{Registry: host, Username: "first", Password: text.NewSecret("p")}, rule(host, ""),
 		}, "{}", "{}", "first"},
-		{"block that is not for it", []logins.Rule{rule(host, "other"), rule("other.example", "")}, "{}", auths(host, auth("docker", "p")), "docker"},
+		{"block that is not for it", []cliconfig.Login{rule(host, "other"), rule("other.example", "")}, "{}", auths(host, auth("docker", "p")), "docker"},
 		{
 			"spelling of today", nil, "{}",
 			fmt.Sprintf(`{"auths": {"https://ghcr.example/v1/": %s, "ghcr.example": %s, "GHCR.example": %s}}`, auth("url", "p"), auth("today", "p"), auth("upper", "p")),
@@ -132,7 +133,7 @@ func TestMostSpecificWins(t *testing.T) {
 		t.Run(test.test, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.config.Explicit = test.rules
+			w.config.Logins = test.rules
 			w.write(t, "run/containers/auth.json", test.podman)
 			w.write(t, "home/.docker/config.json", test.docker)
 			login, origin, err := w.finder(t).Find(t.Context(), whole)

@@ -5,14 +5,16 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 func TestLoginReplacesAnAccessToken(t *testing.T) {
 	t.Parallel()
-	pair := logins.Rule{Registry: "pair.example", AccessToken: logins.NewSecret("access"), RefreshToken: logins.NewSecret("refresh")}
-	alone := logins.Rule{Registry: "alone.example", AccessToken: logins.NewSecret("access")}
+	pair := cliconfig.Login{Registry: "pair.example", AccessToken: text.NewSecret("access"), RefreshToken: text.NewSecret("refresh")}
+	alone := cliconfig.Login{Registry: "alone.example", AccessToken: text.NewSecret("access")}
 	w := newWorld(t)
-	w.config.Explicit = []logins.Rule{pair, alone}
+	w.config.Logins = []cliconfig.Login{pair, alone}
 	f := w.finder(t)
 	now := time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC)
 	f.SetClock(func() time.Time { return now })
@@ -65,37 +67,5 @@ func TestNoLogin(t *testing.T) {
 		if _, _, err := f.Find(t.Context(), repository); err == nil {
 			t.Errorf("%q is a repository", repository)
 		}
-	}
-}
-
-func TestNewChecksTheConfiguration(t *testing.T) {
-	t.Parallel()
-	secret := logins.NewSecret(canary)
-	wrong := map[string]logins.Config{
-		"no registry":             {Explicit: []logins.Rule{{Username: "u", Password: secret}}},
-		"a path for a registry":   {Explicit: []logins.Rule{{Registry: "ghcr.example/acme", Username: "u", Password: secret}}},
-		"no login":                {Explicit: []logins.Rule{{Registry: "ghcr.example"}}},
-		"two logins":              {Explicit: []logins.Rule{{Registry: "ghcr.example", Username: "u", Password: secret, AccessToken: secret}}},
-		"a login and a helper":    {Explicit: []logins.Rule{{Registry: "ghcr.example", RefreshToken: secret, Helper: "plain"}}},
-		"no password":             {Explicit: []logins.Rule{{Registry: "ghcr.example", Username: "u"}}},
-		"no username":             {Explicit: []logins.Rule{{Registry: "ghcr.example", Password: secret}}},
-		"a helper for a path":     {Explicit: []logins.Rule{{Registry: "ghcr.example", RepositoryPrefix: "acme", Helper: "plain"}}},
-		"a helper's path":         {Explicit: []logins.Rule{{Registry: "ghcr.example", Helper: "../plain"}}},
-		"a default helper's path": {Default: logins.Default{DefaultHelper: `a\b`}},
-		"a line in a helper":      {Default: logins.Default{DefaultHelper: "a\nb"}},
-	}
-	for test, config := range wrong {
-		if _, err := logins.New(config, logins.Environment{}); err == nil {
-			t.Errorf("%s is accepted", test)
-		}
-	}
-	rules := []logins.Rule{{Registry: "ghcr.example", Username: "u", Password: secret}}
-	f, err := logins.New(logins.Config{Explicit: rules}, logins.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules[0].Username = "changed"
-	if login, err := f.Login(t.Context(), "ghcr.example/acme"); err != nil || login.Username != "u" {
-		t.Errorf("%s, %v", describe(login), err)
 	}
 }

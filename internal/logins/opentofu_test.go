@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // TestOpenTofuRefusesFiles: one entry that it can't read, of whatever registry,
@@ -56,26 +57,26 @@ func TestOpenTofuHasItsOwnOrder(t *testing.T) {
 func TestOpenTofuStopsAtAnEntry(t *testing.T) {
 	t.Parallel()
 	const noColon = `{"auth": "bm9jb2xvbg=="}`
-	rule := logins.Rule{Registry: "ghcr.example", RepositoryPrefix: "acme", Username: "rule", Password: logins.NewSecret(canary)}
+	rule := cliconfig.Login{Registry: "ghcr.example", Path: "acme", Username: "rule", Password: text.NewSecret(canary)}
 	whole := rule
-	whole.RepositoryPrefix = "acme/x"
+	whole.Path = "acme/x"
 	inFile := auth("user", canary)
 	tests := map[string]struct {
-		rules          []logins.Rule
+		rules          []cliconfig.Login
 		podman, docker string
 		variable       string
 		why            string
 	}{
 		"beside a more specific entry": {nil, fmt.Sprintf(`{"auths": {"ghcr.example/acme": %s, "ghcr.example": %s}}`, inFile, noColon), "{}", "{}", "OpenTofu stops"},
 		"in a later file":              {nil, auths("ghcr.example/acme", inFile), auths("ghcr.example", noColon), "{}", "OpenTofu stops"},
-		"beside a block":               {[]logins.Rule{rule}, "{}", auths("ghcr.example/acme", noColon), "{}", "OpenTofu stops"},
-		"beside a longer block":        {[]logins.Rule{whole}, auths("ghcr.example/acme", noColon), "{}", "{}", "OpenTofu stops"},
-		"for another repository":       {[]logins.Rule{rule}, auths("ghcr.example/other", noColon), auths("other.example", noColon), "{}", ""},
-		"spelled otherwise":            {[]logins.Rule{rule}, auths("https://ghcr.example", noColon), "{}", "{}", ""},
-		"in a file it does not read":   {[]logins.Rule{rule}, "{}", "{}", auths("ghcr.example", noColon), ""},
+		"beside a block":               {[]cliconfig.Login{rule}, "{}", auths("ghcr.example/acme", noColon), "{}", "OpenTofu stops"},
+		"beside a longer block":        {[]cliconfig.Login{whole}, auths("ghcr.example/acme", noColon), "{}", "{}", "OpenTofu stops"},
+		"for another repository":       {[]cliconfig.Login{rule}, auths("ghcr.example/other", noColon), auths("other.example", noColon), "{}", ""},
+		"spelled otherwise":            {[]cliconfig.Login{rule}, auths("https://ghcr.example", noColon), "{}", "{}", ""},
+		"in a file it does not read":   {[]cliconfig.Login{rule}, "{}", "{}", auths("ghcr.example", noColon), ""},
 		"alone, for OpenTofu":          {nil, auths("ghcr.example", noColon), "{}", auths("ghcr.example/acme", inFile), "OpenTofu does not read $REGISTRY_AUTH_FILE"},
 		"in a file that it refuses": {
-			[]logins.Rule{rule}, fmt.Sprintf(`{"auths": {"ghcr.example": %s, "other.example": {"auth": "not base64!"}}}`, noColon), "{}", "{}", "",
+			[]cliconfig.Login{rule}, fmt.Sprintf(`{"auths": {"ghcr.example": %s, "other.example": {"auth": "not base64!"}}}`, noColon), "{}", "{}", "",
 		},
 	}
 	for name, test := range tests {
@@ -83,7 +84,7 @@ func TestOpenTofuStopsAtAnEntry(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.env["REGISTRY_AUTH_FILE"] = "DIR/variable.json"
-			w.config.Explicit = test.rules
+			w.config.Logins = test.rules
 			w.write(t, "variable.json", test.variable)
 			w.write(t, "run/containers/auth.json", test.podman)
 			w.write(t, "home/.docker/config.json", test.docker)
@@ -107,7 +108,7 @@ func TestOpenTofuRefusesANamedFile(t *testing.T) {
 		w := newWorld(t)
 		good := w.write(t, "good.json", auths("ghcr.example", auth("user", canary)))
 		bad := w.write(t, "bad.json", content)
-		w.config.Default.DockerStyleFiles = []string{good, bad}
+		w.config.DefaultLogins.DockerFiles = []string{good, bad}
 		f := w.finder(t)
 		for _, repository := range []string{"ghcr.example/acme", "open.example/acme"} {
 			login, origin, err := f.Find(t.Context(), repository)

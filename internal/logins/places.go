@@ -39,17 +39,17 @@ func listed(paths []string) []place {
 // and ~/.docker counts also where $DOCKER_CONFIG is set, as for OpenTofu.
 func (e Environment) places() []place {
 	var l placeList
-	if text := e.getenv(authVariable); text != "" {
+	if text := e.Getenv(authVariable); text != "" {
 		l.add(place{path: "$" + authVariable, text: text, unread: "OpenTofu does not read $" + authVariable})
 	}
-	if path := e.getenv("REGISTRY_AUTH_FILE"); path != "" {
+	if path := e.Getenv("REGISTRY_AUTH_FILE"); path != "" {
 		l.add(place{path: path, unread: "OpenTofu does not read $REGISTRY_AUTH_FILE"})
 	}
-	if dir := e.getenv("DOCKER_CONFIG"); dir != "" {
+	if dir := e.Getenv("DOCKER_CONFIG"); dir != "" {
 		l.add(place{path: filepath.Join(dir, "config.json"), unread: "OpenTofu does not read $DOCKER_CONFIG"})
 	}
 
-	runtimeDir := e.getenv("XDG_RUNTIME_DIR")
+	runtimeDir := e.Getenv("XDG_RUNTIME_DIR")
 	switch {
 	case e.OS == "windows" || e.OS == "darwin":
 		l.addHome(e, ".config", "containers", "auth.json")
@@ -64,7 +64,7 @@ func (e Environment) places() []place {
 		l.add(place{path: filepath.Join(runtimeDir, "containers", "auth.json"), unread: "OpenTofu reads $XDG_RUNTIME_DIR on Linux only"})
 	}
 
-	if dir := e.getenv("XDG_CONFIG_HOME"); dir != "" {
+	if dir := e.Getenv("XDG_CONFIG_HOME"); dir != "" {
 		l.add(place{path: filepath.Join(dir, "containers", "auth.json")})
 	} else {
 		l.addHome(e, ".config", "containers", "auth.json")

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 )
 
 func TestFindLooksInEveryPlace(t *testing.T) {
@@ -97,13 +98,8 @@ func TestPlacesAreInOrder(t *testing.T) {
 		t.Run(test.test, func(t *testing.T) {
 			t.Parallel()
 			e := logins.Environment{OS: test.os, Home: filepath.FromSlash(test.home), UID: 7}
-			if test.env != nil {
-				e.Getenv = func(name string) string { return test.env[name] }
-			}
-			f, err := logins.New(logins.Config{}, e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e.Getenv = func(name string) string { return test.env[name] }
+			f := logins.New(cliconfig.Config{}, e)
 			var got []string
 			for _, p := range f.Places() {
 				text := filepath.ToSlash(p.Path)
@@ -187,8 +183,8 @@ func TestTextInAVariable(t *testing.T) {
 	}
 
 	// Where the configuration says which files are read, the variable is not.
-	for _, none := range []logins.Default{{DockerStyleFiles: []string{}}, {NoAmbient: true}} {
-		w.config.Default = none
+	for _, none := range []cliconfig.DefaultLogins{{DockerFiles: []string{}}, {NoAmbient: true}} {
+		w.config.DefaultLogins = none
 		if login, _, err := w.finder(t).Find(t.Context(), "ghcr.example/acme"); err != nil || !login.IsAnonymous() {
 			t.Errorf("%+v: %s, %v", none, describe(login), err)
 		}

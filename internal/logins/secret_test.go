@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // texts are the ways in which a value ends in a log.
@@ -45,19 +47,19 @@ func checkHidden(t *testing.T, value any) {
 // TestSecretsAreHidden prints every type that a secret comes near to.
 func TestSecretsAreHidden(t *testing.T) {
 	t.Parallel()
-	secret := logins.NewSecret(canary)
+	secret := text.NewSecret(canary)
 	everything := logins.Credential{Username: "user", Password: secret, IdentityToken: secret, RegistryToken: secret}
-	rule := logins.Rule{Registry: "rule.example", Username: "user", Password: secret}
-	tokens := logins.Rule{Registry: "tokens.example", AccessToken: secret, RefreshToken: secret}
+	rule := cliconfig.Login{Registry: "rule.example", Username: "user", Password: secret}
+	tokens := cliconfig.Login{Registry: "tokens.example", AccessToken: secret, RefreshToken: secret}
 	w := newWorld(t)
-	w.config.Explicit = []logins.Rule{rule, tokens}
+	w.config.Logins = []cliconfig.Login{rule, tokens}
 	w.write(t, "home/.docker/config.json", fmt.Sprintf(
 		`{"auths": {"file.example": %s, "id.example": {"identitytoken": %q}, "wrong.example": {"auth": %q}}, "credHelpers": {"bad.example": "failing"}, "credsStore": "fresh"}`,
 		auth("user", canary), canary, canary))
 	f := w.finder(t)
 
 	values := []any{secret, &secret, everything, &everything, []logins.Credential{everything}, rule, w.config, &w.config, w.environment().OS}
-	values = append(values, struct{ unexported logins.Secret }{secret}, struct{ unexported *logins.Credential }{&everything}, map[logins.Secret]bool{secret: true})
+	values = append(values, struct{ unexported text.Secret }{secret}, struct{ unexported *logins.Credential }{&everything}, map[text.Secret]bool{secret: true})
 	for _, host := range []string{"rule", "tokens", "file", "id", "wrong", "bad", "shown"} {
 		login, origin, err := f.Find(t.Context(), host+".example/acme")
 		values = append(values, login, origin, origin.String(), err)
@@ -70,14 +72,14 @@ func TestSecretsAreHidden(t *testing.T) {
 		checkHidden(t, value)
 	}
 
-	if secret.Reveal() != canary || secret.IsEmpty() || secret != logins.NewSecret(strings.Clone(canary)) {
+	if secret.Reveal() != canary || secret.IsEmpty() || secret != text.NewSecret(strings.Clone(canary)) {
 		t.Error("the secret is lost")
 	}
-	var none logins.Secret
-	if none.Reveal() != "" || !none.IsEmpty() || none != logins.NewSecret("") || none.String() != "" || fmt.Sprint(none) != "" {
+	var none text.Secret
+	if none.Reveal() != "" || !none.IsEmpty() || none != text.NewSecret("") || none.String() != "" || fmt.Sprint(none) != "" {
 		t.Error("the empty secret is not empty")
 	}
-	for value, want := range map[any]string{none: `""`, secret: `"(hidden)"`} {
+	for value, want := range map[any]string{none: `""`, secret: `"***"`} {
 		if data, err := json.Marshal(value); err != nil || string(data) != want || fmt.Sprintf("%#v", value) != want || fmt.Sprintf("%q", value) != want {
 			t.Errorf("JSON %s, %v, want %s", data, err, want)
 		}

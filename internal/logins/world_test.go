@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // world is a user's home on some system.
@@ -17,7 +19,7 @@ type world struct {
 	os  string
 	// env are variables; in values DIR stands for the directory.
 	env    map[string]string
-	config logins.Config
+	config cliconfig.Config
 }
 
 func newWorld(t *testing.T) *world {
@@ -56,11 +58,7 @@ func (w *world) environment() logins.Environment {
 
 func (w *world) finder(t *testing.T) *logins.Finder {
 	t.Helper()
-	f, err := logins.New(w.config, w.environment())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return logins.New(w.config, w.environment())
 }
 
 // auth is an entry of auths.
@@ -73,7 +71,7 @@ func auths(key, entry string) string { return fmt.Sprintf(`{"auths": {%q: %s}}`,
 
 // basic is the login of [auth].
 func basic(username, password string) logins.Credential {
-	return logins.Credential{Username: username, Password: logins.NewSecret(password)}
+	return logins.Credential{Username: username, Password: text.NewSecret(password)}
 }
 
 // describe shows a login with its secrets, which its own text hides.

@@ -18,6 +18,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -28,7 +29,7 @@ type Config struct {
 	// gives instead of what discovery would find: "providers.v1" → URL.
 	Services map[svchost.Hostname]map[string]string
 	// Tokens has the tokens of credentials blocks, empty where a block has none.
-	Tokens map[svchost.Hostname]Secret
+	Tokens map[svchost.Hostname]text.Secret
 	// CredentialsHelper is the credentials_helper block; nil without one. It is not
 	// asked for the hosts of Tokens.
 	CredentialsHelper *CredentialsHelper
@@ -54,7 +55,7 @@ func (c Config) DevOverride(a provider.Address) (override DevOverride, found boo
 }
 
 func emptyConfig() Config {
-	return Config{Services: map[svchost.Hostname]map[string]string{}, Tokens: map[svchost.Hostname]Secret{}}
+	return Config{Services: map[svchost.Hostname]map[string]string{}, Tokens: map[svchost.Hostname]text.Secret{}}
 }
 
 // Load reads one file in native or JSON syntax, for what it says by itself.

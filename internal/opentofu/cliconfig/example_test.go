@@ -64,7 +64,7 @@ func ExampleRead() {
 	for _, path := range files.Chosen() {
 		fmt.Println(filepath.Base(path))
 	}
-	token := string(config.Tokens["registry.example.com"])
+	token := config.Tokens["registry.example.com"].Reveal()
 	fmt.Println(config.Tokens, len(token)) // a Secret prints as stars
 	// Output:
 	// .tofurc

@@ -1,8 +1,6 @@
 package cliconfig
 
 import (
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -10,22 +8,9 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
-
-// Secret is a token or password. It prints as "***" with every verb and in JSON;
-// string(s) is its value.
-type Secret string
-
-// Format hides the secret.
-func (s Secret) Format(f fmt.State, _ rune) {
-	if s != "" {
-		_, _ = io.WriteString(f, "***")
-	}
-}
-
-// MarshalText hides the secret.
-func (s Secret) MarshalText() ([]byte, error) { return fmt.Append(nil, s), nil }
 
 // CredentialsHelper is a credentials_helper block: a program that knows the
 // tokens of hosts, terraform-credentials-NAME.
@@ -108,7 +93,7 @@ func (r *reader) tokens() {
 			}
 		}
 		token, _ := block["token"].(string)
-		r.config.Tokens[host] = Secret(token)
+		r.config.Tokens[host] = text.NewSecret(token)
 	}
 }
 

@@ -224,7 +224,7 @@ func TestReadPutsFilesTogether(t *testing.T) {
 	if diff := cmp.Diff(want, config.Services); diff != "" {
 		t.Errorf("of host blocks the last file's counts (-want +got):\n%s", diff)
 	}
-	if got := string(config.Tokens["a.example"]); got != "second" {
+	if got := config.Tokens["a.example"].Reveal(); got != "second" {
 		t.Errorf("the token is %q", got)
 	}
 	if config.PluginCacheDir != "cache/-x" {

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/hashicorp/hcl/hcl/ast"
 
@@ -25,8 +26,8 @@ type Login struct {
 
 	// A login is a user name and a password, two tokens, or a helper.
 	Username                  string
-	Password                  Secret
-	AccessToken, RefreshToken Secret
+	Password                  text.Secret
+	AccessToken, RefreshToken text.Secret
 	// Helper is the name of a program that knows logins, without its docker-credential-
 	// in front.
 	Helper string
@@ -74,9 +75,9 @@ func (r *reader) login(i *ast.ObjectItem, body *ast.ObjectType) (l Login, ok boo
 	l.Position = r.at(i)
 	var content struct {
 		Username *string `hcl:"username"`
-		Password *Secret `hcl:"password"`
-		Access   *Secret `hcl:"access_token"`
-		Refresh  *Secret `hcl:"refresh_token"`
+		Password *string `hcl:"password"`
+		Access   *string `hcl:"access_token"`
+		Refresh  *string `hcl:"refresh_token"`
 		Helper   *string `hcl:"docker_credentials_helper"`
 	}
 	if !r.decodeBlock("oci_credentials", body, i, &content) {
@@ -107,9 +108,9 @@ func (r *reader) login(i *ast.ObjectItem, body *ast.ObjectType) (l Login, ok boo
 	case helper:
 		l.Helper = r.helper(*content.Helper, r.valueAt(body, "docker_credentials_helper", l.Position).at)
 	case tokens:
-		l.AccessToken, l.RefreshToken = *content.Access, *content.Refresh
+		l.AccessToken, l.RefreshToken = text.NewSecret(*content.Access), text.NewSecret(*content.Refresh)
 	default:
-		l.Username, l.Password = *content.Username, *content.Password
+		l.Username, l.Password = *content.Username, text.NewSecret(*content.Password)
 	}
 	if len(r.problems) > before {
 		return l, false
@@ -173,7 +174,7 @@ func (r *reader) defaultLogins() {
 // helper checks the name of a credential helper, which is a part of a program's
 // file name.
 func (r *reader) helper(name string, at stricthcl.Position) string {
-	if name == "" || strings.ContainsAny(name, `/\`) {
+	if name == "" || strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, unicode.IsControl) {
 		r.fail(at, "docker_credentials_helper %q is not a part of a program's name, such as osxkeychain", name)
 	}
 	return name

@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 func TestLogins(t *testing.T) {
@@ -28,8 +30,8 @@ func TestLogins(t *testing.T) {
 			"native syntax",
 			"oci_credentials \"ghcr.io\" {\n  username = \"u\"\n  password = \"p\"\n}\noci_credentials \"localhost:5000/a/b\" {\n  access_token = \"a\"\n  refresh_token = \"r\"\n}\noci_credentials \"quay.io\" {\n  docker_credentials_helper = \"pass\"\n}\n",
 			[]cliconfig.Login{
-				{Position: at(1, 1), Registry: "ghcr.io", Username: "u", Password: "p"},
-				{Position: at(5, 1), Registry: "localhost:5000", Path: "a/b", AccessToken: "a", RefreshToken: "r"},
+				{Position: at(1, 1), Registry: "ghcr.io", Username: "u", Password: text.NewSecret("p")},
+				{Position: at(5, 1), Registry: "localhost:5000", Path: "a/b", AccessToken: text.NewSecret("a"), RefreshToken: text.NewSecret("r")},
 				{Position: at(9, 1), Registry: "quay.io", Helper: "pass"},
 			},
 		},
@@ -38,7 +40,7 @@ func TestLogins(t *testing.T) {
  "ghcr.io": {"username": "u", "password": 1234},
  "quay.io": {"docker_credentials_helper": "pass"}
 }}`, []cliconfig.Login{
-				{Position: at(1, 19), Registry: "ghcr.io", Username: "u", Password: "1234"},
+				{Position: at(1, 19), Registry: "ghcr.io", Username: "u", Password: text.NewSecret("1234")},
 				{Position: at(1, 19), Registry: "quay.io", Helper: "pass"},
 			},
 		},
@@ -46,7 +48,7 @@ func TestLogins(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, parse(t, test.data).Logins); diff != "" {
+			if diff := cmp.Diff(test.want, parse(t, test.data).Logins, cmpopts.EquateComparable(text.Secret{})); diff != "" {
 				t.Errorf("wrong logins (-want +got):\n%s", diff)
 			}
 		})
@@ -222,11 +224,11 @@ func TestTokens(t *testing.T) {
 	for host, want := range map[svchost.Hostname]string{
 		"xn--bcher-kva.example": "one", "b.example": "", "c.example": "last", "e.example": "",
 	} {
-		if got := string(config.Tokens[host]); got != want {
+		if got := config.Tokens[host].Reveal(); got != want {
 			t.Errorf("%s: got %q, want %q", host, got, want)
 		}
 	}
-	if got := parse(t, `{"credentials":{"a.example":{"token":"t"}}}`).Tokens["a.example"]; got != "t" {
+	if got := parse(t, `{"credentials":{"a.example":{"token":"t"}}}`).Tokens["a.example"].Reveal(); got != "t" {
 		t.Errorf("in JSON: got %q", got)
 	}
 }
@@ -234,8 +236,8 @@ func TestTokens(t *testing.T) {
 func TestSecretsAreNotPrinted(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter2"
-	login := cliconfig.Login{Password: secret, AccessToken: secret, RefreshToken: secret}
-	config := cliconfig.Config{Logins: []cliconfig.Login{login}, Tokens: map[svchost.Hostname]cliconfig.Secret{"a.example": secret}}
+	login := cliconfig.Login{Password: text.NewSecret(secret), AccessToken: text.NewSecret(secret), RefreshToken: text.NewSecret(secret)}
+	config := cliconfig.Config{Logins: []cliconfig.Login{login}, Tokens: map[svchost.Hostname]text.Secret{"a.example": text.NewSecret(secret)}}
 	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 		if text := fmt.Sprintf(format, config); strings.Contains(text, secret) || strings.Contains(text, fmt.Sprintf("%x", secret)) {
 			t.Errorf("%s prints %s", format, text)
@@ -245,7 +247,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	if err != nil || strings.Contains(string(data), secret) || !strings.Contains(string(data), "***") {
 		t.Errorf("JSON is %s, %v", data, err)
 	}
-	if string(config.Tokens["a.example"]) != secret || fmt.Sprint(cliconfig.Secret("")) != "" {
+	if config.Tokens["a.example"].Reveal() != secret || fmt.Sprint(text.NewSecret("")) != "" {
 		t.Error("a secret lost what it holds, or pretends to hold something")
 	}
 }

@@ -36,7 +36,7 @@ func Tokens(config cliconfig.Config, env cliconfig.Environment, notFound func(no
 		return helper, found
 	})
 	return func(ctx context.Context, host svchost.Hostname) (token origin.Token, err error) {
-		token.Value = cmp.Or(fromEnv(host), string(config.Tokens[host]))
+		token.Value = cmp.Or(fromEnv(host), config.Tokens[host].Reveal())
 		if _, isStated := config.Tokens[host]; isStated || token.Value != "" {
 			token.From = statedBy(host, fromEnv(host), token.Value)
 			return token, nil
