@@ -29,19 +29,19 @@ type listed struct {
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
 		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source", "pkg/source/builddir", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/commandline", "internal/doctor", "internal/explain", "internal/httpclient", "internal/launch", "internal/logins", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/report", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/stricthcl", "internal/text", "internal/transfer",
+		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/commandline", "internal/doctor", "internal/explain", "internal/httpclient", "internal/launch", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/report", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/stricthcl", "internal/text", "internal/transfer",
 	},
 	"internal/explain": {
 		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/trust",
-		"internal/catalog", "internal/httpclient", "internal/logins", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/packagezip", "internal/serve/api", "internal/stricthcl",
+		"internal/catalog", "internal/httpclient", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/packagezip", "internal/serve/api", "internal/stricthcl",
 	},
 	"internal/report": {
 		"pkg/approval", "pkg/artifact", "pkg/finding", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/store", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/catalog", "internal/doctor", "internal/explain", "internal/extprog", "internal/httpclient", "internal/logins", "internal/metrics", "internal/opentofu/cliconfig", "internal/serve/api", "internal/serve/pullthrough", "internal/text",
+		"internal/atomicfile", "internal/catalog", "internal/doctor", "internal/explain", "internal/extprog", "internal/httpclient", "internal/credentials", "internal/metrics", "internal/opentofu/cliconfig", "internal/serve/api", "internal/serve/pullthrough", "internal/text",
 	},
 	"internal/doctor": {
 		"pkg/approval", "pkg/artifact", "pkg/finding", "pkg/lockfile", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/sums", "pkg/template",
-		"internal/catalog", "internal/logins", "internal/opentofu/cliconfig", "internal/opentofu/installation", "internal/stricthcl", "internal/text",
+		"internal/catalog", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/installation", "internal/stricthcl", "internal/text",
 	},
 	"pkg/verify": {
 		"pkg/artifact", "internal/doctor", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
@@ -80,7 +80,7 @@ var rows = map[string][]string{
 	"pkg/trust":       {"pkg/provider", "internal/bounded", "internal/memo", "internal/stricthcl"},
 	"internal/opentofu/installation": {
 		"pkg/provider", "pkg/source/filesystem", "pkg/source/origin", "pkg/template",
-		"internal/logins", "internal/opentofu/cliconfig", "internal/stricthcl",
+		"internal/credentials", "internal/opentofu/cliconfig", "internal/stricthcl",
 	},
 
 	"pkg/source/origin":     {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/bounded", "internal/httpclient", "internal/memo", "internal/schedule", "internal/transfer"},
@@ -106,7 +106,7 @@ var rows = map[string][]string{
 	"internal/packagezip": {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/bounded", "internal/atomicfile", "internal/text", "internal/transfer"},
 	"internal/transfer":   {"pkg/provider", "internal/bounded", "internal/httpclient", "internal/schedule"},
 	"internal/httpclient": {"pkg/provider", "internal/bounded", "internal/text", "internal/schedule"},
-	"internal/logins":     {"internal/opentofu/cliconfig", "pkg/provider", "pkg/template", "internal/bounded", "internal/extprog", "internal/memo", "internal/atomicfile", "internal/text"},
+	"internal/credentials":     {"internal/opentofu/cliconfig", "pkg/provider", "pkg/template", "internal/bounded", "internal/extprog", "internal/memo", "internal/atomicfile", "internal/text"},
 	"internal/extprog":    {"pkg/provider", "internal/bounded", "internal/text"},
 	"internal/bounded":    {},
 	"internal/text":       {},

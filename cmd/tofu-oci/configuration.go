@@ -5,7 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/credentials"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -51,9 +51,9 @@ func readConfiguration(explicit string) (cliconfig.Files, cliconfig.Config, erro
 // loginsOf finds logins as the CLI configuration says, and where Docker and
 // Podman keep them.
 func loginsOf(config cliconfig.Config, debug *report.Debug) func(ctx context.Context, repository string) (repository.Credential, error) {
-	finder := logins.New(config, logins.SystemEnvironment())
+	finder := credentials.New(config, credentials.SystemEnvironment())
 	return func(ctx context.Context, name string) (repository.Credential, error) {
-		l, origin, err := finder.LoginFrom(debug.Programs(ctx), name)
+		l, origin, err := finder.Resolve(debug.Programs(ctx), name)
 		debug.Once("login", "repository", name, "from", origin.String(), "error", err)
 		return repository.Credential{
 			From:     origin.String(),

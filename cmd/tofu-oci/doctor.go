@@ -8,8 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/tofu-oci/tofu-oci/internal/credentials"
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
-	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -154,7 +154,7 @@ func surroundings(c *cli.Context, out *report.Report, o *doctor.Options) error {
 	if o.Installation, err = cmd.installed(); err != nil {
 		return err
 	}
-	finder := logins.New(o.Config, logins.SystemEnvironment())
+	finder := credentials.New(o.Config, credentials.SystemEnvironment())
 	open := func(options repository.Options) func(template.Reference) (repository.Reader, error) {
 		return func(ref template.Reference) (repository.Reader, error) { return repository.Open(ref, options) }
 	}

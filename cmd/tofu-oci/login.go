@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/credentials"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
-	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/text"
@@ -73,7 +73,7 @@ func loginAction(c *cli.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	if _, err := keeper.Place(target); err != nil {
+	if _, err := keeper.Locate(target); err != nil {
 		return err
 	}
 
@@ -93,11 +93,11 @@ func loginAction(c *cli.Context, out *report.Report) error {
 	}
 
 	// 4. It is kept, and somebody finds it.
-	kept, err := keeper.Keep(c.Context, target, login)
+	kept, err := keeper.Save(c.Context, target, login)
 	if err != nil {
 		return err
 	}
-	found, problems, err := keeper.Finds(c.Context, target, login, kept)
+	found, problems, err := keeper.FoundBy(c.Context, target, login, kept)
 	if err != nil {
 		problems = append(problems, fmt.Sprintf("looking for the login: %v", err))
 	}
@@ -108,8 +108,8 @@ func loginAction(c *cli.Context, out *report.Report) error {
 }
 
 // loginKeeper keeps logins where a CLI configuration has them looked for.
-func loginKeeper(config cliconfig.Config) (*logins.Keeper, error) {
-	keeper, err := logins.NewKeeper(config, logins.SystemEnvironment())
+func loginKeeper(config cliconfig.Config) (*credentials.Store, error) {
+	keeper, err := credentials.NewStore(config, credentials.SystemEnvironment())
 	if err != nil {
 		return nil, usagef("%w", err)
 	}
@@ -117,15 +117,15 @@ func loginKeeper(config cliconfig.Config) (*logins.Keeper, error) {
 }
 
 // loginTarget reads REGISTRY.
-func loginTarget(c *cli.Context) (logins.Target, error) {
+func loginTarget(c *cli.Context) (credentials.Prefix, error) {
 	switch c.Args().Len() {
 	case 0:
-		return logins.Target{}, usagef("name the REGISTRY, such as ghcr.io; see tofu-oci %s --help", c.Command.Name)
+		return credentials.Prefix{}, usagef("name the REGISTRY, such as ghcr.io; see tofu-oci %s --help", c.Command.Name)
 	case 1:
 	default: // one of them may be a password
-		return logins.Target{}, usagef("%s takes one REGISTRY, and there are %d arguments; see tofu-oci %[1]s --help", c.Command.Name, c.Args().Len())
+		return credentials.Prefix{}, usagef("%s takes one REGISTRY, and there are %d arguments; see tofu-oci %[1]s --help", c.Command.Name, c.Args().Len())
 	}
-	target, err := logins.ParseTarget(c.Args().First())
+	target, err := credentials.ParsePrefix(c.Args().First())
 	if err != nil {
 		return target, usagef("%w", err)
 	}
@@ -133,7 +133,7 @@ func loginTarget(c *cli.Context) (logins.Target, error) {
 }
 
 // checkLogin asks a registry whether it takes a login.
-func (cmd *command) checkLogin(ctx context.Context, target logins.Target, login logins.Credential) (asked bool, err error) {
+func (cmd *command) checkLogin(ctx context.Context, target credentials.Prefix, login credentials.Credential) (asked bool, err error) {
 	o := cmd.repos
 	o.Credential = func(context.Context, string) (repository.Credential, error) {
 		return repository.Credential{Username: login.Username, Password: login.Password.Reveal()}, nil
@@ -146,7 +146,7 @@ func (cmd *command) checkLogin(ctx context.Context, target logins.Target, login 
 }
 
 // readLogin reads the user name and the password, from flags, stdin and a terminal.
-func readLogin(c *cli.Context, target logins.Target) (logins.Credential, error) {
+func readLogin(c *cli.Context, target credentials.Prefix) (credentials.Credential, error) {
 	terminal, _ := c.App.Reader.(*os.File)
 	if terminal != nil && !term.IsTerminal(int(terminal.Fd())) {
 		terminal = nil
@@ -158,16 +158,16 @@ func readLogin(c *cli.Context, target logins.Target) (logins.Credential, error) 
 	var err error
 	switch {
 	case terminal == nil && !c.Bool("password-stdin"):
-		return logins.Credential{}, usagef("there is no terminal to ask at: name the user with --username, and pipe the password into --password-stdin")
+		return credentials.Credential{}, usagef("there is no terminal to ask at: name the user with --username, and pipe the password into --password-stdin")
 	case name == "" && c.Bool("password-stdin"):
-		return logins.Credential{}, usagef("--username is missing: name whose login it is; where only a token counts any name will do")
+		return credentials.Credential{}, usagef("--username is missing: name whose login it is; where only a token counts any name will do")
 	case name == "":
 		if name, err = ask(fmt.Sprintf("User name for %s: ", target), false); err != nil {
-			return logins.Credential{}, err
+			return credentials.Credential{}, err
 		}
 	}
 	if strings.ContainsFunc(name, unicode.IsControl) || strings.Contains(name, ":") { // and perhaps a password
-		return logins.Credential{}, usagef("--username: a name has no colon, which separates it from the password, and no control characters; the password comes by --password-stdin")
+		return credentials.Credential{}, usagef("--username: a name has no colon, which separates it from the password, and no control characters; the password comes by --password-stdin")
 	}
 	var password string
 	if terminal != nil {
@@ -175,5 +175,5 @@ func readLogin(c *cli.Context, target logins.Target) (logins.Credential, error) 
 	} else {
 		password, err = commandline.ReadPassword(c.App.Reader)
 	}
-	return logins.Credential{Username: name, Password: text.NewSecret(password)}, err
+	return credentials.Credential{Username: name, Password: text.NewSecret(password)}, err
 }

@@ -51,13 +51,13 @@ func logoutAction(c *cli.Context, out *report.Report) error {
 	}
 
 	// 2. What can be removed is, and said, whatever else goes wrong.
-	removed, failed := keeper.Forget(c.Context, target)
+	removed, failed := keeper.Delete(c.Context, target)
 	if failed != nil {
 		return out.LoggedOut(target, removed, nil, nil, failed)
 	}
 
 	// 3. What stays.
-	left, err := keeper.Left(c.Context, target)
+	left, err := keeper.Remaining(c.Context, target)
 	if err != nil {
 		left = append(left, fmt.Sprintf("looking for logins that stay: %v", err))
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/credentials"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
@@ -32,16 +32,16 @@ type Login struct {
 }
 
 // FindLogin describes the login for a repository, and leaves the secret behind.
-func FindLogin(ctx context.Context, finder *logins.Finder, name string) Login {
+func FindLogin(ctx context.Context, finder *credentials.Resolver, name string) Login {
 	found, origin, err := finder.Find(ctx, name)
 	l := Login{
 		Found: !found.IsAnonymous(), Source: origin.String(), OpenTofu: origin.OpenTofu, Why: origin.Why, Helper: origin.Helper,
 		Fault: origin.Stops, Err: err,
 	}
-	if broken, ok := errors.AsType[*logins.FileError](err); ok {
+	if broken, ok := errors.AsType[*credentials.FileError](err); ok {
 		l.Fault = broken.Path
 	}
-	for _, p := range finder.Places() {
+	for _, p := range finder.Files() {
 		if p.Variable && p.Path == origin.File {
 			l.Helper = "" // whatever it knows, OpenTofu does not learn that it is there
 		}

@@ -14,7 +14,7 @@ import (
 	"syscall"
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
-	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/credentials"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
@@ -134,8 +134,8 @@ var hints = []struct {
 	{otherSpelling, "make SHA256SUMS again in the directory of the zips, with sha256sum --text and names without ./, and sign it again"},
 	{isA[*provider.IdentityError], "the name is not that of the package; do not use it, and tell whoever publishes it"},
 	{noHelper, "install the program that is named; or take it out of the file that names it, and log in again: tofu-oci login REGISTRY"},
-	{isA[*logins.HelperError], "unlock the keychain, or do what the program asks for; one that makes logins by itself, such as those of clouds, needs no login, and forgets none"},
-	{errorIs(logins.ErrPart), "log in to the whole registry, or write an oci_credentials block for the part into the CLI configuration"},
+	{isA[*credentials.HelperError], "unlock the keychain, or do what the program asks for; one that makes logins by itself, such as those of clouds, needs no login, and forgets none"},
+	{errorIs(credentials.ErrPath), "log in to the whole registry, or write an oci_credentials block for the part into the CLI configuration"},
 	{loginIs(http.StatusUnauthorized), "the registry does not take this login: log in again, or correct it where it is kept; some registries also answer so for a repository that does not exist"},
 	{loginIs(http.StatusForbidden), "this login may not do that: give it the right to the repository, or use another one; some registries also answer so for a repository that does not exist"},
 	{refusesLogin, "log in with a user name and a password: tofu-oci login REGISTRY"},
@@ -162,7 +162,7 @@ var hints = []struct {
 	{notReadable, "check the permissions of the file and of the directories above it"},
 	{errorIs(fs.ErrPermission), "check the permissions of the directory, or choose another one"},
 	{isLoginVariable, "mend what the variable holds, or unset it"},
-	{isA[*logins.FileError], "mend the file, or move it away; other programs look for logins there too"},
+	{isA[*credentials.FileError], "mend the file, or move it away; other programs look for logins there too"},
 	{errorIs(exec.ErrNotFound), "install the program, or name it with its path"},
 	{errorIs(origin.ErrPage), "a proxy, a portal or a login page stands between you and the provider registry: open the URL in a browser, and check the host and HTTPS_PROXY"},
 	{errorIs(repository.ErrPage), "a proxy, a portal or a login page stands between you and the registry: open the URL in a browser, log in there or take the proxy out of HTTPS_PROXY, and check the registry's host name"},

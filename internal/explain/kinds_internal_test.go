@@ -17,8 +17,8 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
+	"github.com/tofu-oci/tofu-oci/internal/credentials"
 	"github.com/tofu-oci/tofu-oci/internal/launch"
-	"github.com/tofu-oci/tofu-oci/internal/logins"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
@@ -79,10 +79,10 @@ var exported = map[string]struct {
 	"lock.HashError":                   {&lock.HashError{}, provider.Unverified},
 	"lock.ErrLocked":                   {lock.ErrLocked, provider.Conflict},
 	"lockfile.ErrChanged":              {lockfile.ErrChanged, provider.Transient},
-	"logins.ErrNoFiles":                {logins.ErrNoFiles, provider.Misuse},
-	"logins.FileError":                 {&logins.FileError{Err: errors.New("x")}, provider.Malformed},
-	"logins.HelperError":               {&logins.HelperError{Err: errors.New("x")}, provider.Refused},
-	"logins.ErrPart":                   {logins.ErrPart, provider.Misuse},
+	"credentials.ErrNoFiles":           {credentials.ErrNoFiles, provider.Misuse},
+	"credentials.FileError":            {&credentials.FileError{Err: errors.New("x")}, provider.Malformed},
+	"credentials.HelperError":          {&credentials.HelperError{Err: errors.New("x")}, provider.Refused},
+	"credentials.ErrPath":              {credentials.ErrPath, provider.Misuse},
 	"lockfile.ErrSyntax":               {lockfile.ErrSyntax, provider.Misuse},
 	"origin.ErrPage":                   {origin.ErrPage, provider.Transient},
 	"origin.ErrToken":                  {origin.ErrToken, provider.Denied},
@@ -175,9 +175,9 @@ func TestKindsInOrder(t *testing.T) {
 		"interrupted":          {context.Canceled, provider.Interrupted},
 		"no connection":        {&provider.ProxyError{Status: http.StatusBadGateway, Err: io.EOF}, provider.Transient},
 		"refused by the proxy": {&provider.TransientError{Err: &provider.ProxyError{Status: http.StatusProxyAuthRequired, Err: io.EOF}}, provider.Denied},
-		"logins not readable":  {&logins.FileError{Err: syscall.EACCES}, provider.Unknown},
-		"logins not there":     {&logins.FileError{Err: fs.ErrNotExist}, provider.Unknown},
-		"no helper":            {&logins.HelperError{Err: osexec.ErrNotFound}, provider.Denied},
+		"logins not readable":  {&credentials.FileError{Err: syscall.EACCES}, provider.Unknown},
+		"logins not there":     {&credentials.FileError{Err: fs.ErrNotExist}, provider.Unknown},
+		"no helper":            {&credentials.HelperError{Err: osexec.ErrNotFound}, provider.Denied},
 		"anything":             {errors.New("anything"), provider.Unknown},
 	} {
 		if got := provider.KindOf(test.err); got != test.want {

@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/credentials"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -33,7 +33,7 @@ func LoginHint(host string) string {
 
 // isLoginVariable knows logins that a variable holds, and that are none.
 func isLoginVariable(err error) bool {
-	file, ok := errors.AsType[*logins.FileError](err)
+	file, ok := errors.AsType[*credentials.FileError](err)
 	return ok && strings.HasPrefix(file.Path, "$")
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/credentials"
 )
 
 // LoggedIn is what login prints.
@@ -69,7 +69,7 @@ type removedLogin struct {
 
 // LoggedOut prints from where a login was removed, and what is left of it. failed is why not
 // all of it could be removed, which LoggedOut returns.
-func (o *Report) LoggedOut(target logins.Target, removed []logins.Kept, files, left []string, failed error) error {
+func (o *Report) LoggedOut(target credentials.Prefix, removed []credentials.Location, files, left []string, failed error) error {
 	l := loggedOut{Registry: target.String(), Removed: []removedLogin{}, Problems: left}
 	text := ""
 	for _, kept := range removed {

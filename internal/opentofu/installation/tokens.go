@@ -10,7 +10,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
-	"github.com/tofu-oci/tofu-oci/internal/logins"
+	"github.com/tofu-oci/tofu-oci/internal/credentials"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
@@ -22,13 +22,13 @@ import (
 // notFound is called with a note if the helper does not exist.
 func Tokens(config cliconfig.Config, env cliconfig.Environment, notFound func(note string)) func(context.Context, svchost.Hostname) (origin.Token, error) {
 	fromEnv := origin.TokenFromEnv(os.Environ())
-	find := sync.OnceValues(func() (logins.TokenHelper, bool) {
+	find := sync.OnceValues(func() (credentials.TokenHelper, bool) {
 		block := config.CredentialsHelper
 		if block == nil {
-			return logins.TokenHelper{}, false
+			return credentials.TokenHelper{}, false
 		}
 		dirs := env.HelperDirs()
-		helper, found := logins.FindTokenHelper(block.Name, block.Args, dirs)
+		helper, found := credentials.FindTokenHelper(block.Name, block.Args, dirs)
 		if !found {
 			notFound(fmt.Sprintf("%s: OpenTofu goes on without the credentials_helper %q, since there is no terraform-credentials-%s in %s",
 				block.Position, block.Name, block.Name, strings.Join(dirs, ", ")))

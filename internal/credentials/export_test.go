@@ -1,0 +1,54 @@
+package credentials
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// SetClock says what the time is.
+func (r *Resolver) SetClock(now func() time.Time) { r.now, r.replies.Now = now, now }
+
+// Login is LoginFrom without the origin.
+func (r *Resolver) Login(ctx context.Context, repository string) (Credential, error) {
+	login, _, err := r.Resolve(ctx, repository)
+	return login, err
+}
+
+// Source is what a file has for a repository.
+type Source struct {
+	Depth  int
+	Origin Origin
+	Login  Credential
+	// Text is all of it, as fmt prints it, and Bare the same without the login.
+	Text, Bare string
+}
+
+// ParseDocument reads a file's content, and gives what it has for a repository.
+func ParseDocument(data []byte, legacy bool, name string) ([]Source, error) {
+	p := place{path: "logins.json", legacy: legacy, rank: 1}
+	d, err := parseDocument(p, data)
+	if err != nil {
+		return nil, err
+	}
+	r, err := parseRepository(name)
+	if err != nil {
+		return nil, err
+	}
+	var sources []Source
+	for _, c := range (file{place: p, document: d, exists: true}).candidates(r) {
+		s := Source{Depth: c.depth, Origin: c.origin, Login: c.credential, Text: fmt.Sprintf("%+v %#v", *c, *c)}
+		c.credential = Credential{}
+		s.Bare = fmt.Sprintf("%+v %#v", *c, *c)
+		sources = append(sources, s)
+	}
+	return sources, nil
+}
+
+// The names of the JSON editor for tests.
+var (
+	SetMember    = setMember
+	RemoveMember = removeMember
+	ErrNoObject  = errNoObject
+	ErrDuplicate = errDuplicate
+)

@@ -1,0 +1,196 @@
+package credentials_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const (
+	// canary is the secret that no text may show.
+	canary = "canary-5ecret"
+	// logVariable names the file in which helpers note what they are asked.
+	logVariable = "LOGINS_TEST_LOG"
+	prefix      = "docker-credential-"
+)
+
+// unknown is what helpers made with Docker's library print when they know no
+// login, beside exit status 1.
+var errUnknown = errors.New("credentials not found in native keychain")
+
+// helperAnswers are the helpers that the test program stands in for: each gives
+// what it prints for a server, and an error for exit status 1.
+var helperAnswers = map[string]func(server string) (string, error){
+	"plain": func(server string) (string, error) {
+		if strings.Contains(server, "://") {
+			return errUnknown.Error() + "\n", errUnknown
+		}
+		return answer("plain", canary), nil
+	},
+	"url": func(server string) (string, error) {
+		if !strings.HasPrefix(server, "https://") {
+			return errUnknown.Error(), errUnknown
+		}
+		return answer("url", canary), nil
+	},
+	"hub": func(server string) (string, error) {
+		if server != "https://index.docker.io/v1/" {
+			return errUnknown.Error(), errUnknown
+		}
+		return answer("hub", canary), nil
+	},
+	"fresh": func(string) (string, error) {
+		return answer("fresh", fmt.Sprint(canary, time.Now().UnixNano())), nil
+	},
+	"stale":    func(server string) (string, error) { return answer("stale", canary+" for "+server), nil },
+	"twofaced": func(server string) (string, error) { return answer("for "+server, canary), nil },
+	"token":    func(string) (string, error) { return answer("<token>", canary), nil },
+	"it's":     func(string) (string, error) { return answer("quoted", canary), nil },
+	"none":     func(string) (string, error) { return "Error: Credentials not found here\n", errUnknown },
+	"silent":   func(string) (string, error) { return "", nil },
+	"empty":    func(string) (string, error) { return answer("", ""), nil },
+	"nameonly": func(string) (string, error) { return answer("user", ""), nil },
+	"broken":   func(string) (string, error) { return canary + answer("user", canary), nil },
+	"cut":      func(string) (string, error) { return strings.TrimRight(answer("user", canary), "}"), nil },
+	"number":   func(string) (string, error) { return `{"Username":"user","Secret":["` + canary + `"]}`, nil },
+	"failing":  func(string) (string, error) { return answer("user", canary), errors.New("the keychain is locked") },
+	"flood":    func(string) (string, error) { return strings.Repeat(canary, 1<<17), nil },
+	"hanging":  hang,
+}
+
+// hang lets itself be known to the server, and waits for ever.
+func hang(server string) (string, error) {
+	conn, err := net.Dial("tcp", server)
+	if err != nil {
+		return "", err
+	}
+	_, err = conn.Read(make([]byte, 1))
+	return "", err
+}
+
+func answer(username, secret string) string {
+	return fmt.Sprintf(`{"ServerURL":"ignored","Username":%q,"Secret":%q}`, username, secret)
+}
+
+// TestMain lets the test program stand in for credential helpers, under their
+// names in a directory that PATH begins with.
+func TestMain(m *testing.M) {
+	if name, isHelper := strings.CutPrefix(strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"), prefix); isHelper {
+		os.Exit(help(name))
+	}
+	if strings.HasPrefix(strings.ToLower(filepath.Base(os.Args[0])), tokenPrefix) {
+		os.Exit(tellToken(os.Args[1:]))
+	}
+	dir, err := installHelpers()
+	code := 1
+	if err == nil {
+		code = m.Run()
+		err = os.RemoveAll(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
+// installHelpers returns the directory to remove.
+func installHelpers() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "logins-test-")
+	if err != nil {
+		return "", err
+	}
+	suffix := filepath.Ext(self)
+	if runtime.GOOS != "windows" {
+		suffix = ""
+	}
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(helperAnswers)), slices.Collect(maps.Keys(helpersThatKeep))) {
+		if err := link(self, filepath.Join(dir, prefix+name+suffix)); err != nil {
+			return dir, err
+		}
+	}
+	// The race detector would let each helper sleep for a second before it ends.
+	for _, v := range [][2]string{
+		{"PATH", dir + string(filepath.ListSeparator) + os.Getenv("PATH")},
+		{logVariable, filepath.Join(dir, "log")},
+		{"GORACE", "atexit_sleep_ms=0"},
+	} {
+		if err := os.Setenv(v[0], v[1]); err != nil {
+			return dir, err
+		}
+	}
+	return dir, os.WriteFile(filepath.Join(dir, "log"), nil, 0o600)
+}
+
+// link makes a program known by another name: Windows allows links to few.
+func link(old, path string) error {
+	if os.Symlink(old, path) == nil {
+		return nil
+	}
+	data, err := os.ReadFile(old)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o700)
+}
+
+// help is a helper's run.
+func help(name string) int {
+	server, err := io.ReadAll(os.Stdin)
+	if keep, keeps := helpersThatKeep[name]; err == nil && keeps && len(os.Args) == 2 {
+		return keep(os.Args[1], server)
+	}
+	if err != nil || len(os.Args) != 2 || os.Args[1] != "get" {
+		fmt.Fprintln(os.Stderr, "not the protocol of credential helpers:", os.Args, err)
+		return 2
+	}
+	log, err := os.OpenFile(os.Getenv(logVariable), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	fmt.Fprintf(log, "%s %s\n", name, server)
+	output, err := helperAnswers[name](string(server))
+	fmt.Print(output)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// hosts counts the hosts that tests were given.
+var hosts atomic.Int64
+
+// newHost returns a host that no other test, nor another run of it, asks helpers
+// for.
+func newHost(name string) string { return fmt.Sprintf("%s-%d.example", name, hosts.Add(1)) }
+
+// asked returns what helpers were asked for a host, in order.
+func asked(t *testing.T, host string) []string {
+	t.Helper()
+	data, err := os.ReadFile(os.Getenv(logVariable))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var questions []string
+	for line := range strings.Lines(string(data)) {
+		if strings.Contains(line, host) {
+			questions = append(questions, strings.TrimSpace(line))
+		}
+	}
+	return questions
+}
