@@ -21,10 +21,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// badVersion is the version that nobody approves.
+// badVersion is the version that is denied or left pending.
 const badVersion = "0.14.1"
 
-// badRelease is one of hashicorp/time for this machine.
+// badRelease returns that version of hashicorp/time for the current platform.
 func badRelease(t *testing.T) origintest.Release {
 	t.Helper()
 	var b bytes.Buffer
@@ -42,8 +42,8 @@ func badRelease(t *testing.T) origintest.Release {
 	return r
 }
 
-// TestTofuSeesWhatIsPromoted: what waits is not there for OpenTofu, and installed when
-// it is promoted.
+// TestTofuSeesWhatIsPromoted checks that OpenTofu ignores a pending release and
+// installs it after it is promoted.
 func TestTofuSeesWhatIsPromoted(t *testing.T) {
 	t.Parallel()
 	_, config := serveOrigin(t, origintest.Options{}, world.release, badRelease(t))
@@ -67,7 +67,7 @@ func TestTofuSeesWhatIsPromoted(t *testing.T) {
 		t.Errorf("the registry has the tags %q", tags)
 	}
 
-	// What is denied is never there.
+	// A denied release is never visible.
 	run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@" + badVersion, "--stage"}, flags...)...)
 	run(t, programs.tofuOCI, append([]string{"deny", "hashicorp/time@" + badVersion, "--reason", "not good enough"}, flags...)...)
 	again := parse(t, run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@<= " + badVersion, "--stage"}, flags...)...))
@@ -77,8 +77,9 @@ func TestTofuSeesWhatIsPromoted(t *testing.T) {
 	initialize(t, installation)
 }
 
-// TestTofuPassesOverDenied: once a released version is denied, OpenTofu installs the
-// next older one, and the nightly run succeeds without bringing the version back.
+// TestTofuPassesOverDenied checks that OpenTofu installs the next older version after a
+// release is denied, and that the nightly run succeeds without mirroring the denied
+// version again.
 func TestTofuPassesOverDenied(t *testing.T) {
 	t.Parallel()
 	const denied, older = fixture.TimeVersion, badVersion
@@ -117,7 +118,8 @@ func TestTofuPassesOverDenied(t *testing.T) {
 	}
 }
 
-// TestTofuInstallsFromPromotedLayout: the same by an image layout.
+// TestTofuInstallsFromPromotedLayout checks that OpenTofu installs a promoted release
+// from an image layout.
 func TestTofuInstallsFromPromotedLayout(t *testing.T) {
 	t.Parallel()
 	_, config := serveOrigin(t, origintest.Options{}, world.release)
@@ -135,8 +137,9 @@ func TestTofuInstallsFromPromotedLayout(t *testing.T) {
 	checkLock(t, dir, h1)
 }
 
-// TestGarbageCollectionKeepsWhatWaits: the real registry's collection takes what was
-// denied, and neither what waits nor the reason.
+// TestGarbageCollectionKeepsWhatWaits checks that the garbage collection of the real
+// registry removes denied releases, but neither pending releases nor the reason for the
+// denial.
 func TestGarbageCollectionKeepsWhatWaits(t *testing.T) {
 	t.Parallel()
 	_, config := serveOrigin(t, origintest.Options{}, world.release, badRelease(t))
@@ -189,7 +192,7 @@ func TestGarbageCollectionKeepsWhatWaits(t *testing.T) {
 	checkLock(t, dir, zh)
 }
 
-// initializeInVain runs a tofu init that has to fail, and gives what it says.
+// initializeInVain runs a tofu init that must fail, and returns its output.
 func initializeInVain(t *testing.T, installation string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -227,7 +230,7 @@ func tagsOf(t *testing.T, reference string) []string {
 	return tags
 }
 
-// exitCode is that of a program that ran, -1 of one that did not.
+// exitCode returns the exit code of a program, or -1 if it did not run.
 func exitCode(err error) int {
 	if err == nil {
 		return 0

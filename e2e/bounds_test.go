@@ -22,18 +22,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
 )
 
-// The promises of docs/security.md: whatever a server sends, the program stays
-// below so much memory, and asks no more than so often for one release or list.
+// The limits that docs/security.md promises: for any server response, memory use stays
+// below maxMemory, and requests for one release or list stay below maxRequests.
 const (
 	hostileMemory   = 256 << 20
 	hostileRequests = 1100
-	// maxManifest is the most that OpenTofu reads of a manifest, in bytes.
+	// maxManifest is the size limit of OpenTofu for manifests, in bytes.
 	maxManifest  = 4 << 20
 	typeProvider = "application/vnd.opentofu.provider"
 )
 
-// TestHostileServersAreBounded runs the real program against servers that send as
-// much as they can, and watches the kernel's count of its memory.
+// TestHostileServersAreBounded runs the real program against servers that send as much
+// as they can, and checks the peak memory reported by the kernel.
 func TestHostileServersAreBounded(t *testing.T) {
 	t.Parallel()
 	list := []string{"list", "acme/thing", "--from"}
@@ -102,7 +102,7 @@ func TestHostileServersAreBounded(t *testing.T) {
 			}
 			cmd := command(t, programs.tofuOCI, append(args, "--ca-file", world.caFile)...)
 			cmd.Dir = t.TempDir()
-			most, text, _ := peak(t, cmd) // it may fail
+			most, text, _ := peak(t, cmd) // can fail
 			t.Logf("%d MiB, %d requests: %.300s", most>>20, requests.Load(), text)
 			if most > hostileMemory {
 				t.Errorf("it took %d MiB, %d are allowed", most>>20, hostileMemory>>20)
@@ -118,7 +118,7 @@ func TestHostileServersAreBounded(t *testing.T) {
 	}
 }
 
-// TestHostileLayoutIsBounded has an index.json as large as is read.
+// TestHostileLayoutIsBounded reads an index.json of the maximum size.
 func TestHostileLayoutIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, index := range map[string]http.HandlerFunc{
@@ -135,7 +135,7 @@ func TestHostileLayoutIsBounded(t *testing.T) {
 			write(t, filepath.Join(dir, "oci-layout"), `{"imageLayoutVersion":"1.0.0"}`)
 			write(t, filepath.Join(dir, "index.json"), written.Body.String())
 			cmd := command(t, programs.tofuOCI, "list", "acme/thing", "--from", "oci-layout:"+dir)
-			most, text, _ := peak(t, cmd) // it may fail
+			most, text, _ := peak(t, cmd) // can fail
 			t.Logf("%d MiB: %.200s", most>>20, text)
 			if most > hostileMemory {
 				t.Errorf("it took %d MiB, %d are allowed", most>>20, hostileMemory>>20)
@@ -144,8 +144,8 @@ func TestHostileLayoutIsBounded(t *testing.T) {
 	}
 }
 
-// TestHostileManifestsInALayoutAreBounded pulls many releases at once whose
-// manifests are as large as OpenTofu reads.
+// TestHostileManifestsInALayoutAreBounded pulls many releases concurrently whose
+// manifests have the maximum size that OpenTofu reads.
 func TestHostileManifestsInALayoutAreBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -172,21 +172,21 @@ func TestHostileManifestsInALayoutAreBounded(t *testing.T) {
 	if err := json.Unmarshal([]byte(index), &parsed); err != nil {
 		t.Fatal(err)
 	}
-	for i, m := range parsed.Manifests[:2] { // more than two are too much for a release
+	for i, m := range parsed.Manifests[:2] { // more than two exceed the limit of a release
 		write(t, filepath.Join(blobs, strings.TrimPrefix(m.Digest, "sha256:")), read(m.Digest))
 		args = append(args, "--platform", fmt.Sprintf("os%d_a", i))
 	}
 	for i := range manyReleases {
 		args = append(args, fmt.Sprintf("acme/thing@1.%d.0", i))
 	}
-	most, text, _ := peak(t, command(t, programs.tofuOCI, args...)) // it fails
+	most, text, _ := peak(t, command(t, programs.tofuOCI, args...)) // fails
 	t.Logf("%d MiB: %.300s", most>>20, text)
 	if most > hostileMemory {
 		t.Errorf("it took %d MiB, %d are allowed", most>>20, hostileMemory>>20)
 	}
 }
 
-// hostile answers by a part of the path; other paths are not there.
+// hostile maps a part of the path to a handler. Other paths respond with 404.
 type hostile map[string]http.HandlerFunc
 
 func (h hostile) serve(w http.ResponseWriter, r *http.Request) {
@@ -199,8 +199,8 @@ func (h hostile) serve(w http.ResponseWriter, r *http.Request) {
 	http.NotFound(w, r)
 }
 
-// elements is a document that begins with a text and goes on with n elements, %d
-// in which is their number.
+// elements responds with a document that consists of begin and n elements. %d in an
+// element is replaced by its number.
 func elements(begin, element string, n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/vnd.oci.image.index.v1+json")
@@ -230,7 +230,7 @@ func elements(begin, element string, n int) http.HandlerFunc {
 	}
 }
 
-// page is a page of a list, and says that there is another one.
+// page responds with a page of a list that links to another page.
 func page(begin, element string, n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Link", fmt.Sprintf(`<%s?more=1>; rel="next"`, r.URL.Path))
@@ -238,7 +238,7 @@ func page(begin, element string, n int) http.HandlerFunc {
 	}
 }
 
-// bomb is a compressed list of so many bytes.
+// bomb responds with a compressed list that decompresses to size bytes.
 func bomb(size int64) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -258,22 +258,22 @@ func spaces(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat(" ", n)) }
 }
 
-// different are n bytes that differ from one URL to the next.
+// different responds with n bytes that differ for each URL.
 func different(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, strings.Repeat("#", n)+r.URL.RawQuery)
 	}
 }
 
-// platforms lists a version for the most platforms.
+// platforms lists a version with the maximum number of platforms.
 func platforms(w http.ResponseWriter, r *http.Request) {
 	elements(`{"versions":[{"version":"1.0.0","platforms":[`, `{"os":"os%d","arch":"a"}`, 256)(w, r)
 }
 
-// manyReleases is how many there are where there are many at once.
+// manyReleases is the number of releases in tests with concurrent transfers.
 const manyReleases = 12
 
-// manyVersions lists them, each for the most platforms.
+// manyVersions lists manyReleases versions, each with the maximum number of platforms.
 func manyVersions(w http.ResponseWriter, _ *http.Request) {
 	var all, each []string
 	for i := range 256 {
@@ -285,8 +285,8 @@ func manyVersions(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, `{"versions":[`+strings.Join(all, ",")+"]}")
 }
 
-// padded are package documents that have keys of so many bytes for each platform,
-// say something of all platforms, and name evidence at places of its own.
+// padded responds with package documents that contain keys of the given size for each
+// platform, list all platforms, and refer to separate signatures and checksums.
 func padded(keys int) http.HandlerFunc {
 	padding, key, others := strings.Repeat("p", 700<<10), strings.Repeat("k", keys), &strings.Builder{}
 	for i := range 255 {
@@ -303,13 +303,14 @@ func padded(keys int) http.HandlerFunc {
 	}
 }
 
-// manifests is a release whose manifests are as large as OpenTofu reads.
+// manifests returns a release whose manifests have the maximum size that OpenTofu
+// reads.
 func manifests(begin, repeat string, end ...string) hostile {
 	return release(maxManifest, begin, repeat, end...)
 }
 
-// release is a release of the most platforms, whose manifests have so many bytes: a
-// text, another one as often as it fits, and an end.
+// release returns a release with the maximum number of platforms. Each of its manifests
+// has size bytes: begin, then repeat as often as it fits, then end.
 func release(size int, begin, repeat string, end ...string) hostile {
 	const head = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"` + typeProvider + "-target" + `",`
 	tail := strings.Join(end, "") + "}"
@@ -318,11 +319,11 @@ func release(size int, begin, repeat string, end ...string) hostile {
 	}
 	n := (size - len(head) - len(begin) - len(tail) - 100) / len(repeat)
 	if repeat != "y" {
-		n = min(n, 16<<10-100) // just what is decoded
+		n = min(n, 16<<10-100) // the maximum that is decoded
 	}
 	text := head + begin + strings.Repeat(repeat, n) + tail
 	text += strings.Repeat(" ", size-8-len(text))
-	stored := map[string]string{} // digest → its last bytes
+	stored := map[string]string{} // digest → end of the manifest
 	var entries []string
 	for i := range 256 {
 		last := numbered(i)
@@ -348,7 +349,7 @@ func release(size int, begin, repeat string, end ...string) hostile {
 	}}
 }
 
-// numbered is white space that tells a number.
+// numbered encodes a number as white space.
 func numbered(i int) string {
 	var b strings.Builder
 	for bit := range 8 {
@@ -357,15 +358,14 @@ func numbered(i int) string {
 	return b.String()
 }
 
-// withReferrers is a release whose lists of referrers are hostile.
+// withReferrers returns a release whose lists of referrers are hostile.
 func withReferrers(list http.HandlerFunc) hostile {
 	h := release(1000, `"layers":[{"mediaType":"archive/zip","digest":"sha256:`+strings.Repeat("0", 64)+`","size":1}`, " ", "]")
 	h["/referrers/"] = list
 	return h
 }
 
-// evidence is a release whose zips have documents beside them, as large as are
-// read.
+// evidence returns a release whose zips have referrers of the maximum size.
 func evidence() hostile {
 	const size = 32 << 20
 	content := strings.Repeat("x", size)

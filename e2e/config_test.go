@@ -20,13 +20,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// newerVersion is only at the origin registry.
+// newerVersion exists only in the origin registry.
 const newerVersion = "0.15.0"
 
-// installations are configurations over which tofu init and tofu-oci pull have
-// to do the same. Capitals stand for the places of the test. The version is what
-// both install, empty when both fail; differs says why they need not agree, with
-// tofu-oci's version in ours.
+// installations are configurations for which tofu init and tofu-oci pull must install
+// the same package. Names in capitals are placeholders for paths and addresses of the
+// test. version is the version that both install, or empty if both fail. differs is the
+// reason for an intended difference, and ours is the version that tofu-oci installs.
 var installations = []struct {
 	name, config, constraint, version, differs, ours string
 }{
@@ -189,8 +189,8 @@ var installations = []struct {
 	} }`, ours: fixture.TimeVersion},
 }
 
-// TestConfigurations drives both programs over the same files, and compares what
-// they install: its version, and by its contents where it came from.
+// TestConfigurations runs both programs with the same configuration and compares the
+// versions and the contents that they install.
 func TestConfigurations(t *testing.T) {
 	t.Parallel()
 	places := newPlaces(t)
@@ -222,8 +222,8 @@ func TestConfigurations(t *testing.T) {
 
 type places struct{ *strings.Replacer }
 
-// newPlaces makes an origin registry with two versions, and an OCI registry and
-// filesystem mirrors with the older one, each with other contents.
+// newPlaces creates an origin registry with two versions, and an OCI registry and
+// filesystem mirrors with the older one, each with different content.
 func newPlaces(t *testing.T) places {
 	t.Helper()
 	origin, config := serveOrigin(t, origintest.Options{}, world.release, newerRelease(t))
@@ -250,7 +250,8 @@ func newPlaces(t *testing.T) places {
 	return places{strings.NewReplacer("REGISTRY", host, "PACKED", packed, "UNPACKED", unpacked, "EMPTY", t.TempDir(), "CACHE", t.TempDir(), "HOSTJSON", hostJSON, "HOSTBLOCK", string(text))}
 }
 
-// write makes a configuration file. UNPACKED holds PACKED, so it goes first.
+// write writes a configuration file. It replaces UNPACKED first, because the name
+// contains PACKED.
 func (p places) write(t *testing.T, config string) string {
 	t.Helper()
 	if !strings.HasPrefix(config, "{") {
@@ -261,8 +262,8 @@ func (p places) write(t *testing.T, config string) string {
 	return file
 }
 
-// variant is the provider's zip with one more file, so that it can be told from
-// others.
+// variant returns the provider's zip with an additional file, which distinguishes it
+// from other zips.
 func variant(t *testing.T, mark, version string, p provider.Platform) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), fmt.Sprintf("terraform-provider-time_%s_%s.zip", version, p))
@@ -308,8 +309,8 @@ func digestOf(t *testing.T, path string) digest.Digest {
 
 var lockedVersion = regexp.MustCompile(`version\s+= "([^"]+)"`)
 
-// tofuInstalls returns the version that tofu init locks, empty when it fails, and
-// the lock file.
+// tofuInstalls returns the version that tofu init locks, or an empty string if it
+// fails, and the lock file.
 func tofuInstalls(t *testing.T, cliConfig, constraint string) (version, lock string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -327,8 +328,8 @@ func tofuInstalls(t *testing.T, cliConfig, constraint string) (version, lock str
 	return lockedVersion.FindStringSubmatch(string(text))[1], string(text)
 }
 
-// weInstall returns the version that tofu-oci pull takes, empty when it fails, and
-// the hash of what it unpacked.
+// weInstall returns the version that tofu-oci pull installs, or an empty string if it
+// fails, and the hash of the unpacked package.
 func weInstall(t *testing.T, cliConfig, constraint string) (version, h1, said string) {
 	t.Helper()
 	cmd := command(t, programs.tofuOCI, "pull", "hashicorp/time@"+constraint, "--dir", t.TempDir(), "--layout", "unpacked", "--output", "json")

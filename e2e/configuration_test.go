@@ -18,9 +18,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestRequirementsAsOpenTofuReadsThem shows the directories of internal/opentofu/configuration's
-// tests to tofu as well, which has to find the same providers and constraints, or
-// refuse what we refuse.
+// TestRequirementsAsOpenTofuReadsThem runs tofu on the test directories of
+// internal/opentofu/configuration. tofu must find the same providers and constraints,
+// or reject the directories that tofu-oci rejects.
 func TestRequirementsAsOpenTofuReadsThem(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("../internal/opentofu/configuration/testdata/*.txtar")
@@ -57,14 +57,14 @@ func TestRequirementsAsOpenTofuReadsThem(t *testing.T) {
 	}
 }
 
-// unlike says why some directories are read in another way, on purpose.
+// unlike maps directories that are intentionally read differently to the reason.
 var unlike = map[string]string{
 	"foreign":          "blocks that OpenTofu does not know are left alone: exec runs other programs too",
 	"terraform-prefix": "no registry takes such a name, which OpenTofu finds out when it asks",
 }
 
-// weRequire returns what internal/opentofu/configuration reads, a provider a line. A module that
-// is not there is an error, as it is to tofu.
+// weRequire returns the requirements that internal/opentofu/configuration reads, one
+// per line. A missing module is an error, as in tofu.
 func weRequire(ctx context.Context, dir string) ([]string, error) {
 	c, err := configuration.Load(ctx, dir, configuration.Options{})
 	if err == nil && len(c.NotLookedAt) > 0 {
@@ -81,11 +81,11 @@ func requirementLine(address, constraints string) string {
 	return strings.TrimSpace(address + " " + constraints)
 }
 
-// requiredLine is a provider in the tree that tofu providers prints.
+// requiredLine matches a provider in the output of tofu providers.
 var requiredLine = regexp.MustCompile(`(?m)provider\[([^\]]+)\](.*)$`)
 
-// tofuRequires returns what tofu reads: the providers of all modules, with the
-// constraints of all of them.
+// tofuRequires returns the requirements that tofu reads: the providers of all modules,
+// each with all its constraints.
 func tofuRequires(t *testing.T, dir string) ([]string, error) {
 	t.Helper()
 	var printed, stderr bytes.Buffer

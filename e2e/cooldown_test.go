@@ -10,14 +10,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// TestCooldown: OpenTofu installs the version that is old enough, until the younger one
-// is named; and the registry keeps the dates of both.
+// TestCooldown checks that OpenTofu installs the version that is old enough, until the
+// newer version is specified explicitly, and that the registry stores the dates of
+// both.
 func TestCooldown(t *testing.T) {
 	t.Parallel()
 	const older = "0.14.1"
 	old, young := world.release, world.release
 	old.Version, old.Modified = older, time.Now().Add(-73*time.Hour)
-	old.Sums, old.Signature, old.Keys = nil, nil, nil // they are of the other version
+	old.Sums, old.Signature, old.Keys = nil, nil, nil // they belong to the other version
 	young.Modified = time.Now().Add(-71 * time.Hour)
 	_, config := serveOrigin(t, origintest.Options{}, old, young)
 	host := startRegistry(t)

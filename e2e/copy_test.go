@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// openRepository opens what a template names without variables.
+// openRepository opens a repository by a template without variables.
 func openRepository(t *testing.T, reference string, client *http.Client) repository.Repository {
 	t.Helper()
 	parsed, err := template.Parse(reference)
@@ -38,7 +38,7 @@ func openRepository(t *testing.T, reference string, client *http.Client) reposit
 	return repo
 }
 
-// wantWholeCopy looks at all that the tag leads to, and at what refers to it.
+// wantWholeCopy checks the content of the tag and its referrers.
 func wantWholeCopy(t *testing.T, repo repository.Repository, want provider.Document) {
 	t.Helper()
 	i, err := repository.Inspect(t.Context(), repo, fixture.TimeVersion, repository.DepthBlobs)
@@ -59,20 +59,20 @@ func wantWholeCopy(t *testing.T, repo repository.Repository, want provider.Docum
 	}
 }
 
-// TestAirGap: what was mirrored outside is copied inside, into the real registry and
-// there into another repository by mounting, and back, judged by keys that were pinned
-// outside. regctl sees the same digests before and after, the real tofu installs, and
-// signature and SBOM are still there.
+// TestAirGap copies a mirror into an isolated site: from a directory to the real
+// registry, from there to another repository by mounting, and back. Each copy is
+// verified with pinned keys. regctl reports the same digests before and after, the real
+// tofu installs, and the signature and the SBOM are preserved.
 func TestAirGap(t *testing.T) {
 	t.Parallel()
-	// 1. Outside: a directory, with pins, and an SBOM of all platforms.
+	// 1. Connected side: a directory, pins, and an SBOM for all platforms.
 	_, config := serveOrigin(t, origintest.Options{}, world.release)
 	carried, pins := filepath.Join(t.TempDir(), "mirror"), filepath.Join(t.TempDir(), "trust.hcl")
 	from := "oci-layout:" + filepath.ToSlash(carried) + "/{type}"
 	r := parse(t, run(t, programs.tofuOCI, "mirror", "hashicorp/time", "--to", from, "--config", config, "--ca-file", world.caFile, "--output", "json"))
 	run(t, programs.tofuOCI, "trust", "init", "hashicorp/time", "--from", from, "--trust", pins)
 	sbom := attachSBOM(t, from)
-	// 2. Inside: no origin is known here.
+	// 2. Isolated side: no origin registry is configured.
 	host := startRegistry(t)
 	first, second := host+"/inside/{namespace}/{type}", host+"/again/{namespace}/{type}"
 	back := "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{type}"
@@ -101,13 +101,13 @@ func TestAirGap(t *testing.T) {
 			t.Errorf("regctl finds %s in %s, and %s in the directory", got, repo, want)
 		}
 	}
-	// 3. OpenTofu installs, with the hashes of outside.
+	// 3. OpenTofu installs with the hashes from the connected side.
 	dir, _ := initialize(t, run(t, programs.tofuOCI, "tofurc", second))
 	zh, _ := r.hashes(t)
 	checkLock(t, dir, zh)
 }
 
-// attachSBOM lets a document refer to the release in a layout.
+// attachSBOM attaches a document to the release in a layout.
 func attachSBOM(t *testing.T, layout string) provider.Document {
 	t.Helper()
 	repo := openRepository(t, layout, nil)
@@ -122,7 +122,7 @@ func attachSBOM(t *testing.T, layout string) provider.Document {
 	return sbom
 }
 
-// checkInside reads all that is there, and judges it by the pins.
+// checkInside reads the complete release and verifies it with the pins.
 func checkInside(t *testing.T, repo, pins string, sbom provider.Document) {
 	t.Helper()
 	client, err := httpclient.New(httpclient.Options{CAFile: world.caFile})

@@ -14,11 +14,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// quoted is a command in a configuration of a pipeline or of a bot.
+// quoted matches a command in a pipeline or bot configuration.
 var quoted = regexp.MustCompile(`(?:- |run: |")(tofu-oci [^"\n]*)`)
 
-// pageCommands returns what a page tells people to type, and what it has pipelines
-// and bots run.
+// pageCommands returns the commands on a page, including those in pipeline and bot
+// configurations.
 func pageCommands(t *testing.T, page string) (commands []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "docs", page))
@@ -42,11 +42,11 @@ func pageCommands(t *testing.T, page string) (commands []string) {
 	return commands
 }
 
-// terragrunt stands for what runs tofu in directories that exec does not know.
+// terragrunt replaces a program that runs tofu in directories that exec does not know.
 const terragrunt = "#!/bin/sh\nfor unit in live/*/; do tofu -chdir=\"$unit\" \"$2\" -input=false -lockfile=readonly || exit; done\n"
 
-// TestExecPage runs all commands of docs/exec.md in a shell, with the real tofu and
-// terraform, which then have what they installed.
+// TestExecPage runs all commands of docs/exec.md in a shell with the real tofu and
+// terraform, and checks that they install the providers.
 func TestExecPage(t *testing.T) {
 	t.Parallel()
 	const wanted = 19
@@ -54,7 +54,7 @@ func TestExecPage(t *testing.T) {
 	if len(commands) != wanted {
 		t.Fatalf("%d commands, not %d:\n%s", len(commands), wanted, strings.Join(commands, "\n"))
 	}
-	// 1. The programs, under the names that the page has for them.
+	// 1. Install the programs under the names that the page uses.
 	bin, dir := t.TempDir(), t.TempDir()
 	for name, program := range map[string]string{
 		"tofu-oci": programs.tofuOCI, "tofu": programs.tofu, "tofu1.12.6": programs.tofu, "terraform": programs.terraform,
@@ -70,7 +70,7 @@ func TestExecPage(t *testing.T) {
 	for _, root := range []string{"", "live/network", "live/cluster", "legacy"} {
 		write(t, filepath.Join(dir, root, "main.tf"), mainTF)
 	}
-	// 2. All of it, in one shell.
+	// 2. Run all commands in one shell.
 	_, config := serveOrigin(t, origintest.Options{}, world.release)
 	registry, script := startRegistry(t), filepath.Join(t.TempDir(), "script")
 	write(t, script, strings.NewReplacer("ghcr.io", registry, "registry.gitlab.com", registry, "hashicorp/random", "hashicorp/time").
@@ -84,12 +84,13 @@ func TestExecPage(t *testing.T) {
 	}
 	for _, entry := range cmd.Env {
 		if home, is := strings.CutPrefix(entry, "HOME="); is {
-			config = filepath.Join(home, ".tofurc") // the last one counts
+			config = filepath.Join(home, ".tofurc") // the last setting takes precedence
 		}
 	}
 	write(t, config, string(text))
 	output(t, cmd)
-	// 3. Whatever ran them, all have installed, and there is one copy.
+	// 3. Check that all clients have installed the provider, and that only one copy is
+	// stored.
 	opentofu := provider.DefaultHost.String()
 	for root, host := range map[string]string{"": opentofu, "live/network": opentofu, "live/cluster": opentofu, "legacy": terraformHost} {
 		installed := filepath.Join(dir, root, ".terraform", "providers", host, "hashicorp", "time", fixture.TimeVersion)

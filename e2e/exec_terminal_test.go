@@ -16,8 +16,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestCtrlCReachesTofuOnce presses Ctrl-C in a terminal, which sends the signal to
-// exec and to its child. A second one would have tofu give up its state.
+// TestCtrlCReachesTofuOnce presses Ctrl-C in a terminal, which sends the signal to exec
+// and to its child process. With a second signal, tofu would exit without saving its
+// state.
 func TestCtrlCReachesTofuOnce(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
@@ -45,8 +46,8 @@ func TestCtrlCReachesTofuOnce(t *testing.T) {
 	}
 }
 
-// openTerminal makes a terminal: what is written to keys is typed in it, and what
-// appears on its screen can be read from keys.
+// openTerminal opens a pseudoterminal. Bytes written to keys are typed in it, and its
+// output can be read from keys.
 func openTerminal(t *testing.T) (keys, screen *os.File) {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -67,10 +68,10 @@ func openTerminal(t *testing.T) (keys, screen *os.File) {
 	return keys, screen
 }
 
-// keystroke is what is typed when a text has appeared.
+// keystroke is typed when a text has appeared.
 type keystroke struct{ when, keys string }
 
-// press types, and gives all that appeared until the terminal was closed.
+// press types the strokes and returns all output until the terminal is closed.
 func press(t *testing.T, keys io.ReadWriter, strokes []keystroke) (said string) {
 	t.Helper()
 	text := make([]byte, 4096)
@@ -78,7 +79,7 @@ func press(t *testing.T, keys io.ReadWriter, strokes []keystroke) (said string) 
 		n, err := keys.Read(text)
 		said += string(text[:n])
 		if err != nil {
-			return said // Linux ends it with an error
+			return said // on Linux, reading fails when the terminal is closed
 		}
 		if len(strokes) > 0 && strings.Contains(said, strokes[0].when) {
 			if _, err := io.WriteString(keys, strokes[0].keys); err != nil {

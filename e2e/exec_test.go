@@ -16,8 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// job is a directory in which commands run through exec, and the store of the
-// machine.
+// job is a directory in which commands run with exec, and the machine's store.
 type job struct {
 	timeMirror
 	dir, store string
@@ -30,7 +29,7 @@ func (m timeMirror) job(t *testing.T, store string) job {
 	return j
 }
 
-// exec is a command that runs in the directory through exec.
+// exec returns a command that runs in the directory with exec.
 func (j job) exec(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	all := append(append([]string{"exec", "--cache", j.store}, j.flags...), "--")
@@ -39,8 +38,8 @@ func (j job) exec(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestTerraformInstallsFromOCI has a client that knows no OCI install and apply, of
-// a mirror of its own registry, and of one of OpenTofu's.
+// TestTerraformInstallsFromOCI checks that Terraform installs and applies providers of
+// its own registry and of OpenTofu's registry.
 func TestTerraformInstallsFromOCI(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -65,7 +64,7 @@ func TestTerraformInstallsFromOCI(t *testing.T) {
 			if now := readLock(t, j.dir); !bytes.Equal(now, locked) {
 				t.Errorf("terraform changed the file from\n%s\nto\n%s", locked, now)
 			}
-			// What was installed stays usable without exec.
+			// The installed providers remain usable without exec.
 			again := command(t, programs.terraform, "output", "unix")
 			again.Dir = j.dir
 			if unix := strings.TrimSpace(output(t, again)); unix == "" || unix == "0" {
@@ -75,8 +74,8 @@ func TestTerraformInstallsFromOCI(t *testing.T) {
 	}
 }
 
-// TestJobsShareOneStore starts ten jobs at once over an empty store, of both
-// clients. All of them install, and there is one copy of what they installed.
+// TestJobsShareOneStore starts ten concurrent jobs of both clients with an empty store.
+// All jobs install the provider, and the store contains one copy.
 func TestJobsShareOneStore(t *testing.T) {
 	t.Parallel()
 	const jobs = 10
@@ -115,7 +114,7 @@ func TestJobsShareOneStore(t *testing.T) {
 	}
 }
 
-// zipSizes are those of a zip, and of what is in it.
+// zipSizes returns the size of a zip and the total size of its content.
 func zipSizes(t *testing.T, path string) (packed, unpacked int64) {
 	t.Helper()
 	archive, err := zip.OpenReader(path)
@@ -130,7 +129,8 @@ func zipSizes(t *testing.T, path string) (packed, unpacked int64) {
 	return packed, unpacked
 }
 
-// diskUsage counts each file below a directory once; links are not followed.
+// diskUsage returns the size of all files below a directory. Hard links are counted
+// once, and symbolic links are not followed.
 func diskUsage(t *testing.T, dir string) (bytes int64) {
 	t.Helper()
 	var seen []os.FileInfo
@@ -157,7 +157,8 @@ func diskUsage(t *testing.T, dir string) (bytes int64) {
 	return bytes
 }
 
-// TestWarmStoreNeedsNoNetwork installs in a new checkout when the registry is gone.
+// TestWarmStoreNeedsNoNetwork installs providers in a new checkout after the registry
+// has stopped.
 func TestWarmStoreNeedsNoNetwork(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())

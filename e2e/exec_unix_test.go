@@ -16,8 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestExecGivesBackTheExitCode runs commands in an initialized directory: what they
-// print, read and end with is theirs.
+// TestExecGivesBackTheExitCode runs commands in an initialized directory and checks
+// their output, input, and exit code.
 func TestExecGivesBackTheExitCode(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
@@ -45,8 +45,8 @@ func TestExecGivesBackTheExitCode(t *testing.T) {
 	}
 }
 
-// TestExecHasTheChildsStreamsAndLeavesNothing: the configuration is for the child
-// alone, nobody else may read it, and it is gone afterwards.
+// TestExecHasTheChildsStreamsAndLeavesNothing checks that the temporary configuration
+// is readable only by its owner and is removed afterwards.
 func TestExecHasTheChildsStreamsAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
@@ -75,7 +75,8 @@ func TestExecHasTheChildsStreamsAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestExecKnowsChdir: the lock file is that of the directory that -chdir names.
+// TestExecKnowsChdir checks that exec uses the lock file in the directory specified
+// with -chdir.
 func TestExecKnowsChdir(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, terraformHost)
@@ -106,12 +107,12 @@ const sleeping = `terraform {
 resource "time_sleep" "long" { create_duration = "10m" }
 `
 
-// underWay is what tofu prints when the provider has been at work for ten seconds: it
-// says that it begins before the provider can be stopped.
+// underWay is the message that tofu prints after the provider has worked for ten
+// seconds. tofu announces the operation before the provider can be stopped.
 const underWay = "Still creating..."
 
-// TestExecPassesSignalsOn interrupts tofu while it applies: it ends in order, and
-// keeps its state.
+// TestExecPassesSignalsOn interrupts tofu during an apply and checks that it shuts down
+// cleanly and saves its state.
 func TestExecPassesSignalsOn(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
@@ -135,8 +136,8 @@ func TestExecPassesSignalsOn(t *testing.T) {
 	}
 }
 
-// interrupt sends a signal when a command has printed a text, and gives all that it
-// printed. The command has to fail as tofu does, with 1.
+// interrupt sends a signal when a command has printed a text, and returns all output.
+// The command must exit with code 1, like tofu.
 func interrupt(t *testing.T, cmd *exec.Cmd, signal os.Signal, when string) (said string) {
 	t.Helper()
 	stdout, err := cmd.StdoutPipe()

@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// configured is a job whose providers come from where a CLI configuration says: the block
-// that tofurc prints, after some text.
+// configured returns a job that uses a CLI configuration: before, followed by the block
+// that tofurc prints.
 func (m timeMirror) configured(t *testing.T, before string) job {
 	t.Helper()
 	config := filepath.Join(t.TempDir(), "tofurc")
@@ -21,7 +21,7 @@ func (m timeMirror) configured(t *testing.T, before string) job {
 	return m.job(t, t.TempDir())
 }
 
-// refuses checks that exec ends with a code before the client has said anything.
+// refuses checks that exec exits with a code before the client prints anything.
 func (j job) refuses(t *testing.T, code int, reason string, flags []string, command ...string) {
 	t.Helper()
 	j.flags = append(flags, j.flags...)
@@ -33,9 +33,9 @@ func (j job) refuses(t *testing.T, code int, reason string, flags []string, comm
 	}
 }
 
-// TestExecAndUnlockedProviders: OpenTofu installs from the user's oci_mirror what the lock
-// file lacks, also if only the state has it. Terraform does not start, and neither does
-// OpenTofu where signatures are demanded.
+// TestExecAndUnlockedProviders checks that OpenTofu installs providers missing from the
+// lock file from the user's oci_mirror, even if only the state requires them. Terraform
+// does not start, and neither does OpenTofu if signatures are required.
 func TestExecAndUnlockedProviders(t *testing.T) {
 	t.Parallel()
 	const lockFile = ".terraform.lock.hcl"
@@ -57,8 +57,8 @@ func TestExecAndUnlockedProviders(t *testing.T) {
 	output(t, inState.exec(t, programs.tofu, "apply", "-input=false", "-no-color", "-auto-approve"))
 }
 
-// TestExecJudgesWhatIsCached: neither client starts with a package that was cached by a run
-// without the policy of this one.
+// TestExecJudgesWhatIsCached checks that neither client starts with a cached package
+// that does not satisfy the policy, if a run without the policy cached it.
 func TestExecJudgesWhatIsCached(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
@@ -73,8 +73,8 @@ func TestExecJudgesWhatIsCached(t *testing.T) {
 	output(t, j.exec(t, programs.tofu, "init", "-input=false", "-no-color"))
 }
 
-// TestExecAndDevelopedProviders: what dev_overrides replace is neither locked nor brought, and
-// all other providers are.
+// TestExecAndDevelopedProviders checks that providers in dev_overrides are neither
+// locked nor downloaded, and that all other providers are.
 func TestExecAndDevelopedProviders(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
@@ -87,14 +87,14 @@ func TestExecAndDevelopedProviders(t *testing.T) {
 	onlyTime := strings.Replace(mainTF, `"hashicorp/time"`, `"registry.opentofu.org/hashicorp/time"`, 1)
 	both := strings.Replace(onlyTime, "    time = ", "    own = { source = \"registry.opentofu.org/acme/own\" }\n    time = ", 1)
 	for _, client := range []string{programs.tofu, programs.terraform} {
-		// 1. One that nobody has released is developed.
+		// 1. An unreleased provider is overridden.
 		j := m.configured(t, "  dev_overrides {\n    \"registry.opentofu.org/acme/own\" = \""+built+"\"\n  }\n")
 		write(t, filepath.Join(j.dir, "main.tf"), both)
 		output(t, j.exec(t, client, "version"))
 		if locked := string(readLock(t, j.dir)); strings.Contains(locked, "acme/own") || !strings.Contains(locked, "hashicorp/time") {
 			t.Errorf("locked are\n%s", locked)
 		}
-		// 2. The only one is developed.
+		// 2. The only provider is overridden.
 		j = m.configured(t, "  dev_overrides {\n    \"registry.opentofu.org/hashicorp/time\" = \""+filepath.ToSlash(binary[0])+"\"\n  }\n")
 		write(t, filepath.Join(j.dir, "main.tf"), onlyTime)
 		output(t, j.exec(t, client, "apply", "-input=false", "-no-color", "-auto-approve"))

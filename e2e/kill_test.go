@@ -21,12 +21,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// killSeeds is how many runs are killed or interrupted, into each kind of
+// killSeeds is the number of runs that are killed or interrupted, for each kind of
 // repository.
 const killSeeds = 16
 
-// killed is a release of enough small zips that a run has many steps to be
-// killed at, and the digest of each by its file name.
+// killed returns a release with many small zips, so that a run has many steps, and the
+// digest of each zip by its file name.
 func killed(t *testing.T) (origintest.Release, map[string]digest.Digest) {
 	t.Helper()
 	random := rand.NewChaCha8([32]byte{1})
@@ -52,10 +52,10 @@ func killed(t *testing.T) (origintest.Release, map[string]digest.Digest) {
 	return release, digests
 }
 
-// TestKilledRuns kills mirror and pull at random moments, every second time by
-// Ctrl-C. Whenever that is, no tag lacks a part of its graph, no file at a final
-// path has wrong bytes, and the next run completes. Ctrl-C leaves no temporary file,
-// and the next run removes those of a killed one that are old.
+// TestKilledRuns kills mirror and pull at random times, or interrupts them with Ctrl-C
+// in every second run. Afterwards, the graph of every tag is complete, every file with
+// a final name is correct, and the next run completes. Ctrl-C leaves no temporary
+// files, and the next run removes old temporary files of a killed run.
 func TestKilledRuns(t *testing.T) {
 	t.Parallel()
 	release, digests := killed(t)
@@ -80,7 +80,7 @@ func TestKilledRuns(t *testing.T) {
 				}
 				random := rand.New(rand.NewPCG(uint64(seed), 2))
 				signal := []os.Signal{os.Kill, os.Interrupt}[seed%2]
-				// 1. A mirror run is killed; the tag is there and whole, or not there.
+				// 1. Kill a mirror run. The tag is either complete or missing.
 				mirror := []string{"mirror", "acme/kill", "--to", repository, "--config", config, "--ca-file", world.caFile, "--quiet"}
 				stop(t, signal, random.Int64N(int64(within)), layout, mirror...)
 				tagged := versions(t, repository)
@@ -92,11 +92,11 @@ func TestKilledRuns(t *testing.T) {
 				// 2. The next run completes.
 				run(t, programs.tofuOCI, mirror...)
 				checkTemporary(t, layout)
-				// 3. A pull run is killed; what has its final name is right.
+				// 3. Kill a pull run. Files with a final name are correct.
 				dir := t.TempDir()
 				stop(t, signal, random.Int64N(int64(within)), dir, pullArgs(repository, dir)...)
 				checkFiles(t, dir, digests)
-				// 4. The next one completes.
+				// 4. The next run completes.
 				pullAll(t, repository, dir, digests)
 				checkTemporary(t, dir)
 			})
@@ -104,7 +104,7 @@ func TestKilledRuns(t *testing.T) {
 	}
 }
 
-// duration is how long a run takes that nobody kills.
+// duration returns the time that a complete run takes.
 func duration(t *testing.T, args ...string) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -112,8 +112,8 @@ func duration(t *testing.T, args ...string) time.Duration {
 	return time.Since(began)
 }
 
-// stop runs tofu-oci, which writes into a directory, for some nanoseconds. What a
-// killed run leaves there is made two days old.
+// stop runs tofu-oci, which writes to dir, and signals it after the given number of
+// nanoseconds. Then it changes the modification time of files in dir to two days ago.
 func stop(t *testing.T, signal os.Signal, after int64, dir string, args ...string) {
 	t.Helper()
 	cmd := command(t, programs.tofuOCI, args...)
@@ -129,7 +129,8 @@ func stop(t *testing.T, signal os.Signal, after int64, dir string, args ...strin
 	case code > 0:
 		t.Errorf("exit code %d", code)
 	}
-	// It was killed, or faster than that, or interrupted before it had begun.
+	// The process was killed, exited before the signal, or was interrupted before it
+	// started its work.
 	for _, path := range temporary(t, dir) {
 		old := time.Now().AddDate(0, 0, -2)
 		if err := os.Chtimes(path, old, old); err != nil {
@@ -138,7 +139,7 @@ func stop(t *testing.T, signal os.Signal, after int64, dir string, args ...strin
 	}
 }
 
-// checkTemporary wants no temporary file below a directory.
+// checkTemporary checks that no temporary files remain below a directory.
 func checkTemporary(t *testing.T, dir string) {
 	t.Helper()
 	if left := temporary(t, dir); len(left) > 0 {
@@ -160,7 +161,7 @@ func temporary(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// versions lists what is tagged; a repository that is not there has nothing.
+// versions returns the tags of a repository, or none if the repository does not exist.
 func versions(t *testing.T, repository string) []string {
 	t.Helper()
 	cmd := command(t, programs.tofuOCI, "list", "acme/kill", "--from", repository, "--ca-file", world.caFile, "--output", "json")
@@ -187,7 +188,7 @@ func pullArgs(repository, dir string) []string {
 	return args
 }
 
-// pullAll pulls every platform, which reads and checks the whole graph.
+// pullAll pulls all platforms, which verifies the complete graph.
 func pullAll(t *testing.T, repository, dir string, digests map[string]digest.Digest) {
 	t.Helper()
 	run(t, programs.tofuOCI, pullArgs(repository, dir)...)
@@ -196,7 +197,7 @@ func pullAll(t *testing.T, repository, dir string, digests map[string]digest.Dig
 	}
 }
 
-// checkFiles wants every zip with a final name to be the right one.
+// checkFiles checks every zip with a final name.
 func checkFiles(t *testing.T, dir string, digests map[string]digest.Digest) (found int) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

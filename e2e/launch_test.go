@@ -16,8 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestLaunch starts real providers of both protocols, before they are sent and where
-// they are stored.
+// TestLaunch starts real providers of both plugin protocols, before they are pushed and
+// after.
 func TestLaunch(t *testing.T) {
 	t.Parallel()
 	here := provider.CurrentPlatform()
@@ -29,7 +29,7 @@ func TestLaunch(t *testing.T) {
 		{dist(t, world.platforms...), "hashicorp/time", fixture.TimeVersion, "protocol 5, 4 resources, 0 data sources, 3 functions, 0 ephemeral resources"},
 		{six, "acme/six", "1.0.0", "protocol 6, 1 resources, 2 data sources, 1 functions, 1 ephemeral resources"},
 	} {
-		temporary, err := os.MkdirTemp("", "e2e") //nolint:usetesting // the path of a socket may not be long
+		temporary, err := os.MkdirTemp("", "e2e") //nolint:usetesting // socket paths must be short
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
-// launched runs a command with a directory of its own for temporary files, and gives
+// launched runs a command with a separate directory for temporary files, and returns
 // its stderr.
 func launched(t *testing.T, cmd *exec.Cmd, temporary string) string {
 	t.Helper()

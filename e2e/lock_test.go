@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// plain is a provider of tiny packages, beside the real one.
+// plain is a provider with tiny packages.
 const (
 	plainName    = "acme/plain"
 	plainVersion = "1.2.3"
@@ -39,9 +39,9 @@ resource "time_static" "now" {}
 output "unix" { value = time_static.now.unix }
 `
 
-// lockMirror is a registry that has the real provider and the tiny one.
+// lockMirror is a registry with the real provider and the tiny one.
 type lockMirror struct {
-	// repository is a template.
+	// repository is the repository template.
 	repository string
 	release    origintest.Release
 	plain      map[provider.Platform]lockPackage
@@ -61,7 +61,7 @@ func newLockMirror(t *testing.T) lockMirror {
 	return m
 }
 
-// configure writes a configuration that requires both, in two modules.
+// configure writes a configuration that requires both providers, in two modules.
 func (m lockMirror) configure(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -71,7 +71,7 @@ func (m lockMirror) configure(t *testing.T) (dir string) {
 	return dir
 }
 
-// lock writes a lock file as the command does, and gives its text.
+// lock runs the lock command and returns the lock file.
 func (m lockMirror) lock(t *testing.T, dir string) []byte {
 	t.Helper()
 	run(t, programs.tofuOCI, "lock", "--from", m.repository, "--module-dir", dir, "--ca-file", world.caFile)
@@ -87,7 +87,7 @@ func readLock(t *testing.T, dir string) []byte {
 	return text
 }
 
-// pull pulls what a lock file selects as a filesystem mirror.
+// pull pulls the providers in a lock file to a filesystem mirror.
 func (m lockMirror) pull(t *testing.T, locked []byte, layout string, platforms ...provider.Platform) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -101,8 +101,8 @@ func (m lockMirror) pull(t *testing.T, locked []byte, layout string, platforms .
 	return dir
 }
 
-// TestTofuInstallsWhatLockWrote: the file that lock writes from the registry alone
-// is complete, for every way of installation, and init has nothing to change in it.
+// TestTofuInstallsWhatLockWrote checks that the lock file written from registry
+// metadata is complete for every installation method, and that init does not change it.
 func TestTofuInstallsWhatLockWrote(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
@@ -130,16 +130,16 @@ func TestTofuInstallsWhatLockWrote(t *testing.T) {
 	}
 }
 
-// TestTofuAcceptsWhatLockRemoved checks that init has nothing to change after a provider
-// was dropped from the configuration, and that a module whose source depends on a local is
-// read as tofu reads it: it requires a provider that nothing else requires.
+// TestTofuAcceptsWhatLockRemoved checks that init does not change the lock file after a
+// provider was removed from the configuration. It also checks a module whose source
+// depends on a local value and which requires a provider that no other module requires.
 func TestTofuAcceptsWhatLockRemoved(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
 	dir := m.configure(t)
 	m.lock(t, dir)
 	write(t, filepath.Join(dir, "main.tf"), "locals {\n  what = \"re\"\n}\nmodule \"more\" {\n  source = \"./mo${local.what}\"\n}\n")
-	// exec ignores a provider that is locked, missing, and not required any more.
+	// exec ignores a locked and missing provider that is not required any more.
 	stale := strings.ReplaceAll(string(readLock(t, dir)), "hashicorp/time", "hashicorp/gone")
 	write(t, filepath.Join(dir, ".terraform.lock.hcl"), stale)
 	run(t, programs.tofuOCI, "exec", "--cache", t.TempDir(), "--from", m.repository, "--ca-file", world.caFile, "--chdir", dir, "--", programs.tofu, "init", "-input=false", "-no-color")
@@ -156,9 +156,9 @@ func TestTofuAcceptsWhatLockRemoved(t *testing.T) {
 	}
 }
 
-// TestTofuTrustsAllHashes checks that init locks all platforms from a network mirror with
-// trust_all_hashes. From serve it gets no h1, except the one that it computes, because
-// those in a repository are not signed; pull computes those that it writes.
+// TestTofuTrustsAllHashes checks that init locks all platforms from a network mirror
+// with trust_all_hashes. serve provides only the h1 hashes that it computed, because
+// those in a repository are not signed. pull computes the hashes that it writes.
 func TestTofuTrustsAllHashes(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
@@ -194,7 +194,7 @@ func TestTofuTrustsAllHashes(t *testing.T) {
 			if h1 != test.h1 {
 				t.Errorf("%d h1 are locked, want %d: %s", h1, test.h1, hashes)
 			}
-			// What it locked is enough for the other ways.
+			// The locked hashes are sufficient for the other installation methods.
 			write(t, cli, run(t, programs.tofuOCI, "tofurc", m.repository))
 			if err := os.RemoveAll(filepath.Join(dir, ".terraform")); err != nil {
 				t.Fatal(err)
@@ -208,8 +208,8 @@ func filesystemMirror(dir string) string {
 	return fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", filepath.ToSlash(dir))
 }
 
-// TestLockHasTheHashesOfEveryPackage holds the file against the zips of all
-// platforms, as they come out of the registry again.
+// TestLockHasTheHashesOfEveryPackage compares the lock file with the zips of all
+// platforms in the registry.
 func TestLockHasTheHashesOfEveryPackage(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
@@ -239,7 +239,7 @@ func TestLockHasTheHashesOfEveryPackage(t *testing.T) {
 	}
 }
 
-// hashesOf are the hashes of a zip.
+// hashesOf returns the hashes of a zip.
 func hashesOf(t *testing.T, path string) []lockfile.Hash {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -253,8 +253,8 @@ func hashesOf(t *testing.T, path string) []lockfile.Hash {
 	return []lockfile.Hash{lockfile.Hash(sums.ZH(digest.FromBytes(content))), lockfile.Hash(h1)}
 }
 
-// TestLockIsWhatTofuLocksFromTheOrigin: the registry tells what the origin told.
-// `providers lock` has the same file for all platforms, byte for byte.
+// TestLockIsWhatTofuLocksFromTheOrigin checks that tofu providers lock writes the same
+// file for all platforms, byte for byte.
 func TestLockIsWhatTofuLocksFromTheOrigin(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
@@ -275,8 +275,9 @@ func TestLockIsWhatTofuLocksFromTheOrigin(t *testing.T) {
 	}
 }
 
-// TestLockCompletesWhatInitRecorded: after an installation from an unpacked mirror
-// the file has one h1, which an installation from OCI refuses. lock brings the rest.
+// TestLockCompletesWhatInitRecorded checks that lock adds hashes after an installation
+// from an unpacked mirror. Such an installation records a single h1 hash, with which an
+// installation from OCI fails.
 func TestLockCompletesWhatInitRecorded(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
@@ -303,8 +304,8 @@ func TestLockCompletesWhatInitRecorded(t *testing.T) {
 	tofu(t, dir, oci, "init", "-input=false", "-no-color", "-lockfile=readonly")
 }
 
-// TestTerraformInstallsWhatLockWrote: providers without a host are those of another
-// registry there.
+// TestTerraformInstallsWhatLockWrote covers Terraform, whose default host for providers
+// is different.
 func TestTerraformInstallsWhatLockWrote(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, terraformHost)
@@ -323,7 +324,7 @@ func TestTerraformInstallsWhatLockWrote(t *testing.T) {
 			t.Errorf("init %v changed the file from\n%s\nto\n%s", args, locked, now)
 		}
 	}
-	// A file of its own begins in the same way.
+	// A new lock file also has the header of Terraform.
 	if err := os.Remove(filepath.Join(dir, ".terraform.lock.hcl")); err != nil {
 		t.Fatal(err)
 	}

@@ -2,12 +2,12 @@ package e2e_test
 
 import "github.com/tofu-oci/tofu-oci/pkg/provider"
 
-// installed has OpenTofu install, for this machine's platform.
+// installed returns a step in which OpenTofu installs for the current platform.
 func installed(from installSource, required ...lockRequirement) []lockStep {
 	return []lockStep{{from: from, require: required}}
 }
 
-// locked has OpenTofu lock for all platforms.
+// locked returns a step in which OpenTofu locks all platforms.
 func locked(from installSource, required ...lockRequirement) []lockStep {
 	return []lockStep{{from: from, platforms: lockPlatforms, require: required}}
 }
@@ -25,9 +25,9 @@ var (
 	two = lockPlatforms[:2]
 )
 
-// lockCases are the configurations and what is run in them.
+// lockCases maps a name to the steps that are run in one directory.
 var lockCases = map[string][]lockStep{
-	// Constraints, as people spell them.
+	// Constraints, in different notations.
 	"no constraint":            installed(packed, requires("acme/alpha", "10.0.0")),
 	"exact":                    installed(packed, requires("acme/alpha", "1.2.3", "1.2.3")),
 	"exact with a sign":        installed(packed, requires("acme/alpha", "1.2.3", "=1.2.3")),
@@ -75,7 +75,7 @@ var lockCases = map[string][]lockStep{
 	"unpacked, for all systems":          locked(unpacked, requires("acme/bare", "1.2.3", "1.2.3")),
 	"one other system":                   {{from: packed, platforms: []provider.Platform{{OS: "openbsd", Arch: "arm"}}, require: []lockRequirement{requires("acme/bare", "1.2.3", "1.2.3")}}},
 
-	// What is there already.
+	// Existing lock files.
 	"one system after the other": {
 		{from: direct, platforms: two, require: []lockRequirement{requires("acme/plain", "1.2.3", "~> 1.0"), requires("example.com/beta/alpha", "1.0.0", "1.0.0")}},
 		{from: packed, platforms: lockPlatforms[2:]},

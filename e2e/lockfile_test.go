@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// installSource is where OpenTofu installs from in a step.
+// installSource is the source from which OpenTofu installs in a step.
 type installSource string
 
 const (
@@ -26,23 +26,23 @@ const (
 
 // lockStep is one run of OpenTofu in a directory.
 type lockStep struct {
-	// from is where it installs from. With platforms it runs `providers lock` for
-	// them, else `init`.
+	// from is the source. If platforms is set, the step runs `providers lock` for them,
+	// otherwise `init`.
 	from      installSource
 	platforms []provider.Platform
-	// upgrade: init -upgrade.
+	// upgrade adds the option -upgrade to init.
 	upgrade bool
-	// require is what the configuration says from here on; nil is what it said.
+	// require is the configuration from this step on. If nil, it is unchanged.
 	require []lockRequirement
 }
 
 // lockRequirement is a provider that the configuration requires.
 type lockRequirement struct {
 	source string
-	// version is the one that is selected.
+	// version is the version that is selected.
 	version string
-	// constraints are those of the root module and of one more module each; an
-	// empty one is left out.
+	// constraints are the constraints of the root module and of one further module
+	// each. Empty ones are omitted.
 	constraints []string
 }
 
@@ -50,8 +50,8 @@ func requires(source, version string, constraints ...string) lockRequirement {
 	return lockRequirement{source, version, constraints}
 }
 
-// TestLockFilesAreWhatTofuWrites has the real tofu write lock files, and
-// pkg/lockfile those with the same selections and hashes.
+// TestLockFilesAreWhatTofuWrites compares lock files of the real tofu with those that
+// pkg/lockfile writes for the same selections and hashes.
 func TestLockFilesAreWhatTofuWrites(t *testing.T) {
 	t.Parallel()
 	w := newLockWorld(t)
@@ -70,7 +70,7 @@ func (w *lockWorld) compare(t *testing.T, steps []lockStep) {
 	kept := parseLock(t, nil)
 	var required []lockRequirement
 	for i, step := range steps {
-		// 1. The real one.
+		// 1. Run the real tofu.
 		if step.require != nil {
 			required = step.require
 			writeRequirements(t, dir, required)
@@ -80,7 +80,7 @@ func (w *lockWorld) compare(t *testing.T, steps []lockStep) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// 2. The same from what it had before, and from nothing.
+		// 2. Write the same selections to the previous file, and to a new one.
 		changed, fresh, again := w.change(t, kept, step, required), parseLock(t, nil), parseLock(t, theirs)
 		for _, s := range slices.Backward(changed.Selections()) {
 			fresh.Set(s)
@@ -94,7 +94,7 @@ func (w *lockWorld) compare(t *testing.T, steps []lockStep) {
 	}
 }
 
-// change makes of a lock file what it has to be after a step.
+// change returns a lock file with the changes of a step.
 func (w *lockWorld) change(t *testing.T, before *lockfile.File, step lockStep, required []lockRequirement) *lockfile.File {
 	t.Helper()
 	after := parseLock(t, before.Bytes())
@@ -106,7 +106,7 @@ func (w *lockWorld) change(t *testing.T, before *lockfile.File, step lockStep, r
 	for _, r := range required {
 		after.Set(w.selection(t, before, step, r))
 	}
-	// init writes nothing when only constraints are others.
+	// init writes nothing if only constraints changed.
 	same := func(a, b lockfile.Selection) bool {
 		return a.Address == b.Address && a.Version == b.Version && slices.Equal(a.Hashes, b.Hashes)
 	}
@@ -134,7 +134,7 @@ func (r lockRequirement) address(t *testing.T) provider.Address {
 	return a
 }
 
-// selection is what the lock file has to say of a provider after a step.
+// selection returns the expected selection of a provider after a step.
 func (w *lockWorld) selection(t *testing.T, before *lockfile.File, step lockStep, r lockRequirement) lockfile.Selection {
 	t.Helper()
 	version, err := provider.ParseVersion(r.version)
@@ -154,9 +154,9 @@ func (w *lockWorld) selection(t *testing.T, before *lockfile.File, step lockStep
 	return s
 }
 
-// hashes are those that OpenTofu learns of a provider in a step, most of them
-// twice. Mirrors tell those of a package alone. An origin tells more: what is
-// signed counts, and from registry.opentofu.org everything.
+// hashes returns the hashes that OpenTofu learns about a provider in a step, most of
+// them twice. A mirror provides only the hashes of one package. An origin registry also
+// provides signed checksums, and registry.opentofu.org all hashes.
 func (w *lockWorld) hashes(t *testing.T, step lockStep, r lockRequirement) (hashes []lockfile.Hash) {
 	t.Helper()
 	a := r.address(t)
@@ -209,7 +209,7 @@ func (w *lockWorld) run(t *testing.T, dir string, step lockStep, required []lock
 		mirror := filepath.ToSlash(w.filesystemMirror(t, step.from == packed, addresses...))
 		method, flags = fmt.Sprintf("filesystem_mirror {\n    path = %q\n  }", mirror), []string{"-fs-mirror=" + mirror}
 	}
-	// What is installed already is not installed again, and its block stays.
+	// tofu does not install a provider again, and leaves its block unchanged.
 	if err := os.RemoveAll(filepath.Join(dir, ".terraform", "providers")); err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func (w *lockWorld) run(t *testing.T, dir string, step lockStep, required []lock
 		tofu(t, dir, cli, args...)
 		return
 	}
-	tofu(t, dir, cli, "get", "-no-color") // lock wants modules to be installed
+	tofu(t, dir, cli, "get", "-no-color") // lock requires installed modules
 	args := append([]string{"providers", "lock", "-no-color"}, flags...)
 	for _, p := range step.platforms {
 		args = append(args, "-platform="+p.String())
@@ -231,8 +231,8 @@ func (w *lockWorld) run(t *testing.T, dir string, step lockStep, required []lock
 	tofu(t, dir, cli, args...)
 }
 
-// writeRequirements writes a configuration of a root module and as many others
-// as there are more constraints.
+// writeRequirements writes a configuration with a root module and one further module
+// per additional constraint.
 func writeRequirements(t *testing.T, dir string, required []lockRequirement) {
 	t.Helper()
 	modules := 1

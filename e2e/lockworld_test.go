@@ -19,13 +19,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// The hosts whose providers are locked, in the spelling of configurations. All
-// are served by one origin.
+// The hosts of the locked providers, as spelled in configurations. One origin registry
+// serves all of them.
 var lockHosts = []string{
 	provider.DefaultHost.String(), "example.com", "zulu.example", "例え.example", "bücher.example", "ärger.example", "example.com:8443",
 }
 
-// lockVersions are those of every provider, all of the same platforms.
+// lockVersions are the versions of every provider. All have the same platforms.
 var lockVersions = []string{
 	"0.9.0", "1.0.0", "1.0.1", "1.0.5", "1.2.0", "1.2.3", "2.0.0", "2.1.0-alpha", "2.1.0-beta.2+build.5", "2.3.4", "3.0.0-rc1", "10.0.0",
 }
@@ -34,13 +34,13 @@ var lockPlatforms = provider.SortPlatforms([]provider.Platform{
 	provider.CurrentPlatform(), {OS: "freebsd", Arch: "amd64"}, {OS: "openbsd", Arch: "arm"}, {OS: "windows", Arch: "386"},
 })
 
-// lockProvider is how an origin offers a provider, NAMESPACE/TYPE.
+// lockProvider configures a provider, NAMESPACE/TYPE, in the origin registry.
 type lockProvider struct {
-	// signed: there are a key and a signature of the sums.
+	// signed adds a key and a signature of SHA256SUMS.
 	signed bool
-	// packages: documents tell all platforms' hashes.
+	// packages adds the hashes of all platforms to package documents.
 	packages bool
-	// more is put at the end of the sums.
+	// more is appended to SHA256SUMS.
 	more string
 }
 
@@ -55,17 +55,18 @@ var lockProviders = map[string]lockProvider{
 	"beta/alpha":    {signed: true},
 }
 
-// garbled: a line of the sums is none.
+// garbled reports whether SHA256SUMS has an invalid line.
 func (p lockProvider) garbled() bool { return strings.HasPrefix(p.more, "abc ") }
 
-// lockWorld has tiny packages of all providers, at an origin and in a network
+// lockWorld has tiny packages of all providers, in an origin registry and in a network
 // mirror.
 type lockWorld struct {
-	// hosts are the blocks of a CLI configuration that say where the origin is.
+	// hosts are the host blocks of a CLI configuration that refer to the origin
+	// registry.
 	hosts string
-	// network is the network mirror's URL.
+	// network is the URL of the network mirror.
 	network string
-	// packages are those of each "NAMESPACE/TYPE VERSION".
+	// packages has the packages of each "NAMESPACE/TYPE VERSION".
 	packages map[string]map[provider.Platform]lockPackage
 }
 
@@ -111,7 +112,7 @@ func serve(t *testing.T, handler http.Handler) (url string) {
 	return url
 }
 
-// tinyPackages makes a zip with one file for each platform.
+// tinyPackages creates a zip with one file for each platform.
 func tinyPackages(t *testing.T, name, version string) map[provider.Platform]lockPackage {
 	t.Helper()
 	_, typ, _ := strings.Cut(name, "/")
@@ -141,7 +142,7 @@ func tinyPackages(t *testing.T, name, version string) map[provider.Platform]lock
 	return packages
 }
 
-// executable is the name of a provider's program.
+// executable returns the file name of a provider's executable.
 func executable(typ, version string, p provider.Platform) string {
 	name := "terraform-provider-" + typ + "_v" + version
 	if p.OS == "windows" {
@@ -213,8 +214,8 @@ func (w *lockWorld) networkMirror() http.Handler {
 	return mux
 }
 
-// filesystemMirror writes all versions of some providers, "HOST/NAMESPACE/TYPE"
-// each, into a new directory.
+// filesystemMirror writes all versions of the given providers to a new directory, with
+// paths "HOST/NAMESPACE/TYPE".
 func (w *lockWorld) filesystemMirror(t *testing.T, packed bool, addresses ...provider.Address) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -17,8 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// keychain is a credential helper, as Docker's are: it keeps one login per name in
-// files of $KEYCHAIN.
+// keychain is a Docker credential helper that stores one entry per name in files of
+// $KEYCHAIN.
 const keychain = `#!/bin/sh
 case $1 in
 store) read -r login; server=${login#*ServerURL\":\"}; server=${server%%\"*} ;;
@@ -32,9 +32,10 @@ get) cat "$file" 2>/dev/null || { echo credentials not found in native keychain;
 esac
 `
 
-// TestLoginCommand logs in to a distribution registry with a htpasswd file: tofu
-// installs from it then, and tofu-oci mirrors into it and pulls. After logout all of
-// them are refused. The login is in Docker's file once, and with a helper once.
+// TestLoginCommand logs in to a distribution registry with an htpasswd file. Then tofu
+// can install from it, and tofu-oci can mirror to it and pull from it. After logout,
+// all three are rejected. The credentials are stored in Docker's file in one case and
+// by a helper in the other.
 func TestLoginCommand(t *testing.T) {
 	t.Parallel()
 	hash, err := bcrypt.GenerateFromPassword([]byte(loginSecret), bcrypt.MinCost)
@@ -71,7 +72,7 @@ func TestLoginCommand(t *testing.T) {
 	}
 }
 
-// loginUser is somebody with a home, who uses one registry.
+// loginUser is a user with a home directory and one registry.
 type loginUser struct{ host, home, config string }
 
 func newLoginUser(t *testing.T, host, file string) loginUser {
@@ -92,7 +93,7 @@ func newLoginUser(t *testing.T, host, file string) loginUser {
 	return u
 }
 
-// command is a program that this user starts.
+// command returns a command that this user runs.
 func (u loginUser) command(t *testing.T, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := command(t, program, args...)
@@ -101,7 +102,7 @@ func (u loginUser) command(t *testing.T, program string, args ...string) *exec.C
 	return cmd
 }
 
-// runs returns what tofu-oci says, in which no secret may be.
+// runs runs tofu-oci and returns its output, which must not contain a secret.
 func (u loginUser) runs(t *testing.T, args ...string) (said string, code int) {
 	t.Helper()
 	return ended(t, u.command(t, programs.tofuOCI, args...))
@@ -118,8 +119,8 @@ func (u loginUser) login(t *testing.T, password string, want int) (said string) 
 	return said
 }
 
-// check mirrors, pulls and installs: tofu-oci ends with an exit code, and tofu
-// installs a version, or none.
+// check runs mirror, pull, and tofu init. tofu-oci must exit with code want, and tofu
+// must install version, or fail if version is empty.
 func (u loginUser) check(t *testing.T, want int, version string) {
 	t.Helper()
 	for _, args := range [][]string{{"mirror", "hashicorp/time"}, {"pull", "hashicorp/time", "--dir", t.TempDir()}} {
@@ -137,7 +138,7 @@ func (u loginUser) check(t *testing.T, want int, version string) {
 	}
 }
 
-// ended runs a program, which may fail.
+// ended runs a program, which can fail.
 func ended(t *testing.T, cmd *exec.Cmd) (said string, code int) {
 	t.Helper()
 	out, err := cmd.CombinedOutput()

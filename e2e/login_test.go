@@ -21,9 +21,9 @@ const (
 	loginSecret = "canary-e2e-password"
 )
 
-// TestLogins: a distribution registry that wants logins, with basic auth and with
-// tokens of a token server. One configuration lets tofu-oci push and pull, and
-// tofu install; without its login all of them are refused.
+// TestLogins tests a distribution registry with basic authentication and with a token
+// server. With one configuration, tofu-oci pushes and pulls, and tofu installs. Without
+// the credentials, all three are rejected.
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -71,7 +71,7 @@ func TestLogins(t *testing.T) {
 			write(t, with, open+login)
 			write(t, without, open)
 
-			// Neither --to nor --from: the configuration says where.
+			// Without --to and --from, the configuration selects the repository.
 			if said, code := exits(t, "mirror", "hashicorp/time", "--config", without); code != 6 {
 				t.Errorf("mirror without a login: exit code %d\n%s", code, said)
 			}
@@ -94,7 +94,7 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// exits runs tofu-oci and gives all that it says, in which no secret may be.
+// exits runs tofu-oci and returns its output, which must not contain a secret.
 func exits(t *testing.T, args ...string) (said string, code int) {
 	t.Helper()
 	return ended(t, command(t, programs.tofuOCI, args...))

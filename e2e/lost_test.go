@@ -11,11 +11,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestLostZip: a registry that has lost a zip still lists the release, and init fails.
-// lock --check, pull, and exec say so, and the command that they name restores the zip.
+// TestLostZip tests a registry that has lost a zip but still lists the release, so that
+// init fails. lock --check, pull, and exec report the loss, and the command in their
+// hint restores the zip.
 func TestLostZip(t *testing.T) {
 	t.Parallel()
-	// 1. A mirror whose zip for this machine is lost, and a lock file that selects it.
+	// 1. Mirror a release, delete its zip for this platform, and write a lock file that
+	// selects it.
 	signer, err := fixture.NewSigner()
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +42,7 @@ func TestLostZip(t *testing.T) {
 	if err := os.Remove(filepath.Join(storage, "data", "docker", "registry", "v2", "blobs", "sha256", zip[:2], zip, "data")); err != nil {
 		t.Fatal(err)
 	}
-	// 2. What the programs say.
+	// 2. Check the output of the programs.
 	check := append([]string{"lock", "--check", "--module-dir", dir}, from...)
 	restore := "tofu-oci mirror '" + mirror[1] + "' --to '" + repository + "'"
 	for _, args := range [][]string{
@@ -60,7 +62,7 @@ func TestLostZip(t *testing.T) {
 	if said, err := init(); err == nil {
 		t.Errorf("init works without the zip:\n%s", said)
 	}
-	// 3. The remedy.
+	// 3. Run the command in the hint.
 	run(t, programs.tofuOCI, mirror...)
 	run(t, programs.tofuOCI, check...)
 	if said, err := init(); err != nil {

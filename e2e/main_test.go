@@ -1,5 +1,6 @@
-// Package e2e_test drives the real programs: tofu-oci, tofu, the distribution
-// registry, regctl, and a real provider. make e2e builds them, and make round those of the -short round.
+// Package e2e_test runs the real programs: tofu-oci, tofu, the distribution registry,
+// regctl, and a real provider. make e2e builds them. make round builds the programs for
+// the -short tests.
 package e2e_test
 
 import (
@@ -20,16 +21,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// programs are where the environment says the programs are.
+// programs are the paths of the programs, from the environment.
 var programs struct{ tofuOCI, tofu, terraform, registry, regctl, syft, timeModule string }
 
-// world is what all tests share: it is made once and not changed.
+// world is shared by all tests and not modified.
 var world struct {
 	ca *testca.CA
-	// caFile has the authority's certificate.
+	// caFile contains the certificate of the test authority.
 	caFile  string
 	release origintest.Release
-	// platforms are those of the release, this machine's among them.
+	// platforms are the platforms of the release, including the current one.
 	platforms []provider.Platform
 }
 
@@ -76,8 +77,8 @@ func makeWorld(dir string) (err error) {
 	return err
 }
 
-// serveOrigin serves the release as registry.opentofu.org would, and gives a
-// CLI configuration that says where it is.
+// serveOrigin serves the release like registry.opentofu.org, and returns a CLI
+// configuration that refers to it.
 func serveOrigin(tb testing.TB, o origintest.Options, releases ...origintest.Release) (origin *origintest.Origin, config string) {
 	tb.Helper()
 	origin = origintest.New(o)
@@ -101,7 +102,7 @@ func startRegistry(tb testing.TB) (host string) {
 	return startRegistryWith(tb, "")
 }
 
-// startRegistryWith starts a registry that wants logins.
+// startRegistryWith starts a registry with access control.
 func startRegistryWith(tb testing.TB, auth string) (host string) {
 	tb.Helper()
 	host, stop, err := fixture.StartRegistry(tb.Context(), programs.registry, tb.TempDir(), auth, world.ca)
@@ -112,8 +113,8 @@ func startRegistryWith(tb testing.TB, auth string) (host string) {
 	return host
 }
 
-// command is a program that trusts the test authority and knows no logins and
-// no configuration of the machine.
+// command returns a command that trusts the test authority and uses neither credentials
+// nor the configuration of the machine.
 func command(tb testing.TB, program string, args ...string) *exec.Cmd {
 	tb.Helper()
 	home := tb.TempDir()
@@ -123,7 +124,7 @@ func command(tb testing.TB, program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs a program that has to succeed and gives its stdout.
+// run runs a program that must succeed, and returns its stdout.
 func run(tb testing.TB, program string, args ...string) string {
 	tb.Helper()
 	return output(tb, command(tb, program, args...))

@@ -22,18 +22,19 @@ import (
 
 const (
 	bigZip = 300 << 20
-	// memoryLimit is what a transfer may take above the idle program, in bytes.
+	// memoryLimit is the maximum memory of a transfer above the idle program, in bytes.
 	memoryLimit = 64 << 20
-	// plannedLimit is what planning 10,000 releases may take in all.
+	// plannedLimit is the maximum memory for planning 10,000 releases, in bytes.
 	plannedLimit = 200 << 20
 )
 
-// BenchmarkMirrorBigZip streams one 300 MiB zip from origin to registry. The
-// origin states its h1, so there is no temporary file: TMPDIR does not even
-// exist. It fails when the program takes more memory than it may.
+// BenchmarkMirrorBigZip streams a 300 MiB zip from an origin registry to an OCI
+// registry. The origin registry provides the h1 hash, so no temporary file is written,
+// and TMPDIR does not exist. The benchmark fails if the program exceeds its memory
+// limit.
 //
-// For comparison in the same run, regctl pushes the same bytes from a local
-// file, which is the least that any tool has to do.
+// For comparison, regctl pushes the same bytes from a local file, which is the minimum
+// for any tool.
 func BenchmarkMirrorBigZip(b *testing.B) {
 	dir := b.TempDir()
 	path := filepath.Join(dir, "big.zip")
@@ -79,8 +80,8 @@ func BenchmarkMirrorBigZip(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanTenThousand plans 10,000 releases, as a first run over a mirror of
-// everything does. It fails when the program takes more memory than it may.
+// BenchmarkPlanTenThousand plans 10,000 releases, like a first run that mirrors all
+// versions of many providers. It fails if the program exceeds its memory limit.
 func BenchmarkPlanTenThousand(b *testing.B) {
 	const releases = 10_000
 	versions := func(w http.ResponseWriter, _ *http.Request) {
@@ -124,7 +125,7 @@ func BenchmarkPlanTenThousand(b *testing.B) {
 	}
 }
 
-// makeZip writes a zip of about size bytes that cannot be compressed.
+// makeZip writes an incompressible zip of about size bytes.
 func makeZip(b *testing.B, path string, size int64) {
 	b.Helper()
 	f, err := os.Create(path)

@@ -21,16 +21,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// networkMirror is what a network mirror's documents say of a version: the zips by
-// platform.
+// networkMirror has the zips of a version by platform, as listed in the documents of a
+// network mirror.
 type networkMirror map[string]struct {
 	URL    string
 	Hashes []string
 }
 
-// TestNetworkMirror compares what pull --layout network writes with what
-// "tofu providers mirror" does for the same packages, adds to both, and lets
-// OpenTofu and Terraform install from them over https.
+// TestNetworkMirror compares the output of pull --layout network with that of "tofu
+// providers mirror" for the same packages, adds packages to both, and installs from
+// them over HTTPS with OpenTofu and Terraform.
 func TestNetworkMirror(t *testing.T) {
 	t.Parallel()
 	for name, noPackages := range map[string]bool{"origin states hashes": false, "origin states no hashes": true} {
@@ -40,7 +40,7 @@ func TestNetworkMirror(t *testing.T) {
 			layout := "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{namespace}/{type}"
 			run(t, programs.tofuOCI, "mirror", "hashicorp/time", "--all", "--to", layout, "--config", config, "--ca-file", world.caFile)
 
-			// 1. The same packages, by both.
+			// 1. Write the same packages with both programs.
 			here, other := provider.CurrentPlatform().String(), "windows_386"
 			theirs, ours := t.TempDir(), t.TempDir()
 			tofuMirrors(t, config, theirs, here, other)
@@ -51,10 +51,10 @@ func TestNetworkMirror(t *testing.T) {
 			same(t, filepath.Join(theirs, timeDirectory, "index.json"), filepath.Join(ours, timeDirectory, "index.json"))
 			compareArchives(t, theirs, ours)
 
-			// 2. OpenTofu installs from ours, and uses it.
+			// 2. Install from our mirror with OpenTofu, and use the provider.
 			installsFromNetwork(t, ours, fixture.TimeVersion)
 
-			// 3. Another platform and another version beside what tofu wrote.
+			// 3. Add another platform and another version to the mirror of tofu.
 			before := readArchives(t, theirs, fixture.TimeVersion)
 			pullNetwork(t, layout, theirs, fixture.TimeVersion, "freebsd_amd64")
 			pullNetwork(t, layout, theirs, newerVersion, here)
@@ -66,17 +66,18 @@ func TestNetworkMirror(t *testing.T) {
 			installsFromNetwork(t, theirs, fixture.TimeVersion)
 			installsFromNetwork(t, theirs, newerVersion)
 
-			// 4. And the same packages: what is there is kept, and its hashes united.
+			// 4. Pull the same packages again: existing files are kept, and hashes are
+			// merged.
 			pullNetwork(t, layout, theirs, fixture.TimeVersion, here, other)
 			pullNetwork(t, layout, ours, fixture.TimeVersion, "freebsd_amd64")
 			pullNetwork(t, layout, ours, newerVersion, here)
 			for _, document := range []string{"index.json", fixture.TimeVersion + ".json", newerVersion + ".json"} {
 				same(t, filepath.Join(theirs, timeDirectory, document), filepath.Join(ours, timeDirectory, document))
 			}
-			// 5. tofu goes on with what we wrote. It gives the hashes of the version that it
-			// mirrors to all versions of the platform, see computedHashes in OpenTofu's
-			// providers_mirror.go; pull says so, and lists the other version again when what
-			// it names is moved away.
+			// 5. Run tofu on our mirror. tofu assigns the hashes of the version that it
+			// mirrors to all versions of the platform (see computedHashes in OpenTofu's
+			// providers_mirror.go). pull reports this, and lists the other version
+			// again after its file is moved away.
 			tofuMirrors(t, config, ours, here)
 			installsFromNetwork(t, ours, fixture.TimeVersion)
 			said, code := exits(t, "pull", "hashicorp/time@"+newerVersion, "--from", layout, "--dir", ours, "--layout", "network")
@@ -94,7 +95,7 @@ func TestNetworkMirror(t *testing.T) {
 
 const timeDirectory = "registry.opentofu.org/hashicorp/time"
 
-// newerRelease is a later version of hashicorp/time, with other contents.
+// newerRelease returns a later version of hashicorp/time with different content.
 func newerRelease(t *testing.T) origintest.Release {
 	t.Helper()
 	newer := world.release
@@ -136,8 +137,8 @@ func pullNetwork(t *testing.T, from, dir, version string, platforms ...string) {
 	run(t, programs.tofuOCI, args...)
 }
 
-// installsFromNetwork serves a directory as any web server would, and lets
-// OpenTofu and Terraform install from there.
+// installsFromNetwork serves a directory like a web server, and installs from it with
+// OpenTofu and Terraform.
 func installsFromNetwork(t *testing.T, mirror, version string) {
 	t.Helper()
 	url, stop, err := fixture.Serve(t.Context(), world.ca, http.FileServer(http.Dir(mirror)))
@@ -159,7 +160,7 @@ func installsFromNetwork(t *testing.T, mirror, version string) {
 			output(t, cmd)
 		}
 		for _, hash := range hashes {
-			// Terraform 1.5 locks the h1 alone.
+			// Terraform 1.5 locks only the h1 hash.
 			if client == programs.tofu || strings.HasPrefix(hash, "h1:") {
 				checkLock(t, dir, hash)
 			}
@@ -167,7 +168,8 @@ func installsFromNetwork(t *testing.T, mirror, version string) {
 	}
 }
 
-// compareArchives wants the same zips from both, and in ours all hashes of theirs.
+// compareArchives checks that both mirrors have the same zips, and that ours lists all
+// hashes of the other one.
 func compareArchives(t *testing.T, theirs, ours string) {
 	t.Helper()
 	their, our := readArchives(t, theirs, fixture.TimeVersion), readArchives(t, ours, fixture.TimeVersion)
@@ -203,7 +205,7 @@ func same(t *testing.T, theirs, ours string) {
 	}
 }
 
-// listFiles returns the files below a directory, what we lock aside.
+// listFiles returns the files below a directory, except our lock files.
 func listFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string

@@ -15,9 +15,9 @@ import (
 
 var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// peak runs a program and gives the most memory that it held, in bytes, what it
-// said, and how it ended. It watches the kernel's high-water mark: what wait
-// reports includes the memory that this process had when it forked.
+// peak runs a program and returns its peak memory in bytes, its output, and its error.
+// It reads the kernel's high-water mark, because the value that wait reports includes
+// the memory of this process at the time of the fork.
 func peak(tb testing.TB, cmd *exec.Cmd) (most int64, text string, err error) {
 	tb.Helper()
 	var said bytes.Buffer
@@ -46,7 +46,7 @@ func peak(tb testing.TB, cmd *exec.Cmd) (most int64, text string, err error) {
 	}
 }
 
-// peakOf is the peak of a program that has to succeed.
+// peakOf returns the peak memory of a program that must succeed.
 func peakOf(tb testing.TB, cmd *exec.Cmd) int64 {
 	tb.Helper()
 	most, text, err := peak(tb, cmd)

@@ -8,20 +8,20 @@ import (
 	"sync"
 )
 
-// axe is the program that finds what people with a keyboard or a screen reader can't
-// use. npm ci brings it.
+// axe returns the source of axe-core, which finds accessibility problems. npm ci
+// installs it.
 var axe = sync.OnceValues(func() (string, error) {
 	program, err := os.ReadFile(filepath.Join(world.home, "node_modules", "axe-core", "axe.min.js"))
 	return string(program), err
 })
 
-// violation is what axe finds.
+// violation is a problem that axe found.
 type violation struct {
 	ID, Impact, Help string
 	Nodes            []struct{ HTML, FailureSummary string }
 }
 
-// accessible fails for what axe finds on the page.
+// accessible fails the test for each violation that axe finds on the page.
 func (b *tab) accessible() {
 	b.Helper()
 	program, err := axe()
@@ -34,7 +34,7 @@ func (b *tab) accessible() {
 	}
 }
 
-// fits fails for a page that is wider than the screen.
+// fits fails the test if the page is wider than the screen.
 func (b *tab) fits() {
 	b.Helper()
 	if over := eval[float64](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
@@ -42,5 +42,5 @@ func (b *tab) fits() {
 	}
 }
 
-// widest names the element that reaches furthest to the right.
+// widest returns the element that extends furthest to the right.
 const widest = `[...document.querySelectorAll("main *")].sort((a, b) => b.getBoundingClientRect().right - a.getBoundingClientRect().right)[0].outerHTML.slice(0, 200)`

@@ -1,6 +1,6 @@
 //go:build browser
 
-// Package browser_test looks at the pages of tofu-oci serve with a real browser, as
-// people do: with and without scripts, in both themes, on a phone and on a desk. make
-// browser runs it; it needs Chromium, and axe-core from npm.
+// Package browser_test tests the web pages of tofu-oci serve in a real browser: with
+// and without JavaScript, in both themes, and on phone and desktop screens. make
+// browser runs it. It requires Chromium, and axe-core from npm.
 package browser_test

@@ -15,18 +15,17 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// shown is how many providers the list says that it has found.
+// shown is the number of providers that the list reports.
 const shown = `document.getElementById("count").textContent.replace(/\s+/g, " ").trim()`
 
-// TestFinding is the way of a person from the first page to the SBOM, with a script and
-// a keyboard.
+// TestFinding navigates from the first page to an SBOM, with JavaScript and a keyboard.
 func TestFinding(t *testing.T) {
 	t.Parallel()
 	for _, l := range []look{phone, phone.in("dark"), desk, desk.in("dark")} {
 		t.Run(l.String(), func(t *testing.T) {
 			t.Parallel()
 			b := open(t, world.site, l)
-			// 1. Find it by typing.
+			// 1. Find the provider by typing.
 			b.visit("/")
 			b.good()
 			b.do(chromedp.SendKeys(chromedp.CSS("#q"), "rock"))
@@ -39,13 +38,13 @@ func TestFinding(t *testing.T) {
 			b.until(shown + ` === "0 providers for rockx"`)
 			b.do(chromedp.SendKeys(chromedp.CSS("#q"), kb.Backspace))
 			b.until(shown + ` === "1 provider for rock"`)
-			// 2. Its versions, and those on the next page.
+			// 2. Its versions, including those on the next page.
 			b.follow("#results li a")
 			b.good()
 			b.follow(`a[rel="next"]`)
 			b.good()
 			b.follow(`a[rel="prev"]`)
-			// 3. A version: what it says, and what can be copied.
+			// 3. A version: its content, and the blocks that can be copied.
 			b.follow(`a[href$="/` + newest + `"]`)
 			b.good()
 			b.copies()
@@ -57,14 +56,14 @@ func TestFinding(t *testing.T) {
 	}
 }
 
-// good holds a page to what all pages keep.
+// good checks the properties that all pages have in common.
 func (b *tab) good() {
 	b.Helper()
 	b.fits()
 	b.accessible()
 }
 
-// copies presses the buttons of the blocks and of a hash, and looks at the clipboard.
+// copies presses the copy buttons and checks the clipboard.
 func (b *tab) copies() {
 	b.Helper()
 	for selector, want := range map[string]string{
@@ -84,7 +83,7 @@ func (b *tab) copies() {
 	}
 }
 
-// downloadsSBOM follows a link to a file, which has to be the SBOM.
+// downloadsSBOM follows a link and checks that it downloads the SBOM.
 func (b *tab) downloadsSBOM(selector string) {
 	b.Helper()
 	done := make(chan browser.EventDownloadProgress, 16)
@@ -113,7 +112,8 @@ func (b *tab) downloadsSBOM(selector string) {
 	}
 }
 
-// TestWithoutScript: all of it but the convenience.
+// TestWithoutScript checks that all pages work without JavaScript, except for
+// conveniences.
 func TestWithoutScript(t *testing.T) {
 	t.Parallel()
 	for _, l := range []look{phone.withoutScript(), desk.in("dark").withoutScript()} {
@@ -146,7 +146,8 @@ func TestWithoutScript(t *testing.T) {
 	}
 }
 
-// TestKeyboard: the first key leads past the head of the page, and one sees where one is.
+// TestKeyboard checks that the first Tab focuses the skip link, and that the focus is
+// visible.
 func TestKeyboard(t *testing.T) {
 	t.Parallel()
 	b := open(t, world.site, desk)

@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestLogin: without a login there is a page that says what to do, and with one there is
-// what it allows.
+// TestLogin checks the page that is shown without credentials, and the pages that
+// credentials allow.
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	const token = "a-token-for-this-test-alone"
@@ -21,7 +21,7 @@ func TestLogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := open(t, site, desk)
-	// 1. Somebody who leaves the dialog.
+	// 1. The user cancels the dialog.
 	answer := b.whenAsked(fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth})
 	b.visit("/")
 	if said := eval[string](b, `document.querySelector("main").textContent`); !strings.Contains(said, "your token as the password") {
@@ -33,7 +33,7 @@ func TestLogin(t *testing.T) {
 			t.Error(trouble)
 		}
 	}
-	// 2. Somebody who fills it in.
+	// 2. The user enters credentials.
 	answer(fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseProvideCredentials, Username: "anybody", Password: token})
 	b.follow(`main a[href="/login"]`)
 	if who := eval[string](b, `document.querySelector(".who").textContent`); who != "Logged in as desk" {
@@ -48,13 +48,14 @@ func TestLogin(t *testing.T) {
 	b.downloadsSBOM(`a[download]`)
 }
 
-// whenAsked answers the dialog for a login, and gives what changes the answer.
+// whenAsked responds to the browser's authentication dialog. The returned function
+// changes the response.
 func (b *tab) whenAsked(first fetch.AuthChallengeResponse) (then func(fetch.AuthChallengeResponse)) {
 	b.Helper()
 	var answer atomic.Pointer[fetch.AuthChallengeResponse]
 	answer.Store(&first)
 	err := chromedp.Listen(b.ctx, func(event any) {
-		switch e := event.(type) { // what listens must not wait for what it asks for
+		switch e := event.(type) { // the event handler must not wait for other events
 		case *fetch.EventRequestPaused:
 			go func() {
 				_, _ = chromedp.Call(b.ctx, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID})

@@ -15,11 +15,11 @@ import (
 
 var update = flag.Bool("update", false, "take the screenshots of docs/serve.md again")
 
-// maxScreenshot is what one may have, in bytes.
+// maxScreenshot is the maximum size of a screenshot in bytes.
 const maxScreenshot = 150_000
 
-// TestScreenshots are those of docs/serve.md: as it looks now with -update, else those
-// that are there can be shown.
+// TestScreenshots checks the screenshots of docs/serve.md. With -update, it takes new
+// ones.
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -12,12 +12,13 @@ import (
 )
 
 const (
-	// maxSize is what a page may have, in bytes, and maxTime how long it may take.
+	// maxSize is the maximum size of a page in bytes, and maxTime the maximum time to
+	// load it.
 	maxSize = 50_000
 	maxTime = 100 * time.Millisecond
 )
 
-// TestSpeed: every page is small, and there at once when the server knows it.
+// TestSpeed checks that every page is small and loads fast if the server has cached it.
 func TestSpeed(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(world.ca.PEM())
@@ -27,7 +28,7 @@ func TestSpeed(t *testing.T) {
 		"versions": rocketPage, "version": rocketPage + "/" + newest, "older version": rocketPage + "/2.3.0",
 	} {
 		best, size := time.Hour, 0
-		for range 5 { // the first one may have to read, and others may meet the machine's other work
+		for range 5 { // the first request fills the cache, and other work can slow down a request
 			began := time.Now()
 			answer, err := client.Get(world.site + path)
 			if err != nil {

@@ -19,13 +19,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience is how long a browser may take for a step. Most take milliseconds.
+// patience is the time limit for a step. Most steps take milliseconds.
 const patience = 2 * time.Minute
 
-// look is how a page is seen.
+// look is the configuration of a screen.
 type look struct {
 	width, height int64
-	// scale is how many pixels of the screen a pixel of the page has; 1 when zero.
+	// scale is the device pixel ratio. If 0, it is 1.
 	scale  float64
 	theme  string
 	script bool
@@ -38,7 +38,7 @@ func (l look) String() string {
 	return fmt.Sprintf("%d %s", l.width, l.theme)
 }
 
-// The looks of phones and of desks.
+// Screens of phones and desktops.
 var (
 	phone = look{width: 390, height: 844, theme: "light", script: true}
 	desk  = look{width: 1440, height: 900, theme: "light", script: true}
@@ -54,20 +54,20 @@ func (l look) withoutScript() look {
 	return l
 }
 
-// tab is a browser of its own with one page, which has to stay at one site and has
-// nothing to complain of: the test fails at its end where it does.
+// tab is a separate browser with one page. The test fails at its end if the page
+// requested other sites or reported problems.
 type tab struct {
 	testing.TB
-	ctx  context.Context //nolint:containedctx // it is the browser, as chromedp has it
+	ctx  context.Context //nolint:containedctx // chromedp represents the browser as a context
 	site string
-	// downloads is where files go.
+	// downloads is the download directory.
 	downloads string
 
 	mu       sync.Mutex
 	troubles []string
 }
 
-// open starts a browser. Nobody has used it before, and it can't reach other hosts.
+// open starts a browser with an empty profile that cannot reach other hosts.
 func open(tb testing.TB, site string, l look) *tab {
 	tb.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
@@ -94,7 +94,7 @@ func open(tb testing.TB, site string, l look) *tab {
 	return b
 }
 
-// allow lets the page have what a person would be asked for.
+// allow grants permissions to the page.
 func allow(b *tab, permissions ...string) {
 	b.Helper()
 	for _, name := range permissions {
@@ -105,7 +105,7 @@ func allow(b *tab, permissions ...string) {
 	}
 }
 
-// see makes the tab look so from now on.
+// see changes the configuration of the screen.
 func (b *tab) see(l look) {
 	b.Helper()
 	var options []chromedp.EmulateViewportOption
@@ -126,7 +126,7 @@ func (b *tab) see(l look) {
 	b.check("focusing the tab", err)
 }
 
-// told keeps what the test fails of: requests to other places, and all complaints.
+// told records requests to other sites and reported problems, which fail the test.
 func (b *tab) told(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -148,7 +148,7 @@ func (b *tab) told(event any) {
 	}
 }
 
-// forget drops complaints, and gives them: some are to be expected.
+// forget removes and returns the recorded problems, because some are expected.
 func (b *tab) forget() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -170,10 +170,10 @@ func (b *tab) check(doing string, err error) {
 	}
 }
 
-// do takes steps that have to work, each in its time.
+// do runs steps, each with a time limit. The test fails if one fails.
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Steps()); err != nil { // starts the browser, which has no time limit
+	if _, err := chromedp.Run(b.ctx, chromedp.Steps()); err != nil { // starts the browser without a time limit
 		b.Fatal(err)
 	}
 	for i, step := range steps {
@@ -192,7 +192,7 @@ func (b *tab) visit(path string) {
 	b.do(chromedp.Navigate(b.site + path))
 }
 
-// follow clicks on something that leads to another page, and waits for that.
+// follow clicks an element that opens another page, and waits for that page.
 func (b *tab) follow(selector string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -202,7 +202,7 @@ func (b *tab) follow(selector string) {
 	}
 }
 
-// location is the path that is shown.
+// location returns the path of the current page.
 func (b *tab) location() string {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
@@ -229,7 +229,7 @@ func eval[T any](b *tab, expression string) T {
 	return value
 }
 
-// until waits for an expression to be true.
+// until waits until an expression is true.
 func (b *tab) until(expression string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)

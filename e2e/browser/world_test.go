@@ -28,14 +28,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// world is what all tests look at: image layouts that the real program has filled, and
-// the real program that serves them.
+// world is shared by all tests: image layouts that the real program has filled, and the
+// real program that serves them.
 var world struct {
 	program, dir string
-	// home is where the files of this package are.
+	// home is the directory of this package.
 	home string
 	ca   *testca.CA
-	// site is a server from which everybody may read.
+	// site is a server without access control.
 	site string
 }
 
@@ -55,7 +55,7 @@ func runTests(m *testing.M) int {
 		world.home, err = os.Getwd()
 	}
 	if err == nil {
-		err = os.Chdir(dir) // so that pages name repositories by short paths
+		err = os.Chdir(dir) // so that pages show short repository paths
 	}
 	if err == nil {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -69,16 +69,16 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
-// The provider that tests look for, and its newest version.
+// The provider that tests search for, and its newest version.
 const (
 	rocket       = "acme/rocket"
 	newest       = "2.24.0"
 	rocketPage   = "/providers/registry.opentofu.org/" + rocket
 	componentsOf = 120
-	// repositories are the layouts, as --from has them.
+	// repositories is the template for --from.
 	repositories = "oci-layout:mirror/{namespace}/{type}"
-	// published is what clients call the server. Browsers are at another host, and have
-	// to stay there.
+	// published is the public URL of the server. Browsers use another host and must not
+	// follow links to this one.
 	published = "https://tofu.example.com"
 )
 
@@ -89,7 +89,7 @@ func makeWorld(ctx context.Context) (err error) {
 	if err := os.WriteFile(filepath.Join(world.dir, "ca.pem"), world.ca.PEM(), 0o600); err != nil {
 		return err
 	}
-	// 1. An origin with a provider of many versions, and with many providers.
+	// 1. An origin registry with a provider of many versions, and with many providers.
 	origin := origintest.New(origintest.Options{})
 	signer, err := fixture.NewSigner()
 	if err != nil {
@@ -114,7 +114,7 @@ func makeWorld(ctx context.Context) (err error) {
 		}
 		providers = append(providers, name)
 	}
-	// 2. The program mirrors them, the newest one with SBOMs.
+	// 2. The program mirrors them, the newest version with SBOMs.
 	url, stop, err := fixture.Serve(ctx, world.ca, origin)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func makeWorld(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// 3. It serves them.
+	// 3. The program serves them.
 	world.site, err = serve(ctx, "open", "--base-url", published)
 	return err
 }
@@ -149,7 +149,8 @@ func mirror(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// serve starts tofu-oci serve, and gives its URL. It ends with the context.
+// serve starts tofu-oci serve and returns its URL. The server stops when the context is
+// canceled.
 func serve(ctx context.Context, name string, args ...string) (string, error) {
 	dir := filepath.Join(world.dir, name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -162,7 +163,7 @@ func serve(ctx context.Context, name string, args ...string) (string, error) {
 	return server.URL, nil
 }
 
-// guarded are the arguments for a server whose readers need a token.
+// guarded returns the arguments for a server that requires a token.
 func guarded(tb testing.TB, token string) []string {
 	tb.Helper()
 	hash := sha256.Sum256([]byte(token))
@@ -174,7 +175,7 @@ func guarded(tb testing.TB, token string) []string {
 	return []string{"--serve-config", rules}
 }
 
-// offer adds a release for the usual platforms to the origin.
+// offer adds a release for the usual platforms to the origin registry.
 func offer(ctx context.Context, origin *origintest.Origin, signer *fixture.Signer, name, version string) error {
 	namespace, kind, _ := strings.Cut(name, "/")
 	r := origintest.Release{
@@ -198,14 +199,14 @@ func offer(ctx context.Context, origin *origintest.Origin, signer *fixture.Signe
 	return origin.Add(ctx, r)
 }
 
-// releasedOn is the date of a version: the higher, the later.
+// releasedOn returns the date of a version. Higher versions have later dates.
 func releasedOn(version string) time.Time {
 	var major, minor, patch int
 	_, _ = fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch)
 	return time.Date(2024, 1, 8, 9, 30, 0, 0, time.UTC).AddDate(0, major+minor, 3*patch)
 }
 
-// archive is a zip with something that looks like a provider.
+// archive returns a zip whose content resembles a provider.
 func archive(kind, version string, p provider.Platform) ([]byte, error) {
 	name := "terraform-provider-" + kind + "_v" + version
 	if p.OS == "windows" {
@@ -227,7 +228,7 @@ func archive(kind, version string, p provider.Platform) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// sbom is what sbomProgram prints.
+// sbom returns the SBOM that sbomProgram prints.
 func sbom() ([]byte, error) {
 	var packages []map[string]any
 	for i := range componentsOf {
@@ -240,7 +241,7 @@ func sbom() ([]byte, error) {
 	return json.MarshalIndent(map[string]any{"spdxVersion": "SPDX-2.3", "name": "rocket", "packages": packages}, "", "  ")
 }
 
-// sbomProgram makes a program for --sbom-program.
+// sbomProgram writes a program for --sbom-program.
 func sbomProgram() (string, error) {
 	document, err := sbom()
 	if err != nil {

@@ -1,10 +1,10 @@
-// Command demo shows the whole road on this machine alone: it builds a real
-// provider for this machine and one more platform, serves it from a small origin
-// registry on loopback, mirrors it into an OCI image layout, and pulls it out
-// again.
+// Command demo shows the complete workflow on the local machine: it builds a real
+// provider for the current platform and another one, serves it from a small origin
+// registry on a loopback address, mirrors it to an OCI image layout, and pulls it from
+// there.
 //
-// It says what it waits for, and prints every tofu-oci command that it runs, with
-// its real output. With -svg FILE it makes the moving picture of the README of that.
+// It prints each step, each tofu-oci command, and the output of the command. With -svg
+// FILE, it generates the animation in the README.
 package main
 
 import (
@@ -30,10 +30,10 @@ import (
 )
 
 const (
-	// dir is where everything goes, below the project's root.
+	// dir contains all files of the demonstration, below the project's root.
 	dir = recording.Dir
-	// configuration names the file that says where the origin registry is. Your
-	// own configuration has no part in this.
+	// configuration refers to the file with the address of the origin registry. Your
+	// own configuration is not used.
 	configuration = "TF_CLI_CONFIG_FILE=" + dir + "/tofurc"
 )
 
@@ -51,7 +51,7 @@ func main() {
 
 func demo(ctx context.Context, picture string) error {
 	began := time.Now()
-	// 1. The project's root is where paths are relative to, as a user would have it.
+	// 1. Change to the project's root, so that paths are relative to it.
 	root, err := filepath.Abs("..")
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func demo(ctx context.Context, picture string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	// 2. An origin registry with a real provider.
+	// 2. Start an origin registry with a real provider.
 	platforms := []provider.Platform{provider.CurrentPlatform(), otherPlatform(provider.CurrentPlatform())}
 	stop, err := origin(ctx, platforms)
 	if err != nil {
@@ -70,7 +70,7 @@ func demo(ctx context.Context, picture string) error {
 	}
 	defer stop()
 	fmt.Printf("$ export %s\n\n", configuration)
-	// 3. The road.
+	// 3. Run the commands.
 	var scenes []recording.Scene
 	for _, step := range recording.Road(platforms...) {
 		scene, err := run(ctx, step)
@@ -88,8 +88,8 @@ func demo(ctx context.Context, picture string) error {
 	return nil
 }
 
-// otherPlatform is one that a team has beside p: the servers of those who work
-// on laptops, and the other way round.
+// otherPlatform returns a typical second platform: a server platform for laptops, and
+// vice versa.
 func otherPlatform(p provider.Platform) provider.Platform {
 	other := provider.Platform{OS: "linux", Arch: "amd64"}
 	if p == other {
@@ -98,9 +98,9 @@ func otherPlatform(p provider.Platform) provider.Platform {
 	return other
 }
 
-// build makes the provider's zips. Compiling is nearly all of the time that a
-// first run takes, so it says what it is at. All platforms are compiled at once,
-// as a build alone leaves cores idle while it links.
+// build builds the provider's zips. Compiling takes most of the time of the first run,
+// so build reports its progress. All platforms are compiled concurrently, because
+// linking uses a single core.
 func build(ctx context.Context, platforms []provider.Platform) (map[provider.Platform]string, error) {
 	module, err := filepath.Abs(filepath.Join("e2e", "tools", "time"))
 	if err != nil {
@@ -172,7 +172,7 @@ func run(ctx context.Context, step recording.Step) (recording.Scene, error) {
 	return recording.Scene{Step: step, Output: printed.String()}, nil
 }
 
-// draw makes the picture of the README.
+// draw generates the animation in the README.
 func draw(file string, scenes []recording.Scene) error {
 	var picture bytes.Buffer
 	if err := recording.Draw(&picture, scenes); err != nil {

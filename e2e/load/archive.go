@@ -12,18 +12,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/page"
 )
 
-// measured is a way to get the archive, in bytes a second: of ours and of nginx, in
-// the order of rounds.
+// measured has the throughput of one way to download the archive, in bytes per second,
+// for each round: from tofu-oci and from nginx.
 type measured struct {
 	name         string
 	ours, theirs []float64
 }
 
-// ratio is that of the medians.
+// ratio returns the ratio of the medians.
 func (m measured) ratio() float64 { return page.Median(m.ours) / page.Median(m.theirs) }
 
-// measureArchives lets the servers give the archive in turn, and once more before that,
-// so that the file is in memory for all, and in the store.
+// measureArchives downloads the archive from both servers in turn. A warm-up round puts
+// the file into the page cache and the store.
 func (w *world) measureArchives(ctx context.Context, rounds int) (all []measured, err error) {
 	for _, from := range []struct{ name, url string }{
 		{"from an image layout", w.layout.URL + w.path}, {"from a warm store", w.warm.URL + w.path},
@@ -50,8 +50,8 @@ func (w *world) measureArchives(ctx context.Context, rounds int) (all []measured
 	return all, nil
 }
 
-// get returns how many bytes a second arrive. The cipher is the one that Go prefers: curl
-// would choose another one with nginx.
+// get returns the throughput of a download in bytes per second. It sets the cipher that
+// Go prefers, because curl would choose another one for nginx.
 func (w *world) get(ctx context.Context, url, protocol string) (float64, error) {
 	var said, trouble bytes.Buffer
 	cmd := exec.CommandContext(ctx, w.curl, "--silent", "--show-error", "--fail", "--disable", "--cacert", w.caFile, protocol,

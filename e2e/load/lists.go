@@ -23,16 +23,17 @@ import (
 )
 
 const (
-	// connections are open, and requests come in a second.
+	// connections is the number of open connections, and of requests per second.
 	connections = 1000
 	requests    = 2000
-	// ownConnections are those that vegeta opens beside.
+	// ownConnections is the number of additional connections that vegeta opens.
 	ownConnections = 50
-	// start is the time in which it opens them, which is not measured.
+	// start is the warm-up time, in which vegeta opens its connections. It is not
+	// measured.
 	start = 3 * time.Second
 )
 
-// attacked is what vegeta reports, its durations in nanoseconds.
+// attacked is the report of vegeta. Durations are in nanoseconds.
 type attacked struct {
 	Latencies struct {
 		Median time.Duration `json:"50th"`
@@ -44,13 +45,13 @@ type attacked struct {
 	Success  float64        `json:"success"`
 	Statuses map[string]int `json:"status_codes"`
 	Errors   []string       `json:"errors"`
-	// peak is the most memory that the server held then and before, in bytes.
+	// peak is the server's peak memory so far, in bytes.
 	peak int64
 }
 
-// measureLists lets vegeta ask for lists of versions. It uses whatever connection is
-// free, a few of them for the most time, so those that are to be open are opened before,
-// and have asked once.
+// measureLists requests lists of versions with vegeta. vegeta uses only a few
+// connections most of the time, so measureLists opens the other connections itself and
+// sends one request on each.
 func (w *world) measureLists(ctx context.Context, last time.Duration) (a attacked, err error) {
 	list := w.layout.URL + "/mirror/registry.opentofu.org/acme/rocket/index.json"
 	closeAll, err := w.connect(ctx, list)
@@ -83,8 +84,8 @@ func (w *world) measureLists(ctx context.Context, last time.Duration) (a attacke
 	return a, err
 }
 
-// after leaves out the requests of the first time. A line begins with when a request was
-// made, in nanoseconds; lines are in the order of answers.
+// after removes the requests of the warm-up from a CSV. Each line starts with the time
+// of a request in nanoseconds. Lines are in the order of responses.
 func after(start time.Duration, csv string) (string, error) {
 	type line struct {
 		at   int64
@@ -123,7 +124,7 @@ func (w *world) run(ctx context.Context, stdin string, args ...string) (string, 
 	return said.String(), nil
 }
 
-// connect opens connections that ask once and stay open.
+// connect opens connections, sends one request on each, and keeps them open.
 func (w *world) connect(ctx context.Context, url string) (closeAll func(), err error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(w.ca.PEM())

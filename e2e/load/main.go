@@ -1,12 +1,12 @@
 //go:build linux
 
-// Command load measures tofu-oci serve: how fast it gives an archive to a client over
-// TLS, beside nginx that has the same file and the same certificate; and how long it
-// takes for a list of versions when many clients ask. It makes all that is served, and
-// prints tables, or writes them into a page.
+// Command load measures tofu-oci serve: the throughput of downloads over TLS, compared
+// with nginx with the same file and certificate, and the latency of lists of versions
+// with many concurrent clients. It generates all content, and prints tables or writes
+// them to a page.
 //
-// make bench-serve builds the programs and runs it. nginx is installed where it is
-// missing and the user may do that.
+// make bench-serve builds the programs and runs it. If nginx is missing, it is
+// installed if the user has the permission.
 package main
 
 import (
@@ -22,17 +22,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/page"
 )
 
-// target is what writes the page.
+// target is the make target that writes the page.
 const target = "bench-serve"
 
 type options struct {
-	// rounds is how often each server gives the archive.
+	// rounds is the number of downloads from each server.
 	rounds int
-	// archives is whether they are measured.
+	// archives reports whether downloads are measured.
 	archives bool
-	// attack is how long clients ask for lists.
+	// attack is the duration of the requests for lists.
 	attack time.Duration
-	// page is where the tables go; empty is stdout.
+	// page is the output file. If empty, the tables are printed to stdout.
 	page string
 	// disk is a directory on a disk.
 	disk string
@@ -69,24 +69,24 @@ func parseAndRun(ctx context.Context) error {
 }
 
 func run(ctx context.Context, o options) error {
-	// 1. What is served, and the servers.
+	// 1. Start the servers.
 	w, err := newWorld(ctx, o.disk)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	// 2. The archive, from each server in turn.
+	// 2. Download the archive from each server in turn.
 	r := report{rounds: o.rounds}
 	if o.archives {
 		if r.archives, err = w.measureArchives(ctx, o.rounds); err != nil {
 			return err
 		}
 	}
-	// 3. Lists of versions, for many clients.
+	// 3. Request lists of versions with many clients.
 	if r.lists, err = w.measureLists(ctx, o.attack); err != nil {
 		return err
 	}
-	// 4. What came out.
+	// 4. Report the results.
 	text, err := r.text(ctx, w)
 	if err != nil {
 		return err

@@ -13,9 +13,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
 )
 
-// findNginx finds nginx, and installs it first where that is possible.
+// findNginx returns the path of nginx. If nginx is missing, it tries to install it.
 func findNginx(ctx context.Context) (string, error) {
-	const sbin = "/usr/sbin/nginx" // not in everybody's PATH
+	const sbin = "/usr/sbin/nginx" // often missing from PATH
 	if path, err := exec.LookPath("nginx"); err == nil {
 		return path, nil
 	}
@@ -27,7 +27,7 @@ func findNginx(ctx context.Context) (string, error) {
 	}
 	for _, args := range [][]string{{"update"}, {"install", "--yes", "--no-install-recommends", "nginx-light"}} {
 		cmd := exec.CommandContext(ctx, "apt-get", args...)
-		// Its own server is not wanted.
+		// Do not start the server of the package.
 		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1")
 		if said, err := cmd.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("installing nginx: %w\n%s", err, said)
@@ -36,8 +36,8 @@ func findNginx(ctx context.Context) (string, error) {
 	return sbin, nil
 }
 
-// nginxConfig is nginx as its package sets it up, where that matters here: as many
-// workers as cores, sendfile, a cache of open files; without a log on both sides.
+// nginxConfig contains the relevant settings of the Debian package: one worker per
+// core, sendfile, and a cache of open files. Logging is disabled in both servers.
 const nginxConfig = `daemon off;
 worker_processes auto;
 pid DIR/pid;
@@ -64,12 +64,12 @@ http {
 }
 `
 
-// fileOfNginx is the archive, as nginx has it.
+// fileOfNginx is the file name of the archive for nginx.
 const fileOfNginx = "archive.zip"
 
 func (w *world) nginxDir() string { return filepath.Join(w.dir, "nginx") }
 
-// forNginx writes the archive to where nginx looks for it.
+// forNginx writes the archive to the directory that nginx serves.
 func (w *world) forNginx(content []byte) error {
 	files := filepath.Join(w.nginxDir(), "files")
 	if err := os.MkdirAll(files, 0o755); err != nil {
@@ -78,7 +78,7 @@ func (w *world) forNginx(content []byte) error {
 	return os.WriteFile(filepath.Join(files, fileOfNginx), content, 0o644)
 }
 
-// startNginx starts nginx with the certificate of the server over a layout.
+// startNginx starts nginx with the certificate of the layout server.
 func (w *world) startNginx(ctx context.Context) error {
 	host, err := fixture.FreeAddress(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (w *world) startNginx(ctx context.Context) error {
 	}
 	user := ""
 	if os.Getuid() == 0 {
-		user = "user root;" // the files are in a directory of root's
+		user = "user root;" // the directory belongs to root
 	}
 	config := strings.NewReplacer("DIR", w.nginxDir(), "HOST", strings.Replace(host, "localhost", "127.0.0.1", 1), "CERT", filepath.Join(w.dir, "of-layout"), "USER", user).Replace(nginxConfig)
 	file := filepath.Join(w.nginxDir(), "nginx.conf")
@@ -99,7 +99,7 @@ func (w *world) startNginx(ctx context.Context) error {
 	}
 	cmd := exec.CommandContext(ctx, w.nginx, "-c", file, "-p", w.nginxDir())
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // its workers end with it
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // stops the workers as well
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	// wantedRatio is the least that ours may give of what nginx gives.
+	// wantedRatio is the minimum throughput relative to nginx.
 	wantedRatio = 0.9
-	// wantedP99 is the most that 99 of 100 lists may take.
+	// wantedP99 is the maximum latency at the 99th percentile.
 	wantedP99 = 50 * time.Millisecond
-	// wantedMemory is the most above the idle server, in MiB: 64, and the 32 that
-	// --memory keeps by default.
+	// wantedMemory is the maximum memory above the idle server, in MiB: 64, and the 32
+	// that --memory reserves by default.
 	wantedMemory = 64 + 32
 )
 
-// report is all that was measured.
+// report has the results of all measurements.
 type report struct {
 	rounds   int
 	archives []measured
 	lists    attacked
 }
 
-// text is the report in Markdown.
+// text returns the report in Markdown.
 func (r report) text(ctx context.Context, w *world) (string, error) {
 	versions, err := w.versions(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func inMilliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", d.Secon
 
 var number = regexp.MustCompile(`v?[0-9]+\.[0-9][^ \n]*|[0-9a-f]{7,}[^ \n]*|dev`)
 
-// versions lists the programs.
+// versions returns the versions of the programs.
 func (w *world) versions(ctx context.Context) (string, error) {
 	vegeta, err := buildinfo.ReadFile(w.vegeta)
 	if err != nil {
@@ -95,7 +95,7 @@ func (w *world) versions(ctx context.Context) (string, error) {
 	return strings.Join(append(list, runtime.Version()), ", "), nil
 }
 
-// load says how much the machine had to do in the last minutes, where the system tells.
+// load returns the system's load average, if available.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if fields := strings.Fields(string(text)); err == nil && len(fields) > 2 {

@@ -19,22 +19,22 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// archiveSize is that of a large provider's zip.
+// archiveSize is the size of a large provider's zip in bytes.
 const archiveSize = 300e6
 
-// world is what is measured.
+// world has the servers and their content.
 type world struct {
 	tofuOCI, vegeta, curl, nginx string
 	dir, caFile                  string
 	ca                           *testca.CA
-	// layout and warm are servers over an image layout, and over a registry with a store
-	// that has the archive.
+	// layout serves an image layout. warm serves a registry, with the archive in its
+	// store.
 	layout, warm *fixture.Server
-	// idle is the memory of a server that nobody has asked anything, in bytes.
+	// idle is the memory of a server without requests, in bytes.
 	idle int64
-	// path is that of the archive below a server's URL.
+	// path is the path of the archive in a server's URL.
 	path string
-	// beside is nginx's URL of it.
+	// beside is the URL of the archive on nginx.
 	beside string
 	stops  []func()
 }
@@ -67,7 +67,7 @@ func (w *world) close() {
 	_ = os.RemoveAll(w.dir)
 }
 
-// start makes the release and starts the servers.
+// start creates the release and starts the servers.
 func (w *world) start(ctx context.Context) (err error) {
 	if w.ca, err = testca.New(); err != nil {
 		return err
@@ -110,11 +110,11 @@ func (w *world) serve(ctx context.Context, name string, args ...string) (*fixtur
 	return server, err
 }
 
-// listed is how many versions the provider has.
+// listed is the number of versions of the provider.
 const listed = 50
 
-// fill pushes the releases of one provider to all repositories: the newest is large. The
-// archive lies in a directory for nginx too.
+// fill pushes the releases of one provider to all repositories. The newest release is
+// large. fill also writes its archive to the directory of nginx.
 func (w *world) fill(ctx context.Context, templates ...string) error {
 	say("making an archive of %d MB and %d versions", int(archiveSize/1e6), listed)
 	here := provider.CurrentPlatform()

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Machine describes what this runs on, without names: processor, cores, memory,
-// system. What the system does not tell is left out.
+// Machine describes the machine without names: processor, cores, memory, and system.
+// Unavailable facts are omitted.
 func Machine() string {
 	parts := []string{fmt.Sprintf("%d cores", runtime.NumCPU())}
 	if model := match("/proc/cpuinfo", `model name\s*: (.+)`); model != "" {

@@ -1,4 +1,4 @@
-// Package page puts what was measured into pages of the documentation.
+// Package page writes measurements into pages of the documentation.
 package page
 
 import (
@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Begin is the comment behind which a target of make writes.
+// Begin returns the comment after which a make target writes its output.
 func Begin(target string) string { return "<!-- make " + target + " writes from here -->\n" }
 
-// End is the comment up to which it writes.
+// End is the comment at which the output of a make target ends.
 const End = "<!-- to here -->\n"
 
-// Write puts a text between the comments of a target in a file.
+// Write writes a text between the comments of a target in a file.
 func Write(file, target, text string) error {
 	page, err := os.ReadFile(file)
 	if err != nil {
@@ -28,7 +28,7 @@ func Write(file, target, text string) error {
 	return os.WriteFile(file, []byte(replaced), 0o600)
 }
 
-// Between returns a page with a text between the comments of a target.
+// Between returns a page with a text inserted between the comments of a target.
 func Between(page, target, text string) (string, error) {
 	before, rest, hasBegin := strings.Cut(page, Begin(target))
 	_, after, hasEnd := strings.Cut(rest, End)
@@ -38,7 +38,8 @@ func Between(page, target, text string) (string, error) {
 	return before + Begin(target) + "\n" + text + "\n" + End + after, nil
 }
 
-// Median returns the middle value; of an even number, the greater of the two.
+// Median returns the median. For an even number of values, it returns the greater of
+// the two in the middle.
 func Median[T cmp.Ordered](values []T) T {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
 }

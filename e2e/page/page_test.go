@@ -23,7 +23,7 @@ func TestOnlyWhatIsBetweenTheMarkersIsWritten(t *testing.T) {
 	}
 }
 
-// TestOurPage has the comments of both targets that write it.
+// TestOurPage checks that the page has the comments of both targets.
 func TestOurPage(t *testing.T) {
 	t.Parallel()
 	ours, err := os.ReadFile(filepath.Join("..", "..", "docs", "performance.md"))

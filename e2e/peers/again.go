@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// How many releases there are of the provider that has many.
+// The numbers of releases and platforms of the large provider.
 const (
 	manyType      = "many"
 	manyVersions  = 200
@@ -23,7 +23,7 @@ const (
 	copied        = "copy/" + manyType
 )
 
-// again mirrors many releases that are all there.
+// again mirrors many releases that already exist.
 func (s *site) again() work {
 	return work{
 		name: "again",
@@ -52,7 +52,7 @@ func (s *site) againOurs(level string) doer {
 	}}
 }
 
-// allUnchanged reads what mirror said.
+// allUnchanged checks the output of mirror.
 func allUnchanged(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -74,7 +74,7 @@ func allUnchanged(file string) error {
 	return nil
 }
 
-// regsyncOnce compares the repository with a copy of it in the same registry.
+// regsyncOnce compares the repository with a copy in the same registry.
 func (s *site) regsyncOnce() doer {
 	return doer{"regsync once", func(_ context.Context, dir string) (task, error) {
 		config := filepath.Join(dir, "regsync.yml")
@@ -86,7 +86,7 @@ func (s *site) regsyncOnce() doer {
 	}}
 }
 
-// offerMany offers the releases, with zips of 1 kB.
+// offerMany adds the releases to the origin registry, with zips of 1 kB.
 func (s *site) offerMany(ctx context.Context) error {
 	releases := map[string]map[provider.Platform]origintest.Archive{}
 	for i := range manyVersions {

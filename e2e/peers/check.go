@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// hasDigest wants a file to have a content.
+// hasDigest returns a check that a file has a digest.
 func hasDigest(file string, want digest.Digest) func(context.Context) error {
 	return func(context.Context) error {
 		f, err := os.Open(file)
@@ -37,7 +37,7 @@ func hasDigest(file string, want digest.Digest) func(context.Context) error {
 	}
 }
 
-// described is what is looked at of a descriptor.
+// described has the checked fields of a descriptor.
 type described struct {
 	MediaType   string
 	Digest      digest.Digest
@@ -45,8 +45,8 @@ type described struct {
 	Platform    struct{ OS, Architecture string }
 }
 
-// isMirrored wants a repository, "HOST/v2/NAME", to hold releases with all their
-// zips, each with an h1 if they have to have one.
+// isMirrored returns a check that a repository, "HOST/v2/NAME", has releases with all
+// their zips and, if h1 is set, with an h1 hash for each.
 func (s *site) isMirrored(repository string, want map[string]release, h1 bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for version, packages := range want {
@@ -80,8 +80,8 @@ func (s *site) isMirrored(repository string, want map[string]release, h1 bool) f
 	}
 }
 
-// hasSameTags wants two repositories of the registry to have the same releases,
-// as many as there have to be.
+// hasSameTags returns a check that two repositories of the registry have the same
+// releases in the expected number.
 func (s *site) hasSameTags(one, other string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var first, second struct{ Tags []string }

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// The ways to install four large providers that are locked.
+// The ways to install four large locked providers.
 const (
 	execDoer       = "tofu-oci exec"
 	ociDoer        = "tofu init from oci_mirror"
@@ -20,7 +20,7 @@ const (
 	filesystemDoer = "terraform init from an unpacked filesystem_mirror"
 )
 
-// execTofu installs large providers with OpenTofu, again.
+// execTofu installs large providers repeatedly with OpenTofu.
 func (s *site) execTofu() work {
 	return work{
 		name:  "exec tofu",
@@ -34,7 +34,7 @@ func (s *site) execTofu() work {
 	}
 }
 
-// execTerraform does so with a client that knows no OCI.
+// execTerraform installs large providers repeatedly with Terraform.
 func (s *site) execTerraform() work {
 	return work{
 		name:  "exec terraform",
@@ -54,14 +54,14 @@ func bigTypes() (types []string) {
 	return types
 }
 
-// lockedDir is where the lock file lies that all start from, store is our store, and
-// plugins is OpenTofu's plugin cache, which is an unpacked filesystem mirror as well.
+// lockedDir contains the initial lock file. The store and the plugin cache, which is
+// also an unpacked filesystem mirror, are in separate directories.
 func (s *site) lockedDir() string { return filepath.Join(s.dir, "locked") }
 func (s *site) store() string     { return filepath.Join(s.dir, "store") }
 func (s *site) plugins() string   { return filepath.Join(s.dir, "plugins") }
 
-// readyToExec has large packages in the registry, a lock file for them, and a store
-// and a cache that had them once.
+// readyToExec prepares large packages in the registry, a lock file, and a warm store
+// and plugin cache.
 func (s *site) readyToExec(ctx context.Context) error {
 	if err := s.bigPackages(ctx, bigCount); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (s *site) readyToExec(ctx context.Context) error {
 	return nil
 }
 
-// locked makes a checkout with the configuration and the lock file.
+// locked creates a checkout with the configuration and the lock file.
 func (s *site) locked(dir string) error {
 	text, err := os.ReadFile(filepath.Join(s.lockedDir(), ".terraform.lock.hcl"))
 	if err != nil {
@@ -119,12 +119,12 @@ func (s *site) mirrorTerraform() doer {
 	}}
 }
 
-// ociMirror is the installation method that OpenTofu has for OCI registries.
+// ociMirror returns the installation method of OpenTofu for OCI registries.
 func (s *site) ociMirror() string {
 	return fmt.Sprintf("oci_mirror {\n    repository_template = \"%s/${namespace}/${type}\"\n    include             = [\"%s/%s/*\"]\n  }", s.host, provider.DefaultHost, namespace)
 }
 
-// initialize has a client install what is locked, by one method.
+// initialize returns a task in which a client installs the locked providers.
 func (s *site) initialize(client, dir, method string) (task, error) {
 	config := filepath.Join(dir, "clirc")
 	return task{
@@ -136,7 +136,7 @@ func (s *site) initialize(client, dir, method string) (task, error) {
 	}, errors.Join(s.locked(dir), os.WriteFile(config, []byte("provider_installation {\n  "+method+"\n}\n"), 0o600))
 }
 
-// isInstalled looks at what the client will start.
+// isInstalled returns a check of the installed executables.
 func (s *site) isInstalled(dir string) func(context.Context) error {
 	return s.isUnpacked(filepath.Join(dir, ".terraform", "providers"), bigCount)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// What the external tests see of the program.
+// Exports for external tests.
 var (
 	ReadBlocks = readBlocks
 	WriteZip   = writeZip
@@ -20,23 +20,24 @@ const (
 	LinkDelay = linkDelay
 )
 
-// StartLink is a slow link to a server.
+// StartLink starts a slow link to a server.
 var StartLink = func(to string) way { return (&link{to: to}).start }
 
-// StartCounting is a link that is not slow, and what it has carried.
+// StartCounting starts a fast link and returns the number of bytes that it has
+// transferred.
 func StartCounting(to string) (way, func() int64) {
 	l := &link{to: to, near: true}
 	return l.start, l.carried.Load
 }
 
-// Traffic is the sentence about what two programs moved.
+// Traffic returns the sentence about the bytes that two programs transferred.
 func Traffic(ours, theirs, fewer int64) string {
 	took := map[string][]usage{"ours": {{Network: ours}}, "theirs": {{Network: theirs}}}
 	return measured{work{rows: []row{{"the work", "ours", []string{"theirs"}, 0}}, fewer: fewer}, took}.traffic()
 }
 
-// Compared is the row of a table for rounds of ours and of two others, in whole
-// seconds.
+// Compared returns a table row for rounds of tofu-oci and of two other programs, in
+// whole seconds.
 func Compared(wanted float64, ours, one, other []int) string {
 	took := map[string][]usage{}
 	for name, seconds := range map[string][]int{"ours": ours, "one": one, "other": other} {
@@ -47,8 +48,8 @@ func Compared(wanted float64, ours, one, other []int) string {
 	return measured{took: took}.line(row{"the work", "ours", []string{"one", "other"}, wanted})
 }
 
-// Digest is that of the zip.
+// Digest returns the digest of the zip.
 func (a archive) Digest() digest.Digest { return a.digest }
 
-// Program is the digest of the executable.
+// Program returns the digest of the executable.
 func (a archive) Program() digest.Digest { return a.program }

@@ -13,23 +13,24 @@ import (
 )
 
 const (
-	// linkRate is what each connection gets towards the client, in bytes a second.
+	// linkRate is the throughput of each connection toward the client, in bytes per
+	// second.
 	linkRate = 20_000_000
-	// linkDelay is how long everything takes towards the client.
+	// linkDelay is the latency toward the client.
 	linkDelay = 30 * time.Millisecond
 )
 
-// link is a way to a server, "HOST:PORT".
+// link is a proxy for a server at "HOST:PORT".
 type link struct {
 	to string
-	// near: it is neither long nor slow.
+	// near disables the delay and the rate limit.
 	near bool
-	// carried are the bytes that it has carried in both directions on connections
-	// that have ended.
+	// carried is the number of bytes transferred in both directions on closed
+	// connections.
 	carried atomic.Int64
 }
 
-// start listens on loopback, and passes on what comes, until done is called.
+// start listens on a loopback address and forwards connections until done is called.
 func (l *link) start(ctx context.Context) (host string, done func(), err error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "localhost:0")
 	if err != nil {
@@ -84,15 +85,15 @@ func (l *link) serve(ctx context.Context, client net.Conn) {
 	both.Wait()
 }
 
-// piece is what arrived at once, and when it is due at the other end.
+// piece is a chunk of data with its time of arrival at the other end.
 type piece struct {
 	bytes []byte
 	due   time.Time
 }
 
-// slowly copies with the delay and at the rate of a long link.
+// slowly copies with the latency and the rate of the link.
 func slowly(to io.Writer, from io.Reader) (copied int64) {
-	// As much as is under way in the time of the delay, and some more.
+	// More than the data in transit during the delay.
 	const size = 16 << 10
 	under := make(chan piece, 4*linkRate/size*int(linkDelay/time.Millisecond)/1000)
 	go func() {
@@ -108,13 +109,13 @@ func slowly(to io.Writer, from io.Reader) (copied int64) {
 			}
 		}
 	}()
-	var free time.Time // when all that was sent has arrived
+	var free time.Time // time when all data has been sent
 	var failed error
 	for p := range under {
 		if failed != nil {
-			continue // the reader must not hang
+			continue // the reader must not block
 		}
-		// Who woke up late makes up for it, but not for having had nothing to send.
+		// A late wake-up is compensated, but idle time is not.
 		if least := time.Now().Add(-linkDelay); free.Before(least) {
 			free = least
 		}

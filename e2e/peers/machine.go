@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// versions lists the programs.
+// versions returns the versions of the programs.
 func (p programs) versions(ctx context.Context) (string, error) {
 	var list []string
 	for _, program := range []string{p.crane, p.regctl, p.regsync, p.tofu, p.terraform, p.registry} {
@@ -34,6 +34,6 @@ func (p programs) versions(ctx context.Context) (string, error) {
 	return strings.Join(append(list, runtime.Version()), ", "), nil
 }
 
-// versionInLine is what stands in the first line that a program prints of itself:
-// a number, or what git describe or the linker put there.
+// versionInLine matches the version in the first line that a program prints: a number,
+// or the output of git describe.
 var versionInLine = regexp.MustCompile(`(v?[0-9]+\.[0-9][^ ]*|[0-9a-f]{7,}[^ ]*|dev)`)

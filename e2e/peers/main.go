@@ -1,10 +1,9 @@
 //go:build unix
 
-// Command peers measures tofu-oci beside the programs that people use for the
-// same work: crane, regctl and regsync, tofu itself, and a script of curl,
-// sha256sum and regctl. It makes the packages, starts an origin registry and OCI
-// registries on this machine, lets all programs do each work in turn, and prints
-// a table, or writes it into a page.
+// Command peers compares tofu-oci with other programs for the same work: crane, regctl,
+// regsync, tofu, and a script of curl, sha256sum, and regctl. It creates the packages,
+// starts an origin registry and OCI registries on the local machine, runs all programs
+// in turn, and prints a table or writes it to a page.
 //
 // make bench-peers builds the programs and runs it.
 package main
@@ -23,15 +22,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/page"
 )
 
-// target is what writes the page.
+// target is the make target that writes the page.
 const target = "bench-peers"
 
 type options struct {
-	// rows are the works that are measured.
+	// rows matches the names of the works to measure.
 	rows *regexp.Regexp
-	// rounds is how often each program does each work.
+	// rounds is the number of runs of each program.
 	rounds int
-	// page is where the table goes; empty is stdout.
+	// page is the output file. If empty, the table is printed to stdout.
 	page string
 	// disk is a directory on a disk.
 	disk string
@@ -75,15 +74,15 @@ func parseAndRun(ctx context.Context) error {
 	return run(ctx, options{rows: wanted, rounds: *rounds, page: *into, disk: dir})
 }
 
-// run measures everything in both places.
+// run runs all measurements on both file systems.
 func run(ctx context.Context, o options) error {
-	// 1. What both places share: programs, packages, the origin registry.
+	// 1. Prepare the programs, the packages, and the origin registry.
 	w, err := newWorld(ctx, o.disk)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	// 2. The works, in each place.
+	// 2. Measure on each file system.
 	var tables []table
 	for _, p := range places(o.disk) {
 		t, err := measureAt(ctx, w, p, o)
@@ -92,7 +91,7 @@ func run(ctx context.Context, o options) error {
 		}
 		tables = append(tables, t)
 	}
-	// 3. What came out.
+	// 3. Report the results.
 	text, err := report(ctx, w.programs, o.rounds, tables)
 	if err != nil {
 		return err

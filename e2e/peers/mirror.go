@@ -16,17 +16,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// script is what people do without tofu-oci.
-//
+// script does the same work without tofu-oci.
 //go:embed mirror.sh
 var script string
 
 const scriptName = "curl + sha256sum + regctl, no h1"
 
-// release is what a mirror has to hold afterwards.
+// release maps the platforms of a mirrored release to the digests of their zips.
 type release map[provider.Platform]digest.Digest
 
-// mirrorBig mirrors one large package into an empty registry.
+// mirrorBig mirrors one large package to an empty registry.
 func (s *site) mirrorBig() work {
 	const unstated = "unstated"
 	want := map[string]release{bigVersion: {s.here: s.big[0].digest}}
@@ -52,7 +51,7 @@ func (s *site) mirrorBig() work {
 	}
 }
 
-// mirrorSmall mirrors all small packages into an empty registry.
+// mirrorSmall mirrors all small packages to an empty registry.
 func (s *site) mirrorSmall() work {
 	const stated, unstated = "small", "smallunstated"
 	want := map[string]release{}
@@ -92,7 +91,7 @@ func (s *site) mirrorOurs(name, typ string, h1 bool, want map[string]release, fl
 
 func (s *site) mirrorScript(typ string, want map[string]release) doer {
 	versions := slices.Sorted(maps.Keys(want))
-	var platforms []string // each version has the same
+	var platforms []string // the same for all versions
 	for p := range want[versions[0]] {
 		platforms = append(platforms, p.String())
 	}
