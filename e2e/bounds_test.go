@@ -23,7 +23,8 @@ import (
 )
 
 // The limits that docs/security.md promises: for any server response, memory use stays
-// below maxMemory, and requests for one release or list stay below maxRequests.
+// below hostileMemory, and the number of requests for one release or list stays below
+// hostileRequests.
 const (
 	hostileMemory   = 256 << 20
 	hostileRequests = 1100

@@ -14,10 +14,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// variable is what each run prints anew: digests, hashes, keys, sizes and platforms.
+// variable matches text that differs between runs: digests, hashes, keys, sizes, and
+// platforms.
 var variable = regexp.MustCompile(`[0-9a-f]{64}|[0-9A-F]{40}|h1:\S+|[\d.]+ k?M?B\b|( --platform )?(linux|darwin|windows|freebsd|openbsd)_[a-z0-9]+`)
 
-// form is what stays of what is printed.
+// form returns the lines of the output without variable text.
 func form(text string) (lines []string) {
 	for line := range strings.Lines(text) {
 		lines = append(lines, strings.Join(strings.Fields(variable.ReplaceAllString(line, "… ")), " "))
@@ -25,8 +26,8 @@ func form(text string) (lines []string) {
 	return slices.Compact(lines) // one line for all platforms
 }
 
-// TestRecording: the picture in the README shows what the commands print today, but
-// for what differs from run to run.
+// TestRecording checks that the picture in the README shows the current output of the
+// commands, except for variable text.
 func TestRecording(t *testing.T) {
 	t.Parallel()
 	picture, err := os.Open(filepath.Join("..", "docs", "images", "demo.svg"))

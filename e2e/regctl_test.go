@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestPullOfAnArtifactMadeByHand: what people chain together today has neither
-// our annotations nor sums; OpenTofu installs it, so pull has to read it.
+// TestPullOfAnArtifactMadeByHand pulls an artifact assembled with other tools, which
+// has neither our annotations nor checksums. OpenTofu installs such artifacts.
 func TestPullOfAnArtifactMadeByHand(t *testing.T) {
 	t.Parallel()
 	host := startRegistry(t)
@@ -50,7 +50,7 @@ func TestPullOfAnArtifactMadeByHand(t *testing.T) {
 	}
 }
 
-// byHand assembles the artifact with regctl, one raw document after another.
+// byHand assembles the artifact with regctl, document by document.
 func byHand(t *testing.T, repository string, p provider.Platform, zip string) {
 	t.Helper()
 	content, err := os.ReadFile(zip)

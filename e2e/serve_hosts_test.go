@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestServeHosts: two repositories have the same name of two hosts. The real clients
-// install each by its own address, and need the right to it by either protocol.
+// TestServeHosts serves repositories of the same name for two hosts. The real clients
+// install each by its own address, and need permission for it with both protocols.
 func TestServeHosts(t *testing.T) {
 	t.Parallel()
 	const terraformHost = "registry.terraform.io"
@@ -36,15 +36,16 @@ func TestServeHosts(t *testing.T) {
 	}
 }
 
-// needsLogin is what both clients say of 401 and 403.
+// needsLogin is the message of both clients for 401 and 403.
 const needsLogin = "authentication"
 
-// login is the block with the token for a server.
+// login returns the credentials block for a server.
 func login(url string) string {
 	return fmt.Sprintf("credentials %q {\n  token = %q\n}\n", strings.TrimPrefix(url, "https://"), "canary-of-ci")
 }
 
-// refused makes sure that a client cannot install a provider, and says why.
+// refused checks that a client cannot install a provider, and that its output contains
+// why.
 func (c client) refused(t *testing.T, source, cliConfig, why string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -12,7 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// emptyRepositories are those of a layout and of a registry, without a release.
+// emptyRepositories returns the empty repositories of an image layout and of a
+// registry.
 func emptyRepositories(t *testing.T) map[string]string {
 	t.Helper()
 	return map[string]string{
@@ -21,8 +22,9 @@ func emptyRepositories(t *testing.T) map[string]string {
 	}
 }
 
-// TestPullThrough: the real clients install through empty repositories, which have a
-// whole release then: clients of OCI install it without the origin.
+// TestPullThrough installs through empty repositories with the real clients.
+// Afterwards, the repositories contain a complete release, and OCI clients install it
+// without the origin registry.
 func TestPullThrough(t *testing.T) {
 	t.Parallel()
 	for name, repository := range emptyRepositories(t) {
@@ -45,15 +47,15 @@ func TestPullThrough(t *testing.T) {
 		run(t, programs.tofuOCI, "verify", "hashicorp/time", "--from", repository, "--deep", "--ca-file", world.caFile)
 		clients()[0].install(t, timeAddress, networkMirrorAt(url))
 		if name == "layout" {
-			continue // which OpenTofu does not read
+			continue // OpenTofu does not read it
 		}
 		run(t, programs.tofuOCI, "doctor", "hashicorp/time", "--config", tofurc(t, repository), "--ca-file", world.caFile)
 		clients()[0].install(t, timeAddress, run(t, programs.tofuOCI, "tofurc", repository))
 	}
 }
 
-// TestPullThroughRegistry: the registry protocol brings a release too, and the client
-// checks its author's signature.
+// TestPullThroughRegistry checks that the registry protocol also triggers a
+// pull-through, and that the client verifies the author's signature.
 func TestPullThroughRegistry(t *testing.T) {
 	t.Parallel()
 	repository := emptyRepositories(t)["registry"]
@@ -71,8 +73,8 @@ func TestPullThroughRegistry(t *testing.T) {
 	run(t, programs.tofuOCI, "verify", "hashicorp/time", "--from", repository, "--deep", "--ca-file", world.caFile)
 }
 
-// TestPullThroughPendingElsewhere: a release that waits in the second repository is not
-// brought into the first one.
+// TestPullThroughPendingElsewhere checks that a release that is pending in the second
+// repository is not pulled through to the first one.
 func TestPullThroughPendingElsewhere(t *testing.T) {
 	t.Parallel()
 	origin, config := serveOrigin(t, origintest.Options{}, world.release)
@@ -91,7 +93,8 @@ func TestPullThroughPendingElsewhere(t *testing.T) {
 	}
 }
 
-// TestPullThroughRefused: what the policy refuses, clients say why.
+// TestPullThroughRefused checks that clients print the reason if the policy rejects a
+// release.
 func TestPullThroughRefused(t *testing.T) {
 	t.Parallel()
 	unsigned, young := world.release, world.release
@@ -129,7 +132,7 @@ func TestPullThroughRefused(t *testing.T) {
 	}
 }
 
-// waitFor waits until a log has a text.
+// waitFor waits until a log contains a text.
 func waitFor(t *testing.T, log, text string) {
 	t.Helper()
 	for {
@@ -145,7 +148,7 @@ func waitFor(t *testing.T, log, text string) {
 	}
 }
 
-// tofurc is a configuration file with the block for a repository.
+// tofurc writes a configuration file with the block for a repository.
 func tofurc(t *testing.T, repository string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cli.tofurc")

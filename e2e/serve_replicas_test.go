@@ -20,8 +20,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// replicas are two servers over one repository with a large archive, which share the
-// key of links.
+// replicas are two servers for one repository with a large archive. They share the key
+// for signed URLs.
 type replicas struct {
 	client  *http.Client
 	servers [2]*fixture.Server
@@ -33,14 +33,14 @@ type replicas struct {
 
 const replicaToken = "canary-of-replicas"
 
-// largeArchive is more than what lies in the buffers of a connection.
+// largeArchive exceeds the buffers of a connection.
 const largeArchive = 64 << 20
 
 func newReplicas(t *testing.T) *replicas {
 	t.Helper()
 	dir := t.TempDir()
 	r := &replicas{client: trusting(t, world.ca), archive: make([]byte, largeArchive)}
-	_, _ = rand.Read(r.archive) // it never fails
+	_, _ = rand.Read(r.archive) // never fails
 	address, err := provider.ParseAddress("acme/rocket")
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func (r *replicas) start(t *testing.T, i int, address string) {
 	r.servers[i] = server
 }
 
-// get asks a server, and has to be answered with a status.
+// get sends a request to a server and checks the status.
 func (r *replicas) get(t *testing.T, i int, path string, want int, headers ...string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.servers[i].URL+path, nil)
@@ -103,7 +103,7 @@ func (r *replicas) get(t *testing.T, i int, path string, want int, headers ...st
 	return resp
 }
 
-// document asks a server as one who may read it.
+// document requests a document with credentials.
 func (r *replicas) document(t *testing.T, i int, path string) []byte {
 	t.Helper()
 	content, err := io.ReadAll(r.get(t, i, path, http.StatusOK, "Authorization", "Bearer "+replicaToken).Body)
@@ -113,7 +113,7 @@ func (r *replicas) document(t *testing.T, i int, path string) []byte {
 	return content
 }
 
-// link is the path of the archive, as a server has it for the network mirror protocol.
+// link returns the path of the archive in the server's network mirror documents.
 func (r *replicas) link(t *testing.T, i int) string {
 	t.Helper()
 	const path = "/mirror/registry.opentofu.org/acme/rocket/1.0.0.json"
@@ -130,8 +130,8 @@ func (r *replicas) link(t *testing.T, i int) string {
 	return at.Path
 }
 
-// TestServeReplicas: what one server answers another one does, and a link of one works
-// at the other.
+// TestServeReplicas checks that both servers return the same responses, and that a
+// signed URL of one works with the other.
 func TestServeReplicas(t *testing.T) {
 	t.Parallel()
 	r := newReplicas(t)
@@ -141,7 +141,7 @@ func TestServeReplicas(t *testing.T) {
 		"/v1/providers/acme/rocket/versions", download,
 	} {
 		one, two := r.document(t, 0, path), r.document(t, 1, path)
-		// Links change every few minutes, which may be in between.
+		// The key period of URLs can change between two requests.
 		if !bytes.Equal(one, two) && !bytes.Equal(r.document(t, 0, path), two) {
 			t.Errorf("%s: one has\n%s\nthe other\n%s", path, one, two)
 		}
@@ -154,9 +154,9 @@ func TestServeReplicas(t *testing.T) {
 	}
 }
 
-// TestServeReplicaKilled: one is killed in the middle of a download, and who goes on
-// with it by the same link gets the rest, from the other one and from the one that was
-// started again.
+// TestServeReplicaKilled kills a server during a download. A client that resumes the
+// download with the same URL receives the rest from the other server, and from the
+// restarted one.
 func TestServeReplicaKilled(t *testing.T) {
 	t.Parallel()
 	r := newReplicas(t)

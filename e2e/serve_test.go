@@ -19,7 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// startServe starts tofu-oci serve, and gives its URL and the file with its log.
+// startServe starts tofu-oci serve and returns its URL and the path of its log.
 func startServe(t *testing.T, args ...string) (url, log string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,8 +38,8 @@ func clients() []client {
 	return []client{{"tofu", programs.tofu}, {"terraform", programs.terraform}}
 }
 
-// install runs init and apply with hashicorp/time of a source address, and gives the
-// directory.
+// install runs init and apply with hashicorp/time from a source address, and returns
+// the directory.
 func (c client) install(t *testing.T, source, cliConfig string, more ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -64,9 +64,9 @@ func networkMirrorAt(url string) string {
 
 const timeAddress = "registry.opentofu.org/hashicorp/time"
 
-// TestServe lets the real clients install and use a real provider by both protocols,
-// over TLS, from a registry and from an image layout.
-func TestServe(t *testing.T) { //nolint:tparallel // the log is read when they are done
+// TestServe installs and uses a real provider with the real clients, with both
+// protocols over TLS, from a registry and from an image layout.
+func TestServe(t *testing.T) { //nolint:tparallel // the log is read after the subtests
 	t.Parallel()
 	m := newTimeMirror(t, string(provider.DefaultHost))
 	layout := "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{type}"
@@ -96,8 +96,8 @@ func TestServe(t *testing.T) { //nolint:tparallel // the log is read when they a
 	}
 }
 
-// TestServeLockFiles: a lock file that was written by one protocol is satisfied by the
-// other, and by OCI.
+// TestServeLockFiles checks that a lock file written with one protocol is valid for the
+// other one and for OCI.
 func TestServeLockFiles(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, string(provider.DefaultHost))
@@ -123,7 +123,8 @@ func TestServeLockFiles(t *testing.T) {
 				}
 				c.run(t, dir, run(t, programs.tofuOCI, "tofurc", m.repository), "init", "-lockfile=readonly")
 			}
-			// And the other way round: what the mirror gave is what the registry has.
+			// The reverse: hashes from the network mirror are valid for the registry
+			// protocol.
 			dir = c.install(t, timeAddress, networkMirrorAt(url))
 			if err := os.RemoveAll(filepath.Join(dir, ".terraform")); err != nil {
 				t.Fatal(err)
@@ -133,9 +134,9 @@ func TestServeLockFiles(t *testing.T) {
 	}
 }
 
-// TestServeWithTokens: the clients send their token to both protocols, and fetch
-// archives and signatures without it.
-func TestServeWithTokens(t *testing.T) { //nolint:tparallel // the log is read when they are done
+// TestServeWithTokens checks that the clients send their token with both protocols, and
+// download archives and signatures without it.
+func TestServeWithTokens(t *testing.T) { //nolint:tparallel // the log is read after the subtests
 	t.Parallel()
 	m := newTimeMirror(t, string(provider.DefaultHost))
 	hash := sha256.Sum256([]byte("canary-of-ci"))
@@ -156,7 +157,7 @@ func TestServeWithTokens(t *testing.T) { //nolint:tparallel // the log is read w
 	}
 }
 
-// trusting is a client that trusts an authority, and uses no connection twice.
+// trusting returns a client that trusts an authority and does not reuse connections.
 func trusting(t *testing.T, ca *testca.CA) *http.Client {
 	t.Helper()
 	pool := x509.NewCertPool()

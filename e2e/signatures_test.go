@@ -20,19 +20,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// What programs do with a release.
+// Outcomes of a release.
 const (
 	accepts = "accepts"
 	refuses = "refuses"
 )
 
-// signatureCase is a release as an origin offers it, and what the real tofu and
-// mirror do with it. Where they differ, why says the reason; docs/trust.md lists
-// those.
+// signatureCase is a release in an origin registry, with the outcome in the real tofu
+// and in mirror. If they differ, why is the reason. docs/trust.md lists these
+// differences.
 type signatureCase struct {
-	// signature is made of the release's sums; nil for none.
+	// signature creates the signature of SHA256SUMS. If nil, the release is unsigned.
 	signature func(s *signing, sums []byte) []byte
-	// keys are those that the origin offers, in this order.
+	// keys are the keys that the origin registry offers, in this order.
 	keys      []string
 	otherHost bool
 	env       string
@@ -40,7 +40,7 @@ type signatureCase struct {
 	why       string
 }
 
-// by signs with some keys, and options of gpg.
+// by signs with keys and options of gpg.
 func by(keys string, options ...string) func(*signing, []byte) []byte {
 	return func(s *signing, document []byte) []byte { return s.sign(document, options, strings.Fields(keys)...) }
 }
@@ -96,8 +96,8 @@ var signatureCases = map[string]signatureCase{
 	}, keys: []string{"rsa ed"}, tofu: accepts, we: refuses, why: "a bad signature spoils the good one beside it"},
 }
 
-// TestSignaturesAsOpenTofu runs the real tofu init, and mirror, over the same
-// releases of the same origin.
+// TestSignaturesAsOpenTofu runs the real tofu init and mirror with the same releases
+// from the same origin registry.
 func TestSignaturesAsOpenTofu(t *testing.T) {
 	t.Parallel()
 	s := newSigning(t)
@@ -123,7 +123,7 @@ func TestSignaturesAsOpenTofu(t *testing.T) {
 	}
 }
 
-// otherHost is served by the same origin.
+// otherHost is served by the same origin registry.
 const otherHost = "registry.example.org"
 
 // bothHosts adds the other host to a CLI configuration of serveOrigin.
@@ -136,7 +136,7 @@ func bothHosts(t *testing.T, config string) string {
 	return path
 }
 
-// tofuInit tells what the real tofu does, and what it says.
+// tofuInit returns the outcome of the real tofu and its message.
 func tofuInit(t *testing.T, config, address, env string) (does, says string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -147,14 +147,14 @@ func tofuInit(t *testing.T, config, address, env string) (does, says string) {
 	switch {
 	case err == nil:
 		return accepts, string(out)
-	case strings.Contains(string(out), "sign"): // and not for anything else
+	case strings.Contains(string(out), "sign"): // and not for another reason
 		return refuses, string(out)
 	}
 	t.Fatalf("tofu init: %v\n%s", err, out)
 	return "", ""
 }
 
-// mirrors tells what mirror does, by default.
+// mirrors returns the outcome of mirror and its message.
 func mirrors(t *testing.T, config, address, env string, flags ...string) (does, says string) {
 	t.Helper()
 	layout := filepath.ToSlash(filepath.Join(t.TempDir(), "layout"))
@@ -172,7 +172,7 @@ func mirrors(t *testing.T, config, address, env string, flags ...string) (does, 
 	return "", ""
 }
 
-// signing makes keys, signatures and releases with the real gpg.
+// signing creates keys, signatures, and releases with the real gpg.
 type signing struct {
 	t            *testing.T
 	gpg          *gpgtest.GPG
@@ -210,7 +210,7 @@ func newSigning(t *testing.T) *signing {
 	return s
 }
 
-// signedThen is when expired keys were made.
+// signedThen is the creation time of expired keys.
 var signedThen = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (s *signing) try(err error) {
@@ -233,8 +233,8 @@ func (s *signing) export(name string) string {
 	return string(key)
 }
 
-// sign makes a signature: by the key named expired when it was not, and by the one
-// named short a signature that was valid for a day.
+// sign creates a signature. The key named expired signs at a time when it was valid,
+// and the key named short creates a signature that was valid for a day.
 func (s *signing) sign(document []byte, options []string, keys ...string) []byte {
 	s.t.Helper()
 	var when time.Time
@@ -254,7 +254,7 @@ func (s *signing) sign(document []byte, options []string, keys ...string) []byte
 	return signature
 }
 
-// release makes acme/NAME 1.0.0 for this machine.
+// release creates acme/NAME 1.0.0 for the current platform.
 func (s *signing) release(name string, c signatureCase) origintest.Release {
 	s.t.Helper()
 	r := s.signedRelease(name, "1.0.0", "", c.signature)
@@ -272,7 +272,7 @@ func (s *signing) release(name string, c signatureCase) origintest.Release {
 	return r
 }
 
-// signedRelease makes a release whose provider is a text; salt makes other bytes.
+// signedRelease creates a release whose provider is a text. salt changes its bytes.
 func (s *signing) signedRelease(name, version, salt string, signature func(*signing, []byte) []byte) origintest.Release {
 	s.t.Helper()
 	var content bytes.Buffer

@@ -20,8 +20,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestTakeover is a drill: the origin is taken over, and then the registry's
-// administrator is not who he was.
+// TestTakeover simulates attacks: first the origin registry is compromised, then the
+// administrator of the OCI registry is malicious.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
 	s := newSigning(t)
@@ -39,7 +39,7 @@ func TestTakeover(t *testing.T) {
 		return string(out)
 	}
 
-	// 1. What is good is mirrored, and pinned on first use.
+	// 1. Mirror the authentic release, and pin its key on first use.
 	pinned, unpinned := host+"/pinned/{type}", host+"/unpinned/{type}"
 	pins := filepath.Join(t.TempDir(), "trust.hcl")
 	for _, to := range []string{pinned, unpinned} {
@@ -48,7 +48,7 @@ func TestTakeover(t *testing.T) {
 	tofuOCI(0, "trust", "init", "acme/drill", "--from", pinned, "--trust", pins)
 	tofuOCI(0, "pull", "acme/drill", "--from", pinned, "--trust", pins, "--signatures", "require", "--dir", t.TempDir())
 
-	// 2. The origin has a new version, other bytes, and another key.
+	// 2. The origin registry offers a new version with other content and another key.
 	thief := s.signedRelease("drill", "1.1.0", "stolen", by("ed"))
 	thief.Keys = []string{s.public["ed"]}
 	if err := origin.Add(t.Context(), thief); err != nil {
@@ -66,8 +66,8 @@ func TestTakeover(t *testing.T) {
 	tofuOCI(4, "trust", "check", "acme/drill", "--from", unpinned, "--trust", pins)
 	tofuOCI(4, "pull", "acme/drill", "--from", unpinned, "--trust", pins, "--dir", t.TempDir())
 
-	// 3. The administrator swaps zip, sums, signature and keys, each alone and all
-	// ways together.
+	// 3. The administrator replaces the zip, the checksums, the signature, and the
+	// keys, in all combinations.
 	stolen := s.signedRelease("drill", "1.0.0", "stolen", by("ed"))
 	stolen.Keys = []string{s.public["ed"]}
 	for swap := range 16 {
@@ -83,7 +83,7 @@ func TestTakeover(t *testing.T) {
 		}
 	}
 
-	// 4. An old release, well signed, goes by a new version.
+	// 4. An old release with a valid signature is stored under a new version.
 	old := filepath.ToSlash(t.TempDir())
 	store(t, old, "2.0.0", author)
 	if said := tofuOCI(4, "pull", "acme/drill@2.0.0", "--from", "oci-layout:"+old, "--trust", pins, "--dir", t.TempDir()); !strings.Contains(said, "is the name of drill 1.0.0") {
@@ -91,8 +91,8 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-// tampered makes a layout with the author's release, of which the bits of swap say
-// what is the thief's: zip, sums, signature, keys.
+// tampered creates a layout with the author's release. Each bit of swap replaces one
+// part by the thief's: zip, checksums, signature, keys.
 func tampered(t *testing.T, author, thief origintest.Release, swap int) (layout string) {
 	t.Helper()
 	r := author
@@ -113,7 +113,7 @@ func tampered(t *testing.T, author, thief origintest.Release, swap int) (layout 
 	return layout
 }
 
-// store writes a release into a layout as it is, under a tag.
+// store writes a release to a layout under a tag, without checks.
 func store(t *testing.T, layout, tag string, o origintest.Release) {
 	t.Helper()
 	a, err := provider.ParseAddress("acme/drill")

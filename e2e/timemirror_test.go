@@ -13,15 +13,15 @@ import (
 // terraformHost is the default host of Terraform.
 const terraformHost = "registry.terraform.io"
 
-// timeMirror is a registry that has the real provider.
+// timeMirror is a registry with the real provider.
 type timeMirror struct {
-	// repository is a template; flags are those of every command that reads it.
+	// repository is a template. flags are the flags of every command that reads it.
 	repository string
 	flags      []string
 	stop       func()
 }
 
-// newTimeMirror mirrors hashicorp/time from a host, under its address.
+// newTimeMirror mirrors hashicorp/time from a host, under the address on that host.
 func newTimeMirror(t *testing.T, host string) timeMirror {
 	t.Helper()
 	_, config := serveOrigin(t, origintest.Options{}, world.release)

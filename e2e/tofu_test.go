@@ -22,7 +22,7 @@ resource "time_static" "now" {}
 output "unix" { value = time_static.now.unix }
 `
 
-// initialize runs tofu init over a provider_installation block, and gives the
+// initialize runs tofu init with a provider_installation block, and returns the
 // directory with its lock file.
 func initialize(t *testing.T, installation string) (dir, cliConfig string) {
 	t.Helper()
@@ -42,7 +42,8 @@ func tofu(t *testing.T, dir, cliConfig string, args ...string) string {
 	return output(t, cmd)
 }
 
-// checkLock wants the lock file to hold the mirrored zip of this machine.
+// checkLock checks that the lock file has the hash of the mirrored zip for the current
+// platform.
 func checkLock(t *testing.T, dir, hash string) {
 	t.Helper()
 	lock, err := os.ReadFile(filepath.Join(dir, ".terraform.lock.hcl"))
@@ -54,7 +55,7 @@ func checkLock(t *testing.T, dir, hash string) {
 	}
 }
 
-// report is what the tests read of tofu-oci's JSON.
+// report has the parts of tofu-oci's JSON output that the tests read.
 type report struct {
 	Results []struct {
 		Status   string
@@ -72,7 +73,7 @@ func parse(t *testing.T, text string) report {
 	return r
 }
 
-// hashes returns this machine's package's zh and h1.
+// hashes returns the zh and h1 hashes of the package for the current platform.
 func (r report) hashes(t *testing.T) (zh, h1 string) {
 	t.Helper()
 	for _, p := range r.Results[0].Packages {
@@ -110,7 +111,7 @@ func TestTofuInstallsWhatMirrorPushed(t *testing.T) {
 		}
 	}
 
-	// OpenTofu installs it, over the block that tofurc prints, and uses it.
+	// OpenTofu installs the provider with the block that tofurc prints, and uses it.
 	dir, cli := initialize(t, run(t, programs.tofuOCI, "tofurc", to))
 	zh, h1 := first.hashes(t)
 	checkLock(t, dir, zh)

@@ -6,23 +6,21 @@ import (
 	"strings"
 )
 
-// corpus makes CLI configurations, the same ones for the same seed: in both
-// syntaxes, of all blocks and arguments that OpenTofu has, as they are meant to be
-// and with mistakes.
+// corpus generates CLI configurations, the same ones for the same seed: in both
+// syntaxes, with all blocks and arguments of OpenTofu, valid and invalid.
 type corpus struct{ *rand.Rand }
 
 func newCorpus(seed uint64) corpus { return corpus{rand.New(rand.NewPCG(seed, seed))} }
 
-// value is a value of either syntax: a text, a literal that is written as it is,
-// a list or an object.
+// value is a value in either syntax: a string, a literal, a list, or an object.
 type value struct {
-	kind   byte // 't', 'r', 'l' or 'o'
+	kind   byte // 't', 'r', 'l', or 'o'
 	text   string
 	list   []value
 	fields []field
 }
 
-// field is a member of an object: a block unless it is assigned.
+// field is a member of an object. It is a block unless assigned is set.
 type field struct {
 	name     string
 	labels   []string
@@ -30,8 +28,8 @@ type field struct {
 	value    value
 }
 
-// oddities are configurations that were read otherwise once, or are read otherwise
-// on purpose.
+// oddities are configurations that were read differently in the past, or are read
+// differently on purpose.
 var oddities = []string{
 	"provider_installation {\n  direct {\n    include = [\"a/b\"]\n    include = [\"a/c\"]\n  }\n}",
 	"provider_installation {\n  direct = }\n}",
@@ -61,10 +59,10 @@ func block(name string, labels []string, fields ...field) field {
 
 func pick[T any](c corpus, all ...T) T { return all[c.IntN(len(all))] }
 
-// chance is true in so many of a hundred cases.
+// chance returns true with the given probability.
 func (c corpus) chance(percent int) bool { return c.IntN(100) < percent }
 
-// config makes one file.
+// config generates one file.
 func (c corpus) config() string {
 	var fields []field
 	for range 1 + c.IntN(3) {
@@ -190,7 +188,7 @@ var patternTexts = []string{
 	"aws", "a/b/c/d", "*/aws", "*/a/*", "hashi*/aws", "", "a//b", "bücher.example/a/*", "a_b/c", "a/b-", "example.com/*/x", "-/aws", "a.b/c",
 }
 
-// mistake changes something in a value that is not looked for.
+// mistake changes a random part of a value.
 func (c corpus) mistake(root *value) {
 	o := root
 	for len(o.fields) > 0 && c.chance(70) {

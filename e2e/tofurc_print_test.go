@@ -66,7 +66,7 @@ func (c corpus) nativeValue(b *strings.Builder, v value, indent string) {
 	}
 }
 
-// json writes labels as members, and blocks as objects or as lists of one.
+// json prints labels as members, and blocks as objects or as lists with one object.
 func (c corpus) json(b *strings.Builder, v value) {
 	switch v.kind {
 	case 't':

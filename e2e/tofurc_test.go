@@ -19,20 +19,21 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// judged is how many configurations both read, oddities among them. OpenTofu takes some 30 ms each.
+// judged is the number of configurations that both programs read, including oddities.
+// OpenTofu takes about 30 ms for each.
 const judged = 2050
 
-// verdict is what a program makes of a configuration.
+// verdict is how a program reads a configuration.
 type verdict struct {
 	refused bool
 	why     string
-	// methods are those of the provider_installation block, a line each.
+	// methods lists the methods of the provider_installation block, one per line.
 	methods string
 }
 
-// TestCLIConfigurationsAsOpenTofuReadsThem passes the same files to tofu and to
-// what tofurc --validate is made of. Where tofu complains, we have to, and where it
-// does not, we must not, and read the same.
+// TestCLIConfigurationsAsOpenTofuReadsThem reads the same files with tofu and with the
+// code of tofurc --validate. Both must report problems for the same files, and read the
+// same methods from valid ones.
 func TestCLIConfigurationsAsOpenTofuReadsThem(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -75,9 +76,9 @@ func TestCLIConfigurationsAsOpenTofuReadsThem(t *testing.T) {
 	}
 }
 
-// purposes are the differences on purpose: what we say where OpenTofu says
-// nothing, in one of the syntaxes or both, and why. There is nothing that
-// OpenTofu refuses and we don't.
+// purposes are the intended differences: problems that we report and OpenTofu does not,
+// in one of the syntaxes or both, with the reason. We report every problem that
+// OpenTofu reports.
 var purposes = []struct {
 	ours     *regexp.Regexp
 	jsonOnly bool
@@ -99,7 +100,7 @@ func onPurpose(config string, ours, theirs verdict) string {
 	return ""
 }
 
-// weJudge does what tofurc --validate does.
+// weJudge reads a configuration like tofurc --validate.
 func weJudge(t *testing.T, path string) verdict {
 	t.Helper()
 	env := cliconfig.SystemEnvironment()
@@ -113,7 +114,7 @@ func weJudge(t *testing.T, path string) verdict {
 	}
 	v := verdict{}
 	for _, f := range doctor.CheckConfig(config, files) {
-		// A cache that is not there is a complaint of OpenTofu's too, and no reason for it not to go on.
+		// OpenTofu also reports a missing cache directory, but continues.
 		if f.Severity == finding.Error || f.Code == string(cliconfig.NoteCacheDir) {
 			v.refused = true
 			v.why += f.Code + ": " + f.Message + "\n"
@@ -134,14 +135,14 @@ func weJudge(t *testing.T, path string) verdict {
 	return v
 }
 
-// selected is the line of tofu's log about a method that it understood, and
-// everywhere how that log spells the pattern */*/*.
+// selected matches the line in tofu's log about a method, and everywhere is how the log
+// prints the pattern */*/*.
 var (
 	selected   = regexp.MustCompile(`(?m)Selected provider installation method (.*)$`)
 	everywhere = regexp.MustCompile(`%!s\(PANIC=String method: ForDisplay called on invalid Hostname: idna: disallowed rune U\+002A\)`)
 )
 
-// tofuJudgesAll keeps all processors busy.
+// tofuJudgesAll runs tofu on all files, with one process per CPU.
 func tofuJudgesAll(ctx context.Context, home string, paths []string) []verdict {
 	verdicts := make([]verdict, len(paths))
 	next := make(chan int)
@@ -161,8 +162,8 @@ func tofuJudgesAll(ctx context.Context, home string, paths []string) []verdict {
 	return verdicts
 }
 
-// tofuJudges runs tofu for something that needs no configuration: it reads it
-// all the same, and complains.
+// tofuJudges runs a tofu command that needs no configuration. tofu reads the CLI
+// configuration and reports its problems.
 func tofuJudges(ctx context.Context, home, path string) verdict {
 	cmd := exec.CommandContext(ctx, programs.tofu, "version")
 	cmd.Env = append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "APPDATA="+home, "TF_CLI_CONFIG_FILE="+path, "CHECKPOINT_DISABLE=1", "TF_LOG=TRACE", "GOGC=off")

@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestUploadGoesOn cuts the connection to the real registry in the middle of a
-// zip. What has arrived is not sent again.
+// TestUploadGoesOn cuts the connection to the real registry during the upload of a zip.
+// Bytes that have arrived are not sent again.
 func TestUploadGoesOn(t *testing.T) {
 	t.Parallel()
 	var content bytes.Buffer
@@ -48,8 +48,7 @@ func TestUploadGoesOn(t *testing.T) {
 		"--layout", "packed", "--ca-file", world.caFile)
 }
 
-// cutting is a way to a server that is cut once, when one connection has carried so
-// many bytes there.
+// cutting is a proxy that cuts a connection once, after a number of bytes.
 type cutting struct {
 	host string
 	sent atomic.Int64

@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// BenchmarkVerifyTwoThousand audits 2,000 packages in a registry, with and without
-// reading them. It fails when the program takes more memory than it may.
+// BenchmarkVerifyTwoThousand verifies 2,000 packages in a registry, with and without
+// reading them. It fails if the program exceeds its memory limit.
 func BenchmarkVerifyTwoThousand(b *testing.B) {
 	const versions, platforms = 200, 10
 	var releases []origintest.Release

@@ -17,6 +17,7 @@ import (
 )
 
 // script does the same work without tofu-oci.
+//
 //go:embed mirror.sh
 var script string
 

@@ -9,17 +9,17 @@ import (
 	"syscall"
 )
 
-// place is a file system that everything is read from and written to.
+// place is a file system for all files of the measurements.
 type place struct {
 	name, dir string
-	// memory: it keeps nothing on a disk.
+	// memory reports whether the file system is in memory.
 	memory bool
 }
 
-// sharedMemory is where Linux has a memory file system that everybody may use.
+// sharedMemory is the memory file system of Linux that all users can write to.
 const sharedMemory = "/dev/shm"
 
-// places are a memory file system, where there is one, and a directory on a disk.
+// places returns a memory file system, if available, and a directory on a disk.
 func places(disk string) []place {
 	found := []place{}
 	if info, err := os.Stat(sharedMemory); err == nil && info.IsDir() {
@@ -28,16 +28,16 @@ func places(disk string) []place {
 	return append(found, place{name: "a disk", dir: disk})
 }
 
-// settle has everything written, so that one program's output does not burden the
-// next one's.
+// settle flushes all pending writes, so that the output of one program does not slow
+// down the next one.
 func (p place) settle() {
 	if !p.memory {
 		syscall.Sync()
 	}
 }
 
-// fileSystem is the kind of the file system, such as "ext4"; empty where the
-// system does not tell.
+// fileSystem returns the type of the file system, such as "ext4", or an empty string if
+// it is unknown.
 func (p place) fileSystem() string {
 	mounts, err := os.ReadFile("/proc/mounts")
 	dir, absErr := filepath.Abs(p.dir)

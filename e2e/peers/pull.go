@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 )
 
-// pull fetches one large zip.
+// pull downloads one large zip.
 func (s *site) pull() work {
 	wanted := 0.85
 	if !s.place.memory {
-		wanted = 1 // what we write is on the disk in the end, what others write may not be
+		wanted = 1 // tofu-oci syncs its output to the disk, other programs might not
 	}
 	return work{
 		name:  "pull",
@@ -25,7 +25,7 @@ func (s *site) pull() work {
 	}
 }
 
-// slowLink does the same over a link that gives each connection little.
+// slowLink downloads a zip over a link that limits the rate of each connection.
 func (s *site) slowLink() work {
 	link := &link{to: s.host}
 	return work{
@@ -39,8 +39,8 @@ func (s *site) slowLink() work {
 	}
 }
 
-// way is how a program gets to the registry: its host, and what to call at the
-// end.
+// way starts a route to the registry. It returns the host, and a function that stops
+// the route.
 type way func(ctx context.Context) (host string, done func(), err error)
 
 func (s *site) registryHost(context.Context) (string, func(), error) { return s.host, func() {}, nil }
@@ -83,7 +83,7 @@ func (s *site) pullCurl() doer {
 	}}
 }
 
-// toStdout is a program that prints the first large zip.
+// toStdout returns a program that prints the first large zip.
 func (s *site) toStdout(dir string, args ...string) task {
 	zip := filepath.Join(dir, "zip")
 	return task{

@@ -14,16 +14,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
 )
 
-// site is a place with what runs there: a directory, and a registry that keeps
-// its blobs in it.
+// site is a place with its servers: a directory, and a registry that stores its blobs
+// in the directory.
 type site struct {
 	*world
 	place place
 	dir   string
-	// host is the registry's "localhost:PORT".
+	// host is the registry's address, "localhost:PORT".
 	host string
 	stop func()
-	// filled are the providers that the registry has.
+	// filled has the providers that are in the registry.
 	filled map[string]bool
 	client *http.Client
 }
@@ -73,8 +73,8 @@ func (s *site) startRegistry(ctx context.Context) (host string, stop func(), err
 	}, err
 }
 
-// environ is the environment of all programs: nothing of this machine's
-// configuration, and temporary files in the same place as all others.
+// environ returns the environment of all programs: without the configuration of the
+// machine, and with a shared directory for temporary files.
 func (s *site) environ(more ...string) []string {
 	home := filepath.Join(s.dir, "home")
 	return append([]string{
@@ -83,7 +83,7 @@ func (s *site) environ(more ...string) []string {
 	}, more...)
 }
 
-// ours is a command of tofu-oci.
+// ours returns a command of tofu-oci.
 func (s *site) ours(dir string, args ...string) command {
 	return command{
 		args: append([]string{s.tofuOCI}, args...), dir: dir, environ: s.environ("TF_CLI_CONFIG_FILE=" + s.config),
@@ -91,7 +91,7 @@ func (s *site) ours(dir string, args ...string) command {
 	}
 }
 
-// fill mirrors a provider into the registry, unless that is done.
+// fill mirrors a provider to the registry, unless it is already there.
 func (s *site) fill(ctx context.Context, typ, to string) error {
 	if s.filled[to] {
 		return nil
@@ -109,7 +109,7 @@ func (s *site) fill(ctx context.Context, typ, to string) error {
 	return nil
 }
 
-// idle is the memory of a program that only asks which versions there are.
+// idle returns the memory of a program that only lists versions.
 func (s *site) idle(ctx context.Context) (peak int64, err error) {
 	if err := s.bigPackages(ctx, 1); err != nil {
 		return 0, err
@@ -123,7 +123,7 @@ func (s *site) idle(ctx context.Context) (peak int64, err error) {
 	return took.Peak, err
 }
 
-// bigPackages has n large packages in the registry.
+// bigPackages mirrors n large packages to the registry.
 func (s *site) bigPackages(ctx context.Context, n int) error {
 	for i := range n {
 		if err := s.offerBig(ctx, bigType(i), true, s.big[i]); err != nil {

@@ -13,15 +13,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/page"
 )
 
-// table is what was measured in a place.
+// table has the measurements in one place.
 type table struct {
 	place place
-	// idle is the memory of a program that moves nothing, in bytes.
+	// idle is the memory of a program that transfers nothing, in bytes.
 	idle     int64
 	measured []measured
 }
 
-// each reads one figure of all usages.
+// each returns one figure of all usages.
 func each[T any](took []usage, figure func(usage) T) (values []T) {
 	for _, u := range took {
 		values = append(values, figure(u))
@@ -34,14 +34,14 @@ func cpu(u usage) time.Duration  { return u.CPU }
 func peak(u usage) int64         { return u.Peak }
 func network(u usage) int64      { return u.Network }
 
-// fastest is the one of some doers whose median is least.
+// fastest returns the doer with the smallest median.
 func (m measured) fastest(names []string) string {
 	return slices.MinFunc(names, func(a, b string) int {
 		return cmp.Compare(page.Median(each(m.took[a], wall)), page.Median(each(m.took[b], wall)))
 	})
 }
 
-// line is a row of the Markdown table.
+// line returns a row of the Markdown table.
 func (m measured) line(r row) string {
 	name := m.fastest(r.against)
 	ours, theirs := m.took[r.ours], m.took[name]
@@ -63,8 +63,8 @@ func (m measured) line(r row) string {
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 
-// traffic says in a sentence how much less ours moved, or nothing when that was not
-// counted.
+// traffic returns a sentence that compares the transferred bytes, or an empty string if
+// they were not counted.
 func (m measured) traffic() string {
 	if m.fewer == 0 {
 		return ""
@@ -76,7 +76,7 @@ func (m measured) traffic() string {
 		r.work, float64(ours)/1e3, name, float64(theirs)/1e6, theirs/max(ours, 1), m.fewer)
 }
 
-// verdict marks a ratio that is more than was wanted.
+// verdict formats a ratio, in bold if it exceeds the target.
 func verdict(ratio, wanted float64) string {
 	text := fmt.Sprintf("%.2f", ratio)
 	if wanted > 0 && ratio > wanted {
@@ -85,7 +85,7 @@ func verdict(ratio, wanted float64) string {
 	return text
 }
 
-// most is the work in which a program of ours held most memory in any round.
+// most returns the highest peak memory of tofu-oci in any round, and the work.
 func (t table) most() (peakBytes int64, work string) {
 	for _, m := range t.measured {
 		if m.another {
@@ -100,7 +100,7 @@ func (t table) most() (peakBytes int64, work string) {
 	return peakBytes, work
 }
 
-// String is the table in Markdown.
+// String returns the table in Markdown.
 func (t table) String() string {
 	kind := ""
 	if fs := t.place.fileSystem(); fs != "" {
@@ -123,7 +123,7 @@ func (t table) String() string {
 	return b.String()
 }
 
-// report is all tables and what they were measured on.
+// report returns all tables and a description of the environment.
 func report(ctx context.Context, p programs, rounds int, tables []table) (string, error) {
 	versions, err := p.versions(ctx)
 	if err != nil {

@@ -15,22 +15,22 @@ import (
 	"time"
 )
 
-// usage is what a program and its children took. The peak is that of the
-// largest process among them, in bytes. Network is what went over a link that
-// counted; it is not written to the file.
+// usage is the resource usage of a program and its children. The peak is that of the
+// largest process, in bytes. Network is the number of bytes transferred over a counting
+// link; it is not written to the file.
 type usage struct {
 	Wall, CPU time.Duration
 	Peak      int64
 	Network   int64 `json:"-"`
 }
 
-// measureCommand is the first argument with which this program measures another
-// one: the kernel counts the memory that a process had when it forked to what its
-// child took, and this program with its servers is large.
+// measureCommand is the first argument with which this program measures another one in
+// a new process. The kernel includes the memory of the parent at the time of the fork
+// in the peak of a child, and this program is large because it runs servers.
 const measureCommand = "measure"
 
-// measure runs a program and writes its usage to a file. It gives the program's
-// exit code.
+// measure runs a program and writes its usage to a file. It returns the exit code of
+// the program.
 func measure(file string, args []string) int {
 	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -62,19 +62,19 @@ func measure(file string, args []string) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// command is a program that is to be measured.
+// command is a program to measure.
 type command struct {
 	args []string
 	// dir is the working directory.
 	dir string
-	// environ is all of its environment.
+	// environ is the complete environment.
 	environ []string
-	// stdout is a file for what it prints.
+	// stdout is the file for the output.
 	stdout string
 }
 
-// run measures the command, which has to succeed. Cancelled, it and its children
-// end at once.
+// run measures the command, which must succeed. If ctx is canceled, the command and its
+// children are killed.
 func (c command) run(ctx context.Context) (took usage, err error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -10,59 +10,60 @@ import (
 	"time"
 )
 
-// work is something that several programs can do.
+// work is a task that several programs can perform.
 type work struct {
 	name string
-	// ready has the servers hold what the work needs.
+	// ready prepares the servers.
 	ready func(ctx context.Context) error
-	// doers are the programs, in the order in which they take turns.
+	// doers are the programs, in the order of their turns.
 	doers []doer
-	// rows are what the table says of it.
+	// rows are the rows of the table.
 	rows []row
-	// memoryOnly: the file system makes no difference.
+	// memoryOnly skips the measurement on a disk, if the file system makes no
+	// difference.
 	memoryOnly bool
-	// another: ours runs another program, whose memory is not ours.
+	// another reports whether tofu-oci starts another program, whose memory is not
+	// compared.
 	another bool
-	// fewer is how many times fewer bytes than theirs ours is to move; 0 when they
-	// are not counted.
+	// fewer is the target ratio of the bytes that the other program transfers to those
+	// of tofu-oci. If 0, bytes are not counted.
 	fewer int64
 }
 
-// doer does a work in its own way.
+// doer performs a work with one program.
 type doer struct {
 	name string
-	// task says what to run, with a new directory to write to.
+	// task returns the command to run, which writes to the new directory dir.
 	task func(ctx context.Context, dir string) (task, error)
 }
 
-// task is a command that was made ready.
+// task is a prepared command.
 type task struct {
 	command
-	// right looks at the outcome: who fails fast is not fast.
+	// right checks the result, so that a fast failure is not measured.
 	right func(ctx context.Context) error
-	// done takes back what was made ready; nil when there is nothing.
+	// done, if not nil, cleans up.
 	done func()
-	// over is the link that counts what the command moves; nil for none. done ends
-	// it.
+	// over, if not nil, is the link that counts the transferred bytes. done stops it.
 	over *link
 }
 
-// row compares one doer with the fastest of others.
+// row compares one doer with the fastest of other doers.
 type row struct {
 	work, ours string
 	against    []string
-	// wanted is the most that ours may take of their time.
+	// wanted is the target ratio of the times.
 	wanted float64
 }
 
-// measured is a work with what each doer took, in the order of rounds.
+// measured has the usage of each doer, in the order of rounds.
 type measured struct {
 	work
 	took map[string][]usage
 }
 
-// measureWork lets all doers do a work in turn, so often, and once more before
-// that, so that what can be warm is warm for all.
+// measureWork runs all doers in turn for the given number of rounds, after a warm-up
+// round.
 func measureWork(ctx context.Context, s *site, w work, rounds int) (measured, error) {
 	m := measured{w, map[string][]usage{}}
 	if err := w.ready(ctx); err != nil {
@@ -85,7 +86,7 @@ func measureWork(ctx context.Context, s *site, w work, rounds int) (measured, er
 	return m, nil
 }
 
-// once does the work once, and removes what came out.
+// once performs the work once, and removes the result.
 func (d doer) once(ctx context.Context, s *site) (took usage, err error) {
 	dir, err := os.MkdirTemp(s.dir, "out-*")
 	if err != nil {
@@ -114,7 +115,7 @@ func (d doer) once(ctx context.Context, s *site) (took usage, err error) {
 	return took, nil
 }
 
-// works are all works at a site.
+// works returns all works at a site.
 func works(s *site) []work {
 	return []work{
 		s.pull(), s.unpack(1), s.unpack(bigCount), s.mirrorBig(), s.mirrorSmall(), s.again(), s.slowLink(),

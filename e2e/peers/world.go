@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// programs are where the programs are.
+// programs are the paths of the programs.
 type programs struct {
 	tofuOCI, tofu, terraform, registry, regctl, regsync, crane string
 	shell, curl, sha256sum                                     string
@@ -45,10 +45,10 @@ func findPrograms() (found programs, err error) {
 const (
 	bigCount    = 4
 	bigUnpacked = 740e6
-	// smallUnpacked makes zips of about 7 MB.
+	// smallUnpacked results in zips of about 7 MB.
 	smallUnpacked = 17e6
 	smallVersions = 5
-	// tenPlatforms is how many platforms the release has that is locked.
+	// tenPlatforms is the number of platforms of the locked release.
 	tenPlatforms = 10
 	bigVersion   = "1.0.0"
 )
@@ -57,25 +57,25 @@ var smallPlatforms = []provider.Platform{
 	{OS: "darwin", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"}, {OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"},
 }
 
-// world is what all works share, in both places.
+// world is shared by all works in both places.
 type world struct {
 	programs
 	dir string
 	// here is the platform of the large packages.
 	here provider.Platform
 	big  [bigCount]archive
-	// small are the small packages, of version 1.INDEX.0.
+	// small has the small packages of version 1.INDEX.0.
 	small [smallVersions]map[provider.Platform]archive
-	// ten are small packages of one release, for platforms of which this machine's
-	// is none.
+	// ten has the small packages of one release. The current platform is not among its
+	// platforms.
 	ten    map[provider.Platform]archive
 	ca     *testca.CA
 	caFile string
 
 	origin  *origintest.Origin
 	offered map[string]bool
-	// originHost is the origin's "localhost:PORT", files the URL below which it has
-	// its files; config is a CLI configuration that says where it is.
+	// originHost is the "localhost:PORT" of the origin registry, files the base URL of
+	// its files, and config a CLI configuration that refers to it.
 	originHost, files, config string
 	stop                      func()
 }
@@ -100,7 +100,7 @@ func (w *world) close() {
 	_ = os.RemoveAll(w.dir)
 }
 
-// makeZips makes all packages out of parts of a real program.
+// makeZips creates all packages from parts of a real program.
 func (w *world) makeZips(ctx context.Context) error {
 	say("making %d large zips and %d small ones", bigCount, smallVersions*len(smallPlatforms)+tenPlatforms)
 	blocks, err := readBlocks(ctx, w.tofu)
@@ -139,14 +139,14 @@ func (w *world) makeZips(ctx context.Context) error {
 	return nil
 }
 
-// tenType is the provider of ten.
+// tenType is the type of the provider with ten platforms.
 const tenType = "ten"
 
 func bigType(i int) string { return fmt.Sprintf("big%d", i) }
 
 func smallVersion(i int) string { return fmt.Sprintf("1.%d.0", i) }
 
-// serve starts the origin.
+// serve starts the origin registry.
 func (w *world) serve(ctx context.Context) (err error) {
 	if w.ca, err = testca.New(); err != nil {
 		return err
@@ -164,11 +164,11 @@ func (w *world) serve(ctx context.Context) (err error) {
 	return os.WriteFile(w.config, []byte(fixture.CLIConfig(url)), 0o600)
 }
 
-// namespace is that of all providers here.
+// namespace is the namespace of all providers.
 const namespace = "acme"
 
-// offer has the origin offer releases, unless it does already. An origin that
-// does not state h1 tells nothing about all platforms at once either.
+// offer adds releases to the origin registry, unless they exist. An origin registry
+// that does not provide h1 hashes does not list all platforms either.
 func (w *world) offer(ctx context.Context, typ string, stated bool, releases map[string]map[provider.Platform]origintest.Archive) error {
 	if w.offered[typ] {
 		return nil
@@ -186,12 +186,12 @@ func (w *world) offer(ctx context.Context, typ string, stated bool, releases map
 	return nil
 }
 
-// offerBig offers a large package.
+// offerBig adds a large package to the origin registry.
 func (w *world) offerBig(ctx context.Context, typ string, stated bool, a archive) error {
 	return w.offer(ctx, typ, stated, map[string]map[provider.Platform]origintest.Archive{bigVersion: {w.here: {Path: a.path}}})
 }
 
-// offerSmall offers the small packages.
+// offerSmall adds the small packages to the origin registry.
 func (w *world) offerSmall(ctx context.Context, typ string, stated bool) error {
 	releases := map[string]map[provider.Platform]origintest.Archive{}
 	for i, packages := range w.small {

@@ -19,14 +19,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// blockSize is how much of a program is deflated at a time.
+// blockSize is the number of bytes of a program that are compressed together.
 const blockSize = 1 << 20
 
-// block is a part of a real program. Its packed form is whole blocks of deflate
-// that refer to nothing before them, so any sequence of them can be inflated.
+// block is a part of a real program. Its packed form consists of complete deflate
+// blocks without references to earlier data, so any sequence of blocks can be
+// decompressed.
 type block struct{ raw, packed []byte }
 
-// readBlocks deflates a program in parts, as the zip writer of Go would.
+// readBlocks compresses a program in parts, like the zip writer of Go.
 func readBlocks(ctx context.Context, program string) ([]block, error) {
 	content, err := os.ReadFile(program)
 	if err != nil {
@@ -59,7 +60,7 @@ func readBlocks(ctx context.Context, program string) ([]block, error) {
 	return blocks, workers.Wait()
 }
 
-// archive is a package's zip, and what it holds.
+// archive is a package's zip and its content.
 type archive struct {
 	path   string
 	digest digest.Digest
@@ -69,11 +70,11 @@ type archive struct {
 	unpacked int64
 }
 
-// writeZip makes a package's zip: an executable of about so many bytes that
-// consists of blocks in an order of its own for each seed, and a text. Equal
-// arguments give equal zips.
+// writeZip writes a package's zip with an executable of about unpacked bytes and a
+// text. The executable consists of blocks in an order that depends on seed. Equal
+// arguments produce equal zips.
 func writeZip(path, executable string, blocks []block, unpacked int64, seed uint64) (made archive, err error) {
-	// 1. Which blocks.
+	// 1. Select the blocks.
 	random := rand.New(rand.NewPCG(seed, 0))
 	var chosen []block
 	checksum, hash := crc32.NewIEEE(), sha256.New()
@@ -91,7 +92,7 @@ func writeZip(path, executable string, blocks []block, unpacked int64, seed uint
 	header.CRC32 = checksum.Sum32()
 	header.CompressedSize64 += uint64(len(lastBlock))
 	made.path, made.program = path, digest.NewDigest(digest.SHA256, hash)
-	// 2. The file.
+	// 2. Write the file.
 	f, err := os.Create(path)
 	if err != nil {
 		return made, err
@@ -110,11 +111,11 @@ func writeZip(path, executable string, blocks []block, unpacked int64, seed uint
 	return made, err
 }
 
-// dataDescriptor is the flag of an entry whose sizes follow it: those who make
-// archives in one pass, as Go does, set it.
+// dataDescriptor is the flag of an entry that is followed by its sizes. Programs that
+// write archives in one pass, such as Go's, set it.
 const dataDescriptor = 0x8
 
-// lastBlock is an empty block of deflate that says that none follows.
+// lastBlock is an empty deflate block with the final bit.
 var lastBlock = []byte{0x01, 0x00, 0x00, 0xff, 0xff}
 
 func writeEntries(to io.Writer, header *zip.FileHeader, blocks []block) error {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Read parses what [Draw] has drawn. Anything but text and its form is an error:
-// a picture in a README runs nothing and loads nothing.
+// Read parses a picture drawn by [Draw]. It rejects any content except styled text,
+// because the picture in a README must not run or load anything.
 func Read(picture io.Reader) (scenes []Scene, err error) {
 	lines, err := textLines(picture)
 	if err != nil {
@@ -31,10 +31,10 @@ func Read(picture io.Reader) (scenes []Scene, err error) {
 	return scenes, nil
 }
 
-// harmless are the elements of a picture.
+// harmless lists the allowed elements.
 var harmless = map[string]bool{"svg": true, "title": true, "style": true, "rect": true, "circle": true, "g": true, "text": true, "tspan": true}
 
-// textLines returns the lines of the terminal, put together where they were wrapped.
+// textLines returns the lines of the terminal, without the wrapping.
 func textLines(picture io.Reader) (lines []string, err error) {
 	decoder, inText := xml.NewDecoder(picture), false
 	for {

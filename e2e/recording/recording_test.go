@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/recording"
 )
 
-// TestRoundTrip: what is drawn is there to be read, letter by letter.
+// TestRoundTrip checks that Read returns exactly the text that was drawn.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := []recording.Scene{
@@ -35,7 +35,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestReadRefuses: a picture that could do something is none of ours.
+// TestReadRefuses checks that Read rejects pictures with active content.
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	for name, picture := range map[string]string{
@@ -53,8 +53,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// TestPicture: the README's picture has the commands of the demonstration, and is
-// small. make recording draws it anew.
+// TestPicture checks that the picture in the README has the commands of the
+// demonstration and is small. make recording generates it.
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	picture, err := os.ReadFile(filepath.Join("..", "..", "docs", "images", "demo.svg"))
@@ -70,7 +70,7 @@ func TestPicture(t *testing.T) {
 	}
 	var got []recording.Step
 	for _, s := range scenes {
-		s.Command, _, _ = strings.Cut(s.Command, " --platform ") // those of the machine that drew it
+		s.Command, _, _ = strings.Cut(s.Command, " --platform ") // depends on the machine that generated the picture
 		got = append(got, s.Step)
 	}
 	if diff := cmp.Diff(recording.Road(), got); diff != "" {

@@ -1,5 +1,5 @@
-// Package recording has the commands of the demonstration, and draws what they
-// print as a moving picture: an SVG without a script, for the README.
+// Package recording contains the commands of the demonstration, and draws their output
+// as an animation for the README: an SVG without scripts.
 package recording
 
 import (
@@ -9,19 +9,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Dir is where the demonstration puts everything.
+// Dir is the directory for all files of the demonstration.
 const Dir = "demo"
 
 // Step is one command of the demonstration.
 type Step struct {
-	// Why is what it is for, in a few words.
+	// Why is a short description of the purpose.
 	Why string
-	// Command is what follows tofu-oci, separated by spaces and without quotes.
+	// Command contains the arguments of tofu-oci, separated by spaces and without
+	// quotes.
 	Command string
 }
 
-// Road returns the demonstration's commands: out of an origin registry, into a
-// repository, and out again, for two platforms.
+// Road returns the demonstration's commands, which mirror a provider to a repository
+// and pull it for two platforms.
 func Road(platforms ...provider.Platform) []Step {
 	const (
 		layout = "oci-layout:" + Dir + "/mirror/{namespace}/{type}"
@@ -43,7 +44,7 @@ func Road(platforms ...provider.Platform) []Step {
 	}
 }
 
-// Scene is a step and what it printed.
+// Scene is a step and its output.
 type Scene struct {
 	Step
 	Output string

@@ -6,31 +6,32 @@ import (
 )
 
 const (
-	// columns and rows are the size of the terminal: as wide as GitHub shows a
-	// README, in letters that one can read there.
+	// columns and rows are the size of the terminal. At the width of a README on
+	// GitHub, the font is readable.
 	columns, rows = 102, 25
 	prompt        = "$ tofu-oci "
 )
 
-// Times of the picture, in seconds. What was printed is real, and how fast is not:
-// nobody reads in the milliseconds that it takes.
+// Durations in the animation, in seconds. The output is real, but slowed down to be
+// readable.
 const (
-	perLetter = 0.022 // typing
-	perLine   = 0.05  // printing
-	reading   = 0.35  // a line
-	breath    = 0.6   // between what is said and what is done
-	rest      = 5.0   // at the end, before it begins again
+	perLetter = 0.022 // per typed letter
+	perLine   = 0.05  // per printed line
+	reading   = 0.35  // per line, for reading
+	breath    = 0.6   // between the comment and the command
+	rest      = 5.0   // at the end, before the animation restarts
 )
 
-// span is text of one colour.
+// span is text in one color.
 type span struct{ class, text string }
 
 // row is a line of the terminal.
 type row struct {
 	spans []span
-	// wrapped says that the row continues the one before.
+	// wrapped reports whether the row continues the previous one.
 	wrapped bool
-	// from is when it is there; typed is how long it takes to type it, of a command.
+	// from is the time at which the row appears. typed is the duration of typing a
+	// command.
 	from, typed float64
 }
 
@@ -44,11 +45,10 @@ const (
 	classHash    = "h"
 )
 
-// notable is what has a colour of its own in what tofu-oci prints.
+// notable matches the colored parts of the output of tofu-oci.
 var notable = regexp.MustCompile(`(\b(?:created|unchanged|pushed|pulled|checksum ok)\b)|(sha256:[0-9a-f]{64}|h1:[A-Za-z0-9+/=]{44}|\b[0-9A-F]{40}\b)`)
 
-// screen returns all rows, each with the time at which it comes, and how long all of
-// it takes.
+// screen returns all rows with the times at which they appear, and the total duration.
 func screen(scenes []Scene) (all []row, seconds float64) {
 	seconds = breath
 	for _, s := range scenes {
@@ -71,7 +71,7 @@ func screen(scenes []Scene) (all []row, seconds float64) {
 	return all, seconds + rest
 }
 
-// colour divides a line by what is notable in it.
+// colour splits a line into colored spans.
 func colour(line string) (spans []span) {
 	at := 0
 	for _, found := range notable.FindAllStringSubmatchIndex(line, -1) {
@@ -85,7 +85,7 @@ func colour(line string) (spans []span) {
 	return append(spans, span{classPlain, line[at:]})
 }
 
-// wrap divides a line as a terminal does.
+// wrap splits a line like a terminal does.
 func wrap(line []span, from float64) (all []row) {
 	r, left := row{from: from}, columns
 	for _, s := range line {

@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// Measures of the picture, in its own units.
+// Dimensions of the picture in user units.
 const (
-	letter, line = 8.4, 20.0 // of a font of 14
+	letter, line = 8.4, 20.0 // for a font size of 14
 	margin, head = 16.0, 36.0
 	width        = columns*letter + 2*margin
 	height       = rows*line + head + margin
-	// hardSpace is never taken together with others.
+	// hardSpace is not collapsed with other spaces.
 	hardSpace = "\u00a0"
-	// moment is as good as no time, in seconds.
+	// moment is a negligible duration, in seconds.
 	moment = 0.001
 )
 
-// look is what the picture looks like. It goes by the theme of who looks, and who
-// wants nothing to move gets the first screen.
+// look is the style sheet. It follows the theme of the viewer. If the viewer prefers
+// reduced motion, it shows the first screen.
 const look = `text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono","DejaVu Sans Mono",monospace;fill:#e6edf3}
 .w{fill:#0d1117}.e{fill:none;stroke:#30363d}.r,.h{fill:#8b949e}.p,.g{fill:#3fb950}.c{fill:#79c0ff}.k{fill:#e6edf3}.t{opacity:0}
 @media(prefers-color-scheme:light){text,.k{fill:#1f2328}.w{fill:#f6f8fa}.e{stroke:#d0d7de}.r,.h{fill:#59636e}.p,.g{fill:#1a7f37}.c{fill:#0550ae}}
 @media(prefers-reduced-motion:reduce){*{animation:none!important}}
 `
 
-// drawing is an SVG that is being written: style and content grow together.
+// drawing is an SVG under construction, with separate buffers for style and content.
 type drawing struct {
 	style, content strings.Builder
 	seconds        float64
@@ -36,15 +36,15 @@ type drawing struct {
 
 // Draw writes the picture.
 func Draw(w io.Writer, scenes []Scene) error {
-	// 1. What is on the screen, and when.
+	// 1. Compute the rows and their times.
 	all, seconds := screen(scenes)
 	d := drawing{seconds: seconds}
-	// 2. Each row comes at its time, and the screen scrolls when it is full.
+	// 2. Show each row at its time, and scroll when the screen is full.
 	for i, r := range all {
 		d.row(r, float64(i))
 	}
 	scroll := d.scroll(all)
-	// 3. The window around it.
+	// 3. Add the window frame.
 	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]g %[2]g" width="%[1]g" height="%[2]g" role="img">
 <title>tofu-oci mirrors a provider into an OCI image layout, lists it, and pulls it out again</title>
 <style>%[3]s%[4]s</style>
@@ -57,7 +57,7 @@ func Draw(w io.Writer, scenes []Scene) error {
 	return err
 }
 
-// row writes one row, and of a command what hides it until it is typed.
+// row writes one row and, for a command, the cover that hides it until it is typed.
 func (d *drawing) row(r row, at float64) {
 	if r.width() == 0 {
 		return
@@ -66,7 +66,7 @@ func (d *drawing) row(r row, at float64) {
 	if r.wrapped {
 		class = ` class="n"`
 	}
-	// textLength makes columns of it, whatever font there is.
+	// textLength aligns the columns with any font.
 	fmt.Fprintf(&d.content, `<text%s y="%g" textLength="%.1f"%s>`, class, at*line+14, float64(r.width())*letter, d.animate(r.from, "opacity:0", "opacity:1"))
 	for _, s := range r.spans {
 		if s.class == classPlain {
@@ -81,8 +81,8 @@ func (d *drawing) row(r row, at float64) {
 	}
 }
 
-// typing hides a row, and moves away to the right, a letter at a time, with the
-// cursor at its left edge. Where nothing moves it is not to be seen.
+// typing covers a row, and moves the cover to the right letter by letter, with the
+// cursor at its left edge. Without animation, the cover is invisible.
 func (d *drawing) typing(r row, at float64) {
 	wide := float64(r.width()) * letter
 	begin, end := r.from, r.from+r.typed
@@ -92,7 +92,7 @@ func (d *drawing) typing(r row, at float64) {
 		name, d.seconds, r.width(), at*line-1, wide+letter, line, at*line+2)
 }
 
-// scroll moves all rows up, so that the last one is always to be seen.
+// scroll moves all rows up, so that the last row is always visible.
 func (d *drawing) scroll(all []row) (style string) {
 	var frames strings.Builder
 	frames.WriteString("0%{transform:none}")
@@ -109,13 +109,13 @@ func (d *drawing) scroll(all []row) (style string) {
 	return fmt.Sprintf(` style="animation:%s %.2fs step-end infinite"`, d.keyframes(frames.String()), d.seconds)
 }
 
-// animate changes something at a time.
+// animate changes a style at a time.
 func (d *drawing) animate(at float64, before, after string) (style string) {
 	name := d.keyframes(fmt.Sprintf("0%%{%s}%s,100%%{%s}", before, d.percent(at), after))
 	return fmt.Sprintf(` style="animation:%s %.2fs step-end infinite"`, name, d.seconds)
 }
 
-// keyframes names an animation.
+// keyframes returns the name of an animation.
 func (d *drawing) keyframes(frames string) (name string) {
 	d.animations++
 	name = fmt.Sprintf("a%d", d.animations)
@@ -125,10 +125,11 @@ func (d *drawing) keyframes(frames string) (name string) {
 
 func (d *drawing) percent(at float64) string { return fmt.Sprintf("%.4f%%", at/d.seconds*100) }
 
-// escape makes text of a line. Spaces that stand beside each other would become one.
+// escape escapes the text of a line, including adjacent spaces, which would be
+// collapsed.
 func escape(text string) string {
 	text = strings.ReplaceAll(text, "  ", hardSpace+hardSpace)
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(text)) // a strings.Builder takes all
+	_ = xml.EscapeText(&b, []byte(text)) // a strings.Builder never returns an error
 	return b.String()
 }

@@ -15,8 +15,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// TestActionsForm: what GitHub shows of an action is there, scripts are files and have no
-// expressions in them, and the page of each has its inputs and outputs.
+// TestActionsForm checks that each action has the metadata that GitHub shows, that its
+// scripts are files without expressions, and that its page lists its inputs and
+// outputs.
 func TestActionsForm(t *testing.T) {
 	t.Parallel()
 	for _, name := range actions {
@@ -53,8 +54,8 @@ func TestActionsForm(t *testing.T) {
 	}
 }
 
-// TestPublishExampleSigns also when a job is run again that was cut off before: nothing has
-// changed then, and there are digests all the same.
+// TestPublishExampleSigns checks that the example signs all digests, even if an
+// interrupted job is run again and nothing has changed.
 func TestPublishExampleSigns(t *testing.T) {
 	t.Parallel()
 	var example struct {
@@ -70,8 +71,8 @@ func TestPublishExampleSigns(t *testing.T) {
 	}
 }
 
-// TestActionExamples: actionlint has nothing to say about the examples, and finds the
-// inputs that they set in the actions of this checkout.
+// TestActionExamples runs actionlint on the examples, and checks that the actions in
+// this checkout have the inputs that the examples set.
 func TestActionExamples(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

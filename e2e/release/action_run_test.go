@@ -27,7 +27,7 @@ var (
 	other = provider.Platform{OS: "windows", Arch: "386"}
 )
 
-// providerZip has a program of the name that OpenTofu looks for.
+// providerZip returns a zip with an executable under a name that OpenTofu recognizes.
 func providerZip(t *testing.T, typ, version string, p provider.Platform) []byte {
 	t.Helper()
 	var packed bytes.Buffer
@@ -51,14 +51,14 @@ func providerZip(t *testing.T, typ, version string, p provider.Platform) []byte 
 	return packed.Bytes()
 }
 
-// newJob is a runner that has tofu-oci in PATH, an origin with two releases of acme/widget,
-// and a registry that lets everybody.
+// newJob returns a runner with tofu-oci in PATH, an origin registry with two releases
+// of acme/widget, and a registry without access control.
 func newJob(t *testing.T) (r *runner, registry string) {
 	t.Helper()
 	return newJobWith(t, "")
 }
 
-// newJobWith has a registry that wants logins.
+// newJobWith is like newJob, but its registry requires credentials.
 func newJobWith(t *testing.T, auth string) (r *runner, registry string) {
 	t.Helper()
 	ca, err := testca.New()
@@ -96,7 +96,7 @@ func newJobWith(t *testing.T, auth string) (r *runner, registry string) {
 	return r, registry
 }
 
-// results is what the output result has.
+// results parses the output named result.
 func results(t *testing.T, text string) (found []string) {
 	t.Helper()
 	var document struct {
@@ -113,7 +113,7 @@ func results(t *testing.T, text string) (found []string) {
 
 var digests = regexp.MustCompile(`^sha256:[0-9a-f]{64}(\nsha256:[0-9a-f]{64})*$`)
 
-// TestActionMirror mirrors a list into a real registry, and finds nothing to do the second time.
+// TestActionMirror mirrors a list to a real registry. The second run changes nothing.
 func TestActionMirror(t *testing.T) {
 	t.Parallel()
 	r, registry := newJob(t)
@@ -147,7 +147,8 @@ func TestActionMirror(t *testing.T) {
 	}
 }
 
-// TestActionMirrorByTags: the list of tags has no digests, whoever asks for no more.
+// TestActionMirrorByTags checks the outputs for the check level tags, which provides no
+// digests.
 func TestActionMirrorByTags(t *testing.T) {
 	t.Parallel()
 	r, registry := newJob(t)
@@ -175,8 +176,8 @@ func TestActionMirrorByTags(t *testing.T) {
 	}
 }
 
-// TestActionMirrorInParts: outputs are there where a run fails, and where its result is
-// too long for one.
+// TestActionMirrorInParts checks that outputs are set if a run fails, and if the result
+// exceeds the size of an output.
 func TestActionMirrorInParts(t *testing.T) {
 	t.Parallel()
 	r, registry := newJob(t)
@@ -196,7 +197,7 @@ func TestActionMirrorInParts(t *testing.T) {
 	}
 }
 
-// TestOutputsEnd where they should, whatever their values have.
+// TestOutputsEnd checks that multiline outputs are delimited correctly for any value.
 func TestOutputsEnd(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -212,7 +213,7 @@ func TestOutputsEnd(t *testing.T) {
 	}
 }
 
-// newDist is what a build leaves.
+// newDist writes the output of a build.
 func newDist(t *testing.T, dir string) {
 	t.Helper()
 	for _, p := range []provider.Platform{here, other} {
@@ -220,8 +221,8 @@ func newDist(t *testing.T, dir string) {
 	}
 }
 
-// TestActionPublish publishes into an image layout, from directories with names that would
-// be flags or commands.
+// TestActionPublish publishes to an image layout, from directories whose names look
+// like flags or commands.
 func TestActionPublish(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{"dist", "--force", "$(touch here)", "a 'b' \"c\" `touch here`"} {
@@ -250,7 +251,8 @@ func TestActionPublish(t *testing.T) {
 	}
 }
 
-// TestActionLockCheck annotates a change, writes SARIF, and ends as the check does.
+// TestActionLockCheck checks the annotation of a change, the SARIF file, and the exit
+// code.
 func TestActionLockCheck(t *testing.T) {
 	t.Parallel()
 	r, registry := newJob(t)
@@ -285,7 +287,8 @@ func TestActionLockCheck(t *testing.T) {
 	}
 }
 
-// TestActionInputs: what is wrong in inputs is said, and none of them is run or becomes a flag.
+// TestActionInputs checks that invalid inputs are reported, and that inputs are neither
+// executed nor parsed as flags.
 func TestActionInputs(t *testing.T) {
 	t.Parallel()
 	r, _ := newJob(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// counted is an offer that counts what is asked of it.
+// counted is an offer that counts requests.
 type counted struct {
 	offer
 
@@ -35,7 +35,8 @@ func (c *counted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.offer.ServeHTTP(w, r)
 }
 
-// newSetup is a runner with gh and nothing of ours, and where it finds releases.
+// newSetup returns a runner with gh but without tofu-oci, the inputs of the action, and
+// a server with releases.
 func newSetup(t *testing.T, o offer, gh string) (r *runner, with map[string]string, server *counted) {
 	t.Helper()
 	server = &counted{offer: o, asked: map[string]int{}}
@@ -50,8 +51,9 @@ func newSetup(t *testing.T, o offer, gh string) (r *runner, with map[string]stri
 	return r, map[string]string{"base-url": url.URL}, server
 }
 
-// TestActionSetup installs the newest release and a named one; the attestation is asked
-// for with the token of the input; the archive is fetched once, and verified each time.
+// TestActionSetup installs the newest release and a given version. The attestation is
+// requested with the token from the inputs. The archive is downloaded once and verified
+// in each run.
 func TestActionSetup(t *testing.T) {
 	t.Parallel()
 	program, err := os.ReadFile(programs.tofuOCI)
@@ -88,8 +90,8 @@ func TestActionSetup(t *testing.T) {
 	}
 }
 
-// TestActionSetupOnOtherRunners: each has its own archive. Windows has a zip, and paths
-// that cygpath translates.
+// TestActionSetupOnOtherRunners checks the archive for each runner. On Windows, it is a
+// zip, and cygpath converts the paths.
 func TestActionSetupOnOtherRunners(t *testing.T) {
 	t.Parallel()
 	for runner, archive := range map[string]string{
@@ -142,8 +144,8 @@ func zipped(t *testing.T, name, text string) []byte {
 	return packed.Bytes()
 }
 
-// TestActionSetupFailsClosed: what is not verified is not installed, and is in PATH of
-// no step; what is in the inputs is run by nobody.
+// TestActionSetupFailsClosed checks that an archive that fails verification is not
+// installed and not added to PATH, and that inputs are not executed.
 func TestActionSetupFailsClosed(t *testing.T) {
 	t.Parallel()
 	const attests = "exit 0"
@@ -188,7 +190,8 @@ func TestActionSetupFailsClosed(t *testing.T) {
 	}
 }
 
-// TestActionSetupBelievesNoCache: an archive that was changed there is fetched anew.
+// TestActionSetupBelievesNoCache checks that a modified archive in the cache is
+// downloaded again.
 func TestActionSetupBelievesNoCache(t *testing.T) {
 	t.Parallel()
 	o, archive := newOffer(t, []byte(smallProgram))
@@ -206,7 +209,7 @@ func TestActionSetupBelievesNoCache(t *testing.T) {
 	}
 }
 
-// nothingIsRun: no input became a command that leaves a file.
+// nothingIsRun checks that no input was executed as a command that creates a file.
 func nothingIsRun(t *testing.T, r *runner) {
 	t.Helper()
 	if entries, err := os.ReadDir(r.workspace); err != nil || len(entries) != 0 {

@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// action is what an action.yml says.
+// action is the content of an action.yml.
 // https://docs.github.com/en/actions/reference/workflows-and-actions/metadata-syntax
 type action struct {
 	Name, Description string
@@ -37,7 +37,7 @@ type step struct {
 	With, Env                      map[string]string
 }
 
-// actions are the repository's own.
+// actions are the actions of this repository.
 var actions = []string{"setup", "mirror", "publish", "lock-check"}
 
 func readAction(t *testing.T, name string) (a action) {
@@ -50,13 +50,14 @@ func readAction(t *testing.T, name string) (a action) {
 	return a
 }
 
-// runner does what GitHub's runner does with an action of steps in bash: it evaluates
-// expressions, runs scripts, and reads what they wrote.
+// runner emulates GitHub's runner for composite actions with bash: it evaluates
+// expressions, runs scripts, and reads their outputs.
 type runner struct {
 	os, arch, workspace, temp, tools string
-	// env is what scripts have beside what the runner sets; PATH comes first.
+	// env is the environment of scripts in addition to the variables that the runner
+	// sets. PATH is first.
 	env []string
-	// cached is what actions/cache has, by its key: directories.
+	// cached maps the keys of actions/cache to directories.
 	cached map[string]string
 }
 
@@ -65,7 +66,7 @@ func newRunner(t *testing.T) *runner {
 	return &runner{os: "Linux", arch: "X64", workspace: t.TempDir(), temp: t.TempDir(), tools: t.TempDir(), cached: map[string]string{}}
 }
 
-// outcome is what came of an action.
+// outcome is the result of an action.
 type outcome struct {
 	code               int
 	outputs            map[string]string
@@ -107,7 +108,7 @@ func (r *runner) use(t *testing.T, name string, with map[string]string) (u outco
 	return u
 }
 
-// step runs a script, and takes over what it wrote.
+// step runs a script and reads its outputs.
 func (r *runner) step(t *testing.T, name string, s step, values map[string]string, u *outcome) {
 	t.Helper()
 	dir := t.TempDir()
@@ -137,7 +138,7 @@ func (r *runner) step(t *testing.T, name string, s step, values map[string]strin
 	}
 }
 
-// command runs a program of the runner's in its workspace.
+// command returns a command that runs in the workspace.
 func (r *runner) command(t *testing.T, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	path := program
@@ -155,11 +156,11 @@ func (r *runner) command(t *testing.T, program string, args ...string) *exec.Cmd
 var (
 	expression = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
 	compared   = regexp.MustCompile(`^(\S+) == '([^']*)'$`)
-	// ofStep is what may be empty: an output that a step did not set.
+	// ofStep matches outputs of a step, which are empty if the step did not set them.
 	ofStep = regexp.MustCompile(`^steps\.[a-z]+\.outputs\.[a-z-]+$`)
 )
 
-// evaluate puts values in place of expressions; one that is not known is a mistake.
+// evaluate replaces expressions by their values. An unknown expression is an error.
 func evaluate(t *testing.T, text string, values map[string]string) string {
 	t.Helper()
 	return expression.ReplaceAllStringFunc(text, func(found string) string {
@@ -184,7 +185,7 @@ func holds(t *testing.T, condition string, values map[string]string) bool {
 	return evaluate(t, "${{ "+parts[1]+" }}", values) == parts[2]
 }
 
-// outputsIn reads what a step wrote, as the runner does.
+// outputsIn parses the outputs of a step.
 // https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#multiline-strings
 func outputsIn(t *testing.T, text string) map[string]string {
 	t.Helper()
@@ -207,8 +208,8 @@ func outputsIn(t *testing.T, text string) map[string]string {
 	return outputs
 }
 
-// restore does what actions/cache does before other steps, and notes in after what it
-// does behind them.
+// restore emulates actions/cache before the other steps, and records in after the work
+// for its post step.
 func (r *runner) restore(t *testing.T, s step, values, after map[string]string) {
 	t.Helper()
 	if action, _, _ := strings.Cut(s.Uses, "@"); action != "actions/cache" {
@@ -230,7 +231,7 @@ func (r *runner) restore(t *testing.T, s step, values, after map[string]string) 
 func (r *runner) save(t *testing.T, key, path string) {
 	t.Helper()
 	if _, err := os.Stat(path); err != nil {
-		return // nothing to keep: a warning of actions/cache
+		return // actions/cache only warns if the path does not exist
 	}
 	r.cached[key] = t.TempDir()
 	if err := os.CopyFS(r.cached[key], os.DirFS(path)); err != nil {

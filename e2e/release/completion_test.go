@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// completed is what shells have to offer for a line. It ends where the cursor is.
+// completed has the expected completions for a line with the cursor at its end.
 var completed = []struct {
 	line string
-	// all is everything that is offered; some is only a part of it; nothing where both
-	// are missing.
+	// all lists all completions, some only a part of them. If both are empty, no
+	// completion is expected.
 	all, some []string
 }{
 	{line: "tofu-oci ", some: []string{"mirror", "publish", "cache", "completion"}},
@@ -46,7 +46,7 @@ var completed = []struct {
 	{line: "tofu-oci exec --from x -- cat place", all: []string{"places", "placement"}},
 }
 
-// TestCompletion asks the real shells.
+// TestCompletion runs the completion scripts in real shells.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -79,8 +79,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// offered are the words of what a shell printed, one a line, without their explanations,
-// without the flag in front of a value, and without the slash behind a directory.
+// offered parses the completions that a shell printed, one per line. It removes
+// explanations, the flag in front of a value, and the slash after a directory.
 func offered(printed string) []string {
 	var words []string
 	for line := range strings.Lines(printed) {
@@ -94,7 +94,8 @@ func offered(printed string) []string {
 	return slices.Compact(words)
 }
 
-// askBash calls the function as readline does: with words that are split at "=" too.
+// askBash calls the completion function like readline does, with words that are also
+// split at "=".
 func askBash(script string) *exec.Cmd {
 	const ask = `
 source "$1"
@@ -119,11 +120,11 @@ end`
 	return exec.Command("fish", "--no-config", "-c", ask, script)
 }
 
-// askZsh types into an interactive zsh on a terminal of its own: the completion system
-// works nowhere else. Its compadd says what it is given, a key completes, and marks stand
-// around what is said.
+// askZsh types into an interactive zsh in a pseudoterminal, because the completion
+// system requires one. A modified compadd prints its arguments between markers when a
+// key requests completion.
 func askZsh(script string) *exec.Cmd {
-	//nolint:dupword // the language ends nested loops so
+	//nolint:dupword // nested loops end with repeated words
 	const ask = `
 zmodload zsh/zpty
 zpty inner 'TERM=dumb zsh -f -i'

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// component is the head of a component of GitLab CI/CD, and the job below it.
+// component is the header of a GitLab CI/CD component, and its job.
 // https://docs.gitlab.com/ci/components/
 type component struct {
 	Spec struct {
@@ -63,7 +63,7 @@ func readComponent(t *testing.T, name string) (c component) {
 
 var interpolated = regexp.MustCompile(`\$\[\[\s*inputs\.(\S+)\s*\]\]`)
 
-// job puts inputs in place, as text; what is wrong with them is an error.
+// job inserts inputs as text, and validates them.
 func (c component) job(t *testing.T, with map[string]string) (name string, job componentJob, err error) {
 	t.Helper()
 	values := map[string]string{}
@@ -103,7 +103,7 @@ func (c component) job(t *testing.T, with map[string]string) (name string, job c
 	return name, jobs[name], nil
 }
 
-// runComponent does what GitLab's runner does with a job, in the shell of an image.
+// runComponent runs a job in the shell of an image, like GitLab's runner.
 func (r *runner) runComponent(t *testing.T, shell, name string, with map[string]string) (u outcome, err error) {
 	t.Helper()
 	_, job, err := readComponent(t, name).job(t, with)
@@ -124,9 +124,9 @@ func (r *runner) runComponent(t *testing.T, shell, name string, with map[string]
 	return outcome{code: cmd.ProcessState.ExitCode(), log: stdout + stderr}, nil
 }
 
-// TestComponentsForm: inputs are described and bounded, and become variables that nothing
-// expands, never text of a script; all install tofu-oci in the same way; shellcheck has
-// nothing to say.
+// TestComponentsForm checks that inputs are described and validated, that they become
+// variables without expansion and never text of a script, that all components install
+// tofu-oci in the same way, and that shellcheck reports nothing.
 func TestComponentsForm(t *testing.T) {
 	t.Parallel()
 	var before []string
@@ -166,8 +166,8 @@ func TestComponentsForm(t *testing.T) {
 	}
 }
 
-// TestComponents mirrors, publishes and checks, in the shells of images, with
-// the login that GitLab gives to jobs.
+// TestComponents runs mirror, publish, and lock --check in the shells of the images,
+// with the credentials that GitLab provides to jobs.
 func TestComponents(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"sh", "bash"} {
@@ -215,8 +215,8 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// TestComponentMirrorInPart: what was done in part ends with 3, which the job allows, and
-// with 4 where a verification was among what failed.
+// TestComponentMirrorInPart checks that a job exits with code 3 after a partial
+// failure, which the job allows, and with code 4 if a verification failed.
 func TestComponentMirrorInPart(t *testing.T) {
 	t.Parallel()
 	r, registry := newJob(t)
@@ -233,8 +233,8 @@ func TestComponentMirrorInPart(t *testing.T) {
 	}
 }
 
-// TestComponentsOfThePage: docs/ci.md includes each of them with inputs that it has, and adds
-// to jobs that there are.
+// TestComponentsOfThePage checks that docs/ci.md sets existing inputs of each
+// component, and extends existing jobs.
 func TestComponentsOfThePage(t *testing.T) {
 	t.Parallel()
 	_, text, _ := strings.Cut(read(t, programs.root, "docs", "ci.md"), "```yaml\ninclude:")
@@ -251,7 +251,7 @@ func TestComponentsOfThePage(t *testing.T) {
 	}
 	var included []string
 	for _, i := range page.Include {
-		// GitLab takes what is behind the @ as it is: it has to be a tag of this repository.
+		// The text after the @ must be a tag of this repository.
 		name, tag, _ := strings.Cut(strings.TrimPrefix(i.Component, "$CI_SERVER_FQDN/tofu-oci/tofu-oci/"), "@")
 		if !strings.HasPrefix(i.Component, "$CI_SERVER_FQDN/tofu-oci/tofu-oci/") || tag != "v"+i.Inputs["version"] {
 			t.Errorf("%s is of no tag, or installs version %s", i.Component, i.Inputs["version"])
@@ -267,8 +267,8 @@ func TestComponentsOfThePage(t *testing.T) {
 	}
 }
 
-// TestComponentsRefuse: what could become other YAML, or another command, is refused before
-// there is a job.
+// TestComponentsRefuse checks that inputs that would change the YAML or the commands
+// are rejected.
 func TestComponentsRefuse(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
@@ -285,7 +285,8 @@ func TestComponentsRefuse(t *testing.T) {
 	nothingIsRun(t, r)
 }
 
-// TestComponentInstalls what has the digest that the pipeline names, and nothing else.
+// TestComponentInstalls checks that only a program with the digest in the pipeline is
+// installed.
 func TestComponentInstalls(t *testing.T) {
 	t.Parallel()
 	o, archive := newOffer(t, []byte("#!/bin/sh\necho \"run with $*\"\n"))

@@ -22,16 +22,16 @@ import (
 	"testing"
 )
 
-// offer is a release as a server offers it.
+// offer is a release on a server.
 type offer struct{ files map[string][]byte }
 
-// smallProgram is one that starts, and does no more.
+// smallProgram is a program that only starts.
 const smallProgram = "#!/bin/sh\necho started\n"
 
-// ghHelp is how the scripts in gh's place begin: it has the flags that are wanted.
+// ghHelp is the start of scripts that replace gh. It reports the required flags.
 const ghHelp = `[ "$*" != "attestation verify --help" ] || { echo "  --source-ref string"; exit; }` + "\n"
 
-// newOffer has a program for this machine's platform in version 1.2.3.
+// newOffer returns version 1.2.3 with a program for the current platform.
 func newOffer(t *testing.T, program []byte) (o offer, archive string) {
 	t.Helper()
 	var packed bytes.Buffer
@@ -72,7 +72,7 @@ func (o offer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(content)
 }
 
-// installation is a run of install.sh against a server, in a place of its own.
+// installation is a run of install.sh with a server and separate directories.
 type installation struct {
 	dir, path string
 	env       []string
@@ -87,7 +87,7 @@ func newInstallation(t *testing.T, handler http.Handler) *installation {
 	return i
 }
 
-// program puts a program in front of those of the machine.
+// program adds a program that takes precedence over those of the machine.
 func (i *installation) program(t *testing.T, name, script string) {
 	t.Helper()
 	write(t, filepath.Join(i.path, name), "#!/bin/sh\n"+script+"\n")
@@ -100,7 +100,8 @@ func (i *installation) run(t *testing.T, shell string, args ...string) (stdout, 
 	return run(cmd)
 }
 
-// TestInstall: the newest release and a named one, by the shells that are sh somewhere.
+// TestInstall installs the newest release and a given version, with several shells that
+// are installed as sh.
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	program, err := os.ReadFile(programs.tofuOCI)
@@ -125,15 +126,16 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// oldGH has no attestations, as that of Ubuntu 24.04.
+// oldGH replaces a gh without attestation support, such as the one in Ubuntu 24.04.
 const oldGH = `[ "$1" = auth ] || { echo "unknown command \"$1\" for \"gh\"" >&2; exit 1; }`
 
-// TestInstallFailsClosed: what is not verified is not installed, and what was there stays.
+// TestInstallFailsClosed checks that a program that fails verification is not
+// installed, and that an existing one is kept.
 func TestInstallFailsClosed(t *testing.T) {
 	t.Parallel()
 	const attestationRefused = ghHelp + `[ "$1 $2" = "auth status" ] || exit 1`
 	tests := map[string]struct {
-		// program is what the archive has, if not one that starts.
+		// program is the content of the archive. If empty, it is a program that starts.
 		program  string
 		change   func(o offer, archive string)
 		programs map[string]string
@@ -203,7 +205,7 @@ func TestInstallFailsClosed(t *testing.T) {
 	}
 }
 
-// TestInstallResolves: what would be installed is said, and nothing is installed.
+// TestInstallResolves checks the mode that prints the version without installing it.
 func TestInstallResolves(t *testing.T) {
 	t.Parallel()
 	o, _ := newOffer(t, []byte(smallProgram))
@@ -218,7 +220,8 @@ func TestInstallResolves(t *testing.T) {
 	}
 }
 
-// TestInstallWithoutItsCache: where nothing can be kept, all is installed none the less.
+// TestInstallWithoutItsCache checks that the installation works if the cache directory
+// is not writable.
 func TestInstallWithoutItsCache(t *testing.T) {
 	t.Parallel()
 	o, _ := newOffer(t, []byte(smallProgram))
@@ -231,7 +234,8 @@ func TestInstallWithoutItsCache(t *testing.T) {
 	}
 }
 
-// TestInstallVerifiesTheAttestation: of the checksums, of this repository, workflow and tag.
+// TestInstallVerifiesTheAttestation checks that the attestation of the checksums is
+// verified for the repository, the workflow, and the tag.
 func TestInstallVerifiesTheAttestation(t *testing.T) {
 	t.Parallel()
 	o, _ := newOffer(t, []byte(smallProgram))
@@ -250,7 +254,8 @@ $`)
 	}
 }
 
-// TestInstallWithoutAttestation: where gh can't verify, the checksums count alone, and that is said.
+// TestInstallWithoutAttestation checks that the script relies on checksums and prints a
+// message if gh cannot verify attestations.
 func TestInstallWithoutAttestation(t *testing.T) {
 	t.Parallel()
 	for gh, want := range map[string]string{
@@ -265,7 +270,8 @@ func TestInstallWithoutAttestation(t *testing.T) {
 	}
 }
 
-// TestInstallForAnotherMachine: what is for another one is not started here.
+// TestInstallForAnotherMachine checks that a program for another platform is not
+// started.
 func TestInstallForAnotherMachine(t *testing.T) {
 	t.Parallel()
 	o, archive := newOffer(t, []byte("a program of another machine\n"))

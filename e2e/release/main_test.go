@@ -1,8 +1,8 @@
 //go:build release
 
-// Package release_test holds what a release consists of: completions in real shells,
-// pages of the manual, packages, the workflows that build them, and the script that
-// installs them. make distribution runs it.
+// Package release_test tests the parts of a release: completions in real shells, manual
+// pages, packages, the workflows that build them, and the installation script. make
+// distribution runs it.
 package release_test
 
 import (
@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// programs are where the environment says the programs are; the root is that of the
+// programs are the paths of the programs, from the environment. root is the root of the
 // checkout.
 var programs struct{ root, tofuOCI, goreleaser, actionlint, syft, registry string }
 
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// output runs a program that has to succeed, and gives its stdout.
+// output runs a program that must succeed, and returns its stdout.
 func output(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	stdout, stderr, err := run(cmd)

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestManual: mandoc has nothing to say about the pages, shows them, and man finds them.
+// TestManual checks that mandoc accepts and displays the manual pages, and that man
+// finds them.
 func TestManual(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -21,7 +22,7 @@ func TestManual(t *testing.T) {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}
 	lint := exec.CommandContext(t.Context(), "mandoc", append([]string{"-Tlint"}, pages...)...)
-	lint.Dir = filepath.Dir(pages[0]) // where the pages are that pages refer to
+	lint.Dir = filepath.Dir(pages[0]) // for references to other pages
 	if complaints, _, err := run(lint); err != nil || complaints != "" {
 		t.Errorf("mandoc -Tlint: %v\n%s", err, complaints)
 	}
@@ -37,8 +38,8 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// TestExamplesInTheManual: what can be copied from a page is what the help has, to the
-// last hyphen, quote and backslash.
+// TestExamplesInTheManual checks that examples copied from a rendered page are
+// identical to those in the help, including hyphens, quotes, and backslashes.
 func TestExamplesInTheManual(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"mirror", "publish", "pull", "tofurc"} {
@@ -67,10 +68,10 @@ func TestExamplesInTheManual(t *testing.T) {
 	}
 }
 
-// manual is a man that knows the pages of one directory only.
+// manual returns a man command that searches only one directory.
 func manual(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
-	for _, name := range []string{"mman", "man"} { // Debian's name for the man of mandoc
+	for _, name := range []string{"mman", "man"} { // mman is Debian's name for the man of mandoc
 		if path, err := exec.LookPath(name); err == nil {
 			cmd := exec.CommandContext(t.Context(), path, args...)
 			cmd.Env = append(os.Environ(), "MANPATH="+dir, "PAGER=cat")

@@ -19,8 +19,9 @@ import (
 	"testing"
 )
 
-// testArchives: each has the program for its platform, and what goes with it; the program
-// tells nothing of the machine that built it.
+// testArchives checks that each archive has the program for its platform and the
+// accompanying files, and that the program contains no information about the build
+// machine.
 func testArchives(t *testing.T, dist string) {
 	t.Helper()
 	for _, platform := range []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64"} {
@@ -77,8 +78,8 @@ func programOf(t *testing.T, platform, name string, files map[string][]byte) {
 	}
 }
 
-// builtAs is what a program of the snapshot says of itself, though it was built without
-// what Go knows of a checkout.
+// builtAs matches the version output of the snapshot's program, which is built without
+// VCS information.
 var builtAs = regexp.MustCompile(`^tofu-oci version ` + regexp.QuoteMeta(snapshotVersion) + `
 commit    [0-9a-f]{40}
 date      2026-08-01T12:00:00Z
@@ -93,7 +94,8 @@ func saysVersion(t *testing.T, program string) {
 	}
 }
 
-// tarFiles are the files of a compressed archive; an apk is several in a row.
+// tarFiles returns the files of a compressed archive. An apk consists of several
+// archives.
 func tarFiles(t *testing.T, path string) map[string][]byte {
 	t.Helper()
 	f, err := os.Open(path)
@@ -123,14 +125,14 @@ func tarFiles(t *testing.T, path string) map[string][]byte {
 	}
 }
 
-// installed are the places of files in packages, but for completions for zsh.
+// installed lists the paths of files in packages, except zsh completions.
 var installed = []string{
 	"usr/bin/tofu-oci", "usr/share/bash-completion/completions/tofu-oci", "usr/share/doc/tofu-oci/copyright",
 	"usr/share/fish/vendor_completions.d/tofu-oci.fish", "usr/share/man/man1/tofu-oci.1.gz", "usr/share/man/man1/tofu-oci-mirror.1.gz",
 }
 
-// testDeb installs the package with the real dpkg, on this system where that is allowed,
-// else below a directory; uses it; and removes it without a trace.
+// testDeb installs the package with the real dpkg, on this system if permitted,
+// otherwise below a directory, runs the program, and removes the package completely.
 func testDeb(t *testing.T, dist string) {
 	t.Helper()
 	root, dpkg := "/", []string{"dpkg"}
@@ -175,7 +177,7 @@ func testDeb(t *testing.T, dist string) {
 	}
 }
 
-// testOtherPackages reads what rpm and apk would install.
+// testOtherPackages checks the files in the rpm and apk packages.
 func testOtherPackages(t *testing.T, dist string) {
 	t.Helper()
 	places := append(slices.Clone(installed), "usr/share/zsh/site-functions/_tofu-oci")

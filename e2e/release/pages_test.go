@@ -13,15 +13,15 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// TestPages: actionlint has nothing to say about the workflows that pages have, nor
-// goreleaser about the configuration in docs/goreleaser.md.
+// TestPages runs actionlint on the workflows in pages, and goreleaser on the
+// configuration in docs/goreleaser.md.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(programs.root, "docs", "*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// goreleaser asks git where the project is.
+	// goreleaser requires a Git repository.
 	project := t.TempDir()
 	for _, args := range [][]string{{"init", "--quiet"}, {"remote", "add", "origin", "https://github.com/acme/terraform-provider-widget"}} {
 		cmd := exec.CommandContext(t.Context(), "git", args...)
@@ -44,7 +44,7 @@ func TestPages(t *testing.T) {
 			switch {
 			case strings.Contains(block, "\njobs:\n") && strings.Contains(block, "runs-on:"):
 				bringsWhatItRuns(t, filepath.Base(page), block)
-				// SC1083 is about the braces of a template, which every shell leaves alone.
+				// SC1083 is about braces in templates, which shells do not expand.
 				cmd = exec.CommandContext(t.Context(), programs.actionlint, "-ignore", "SC1083", file)
 				workflows++
 			case strings.HasPrefix(block, "version: 2\nbuilds:"):
@@ -66,8 +66,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// brought are the programs that runners of GitHub don't have, as steps use them, and by which
-// steps they come.
+// brought lists programs that GitHub's runners do not have: how steps use them, and
+// which steps install them.
 var brought = map[string]struct{ used, by *regexp.Regexp }{
 	"tofu-oci":   {regexp.MustCompile(`(?m)(^|[|;&] )tofu-oci |^tofu-oci/tofu-oci/action/(mirror|publish|lock-check)@`), regexp.MustCompile(`^tofu-oci/tofu-oci/action/setup@v\d`)},
 	"a login":    {regexp.MustCompile(`ghcr\.io/acme`), regexp.MustCompile(`\| tofu-oci login ghcr\.io `)},
@@ -75,8 +75,8 @@ var brought = map[string]struct{ used, by *regexp.Regexp }{
 	"cosign":     {regexp.MustCompile(`(?m)^cosign `), regexp.MustCompile(`^sigstore/cosign-installer@`)},
 }
 
-// bringsWhatItRuns: a job of a workflow has a step for each program that it runs, before it
-// does.
+// bringsWhatItRuns checks that each job of a workflow installs a program before it runs
+// it.
 func bringsWhatItRuns(t *testing.T, name, text string) {
 	t.Helper()
 	var workflow struct {

@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// released are the files that a release has, where X is its version, and those that go
-// to package managers.
+// released lists the files of a release, including those for package managers. X is the
+// version.
 var released = []string{
 	"tofu-oci_X_darwin_amd64.tar.gz", "tofu-oci_X_darwin_amd64.tar.gz.spdx.json", "tofu-oci_X_darwin_arm64.tar.gz", "tofu-oci_X_darwin_arm64.tar.gz.spdx.json",
 	"tofu-oci_X_linux_amd64.tar.gz", "tofu-oci_X_linux_amd64.tar.gz.spdx.json", "tofu-oci_X_linux_arm64.tar.gz", "tofu-oci_X_linux_arm64.tar.gz.spdx.json",
@@ -32,8 +32,8 @@ var forManagers = []string{
 	"winget/manifests/t/tofu-oci/tofu-oci/X/tofu-oci.tofu-oci.yaml", "winget/manifests/t/tofu-oci/tofu-oci/X/tofu-oci.tofu-oci.installer.yaml", "winget/manifests/t/tofu-oci/tofu-oci/X/tofu-oci.tofu-oci.locale.en-US.yaml",
 }
 
-// TestRelease builds one with the real goreleaser, twice, from directories of different
-// names, and looks into what there is.
+// TestRelease builds a release with the real goreleaser twice, in directories with
+// different names, and checks its content.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	first := snapshot(t, "a", "RELEASED=")
@@ -46,9 +46,10 @@ func TestRelease(t *testing.T) {
 	t.Run("managers", func(t *testing.T) { t.Parallel(); testManagers(t, first, digests) })
 	t.Run("again", func(t *testing.T) {
 		t.Parallel()
-		// As the job does that sends package managers their files, when all else is released.
+		// Like the job that updates the package managers after the release.
 		again := digestsOf(t, snapshot(t, "another-directory", "RELEASED=true"))
-		// It has the day of the build, and its archives in the order in which they were ready.
+		// This file contains the build date, and lists archives in the order in which
+		// they were completed.
 		notAlike := cmpopts.IgnoreMapEntries(func(name, _ string) bool { return strings.HasSuffix(name, "/tofu-oci.tofu-oci.installer.yaml") })
 		if diff := cmp.Diff(digests, again, notAlike); diff != "" {
 			t.Errorf("another build from another directory has other bytes (-first +second)\n%s", diff)
@@ -56,13 +57,13 @@ func TestRelease(t *testing.T) {
 	})
 }
 
-// snapshotVersion is what goreleaser calls a snapshot of the tag v1.2.3; packages write it their
-// own way.
+// snapshotVersion is the version that goreleaser uses for a snapshot of the tag v1.2.3.
+// Packages format it differently.
 const snapshotVersion = "1.2.3-next"
 
-// snapshot builds a release of what the checkout holds, in a repository of its own with
-// one commit of a fixed date and a variable of the environment, and gives the directory of
-// the files.
+// snapshot builds a release from the content of the checkout, in a new repository with
+// a single commit of a fixed date, with an additional environment variable. It returns
+// the output directory.
 func snapshot(t *testing.T, name, variable string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
@@ -88,8 +89,8 @@ func snapshot(t *testing.T, name, variable string) string {
 	return filepath.Join(dir, "dist")
 }
 
-// digestsOf are the SHA-256 of what is published: all but the programs, which archives
-// have, and notes of goreleaser to itself.
+// digestsOf returns the SHA-256 digests of the published files: all files except the
+// programs, which are in archives, and goreleaser's metadata.
 func digestsOf(t *testing.T, dist string) map[string]string {
 	t.Helper()
 	digests := map[string]string{}
@@ -126,7 +127,7 @@ func testFiles(t *testing.T, digests map[string]string) {
 	}
 }
 
-// fileName puts the version into a name, as the kind of package writes it.
+// fileName inserts the version into a name in the format of the package type.
 func fileName(name string) string {
 	switch filepath.Ext(name) {
 	case ".deb", ".rpm":
@@ -156,7 +157,8 @@ func testChecksums(t *testing.T, dist string, digests map[string]string) {
 	}
 }
 
-// testManagers: what package managers get names the archives with their digests.
+// testManagers checks that the files for package managers contain the digests of the
+// archives.
 func testManagers(t *testing.T, dist string, digests map[string]string) {
 	t.Helper()
 	for path, archives := range map[string][]string{
@@ -185,7 +187,7 @@ func testManagers(t *testing.T, dist string, digests map[string]string) {
 	}
 }
 
-// manualPages are the names of the pages that the program has.
+// manualPages returns the names of the program's manual pages.
 func manualPages(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// TestWorkflows: actionlint, with shellcheck for the scripts in them, has nothing to say.
+// TestWorkflows runs actionlint on the workflows, with shellcheck for their scripts.
 func TestWorkflows(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("shellcheck"); err != nil {
@@ -29,8 +29,7 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// TestScripts: shellcheck has nothing to say about the scripts that a release and the
-// actions need.
+// TestScripts runs shellcheck on the scripts for releases and actions.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	args := []string{"--external-sources", "install.sh", "build/assets.sh", "build/sbom.sh", ".ci/run"}
@@ -41,8 +40,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestScriptsHaveNoExpressions: what others may say comes to a script by the environment, and
-// not as text of it.
+// TestScriptsHaveNoExpressions checks that untrusted values are passed to scripts in
+// the environment, not as part of the script.
 func TestScriptsHaveNoExpressions(t *testing.T) {
 	t.Parallel()
 	scripts := 0
@@ -62,7 +61,7 @@ func TestScriptsHaveNoExpressions(t *testing.T) {
 	}
 }
 
-// scriptsIn are those of all steps of a workflow or an action.
+// scriptsIn returns the scripts in all steps of a workflow or an action.
 func scriptsIn(node any) (scripts []string) {
 	switch value := node.(type) {
 	case []any:
@@ -80,18 +79,19 @@ func scriptsIn(node any) (scripts []string) {
 	return scripts
 }
 
-// used is an action of others as a step uses it; pinned is one that nobody can move.
+// used matches a third-party action in a step. pinned matches one that refers to a
+// commit.
 var (
 	used   = regexp.MustCompile(`(?m)^\s*(?:- )?uses: (.*)$`)
 	pinned = regexp.MustCompile(`^[a-z-]+/[a-z-]+(/[a-z-]+)?@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 	local  = regexp.MustCompile(`^\./(action/[a-z-]+|\.github/workflows/[a-z]+\.yml)$`)
-	// ours is an action of this repository as others use it.
+	// ours matches an action of this repository in other repositories.
 	ours = regexp.MustCompile(`tofu-oci/tofu-oci/(action/[a-z-]+)@v\d+\.\d+\.\d+`)
 )
 
-// TestActionsArePinned: to commits, with the versions that those are; and one version of
-// an action is one commit everywhere. Those of this repository are of the same commit, or
-// in an example of a release.
+// TestActionsArePinned checks that actions refer to commits and name the version in a
+// comment, and that each version of an action refers to the same commit everywhere.
+// Actions of this repository refer to the same commit or, in an example, to a release.
 func TestActionsArePinned(t *testing.T) {
 	t.Parallel()
 	commits := map[string]string{}
@@ -120,8 +120,8 @@ var (
 	wants  = regexp.MustCompile(`(?m)^go (\S+)$`)
 )
 
-// TestGoVersion: workflows set up a version of Go that every module can be built with;
-// setup-go fetches no other.
+// TestGoVersion checks that workflows set up a Go version that can build every module,
+// because setup-go must not download another one.
 func TestGoVersion(t *testing.T) {
 	t.Parallel()
 	modules, err := filepath.Glob(filepath.Join(programs.root, "e2e", "tools", "*", "go.mod"))
@@ -140,8 +140,9 @@ func TestGoVersion(t *testing.T) {
 	}
 }
 
-// TestReleaseOrder: what follows releases moves when they are attested, and package managers
-// hear of one in a job after its own, which holds what it built against what is there.
+// TestReleaseOrder checks that the tags that users follow are moved after the
+// attestation, and that a separate job updates package managers after it has compared
+// its build with the release.
 func TestReleaseOrder(t *testing.T) {
 	t.Parallel()
 	var workflow struct {
@@ -183,13 +184,13 @@ func TestReleaseOrder(t *testing.T) {
 	}
 }
 
-// workflows are the repository's own, relative to its root.
+// workflows returns the paths of this repository's workflows, relative to its root.
 func workflows(t *testing.T) []string {
 	t.Helper()
 	return files(t, 3, ".github/workflows/*.yml")
 }
 
-// files are those of the repository that match patterns, relative to its root.
+// files returns the files of the repository that match patterns, relative to its root.
 func files(t *testing.T, atLeast int, patterns ...string) (paths []string) {
 	t.Helper()
 	for _, pattern := range patterns {

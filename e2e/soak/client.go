@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ask lets all clients ask for a time.
+// ask runs all clients for a duration.
 func (w *world) ask(ctx context.Context, last time.Duration) error {
 	until, cancel := context.WithTimeout(ctx, last)
 	defer cancel()
@@ -43,13 +43,13 @@ func (w *world) ask(ctx context.Context, last time.Duration) error {
 	return ctx.Err()
 }
 
-// client asks for whatever chance has it ask for.
+// client sends random requests.
 type client struct {
 	*world
 	random *rand.Rand
 }
 
-// path is something to ask for.
+// path returns a random path.
 func (c client) path() string {
 	typ, version := fmt.Sprintf("rocket%d", c.random.IntN(providers)), fmt.Sprintf("1.%d.0", c.random.IntN(releases))
 	p := platforms()[c.random.IntN(len(platforms()))]
@@ -64,8 +64,8 @@ func (c client) path() string {
 	return paths[c.random.IntN(len(paths))]
 }
 
-// once asks for something, in some way, and looks at what comes. That a request fails
-// is no trouble here; what comes must be right.
+// once sends a random request and checks the response. A failed request is not a
+// problem, but the content of a response must be correct.
 func (c client) once(ctx context.Context) {
 	asking, leave := context.WithCancel(ctx)
 	defer leave()
@@ -97,7 +97,7 @@ func (c client) once(ctx context.Context) {
 	}
 }
 
-// right looks at a whole answer.
+// right checks a complete response.
 func (c client) right(what string, content []byte) error {
 	name := path.Base(what)
 	if want, isArchive := c.archives[name]; isArchive {

@@ -38,15 +38,15 @@ type crowd struct {
 	// fromRegistry makes the archive come from a registry, instead of an image layout.
 	fromRegistry bool
 	args         []string
-	// limit is the most memory that the server may take, in bytes.
+	// limit is the maximum memory of the server, in bytes.
 	limit int64
 }
 
 const (
-	// stalledSize is more than the buffers of the system hold of an archive. Registries
-	// send it in one stream.
+	// stalledSize exceeds the system's buffers for a connection. Registries send the
+	// archive in one stream.
 	stalledSize = 15 << 20
-	// perAddress is how many connections come from one address.
+	// perAddress is the number of connections from one address.
 	perAddress = 1024
 )
 
@@ -58,8 +58,8 @@ var crowds = []crowd{
 	{name: "64 idle connections to a server that has 64", connections: 64, streams: 1, idle: true, args: []string{"--max-connections", "64"}, limit: 200 << 20},
 }
 
-// endure lets each crowd occupy a separate server, and prints the peak memory of the server
-// and the response time of /healthz.
+// endure runs each crowd against a separate server, and prints the peak memory of the
+// server and the response time of /healthz.
 func endure(ctx context.Context) error {
 	program := os.Getenv("TOFU_OCI")
 	if program == "" {
@@ -76,7 +76,7 @@ func endure(ctx context.Context) error {
 
 // occupy runs one crowd.
 func (c crowd) occupy(ctx context.Context, program string) error {
-	// 1. The server.
+	// 1. Start the server.
 	dir, err := os.MkdirTemp("", "soak-*")
 	if err != nil {
 		return err
@@ -105,14 +105,14 @@ func (c crowd) occupy(ctx context.Context, program string) error {
 		return err
 	}
 	defer server.Kill()
-	// 2. The clients.
+	// 2. Start the clients.
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
 	accepted, refused, err := c.arrive(ctx, ca, server.URL, archive)
 	if err != nil {
 		return err
 	}
-	// 3. What they cost the server, and others.
+	// 3. Measure the server.
 	own, clients := probe(ctx, ca, "http://"+metrics+"/healthz"), probe(ctx, ca, server.URL+"/healthz")
 	peak, err := server.Peak()
 	if err != nil {
@@ -169,8 +169,8 @@ func fillWithArchive(ctx context.Context, ca *testca.CA, from string) (path stri
 	return path, fixture.PushRelease(ctx, repo, r, map[provider.Platform][]byte{here: content}, signer)
 }
 
-// arrive lets all clients send their requests, and counts those that are served. They
-// stay until the context ends.
+// arrive sends the requests of all clients and returns how many are served and refused.
+// The clients stay connected until the context is canceled.
 func (c crowd) arrive(ctx context.Context, ca *testca.CA, url, archive string) (accepted, refused int64, err error) {
 	path := archive
 	if c.idle {
@@ -207,7 +207,7 @@ func (c crowd) arrive(ctx context.Context, ca *testca.CA, url, archive string) (
 	return served.Load(), turnedAway.Load(), err
 }
 
-// request sends one request, and reports whether it is served.
+// request sends one request and reports whether it is served.
 func (c crowd) request(ctx context.Context, transport http.RoundTripper, url string) (bool, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -215,7 +215,7 @@ func (c crowd) request(ctx context.Context, transport http.RoundTripper, url str
 	}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
-		return false, nil //nolint:nilerr // its connection was closed
+		return false, nil //nolint:nilerr // the server closed the connection
 	}
 	if c.idle {
 		_, _ = io.Copy(io.Discard, resp.Body)

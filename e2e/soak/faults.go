@@ -12,19 +12,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
-// faulty is a registry of which every fourth answer is wrong in some way.
+// faulty is a registry that injects a fault into every fourth response.
 type faulty struct {
 	honest http.Handler
 
 	mu     sync.Mutex
 	random *rand.Rand
-	// hanging is closed to end what hangs; nil while nothing is wrong.
+	// hanging is closed to release hanging requests. It is nil while no faults are
+	// injected.
 	hanging chan struct{}
 }
 
 const oneIn = 4
 
-// all are the ways to misbehave.
+// all returns all faults.
 func all() []origintest.Fault {
 	return []origintest.Fault{
 		origintest.Status(http.StatusUnauthorized), origintest.Status(http.StatusForbidden), origintest.Status(http.StatusNotFound),
@@ -41,14 +42,14 @@ func newFaulty(honest http.Handler, seed uint64) *faulty {
 	return &faulty{honest: honest, random: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// start begins to misbehave.
+// start starts injecting faults.
 func (f *faulty) start() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.hanging = make(chan struct{})
 }
 
-// stop behaves from now on, and ends what hangs.
+// stop stops injecting faults and releases hanging requests.
 func (f *faulty) stop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// held is what a process holds while nobody asks it anything.
+// held is the resource usage of an idle process.
 type held struct {
 	heap                    uint64
 	goroutines, descriptors int
@@ -21,8 +21,7 @@ func (h held) String() string {
 	return fmt.Sprintf("%.1f MiB on the heap, %d goroutines, %d descriptors.", float64(h.heap)/(1<<20), h.goroutines, h.descriptors)
 }
 
-// What may be more at the end: caches that have filled up, and what the runtime has of
-// its own.
+// Allowed growth, for filled caches and for the runtime.
 const (
 	moreHeap        = 8 << 20
 	moreGoroutines  = 4
@@ -45,21 +44,21 @@ func (h held) compare(before held) error {
 
 func look() (h held, err error) {
 	runtime.GC()
-	runtime.GC() // what pools keep goes with the second one
+	runtime.GC() // pools are emptied by the second collection
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	open, err := os.ReadDir("/proc/self/fd")
 	return held{memory.HeapAlloc, runtime.NumGoroutine(), len(open) - 1}, err
 }
 
-// quiet ends what hangs, closes what is idle, and gives what is held when that gets no
-// less any more, or is as much as before.
+// quiet releases hanging requests, closes idle connections, and returns the resource
+// usage when it no longer decreases or is as low as before.
 func (w *world) quiet(ctx context.Context, before held) (least held, err error) {
 	w.faults.stop()
 	defer w.faults.start()
 	const (
 		every  = time.Second
-		enough = 10 // in a row that are no less
+		enough = 10 // consecutive values without a decrease
 		most   = 150
 	)
 	tick := time.NewTicker(every)

@@ -1,12 +1,12 @@
 //go:build linux
 
-// Command soak asks a server for everything, for minutes, while the registry behind it
-// misbehaves in every way, and looks at what is left then: memory, goroutines and
-// descriptors have to be as many as soon after the start, and no answer may have had a
-// wrong byte.
+// Command soak sends requests of all kinds to a server for minutes, while the registry
+// behind it injects faults of all kinds. Afterwards, the memory, the goroutines, and
+// the file descriptors must be the same as shortly after the start, and no response may
+// have had wrong content.
 //
-// Before that, it lets clients that don't read, and idle ones, occupy the real program,
-// and prints its peak memory and the latency of /healthz.
+// Before that, it occupies the real program with clients that do not read and with idle
+// clients, and prints its peak memory and the latency of /healthz.
 //
 // make soak runs it.
 package main
@@ -23,13 +23,14 @@ import (
 )
 
 type options struct {
-	// last is how long clients ask, warm how much of it counts as the start.
+	// last is the total duration of the requests, and warm the duration of the warm-up.
 	last, warm time.Duration
-	// clients ask at once, each so often a second.
+	// clients is the number of concurrent clients and of requests per second and
+	// client.
 	clients uint64
 	rate    float64
 	seed    uint64
-	// crowds leaves out what lasts minutes.
+	// crowds skips the soak test, which takes minutes.
 	crowds bool
 }
 
@@ -67,13 +68,13 @@ func run(ctx context.Context, o options) error {
 	if err := endure(ctx); err != nil || o.crowds {
 		return err
 	}
-	// 1. A registry that misbehaves, and a server over it.
+	// 1. Start a registry with faults, and a server for it.
 	w, err := newWorld(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	// 2. What is there when all kinds of requests have come, and nobody asks.
+	// 2. Measure the idle server after the warm-up.
 	if err := w.ask(ctx, o.warm); err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	fmt.Println("after", o.warm, before, w.asked())
-	// 3. The same, later.
+	// 3. Measure it again at the end.
 	if err := w.ask(ctx, o.last-o.warm); err != nil {
 		return err
 	}
@@ -91,6 +92,6 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	fmt.Println("after", o.last, after, w.asked())
-	// 4. Is it as much?
+	// 4. Compare the measurements.
 	return errors.Join(after.compare(before), w.trouble())
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 )
 
-// latency is how long probes took, sorted, and the last error of those that failed.
+// latency has the durations of probes, sorted, and the last error.
 type latency struct {
 	took []time.Duration
 	err  error
 }
 
-// probe requests a URL again and again, on a new connection each time. A probe fails after
-// a second, as those of Kubernetes do.
+// probe requests a URL repeatedly, with a new connection each time. A probe fails after
+// a second, like the default of Kubernetes.
 func probe(ctx context.Context, ca *testca.CA, url string) (l latency) {
 	const probes, timeout = 50, time.Second
 	roots := x509.NewCertPool()

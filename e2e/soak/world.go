@@ -27,15 +27,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// world is a server over a registry that misbehaves, and its clients.
+// world is a server with a faulty registry, and its clients.
 type world struct {
 	options
 	url string
-	// faults is the registry, upstream what the server asks it with, https what the
-	// clients ask the server with.
+	// faults is the registry, upstream the server's client for the registry, and https
+	// the clients' client for the server.
 	faults          *faulty
 	upstream, https *http.Client
-	// archives are the digests of all archives, by name.
+	// archives has the digests of all archives by name.
 	archives map[string]digest.Digest
 	stops    []func()
 
@@ -48,9 +48,9 @@ const (
 	providers   = 3
 	releases    = 5
 	archiveSize = 200_000
-	// maxAge lets the registry be asked often.
+	// maxAge is short, so that the server sends many requests to the registry.
 	maxAge = 300 * time.Millisecond
-	// memory is small, so that what is known is forgotten too.
+	// memory is small, so that the server also evicts cache entries.
 	memory = 1 << 20
 )
 
@@ -180,7 +180,7 @@ func platforms() []provider.Platform {
 	return []provider.Platform{{OS: "haiku", Arch: "riscv64"}, {OS: "plan9", Arch: "mips"}}
 }
 
-// answered counts what the server says of itself.
+// answered counts the responses that the server reports.
 func (w *world) answered(a serve.RequestEvent) {
 	w.mu.Lock()
 	w.statuses[a.Status]++
@@ -206,7 +206,7 @@ func (w *world) trouble() error {
 	return errors.Join(w.broken...)
 }
 
-// asked says how many answers there were of each status.
+// asked returns the number of responses for each status.
 func (w *world) asked() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,11 +8,13 @@ import (
 	"encoding/binary"
 )
 
-// randomLibrary is where Go looks for random numbers. Wine 8 does not have it.
+// randomLibrary is the library from which Go reads random numbers. Wine 8 does not have
+// it.
 const randomLibrary = "bcryptprimitives.dll"
 
 const (
-	// fileAlignment and pageSize are where sections start in the file and in memory.
+	// fileAlignment and pageSize are the alignments of sections in the file and in
+	// memory.
 	fileAlignment = 0x200
 	pageSize      = 0x1000
 )
@@ -26,17 +28,17 @@ type exports struct {
 	OrdinalBase               uint32
 	FunctionCount, NameCount  uint32
 	Functions, Names, Numbers uint32
-	// Function is where the forwarder's text is, Name where that of the function, and
-	// Number is its index.
+	// Function is the address of the forwarder's text, Name that of the function's
+	// name, and Number its index.
 	Function, Name uint32
 	Number         uint16
 }
 
-// forwarder makes a library without code: its function is one of another library, to
-// is "library.function".
+// forwarder returns a library without code, whose function is forwarded to another
+// library. to has the form "library.function".
 func forwarder(library, function, to string) []byte {
 	var e exports
-	directory := pageSize + uint32(binary.Size(e)) - 10 // what follows the directory itself: two addresses and a number
+	directory := pageSize + uint32(binary.Size(e)) - 10 // address of the data after the directory: two addresses and a number
 	e.OrdinalBase, e.FunctionCount, e.NameCount = 1, 1, 1
 	e.Functions, e.Names, e.Numbers = directory, directory+4, directory+8
 	e.Library = directory + 10
@@ -51,7 +53,7 @@ func forwarder(library, function, to string) []byte {
 	return append(file, append(section, make([]byte, fileAlignment-len(section))...)...)
 }
 
-// headers are those of a library that has but a section of exports.
+// headers returns the headers of a library that has only an export section.
 func headers(size uint32) []byte {
 	optional := pe.OptionalHeader64{
 		Magic: 0x20b, SizeOfInitializedData: fileAlignment, ImageBase: 0x180000000, SectionAlignment: pageSize, FileAlignment: fileAlignment,
@@ -67,7 +69,7 @@ func headers(size uint32) []byte {
 	}
 	dos := make([]byte, 64)
 	copy(dos, "MZ")
-	dos[60] = byte(len(dos)) // where the PE header is
+	dos[60] = byte(len(dos)) // offset of the PE header
 	return bytes.Join([][]byte{dos, []byte("PE\x00\x00"), little(pe.FileHeader{
 		Machine: pe.IMAGE_FILE_MACHINE_AMD64, NumberOfSections: 1, SizeOfOptionalHeader: uint16(binary.Size(optional)),
 		Characteristics: pe.IMAGE_FILE_EXECUTABLE_IMAGE | pe.IMAGE_FILE_LARGE_ADDRESS_AWARE | pe.IMAGE_FILE_DLL,

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// known is what known.txt lists, a reason above each block: tests that do not pass,
-// "PACKAGE TEST", and packages and tests that are not run, "PACKAGE -" and
+// known contains the entries of known.txt, which has a reason above each block: tests
+// that fail, "PACKAGE TEST", and packages and tests that are not run, "PACKAGE -" and
 // "PACKAGE TEST -".
 type known map[string]bool
 
@@ -43,7 +43,7 @@ func readKnown(t *testing.T) known {
 // leaves reports whether the tests of a package are not run.
 func (k known) leaves(path string) bool { return k[shortPath(path)+" -"] }
 
-// leftOut is an expression for the tests that are not run, in whichever package.
+// leftOut returns a regular expression for the tests that are not run, in all packages.
 func (k known) leftOut() string {
 	var names []string
 	for _, line := range slices.Sorted(maps.Keys(k)) {
@@ -54,7 +54,7 @@ func (k known) leftOut() string {
 	return "^(" + strings.Join(names, "|") + ")$"
 }
 
-// isThere reports whether there is a package, or a test of it: "PACKAGE TEST".
+// isThere reports whether a package, or a test "PACKAGE TEST", exists.
 func isThere(t *testing.T, name string) bool {
 	t.Helper()
 	dir, test, _ := strings.Cut(name, " ")
@@ -68,7 +68,7 @@ func isThere(t *testing.T, name string) bool {
 	})
 }
 
-// shortPath is a package's path as known.txt has it: "." is the module's root.
+// shortPath returns a package's path as in known.txt. "." is the module's root.
 func shortPath(path string) string {
 	if short := strings.TrimPrefix(strings.TrimPrefix(path, module), "/"); short != "" {
 		return short
@@ -76,18 +76,18 @@ func shortPath(path string) string {
 	return "."
 }
 
-// packageOf is the package of a result, as its path has it.
+// packageOf returns the package path in the name of a result.
 func packageOf(name string) string {
 	short, _, _ := strings.Cut(name, " ")
 	return module + "/" + short
 }
 
-// failed reports whether a test or a package did not pass, and nothing says why.
+// failed reports whether a test or a package failed unexpectedly.
 func (k known) failed(name string, seen map[string]result) bool {
 	return seen[name].action != "pass" && !k[name] && !hasFailedPart(name, seen)
 }
 
-// unexpected are the packages in which anything failed, which is logged.
+// unexpected returns and logs the packages with unexpected failures.
 func (k known) unexpected(t *testing.T, seen map[string]result) (packages []string) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(seen)) {
@@ -99,7 +99,7 @@ func (k known) unexpected(t *testing.T, seen map[string]result) (packages []stri
 	return slices.Compact(packages)
 }
 
-// compare reports what ended otherwise than is known.
+// compare reports all differences from known.txt.
 func (k known) compare(t *testing.T, seen map[string]result) {
 	t.Helper()
 	passed := 0
@@ -123,8 +123,8 @@ func (k known) compare(t *testing.T, seen map[string]result) {
 	t.Logf("%d tests and packages passed; known.txt has %d lines", passed, len(k))
 }
 
-// hasFailedPart reports whether a test or a package failed by a part of it, which has a
-// line of its own.
+// hasFailedPart reports whether a test or a package failed because of a subtest or test
+// with its own entry.
 func hasFailedPart(name string, seen map[string]result) bool {
 	for other, r := range seen {
 		within := strings.HasPrefix(other, name+" ") || strings.Contains(name, " ") && strings.HasPrefix(other, name+"/")

@@ -1,7 +1,7 @@
 //go:build wine
 
-// Package wine_test runs the Windows build under Wine: the unit tests, and a round
-// with the program itself. make wine runs it.
+// Package wine_test runs the Windows build in Wine: the unit tests, and a round with
+// the program itself. make wine runs it.
 package wine_test
 
 import (
@@ -13,16 +13,16 @@ import (
 	"testing"
 )
 
-// world is what all tests share: it is made once and not changed.
+// world is shared by all tests and not modified.
 var world struct {
-	// root is that of the checkout, registry and timeModule are where the environment
-	// says they are.
+	// root is the root of the checkout. registry and timeModule are paths from the
+	// environment.
 	root, registry, timeModule string
-	// prefix is a directory, see makePrefix.
+	// prefix is a directory. See makePrefix.
 	prefix string
-	// overlay is the file for go's flag of that name.
+	// overlay is the file for go's flag -overlay.
 	overlay string
-	// environment is that of programs under Wine, and of those that build for it.
+	// environment is the environment of programs in Wine, and of go build for Windows.
 	environment []string
 }
 
@@ -42,7 +42,7 @@ func runTests(m *testing.M) int {
 		defer func() { _ = os.RemoveAll(dir) }()
 		err = makeWorld(context.Background(), dir)
 	}
-	// Its server holds files of the prefix open a while longer.
+	// The Wine server keeps files of the prefix open for a while.
 	defer func() { _ = wine(context.Background(), "wineserver", "-k").Run() }()
 	if err == nil {
 		var stop func()
@@ -66,12 +66,11 @@ func makeWorld(ctx context.Context, dir string) (err error) {
 	return makePrefix(ctx)
 }
 
-// makePrefix makes the prefix, which is what Wine calls a Windows with its drives and
-// its registry.
+// makePrefix creates a Wine prefix: a Windows system with its drives and its registry.
 func makePrefix(ctx context.Context) error {
 	for _, args := range [][]string{
 		{"wineboot", "--init"},
-		{"wine", "winecfg", "-v", "win10"}, // Go wants no less
+		{"wine", "winecfg", "-v", "win10"}, // the minimum for Go
 		{"wineserver", "--wait"},
 	} {
 		if out, err := wine(ctx, args...).CombinedOutput(); err != nil {
@@ -85,9 +84,9 @@ func makePrefix(ctx context.Context) error {
 	return os.WriteFile(filepath.Join(system, randomLibrary), forwarder(randomLibrary, "ProcessPrng", "advapi32.SystemFunction036"), 0o600)
 }
 
-// stayUp starts a program that waits for its stdin to end. The first program starts
-// Windows' services, which have its stdout and stderr as long as they run: go test would
-// wait for those of a test's.
+// stayUp starts a program that runs until its stdin is closed. The first program in
+// Wine starts the Windows services, which inherit its stdout and stderr. Without
+// stayUp, go test would wait for the services that a test has started.
 func stayUp(ctx context.Context) (stop func(), err error) {
 	cmd := wine(ctx, "wine", "cmd")
 	stdin, err := cmd.StdinPipe()
@@ -103,7 +102,7 @@ func stayUp(ctx context.Context) (stop func(), err error) {
 	}, nil
 }
 
-// wine is a command in the prefix.
+// wine returns a command in the prefix.
 func wine(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = world.environment

@@ -12,24 +12,26 @@ import (
 	"strings"
 )
 
-// overlays are what the standard library is told about Wine 8, so that it sees
-// answers that a Windows gives.
+// overlays are changes to the standard library for Wine 8, so that it receives the
+// error codes of Windows.
 var overlays = []struct{ file, old, new string }{
 	{
-		// "Not implemented" is what Wine says to deleting as POSIX does, and older systems
-		// say "not supported": then files are deleted in the old way.
+		// Wine reports "not implemented" for POSIX deletion, and old versions of
+		// Windows "not supported". In the latter case, files are deleted with the older
+		// function.
 		"internal/syscall/windows/at_windows.go",
 		"\n\t\tSTATUS_NOT_SUPPORTED: ", "\n\t\tNTStatus(0xC0000002), STATUS_NOT_SUPPORTED: ",
 	},
 	{
-		// Wine makes no symbolic link and says that it did. So the user is one without the
-		// right to, as most are.
+		// Wine reports success for symbolic links but does not create them. With this
+		// change, creating one fails with a missing privilege, as it does for most
+		// Windows users.
 		"syscall/zsyscall_windows.go",
 		"\tr1, _, e1 := SyscallN(procCreateSymbolicLinkW.Addr(), ", "\tif true {\n\t\treturn ERROR_PRIVILEGE_NOT_HELD\n\t}\n\tr1, _, e1 := SyscallN(procCreateSymbolicLinkW.Addr(), ",
 	},
 }
 
-// writeOverlay writes the overlay, and gives the file for go's flag -overlay.
+// writeOverlay writes the overlay, and returns the path for go's flag -overlay.
 func writeOverlay(ctx context.Context, dir string) (string, error) {
 	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {

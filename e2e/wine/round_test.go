@@ -18,16 +18,16 @@ import (
 
 var here = provider.Platform{OS: "windows", Arch: "amd64"}
 
-// program is where it is, as Windows says.
+// program is the Windows path of the program.
 const program = `C:\Program Files\tofu-oci\tofu-oci.exe`
 
-// machine is a Windows with the program, and a directory to work in.
+// machine is a Windows system with the program and a working directory.
 type machine struct {
-	// drive is where C:\ is, work is that of `C:\a job`.
+	// drive is the directory of C:\, and work the directory of `C:\a job`.
 	drive, work string
 }
 
-// newMachine builds the program, and puts it where an administrator would.
+// newMachine builds the program and installs it like an administrator would.
 func newMachine(t *testing.T) machine {
 	t.Helper()
 	m := machine{drive: filepath.Join(world.prefix, "drive_c")}
@@ -43,7 +43,8 @@ func newMachine(t *testing.T) machine {
 	return m
 }
 
-// run runs tofu-oci, and gives what it writes; want is a regular expression for that.
+// run runs tofu-oci and returns its output, which must match the regular expression
+// want.
 func (m machine) run(t *testing.T, code int, want string, args ...string) string {
 	t.Helper()
 	cmd := wine(t.Context(), append([]string{"wine", program}, args...)...)
@@ -67,7 +68,7 @@ func (m machine) write(t *testing.T, name, text string) {
 	}
 }
 
-// files are those below a directory of the job, and must be there.
+// files checks that the files exist below a directory of the job.
 func (m machine) files(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	var got []string
@@ -89,8 +90,8 @@ func (m machine) files(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// TestRound is a day of a user on Windows: releases come from an origin into a layout
-// and a registry, out of both into directories, and are run.
+// TestRound mirrors releases from an origin registry to a layout and a registry, pulls
+// them from both to directories, and runs them.
 func TestRound(t *testing.T) {
 	m, ca := newMachine(t), authority(t)
 	registry := startRegistry(t, ca) + "/mirror/{namespace}/{type}"
@@ -99,8 +100,8 @@ func TestRound(t *testing.T) {
 	m.write(t, "sources.txt", "# by Notepad\r\nhashicorp/time\r\n")
 	layout := `oci-layout:C:\air gap\{namespace}\{type}`
 
-	// 1. From the origin into a layout, with all three ways to write a path, and from
-	// there into a registry.
+	// 1. Mirror to a layout, with all three notations of paths, and copy from there to
+	// a registry.
 	m.run(t, 0, ` created oci-layout:C:/air gap/hashicorp/time:`, "mirror", "--sources", "sources.txt", "--to", layout, "--config", "tofu.rc", "--ca-file", `C:\a job\ca.pem`)
 	m.run(t, 0, ` unchanged `, "mirror", "hashicorp/time", "--to", "oci-layout:c:/air gap/{namespace}/{type}", "--config", "tofu.rc", "--ca-file", "ca.pem")
 	m.run(t, 0, ` created localhost:`, "copy", "hashicorp/time", "--from", `oci-layout:..\air gap\{namespace}\{type}`, "--to", registry, "--ca-file", "ca.pem")
@@ -108,7 +109,7 @@ func TestRound(t *testing.T) {
 	m.run(t, 0, "", "verify", "hashicorp/time", "--deep", "--launch", "--from", layout)
 	m.run(t, 0, "", "doctor", "hashicorp/time", "--from", layout)
 
-	// 2. Into directories, twice.
+	// 2. Pull to directories, twice.
 	for kind, want := range map[string]string{
 		"zip":      "terraform-provider-time_" + fixture.TimeVersion + "_windows_amd64.zip",
 		"packed":   "registry.opentofu.org/hashicorp/time/terraform-provider-time_" + fixture.TimeVersion + "_windows_amd64.zip",
@@ -121,13 +122,13 @@ func TestRound(t *testing.T) {
 		m.files(t, "pulled", "pulled/"+kind+"/"+want)
 	}
 
-	// And into one whose path is longer than Windows' 260 characters, from the root of
-	// the drive.
+	// Pull to a directory whose path exceeds the 260 characters of Windows, starting at
+	// the root of the drive.
 	long := `\` + strings.Repeat(`a long name\`, 30)
 	m.run(t, 0, "", "pull", "hashicorp/time", "--layout", "unpacked", "--dir", long, "--from", layout)
 	m.run(t, 0, " kept ", "pull", "hashicorp/time", "--layout", "unpacked", "--dir", "C:"+long, "--from", layout)
 
-	// 3. Locked, and run.
+	// 3. Lock the provider, and run it.
 	m.write(t, "main.tf", "terraform {\r\n  required_providers {\r\n    time = {\r\n      source = \"hashicorp/time\"\r\n    }\r\n  }\r\n}\r\n")
 	m.run(t, 0, "", "lock", "--from", layout)
 	m.run(t, 0, `TF_CLI_CONFIG_FILE=C:\\`, "exec", "--cache", `C:\cache`, "--from", layout, "--", "cmd", "/c", "set TF_")
@@ -136,7 +137,7 @@ func TestRound(t *testing.T) {
 	m.run(t, 0, "", "cache", "info", "--cache", `C:\cache`)
 	m.run(t, 0, "", "cache", "prune", "--max-size", "0", "--cache", `C:\cache`)
 
-	// 4. The user's own configuration.
+	// 4. Use the user's configuration.
 	m.run(t, 0, "oci_mirror", "tofurc", registry, "--write", "tofu.rc")
 	m.run(t, 0, "", "tofurc", "--validate", "tofu.rc")
 }

@@ -19,7 +19,7 @@ func authority(t *testing.T) *testca.CA {
 	return ca
 }
 
-// startRegistry starts one on this machine, not under Wine, and gives its host.
+// startRegistry starts a registry on this machine, outside Wine, and returns its host.
 func startRegistry(t *testing.T, ca *testca.CA) string {
 	t.Helper()
 	host, stop, err := fixture.StartRegistry(t.Context(), world.registry, t.TempDir(), "", ca)
@@ -30,8 +30,8 @@ func startRegistry(t *testing.T, ca *testca.CA) string {
 	return host
 }
 
-// origin serves a real provider for Windows, and gives a CLI configuration that says
-// where.
+// origin serves a real provider for Windows, and returns a CLI configuration that
+// refers to it.
 func origin(t *testing.T, ca *testca.CA) string {
 	t.Helper()
 	release, err := fixture.TimeRelease(t.Context(), world.timeModule, t.TempDir(), here)

@@ -14,22 +14,21 @@ import (
 	"testing"
 )
 
-// module is the path before those of its packages.
+// module is the prefix of all package paths.
 const module = "github.com/tofu-oci/tofu-oci"
 
-// scripts are those of cmd/tofu-oci in which paths, files, locks and processes matter.
-// Each starts the program many times, so that all of them would take too long; others
-// want programs of Unix.
+// scripts are the scripts of cmd/tofu-oci that concern paths, files, locks, and
+// processes. Other scripts would take too long, because each starts the program many
+// times, or require Unix programs.
 var scripts = []string{
 	"litter", "locked", "mirror_check", "mirror_conflict", "mirror_rot", "publish_at_once", "publish_programs", "pull_network", "pull_trouble", "sources",
 }
 
-// TestUnit runs the unit tests, and compares those that fail or skip themselves with
-// known.txt: one that is not listed is an error, and so is one that is listed and
-// passes, or is not there any more.
+// TestUnit runs the unit tests and compares failed and skipped tests with known.txt. An
+// unlisted test is an error, and so is a listed test that passes or no longer exists.
 //
-// Wine fails by itself now and then, such as with "Internal error" for a program
-// that it starts. So packages in which that happens run once more.
+// Wine itself fails occasionally, for example with "Internal error" when it starts a
+// program. Therefore, packages with unexpected failures are run once more.
 func TestUnit(t *testing.T) {
 	known := readKnown(t)
 	run := func(packages []string) map[string]result {
@@ -43,7 +42,7 @@ func TestUnit(t *testing.T) {
 	known.compare(t, seen)
 }
 
-// TestScripts runs those scripts, none of which may fail.
+// TestScripts runs the scripts. None of them may fail.
 func TestScripts(t *testing.T) {
 	seen := runTestsOf(t, "-run", "^TestScripts$/^("+strings.Join(scripts, "|")+")$", "./cmd/tofu-oci")
 	for _, name := range scripts {
@@ -53,7 +52,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// runTestsOf runs go test, and gives the results.
+// runTestsOf runs go test and returns the results.
 func runTestsOf(t *testing.T, args ...string) map[string]result {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"test", "-json", "-timeout", "10m", "-overlay", world.overlay, "-exec", "wine"}, args...)...)
@@ -66,14 +65,14 @@ func runTestsOf(t *testing.T, args ...string) map[string]result {
 		t.Fatal(err)
 	}
 	seen, err := readResults(stdout)
-	// That tests fail is told by their results.
+	// Failed tests are reported in their results.
 	if ended := cmd.Wait(); err != nil || ended != nil && len(seen) == 0 {
 		t.Fatal(errors.Join(err, ended))
 	}
 	return seen
 }
 
-// unitPackages are those that have tests for Windows, and are not left out.
+// unitPackages returns the packages that have tests for Windows and are not excluded.
 func unitPackages(t *testing.T, known known) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}", "./...")
@@ -94,11 +93,11 @@ func unitPackages(t *testing.T, known known) []string {
 // event is a line of go test -json.
 type event struct{ Action, Package, Test, Output string }
 
-// result is how a test ended, and what it wrote.
+// result is the last action of a test, and its output.
 type result struct{ action, output string }
 
-// readResults returns the results of tests, by "package name", and those of packages,
-// by their paths alone.
+// readResults returns the results of tests by "package name", and those of packages by
+// their paths.
 func readResults(r io.Reader) (map[string]result, error) {
 	results := map[string]result{}
 	for d := json.NewDecoder(r); ; {
@@ -108,7 +107,7 @@ func readResults(r io.Reader) (map[string]result, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		if e.Package == "" { // what the compiler says, which the package's failure follows
+		if e.Package == "" { // output of the compiler, which precedes the package's failure
 			continue
 		}
 		name := shortPath(e.Package)

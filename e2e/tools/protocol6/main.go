@@ -1,6 +1,5 @@
-// Command protocol6 is a provider that speaks protocol 6, as those do that are new:
-// hashicorp/time speaks 5. It has one resource, two data sources, one function and one
-// ephemeral resource.
+// Command protocol6 is a provider with plugin protocol 6 (hashicorp/time uses protocol
+// 5). It has one resource, two data sources, one function, and one ephemeral resource.
 package main
 
 import (
@@ -57,7 +56,7 @@ func (six) EphemeralResources(context.Context) []func() ephemeral.EphemeralResou
 	return []func() ephemeral.EphemeralResource{func() ephemeral.EphemeralResource { return moment{} }}
 }
 
-// thing is a resource of which nothing is ever made.
+// thing is a resource that is never created.
 type thing struct{}
 
 func (thing) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
