@@ -7,7 +7,6 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/urfave/cli/v2"
 
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -74,16 +73,12 @@ func artifactOptions(c *cli.Context, o *publish.Options) error {
 		if !found || key == "" {
 			return usagef("--annotation %s: must be KEY=VALUE", text)
 		}
-		switch {
-		case key == ocispec.AnnotationSource:
+		if key == ocispec.AnnotationSource {
 			return usagef("--annotation %s: use --source-url, which annotates the manifests too", key)
-		case artifact.Reserved(key):
-			return usagef("--annotation %s: the format defines this one itself", key)
 		}
-		if o.Index.Annotations == nil {
-			o.Index.Annotations = map[string]string{}
+		if err := o.Index.Annotate(key, value); err != nil {
+			return usagef("--annotation: %w", err)
 		}
-		o.Index.Annotations[key] = value
 	}
 	return nil
 }

@@ -146,11 +146,14 @@ func listOne(ctx context.Context, out *report.Report, src provider.Source, judgi
 	return out.ListRelease(release, referrers, approvals, verdict, refused)
 }
 
+// maxApproval is the maximum size of an approval, in bytes.
+const maxApproval = 64 << 10
+
 // approvalsAmong reads the approvals in the documents that refer to a release.
 func approvalsAmong(ctx context.Context, referrers []provider.Document) ([]artifact.Approval, error) {
 	var approvals []artifact.Approval
 	for _, d := range referrers {
-		if d.MediaType != artifact.TypeApproval || d.Size > artifact.MaxDenialSize {
+		if d.MediaType != artifact.TypeApproval || d.Size > maxApproval {
 			continue
 		}
 		data, err := d.Read(ctx)

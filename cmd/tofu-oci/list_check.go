@@ -24,7 +24,7 @@ func listChecked(c *cli.Context, out *report.Report, cmd *command, r provider.Re
 	if err != nil {
 		return err
 	}
-	versions := artifact.Versions(tags)
+	versions := artifact.Tags(tags).Released()
 	if !r.Constraint.IsZero() {
 		if versions, err = r.Select(versions, 0); err != nil {
 			return err

@@ -184,7 +184,7 @@ func Owner(ctx context.Context, repo repository.Reader) (a provider.Address, ok 
 	if err != nil {
 		return provider.Address{}, false, err
 	}
-	versions, tag := artifact.Newest(tags)
+	versions, tag := artifact.Tags(tags).Newest()
 	if len(versions) == 0 {
 		return provider.Address{}, false, nil
 	}

@@ -26,7 +26,7 @@ func (e *examination) examineVersions(ctx context.Context, repo repository.Reade
 	if err := e.checkShared(ctx, repo, tags); err != nil {
 		return err
 	}
-	versions := artifact.Versions(tags)
+	versions := artifact.Tags(tags).Released()
 	if e.Lock != nil && e.Wanted.Constraint.Allows(e.Lock.Version) {
 		v := e.Lock.Version
 		if slices.Contains(versions, v) {
@@ -221,7 +221,7 @@ func (e *examination) checkOwner(what string, found repository.Inspection) {
 // shared finds other providers' releases in the repository, whose versions OpenTofu
 // takes for this provider's.
 func (e *examination) checkShared(ctx context.Context, repo repository.Reader, tags []string) error {
-	versions := artifact.TaggedVersions(tags)
+	versions := artifact.Tags(tags).Tagged()
 	var first *repository.ForeignError
 	own := false
 	for _, v := range versions[:min(len(versions), maxOthers)] {

@@ -149,7 +149,7 @@ func (d denying) pack(denial artifact.Denial, subject repository.Inspection, r *
 			denial.Packages[p.Platform] = p.Digest
 		}
 	}
-	packed, err := artifact.PackDenial(denial, subject.Descriptor)
+	packed, err := denial.Pack(subject.Descriptor)
 	r.Digest = packed.Manifest.Descriptor.Digest
 	r.Record = &repository.DenialRecord{Denial: denial, Repository: d.repo.String(), Tag: r.Tag, Digest: r.Digest, Index: subject.Digest}
 	return packed, err

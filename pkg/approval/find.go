@@ -18,12 +18,12 @@ func Find(ctx context.Context, repo repository.Reader, wanted provider.Requireme
 	if err != nil {
 		return Entry{}, err
 	}
-	for _, v := range artifact.UndecidedVersions(tags) {
+	for _, v := range artifact.Tags(tags).Undecided() {
 		if wanted.Constraint.Allows(v) {
 			return Entry{Version: v, State: publish.Pending, Tag: artifact.PendingTag(v)}, nil
 		}
 	}
-	for _, v := range artifact.DeniedVersions(tags) {
+	for _, v := range artifact.Tags(tags).Denied() {
 		if wanted.Constraint.Allows(v) {
 			record, _, err := repository.ReadDenial(ctx, repo, v)
 			return Entry{Version: v, State: publish.Denied, Tag: artifact.DeniedTag(v), Record: &record}, err

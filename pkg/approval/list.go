@@ -39,8 +39,8 @@ func List(ctx context.Context, repo repository.Reader) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	denied := artifact.DeniedVersions(tags)
-	versions := provider.NewestFirst(slices.Concat(artifact.PendingVersions(tags), denied))
+	denied := artifact.Tags(tags).Denied()
+	versions := provider.NewestFirst(slices.Concat(artifact.Tags(tags).Pending(), denied))
 	entries := make([]Entry, len(versions))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxQuestions)

@@ -38,8 +38,8 @@ func (a Approval) Document() (provider.Document, error) {
 
 // ParseApproval reads the document of an approval.
 func ParseApproval(data []byte) (a Approval, err error) {
-	if len(data) > MaxDenialSize {
-		return a, formatError("is an approval of more than %d bytes", MaxDenialSize)
+	if len(data) > maxDenialSize {
+		return a, formatError("is an approval of more than %d bytes", maxDenialSize)
 	}
 	if err := bounded.DecodeJSON(data, &a, maxValues); err != nil {
 		return a, formatError("is an approval that can't be read: %v", err)

@@ -19,8 +19,8 @@ import (
 const TypeDenial = "application/vnd.io.github.tofu-oci.denial.v1+json"
 
 const (
-	// MaxDenialSize bounds the document of a denial, in bytes.
-	MaxDenialSize = 64 << 10
+	// maxDenialSize bounds the document of a denial, in bytes.
+	maxDenialSize = 64 << 10
 	// maxReason bounds a reason, and a name, in bytes.
 	maxReason = 4 << 10
 	// deniedPrefix begins the tag of a denial, which is no version either.
@@ -30,9 +30,6 @@ const (
 // DeniedTag is the tag under which the denial of a version lies: "denied-" and its
 // [Tag].
 func DeniedTag(v provider.Version) string { return deniedPrefix + Tag(v) }
-
-// ParseDenied reads a tag back that [DeniedTag] wrote, and no other.
-func ParseDenied(tag string) (provider.Version, bool) { return parsePrefixed(tag, deniedPrefix) }
 
 // Denial says that a version is not to be used. Packages lists the zips that the
 // version had when it was denied, for information only: the denial applies to the version,
@@ -73,9 +70,8 @@ func checkTexts(reason, by string) error {
 	return nil
 }
 
-// PackDenial builds the manifest of a denial, which refers to the index of what is
-// denied.
-func PackDenial(d Denial, index ocispec.Descriptor) (Referrer, error) {
+// Pack builds the manifest of a denial, which refers to the denied index.
+func (d Denial) Pack(index ocispec.Descriptor) (Referrer, error) {
 	if err := d.Check(); err != nil {
 		return Referrer{}, err
 	}
@@ -103,8 +99,8 @@ func ParseDenialManifest(data []byte) (index, document ocispec.Descriptor, err e
 		return index, document, formatError("is not a denial")
 	case manifest.Subject == nil || manifest.Subject.Digest.Validate() != nil:
 		return index, document, formatError("is a denial without a valid subject")
-	case document.Size > MaxDenialSize:
-		return index, document, formatError("is a denial that exceeds %d bytes", MaxDenialSize)
+	case document.Size > maxDenialSize:
+		return index, document, formatError("is a denial that exceeds %d bytes", maxDenialSize)
 	}
 	return *manifest.Subject, document, nil
 }
@@ -113,8 +109,8 @@ func ParseDenialManifest(data []byte) (index, document ocispec.Descriptor, err e
 // left out: a reason alone is one too.
 func ParseDenial(data []byte) (Denial, error) {
 	var written denialDocument
-	if len(data) > MaxDenialSize {
-		return Denial{}, formatError("is a denial of more than %d bytes", MaxDenialSize)
+	if len(data) > maxDenialSize {
+		return Denial{}, formatError("is a denial of more than %d bytes", maxDenialSize)
 	}
 	if err := bounded.DecodeJSON(data, &written, maxValues); err != nil {
 		return Denial{}, formatError("is a denial that can't be read: %v", err)

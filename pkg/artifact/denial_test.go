@@ -27,7 +27,7 @@ var (
 
 func TestDenialGolden(t *testing.T) {
 	t.Parallel()
-	r, err := artifact.PackDenial(denied, deniedIndex)
+	r, err := denied.Pack(deniedIndex)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestDenialGolden(t *testing.T) {
 
 func TestDenialIsReadBack(t *testing.T) {
 	t.Parallel()
-	r, err := artifact.PackDenial(denied, deniedIndex)
+	r, err := denied.Pack(deniedIndex)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,15 +65,15 @@ func TestDenialsAreNoVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	tag := artifact.DeniedTag(v)
-	if again, ok := artifact.ParseDenied(tag); tag != "denied-1.2.3_build" || !ok || again != v {
-		t.Errorf("%q reads as %v, %t", tag, again, ok)
+	if again := (artifact.Tags{tag}).Denied(); tag != "denied-1.2.3_build" || len(again) != 1 || again[0] != v {
+		t.Errorf("%q reads as %v", tag, again)
 	}
-	if got := artifact.Versions([]string{tag, artifact.PendingTag(v)}); got != nil {
+	if got := (artifact.Tags{tag, artifact.PendingTag(v)}.Released()); got != nil {
 		t.Errorf("OpenTofu would see %v", got)
 	}
 	for _, other := range []string{"pending-1.2.3", "denied-", "denied-1.2", "1.2.3"} {
-		if v, ok := artifact.ParseDenied(other); ok {
-			t.Errorf("%q reads as %v", other, v)
+		if got := (artifact.Tags{other}).Denied(); got != nil {
+			t.Errorf("%q reads as %v", other, got)
 		}
 	}
 }
@@ -86,11 +86,11 @@ func TestDenialRefused(t *testing.T) {
 		"the name exceeds":        {Reason: "x", By: strings.Repeat("x", 5000)},
 		"is not valid UTF-8":      {Reason: "x\xff"},
 	} {
-		if _, err := artifact.PackDenial(d, deniedIndex); err == nil || !strings.Contains(err.Error(), problem) {
+		if _, err := d.Pack(deniedIndex); err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%s: %v", problem, err)
 		}
 	}
-	r, err := artifact.PackDenial(denied, deniedIndex)
+	r, err := denied.Pack(deniedIndex)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestDenialRefused(t *testing.T) {
 		"of nothing":      func(m *ocispec.Manifest) { m.Subject = nil },
 		"of no digest":    func(m *ocispec.Manifest) { m.Subject = &ocispec.Descriptor{Digest: "sha256:x"} },
 		"without a layer": func(m *ocispec.Manifest) { m.Layers = nil },
-		"too large":       func(m *ocispec.Manifest) { m.Layers[0].Size = artifact.MaxDenialSize + 1 },
+		"too large":       func(m *ocispec.Manifest) { m.Layers[0].Size = 64<<10 + 1 },
 	} {
 		var manifest ocispec.Manifest
 		if err := json.Unmarshal(r.Manifest.Bytes, &manifest); err != nil {
@@ -129,7 +129,7 @@ func FuzzParseDenial(f *testing.F) {
 		if err != nil || d.Check() != nil {
 			return
 		}
-		r, err := artifact.PackDenial(d, deniedIndex)
+		r, err := d.Pack(deniedIndex)
 		if err != nil {
 			t.Fatal(err)
 		}

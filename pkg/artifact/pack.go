@@ -27,9 +27,28 @@ type Options struct {
 	// it is not the release's: a release that is stored as another provider's
 	// stays that, see [provider.Alias].
 	Provider string
-	// Annotations are added to the index, but for those that are [Reserved], and for
-	// the date of a release that has one.
+	// Annotations are added to the index, except those that the format defines, and the
+	// date of a release that has one.
 	Annotations map[string]string
+}
+
+// Annotate adds an annotation. It returns an error if the format defines this annotation of
+// the index.
+func (o *Options) Annotate(key, value string) error {
+	if isReserved(key) {
+		return fmt.Errorf("the annotation %s is defined by the format", key)
+	}
+	if o.Annotations == nil {
+		o.Annotations = map[string]string{}
+	}
+	o.Annotations[key] = value
+	return nil
+}
+
+// isReserved reports whether the format defines an annotation of the index itself. The
+// source is not among them: SourceURL overrides it, and annotates the manifests, too.
+func isReserved(key string) bool {
+	return key == ocispec.AnnotationVersion || strings.HasPrefix(key, annotationPrefix)
 }
 
 // Blob is content that is small enough for memory, with its descriptor.
@@ -79,7 +98,7 @@ func Pack(r provider.Release, o Options) (Packed, error) {
 		return strings.Compare(string(a.Digest), string(b.Digest))
 	})...)
 	maps.Copy(index.Annotations, o.Annotations)
-	maps.DeleteFunc(index.Annotations, func(key, _ string) bool { return Reserved(key) })
+	maps.DeleteFunc(index.Annotations, func(key, _ string) bool { return isReserved(key) })
 	index.Annotations[ocispec.AnnotationVersion] = r.Version.String()
 	index.Annotations[AnnotationProvider] = cmp.Or(o.Provider, r.Address.ASCII())
 	if o.SourceURL != "" {
@@ -89,7 +108,7 @@ func Pack(r provider.Release, o Options) (Packed, error) {
 		index.Annotations[ocispec.AnnotationCreated] = published.Format(time.RFC3339)
 	}
 	if len(r.Protocols) > 0 {
-		index.Annotations[AnnotationProtocols] = strings.Join(r.Protocols, ",")
+		index.Annotations[annotationProtocols] = strings.Join(r.Protocols, ",")
 	}
 	var err error
 	if packed.Index, err = marshal(index, ocispec.MediaTypeImageIndex, TypeProvider); err != nil {
@@ -204,9 +223,9 @@ func title(p provider.Package) string { return cmp.Or(p.ListedAs, p.Filename) }
 // artifactType and platform, so both stand here too.
 func targetDescriptor(p provider.Package, manifest ocispec.Descriptor) ocispec.Descriptor {
 	manifest.Platform = &ocispec.Platform{OS: p.Platform.OS, Architecture: p.Platform.Arch}
-	manifest.Annotations = map[string]string{AnnotationZH: "zh:" + p.Digest.Encoded()}
+	manifest.Annotations = map[string]string{annotationZH: "zh:" + p.Digest.Encoded()}
 	if p.H1 != "" {
-		manifest.Annotations[AnnotationH1] = p.H1
+		manifest.Annotations[annotationH1] = p.H1
 	}
 	return manifest
 }

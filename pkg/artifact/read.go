@@ -45,17 +45,29 @@ func (t Target) Err() error {
 // Digest is the zip's digest when the entry carries our zh annotation, and is the
 // only one for its platform.
 func (t Target) Digest() (digest.Digest, bool) {
-	d, err := sums.ParseZH(t.Descriptor.Annotations[AnnotationZH])
+	d, err := sums.ParseZH(t.Descriptor.Annotations[annotationZH])
 	return d, err == nil && !t.Twice
 }
 
 // H1 is the zip's h1 hash when the entry carries our annotation of it.
 func (t Target) H1() string {
-	h1, err := sums.ParseH1(t.Descriptor.Annotations[AnnotationH1])
+	h1, err := sums.ParseH1(t.Descriptor.Annotations[annotationH1])
 	if err != nil {
 		return ""
 	}
 	return h1
+}
+
+// StatedZH returns the text of our zh annotation, which may be invalid.
+func (t Target) StatedZH() (text string, exists bool) {
+	text, exists = t.Descriptor.Annotations[annotationZH]
+	return text, exists
+}
+
+// StatedH1 returns the text of our h1 annotation, which may be invalid.
+func (t Target) StatedH1() (text string, exists bool) {
+	text, exists = t.Descriptor.Annotations[annotationH1]
+	return text, exists
 }
 
 // Target finds the entry of a platform.
@@ -89,7 +101,7 @@ func (x Index) Platforms() []provider.Platform {
 
 // Protocols returns the plugin protocol versions of our annotation.
 func (x Index) Protocols() []string {
-	text := x.Annotations[AnnotationProtocols]
+	text := x.Annotations[annotationProtocols]
 	if text == "" {
 		return nil
 	}

@@ -60,7 +60,7 @@ func FuzzSBOMType(f *testing.F) {
 	f.Add([]byte(`{"bomFormat":"CycloneDX"}`))
 	f.Add([]byte(`{"@context":{}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := artifact.SBOMType("it", data)
+		got, err := artifact.DocumentType("sbom", "it", data)
 		known := got == artifact.MediaTypeSPDX || got == artifact.MediaTypeCycloneDX
 		if known != (err == nil) || got != "" && err != nil {
 			t.Errorf("%q, %v", got, err)

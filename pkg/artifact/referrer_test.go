@@ -145,11 +145,11 @@ func TestSBOMType(t *testing.T) {
 		{`{"@context":["https://spdx.org/"]}`, "", "x is neither an SPDX nor a CycloneDX document"},
 		{`{}`, "", "x is neither an SPDX nor a CycloneDX document"},
 		{`null`, "", "x is neither an SPDX nor a CycloneDX document"},
-		{`[]`, "", "x is no JSON document"},
-		{`<xml/>`, "", "x is no JSON document"},
-		{``, "", "x is no JSON document"},
+		{`[]`, "", "x is not a JSON document"},
+		{`<xml/>`, "", "x is not a JSON document"},
+		{``, "", "x is not a JSON document"},
 	} {
-		got, err := artifact.SBOMType("x", []byte(test.document))
+		got, err := artifact.DocumentType(provider.KindSBOM, "x", []byte(test.document))
 		if got != test.want || (err == nil) != (test.problem == "") || err != nil && !strings.Contains(err.Error(), test.problem) {
 			t.Errorf("%s: %q, %v", test.document, got, err)
 		}
@@ -163,7 +163,7 @@ func TestAnnotations(t *testing.T) {
 	r.Protocols = nil
 	packed, err := artifact.Pack(r, artifact.Options{SourceURL: sourceURL, Annotations: map[string]string{
 		"com.example.team": "rockets", ocispec.AnnotationVersion: "9", ocispec.AnnotationSource: "elsewhere",
-		artifact.AnnotationProvider: "someone/else", artifact.AnnotationProtocols: "99", artifact.AnnotationZH: "zh:",
+		artifact.AnnotationProvider: "someone/else", "io.github.tofu-oci.protocols": "99", "io.github.tofu-oci.zh": "zh:",
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -41,48 +41,44 @@ func parsePrefixed(tag, prefix string) (provider.Version, bool) {
 	return ParseTag(rest)
 }
 
-// Versions returns the released versions of a list of tags, newest first: those that
-// have a tag and are not denied.
-func Versions(tags []string) []provider.Version { return withoutDenied(TaggedVersions(tags), tags) }
+// Tags are the tags of a repository. Its methods return versions, newest first.
+type Tags []string
 
-// UndecidedVersions returns the pending versions that are not denied, newest first.
-func UndecidedVersions(tags []string) []provider.Version {
-	return withoutDenied(PendingVersions(tags), tags)
-}
+// Released returns the versions that have a tag and are not denied.
+func (t Tags) Released() []provider.Version { return t.withoutDenied(t.Tagged()) }
 
-func withoutDenied(versions []provider.Version, tags []string) []provider.Version {
-	denied := map[provider.Version]bool{}
-	for _, v := range DeniedVersions(tags) {
-		denied[v] = true
-	}
-	return slices.DeleteFunc(versions, func(v provider.Version) bool { return denied[v] })
-}
+// Undecided returns the pending versions that are not denied.
+func (t Tags) Undecided() []provider.Version { return t.withoutDenied(t.Pending()) }
 
-// Newest returns the versions whose releases show which provider a repository holds,
-// newest first, and the function that returns their tags: the released versions, denied
-// ones included, or the pending versions if there are none.
-func Newest(tags []string) (versions []provider.Version, tag func(provider.Version) string) {
-	if versions = TaggedVersions(tags); len(versions) > 0 {
+// Tagged returns the versions that OpenTofu sees, denied or not.
+func (t Tags) Tagged() []provider.Version { return t.versions("") }
+
+// Denied returns the denied versions. The tag of a denial denies its version whatever it
+// points to.
+func (t Tags) Denied() []provider.Version { return t.versions(deniedPrefix) }
+
+// Pending returns the versions that wait for approval.
+func (t Tags) Pending() []provider.Version { return t.versions(pendingPrefix) }
+
+// Newest returns the versions whose releases show which provider a repository contains, and
+// the function that returns their tags: the released versions, including denied ones, or the
+// pending versions if there are none.
+func (t Tags) Newest() (versions []provider.Version, tag func(provider.Version) string) {
+	if versions = t.Tagged(); len(versions) > 0 {
 		return versions, Tag
 	}
-	return PendingVersions(tags), PendingTag
+	return t.Pending(), PendingTag
 }
 
-// TaggedVersions returns the versions that OpenTofu sees in a list of tags, newest
-// first, denied or not.
-func TaggedVersions(tags []string) []provider.Version { return versionsOf(tags, ParseTag) }
+func (t Tags) withoutDenied(versions []provider.Version) []provider.Version {
+	denied := t.Denied()
+	return slices.DeleteFunc(versions, func(v provider.Version) bool { return slices.Contains(denied, v) })
+}
 
-// DeniedVersions returns the denied versions, newest first. The tag of a denial denies
-// its version whatever it points to.
-func DeniedVersions(tags []string) []provider.Version { return versionsOf(tags, ParseDenied) }
-
-// PendingVersions returns the versions that wait for approval, newest first.
-func PendingVersions(tags []string) []provider.Version { return versionsOf(tags, ParsePending) }
-
-func versionsOf(tags []string, parse func(string) (provider.Version, bool)) []provider.Version {
+func (t Tags) versions(prefix string) []provider.Version {
 	var versions []provider.Version
-	for _, tag := range tags {
-		if v, ok := parse(tag); ok {
+	for _, tag := range t {
+		if v, ok := parsePrefixed(tag, prefix); ok {
 			versions = append(versions, v)
 		}
 	}

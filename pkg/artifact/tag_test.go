@@ -57,7 +57,7 @@ func TestParseTagTakesAPlatformForAPrerelease(t *testing.T) {
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	var got []string
-	for _, v := range artifact.Versions([]string{"1.2.0", "latest", "v1.3.0", "1.10.0_meta", "1.2", "1.2.0", "2.0.0-rc1"}) {
+	for _, v := range (artifact.Tags{"1.2.0", "latest", "v1.3.0", "1.10.0_meta", "1.2", "1.2.0", "2.0.0-rc1"}.Released()) {
 		got = append(got, v.String())
 	}
 	if diff := cmp.Diff([]string{"2.0.0-rc1", "1.10.0+meta", "1.2.0"}, got); diff != "" {
@@ -70,12 +70,12 @@ func TestVersionsDenied(t *testing.T) {
 	t.Parallel()
 	tags := []string{"1.0.0", "1.1.0", "1.1.0_meta", "denied-1.1.0", "denied-2.0.0", "denied-latest", "pending-1.2.0"}
 	for name, test := range map[string]struct {
-		list func([]string) []provider.Version
+		list func(artifact.Tags) []provider.Version
 		want string
 	}{
-		"released": {artifact.Versions, "[1.1.0+meta 1.0.0]"},
-		"tagged":   {artifact.TaggedVersions, "[1.1.0+meta 1.1.0 1.0.0]"},
-		"denied":   {artifact.DeniedVersions, "[2.0.0 1.1.0]"},
+		"released": {artifact.Tags.Released, "[1.1.0+meta 1.0.0]"},
+		"tagged":   {artifact.Tags.Tagged, "[1.1.0+meta 1.1.0 1.0.0]"},
+		"denied":   {artifact.Tags.Denied, "[2.0.0 1.1.0]"},
 	} {
 		if got := fmt.Sprint(test.list(tags)); got != test.want {
 			t.Errorf("%s: got %s, want %s", name, got, test.want)

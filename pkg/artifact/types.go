@@ -9,12 +9,6 @@
 // docs/format.md describes the format for readers in other languages.
 package artifact
 
-import (
-	"strings"
-
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-)
-
 // Artifact types, from OpenTofu's OCI registries documentation.
 const (
 	// TypeProvider marks the index of a provider release.
@@ -22,8 +16,8 @@ const (
 	// TypeTarget marks the manifest of one platform's package, and its
 	// descriptor in the index.
 	TypeTarget = "application/vnd.opentofu.provider-target"
-	// TypeModule marks a module package, which is no provider.
-	TypeModule = "application/vnd.opentofu.modulepkg"
+	// typeModule marks a module package.
+	typeModule = "application/vnd.opentofu.modulepkg"
 )
 
 // Media types of layers.
@@ -45,23 +39,16 @@ const (
 // Annotation keys of our own.
 const (
 	annotationPrefix = "io.github.tofu-oci."
-	// AnnotationZH is on a descriptor in the index: "zh:" and the zip's SHA-256.
-	AnnotationZH = annotationPrefix + "zh"
-	// AnnotationH1 is on a descriptor in the index: the zip's "h1:" hash.
-	AnnotationH1 = annotationPrefix + "h1"
+	// annotationZH is on a descriptor in the index: "zh:" and the zip's SHA-256.
+	annotationZH = annotationPrefix + "zh"
+	// annotationH1 is on a descriptor in the index: the zip's "h1:" hash.
+	annotationH1 = annotationPrefix + "h1"
 	// AnnotationProvider is on the index: the provider's address in ASCII.
 	AnnotationProvider = annotationPrefix + "provider"
-	// AnnotationProtocols is on the index: plugin protocol versions, separated
+	// annotationProtocols is on the index: plugin protocol versions, separated
 	// by commas.
-	AnnotationProtocols = annotationPrefix + "protocols"
+	annotationProtocols = annotationPrefix + "protocols"
 )
-
-// Reserved reports whether the format defines an annotation of the index itself.
-// The source is not among them: Options.SourceURL wins over it, and annotates
-// the manifests too.
-func Reserved(key string) bool {
-	return key == ocispec.AnnotationVersion || strings.HasPrefix(key, annotationPrefix)
-}
 
 const (
 	// MaxManifestSize bounds indexes and manifests, in bytes, as OpenTofu does.

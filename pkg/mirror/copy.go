@@ -12,7 +12,7 @@ import (
 )
 
 // Copy plans and copies as [Run] mirrors, from the repositories that from finds for
-// providers: byte for byte, as [publish.Copy] does it with one release. Versions are the
+// providers: byte for byte, as [publish.Publisher.Copy] does it with one release. Versions are the
 // tags that are there. From is asked once for each provider.
 func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, error), wanted []provider.Requirement, o Options) error {
 	if from == nil || o.Target == nil {

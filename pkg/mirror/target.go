@@ -55,7 +55,7 @@ func (t target) denied(ctx context.Context) ([]provider.Version, error) {
 	if errors.Is(err, provider.ErrDenied) || errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
 		err = nil
 	}
-	return artifact.DeniedVersions(tags), err
+	return artifact.Tags(tags).Denied(), err
 }
 
 // has reports whether a version is there, as far as the list of tags tells. What can't

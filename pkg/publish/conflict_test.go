@@ -102,7 +102,7 @@ func TestConflict(t *testing.T) {
 			func(t *testing.T, _ *world, to *target) {
 				to.plant(t, ocispec.MediaTypeImageManifest, ocispec.Manifest{
 					Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
-					ArtifactType: artifact.TypeModule, Config: ocispec.DescriptorEmptyJSON, Layers: []ocispec.Descriptor{},
+					ArtifactType: "application/vnd.opentofu.modulepkg", Config: ocispec.DescriptorEmptyJSON, Layers: []ocispec.Descriptor{},
 				})
 			},
 			[]string{"the tag 1.2.3 holds something else", "a module package"},

@@ -15,11 +15,6 @@ import (
 // errBytes refuses options of [Copy] that would make other bytes of the release.
 var errBytes = provider.Errorf(provider.Misuse, "a copy has the same bytes")
 
-// Copy copies one release with a [Publisher] of its own.
-func Copy(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
-	return new(Publisher).Copy(ctx, from, to, a, v, o)
-}
-
 // Copy brings one release from an OCI repository into another, byte for byte: digests
 // stay, and what refers to the release comes along. The status says what that came to:
 //   - Created: the tag was not there;

@@ -105,7 +105,7 @@ func TestCopyMounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := publish.Copy(t.Context(), from.open(t), to, w.address, w.version, publish.Options{})
+	r, err := new(publish.Publisher).Copy(t.Context(), from.open(t), to, w.address, w.version, publish.Options{})
 	if err != nil || r.Status != publish.Created || len(r.Packages) != len(all) {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -183,7 +183,7 @@ func TestCopyOfAMovedTag(t *testing.T) {
 					}
 				}
 			}}
-			r, err := publish.Copy(t.Context(), moving, to.open(t), w.address, w.version, publish.Options{})
+			r, err := new(publish.Publisher).Copy(t.Context(), moving, to.open(t), w.address, w.version, publish.Options{})
 			if times < 0 {
 				if !errors.Is(err, repository.ErrTagMoved) || to.digest(t) != "" {
 					t.Errorf("got %+v, %v", r, err)

@@ -9,29 +9,26 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Signing says how releases are signed; the zero value signs nothing.
+// Signing configures how releases are signed. The zero value signs nothing.
 type Signing struct {
-	// Signer signs the SHA256SUMS of a release that has no signature, and adds its
-	// public key. What it signed before may be extended: the sums are then made and
-	// signed anew. nil signs nothing.
-	Signer Signer
-	// Keys gives the public keys, armored, that made signatures of SHA256SUMS; nil when
-	// they are not at hand. They go along with a local build that is signed, so that
-	// others can pin them, also where it is stored without them. Sources of published
-	// releases offer keys themselves. The method KeysOf of trust.Keyring is such a
-	// function; nil adds no keys.
+	// Signer, if not nil, signs the SHA256SUMS of releases without a signature, and adds its
+	// public key. A release that it has signed before can be extended: SHA256SUMS is then
+	// generated and signed again. A trust.Signer is a Signer.
+	Signer interface {
+		// Sign returns the detached signature of a document.
+		Sign(document []byte) ([]byte, error)
+		// Signed reports whether the signer made the signature of a document, and can sign the
+		// document again when it changes.
+		Signed(document, signature []byte) bool
+		// Keys returns the armored public key, which is published with the release.
+		Keys() []byte
+	}
+	// Keys, if not nil, returns the armored public keys that made the signatures of
+	// SHA256SUMS, or nil if it doesn't have them. The keys are published with signed local
+	// builds, including stored ones without keys, so that others can pin them. Sources of
+	// published releases offer keys themselves. The method KeysOf of trust.Keyring is such a
+	// function.
 	Keys func(sums []byte, signatures ...[]byte) ([]byte, error)
-}
-
-// Signer signs SHA256SUMS where nobody has. A trust.Signer is one.
-type Signer interface {
-	// Sign gives the detached signature of a document.
-	Sign(document []byte) ([]byte, error)
-	// Signed reports whether a signature of a document is the signer's own, and may be
-	// made anew when the document is.
-	Signed(document, signature []byte) bool
-	// Keys gives the public key, armored, which goes with the release.
-	Keys() []byte
 }
 
 // announceEvidence adds the signature and the keys that [question.makeEvidence] will make,

@@ -70,7 +70,7 @@ func ExampleCopy() {
 		return
 	}
 	for range 2 {
-		result, err := publish.Copy(context.Background(), from, to, address, version, publish.Options{})
+		result, err := new(publish.Publisher).Copy(context.Background(), from, to, address, version, publish.Options{})
 		if err != nil {
 			fmt.Println(err)
 			return

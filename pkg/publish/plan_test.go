@@ -331,7 +331,7 @@ func (c planCase) held(t *testing.T) publish.FactsForTest {
 	h.Kept = provider.Release{Address: packages[0].Address, Version: packages[0].Version}
 	for _, p := range packages {
 		f := repository.Found{Target: artifact.Target{Platform: p.Platform, Descriptor: ocispec.Descriptor{
-			Annotations: map[string]string{artifact.AnnotationZH: "zh:" + p.Digest.Encoded()}}}}
+			Annotations: map[string]string{"io.github.tofu-oci.zh": "zh:" + p.Digest.Encoded()}}}}
 		f.Manifest.Zip.Digest = p.Digest
 		for _, d := range c.documents(t, c.tagSums, packages) {
 			f.Manifest.Documents = append(f.Manifest.Documents, ocispec.Descriptor{

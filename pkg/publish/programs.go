@@ -59,7 +59,7 @@ func SBOMProgram(commandLine string) (func(ctx context.Context, p provider.Packa
 		if err != nil {
 			return provider.Document{}, err
 		}
-		mediaType, err := artifact.SBOMType("the output of "+program.Name(), document)
+		mediaType, err := artifact.DocumentType(provider.KindSBOM, "the output of "+program.Name(), document)
 		if err != nil {
 			return provider.Document{}, err
 		}

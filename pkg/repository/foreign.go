@@ -88,7 +88,7 @@ func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ..
 	if err != nil {
 		return fmt.Errorf("looking for other releases in the repository: %w", err)
 	}
-	versions, tag := artifact.Newest(tags)
+	versions, tag := artifact.Tags(tags).Newest()
 	if len(versions) == 0 {
 		return nil
 	}

@@ -56,7 +56,7 @@ func TestAPIWithHostileText(t *testing.T) {
 		w.push(t, rocket{version: version})
 	}
 	w.rewrite(t, "1.0.0", func(x *ocispec.Index) {
-		x.Annotations[artifact.AnnotationProtocols] = script + strings.Repeat(",5.0", 250_000)
+		x.Annotations["io.github.tofu-oci.protocols"] = script + strings.Repeat(",5.0", 250_000)
 		x.Annotations[ocispec.AnnotationCreated] = script
 		x.Annotations["org.example.long"] = strings.Repeat("<b>", 1<<20/15)
 	})

@@ -180,7 +180,7 @@ func (w *world) pushHostile(t *testing.T, text string, by *key) digest.Digest {
 		child["digest"], child["size"] = pushed.Digest.String(), pushed.Size
 	}
 	annotations := index["annotations"].(map[string]any)
-	annotations[artifact.AnnotationProtocols] = text + ",5.0"
+	annotations["io.github.tofu-oci.protocols"] = text + ",5.0"
 	annotations[ocispec.AnnotationSource], annotations[ocispec.AnnotationCreated] = text, text
 	moved := w.blob(t, index)
 	if err := w.repo.PushTag(t.Context(), moved, "1.0.0", tagged.Digest); err != nil {

@@ -97,7 +97,7 @@ func (rc *repositoryCache) repositoryOwner(ctx context.Context, v *view, t templ
 		}
 		recorder := &tagRecorder{Reader: repo}
 		a, ok, err := catalog.Owner(ctx, recorder)
-		return owner{a, ok, newest(artifact.Versions(recorder.tags))}, err
+		return owner{a, ok, newest(artifact.Tags(recorder.tags).Released())}, err
 	})
 	if err != nil || o.stated {
 		return o.address, o.stated, err

@@ -192,8 +192,8 @@ func (rc *repositoryCache) find(ctx context.Context, q providerQuery) (listing, 
 func (rc *repositoryCache) tags(ctx context.Context, repo repository.Reader, maxAge time.Duration) (taggedVersions, cacheState, error) {
 	return rc.listings.getWithin(ctx, repo.String(), maxAge, func(ctx context.Context) (taggedVersions, error) {
 		tags, err := repo.Tags(ctx)
-		known := taggedVersions{versions: artifact.Versions(tags), pending: artifact.PendingVersions(tags), denied: artifact.DeniedVersions(tags)}
-		newest, tag := artifact.Newest(tags)
+		known := taggedVersions{versions: artifact.Tags(tags).Released(), pending: artifact.Tags(tags).Pending(), denied: artifact.Tags(tags).Denied()}
+		newest, tag := artifact.Tags(tags).Newest()
 		for _, v := range newest[:min(len(newest), maxUnreadable)] {
 			known.newest = append(known.newest, tag(v))
 		}

@@ -116,12 +116,12 @@ func (a *audit) annotations(ctx context.Context, found repository.Inspection) er
 // packageAnnotations holds the hashes of a package against its zip.
 func (a *audit) packageAnnotations(ctx context.Context, f repository.Found) error {
 	s, zip := a.at(f.Target.Platform), f.Manifest.Zip.Digest
-	if stated, is := f.Target.Descriptor.Annotations[artifact.AnnotationZH]; is {
+	if stated, is := f.Target.StatedZH(); is {
 		if d, err := sums.ParseZH(stated); err != nil || d != zip {
 			s.bad("annotation-zh", fmt.Sprintf("The annotation zh is %q, and the zip has %s.", clip(stated), zip), a.again())
 		}
 	}
-	stated, is := f.Target.Descriptor.Annotations[artifact.AnnotationH1]
+	stated, is := f.Target.StatedH1()
 	if _, err := sums.ParseH1(stated); is && err != nil {
 		s.bad("annotation-h1", fmt.Sprintf("The annotation h1 is no hash: %q.", clip(stated)), a.again())
 		return nil //nolint:nilerr // it is a finding

@@ -48,7 +48,7 @@ func (r *Report) choose(tags []string, wanted []provider.Requirement, newest int
 // meant returns the versions among the tags that a requirement means, and the
 // pre-releases that it leaves out where all are meant.
 func meant(tags []string, wanted provider.Requirement, newest int) (versions, leftOut []provider.Version, err error) {
-	there := artifact.TaggedVersions(tags)
+	there := artifact.Tags(tags).Tagged()
 	if exact, isExact := wanted.Constraint.Exact(); isExact && slices.Contains(there, exact) {
 		return []provider.Version{exact}, nil, nil // a pre-release too
 	}
@@ -57,7 +57,7 @@ func meant(tags []string, wanted provider.Requirement, newest int) (versions, le
 	}
 	versions, err = wanted.Select(there, newest)
 	if missing, ok := errors.AsType[*provider.VersionError](err); ok {
-		missing.Pending = slices.DeleteFunc(artifact.UndecidedVersions(tags), func(v provider.Version) bool { return !wanted.Constraint.Allows(v) })
+		missing.Pending = slices.DeleteFunc(artifact.Tags(tags).Undecided(), func(v provider.Version) bool { return !wanted.Constraint.Allows(v) })
 	}
 	return versions, leftOut, err
 }
@@ -111,7 +111,7 @@ func (r *Report) compareVersions(ctx context.Context, tags []string, wanted []pr
 // lacking returns the offered versions that requirements mean and no tag has, newest
 // first. What waits for approval, or was denied, is not missing.
 func lacking(tags []string, offered []provider.Version, wanted []provider.Requirement, newest int) []provider.Version {
-	known := slices.Concat(artifact.TaggedVersions(tags), artifact.PendingVersions(tags), artifact.DeniedVersions(tags))
+	known := slices.Concat(artifact.Tags(tags).Tagged(), artifact.Tags(tags).Pending(), artifact.Tags(tags).Denied())
 	var lacking []provider.Version
 	for _, w := range wanted {
 		versions, _ := w.Select(offered, newest) // none is nothing to miss

@@ -86,7 +86,7 @@ func ExampleStandings() {
 		fmt.Println(err)
 		return
 	}
-	found, err := verify.Standings(ctx, repo, rocket, artifact.Versions(tags), repository.DepthBlobs, verify.Options{})
+	found, err := verify.Standings(ctx, repo, rocket, artifact.Tags(tags).Released(), repository.DepthBlobs, verify.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -128,22 +128,22 @@ func defects() map[string]defect {
 		}},
 		"zh of another zip": {want: []string{"error annotation-zh haiku_riscv64"}, make: func(t *testing.T, w *world) {
 			w.editIndex(t, func(x *ocispec.Index) {
-				x.Manifests[0].Annotations[artifact.AnnotationZH] = sums.ZH(digest.FromString("x"))
+				x.Manifests[0].Annotations["io.github.tofu-oci.zh"] = sums.ZH(digest.FromString("x"))
 			})
 		}},
 		"h1 of another zip": {deep: true, want: []string{"error annotation-h1 haiku_riscv64"}, make: func(t *testing.T, w *world) {
 			w.editIndex(t, func(x *ocispec.Index) {
-				x.Manifests[0].Annotations[artifact.AnnotationH1] = "h1:" + strings.Repeat("A", 43) + "="
+				x.Manifests[0].Annotations["io.github.tofu-oci.h1"] = "h1:" + strings.Repeat("A", 43) + "="
 			})
 		}},
 		"no h1": {want: []string{"error annotation-h1 haiku_riscv64"}, make: func(t *testing.T, w *world) {
-			w.editIndex(t, func(x *ocispec.Index) { x.Manifests[0].Annotations[artifact.AnnotationH1] = "h2:x" })
+			w.editIndex(t, func(x *ocispec.Index) { x.Manifests[0].Annotations["io.github.tofu-oci.h1"] = "h2:x" })
 		}},
 		"other version": {want: []string{"error annotation-version"}, make: func(t *testing.T, w *world) {
 			w.editIndex(t, func(x *ocispec.Index) { x.Annotations[ocispec.AnnotationVersion] = "1.2.4" })
 		}},
 		"no protocols": {want: []string{"warning annotation-protocols"}, make: func(t *testing.T, w *world) {
-			w.editIndex(t, func(x *ocispec.Index) { x.Annotations[artifact.AnnotationProtocols] = "six" })
+			w.editIndex(t, func(x *ocispec.Index) { x.Annotations["io.github.tofu-oci.protocols"] = "six" })
 		}},
 		"tag that misleads": {stays: true, want: []string{"error tag-without-version"}, make: func(t *testing.T, w *world) {
 			_, x := w.index(t)

@@ -199,7 +199,7 @@ func TestDirRefuses(t *testing.T) {
 		"other sum":            {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_SHA256SUMS": []byte(zeros + "  terraform-provider-widget_1.0.0_plan9_386.zip\n")}, zeros},
 		"no SBOM":              {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_plan9_386.zip.sbom.json": []byte("{}")}, "neither an SPDX nor a CycloneDX"},
 		"bundle of no sums":    {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_SHA256SUMS.sigstore.json": nil}, "without the terraform-provider-widget_1.0.0_SHA256SUMS that it signs"},
-		"bundle of old":        {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_plan9_386.zip.sigstore.json": []byte(`{"mediaType":"application/vnd.dev.sigstore.bundle+json;version=0.2"}`)}, "no Sigstore bundle of version 0.3"},
+		"bundle of old":        {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_plan9_386.zip.sigstore.json": []byte(`{"mediaType":"application/vnd.dev.sigstore.bundle+json;version=0.2"}`)}, "not a Sigstore bundle of version 0.3"},
 		"whose provenance":     {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.1.0_plan9_386.zip": content, "terraform-provider-widget.intoto.jsonl": []byte("{}")}, "put the version into its name"},
 		"all problems at once": {map[string][]byte{"terraform-provider-widget_v1.0.0_plan9_386.zip": content, "terraform-provider-gadget_1.0.0_plan9_386.zip": content}, "gadget"},
 	} {

@@ -102,7 +102,7 @@ func TestDirCheckFindsAll(t *testing.T) {
 		stem100 + "_SHA256SUMS: checksum of " + stem100 + "_windows_386.zip is",
 		stem100 + "_SHA256SUMS: SHA256SUMS does not list " + stem100 + "_plan9_amd64.zip",
 		filepath.Join(dir, stem100+"_plan9_386.spdx.json") + " is neither an SPDX nor a CycloneDX document",
-		filepath.Join(dir, "terraform-provider-widget.spdx.json") + " is no JSON document",
+		filepath.Join(dir, "terraform-provider-widget.spdx.json") + " is not a JSON document",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in:\n%v", want, err)

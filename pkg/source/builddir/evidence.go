@@ -136,9 +136,9 @@ func mediaTypeOf(f dirFile, data []byte) (string, error) {
 	case kind == provider.KindProvenance:
 		return artifact.MediaTypeInToto, nil
 	case kind == provider.KindSigstore:
-		return artifact.SigstoreType(f.path, data)
+		return artifact.DocumentType(provider.KindSigstore, f.path, data)
 	case kind == provider.KindSignature:
 		return artifact.MediaTypeSignature, nil
 	}
-	return artifact.SBOMType(f.path, data)
+	return artifact.DocumentType(provider.KindSBOM, f.path, data)
 }

@@ -62,13 +62,13 @@ func NewPending(open func(provider.Address) (repository.Reader, error), aliases 
 // tags, and that check whether a version may be read.
 type tags struct {
 	of       func(provider.Version) string
-	versions func([]string) []provider.Version
+	versions func(artifact.Tags) []provider.Version
 	admit    func(context.Context, repository.Reader, provider.Version) error
 }
 
 var (
-	released = tags{artifact.Tag, artifact.Versions, repository.CheckDenied}
-	pending  = tags{artifact.PendingTag, artifact.UndecidedVersions, func(context.Context, repository.Reader, provider.Version) error { return nil }}
+	released = tags{artifact.Tag, artifact.Tags.Released, repository.CheckDenied}
+	pending  = tags{artifact.PendingTag, artifact.Tags.Undecided, func(context.Context, repository.Reader, provider.Version) error { return nil }}
 )
 
 // ociBlob is where a zip of an OCI source lies.
@@ -114,10 +114,10 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 
 // denied lists the denied versions. Errors are those of Versions.
 func (s *Source) denied(ctx context.Context, a provider.Address) ([]provider.Version, error) {
-	return s.list(ctx, a, artifact.DeniedVersions)
+	return s.list(ctx, a, artifact.Tags.Denied)
 }
 
-func (s *Source) list(ctx context.Context, a provider.Address, versions func([]string) []provider.Version) ([]provider.Version, error) {
+func (s *Source) list(ctx context.Context, a provider.Address, versions func(artifact.Tags) []provider.Version) ([]provider.Version, error) {
 	repo, err := s.repository(a)
 	if err != nil {
 		return nil, err

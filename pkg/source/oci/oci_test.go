@@ -321,7 +321,7 @@ func TestOCIDamagedEvidence(t *testing.T) {
 func TestOCIWrongKind(t *testing.T) {
 	t.Parallel()
 	image := ocispec.Manifest{MediaType: ocispec.MediaTypeImageManifest, Config: ocispec.Descriptor{MediaType: ocispec.MediaTypeImageConfig, Digest: digest.FromString("c"), Size: 1}}
-	module := ocispec.Manifest{MediaType: ocispec.MediaTypeImageManifest, ArtifactType: artifact.TypeModule, Config: ocispec.DescriptorEmptyJSON}
+	module := ocispec.Manifest{MediaType: ocispec.MediaTypeImageManifest, ArtifactType: "application/vnd.opentofu.modulepkg", Config: ocispec.DescriptorEmptyJSON}
 	for name, test := range map[string]struct {
 		mediaType string
 		document  any

@@ -1,10 +1,13 @@
 package artifact
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -53,4 +56,36 @@ func scopeOfSigned(name string) provider.Scope {
 		return provider.ScopeRelease
 	}
 	return provider.ScopePackage
+}
+
+// spdxContext begins the @context of SPDX 3 documents.
+// https://spdx.github.io/spdx-spec/v3.0.1/serializations/
+const spdxContext = "https://spdx.org/"
+
+// DocumentType returns the media type of a JSON document of a kind, an SBOM or a Sigstore
+// bundle, by its content. name is for errors. Sigstore bundles before version 0.3 are errors,
+// because they have no media type that a layer can have.
+func DocumentType(kind provider.DocumentKind, name string, data []byte) (mediaType string, err error) {
+	var document struct {
+		SPDX      string          `json:"spdxVersion"`
+		Format    string          `json:"bomFormat"`
+		Context   json.RawMessage `json:"@context"`
+		MediaType string          `json:"mediaType"`
+	}
+	if err := json.Unmarshal(data, &document); err != nil {
+		return "", fmt.Errorf("%s is not a JSON document: %w", name, bounded.JSONError(err))
+	}
+	var context string
+	_ = json.Unmarshal(document.Context, &context) // SPDX has a string, other formats have objects
+	switch {
+	case kind == provider.KindSigstore && document.MediaType != MediaTypeSigstore:
+		return "", fmt.Errorf("%s is not a Sigstore bundle of version 0.3: its media type is %q, want %s", name, clip(document.MediaType), MediaTypeSigstore)
+	case kind == provider.KindSigstore:
+		return MediaTypeSigstore, nil
+	case document.SPDX != "", strings.HasPrefix(context, spdxContext): // SPDX 2, SPDX 3
+		return MediaTypeSPDX, nil
+	case document.Format == "CycloneDX":
+		return MediaTypeCycloneDX, nil
+	}
+	return "", fmt.Errorf("%s is neither an SPDX nor a CycloneDX document", name)
 }
