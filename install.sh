@@ -4,9 +4,9 @@
 #   curl --proto '=https' --tlsv1.2 -fsSL https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/install.sh | sh
 #   sh install.sh --version 1.2.3 --dir ~/.local/bin
 #
-# The archive is held against the release's SHA256SUMS, and SHA256SUMS, where GitHub's gh is installed and logged in, against
-# its attestation: that says that the release workflow of this repository built what it lists. --attestation require
-# demands that, and --attestation skip does without. What is not verified is not installed.
+# The script verifies the archive with the release's SHA256SUMS. If the GitHub CLI (gh) is installed and logged in, it also
+# verifies that SHA256SUMS was attested by the release workflow of this repository. --attestation require makes this mandatory,
+# and --attestation skip disables it. If a verification fails, nothing is installed.
 set -eu
 
 main() {
@@ -105,7 +105,7 @@ system() {
 	Linux) echo linux ;;
 	Darwin) echo darwin ;;
 	MINGW* | MSYS*) echo windows ;;
-	*) fail "there is no release for $(uname -s) here; see docs/install.md" ;;
+	*) fail "no release for $(uname -s); see docs/install.md" ;;
 	esac
 }
 
@@ -113,49 +113,49 @@ architecture() {
 	case $(uname -m) in
 	x86_64 | amd64) echo amd64 ;;
 	aarch64 | arm64) echo arm64 ;;
-	*) fail "there is no release for $(uname -m); go install builds one" ;;
+	*) fail "no release for $(uname -m); build it with go install" ;;
 	esac
 }
 
-# machine is the platform of this machine.
+# machine prints the platform of this machine.
 machine() {
 	os=$(system) || exit 1
 	arch=$(architecture) || exit 1
 	echo "${os}_$arch"
 }
 
-# directory is where programs of one's own go.
+# directory prints the default installation directory.
 directory() {
 	if [ -w /usr/local/bin ]; then echo /usr/local/bin; else echo "${HOME:?}/.local/bin"; fi
 }
 
-# protected says how curl goes to a URL: https, and over redirects nothing else. Plain HTTP is for this machine alone.
+# protected prints the protocols that curl may use for a URL and its redirects: HTTPS, or plain HTTP for loopback addresses.
 protected() {
 	case $1 in
 	http://127.0.0.1:* | http://localhost:*) echo '=http' ;;
 	https://*) echo '=https' ;;
-	*) fail "$1 is no https URL" ;;
+	*) fail "$1 is not an https URL" ;;
 	esac
 }
 
 fetch() {
 	protocol=$(protected "$1") || exit 1
 	curl --proto "$protocol" --proto-redir "$protocol" --fail --silent --show-error --location --max-redirs 5 --retry 3 \
-		--connect-timeout 20 --max-filesize 268435456 --output "$2" -- "$1" || fail "could not fetch $1"
+		--connect-timeout 20 --max-filesize 268435456 --output "$2" -- "$1" || fail "cannot download $1"
 }
 
-# newest asks where the page of the newest release leads to: that needs no API and no login.
+# newest prints the newest version. It follows the redirect of a web page, which needs neither the API nor credentials.
 newest() {
 	protocol=$(protected "$base/latest") || exit 1
 	page=$(curl --proto "$protocol" --proto-redir "$protocol" --fail --silent --show-error --location --max-redirs 5 --retry 3 \
-		--connect-timeout 20 --output /dev/null --write-out '%{url_effective}' -- "$base/latest") || fail "could not find the newest release at $base/latest: name one with --version"
+		--connect-timeout 20 --output /dev/null --write-out '%{url_effective}' -- "$base/latest") || fail "cannot find the newest release at $base/latest; specify one with --version"
 	case $page in
 	*/tag/v*) echo "${page##*/tag/v}" ;;
-	*) fail "$base/latest leads to $page, which is no release" ;;
+	*) fail "$base/latest redirects to $page, which is not a release" ;;
 	esac
 }
 
-# attested holds the checksums against what the release workflow has signed.
+# attested verifies the attestation of the checksums.
 attested() {
 	[ "$attestation" != skip ] || return 0
 	lacking=$(verifier)
@@ -165,10 +165,11 @@ attested() {
 		return 0
 	fi
 	GH_HOST=github.com gh attestation verify "$1" --repo "$repository" --signer-workflow "$repository/.github/workflows/release.yml" \
-		--source-ref "refs/tags/v$version" >/dev/null || fail "the attestation of ${1##*/} could not be verified: nothing was installed"
+		--source-ref "refs/tags/v$version" >/dev/null || fail "cannot verify the attestation of ${1##*/}; nothing was installed"
 }
 
-# verifier says why gh cannot verify, if it can't. Attestations are at github.com, whatever other hosts gh knows.
+# verifier prints the reason if gh cannot verify attestations. Attestations are stored at github.com, even if gh is configured
+# for other hosts.
 verifier() {
 	if ! command -v gh >/dev/null; then
 		echo "gh is not installed"
@@ -179,10 +180,10 @@ verifier() {
 	fi
 }
 
-# listed gives the digest that the checksums have for a file, which has to be there just once.
+# listed prints the digest of a file from the checksums, which must list it exactly once.
 listed() {
 	digest=$(awk -v name="$2" '$2 == name || $2 == "*" name { print $1 }' "$1")
-	[ "${#digest}" -eq 64 ] || fail "${1##*/} has no line for $2: nothing was installed"
+	[ "${#digest}" -eq 64 ] || fail "${1##*/} does not list $2; nothing was installed"
 	echo "$digest"
 }
 
@@ -194,7 +195,7 @@ sha256() {
 	fi | awk '{ print $1 }'
 }
 
-# obtain gets the archive: out of the cache, where that has what is wanted, or from the release.
+# obtain copies the archive from the cache, or downloads it if the cache does not have it.
 obtain() {
 	if [ -n "$cache" ] && [ -f "$cache/$1" ] && [ "$(sha256 "$cache/$1")" = "$wanted" ]; then
 		cp "$cache/$1" "$work/$1"
@@ -205,15 +206,15 @@ obtain() {
 
 verified() {
 	got=$(sha256 "$work/$1")
-	[ "$got" = "$wanted" ] || fail "$1 has the SHA-256 $got, and $sums says $wanted: nothing was installed"
+	[ "$got" = "$wanted" ] || fail "$1 has the SHA-256 checksum $got, but $sums lists $wanted; nothing was installed"
 }
 
-# keep puts what is verified into the cache. That it can't is no reason not to install.
+# keep stores the verified archive in the cache. A failure does not stop the installation.
 keep() {
 	[ -n "$cache" ] || return 0
 	if ! mkdir -p "$cache" || ! cp "$work/$1" "$cache/.$$.$1" || ! mv -f "$cache/.$$.$1" "$cache/$1"; then
 		rm -f "$cache/.$$.$1"
-		echo "install.sh: could not keep $1 in $cache" >&2
+		echo "install.sh: cannot store $1 in $cache" >&2
 	fi
 }
 
@@ -224,24 +225,24 @@ unpack() {
 	esac
 }
 
-# place puts the program where it belongs, whole or not at all.
+# place installs the program atomically.
 place() {
-	mkdir -p "$2" || fail "$2 is not there and can't be made; name another with --dir"
+	mkdir -p "$2" || fail "cannot create $2; specify another directory with --dir"
 	name=${1##*/} new=$2/.$$.${1##*/}
 	trap 'rm -rf "$work" "$new"' EXIT
 	if ! cp "$1" "$new" || ! chmod 0755 "$new"; then
-		fail "could not write to $2; name another directory with --dir"
+		fail "cannot write to $2; specify another directory with --dir"
 	fi
 	said="$version for $platform"
 	if [ "$platform" = "$here" ]; then
-		said=$("$new" --version) || fail "what was unpacked does not start here: nothing was installed"
+		said=$("$new" --version) || fail "the program does not start on this machine; nothing was installed"
 	fi
-	mv -f "$new" "$2/$name" || fail "could not write $2/$name"
+	mv -f "$new" "$2/$name" || fail "cannot write $2/$name"
 	echo "installed $2/$name: $said" | sed -n 1p
 	case :$PATH: in
 	*:"$2":*) ;;
-	*) echo "$2 is not in PATH; add it, or name another directory with --dir" >&2 ;;
+	*) echo "$2 is not in PATH; add it, or specify another directory with --dir" >&2 ;;
 	esac
 }
 
-main "$@" # at the end: nothing is run of a script that arrived in part
+main "$@" # at the end, so that an incomplete download runs nothing

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes completions and pages of the manual into bin/release, from the program itself; goreleaser packs them. The
-# argument is the date of the commit, which the pages carry, so that equal commits give equal bytes.
+# Generates shell completions and manual pages in bin/release, for packaging by goreleaser. The argument is the date of the
+# commit. The manual pages contain this date, so that builds of a commit are reproducible.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes the SBOM of an archive: build/sbom.sh ARCHIVE DOCUMENT DATE. What syft makes up anew each time, the time of its
-# run and a random name, becomes the date of the commit and the archive's digest, so that equal archives have equal SBOMs.
+# Usage: build/sbom.sh ARCHIVE DOCUMENT DATE. Writes the SBOM of an archive. To make SBOMs reproducible, it replaces the
+# creation time by the date of the commit, and the random name by the digest of the archive.
 set -eu
 
 archive=$1 document=$2 date=$3

@@ -156,19 +156,19 @@ func TestActionSetupFailsClosed(t *testing.T) {
 		want   string
 	}{
 		"another archive": {gh: attests, change: func(o offer, archive string, _ *runner) { o.files[archive][50] ^= 1 }, want: "has the SHA-256"},
-		"no line for it":  {gh: attests, change: func(o offer, _ string, _ *runner) { o.files[sumsPath] = nil }, want: "has no line for"},
+		"no line for it":  {gh: attests, change: func(o offer, _ string, _ *runner) { o.files[sumsPath] = nil }, want: "does not list"},
 		"no gh":           {want: "--attestation require needs it"},
 		"gh without login": {
 			gh: "exit 1", want: "--attestation require needs it",
 		},
-		"attested by others":  {gh: `[ "$1 $2" = "auth status" ]`, want: "could not be verified: nothing was installed"},
+		"attested by others":  {gh: `[ "$1 $2" = "auth status" ]`, want: "cannot verify the attestation"},
 		"another mode":        {gh: attests, with: map[string]string{"attestation": "auto"}, want: "attestation is require or skip, not auto"},
 		"mode is a command":   {gh: attests, with: map[string]string{"attestation": "skip\n::set-env name=X::y"}, want: "::error::the input attestation is require or skip, not skip%0A::set-env"},
 		"version is none":     {gh: attests, with: map[string]string{"version": "../1.2.3"}, want: "is no version"},
-		"version is a flag":   {gh: attests, with: map[string]string{"version": "--attestation"}, want: "could not fetch"},
+		"version is a flag":   {gh: attests, with: map[string]string{"version": "--attestation"}, want: "cannot download"},
 		"version is a script": {gh: attests, with: map[string]string{"version": "$(touch here)"}, want: "is no version"},
 		"version has lines":   {gh: attests, with: map[string]string{"version": "1.2.3\nversion=6.6.6"}, want: "is no version"},
-		"plain HTTP":          {gh: attests, with: map[string]string{"base-url": "http://example.com"}, want: "is no https URL"},
+		"plain HTTP":          {gh: attests, with: map[string]string{"base-url": "http://example.com"}, want: "is not an https URL"},
 		"another machine":     {gh: attests, change: func(_ offer, _ string, r *runner) { r.arch = "ARM" }, want: "there is no release for Linux on ARM"},
 	}
 	for name, test := range tests {

@@ -145,31 +145,31 @@ func TestInstallFailsClosed(t *testing.T) {
 	}{
 		"another archive": {change: func(o offer, archive string) { o.files[archive][50] ^= 1 }, want: "has the SHA-256"},
 		"half of it":      {change: func(o offer, archive string) { o.files[archive] = o.files[archive][:len(o.files[archive])/2] }, want: "has the SHA-256"},
-		"no archive":      {change: func(o offer, archive string) { delete(o.files, archive) }, want: "could not fetch"},
-		"no checksums":    {change: func(o offer, _ string) { delete(o.files, sumsPath) }, want: "could not fetch"},
-		"empty checksums": {change: func(o offer, _ string) { o.files[sumsPath] = nil }, want: "has no line for"},
+		"no archive":      {change: func(o offer, archive string) { delete(o.files, archive) }, want: "cannot download"},
+		"no checksums":    {change: func(o offer, _ string) { delete(o.files, sumsPath) }, want: "cannot download"},
+		"empty checksums": {change: func(o offer, _ string) { o.files[sumsPath] = nil }, want: "does not list"},
 		"checksums of others": {
 			change: func(o offer, _ string) {
 				o.files[sumsPath] = []byte(strings.ReplaceAll(string(o.files[sumsPath]), "tofu-oci_", "tofu_oci_"))
-			}, want: "has no line for",
+			}, want: "does not list",
 		},
 		"two checksums": {
-			change: func(o offer, _ string) { o.files[sumsPath] = bytes.Repeat(o.files[sumsPath], 2) }, want: "has no line for",
+			change: func(o offer, _ string) { o.files[sumsPath] = bytes.Repeat(o.files[sumsPath], 2) }, want: "does not list",
 		},
-		"no releases":                   {change: func(o offer, _ string) { delete(o.files, "/tag/v1.2.3") }, want: "could not find the newest release"},
+		"no releases":                   {change: func(o offer, _ string) { delete(o.files, "/tag/v1.2.3") }, want: "cannot find the newest release"},
 		"a version that is none":        {args: []string{"--version", "1.2.3/../../x"}, want: "is no version"},
-		"another version":               {args: []string{"--version", "1.2.4"}, want: "could not fetch"},
-		"plain HTTP":                    {env: "TOFU_OCI_BASE_URL=http://example.com/releases", want: "is no https URL"},
-		"plain HTTP, by a name":         {env: "TOFU_OCI_BASE_URL=http://127.0.0.1.example.com/releases", want: "is no https URL"},
-		"attestation not fitting":       {programs: map[string]string{"gh": attestationRefused}, want: "could not be verified: nothing was installed"},
+		"another version":               {args: []string{"--version", "1.2.4"}, want: "cannot download"},
+		"plain HTTP":                    {env: "TOFU_OCI_BASE_URL=http://example.com/releases", want: "is not an https URL"},
+		"plain HTTP, by a name":         {env: "TOFU_OCI_BASE_URL=http://127.0.0.1.example.com/releases", want: "is not an https URL"},
+		"attestation not fitting":       {programs: map[string]string{"gh": attestationRefused}, want: "cannot verify the attestation"},
 		"no gh, and required":           {args: []string{"--attestation", "require"}, want: "--attestation require needs it"},
 		"gh without login":              {programs: map[string]string{"gh": "exit 1"}, args: []string{"--attestation", "require"}, want: "not logged in to github.com, and --attestation require needs it"},
 		"an old gh":                     {programs: map[string]string{"gh": oldGH}, args: []string{"--attestation", "require"}, want: "gh is too old to verify attestations of a tag, and --attestation require needs it"},
-		"a program that does not start": {program: "#!/bin/sh\nexit 1\n", want: "does not start here"},
+		"a program that does not start": {program: "#!/bin/sh\nexit 1\n", want: "does not start on this machine"},
 		"another mode":                  {args: []string{"--attestation", "maybe"}, want: "must be auto, require or skip"},
 		"another flag":                  {args: []string{"--force", "x"}, want: "there is no flag --force"},
 		"another platform":              {args: []string{"--platform", "plan9_sparc"}, want: "there is no release for plan9_sparc"},
-		"a platform that is not there":  {args: []string{"--platform", "darwin_arm64"}, want: "has no line for tofu-oci_1.2.3_darwin_arm64.tar.gz"},
+		"a platform that is not there":  {args: []string{"--platform", "darwin_arm64"}, want: "does not list tofu-oci_1.2.3_darwin_arm64.tar.gz"},
 		"to resolve what is none":       {args: []string{"--resolve", "--version", "1 2"}, want: "is no version"},
 		"no value":                      {args: []string{"--version"}, want: "--version is missing its value"},
 		"another system":                {programs: map[string]string{"uname": "echo Plan9"}, want: "there is no release for Plan9"},
@@ -229,7 +229,7 @@ func TestInstallWithoutItsCache(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, "no directory")
 	stdout, stderr, err := i.run(t, "sh", "--cache", file)
-	if err != nil || !strings.Contains(stdout, "installed ") || !strings.Contains(stderr, "could not keep tofu-oci_1.2.3") {
+	if err != nil || !strings.Contains(stdout, "installed ") || !strings.Contains(stderr, "cannot store tofu-oci_1.2.3") {
 		t.Errorf("%v: got %q and %q", err, stdout, stderr)
 	}
 }
