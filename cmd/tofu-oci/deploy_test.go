@@ -238,7 +238,7 @@ var (
 	byLabels   = regexp.MustCompile(`by \(([^)]*)\)`)
 )
 
-// TestDashboard: its queries, and those of docs/serve.md, name only metrics and labels
+// TestDashboard: its queries, and those of docs/cli.md, name only metrics and labels
 // that there are, and the dashboard each one of ours.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
@@ -284,16 +284,16 @@ func TestDashboard(t *testing.T) {
 			}
 		}
 	}
-	page := readPage(t, filepath.Join("..", "..", "docs", "serve.md"))
+	page := readPage(t, filepath.Join("..", "..", "docs", "cli.md"))
 	for _, name := range metricName.FindAllString(page, -1) {
 		if !metricsThere[name] && !metricsThere[name+"_count"] {
-			t.Errorf("docs/serve.md names %s, which is not there", name)
+			t.Errorf("docs/cli.md names %s, which is not there", name)
 		}
 	}
 	for name := range metricsThere {
 		base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count")
 		if strings.HasPrefix(base, "tofu_oci_") && (!strings.Contains(text, base) || !strings.Contains(page, base)) {
-			t.Errorf("%s is not in both the dashboard and docs/serve.md", base)
+			t.Errorf("%s is not in both the dashboard and docs/cli.md", base)
 		}
 	}
 }
