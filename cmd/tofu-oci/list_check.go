@@ -31,10 +31,10 @@ func listChecked(c *cli.Context, out *report.Report, cmd *command, r provider.Re
 		}
 	}
 	done := out.Step("looking at %s of %s", report.Counted(len(versions), "version"), r.Address)
-	found, err := verify.Standings(c.Context, repo, r.Address, versions, check, verify.Options{Aliases: cmd.aliases, Template: from})
+	found, err := verify.Statuses(c.Context, repo, r.Address, versions, check, verify.Options{Aliases: cmd.aliases, Template: from})
 	done()
 	if err != nil {
 		return err
 	}
-	return out.ListStandings(r.Address, found)
+	return out.ListStatuses(r.Address, found)
 }

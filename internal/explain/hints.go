@@ -218,7 +218,7 @@ func unreachable(err error) bool {
 
 // otherSpelling knows a SHA256SUMS that marks its files as binary, or has paths.
 func otherSpelling(err error) bool {
-	missing, ok := errors.AsType[*sums.MissingError](err)
+	missing, ok := errors.AsType[*sums.FileError](err)
 	return ok && missing.Listed != ""
 }
 

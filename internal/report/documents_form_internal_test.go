@@ -20,7 +20,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
-	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
 // documents has the type of each document by the name of its schema, and its commands.
@@ -172,7 +171,7 @@ func enums(in reflect.Type, field string) []string {
 	case "pendingItem.status":
 		return []string{string(publish.Pending), string(publish.Denied), string(publish.Promoted)}
 	case "versionItem.status", "releaseItem.status":
-		return []string{string(verify.Complete), string(verify.Incomplete), string(verify.Broken), string(verify.Unknown), api.StatusPending}
+		return []string{api.StatusComplete, api.StatusIncomplete, api.StatusBroken, api.StatusUnknown, api.StatusPending}
 	case "packageItem.action":
 		return []string{"pushed", "mounted", "present", "pulled", "kept"}
 	case "finding.severity":

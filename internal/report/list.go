@@ -54,14 +54,14 @@ func (o *Report) ListVersions(a provider.Address, versions []provider.Version) e
 	return printItems(o, "list-versions", items, listSummary{}, oneEach(lines))
 }
 
-// ListStandings prints versions, and what is wrong with them.
-func (o *Report) ListStandings(a provider.Address, found []verify.Standing) error {
+// ListStatuses prints versions, and what is wrong with them.
+func (o *Report) ListStatuses(a provider.Address, found []verify.ReleaseStatus) error {
 	var items []versionItem
 	var summary findingCounts
 	var text strings.Builder
 	var failed []error
 	for _, s := range found {
-		v := versionItem{Provider: a.String(), Version: s.Version.String(), Tag: artifact.Tag(s.Version), Status: string(s.Status), Findings: s.Findings}
+		v := versionItem{Provider: a.String(), Version: s.Version.String(), Tag: artifact.Tag(s.Version), Status: s.Status, Findings: s.Findings}
 		if s.Err != nil {
 			v.Error = describeError(s.Err)
 			failed = append(failed, s.Err)

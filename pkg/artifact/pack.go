@@ -14,7 +14,6 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // Options are what a release's artifact says beside the release itself.
@@ -187,7 +186,7 @@ func checkDocument(d provider.Document) error {
 	if d.Size > MaxDocumentSize {
 		return fmt.Errorf("%s has more than %d bytes", d.Name, MaxDocumentSize)
 	}
-	if !sums.IsSHA256(d.Digest) {
+	if !isSHA256(d.Digest) {
 		return fmt.Errorf("%s has the digest %q, want sha256", d.Name, d.Digest)
 	}
 	return nil
@@ -197,7 +196,7 @@ func zipDescriptor(p provider.Package) (ocispec.Descriptor, error) {
 	if err := provider.CheckFilename(title(p)); err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	if !sums.IsSHA256(p.Digest) {
+	if !isSHA256(p.Digest) {
 		return ocispec.Descriptor{}, fmt.Errorf("%s has the digest %q, want sha256", p.Filename, p.Digest)
 	}
 	if p.Size < 0 {

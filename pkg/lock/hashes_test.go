@@ -118,7 +118,7 @@ func TestHashesAreRefused(t *testing.T) {
 		}, lock.Options{}, isA[*sums.MismatchError], 0},
 		"sums without a zip": {func(_ *shelf, r *provider.Release) {
 			*document(r) = sumsOf(*r, sums.New(map[string]digest.Digest{r.Packages[0].Filename: r.Packages[0].Digest}).Bytes())
-		}, lock.Options{}, isA[*sums.MissingError], 0},
+		}, lock.Options{}, isA[*sums.FileError], 0},
 		"a zip that rotted": {func(s *shelf, r *provider.Release) {
 			p := &r.Packages[0]
 			s.zips[p.Digest], p.H1 = nouns.Zip(t, "rotten"), ""

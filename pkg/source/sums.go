@@ -13,8 +13,8 @@ import (
 
 // CheckSums holds packages against a SHA256SUMS document that is in memory. It
 // gives what is wrong with each package, in their order: nil, a
-// *[sums.MissingError] or a *[sums.MismatchError]. The error is that of a
-// document that cannot be read, a *[sums.SyntaxError].
+// *[sums.FileError] or a *[sums.MismatchError]. The error is that of a
+// document that cannot be read, a *[sums.FileError].
 func CheckSums(listed provider.Document, packages ...provider.Package) (wrong []error, err error) {
 	file, err := sums.Parse(listed.Bytes)
 	if err != nil {
@@ -35,13 +35,18 @@ func checkListed(file sums.File, p provider.Package) error {
 		return file.Check(p.Filename, p.Digest)
 	}
 	byTitle, byName := file.Check(p.ListedAs, p.Digest), file.Check(p.Filename, p.Digest)
-	if _, missing := errors.AsType[*sums.MissingError](byName); missing {
+	if isUnlisted(byName) {
 		return byTitle
 	}
-	if _, missing := errors.AsType[*sums.MissingError](byTitle); missing {
+	if isUnlisted(byTitle) {
 		return byName
 	}
 	return errors.Join(byTitle, byName)
+}
+
+func isUnlisted(err error) bool {
+	unlisted, ok := errors.AsType[*sums.FileError](err)
+	return ok && unlisted.Missing != ""
 }
 
 // VerifySums is [CheckSums] with all that is wrong in one error.

@@ -6,7 +6,7 @@
 //   - h1: a hash of the archive's contents, whatever the way they are packed
 //     ([H1Dir], [ParseH1]).
 //   - verifying reader: content that cannot be read to its end unless it is
-//     what was promised ([Reader]).
+//     what was promised ([NewReader]).
 //
 // Use it to check a download of your own, to read or write SHA256SUMS, or to
 // compute the hashes of a lock file.

@@ -7,43 +7,35 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// SyntaxError says why a text is no SHA256SUMS document.
-type SyntaxError struct {
-	// Line counts from 1; 0 means the document as a whole.
+// FileError is a problem of a SHA256SUMS document: it is malformed, or it does not list a
+// file.
+type FileError struct {
+	// Missing is the name of a file that the document does not list, or empty if the
+	// document is malformed.
+	Missing string
+	// Listed is the name that the document lists instead of Missing, if that differs only in
+	// a prefix "*" or "./", as sha256sum writes it. OpenTofu compares names exactly.
+	Listed string
+	// Line is the number of the malformed line. If zero, Problem is about the whole document.
 	Line int
-	// Problem is a sentence without its full stop.
+	// Problem describes a malformed document, without a final period.
 	Problem string
 }
 
-func (e *SyntaxError) Error() string {
-	if e.Line == 0 {
+func (e *FileError) Error() string {
+	switch {
+	case e.Listed != "":
+		return fmt.Sprintf("SHA256SUMS does not list %s; it lists %s, which OpenTofu does not take for it", e.Missing, e.Listed)
+	case e.Missing != "":
+		return "SHA256SUMS does not list " + e.Missing
+	case e.Line == 0:
 		return "SHA256SUMS: " + e.Problem
 	}
 	return fmt.Sprintf("SHA256SUMS line %d: %s", e.Line, e.Problem)
 }
 
-// Kind is [provider.Unverified].
-func (e *SyntaxError) Kind() provider.ErrorKind { return provider.Unverified }
-
-// MissingError says that a SHA256SUMS document does not list a file.
-type MissingError struct {
-	// Name is the file that was looked for.
-	Name string
-	// Listed is the name with a "*" or "./" before it where the document has that
-	// instead, as sha256sum writes it. OpenTofu compares names letter by letter
-	// and does not take it for the file. Empty when there is no such line.
-	Listed string
-}
-
-func (e *MissingError) Error() string {
-	if e.Listed != "" {
-		return fmt.Sprintf("SHA256SUMS does not list %s; it lists %s, which OpenTofu does not take for it", e.Name, e.Listed)
-	}
-	return fmt.Sprintf("SHA256SUMS does not list %s", e.Name)
-}
-
-// Kind is [provider.Unverified].
-func (e *MissingError) Kind() provider.ErrorKind { return provider.Unverified }
+// Kind returns [provider.Unverified].
+func (e *FileError) Kind() provider.ErrorKind { return provider.Unverified }
 
 // MismatchError says that content is not what its checksum promised.
 type MismatchError struct {

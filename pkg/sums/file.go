@@ -31,8 +31,8 @@ func (f File) Lookup(name string) (digest.Digest, bool) {
 	return d, found
 }
 
-// Find returns the digest of a file. The error is a *[MissingError], or a
-// *[SyntaxError] when a line about the file can't be read or two of them differ.
+// Find returns the digest of a file. It returns a *[FileError] if the document does not list
+// the file, if a line about the file is malformed, or if two of them differ.
 func (f File) Find(name string) (digest.Digest, error) {
 	if d, found := f.sums[name]; found {
 		return d, nil
@@ -40,7 +40,7 @@ func (f File) Find(name string) (digest.Digest, error) {
 	if flaw, found := f.spoiled[name]; found {
 		return "", flaw.of(name)
 	}
-	missing := &MissingError{Name: name}
+	missing := &FileError{Missing: name}
 	// How sha256sum marks binary files, and how it writes the names that find
 	// gives it.
 	for _, other := range []string{"*" + name, "./" + name, "*./" + name} {

@@ -43,8 +43,8 @@ func TestFileCheck(t *testing.T) {
 	if err := f.Check("a.zip", sumA); err != nil {
 		t.Error(err)
 	}
-	var missing *sums.MissingError
-	if err := f.Check("b.zip", sumA); !errors.As(err, &missing) || missing.Name != "b.zip" {
+	var missing *sums.FileError
+	if err := f.Check("b.zip", sumA); !errors.As(err, &missing) || missing.Missing != "b.zip" {
 		t.Errorf("unlisted: %v", err)
 	}
 	var mismatch *sums.MismatchError

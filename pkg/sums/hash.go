@@ -29,25 +29,10 @@ func ZH(d digest.Digest) string {
 func ParseZH(s string) (digest.Digest, error) {
 	encoded, found := strings.CutPrefix(s, prefixZH)
 	d := digest.NewDigestFromEncoded(digest.SHA256, encoded)
-	if !found || !IsSHA256(d) {
+	if !found || d.Validate() != nil {
 		return "", fmt.Errorf("hash %q: must be \"zh:\" and 64 hexadecimal digits in lower case", s)
 	}
 	return d, nil
-}
-
-// IsSHA256 reports whether d is "sha256:" and 64 lower-case hexadecimal digits, which
-// is what [digest.Digest.Validate] finds of one, slowly, by regular expressions.
-func IsSHA256(d digest.Digest) bool {
-	encoded, found := strings.CutPrefix(string(d), "sha256:")
-	if !found || len(encoded) != 64 {
-		return false
-	}
-	for _, c := range []byte(encoded) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
 }
 
 // ParseH1 checks that s is "h1:" and the base64 form of 32 bytes, and gives it

@@ -27,16 +27,16 @@ const byteOrderMark = "\xef\xbb\xbf"
 //
 // OpenTofu takes the first line about a file. [File.Find] is stricter: all lines
 // about it must have the same sum, for any of them could be shown as the right
-// one. Errors of Parse are *[SyntaxError]: the document is too large, or no line
+// one. Errors of Parse are *[FileError]: the document is too large, or no line
 // of it can be used.
 //
 // The rule is in OpenTofu's internal/getproviders/package_authentication.go.
 func Parse(data []byte) (File, error) {
 	if len(data) > maxFileSize {
-		return File{}, &SyntaxError{Problem: fmt.Sprintf("is larger than %d bytes", maxFileSize)}
+		return File{}, &FileError{Problem: fmt.Sprintf("is larger than %d bytes", maxFileSize)}
 	}
 	f := File{sums: map[string]digest.Digest{}, spoiled: map[string]flaw{}}
-	first := &SyntaxError{Problem: "no file is listed"}
+	first := &FileError{Problem: "no file is listed"}
 	number := 0
 	for line := range strings.SplitSeq(string(data), "\n") {
 		number++
@@ -55,7 +55,7 @@ func Parse(data []byte) (File, error) {
 		return f, nil
 	}
 	if other := recognize(data); other != "" {
-		return File{}, &SyntaxError{Problem: other}
+		return File{}, &FileError{Problem: other}
 	}
 	return File{}, first
 }
@@ -123,8 +123,8 @@ const (
 // maxShown bounds the part of a name that an error shows.
 const maxShown = 200
 
-func (f flaw) of(name string) *SyntaxError {
-	return &SyntaxError{Line: f.line, Problem: fmt.Sprintf("%.*q: %s", maxShown, name, f.problem)}
+func (f flaw) of(name string) *FileError {
+	return &FileError{Line: f.line, Problem: fmt.Sprintf("%.*q: %s", maxShown, name, f.problem)}
 }
 
 // recognize knows what is often found in the place of a SHA256SUMS document, so

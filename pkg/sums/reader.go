@@ -13,15 +13,15 @@ import (
 // The standard library's readers give up after as many.
 const maxEmptyReads = 100
 
-// Reader passes content through and verifies it on the way. The Read that
+// verifyingReader passes content through and verifies it on the way. The Read that
 // would complete the content returns an error instead of its last bytes when
 // digest or length are wrong, so that nothing wrong is ever complete at the
 // other end, even where that end counts bytes and does not wait for [io.EOF].
 //
 // To know the last byte for the last one, whether the size is known or not,
-// Reader is always one byte behind its source, and gives that byte out when
+// it is always one byte behind its source, and gives that byte out when
 // the source has ended and everything was right.
-type Reader struct {
+type verifyingReader struct {
 	src  io.Reader
 	name string
 	size int64
@@ -43,8 +43,8 @@ type Reader struct {
 //     without a size, content that ends early has another digest;
 //   - any error of r, with the name in front;
 //   - at once, that the digest is not a sha256 digest.
-func NewReader(r io.Reader, name string, size int64, d digest.Digest) *Reader {
-	v := &Reader{src: r, name: name, size: size, want: d, hash: sha256.New()}
+func NewReader(r io.Reader, name string, size int64, d digest.Digest) io.Reader {
+	v := &verifyingReader{src: r, name: name, size: size, want: d, hash: sha256.New()}
 	if err := d.Validate(); err != nil {
 		v.err = fmt.Errorf("verifying %s: digest %q: %w", name, d, err)
 	} else if d.Algorithm() != digest.SHA256 {
@@ -54,7 +54,7 @@ func NewReader(r io.Reader, name string, size int64, d digest.Digest) *Reader {
 }
 
 // Read implements [io.Reader].
-func (v *Reader) Read(p []byte) (int, error) {
+func (v *verifyingReader) Read(p []byte) (int, error) {
 	if v.err != nil {
 		return 0, v.err
 	}
@@ -75,7 +75,7 @@ func (v *Reader) Read(p []byte) (int, error) {
 
 // advance reads on and gives out all that has come except for the newest byte.
 // What it reads lands in p directly, behind the byte that was held.
-func (v *Reader) advance(p []byte) int {
+func (v *verifyingReader) advance(p []byte) int {
 	k := 0
 	if v.read > 0 {
 		k = copy(p, v.held[:])
@@ -103,7 +103,7 @@ func (v *Reader) advance(p []byte) int {
 
 // finish judges the content when the source has ended, and gives out the byte
 // that was held.
-func (v *Reader) finish(p []byte) (int, error) {
+func (v *verifyingReader) finish(p []byte) (int, error) {
 	if v.srcErr != io.EOF {
 		v.err = fmt.Errorf("reading %s: %w", v.name, v.srcErr)
 		return 0, v.err

@@ -48,7 +48,7 @@ func (s *sluggish) Read(p []byte) (int, error) {
 }
 
 // eachReader runs a test for every source, caller, and with and without size.
-func eachReader(t *testing.T, stream, wanted string, test func(t *testing.T, r *sums.Reader, size int64, read func(io.Reader) ([]byte, error))) {
+func eachReader(t *testing.T, stream, wanted string, test func(t *testing.T, r io.Reader, size int64, read func(io.Reader) ([]byte, error))) {
 	t.Helper()
 	for sourceName, source := range sources {
 		for callerName, read := range callers {
@@ -70,7 +70,7 @@ func TestReader(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachReader(t, content, content, func(t *testing.T, r *sums.Reader, _ int64, read func(io.Reader) ([]byte, error)) {
+			eachReader(t, content, content, func(t *testing.T, r io.Reader, _ int64, read func(io.Reader) ([]byte, error)) {
 				got, err := read(r)
 				if err != nil || string(got) != content {
 					t.Errorf("%d bytes, %v", len(got), err)
@@ -106,7 +106,7 @@ func TestReaderWrongDigest(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, 2, 3, 100_000} {
 		stream, wanted := strings.Repeat("a", size), strings.Repeat("b", size)
-		eachReader(t, stream, wanted, func(t *testing.T, r *sums.Reader, _ int64, read func(io.Reader) ([]byte, error)) {
+		eachReader(t, stream, wanted, func(t *testing.T, r io.Reader, _ int64, read func(io.Reader) ([]byte, error)) {
 			got, err := read(r)
 			var mismatch *sums.MismatchError
 			if !errors.As(err, &mismatch) {
@@ -129,7 +129,7 @@ func TestReaderWrongDigest(t *testing.T) {
 func TestReaderTooLong(t *testing.T) {
 	t.Parallel()
 	for _, wanted := range []string{"", "a", strings.Repeat("content ", 10_000)} {
-		eachReader(t, wanted+"x", wanted, func(t *testing.T, r *sums.Reader, size int64, read func(io.Reader) ([]byte, error)) {
+		eachReader(t, wanted+"x", wanted, func(t *testing.T, r io.Reader, size int64, read func(io.Reader) ([]byte, error)) {
 			got, err := read(r)
 			if size < 0 {
 				var mismatch *sums.MismatchError
@@ -157,7 +157,7 @@ func TestReaderTooShort(t *testing.T) {
 	t.Parallel()
 	wanted := strings.Repeat("content ", 10_000)
 	for _, n := range []int{0, 1, len(wanted) - 1} {
-		eachReader(t, wanted[:n], wanted, func(t *testing.T, r *sums.Reader, size int64, read func(io.Reader) ([]byte, error)) {
+		eachReader(t, wanted[:n], wanted, func(t *testing.T, r io.Reader, size int64, read func(io.Reader) ([]byte, error)) {
 			got, err := read(r)
 			if size < 0 {
 				var mismatch *sums.MismatchError

@@ -93,12 +93,12 @@ func (a *audit) contradiction(s subject, err error) bool {
 		s.bad("name-differs", fmt.Sprintf("The zip goes by another name: %v. OpenTofu does not look at names and installs it all the same; tofu-oci refuses it.", name), a.mirror(" --force"))
 		return true
 	}
-	if missing, ok := errors.AsType[*sums.MissingError](err); ok {
-		s.bad("sums-unlisted", fmt.Sprintf("The zip proves nothing: %v.", missing), a.again())
-		return true
-	}
-	if syntax, ok := errors.AsType[*sums.SyntaxError](err); ok {
-		s.bad("sums-malformed", fmt.Sprintf("The checksums cannot be read: %v.", syntax), a.again())
+	if file, ok := errors.AsType[*sums.FileError](err); ok {
+		if file.Missing != "" {
+			s.bad("sums-unlisted", fmt.Sprintf("The zip proves nothing: %v.", file), a.again())
+		} else {
+			s.bad("sums-malformed", fmt.Sprintf("The checksums cannot be read: %v.", file), a.again())
+		}
 		return true
 	}
 	if mismatch, differs := errors.AsType[*sums.MismatchError](err); differs {

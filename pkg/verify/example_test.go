@@ -61,7 +61,7 @@ func ExampleRepository() {
 }
 
 // A release whose index is lost does not keep the others from being listed.
-func ExampleStandings() {
+func ExampleStatuses() {
 	dir, remove := exampletest.Dir()
 	defer remove()
 	path := exampletest.Layout(dir, "1.0.0", "1.1.0")
@@ -86,7 +86,7 @@ func ExampleStandings() {
 		fmt.Println(err)
 		return
 	}
-	found, err := verify.Standings(ctx, repo, rocket, artifact.Tags(tags).Released(), repository.DepthBlobs, verify.Options{})
+	found, err := verify.Statuses(ctx, repo, rocket, artifact.Tags(tags).Released(), repository.DepthBlobs, verify.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -48,7 +48,7 @@ func ExampleNew() {
 	// [1.1.0-beta1 1.0.0]
 	// terraform-provider-rocket_1.0.0_darwin_arm64.zip 231 a0267c60cc26
 	// terraform-provider-rocket_1.0.0_linux_amd64.zip 230 a3aee099efed
-	// sums terraform-provider-rocket_1.0.0_SHA256SUMS
+	// checksums terraform-provider-rocket_1.0.0_SHA256SUMS
 }
 
 // One source serves the providers of many repositories: a template finds each.

@@ -234,11 +234,11 @@ func TestOCIRefuses(t *testing.T) {
 		is   func(error) bool
 		text string
 	}{
-		"sums do not list it":     {listing("other.zip", digest.FromString("x")), is[*sums.MissingError], "SHA256SUMS does not list terraform-provider-thing_1.2.3_plan9_mips.zip"},
+		"sums do not list it":     {listing("other.zip", digest.FromString("x")), is[*sums.FileError], "SHA256SUMS does not list terraform-provider-thing_1.2.3_plan9_mips.zip"},
 		"sums say otherwise":      {listing("*", digest.FromString("x")), is[*sums.MismatchError], "checksum of terraform-provider-thing_1.2.3_plan9_mips.zip is sha256:"},
-		"sums are a page":         {sumsAre("<html>log in</html>"), is[*sums.SyntaxError], "is an HTML or XML page"},
-		"sums are empty":          {sumsAre("\n"), is[*sums.SyntaxError], "no file is listed"},
-		"sums are malformed":      {sumsAre("abc  file\n"), is[*sums.SyntaxError], "line 1"},
+		"sums are a page":         {sumsAre("<html>log in</html>"), is[*sums.FileError], "is an HTML or XML page"},
+		"sums are empty":          {sumsAre("\n"), is[*sums.FileError], "no file is listed"},
+		"sums are malformed":      {sumsAre("abc  file\n"), is[*sums.FileError], "line 1"},
 		"name of another version": {retitled("terraform-provider-thing_1.2.2_plan9_mips.zip"), is[*provider.IdentityError], `"terraform-provider-thing_1.2.2_plan9_mips.zip" is the name of thing 1.2.2 for plan9_mips, not of thing 1.2.3 for plan9_mips`},
 		"name of another platform": {
 			retitled("terraform-provider-thing_1.2.3_haiku_riscv64.zip"), is[*provider.IdentityError], "for haiku_riscv64, not of thing 1.2.3 for plan9_mips",
@@ -257,7 +257,7 @@ func TestOCIRefuses(t *testing.T) {
 		"sums list neither title nor name": {func(m *mirror, a *artifactOf) {
 			retitled("thing.zip")(m, a)
 			a.layers[plan9][1].bytes = sums.New(map[string]digest.Digest{"x.zip": digest.FromBytes(m.zips[plan9])}).Bytes()
-		}, is[*sums.MissingError], "SHA256SUMS does not list thing.zip"},
+		}, is[*sums.FileError], "SHA256SUMS does not list thing.zip"},
 		"sums are not there": {func(m *mirror, a *artifactOf) { a.lost = append(a.lost, digest.FromBytes(m.sums())) }, func(err error) bool {
 			return errors.Is(err, repository.ErrNotFound) && !errors.Is(err, provider.ErrVersionNotFound)
 		}, "fetching terraform-provider-thing_1.2.3_SHA256SUMS: "},

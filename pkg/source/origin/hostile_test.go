@@ -43,7 +43,7 @@ func TestRegistryHostilePackageDocuments(t *testing.T) {
 		"no name": {set("filename", ""), new(*provider.IdentityError), document + `filename: "" is not the name of a package; ` + conventional},
 		"name of an older version": {set("filename", "terraform-provider-thing_1.2.2_haiku_riscv64.zip"), new(*provider.IdentityError),
 			document + `filename: "terraform-provider-thing_1.2.2_haiku_riscv64.zip" is the name of thing 1.2.2 for haiku_riscv64, not of thing 1.2.3 for haiku_riscv64`},
-		"name that is not in the sums": {set("filename", "terraform-provider-thing_1.2.3+_haiku_riscv64.zip"), new(*sums.MissingError),
+		"name that is not in the sums": {set("filename", "terraform-provider-thing_1.2.3+_haiku_riscv64.zip"), new(*sums.FileError),
 			checking + "SHA256SUMS does not list terraform-provider-thing_1.2.3+_haiku_riscv64.zip"},
 		"another platform": {set("arch", "amd64"), nil, document + `it is about "haiku_amd64", not haiku_riscv64`},
 		"other shasum": {set("shasum", otherDigest.Encoded()), new(*sums.MismatchError),
@@ -97,8 +97,8 @@ func TestRegistrySumsOfAnotherRelease(t *testing.T) {
 	r.Sums = sums.New(map[string]digest.Digest{"terraform-provider-thing_1.2.0_haiku_riscv64.zip": otherDigest}).Bytes()
 	w.add(t, r)
 	_, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"))
-	var missing *sums.MissingError
-	if !errors.As(err, &missing) || missing.Name != "terraform-provider-thing_1.2.3_haiku_riscv64.zip" {
+	var missing *sums.FileError
+	if !errors.As(err, &missing) || missing.Missing != "terraform-provider-thing_1.2.3_haiku_riscv64.zip" {
 		t.Errorf("got %v", err)
 	}
 }

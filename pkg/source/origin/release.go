@@ -12,7 +12,7 @@ import (
 
 // Release asks for the package document of each platform, and for SHA256SUMS
 // with its signature once. Everything that states a checksum has to agree:
-// *[sums.MismatchError], *[sums.MissingError], *[sums.SyntaxError].
+// *[sums.MismatchError], *[sums.FileError].
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	// 1. What the registry lists.
 	version, err := s.versionOf(ctx, a, v)
