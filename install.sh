@@ -59,14 +59,14 @@ flags() {
 		--platform) platform=$2 ;;
 		--cache) cache=$2 ;;
 		--attestation) attestation=$2 ;;
-		*) fail "there is no flag $1; see --help" ;;
+		*) fail "unknown flag $1; see --help" ;;
 		esac
 		shift 2
 	done
 	case $attestation in auto | require | skip) ;; *) fail "--attestation $attestation: must be auto, require or skip" ;; esac
 	case $platform in
 	'' | linux_amd64 | linux_arm64 | darwin_amd64 | darwin_arm64 | windows_amd64 | windows_arm64) ;;
-	*) fail "there is no release for $platform; go install builds one" ;;
+	*) fail "no release for $platform; go install builds one" ;;
 	esac
 }
 
@@ -160,8 +160,8 @@ attested() {
 	[ "$attestation" != skip ] || return 0
 	lacking=$(verifier)
 	if [ -n "$lacking" ]; then
-		[ "$attestation" != require ] || fail "$lacking, and --attestation require needs it"
-		echo "install.sh: $lacking: the attestation is not verified, the checksums are" >&2
+		[ "$attestation" != require ] || fail "$lacking, but --attestation require needs it"
+		echo "install.sh: $lacking; only the checksums are verified, not the attestation" >&2
 		return 0
 	fi
 	GH_HOST=github.com gh attestation verify "$1" --repo "$repository" --signer-workflow "$repository/.github/workflows/release.yml" \

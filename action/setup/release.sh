@@ -7,12 +7,12 @@ case $RUNNER_OS in
 Linux) os=linux ;;
 macOS) os=darwin ;;
 Windows) os=windows ;;
-*) fail "there is no release for $RUNNER_OS" ;;
+*) fail "no release for $RUNNER_OS" ;;
 esac
 case $RUNNER_ARCH in
 X64) arch=amd64 ;;
 ARM64) arch=arm64 ;;
-*) fail "there is no release for $RUNNER_OS on $RUNNER_ARCH" ;;
+*) fail "no release for $RUNNER_OS on $RUNNER_ARCH" ;;
 esac
 
 wanted=$(bash "$GITHUB_ACTION_PATH/../../install.sh" --resolve --version "$VERSION" --platform "${os}_$arch")

@@ -169,7 +169,7 @@ func TestActionSetupFailsClosed(t *testing.T) {
 		"version is a script": {gh: attests, with: map[string]string{"version": "$(touch here)"}, want: "is no version"},
 		"version has lines":   {gh: attests, with: map[string]string{"version": "1.2.3\nversion=6.6.6"}, want: "is no version"},
 		"plain HTTP":          {gh: attests, with: map[string]string{"base-url": "http://example.com"}, want: "is not an https URL"},
-		"another machine":     {gh: attests, change: func(_ offer, _ string, r *runner) { r.arch = "ARM" }, want: "there is no release for Linux on ARM"},
+		"another machine":     {gh: attests, change: func(_ offer, _ string, r *runner) { r.arch = "ARM" }, want: "no release for Linux on ARM"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -117,7 +117,7 @@ func TestInstall(t *testing.T) {
 		if want := fmt.Sprintf("installed %s/tofu-oci: %s\n", i.dir, version); err != nil || stdout != want {
 			t.Fatalf("%s %v: %v, got %q, want %q\n%s", shell, args, err, stdout, want, stderr)
 		}
-		if said := strings.Contains(stderr, "the attestation is not verified"); said != (args == nil) {
+		if said := strings.Contains(stderr, "only the checksums are verified"); said != (args == nil) {
 			t.Errorf("%s %v: %s", shell, args, stderr)
 		}
 		if got := output(t, exec.CommandContext(t.Context(), filepath.Join(i.dir, "tofu-oci"), "--version")); got != said {
@@ -163,17 +163,17 @@ func TestInstallFailsClosed(t *testing.T) {
 		"plain HTTP, by a name":         {env: "TOFU_OCI_BASE_URL=http://127.0.0.1.example.com/releases", want: "is not an https URL"},
 		"attestation not fitting":       {programs: map[string]string{"gh": attestationRefused}, want: "cannot verify the attestation"},
 		"no gh, and required":           {args: []string{"--attestation", "require"}, want: "--attestation require needs it"},
-		"gh without login":              {programs: map[string]string{"gh": "exit 1"}, args: []string{"--attestation", "require"}, want: "not logged in to github.com, and --attestation require needs it"},
-		"an old gh":                     {programs: map[string]string{"gh": oldGH}, args: []string{"--attestation", "require"}, want: "gh is too old to verify attestations of a tag, and --attestation require needs it"},
+		"gh without login":              {programs: map[string]string{"gh": "exit 1"}, args: []string{"--attestation", "require"}, want: "not logged in to github.com, but --attestation require needs it"},
+		"an old gh":                     {programs: map[string]string{"gh": oldGH}, args: []string{"--attestation", "require"}, want: "gh is too old to verify attestations of a tag, but --attestation require needs it"},
 		"a program that does not start": {program: "#!/bin/sh\nexit 1\n", want: "does not start on this machine"},
 		"another mode":                  {args: []string{"--attestation", "maybe"}, want: "must be auto, require or skip"},
-		"another flag":                  {args: []string{"--force", "x"}, want: "there is no flag --force"},
-		"another platform":              {args: []string{"--platform", "plan9_sparc"}, want: "there is no release for plan9_sparc"},
+		"another flag":                  {args: []string{"--force", "x"}, want: "unknown flag --force"},
+		"another platform":              {args: []string{"--platform", "plan9_sparc"}, want: "no release for plan9_sparc"},
 		"a platform that is not there":  {args: []string{"--platform", "darwin_arm64"}, want: "does not list tofu-oci_1.2.3_darwin_arm64.tar.gz"},
 		"to resolve what is none":       {args: []string{"--resolve", "--version", "1 2"}, want: "is no version"},
 		"no value":                      {args: []string{"--version"}, want: "--version is missing its value"},
-		"another system":                {programs: map[string]string{"uname": "echo Plan9"}, want: "there is no release for Plan9"},
-		"another machine":               {programs: map[string]string{"uname": `[ "$1" = -s ] && echo Linux || echo mips`}, want: "there is no release for mips"},
+		"another system":                {programs: map[string]string{"uname": "echo Plan9"}, want: "no release for Plan9"},
+		"another machine":               {programs: map[string]string{"uname": `[ "$1" = -s ] && echo Linux || echo mips`}, want: "no release for mips"},
 	}
 	for name, test := range tests {
 		for _, shell := range []string{"sh", "bash"} {
@@ -259,7 +259,7 @@ $`)
 func TestInstallWithoutAttestation(t *testing.T) {
 	t.Parallel()
 	for gh, want := range map[string]string{
-		oldGH: "gh is too old to verify attestations of a tag: the attestation is not verified", `[ "$1" != auth ] || exit 1`: "gh is not logged in to github.com: the attestation is not verified",
+		oldGH: "gh is too old to verify attestations of a tag; only the checksums are verified", `[ "$1" != auth ] || exit 1`: "gh is not logged in to github.com; only the checksums are verified",
 	} {
 		o, _ := newOffer(t, []byte(smallProgram))
 		i := newInstallation(t, o)
