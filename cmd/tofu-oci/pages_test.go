@@ -37,7 +37,7 @@ func TestPages(t *testing.T) {
 		"approval.md":   {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc\nenv RELEASE=hashicorp/null@3.2.4", 9},
 		"operations.md": {locked, 8},
 		"serve.md":      {"registry", 7},
-		"lock.md":       {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 12},
+		"lock.md":       {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
 		"airgap.md":     {airGap, 14},
 		"trust.md":      {locked + "\ncp keys/good.asc acme.pub", 3},
 		"exec.md":       {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 16},

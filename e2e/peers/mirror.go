@@ -21,7 +21,7 @@ import (
 //go:embed mirror.sh
 var script string
 
-const scriptName = "curl + sha256sum + regctl, no h1"
+const scriptName = "script"
 
 // release maps the platforms of a mirrored release to the digests of their zips.
 type release map[provider.Platform]digest.Digest
