@@ -95,7 +95,7 @@ func newestOf(c *cli.Context, otherwise int) (int, error) {
 
 // aliasFlag is that of every command that looks at whose release an artifact is.
 func aliasFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "alias", Usage: "let releases that are stored as one provider stand for another that is asked for: `ASKED=STORED`, addresses or patterns of one type (repeatable)"}
+	return &cli.StringSliceFlag{Name: "alias", Usage: "let releases that are stored as one provider stand for another that is asked for: `REQUESTED=STORED`, addresses or patterns of one type (repeatable)"}
 }
 
 // aliases reads --alias.

@@ -138,7 +138,7 @@ func TestALongRetryAfterIsTold(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, status(429, "Retry-After", "120"))
 	_, err := get(t, newClient(t, httpclient.Options{}), s.url(t))
-	want := "GET " + s.URL + ": 429 Too Many Requests (asked to wait 120s): no [31m luck today"
+	want := "GET " + s.URL + ": 429 Too Many Requests (Retry-After: 120s): no [31m luck today"
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
 		t.Error(diff)
 	}

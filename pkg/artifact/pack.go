@@ -181,7 +181,7 @@ func checkDocument(d provider.Document) error {
 		return err
 	}
 	if d.Bytes == nil && d.Content == nil {
-		return provider.Errorf(provider.Refused, "opening the document %s: it has no content", d.Name)
+		return provider.Errorf(provider.Refused, "opening document %s: no content", d.Name)
 	}
 	if d.Size > MaxDocumentSize {
 		return fmt.Errorf("%s has more than %d bytes", d.Name, MaxDocumentSize)

@@ -272,11 +272,11 @@ func TestPackRefuses(t *testing.T) {
 		{"no packages", func(r *provider.Release) { r.Packages = nil }, "it has no packages"},
 		{"a size that is not known", func(r *provider.Release) { r.Packages[1].Size = -1 }, "for plan9_386: the size of terraform-provider-rocket_1.2.3-beta1+build.5_plan9_386.zip is not known"},
 		{"two packages for a platform", func(r *provider.Release) { r.Packages[1].Platform = r.Packages[0].Platform }, "two packages for linux_riscv64"},
-		{"a file name that is a path", func(r *provider.Release) { r.Packages[0].Filename = "../x.zip" }, `the file name "../x.zip"`},
-		{"no file name", func(r *provider.Release) { r.Packages[0].Filename = "" }, "the file name is empty"},
+		{"a file name that is a path", func(r *provider.Release) { r.Packages[0].Filename = "../x.zip" }, `file name "../x.zip"`},
+		{"no file name", func(r *provider.Release) { r.Packages[0].Filename = "" }, "file name is empty"},
 		{"no digest", func(r *provider.Release) { r.Packages[0].Digest = "" }, `the digest ""`},
 		{"another digest than SHA-256", func(r *provider.Release) { r.Packages[0].Digest = sha512 }, `the digest "sha512:`},
-		{"a document's name that is a path", func(r *provider.Release) { r.Documents[0].Name = "a/b" }, `the file name "a/b"`},
+		{"a document's name that is a path", func(r *provider.Release) { r.Documents[0].Name = "a/b" }, `file name "a/b"`},
 		{"a document that is too large", func(r *provider.Release) {
 			r.Documents[2] = r.Documents[2].WithBytes(make([]byte, artifact.MaxDocumentSize+1))
 		}, "keys.asc has more than 33554432 bytes"},

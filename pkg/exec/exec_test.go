@@ -160,7 +160,7 @@ func TestRefused(t *testing.T) {
 		"one of three": {map[string][]string{"one 1.0.0": {other.zh}, "two 3.0.0": {other.zh}}, isHashError},
 		"no such version": {map[string][]string{"one 3.0.0": {other.zh}}, func(err error) bool {
 			e, is := errors.AsType[*provider.VersionError](err)
-			return is && len(e.Have) == 2 && strings.HasSuffix(err.Error(), "version not found; there are 2.0.0, 1.0.0")
+			return is && len(e.Have) == 2 && strings.HasSuffix(err.Error(), "version not found; existing versions: 2.0.0, 1.0.0")
 		}},
 		"no such provider": {map[string][]string{"three 1.0.0": {other.zh}}, func(err error) bool {
 			at, is := errors.AsType[*provider.Error](err)

@@ -42,7 +42,7 @@ func TestCheck(t *testing.T) {
 		"and there is more":        {thing, "1.0.0", []string{zhOf(haiku), zhOf(plan9), "h1:x", "zh:y", "h3:z"}, nil, nil, 3, ""},
 		"another line of the sums": {thing, "1.0.0", []string{zhOf(haiku), zhOf(plan9), string(zhOfManifest)}, nil, nil, 0, ""},
 		"no such provider":         {"registry.example.org/acme/none", "1.0.0", nil, nil, []string{"lock-provider-missing"}, 0, "registry.example.org/acme/none is not there."},
-		"no such version":          {thing, "9.0.0", nil, nil, []string{"lock-version-missing"}, 0, "registry.example.org/acme/thing 9.0.0 is not there; there are 1.1.0, 1.0.0."},
+		"no such version":          {thing, "9.0.0", nil, nil, []string{"lock-version-missing"}, 0, "registry.example.org/acme/thing 9.0.0 is not there; existing versions: 1.1.0, 1.0.0."},
 		"no such platform": {thing, "1.0.0", []string{zhOf(haiku), zhOf(plan9)}, func(r *provider.Release) { r.Packages = r.Packages[:1] },
 			[]string{"lock-platform-missing plan9_mips"}, 0, "has no package for plan9_mips"},
 		"a platform that was never released": {thing, "1.0.0", []string{zhOf(haiku)}, func(r *provider.Release) {

@@ -88,7 +88,7 @@ func ExampleCheck() {
 		}
 	}
 	// Output:
-	// .terraform.lock.hcl:1: registry.opentofu.org/acme/rocket 1.2.0 is not there; there are 1.0.0.
+	// .terraform.lock.hcl:1: registry.opentofu.org/acme/rocket 1.2.0 is not there; existing versions: 1.0.0.
 	// lock-version-missing true tofu-oci mirror 'registry.opentofu.org/acme/rocket@1.2.0'
 }
 

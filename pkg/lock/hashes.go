@@ -99,7 +99,7 @@ func Hashes(ctx context.Context, src provider.Source, a provider.Address, v prov
 	key := hashed{a, v, fmt.Sprint(provider.SortPlatforms(o.Platforms))}
 	hashes, err := made.Get(ctx, key, func(ctx context.Context) ([]lockfile.Hash, error) { return hashesOf(ctx, src, a, v, o) })
 	if err != nil {
-		return nil, &provider.Error{Doing: "locking", Address: a, Version: v, Err: err}
+		return nil, &provider.Error{Op: "locking", Address: a, Version: v, Err: err}
 	}
 	return slices.Clone(hashes), nil
 }

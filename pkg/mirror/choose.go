@@ -87,7 +87,7 @@ func (c chooser) resolve(ctx context.Context, r provider.Requirement, newest int
 	denied = source.Denied(ctx, c.src, r, 0, nil)
 	atTarget, err := c.targets[r.Address].denied(ctx)
 	if err != nil {
-		return nil, nil, nil, &provider.Error{Doing: "publishing", Address: r.Address, Err: err}
+		return nil, nil, nil, &provider.Error{Op: "publishing", Address: r.Address, Err: err}
 	}
 	isDenied := func(v provider.Version) bool { return slices.Contains(atTarget, v) }
 	for _, v := range versions {

@@ -10,30 +10,30 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 )
 
-// DefaultHost is the origin registry of an address that names none: OpenTofu's
-// own, whichever default the address library has.
+// DefaultHost is the origin registry of addresses without a host. It is OpenTofu's
+// registry; the address library may have a different default.
 const DefaultHost = svchost.Hostname("registry.opentofu.org")
 
-// Address identifies a provider: host, namespace and type, normalized, so that
-// two addresses of the same provider are equal by ==. Only [ParseAddress] makes
-// one; the zero value is no address.
+// Address identifies a provider by host, namespace, and type. All parts are normalized,
+// so addresses of the same provider are equal by ==. Create addresses with
+// [ParseAddress]. The zero value is not a valid address.
 type Address struct {
-	// Host is the origin registry in comparison form: Punycode, lower case, with
-	// ":port" when it has one.
+	// Host is the host name of the origin registry in the form for comparison: Punycode
+	// and lower case, followed by ":port" if the address has a port.
 	Host svchost.Hostname
-	// Namespace and Type are lower-case DNS labels, possibly with letters
-	// beyond ASCII.
+	// Namespace and Type are lower-case DNS labels. They can contain letters beyond
+	// ASCII.
 	Namespace, Type string
 }
 
-// ParseAddress reads "namespace/type" or "host/namespace/type" and refuses what
-// OpenTofu refuses, also where the address library lets it through: one-part
-// and legacy names, built-in providers, underscores. Errors are *[SyntaxError].
+// ParseAddress parses "namespace/type" or "host/namespace/type". Like OpenTofu, it
+// rejects one-part and legacy names, built-in providers, and underscores, some of which
+// the address library accepts. Errors are of type *[SyntaxError].
 func ParseAddress(s string) (Address, error) {
 	fail := func(offset int, problem string) (Address, error) {
 		return Address{}, &SyntaxError{What: "provider address", Input: s, Offset: offset, Problem: problem}
 	}
-	if offset, problem := mistaken(s); problem != "" {
+	if offset, problem := diagnoseAddress(s); problem != "" {
 		return fail(offset, problem)
 	}
 	parts := strings.Split(s, "/")
@@ -48,7 +48,7 @@ func ParseAddress(s string) (Address, error) {
 		}
 		var err error
 		if host, err = ParseHost(parts[0]); err != nil {
-			return fail(0, "the host is not a valid host name: "+err.Error())
+			return fail(0, "invalid host: "+err.Error())
 		}
 		offset = len(parts[0]) + 1
 		parts = parts[1:]
@@ -69,48 +69,48 @@ func ParseAddress(s string) (Address, error) {
 		}
 	}
 	if namespace == tfaddr.BuiltInProviderNamespace && (host == tfaddr.BuiltInProviderHost || host == "opentofu.org") {
-		return fail(0, "built-in providers are part of OpenTofu and not installed from anywhere")
+		return fail(0, "built-in providers are part of OpenTofu and cannot be installed")
 	}
 	return Address{Host: host, Namespace: namespace, Type: typ}, nil
 }
 
-// ParseHost reads "host" or "host:port" as people write it, in Unicode, and
-// gives the comparison form. It refuses what the library takes but cannot
-// display without a panic, such as bytes that are no UTF-8.
+// ParseHost parses "host" or "host:port" in Unicode and returns the form for comparison.
+// It rejects names that the library accepts but can't display without a panic, such as
+// invalid UTF-8.
 func ParseHost(s string) (svchost.Hostname, error) {
 	host, err := svchost.ForComparison(s)
 	if err != nil {
 		return "", err
 	}
 	if again, err := svchost.ForComparison(svchost.ForDisplay(string(host))); err != nil || again != host {
-		return "", errors.New("it has characters that are not allowed in host names")
+		return "", errors.New("contains characters that are not allowed in host names")
 	}
 	return host, nil
 }
 
-// parsePart normalizes a namespace or type; problem says what is wrong with it.
+// parsePart normalizes a namespace or type. If the part is not valid, problem is the
+// reason.
 func parsePart(s string) (part, problem string) {
 	switch s {
 	case "":
 		return "", "is empty"
 	case tfaddr.LegacyProviderNamespace, tfaddr.UnknownProviderNamespace:
-		return "", "\"" + s + "\" is a placeholder of old configurations, not a name"
+		return "", "\"" + s + "\" is a placeholder in old configurations, not a name"
 	}
 	part, err := tfaddr.ParseProviderPart(s)
 	if err != nil {
 		return "", "is not valid: " + err.Error()
 	}
-	// The library looks for dots and dashes before it folds: U+3002 becomes a
-	// dot after that, and a soft hyphen nothing at all.
+	// The library checks for dots and dashes before it normalizes: U+3002 then becomes a
+	// dot, and a soft hyphen disappears.
 	if again, err := tfaddr.ParseProviderPart(part); err != nil || again != part {
-		return "", "has characters that are not allowed in names"
+		return "", "contains characters that are not allowed in names"
 	}
 	return part, ""
 }
 
-// String returns "host/namespace/type" with the host as people write it (in
-// Unicode), which is also how lock files and file-system mirrors name it.
-// It is empty for the zero value.
+// String returns "host/namespace/type" with the host in Unicode, the form that lock files
+// and filesystem mirrors use. It returns "" for the zero value.
 func (a Address) String() string {
 	if a == (Address{}) {
 		return ""
@@ -118,7 +118,7 @@ func (a Address) String() string {
 	return a.Host.ForDisplay() + "/" + a.Namespace + "/" + a.Type
 }
 
-// MarshalText returns the text of String.
+// MarshalText returns the same text as String.
 func (a Address) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
 // ASCII returns "host/namespace/type" with the host in Punycode.
@@ -126,7 +126,7 @@ func (a Address) ASCII() string {
 	return string(a.Host) + "/" + a.Namespace + "/" + a.Type
 }
 
-// Compare orders addresses by host, namespace and type.
+// Compare orders addresses by host, namespace, and type.
 func (a Address) Compare(b Address) int {
 	return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Type, b.Type))
 }

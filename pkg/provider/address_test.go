@@ -17,7 +17,7 @@ func TestParseAddress(t *testing.T) {
 	for _, test := range []struct {
 		input string
 		want  provider.Address
-		// text and ascii are what String and ASCII give.
+		// text and ascii are the results of String and ASCII.
 		text, ascii string
 	}{
 		{
@@ -94,15 +94,15 @@ func TestParseAddressRefuses(t *testing.T) {
 		{"nothing", "", 0, "must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE"},
 		{"one part", "aws", 0, "must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE"},
 		{"four parts", "a/b/c/d", 0, "must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE"},
-		{"a URL", "https://a/b", 0, "leave https:// out"},
-		{"a tag", "hashicorp/aws:5.0.0", 13, "a version stands behind an @: hashicorp/aws@5.0.0"},
-		{"a tag behind a host with a port", "localhost:5000/a/b:1.0", 18, "a version stands behind an @: localhost:5000/a/b@1.0"},
-		{"a version as the last part", "hashicorp/aws/5.64.0", 13, "a version stands behind an @: hashicorp/aws@5.64.0"},
+		{"a URL", "https://a/b", 0, "remove https://"},
+		{"a tag", "hashicorp/aws:5.0.0", 13, "specify the version after an @: hashicorp/aws@5.0.0"},
+		{"a tag behind a host with a port", "localhost:5000/a/b:1.0", 18, "specify the version after an @: localhost:5000/a/b@1.0"},
+		{"a version as the last part", "hashicorp/aws/5.64.0", 13, "specify the version after an @: hashicorp/aws@5.64.0"},
 		{"a version in the place of an address", "5.64.0", 0, "as in hashicorp/null@5.64.0"},
 		{"an address with a version", "hashicorp/aws@5.0", 13, "without a version"},
-		{"a type alone", "aws", 0, "as hashicorp/aws is"},
+		{"a type alone", "aws", 0, "such as hashicorp/aws"},
 		{"an empty host", "/a/b", 0, "the host is empty"},
-		{"a host with an underscore", "a_b.example/c/d", 0, "the host is not a valid host name"},
+		{"a host with an underscore", "a_b.example/c/d", 0, "invalid host"},
 		{"a host in Punycode", "xn--bcher-kva.example/a/b", 0, "must be given in unicode"},
 		{"a port that is none", "example.com:99999/a/b", 0, "port number is greater than 65535"},
 		{"a host that is no text", "a\xff.example/a/b", 0, "characters that are not allowed in host names"},
@@ -111,18 +111,18 @@ func TestParseAddressRefuses(t *testing.T) {
 		{"an empty type", "hashicorp/", 10, "the type is empty"},
 		{"an underscore in the namespace", "ha_shi/aws", 0, "the namespace is not valid: must contain only letters, digits, and dashes"},
 		{"an underscore in the type", "hashicorp/a_ws", 10, "the type is not valid: must contain only letters, digits, and dashes"},
-		{"a legacy namespace", "-/aws", 0, `the namespace "-" is a placeholder of old configurations`},
-		{"an unknown namespace", "?/aws", 0, `the namespace "?" is a placeholder of old configurations`},
+		{"a legacy namespace", "-/aws", 0, `the namespace "-" is a placeholder in old configurations`},
+		{"an unknown namespace", "?/aws", 0, `the namespace "?" is a placeholder in old configurations`},
 		{"a legacy namespace on a host", "example.com/-/aws", 12, `the namespace "-" is a placeholder`},
-		{"a dot", "hashi.corp/aws", 10, "the namespace is missing, since hashi.corp is a host"},
+		{"a dot", "hashi.corp/aws", 10, "the namespace after the host hashi.corp is missing"},
 		{"two dashes", "hashicorp/a--b", 10, "the type is not valid: cannot use multiple consecutive dashes"},
 		{"a dash in front", "-a/b", 0, "may not use leading or trailing dashes"},
 		{"a dash at the end", "a/b-", 2, "may not use leading or trailing dashes"},
 		{"a space", "hashicorp/a b", 10, "must contain only letters, digits, and dashes"},
-		{"a byte that is no text", "a\xff/b", 0, "the namespace has characters that are not allowed"},
-		{"a full stop that folds to a dot", "a。b/c", 0, "the namespace has characters that are not allowed"},
-		{"a soft hyphen that vanishes between dashes", "a/b-\u00ad-c", 2, "the type has characters that are not allowed"},
-		{"nothing but what vanishes", "\u00ad/c", 0, "the namespace has characters that are not allowed"},
+		{"a byte that is no text", "a\xff/b", 0, "the namespace contains characters that are not allowed"},
+		{"a full stop that folds to a dot", "a。b/c", 0, "the namespace contains characters that are not allowed"},
+		{"a soft hyphen that vanishes between dashes", "a/b-\u00ad-c", 2, "the type contains characters that are not allowed"},
+		{"nothing but what vanishes", "\u00ad/c", 0, "the namespace contains characters that are not allowed"},
 		{"a repository's name for the type", "hashicorp/terraform-provider-aws", 10, `the type must not start with "terraform-"; did you mean "aws"?`},
 		{"a redundant prefix", "hashicorp/terraform-aws", 10, `did you mean "aws"?`},
 		{"an OpenTofu repository's name for the type", "acme/opentofu-provider-x", 5, `the type must not start with "opentofu-"; did you mean "x"?`},
@@ -140,7 +140,8 @@ func TestParseAddressRefuses(t *testing.T) {
 	}
 }
 
-// checkSyntaxError compares all of a syntax error; of the problem it wants a part.
+// checkSyntaxError compares a syntax error with its expected values. Of the problem, only
+// a part must match.
 func checkSyntaxError(t *testing.T, err error, what, input string, offset int, problem string) {
 	t.Helper()
 	var e *provider.SyntaxError
@@ -188,7 +189,7 @@ func addresses(t *testing.T, texts ...string) []provider.Address {
 	return parse(t, provider.ParseAddress, texts)
 }
 
-// parse reads several values, which must be right.
+// parse parses texts that must be valid.
 func parse[T any](t *testing.T, parse func(string) (T, error), texts []string) []T {
 	t.Helper()
 	values := make([]T, len(texts))

@@ -62,8 +62,8 @@ func TestAliasesAreAllRead(t *testing.T) {
 func TestParseAliasRefuses(t *testing.T) {
 	t.Parallel()
 	for input, want := range map[string]string{
-		"":                        "must be ASKED=STORED",
-		"acme/x":                  "must be ASKED=STORED, two addresses or patterns (at character 7)",
+		"":                        "must be REQUESTED=STORED",
+		"acme/x":                  "must be REQUESTED=STORED, with two addresses or patterns (at character 7)",
 		"=acme/x":                 "must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE (at character 1)",
 		"acme/x=":                 "must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE (at character 8)",
 		"acme/x=acme/x=acme/x":    "(at character 13)",

@@ -2,9 +2,9 @@ package provider
 
 import "slices"
 
-// ChoosePlatforms returns those platforms of a release that are wanted, sorted;
-// none wanted means all. Errors are *[PlatformError]: one that the release does
-// not have, or a release without any.
+// ChoosePlatforms returns the wanted platforms of a release in sorted order. If wanted is
+// empty, it returns all platforms. If a wanted platform is missing, or the release has no
+// platforms, the error is a *[PlatformError].
 func ChoosePlatforms(a Address, v Version, have, wanted []Platform) ([]Platform, error) {
 	if len(have) == 0 {
 		none := &PlatformError{Address: a, Version: v}
@@ -25,8 +25,8 @@ func ChoosePlatforms(a Address, v Version, have, wanted []Platform) ([]Platform,
 	return chosen, nil
 }
 
-// SortProtocols returns plugin protocol versions, such as "5.0", sorted and each
-// once, without what is none.
+// SortProtocols returns plugin protocol versions, such as "5.0", sorted and without
+// duplicates and invalid values.
 func SortProtocols(protocols []string) []string {
 	var clean []string
 	for _, p := range protocols {

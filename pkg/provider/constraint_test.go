@@ -25,7 +25,7 @@ func TestConstraintAllows(t *testing.T) {
 		{" >= 1.2.0 ,  != 1.2.1 ,<= 2 ", ">= 1.2.0, != 1.2.1, <= 2", []string{"1.2.0", "1.10.0", "2.0.0", "2.0.0+meta"}},
 		{"!= 1.2.1", "!= 1.2.1", []string{"1.0.0", "1.2.0", "1.10.0", "2.0.0", "2.0.0+meta"}},
 		{"> 1.0, < 1.0", "> 1.0, < 1.0", nil},
-		// Pre-releases are in only where they are named exactly.
+		// Pre-releases are included only if they are specified exactly.
 		{"2.0.0-rc1", "2.0.0-rc1", []string{"2.0.0-rc1"}},
 		{">= 2.0.0-rc1", ">= 2.0.0-rc1", []string{"2.0.0", "2.0.0+meta"}},
 		{"~> 1.2.0-beta1", "~> 1.2.0-beta1", []string{"1.2.0", "1.2.1"}},
@@ -72,7 +72,7 @@ func TestConstraintZeroValueAllowsReleasesOnly(t *testing.T) {
 	}
 }
 
-// TestConstraintAllowsNoZero: 0.0.0 has to be named.
+// TestConstraintAllowsNoZero checks that 0.0.0 must be specified exactly.
 func TestConstraintAllowsNoZero(t *testing.T) {
 	t.Parallel()
 	for input, want := range map[string]bool{"0.0.0": true, "= 0.0.0": true, "< 1.0.0": false, ">= 0.0.0": false, "~> 0.0.0": false, "!= 1.0.0": false} {
@@ -122,14 +122,14 @@ func TestParseConstraintPointsAtThePartAtFault(t *testing.T) {
 		{"nothing", "", 0, "a constraint is empty"},
 		{"a comma at the end", "> 1.0,", 6, "a constraint is empty"},
 		{"two commas", "> 1.0, , < 2", 6, "a constraint is empty"},
-		{"a v in front", ">= 1.0, < v2.0", 8, "a version has no v in front: 2.0"},
+		{"a v in front", ">= 1.0, < v2.0", 8, "a version must not start with v: 2.0"},
 		{"an operator that is none", "~> 5.0,   => 5.1", 10, `did you mean ">="?`},
 		{"npm's operator", "^1.0", 0, `invalid constraint operator "^"`},
-		{"a wildcard", "> 1.0, 1.x", 7, "constraints have no wildcards; all of 1 is ~> 1.0"},
+		{"a wildcard", "> 1.0, 1.x", 7, "wildcards are not supported; for all versions of 1, use ~> 1.0"},
 		{"no comma between", "> 1.0 < 2.0", 0, `missing comma after "> 1.0"`},
 		{"four numbers", "!= 1.2.3.4", 0, "too many numbered portions"},
 		{"an operator alone", "> 1.0, !=", 7, `after the operator "!="`},
-		{"a word", "~> 5.0, bad", 8, "must be a version or compare with one"},
+		{"a word", "~> 5.0, bad", 8, "must be a version or a comparison"},
 		{"a number of more than 64 bits", ">= 1.0, < 99999999999999999999", 10, "the number is too large"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -7,7 +7,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// parseDate parses a date in RFC 3339 form; one that is invalid is the zero time.
+// parseDate parses a date in RFC 3339 form. It returns the zero time if the text is
+// invalid.
 func parseDate(text string) time.Time {
 	t, _ := time.Parse(time.RFC3339, text)
 	return provider.CleanDate(t)
@@ -40,7 +41,8 @@ func TestCleanDate(t *testing.T) {
 	}
 }
 
-// FuzzCleanDate reads what it gives, and gives nothing that is no date of a version.
+// FuzzCleanDate checks that every result is a plausible date and unchanged by a second
+// call.
 func FuzzCleanDate(f *testing.F) {
 	for _, text := range []string{"2026-11-22T05:52:41Z", "2026-11-22T06:52:41.999+01:00", "9999-12-31T23:59:59-00:01", "", "x"} {
 		f.Add(text)

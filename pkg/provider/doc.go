@@ -1,35 +1,55 @@
-// Package provider holds the nouns of the field and no I/O. Everything else in
-// the module depends on it and it depends on nothing else in the module.
+// Package provider defines the domain types of the module: provider addresses, versions,
+// platforms, packages, releases, and sources. It performs no I/O. All other packages
+// depend on it.
 //
-// Use it to read addresses, versions, constraints and platforms that people
-// write, and to implement a [Source] of your own for packages mirror, publish
-// and pull.
+// Use it to parse addresses, versions, constraints, and platforms from user input, and to
+// implement a [Source] for packages mirror, publish, and pull.
 //
 // # Glossary
 //
-//   - address: who a provider is, host/namespace/type ([Address]).
-//   - pattern: an address with trailing wildcards, as include and exclude lists
-//     use it ([Pattern]).
-//   - alias: what declares that releases which are stored as one provider's may
-//     be taken for another's ([Alias]).
-//   - version: a semantic version as OpenTofu reads it ([Version]); constraint:
-//     what a version must meet ([Constraint]).
-//   - platform: operating system and architecture, linux_amd64 ([Platform]).
-//   - package: one zip archive, a provider of one version for one platform
-//     ([Package]).
-//   - release: all packages of a version, with the evidence about them
-//     ([Release]).
-//   - document: a small file that travels with a release or a package, such as
-//     SHA256SUMS, a signature or an SBOM ([Document]); evidence is all of them.
-//   - verdict: what the signature of a release proves, and about whose key
-//     ([Verdict]).
-//   - source: where releases come from ([Source]); sink: where they go.
-//   - selection: the version of a provider that a configuration goes by, with the
-//     hashes that its packages may have; lock file: the selections of one
-//     configuration, .terraform.lock.hcl (package lockfile).
-//   - origin registry: a registry that speaks the provider registry protocol.
-//   - repository, tag, index, manifest, layer, descriptor: as the OCI
-//     specifications define them.
-//   - repository template: text that makes an OCI repository's name of an
-//     address (package template).
+// Providers and releases:
+//
+//   - address: the identity of a provider, HOST/NAMESPACE/TYPE ([Address])
+//   - pattern: an address with trailing wildcards, as in include and exclude lists
+//     ([Pattern])
+//   - alias: a declaration that releases of one provider can be used in place of another
+//     provider's ([Alias])
+//   - version: a semantic version as OpenTofu parses it ([Version])
+//   - constraint: a condition for versions, such as "~> 5.0" ([Constraint])
+//   - platform: an operating system and an architecture, such as linux_amd64 ([Platform])
+//   - package: the zip archive of one version for one platform ([Package])
+//   - release: all packages of a version, with their documents ([Release])
+//   - document: a file that accompanies a release or a package ([Document])
+//   - verification metadata: the documents that packages are verified with, which are
+//     checksums, signatures, and keys
+//   - checksums: the SHA256SUMS file of a release
+//   - attestation: an SBOM or a provenance document
+//   - verdict: the result of verifying the signature of a release ([Verdict])
+//   - trusted key: a key that a pin, a key ring, or a policy accepts for a provider
+//     (package trust)
+//   - credentials: user name and password, or token, for a registry
+//   - pending release: a staged release that is not approved yet (package approval)
+//   - denied release: a release that was rejected (package approval)
+//   - check level: how thoroughly existing releases are verified
+//   - repair: to restore missing or corrupt content of a release
+//
+// Sources and targets:
+//
+//   - origin registry: the registry in a provider's address, which uses the provider
+//     registry protocol
+//   - source: an interface for reading releases ([Source])
+//   - target: the repository that a flow writes releases to
+//   - sink: the directory that packages are written to (package pull)
+//   - repository, tag, index, manifest, layer, blob, descriptor: as defined by the OCI
+//     specifications
+//   - image layout: a directory in the OCI image layout format
+//   - repository template: a text with variables that maps addresses to OCI repositories
+//     (package template)
+//
+// Lock files:
+//
+//   - lock file: .terraform.lock.hcl (package lockfile)
+//   - selection: the version of a provider in a lock file, with its hashes
+//   - hash: a checksum in a lock file, which is the zh: hash of a zip or the h1: hash of
+//     the contents
 package provider

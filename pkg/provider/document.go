@@ -9,74 +9,74 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// DocumentKind classifies a document, whatever its format.
+// DocumentKind classifies documents, independent of their formats.
 type DocumentKind string
 
 // The kinds of documents.
 const (
-	// KindSums is a SHA256SUMS document.
+	// KindSums is a SHA256SUMS file.
 	KindSums DocumentKind = "checksums"
-	// KindSignature is a detached OpenPGP signature: of SHA256SUMS when its scope
-	// is the release, of a zip when it is a package.
+	// KindSignature is a detached OpenPGP signature: of SHA256SUMS if its scope is the
+	// release, or of a zip if its scope is a package.
 	KindSignature DocumentKind = "signature"
-	// KindKeys is armored OpenPGP keys, as the origin offered them.
+	// KindKeys is a file of armored OpenPGP keys, as offered by the origin registry.
 	KindKeys DocumentKind = "keys"
 	// KindSBOM is a software bill of materials.
 	KindSBOM DocumentKind = "sbom"
-	// KindProvenance says how the packages were built.
+	// KindProvenance is a statement of how the packages were built.
 	KindProvenance DocumentKind = "provenance"
-	// KindSigstore is a Sigstore bundle: a signature or an attestation with what is
-	// needed to verify it. It is of SHA256SUMS or of all packages when its scope is
-	// the release, of a zip when it is a package.
+	// KindSigstore is a Sigstore bundle: a signature or an attestation, with the data to
+	// verify it. It is about SHA256SUMS or all packages if its scope is the release, or
+	// about a zip if its scope is a package.
 	KindSigstore DocumentKind = "sigstore"
-	// KindOther is everything else that travels along.
+	// KindOther is any other document.
 	KindOther DocumentKind = "other"
 )
 
-// Scope says what a document is about.
+// Scope is the subject of a document.
 type Scope string
 
 const (
-	// ScopeRelease is all packages of a version.
+	// ScopeRelease means that the document is about all packages of a version.
 	ScopeRelease Scope = "release"
-	// ScopePackage is one package.
+	// ScopePackage means that the document is about one package.
 	ScopePackage Scope = "package"
 )
 
-// Document is a small file that travels with a release or a package: evidence
-// about it. Digest and Size are always known.
+// Document is a file that accompanies a release or a package, such as SHA256SUMS, a
+// signature, or an SBOM. Digest and Size are always set.
 type Document struct {
 	Kind  DocumentKind
 	Scope Scope
-	// Name is its file name, one path element.
+	// Name is the file name, without directories.
 	Name      string
 	MediaType string
 	Digest    digest.Digest
-	// Size is in bytes.
+	// Size is the size in bytes.
 	Size int64
-	// Bytes is the whole document where the source holds it in memory, as it
-	// does with SHA256SUMS, its signature and keys; else nil.
+	// Bytes is the content, if the source has it in memory, as for SHA256SUMS, its
+	// signature, and keys. Otherwise it is nil.
 	Bytes []byte
-	// Content opens the document where it lies, when Bytes is nil. The reader is
-	// verified as that of [Source] Open is.
+	// Content opens the document if Bytes is nil. Like the reader of [Source] Open, the
+	// returned reader verifies the content.
 	Content func(ctx context.Context) (io.ReadCloser, error)
-	// Generated tells that the source made the document itself, so that it may
-	// be made again when packages are added.
+	// Generated reports that the source generated the document, so it can be generated
+	// again after packages are added.
 	Generated bool
 }
 
-// WithBytes returns the document with a content, its digest and its size.
+// WithBytes returns the document with the given content and the matching digest and size.
 func (d Document) WithBytes(content []byte) Document {
 	if content == nil {
-		content = []byte{} // nil means that it is elsewhere
+		content = []byte{} // nil means that Content is used
 	}
 	d.Bytes, d.Content = content, nil
 	d.Digest, d.Size = digest.FromBytes(content), int64(len(content))
 	return d
 }
 
-// Open returns a verified reader of the document. It returns the errors of Content. A
-// document with neither Bytes nor Content is [Refused].
+// Open returns a verifying reader of the document. It returns the errors of Content. If
+// the document has neither Bytes nor Content, the kind of the error is [Refused].
 func (d Document) Open(ctx context.Context) (io.ReadCloser, error) {
 	switch {
 	case d.Bytes != nil:
@@ -84,10 +84,10 @@ func (d Document) Open(ctx context.Context) (io.ReadCloser, error) {
 	case d.Content != nil:
 		return d.Content(ctx)
 	}
-	return nil, Errorf(Refused, "opening the document %s: it has no content", d.Name)
+	return nil, Errorf(Refused, "opening document %s: no content", d.Name)
 }
 
-// Read returns the whole document. Errors are those of Open.
+// Read returns the content of the document. It returns the errors of Open.
 func (d Document) Read(ctx context.Context) ([]byte, error) {
 	if d.Bytes != nil {
 		return d.Bytes, nil
@@ -97,7 +97,7 @@ func (d Document) Read(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = body.Close() }()
-	// The reader is verified, and ends at Size; this bounds one that is not.
+	// A verifying reader ends at Size. The limit applies to readers that don't verify.
 	data := bytes.NewBuffer(make([]byte, 0, max(d.Size, 0)+bytes.MinRead))
 	if _, err := data.ReadFrom(io.LimitReader(body, d.Size+1)); err != nil {
 		return nil, fmt.Errorf("fetching %s: %w", d.Name, err)

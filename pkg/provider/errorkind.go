@@ -7,29 +7,29 @@ import (
 	"slices"
 )
 
-// ErrorKind classifies errors for callers that must react to them: the exit code and
-// the general hint of the command line follow from it. Its values appear in JSON.
+// ErrorKind classifies errors by how callers must react. The exit code and the hint of
+// the command line depend on it. Its values appear in JSON.
 type ErrorKind string
 
-// The kinds of errors, in order of precedence: an error that wraps several
-// kinds has the first of them, because wrong bytes must not go unnoticed.
+// The kinds of errors, in order of precedence. An error that wraps errors of different
+// kinds has the first of their kinds, so a verification failure is never hidden.
 const (
-	Unverified  ErrorKind = "unverified"  // the bytes are not those that were promised, or are unsafe
-	Conflict    ErrorKind = "conflict"    // something else exists at the target
-	Misuse      ErrorKind = "misuse"      // the command line or a configuration is wrong
+	Unverified  ErrorKind = "unverified"  // content doesn't match its checksum or is unsafe
+	Conflict    ErrorKind = "conflict"    // different content exists at the target
+	Misuse      ErrorKind = "misuse"      // the command line or a configuration is invalid
 	Denied      ErrorKind = "denied"      // credentials are missing or insufficient
-	NotFound    ErrorKind = "missing"     // the provider, version, platform or repository does not exist
+	NotFound    ErrorKind = "missing"     // the provider, version, platform, or repository does not exist
 	Interrupted ErrorKind = "interrupted" // the context was canceled
-	Malformed   ErrorKind = "malformed"   // a file or response has a form that cannot be read
-	Transient   ErrorKind = "transient"   // a later attempt may succeed
-	Refused     ErrorKind = "refused"     // declined on purpose
+	Malformed   ErrorKind = "malformed"   // a file or response can't be parsed
+	Transient   ErrorKind = "transient"   // a later attempt might succeed
+	Refused     ErrorKind = "refused"     // rejected by policy or by design
 	Unknown     ErrorKind = "unknown"     // everything else
 )
 
 var kinds = []ErrorKind{Unverified, Conflict, Misuse, Denied, NotFound, Interrupted, Malformed, Transient, Refused}
 
-// KindOf returns the kind of err, which is that of any error that it wraps and
-// that has a method Kind. A canceled context is [Interrupted].
+// KindOf returns the kind of err: the kind of an error in its tree that has a method
+// Kind, or [Interrupted] for a canceled context. Without either, it returns [Unknown].
 func KindOf(err error) ErrorKind {
 	for _, k := range kinds {
 		if k.of(err) {
@@ -39,7 +39,7 @@ func KindOf(err error) ErrorKind {
 	return Unknown
 }
 
-// of reports whether err is, or wraps, an error of the kind.
+// of reports whether err is or wraps an error of the kind.
 func (k ErrorKind) of(err error) bool {
 	if kinded, ok := err.(interface{ Kind() ErrorKind }); ok && kinded.Kind() == k {
 		return true
@@ -53,8 +53,8 @@ func (k ErrorKind) of(err error) bool {
 	return k == Interrupted && errors.Is(err, context.Canceled)
 }
 
-// Errorf returns an error of a kind. It formats its text, and wraps errors, as
-// [fmt.Errorf] does.
+// Errorf returns an error of a kind. It formats the text and wraps errors like
+// [fmt.Errorf].
 func Errorf(k ErrorKind, format string, args ...any) error {
 	return &kindError{fmt.Errorf(format, args...), k}
 }

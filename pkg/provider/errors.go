@@ -8,29 +8,28 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// Conditions that every [Source] reports alike. Test for them with [errors.Is].
+// Errors that all implementations of [Source] return. Test for them with [errors.Is].
 var (
-	// ErrProviderNotFound: this source does not know the provider at all.
+	// ErrProviderNotFound is returned if the source does not have the provider.
 	ErrProviderNotFound = Errorf(NotFound, "provider not found")
-	// ErrVersionNotFound: the provider is known, this version of it is not.
+	// ErrVersionNotFound is returned if the source has the provider but not the version.
 	ErrVersionNotFound = Errorf(NotFound, "version not found")
-	// ErrWrongSource: a package was given to a source that did not make it.
-	ErrWrongSource = Errorf(Refused, "the package is not of this source")
-	// ErrDenied: the other side refused the credentials, or wanted some.
+	// ErrWrongSource is returned if a package was created by a different source.
+	ErrWrongSource = Errorf(Refused, "package belongs to a different source")
+	// ErrDenied is returned if a server rejects or requires credentials.
 	ErrDenied = Errorf(Denied, "access denied")
 )
 
-// PlatformError says that a release exists, but not for the platform that was
-// asked for.
+// PlatformError reports that a release has no package for the requested platform.
 type PlatformError struct {
 	Address Address
 	Version Version
-	// Wanted is the platform asked for.
+	// Wanted is the requested platform.
 	Wanted Platform
-	// Have lists the platforms that the release does have, sorted.
+	// Have lists the platforms of the release in sorted order.
 	Have []Platform
-	// Listed is what was answered where the platform is listed all the same, else
-	// nil.
+	// Listed is the error of requesting the package, if the platform is listed. Otherwise
+	// it is nil.
 	Listed error
 }
 
@@ -38,66 +37,66 @@ type PlatformError struct {
 func (e *PlatformError) Unwrap() error { return e.Listed }
 
 func (e *PlatformError) Error() string {
-	return fmt.Sprintf("%s %s has %s", e.Address, e.Version, e.problem())
+	return fmt.Sprintf("%s %s %s", e.Address, e.Version, e.problem("has "))
 }
 
-// Kind is [NotFound].
+// Kind returns [NotFound].
 func (e *PlatformError) Kind() ErrorKind { return NotFound }
 
-// Within returns the text for a message that has named the release.
+// Within returns the text for a message that already contains the release.
 func (e *PlatformError) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()
 	}
-	return "it has " + e.problem()
+	return e.problem("")
 }
 
-func (e *PlatformError) problem() string {
+func (e *PlatformError) problem(verb string) string {
 	listed := ""
 	if e.Listed != nil {
-		listed = fmt.Sprintf(", though it is listed: %v", e.Listed)
+		listed = fmt.Sprintf(", although it is listed: %v", e.Listed)
 	}
 	switch {
 	case len(e.Have) == 0 && listed != "":
-		return fmt.Sprintf("no package for %s%s", e.Wanted, listed)
+		return fmt.Sprintf("%sno package for %s%s", verb, e.Wanted, listed)
 	case len(e.Have) == 0 && e.Wanted != (Platform{}):
-		return fmt.Sprintf("no package for %s, and lists no platforms at all", e.Wanted)
+		return fmt.Sprintf("%sno package for %s and lists no platforms", verb, e.Wanted)
 	case len(e.Have) == 0:
-		return "no platforms listed at all"
+		return "lists no platforms"
 	}
-	return fmt.Sprintf("no package for %s, only for %s%s", e.Wanted, join(e.Have), listed)
+	return fmt.Sprintf("%sno package for %s, only for %s%s", verb, e.Wanted, join(e.Have), listed)
 }
 
-// SyntaxError says what is wrong with a text and where.
+// SyntaxError reports that a text is invalid, and where.
 type SyntaxError struct {
-	// What names the kind of text: "provider address", "platform", …
+	// What is the kind of text, such as "provider address" or "platform".
 	What string
-	// Input is the whole text.
+	// Input is the complete text.
 	Input string
-	// Offset is the byte in Input at which the problem starts.
+	// Offset is the byte offset in Input at which the problem starts.
 	Offset int
-	// Problem is a sentence without its full stop.
+	// Problem describes the problem as the predicate of a sentence, without a period.
 	Problem string
 }
 
-// Error does not show a password that is in Input where only a host belongs.
+// Error hides passwords in Input, such as in a URL in place of a host.
 func (e *SyntaxError) Error() string {
 	input, column := e.shown()
-	return fmt.Sprintf("%s %q: %s (at character %d)", e.What, input, e.Problem, column)
+	return fmt.Sprintf("invalid %s %q: %s (at character %d)", e.What, input, e.Problem, column)
 }
 
-// Kind is [Malformed].
+// Kind returns [Malformed].
 func (e *SyntaxError) Kind() ErrorKind { return Malformed }
 
-// shown returns the input without passwords, and the column of the problem in it:
-// characters count from 1, as a reader does.
+// shown returns the input without passwords, and the column of the problem, which counts
+// characters from 1.
 func (e *SyntaxError) shown() (input string, column int) {
-	input, at := text.RedactUserinfoAt(e.Input, min(max(e.Offset, 0), len(e.Input)))
-	return input, len([]rune(input[:at])) + 1
+	input, offset := text.RedactUserinfoAt(e.Input, min(max(e.Offset, 0), len(e.Input)))
+	return input, len([]rune(input[:offset])) + 1
 }
 
-// Pointer returns two lines: the input as [SyntaxError.Error] shows it, and a caret
-// under the place at fault.
+// Pointer returns two lines: the input as in [SyntaxError.Error], and a caret below the
+// position of the problem.
 func (e *SyntaxError) Pointer() string {
 	input, column := e.shown()
 	return input + "\n" + strings.Repeat(" ", column-1) + "^"

@@ -46,7 +46,7 @@ func ExampleRequirement_Select() {
 	// registry.opentofu.org/hashicorp/aws [5.9.0] <nil>
 }
 
-// Versions are read and ordered as OpenTofu does it.
+// Versions are parsed and ordered like in OpenTofu.
 func ExampleNewestFirst() {
 	var versions []provider.Version
 	for _, text := range []string{"1.2", "1.10.0", "2.0.0-rc1", "1.10.0"} {
@@ -63,10 +63,10 @@ func ExampleNewestFirst() {
 	fmt.Println(err)
 	// Output:
 	// [2.0.0-rc1 1.10.0 1.2.0] true
-	// version "v1.2.3": a "v" prefix should not be used (at character 1)
+	// invalid version "v1.2.3": a "v" prefix should not be used (at character 1)
 }
 
-// A pre-release meets a constraint only when it is named exactly.
+// A pre-release meets a constraint only if it is specified exactly.
 func ExampleParseConstraint() {
 	c, err := provider.ParseConstraint("~> 5.0, != 5.10.0")
 	if err != nil {
@@ -98,7 +98,7 @@ func ExampleParsePlatform() {
 	//   true
 }
 
-// Patterns are those of include and exclude in provider_installation blocks.
+// Patterns have the syntax of include and exclude in provider_installation blocks.
 func ExampleParsePattern() {
 	a, err := provider.ParseAddress("hashicorp/aws")
 	if err != nil {
@@ -119,7 +119,7 @@ func ExampleParsePattern() {
 	// registry.terraform.io/*/* false
 }
 
-// A requirement is what a user writes: a provider, and which versions of it.
+// A requirement is a provider with an optional version constraint.
 func ExampleParseRequirement() {
 	for _, text := range []string{"hashicorp/aws", "registry.example.com/acme/rocket@~> 1.0", "acme/rocket@1.2.3"} {
 		r, err := provider.ParseRequirement(text)
@@ -136,7 +136,7 @@ func ExampleParseRequirement() {
 	// registry.opentofu.org/acme/rocket constraint "1.2.3" exact true 1.2.3
 }
 
-// The names of a release's files are the same at every origin.
+// Files of a release have the same names in all origin registries.
 func ExampleFilename() {
 	a, err := provider.ParseAddress("acme/rocket")
 	if err != nil {
@@ -156,8 +156,8 @@ func ExampleFilename() {
 	// rocket 1.2.3 linux_amd64 true
 }
 
-// Nothing is taken for something else unless somebody says so, and never another
-// type.
+// A provider is used in place of another one only if an alias allows it, and only if the
+// types are equal.
 func ExampleAliases() {
 	asked, err := provider.ParseAddress("hashicorp/time")
 	if err != nil {

@@ -9,20 +9,21 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// The ends of a package's conventional name.
+// The prefix and suffix of conventional package file names.
 const (
 	filenameStart = "terraform-provider-"
 	filenameEnd   = ".zip"
 )
 
-// Filename returns the conventional name of a package's zip archive:
+// Filename returns the conventional file name of a package:
 // terraform-provider-TYPE_VERSION_OS_ARCH.zip.
 func Filename(a Address, v Version, p Platform) string {
 	return fmt.Sprintf("terraform-provider-%s_%s_%s.zip", a.Type, v, p)
 }
 
-// ParseFilename splits a file name of the form terraform-provider-TYPE_VERSION_OS_ARCH.zip.
-// It returns the parts as they are written, or false if the name has another form.
+// ParseFilename splits a file name of the form
+// terraform-provider-TYPE_VERSION_OS_ARCH.zip into its parts, without validating them. It
+// returns false if the name has a different form.
 func ParseFilename(name string) (typ, version, platform string, ok bool) {
 	middle, found := strings.CutPrefix(name, filenameStart)
 	stem, isZip := strings.CutSuffix(middle, filenameEnd)
@@ -34,31 +35,32 @@ func ParseFilename(name string) (typ, version, platform string, ok bool) {
 	return strings.Join(words[:n-3], "_"), words[n-3], words[n-2] + "_" + words[n-1], true
 }
 
-// SumsName returns the conventional name of a version's checksum file.
+// SumsName returns the conventional file name of a version's SHA256SUMS.
 func SumsName(a Address, v Version) string {
 	return fmt.Sprintf("terraform-provider-%s_%s_SHA256SUMS", a.Type, v)
 }
 
-// maxFilenameLength is what common file systems allow a name.
+// maxFilenameLength is the maximum length of a file name in common file systems, in
+// bytes.
 const maxFilenameLength = 255
 
-// CheckFilename refuses names that could leave a directory or that some file
-// system would read as something else: separators, "..", leading dots and
-// dashes, control characters, Windows' device and stream syntax.
+// CheckFilename rejects names that could escape a directory or that a file system could
+// interpret in a special way: names with separators, "..", leading dots or dashes,
+// control characters, or the syntax of Windows devices and streams.
 func CheckFilename(name string) error {
 	switch {
 	case name == "":
-		return errors.New("the file name is empty")
+		return errors.New("file name is empty")
 	case len(name) > maxFilenameLength:
-		return fmt.Errorf("the file name has more than %d bytes", maxFilenameLength)
+		return fmt.Errorf("file name exceeds %d bytes", maxFilenameLength)
 	case strings.ContainsAny(name, `/\:*?"<>|`):
-		return fmt.Errorf("the file name %q has a character that is not allowed in names", name)
+		return fmt.Errorf("file name %q contains a character that is not allowed", name)
 	case name[0] == '.' || name[0] == '-' || strings.HasSuffix(name, "."):
-		return fmt.Errorf("the file name %q starts with a dot or dash or ends in a dot", name)
+		return fmt.Errorf("file name %q starts with a dot or dash, or ends with a dot", name)
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == unicode.ReplacementChar }):
-		return fmt.Errorf("the file name %q has white space, a control character or invalid text", name)
+		return fmt.Errorf("file name %q contains white space, a control character, or invalid UTF-8", name)
 	case text.IsDeviceName(name):
-		return fmt.Errorf("the file name %q is a device's name on Windows", name)
+		return fmt.Errorf("file name %q is a device name on Windows", name)
 	}
 	return nil
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// roundTrips wants of a value that was parsed that its text parses to the same
-// value again.
+// roundTrips checks that the text of a parsed value parses to the same value.
 func roundTrips[T interface {
 	comparable
 	fmt.Stringer
@@ -51,8 +50,8 @@ func FuzzParseAlias(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input string) { roundTrips(t, provider.ParseAlias, input) })
 }
 
-// FuzzCheckConventional: a name that is conventional is safe on every system, and
-// is no other package's.
+// FuzzCheckConventional checks that a conventional name is safe on every system, and is
+// not the name of another package.
 func FuzzCheckConventional(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		p := provider.Package{

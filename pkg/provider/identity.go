@@ -6,55 +6,56 @@ import (
 	"strings"
 )
 
-// IdentityError says that a package goes by a file name that is not its own.
+// IdentityError reports that the file name of a package is the name of a different
+// package, or not a package file name at all.
 type IdentityError struct {
 	Package Package
 	// Name is the file name.
 	Name string
-	// Type, Version and Platform are what the name says. They are empty when it
-	// has not the form of a package's name.
+	// Type, Version, and Platform are the parts of the name. They are empty if the name
+	// does not have the form of a package file name.
 	Type, Version, Platform string
 }
 
 func (e *IdentityError) Error() string {
 	p := e.Package
 	if e.Type == "" {
-		return fmt.Sprintf("%q is not the name of a package; that for %s is %s", e.Name, p.Platform, Filename(p.Address, p.Version, p.Platform))
+		return fmt.Sprintf("%q is not a package file name; the name for %s is %s", e.Name, p.Platform, Filename(p.Address, p.Version, p.Platform))
 	}
 	return fmt.Sprintf("%q is the name of %s %s for %s, not of %s %s for %s",
 		e.Name, e.Type, e.Version, e.Platform, p.Address.Type, p.Version, p.Platform)
 }
 
-// Kind is [Unverified].
+// Kind returns [Unverified].
 func (e *IdentityError) Kind() ErrorKind { return Unverified }
 
-// CheckIdentity refuses a package that goes by the name of another type, version
-// or platform: older bytes, correctly listed and signed in their time, must not
-// pass for a newer release. The name may be written in any case, and with a v
-// before the version. One that has not the form of a package's name says nothing,
-// and passes. Errors are *[IdentityError].
+// CheckIdentity rejects a package whose file name is the name of a different type,
+// version, or platform. Otherwise, an old package with valid checksums and signatures
+// could be passed off as a newer release. The case of the name and a "v" before the
+// version are ignored. Names that do not have the form of a package file name are
+// accepted. Errors are of type *[IdentityError].
 func (p Package) CheckIdentity() error {
 	name := cmp.Or(p.ListedAs, p.Filename)
-	says, ok := readFilename(name)
-	if !ok || says.is(p) {
+	parsed, ok := readFilename(name)
+	if !ok || parsed.is(p) {
 		return nil
 	}
-	return &IdentityError{p, name, says.typ, says.version.String(), says.platform.String()}
+	return &IdentityError{p, name, parsed.typ, parsed.version.String(), parsed.platform.String()}
 }
 
-// CheckConventional refuses a name for the package that has not the form
-// terraform-provider-TYPE_VERSION_OS_ARCH.zip, or says something else than the
-// package is. Only the version may be written in another form, such as 1.0 for
-// 1.0.0. Errors are *[IdentityError].
+// CheckConventional rejects a file name for the package that is not of the form
+// terraform-provider-TYPE_VERSION_OS_ARCH.zip, or that is the name of a different
+// package. The version can have a different form, such as 1.0 for 1.0.0. Errors are of
+// type *[IdentityError].
 func (p Package) CheckConventional(name string) error {
-	says, ok := readFilename(name)
+	parsed, ok := readFilename(name)
 	if !ok {
 		return &IdentityError{Package: p, Name: name}
 	}
-	if !says.is(p) {
-		return &IdentityError{p, name, says.typ, says.version.String(), says.platform.String()}
+	if !parsed.is(p) {
+		return &IdentityError{p, name, parsed.typ, parsed.version.String(), parsed.platform.String()}
 	}
-	// It may be in another case, or have a v, and no other tool finds it then.
+	// Other tools don't find names in a different case or with a "v".
 	typ, version, platform, ok := ParseFilename(name)
 	if v, err := ParseVersion(version); !ok || err != nil || v != p.Version || typ != p.Address.Type || platform != p.Platform.String() {
 		return &IdentityError{Package: p, Name: name}
@@ -62,36 +63,36 @@ func (p Package) CheckConventional(name string) error {
 	return nil
 }
 
-// named is what a file name says.
-type named struct {
+// parsedName has the parts of a file name.
+type parsedName struct {
 	typ      string
 	version  Version
 	platform Platform
 }
 
-func (n named) is(p Package) bool {
+func (n parsedName) is(p Package) bool {
 	return n.typ == p.Address.Type && n.version == p.Version && n.platform == p.Platform
 }
 
-// readFilename reads a name more freely than [ParseFilename]: file systems that
-// take NULL for null would take one package for the other.
-func readFilename(name string) (n named, ok bool) {
+// readFilename is less strict than [ParseFilename], because case-insensitive file systems
+// treat NULL and null as the same file.
+func readFilename(name string) (n parsedName, ok bool) {
 	if len(name) < len(filenameStart)+len(filenameEnd) {
-		return named{}, false
+		return parsedName{}, false
 	}
-	// Only these ends are lower-cased: in a version the case counts.
+	// Only the prefix and suffix are lower-cased, because versions are case-sensitive.
 	stem := name[len(filenameStart) : len(name)-len(filenameEnd)]
 	typ, version, platform, ok := ParseFilename(strings.ToLower(name[:len(filenameStart)]) + stem + strings.ToLower(name[len(name)-len(filenameEnd):]))
 	if !ok {
-		return named{}, false
+		return parsedName{}, false
 	}
 	if strings.HasPrefix(version, "v") || strings.HasPrefix(version, "V") {
 		version = version[1:]
 	}
 	v, err := ParseVersion(version)
 	if err != nil {
-		return named{}, false
+		return parsedName{}, false
 	}
 	p, err := ParsePlatform(strings.ToLower(platform))
-	return named{strings.ToLower(typ), v, p}, err == nil
+	return parsedName{strings.ToLower(typ), v, p}, err == nil
 }

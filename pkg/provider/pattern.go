@@ -6,18 +6,18 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 )
 
-// wildcard stands for any value of a part, and of all parts after it.
+// wildcard matches any value of a part and of all following parts.
 const wildcard = "*"
 
-// Pattern matches addresses as the include and exclude lists of OpenTofu's
-// provider_installation blocks do: an address whose last parts may be "*".
+// Pattern matches addresses like the include and exclude lists of OpenTofu's
+// provider_installation blocks. It is an address in which trailing parts can be "*".
 // Patterns are comparable by ==. The zero value matches nothing.
 type Pattern struct {
 	host, namespace, typ string
 }
 
-// ParsePattern reads "host/namespace/type" or "namespace/type" (on
-// [DefaultHost]) where trailing parts may be "*". Errors are *[SyntaxError].
+// ParsePattern parses "host/namespace/type" or "namespace/type", which implies
+// [DefaultHost]. Trailing parts can be "*". Errors are of type *[SyntaxError].
 func ParsePattern(s string) (Pattern, error) {
 	fail := func(offset int, problem string) (Pattern, error) {
 		return Pattern{}, &SyntaxError{What: "provider pattern", Input: s, Offset: offset, Problem: problem}
@@ -61,7 +61,7 @@ func ParsePattern(s string) (Pattern, error) {
 	return p, nil
 }
 
-// Match reports whether the pattern covers a.
+// Match reports whether the pattern matches a.
 func (p Pattern) Match(a Address) bool {
 	return p.host != "" &&
 		(p.host == wildcard || p.host == string(a.Host)) &&
@@ -69,12 +69,12 @@ func (p Pattern) Match(a Address) bool {
 		(p.typ == wildcard || p.typ == a.Type)
 }
 
-// Fixed tells which parts the pattern leaves no choice of.
+// Fixed reports which parts of the pattern are not wildcards.
 func (p Pattern) Fixed() (host, namespace, typ bool) {
 	return p.host != wildcard, p.namespace != wildcard, p.typ != wildcard
 }
 
-// String returns the three parts, the host as people write it.
+// String returns the three parts, with the host in Unicode.
 func (p Pattern) String() string {
 	if p == (Pattern{}) {
 		return ""

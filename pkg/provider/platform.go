@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Platform is what a package runs on, in Go's words: linux, amd64.
+// Platform is an operating system and an architecture, as named by Go: linux, amd64.
 type Platform struct {
 	OS, Arch string
 }
 
-// CurrentPlatform is the platform of this machine.
+// CurrentPlatform returns the platform of this machine.
 func CurrentPlatform() Platform {
 	return Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}
 }
 
-// ParsePlatform reads "os_arch": two words of lower-case letters and digits.
-// Errors are *[SyntaxError].
+// ParsePlatform parses "os_arch", where both parts consist of lower-case letters and
+// digits. Errors are of type *[SyntaxError].
 func ParsePlatform(s string) (Platform, error) {
 	fail := func(offset int, problem string) (Platform, error) {
 		return Platform{}, &SyntaxError{What: "platform", Input: s, Offset: offset, Problem: problem}
@@ -41,13 +41,13 @@ func ParsePlatform(s string) (Platform, error) {
 // String returns "os_arch".
 func (p Platform) String() string { return p.OS + "_" + p.Arch }
 
-// MarshalText returns the text of String.
+// MarshalText returns the same text as String.
 func (p Platform) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// Compare orders platforms by operating system, then architecture.
+// Compare orders platforms by operating system and architecture.
 func (p Platform) Compare(q Platform) int {
 	return cmp.Or(cmp.Compare(p.OS, q.OS), cmp.Compare(p.Arch, q.Arch))
 }
 
-// SortPlatforms returns the platforms sorted, each once.
+// SortPlatforms returns the platforms in sorted order, without duplicates.
 func SortPlatforms(ps []Platform) []Platform { return slices.Compact(sorted(ps, Platform.Compare)) }

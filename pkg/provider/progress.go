@@ -1,16 +1,15 @@
 package provider
 
-// Progress tells whoever watches what is going on. It is informational: no
-// result depends on it. Each function may be nil and may be called from several
-// goroutines at once.
+// Progress has callbacks for the progress of transfers. No result depends on them. Each
+// callback can be nil, and can be called concurrently.
 type Progress struct {
-	// Begin: a package's bytes start to move; total is their number, -1 when it
-	// is not known. After a failure the same package may begin again.
+	// Begin is called when the transfer of a package starts. total is its size in bytes,
+	// or -1 if unknown. After a failure, the same package can start again.
 	Begin func(p Package, total int64)
-	// Advance: n more bytes have moved.
+	// Advance is called after n more bytes were transferred.
 	Advance func(p Package, n int)
-	// End: the package has arrived, or err says why not.
+	// End is called when the transfer of a package ends. err is nil if it succeeded.
 	End func(p Package, err error)
-	// Retry: an attempt ended in err and another follows.
+	// Retry is called when an attempt failed with err and another one follows.
 	Retry func(what string, err error)
 }

@@ -12,62 +12,62 @@ type Package struct {
 	Address  Address
 	Version  Version
 	Platform Platform
-	// Filename is the archive's conventional name, see the function [Filename].
-	// It is the only one that is written to a disk.
+	// Filename is the conventional name of the archive, as returned by the function
+	// [Filename]. Only this name is used for files.
 	Filename string
-	// ListedAs is the name by which SHA256SUMS lists the archive, where that is
-	// another one: artifacts of other tools have titles of their own. It is empty
-	// where it is Filename, and it is for looking up only, never for a path.
+	// ListedAs is the name of the archive in SHA256SUMS if it differs from Filename,
+	// because artifacts of other tools can have different titles. It is only used to look
+	// up checksums, never as a path.
 	ListedAs string
-	// Digest is the SHA-256 of the archive. Its hex is at once the line in
-	// SHA256SUMS, the OCI blob's digest and the lock file's zh: hash.
+	// Digest is the SHA-256 digest of the archive. Its hexadecimal form appears in
+	// SHA256SUMS, in the digest of the OCI blob, and in the zh: hash of lock files.
 	Digest digest.Digest
-	// Size is the archive's length in bytes, -1 when it is not known yet.
+	// Size is the size of the archive in bytes, or -1 if unknown.
 	Size int64
-	// H1 is the lock file's "h1:…" hash of the archive's contents, empty when
-	// it is not known.
+	// H1 is the h1: hash of the contents, as in lock files. It is empty if unknown.
 	H1 string
-	// Documents are about this package alone.
+	// Documents lists the documents that are only about this package.
 	Documents []Document
-	// Locator tells the Source that made this value where the bytes are. Only
-	// that Source reads it.
+	// Locator is where the source that created this value finds the archive. Only that
+	// source uses it.
 	Locator any
 }
 
-// Release is a version of a provider with all of its packages, or with those
-// that were asked for.
+// Release is a version of a provider with its packages: all of them, or those for the
+// requested platforms.
 type Release struct {
 	Address Address
 	Version Version
-	// Packages are sorted by platform, one each.
+	// Packages lists one package per platform, sorted by platform.
 	Packages []Package
-	// Protocols are the plugin protocol versions, such as "5.0", as the origin
-	// states them; empty when unknown.
+	// Protocols lists the plugin protocol versions, such as "5.0", as stated by the
+	// origin registry. It is empty if unknown.
 	Protocols []string
-	// Published is when the origin says that the version was published, in UTC
-	// and whole seconds; zero when unknown. It is never from a clock of ours, and
-	// an origin can state any date: it is no proof.
+	// Published is the publication date that the origin registry states, in UTC and
+	// truncated to seconds. It is zero if unknown. It is not verified: an origin registry
+	// can state any date.
 	Published time.Time
-	// Documents are about the release: SHA256SUMS, its signature, keys.
+	// Documents lists the documents about the release: SHA256SUMS, signatures, and keys.
 	Documents []Document
-	// Stored says in which OCI repository it lies; the zero value where it comes
-	// from elsewhere, or from several.
+	// Stored is the location of the release in an OCI repository. It is the zero value if
+	// the release comes from elsewhere or from multiple repositories.
 	Stored Stored
-	// Locator tells the Source that made this value where it lies. Only that
-	// Source reads it.
+	// Locator is where the source that created this value finds the release. Only that
+	// source uses it.
 	Locator any
 }
 
-// Stored is the place of a release in OCI repositories.
+// Stored is the location of a release in an OCI repository.
 type Stored struct {
-	// Repository is as people write it: "ghcr.io/acme/null", "oci-layout:mirror/null".
+	// Repository is the name of the repository, such as "ghcr.io/acme/null" or
+	// "oci-layout:mirror/null".
 	Repository string
 	Tag        string
-	// Digest is that of the index.
+	// Digest is the digest of the index.
 	Digest digest.Digest
 }
 
-// Document returns the release's first document of a kind.
+// Document returns the first document of a kind.
 func (r Release) Document(kind DocumentKind) (Document, bool) {
 	for _, d := range r.Documents {
 		if d.Kind == kind {
@@ -77,7 +77,7 @@ func (r Release) Document(kind DocumentKind) (Document, bool) {
 	return Document{}, false
 }
 
-// Package returns the package for a platform. Errors are *[PlatformError].
+// Package returns the package for a platform. The error is a *[PlatformError] if there is none.
 func (r Release) Package(p Platform) (Package, error) {
 	i := slices.IndexFunc(r.Packages, func(pkg Package) bool { return pkg.Platform == p })
 	if i < 0 {
@@ -86,7 +86,7 @@ func (r Release) Package(p Platform) (Package, error) {
 	return r.Packages[i], nil
 }
 
-// Platforms lists the platforms of the release's packages.
+// Platforms returns the platforms of the packages.
 func (r Release) Platforms() []Platform {
 	ps := make([]Platform, len(r.Packages))
 	for i, p := range r.Packages {

@@ -66,34 +66,34 @@ func TestCheckFilenameRefuses(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, input, want string }{
 		{"nothing", "", "is empty"},
-		{"256 bytes", strings.Repeat("a", 256), "more than 255 bytes"},
-		{"128 letters of two bytes", strings.Repeat("ä", 128), "more than 255 bytes"},
+		{"256 bytes", strings.Repeat("a", 256), "exceeds 255 bytes"},
+		{"128 letters of two bytes", strings.Repeat("ä", 128), "exceeds 255 bytes"},
 		{"the parent", "..", "starts with a dot"},
 		{"the directory itself", ".", "starts with a dot"},
-		{"a way out", "../x", "not allowed in names"},
-		{"a way into", "a/b", "not allowed in names"},
-		{"a way out on Windows", `..\x`, "not allowed in names"},
-		{"a way into on Windows", `a\b`, "not allowed in names"},
-		{"an absolute path", "/etc/passwd", "not allowed in names"},
-		{"a drive", "C:x", "not allowed in names"},
-		{"a stream", "a.zip::$DATA", "not allowed in names"},
-		{"a pattern", "*.zip", "not allowed in names"},
+		{"a way out", "../x", "character that is not allowed"},
+		{"a way into", "a/b", "character that is not allowed"},
+		{"a way out on Windows", `..\x`, "character that is not allowed"},
+		{"a way into on Windows", `a\b`, "character that is not allowed"},
+		{"an absolute path", "/etc/passwd", "character that is not allowed"},
+		{"a drive", "C:x", "character that is not allowed"},
+		{"a stream", "a.zip::$DATA", "character that is not allowed"},
+		{"a pattern", "*.zip", "character that is not allowed"},
 		{"a hidden file", ".bashrc", "starts with a dot"},
 		{"a flag", "-rf", "starts with a dot or dash"},
-		{"a dot at the end", "a.zip.", "ends in a dot"},
+		{"a dot at the end", "a.zip.", "ends with a dot"},
 		{"a space", "a b", "white space"},
 		{"a space at the end", "a.zip ", "white space"},
 		{"a line break", "a\nb", "control character"},
 		{"a zero byte", "a\x00b", "control character"},
 		{"an escape sequence", "a\x1b[2Jb", "control character"},
 		{"a C1 control", "a\u0085b", "control character"},
-		{"bytes that are no text", "a\xffb", "invalid text"},
-		{"NUL", "NUL", "device's name"},
-		{"con", "con", "device's name"},
-		{"aux with an extension", "aux.tar.gz", "device's name"},
-		{"com1.zip", "com1.zip", "device's name"},
-		{"LPT9", "LPT9", "device's name"},
-		{"conout$", "conout$", "device's name"},
+		{"bytes that are no text", "a\xffb", "invalid UTF-8"},
+		{"NUL", "NUL", "device name"},
+		{"con", "con", "device name"},
+		{"aux with an extension", "aux.tar.gz", "device name"},
+		{"com1.zip", "com1.zip", "device name"},
+		{"LPT9", "LPT9", "device name"},
+		{"conout$", "conout$", "device name"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +108,7 @@ func TestCheckIdentity(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, version, filename string
-		// says is what a refused name says.
+		// says is a part of the expected error.
 		says string
 	}{
 		{"the conventional name", "2.0.0", "terraform-provider-x_2.0.0_linux_amd64.zip", ""},
@@ -181,22 +181,22 @@ func TestCheckConventional(t *testing.T) {
 	for name, want := range map[string]string{
 		"terraform-provider-x_2.0.0_linux_amd64.zip":  "",
 		"terraform-provider-x_2.0_linux_amd64.zip":    "",
-		"terraform-provider-x_v2.0.0_linux_amd64.zip": "is not the name of a package; that for linux_amd64 is terraform-provider-x_2.0.0_linux_amd64.zip",
-		"terraform-provider-x_2.0.0_Linux_amd64.zip":  "is not the name of a package",
-		"Terraform-provider-x_2.0.0_linux_amd64.zip":  "is not the name of a package",
-		"terraform-provider-x_2.0.0_linux_amd64.ZIP":  "is not the name of a package",
-		"zz_override.tf": "is not the name of a package",
-		"Makefile":       "is not the name of a package",
-		"":               "is not the name of a package",
-		"../terraform-provider-x_2.0.0_linux_amd64.zip":    "is not the name of a package",
-		"a/terraform-provider-x_2.0.0_linux_amd64.zip":     "is not the name of a package",
+		"terraform-provider-x_v2.0.0_linux_amd64.zip": "is not a package file name; the name for linux_amd64 is terraform-provider-x_2.0.0_linux_amd64.zip",
+		"terraform-provider-x_2.0.0_Linux_amd64.zip":  "is not a package file name",
+		"Terraform-provider-x_2.0.0_linux_amd64.zip":  "is not a package file name",
+		"terraform-provider-x_2.0.0_linux_amd64.ZIP":  "is not a package file name",
+		"zz_override.tf": "is not a package file name",
+		"Makefile":       "is not a package file name",
+		"":               "is not a package file name",
+		"../terraform-provider-x_2.0.0_linux_amd64.zip":    "is not a package file name",
+		"a/terraform-provider-x_2.0.0_linux_amd64.zip":     "is not a package file name",
 		"terraform-provider-y_2.0.0_linux_amd64.zip":       "is the name of y 2.0.0 for linux_amd64",
 		"terraform-provider-../x_2.0.0_linux_amd64.zip":    "is the name of ../x 2.0.0 for linux_amd64",
 		"terraform-provider-x_1.0.0_linux_amd64.zip":       "is the name of x 1.0.0 for linux_amd64",
 		"terraform-provider-x_v1.0.0_linux_amd64.zip":      "is the name of x 1.0.0 for linux_amd64",
 		"terraform-provider-x_2.0.0_windows_amd64.zip":     "is the name of x 2.0.0 for windows_amd64",
-		"terraform-provider-x_2.0.0_linux_amd64.zip.exe":   "is not the name of a package",
-		"terraform-provider-x_2.0.0_linux_amd64.zip\n.zip": "is not the name of a package",
+		"terraform-provider-x_2.0.0_linux_amd64.zip.exe":   "is not a package file name",
+		"terraform-provider-x_2.0.0_linux_amd64.zip\n.zip": "is not a package file name",
 	} {
 		err := p.CheckConventional(name)
 		var identity *provider.IdentityError

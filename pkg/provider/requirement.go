@@ -6,18 +6,19 @@ import (
 	"strings"
 )
 
-// Requirement is a provider, and what its versions have to meet. It is the
-// PROVIDER of the command line.
+// Requirement is a provider with a version constraint. It is the PROVIDER argument of the
+// command line.
 type Requirement struct {
 	Address    Address
 	Constraint Constraint
 }
 
-// latest is what other programs call the newest version, which no constraint means.
+// latest is the word that other programs use for the newest version. It is the same as no
+// constraint.
 const latest = "latest"
 
-// ParseRequirement reads "[HOST/]NAMESPACE/TYPE[@CONSTRAINT]". "@latest" is no
-// constraint. Errors are *[SyntaxError] that point into s.
+// ParseRequirement parses "[HOST/]NAMESPACE/TYPE[@CONSTRAINT]". "@latest" means no
+// constraint. Errors are of type *[SyntaxError], with offsets into s.
 func ParseRequirement(s string) (Requirement, error) {
 	address, constraint, constrained := strings.Cut(s, "@")
 	a, err := ParseAddress(address)
@@ -33,7 +34,7 @@ func ParseRequirement(s string) (Requirement, error) {
 	return r, nil
 }
 
-// within lets a syntax error in a part point into the whole text.
+// within converts a syntax error in a part of a text to one in the complete text.
 func within(whole string, offset int, err error) error {
 	if e, ok := errors.AsType[*SyntaxError](err); ok {
 		return &SyntaxError{What: e.What, Input: whole, Offset: offset + e.Offset, Problem: e.Problem}
@@ -41,7 +42,7 @@ func within(whole string, offset int, err error) error {
 	return err
 }
 
-// String returns the form that [ParseRequirement] reads.
+// String returns the form that [ParseRequirement] parses.
 func (r Requirement) String() string {
 	if r.Constraint.IsZero() {
 		return r.Address.String()
@@ -49,8 +50,9 @@ func (r Requirement) String() string {
 	return r.Address.String() + "@" + r.Constraint.String()
 }
 
-// Select returns the newest n versions that meet the requirement, newest first;
-// n = 0 means all. None is a *[VersionError].
+// Select returns the newest n versions that meet the requirement, newest first. If n is
+// 0, it returns all of them. If no version meets the requirement, the error is a
+// *[VersionError].
 func (r Requirement) Select(versions []Version, n int) ([]Version, error) {
 	var met []Version
 	for _, v := range NewestFirst(versions) {
@@ -64,9 +66,9 @@ func (r Requirement) Select(versions []Version, n int) ([]Version, error) {
 	return met, nil
 }
 
-// PreReleases returns the pre-releases that do not meet the requirement, and whose
-// releases do, newest first: 4.0.0-beta1 for ">= 3.0.0". Of a requirement that names one
-// version there are none.
+// PreReleases returns the pre-releases that do not meet the requirement although their
+// releases would, newest first, such as 4.0.0-beta1 for ">= 3.0.0". It returns nil if the
+// constraint is an exact version.
 func (r Requirement) PreReleases(versions []Version) []Version {
 	var left []Version
 	if _, exact := r.Constraint.Exact(); exact {
@@ -83,16 +85,16 @@ func (r Requirement) PreReleases(versions []Version) []Version {
 // maxSomeVersions is the maximum number of versions that [SomeVersions] lists.
 const maxSomeVersions = 5
 
-// SomeVersions says which versions there are, the newest few, for error texts.
+// SomeVersions describes which versions exist for error messages. It lists the newest
+// ones.
 func SomeVersions(versions []Version) string {
-	const most = maxSomeVersions
 	newest := NewestFirst(versions)
 	if len(newest) == 0 {
-		return "there are no versions at all"
+		return "no versions exist"
 	}
-	some := join(newest[:min(most, len(newest))])
-	if len(newest) > most {
-		return fmt.Sprintf("the newest of %d versions are %s", len(newest), some)
+	some := join(newest[:min(maxSomeVersions, len(newest))])
+	if len(newest) > maxSomeVersions {
+		return fmt.Sprintf("newest of %d versions: %s", len(newest), some)
 	}
-	return "there are " + some
+	return "existing versions: " + some
 }

@@ -41,7 +41,7 @@ func TestParseRequirementPointsIntoTheWholeText(t *testing.T) {
 		problem     string
 	}{
 		{"the address", "hashicorp/a_ws@5.0", "provider address", 10, "the type is not valid"},
-		{"the constraint", "bücher.example/a/b@~> 5.0, bad", "version constraint", len("bücher.example/a/b@~> 5.0, "), "must be a version or compare with one"},
+		{"the constraint", "bücher.example/a/b@~> 5.0, bad", "version constraint", len("bücher.example/a/b@~> 5.0, "), "must be a version or a comparison"},
 		{"a constraint that is not there", "hashicorp/aws@", "version constraint", 14, "a constraint is empty"},
 		{"an address that is not there", "@5.0", "provider address", 0, "must be NAMESPACE/TYPE"},
 		{"a second constraint", "hashicorp/aws@5.0@6.0", "version constraint", 14, "missing comma"},
@@ -84,7 +84,8 @@ func TestRequirementSelect(t *testing.T) {
 	}
 }
 
-// TestRequirementPreReleases: a pre-release is left out where its release would be meant.
+// TestRequirementPreReleases checks which pre-releases are skipped although their
+// releases would be selected.
 func TestRequirementPreReleases(t *testing.T) {
 	t.Parallel()
 	have := versions(t, "1.0.0-rc1", "1.0.0", "2.0.0-alpha", "2.0.0-beta.2+m", "2.0.0", "0.0.0-dev", "3.0.0-rc1")
@@ -112,23 +113,23 @@ func TestRequirementSelectSaysWhatThereIs(t *testing.T) {
 	}{
 		{
 			"nothing", "a/b@~> 5.0", nil,
-			`version not found: no version of registry.opentofu.org/a/b meets "~> 5.0"; there are no versions at all`,
+			`version not found: no version of registry.opentofu.org/a/b meets "~> 5.0"; no versions exist`,
 		},
 		{
 			"a few", "a/b@~> 5.0", []string{"1.0.0", "2.0.0"},
-			`version not found: no version of registry.opentofu.org/a/b meets "~> 5.0"; there are 2.0.0, 1.0.0`,
+			`version not found: no version of registry.opentofu.org/a/b meets "~> 5.0"; existing versions: 2.0.0, 1.0.0`,
 		},
 		{
 			"many", "a/b@~> 5.0", []string{"1.0.0", "1.1.0", "1.2.0", "1.3.0", "1.4.0", "1.5.0"},
-			`version not found: no version of registry.opentofu.org/a/b meets "~> 5.0"; the newest of 6 versions are 1.5.0, 1.4.0, 1.3.0, 1.2.0, 1.1.0`,
+			`version not found: no version of registry.opentofu.org/a/b meets "~> 5.0"; newest of 6 versions: 1.5.0, 1.4.0, 1.3.0, 1.2.0, 1.1.0`,
 		},
 		{
 			"pre-releases only", "a/b", []string{"1.0.0-rc1"},
-			"version not found: registry.opentofu.org/a/b has no release (a pre-release has to be named exactly); there are 1.0.0-rc1",
+			"version not found: registry.opentofu.org/a/b has no release (pre-releases must be specified exactly); existing versions: 1.0.0-rc1",
 		},
 		{
 			"0.0.0 only", "a/b", []string{"0.0.0"},
-			"version not found: registry.opentofu.org/a/b has no release (a pre-release has to be named exactly); there are 0.0.0",
+			"version not found: registry.opentofu.org/a/b has no release (pre-releases must be specified exactly); existing versions: 0.0.0",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

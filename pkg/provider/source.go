@@ -8,67 +8,66 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Source is a place that releases come from: an origin registry, a directory
-// of zips, an OCI repository. It is safe for concurrent use. What a source can do
-// beyond this it declares in its [Capabilities].
+// Source provides releases, for example from an origin registry, a directory of zips, or
+// an OCI repository. It must be safe for concurrent use. A source declares optional
+// operations in its [Capabilities].
 type Source interface {
-	// Versions lists what exists, newest first. The error is
-	// [ErrProviderNotFound] when this source does not know the provider.
+	// Versions returns the existing versions, newest first. The error is
+	// [ErrProviderNotFound] if the source does not have the provider.
 	Versions(ctx context.Context, a Address) ([]Version, error)
-	// Release describes a version: metadata only, no zip is read. Naming
-	// platforms keeps it to those. Errors: [ErrProviderNotFound],
-	// [ErrVersionNotFound], *[PlatformError].
+	// Release returns the metadata of a version without reading zips. If platforms are
+	// given, the release contains only those. It returns [ErrProviderNotFound],
+	// [ErrVersionNotFound], or a *[PlatformError].
 	Release(ctx context.Context, a Address, v Version, only ...Platform) (Release, error)
-	// Open gives the zip's bytes and size (-1: unknown). The reader is
-	// verified: the Read that would complete the content returns an error
-	// instead of the last bytes when they are not what p.Digest and p.Size say.
+	// Open returns a reader of a package's zip, and its size in bytes or -1 if unknown.
+	// The reader verifies the content: if it doesn't match p.Digest and p.Size, the Read
+	// that would complete the content returns an error instead of the last bytes.
 	Open(ctx context.Context, p Package) (io.ReadCloser, int64, error)
 }
 
-// Capabilities are what a source can do beyond [Source]: the one place where
-// such things are declared. A function that is nil is something that the source
-// cannot do, and a source that wraps another one hands all of them on.
+// Capabilities are the optional operations of a [Source]. If a function is nil, the
+// source does not support the operation. A source that wraps another one forwards all
+// capabilities.
 type Capabilities struct {
-	// Published tells that releases are there whole and do not change, as at an
-	// origin registry or in an OCI repository. The directory of a build is not
-	// like that: other jobs may have other packages of the same version.
+	// Published reports that releases are complete and do not change, as in an origin
+	// registry or an OCI repository. A build directory is different: other jobs can build
+	// other packages of the same version.
 	Published bool
-	// Platforms gives the platforms of a version, sorted, for less than its
-	// release costs.
+	// Platforms returns the platforms of a version in sorted order. It is cheaper than
+	// Release.
 	Platforms func(ctx context.Context, a Address, v Version) ([]Platform, error)
-	// Digests gives the digests of all zips of a version for less than its
-	// release costs. They are not signed: they tell whether something changed,
-	// and are no evidence. A nil map means that the source cannot tell.
+	// Digests returns the digests of all zips of a version. It is cheaper than Release.
+	// The digests are not signed: they show whether something has changed, but are not
+	// proof. A nil map means that the source doesn't know the digests.
 	Digests func(ctx context.Context, a Address, v Version) (map[Platform]digest.Digest, error)
-	// Date gives when a version was published, as its release does, for less than
-	// that costs; zero where nobody says so. Errors are those of Release.
+	// Date returns the publication date of a version, as in its release, or zero if
+	// unknown. It is cheaper than Release and returns the same errors.
 	Date func(ctx context.Context, a Address, v Version) (time.Time, error)
-	// Denied lists the denied versions, newest first. Versions omits them.
+	// Denied returns the denied versions, newest first. Versions omits them.
 	Denied func(ctx context.Context, a Address) ([]Version, error)
-	// Documents gives the documents about all packages of a release that are no
-	// part of it, such as an SBOM that refers to an OCI index. The release is
-	// one that the source gave.
+	// Documents returns documents about all packages of a release that are not part of
+	// it, such as an SBOM that refers to an OCI index. The release must come from this
+	// source.
 	Documents func(ctx context.Context, r Release) ([]Document, error)
 	// Stat checks that a package's zip exists and has the expected size, without reading
 	// it. It returns the errors of Open. checked is false if only Open can find out.
 	Stat func(ctx context.Context, p Package) (checked bool, err error)
-	// Path gives the local file that a package's zip is; ok is false when there
-	// is none.
+	// Path returns the path of a package's zip if it is a local file.
 	Path func(p Package) (path string, ok bool)
-	// Directory gives the directory of a package that is there unpacked, and has
-	// no zip; its h1 is the package's. ok is false for all other packages.
+	// Directory returns the path of a package that exists only unpacked. The h1: hash of
+	// the directory is the one of the package. ok is false for all other packages.
 	Directory func(p Package) (path string, ok bool)
 }
 
-// Capable is a [Source] that declares capabilities.
+// Capable is a [Source] with capabilities.
 type Capable interface {
 	Source
-	// Capabilities are the same during the source's whole life.
+	// Capabilities returns the same value on every call.
 	Capabilities() Capabilities
 }
 
-// CapabilitiesOf returns what a source declares, the zero value when it declares
-// nothing.
+// CapabilitiesOf returns the capabilities that s declares, or the zero value if it
+// declares none.
 func CapabilitiesOf(s Source) Capabilities {
 	if c, ok := s.(Capable); ok {
 		return c.Capabilities()

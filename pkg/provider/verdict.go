@@ -2,49 +2,50 @@ package provider
 
 import "time"
 
-// Trust is what the signature of a release proves.
+// Trust is the result of verifying the signature of a release.
 type Trust string
 
-// What signatures prove. Only the first two are proof of who made a release.
+// The results of verification. Only the first two prove who created a release.
 const (
-	// TrustSigned: a key signed it whose word counts.
+	// TrustSigned means that a trusted key signed the release.
 	TrustSigned Trust = "signed"
-	// TrustExpired: as TrustSigned, but the key or the signature has expired.
+	// TrustExpired means that a trusted key signed the release, but the key or the
+	// signature has expired.
 	TrustExpired Trust = "expired"
-	// TrustUnpinned: a key signed it that came with the release, so that the
-	// release agrees with itself, and nobody says that the key is the author's.
+	// TrustUnpinned means that a key that came with the release signed it. This proves
+	// that the release is consistent, but not who created it.
 	TrustUnpinned Trust = "unpinned"
-	// TrustUntrusted: a key signed it that is not one of those which count.
+	// TrustUntrusted means that the key that signed the release is not a trusted key.
 	TrustUntrusted Trust = "untrusted"
-	// TrustRevoked: a key signed it that its owner has revoked.
+	// TrustRevoked means that the owner has revoked the key that signed the release.
 	TrustRevoked Trust = "revoked"
-	// TrustUnknown: there is a signature, and no key to check it with.
+	// TrustUnknown means that the key to verify the signature is missing.
 	TrustUnknown Trust = "unknown-key"
-	// TrustUnsigned: there is no signature.
+	// TrustUnsigned means that the release has no signature.
 	TrustUnsigned Trust = "unsigned"
-	// TrustBad: the signature is not one of the checksums.
+	// TrustBad means that the signature does not match the checksums.
 	TrustBad Trust = "bad"
 )
 
-// Verdict says what the signature of a release proves, and about whom. The zero
-// value is none: nobody has judged.
+// Verdict is the result of verifying the signature of a release. The zero value means
+// that it was not verified.
 type Verdict struct {
 	Trust Trust
-	// Fingerprint is that of the primary key that signed, in upper-case
-	// hexadecimal digits. Where the key is not known it is what the signature
-	// says of it, which may be a key ID of 16 digits, or nothing.
+	// Fingerprint is the fingerprint of the primary key that signed the release, in
+	// upper-case hexadecimal digits. If the key is unknown, it is the identifier in the
+	// signature, which can be a key ID of 16 digits or empty.
 	Fingerprint string
-	// Expired is when the key or the signature expired; zero when it has not, or
-	// when the time is not known.
+	// Expired is the time at which the key or the signature expired. It is zero if
+	// neither has expired or the time is unknown.
 	Expired time.Time
-	// Reason says in a few words why, where there is more to say; else empty.
+	// Reason is a short explanation. It is empty if Trust is sufficient.
 	Reason string
-	// Warning is a sentence for people when the release was let pass though
-	// something is wrong with its signature; else empty.
+	// Warning is a sentence for users if the release was accepted despite a problem with
+	// its signature. Otherwise it is empty.
 	Warning string
 }
 
-// String says it in a few words: "signed by FINGERPRINT", "unsigned".
+// String returns a short text, such as "signed by FINGERPRINT" or "unsigned".
 func (v Verdict) String() string {
 	by := "signed"
 	if v.Fingerprint != "" {
@@ -61,17 +62,17 @@ func (v Verdict) String() string {
 		}
 		return by + ", key not pinned"
 	case TrustUntrusted:
-		return by + ", a key that is not trusted"
+		return by + ", untrusted key"
 	case TrustRevoked:
-		return by + ", a key that was revoked"
+		return by + ", revoked key"
 	case TrustUnknown:
-		return by + ", key unknown"
+		return by + ", unknown key"
 	case TrustUnsigned:
 		return "unsigned"
 	case TrustBad:
 		return "bad signature"
 	}
-	return "not judged"
+	return "not verified"
 }
 
 func (v Verdict) since() string {

@@ -8,17 +8,19 @@ import (
 	"github.com/apparentlymart/go-versions/versions"
 )
 
-// maxVersionLength bounds what is read as a version; an OCI tag holds no more.
+// maxVersionLength is the maximum length of a version, which is also the maximum length
+// of an OCI tag.
 const maxVersionLength = 128
 
-// Version is a provider's version with the meaning OpenTofu gives it (the same
-// library reads it). Versions are comparable by ==.
+// Version is a provider version, as OpenTofu interprets it with the same library.
+// Versions are comparable by ==.
 type Version struct {
 	v versions.Version
 }
 
-// ParseVersion reads a version as OpenTofu does: "1.2.3", "1.2.3-beta1+meta";
-// missing numbers are zero, a "v" in front is an error. Errors are *[SyntaxError].
+// ParseVersion parses a version like OpenTofu does, such as "1.2.3" or
+// "1.2.3-beta1+meta". Missing numbers are zero, and a leading "v" is an error. Errors are
+// of type *[SyntaxError].
 func ParseVersion(s string) (Version, error) {
 	fail := func(offset int, problem string) (Version, error) {
 		return Version{}, &SyntaxError{What: "version", Input: s, Offset: offset, Problem: problem}
@@ -26,22 +28,22 @@ func ParseVersion(s string) (Version, error) {
 	if len(s) > maxVersionLength {
 		return fail(maxVersionLength, "is too long")
 	}
-	if at := hugeNumber(s); at >= 0 {
-		return fail(at, "the number is too large")
+	if i := hugeNumber(s); i >= 0 {
+		return fail(i, "the number is too large")
 	}
 	v, err := versions.ParseVersion(s)
 	if err != nil {
 		return fail(0, err.Error())
 	}
-	if len(v.String()) > maxVersionLength { // missing numbers are written out
+	if len(v.String()) > maxVersionLength { // String adds missing numbers
 		return fail(0, "is too long")
 	}
 	return Version{v}, nil
 }
 
-// hugeNumber finds a number of more digits than 64 bits hold, on which the
-// versions library panics; -1 when there is none. What stands behind "-" or "+"
-// is text to the library, however long.
+// hugeNumber returns the offset of a number that doesn't fit into 64 bits, on which the
+// versions library panics, or -1. The library treats everything after "-" or "+" as text
+// of any length.
 func hugeNumber(s string) int {
 	first := max(strings.IndexAny(s, "0123456789"), 0)
 	digits := 0
@@ -57,29 +59,29 @@ func hugeNumber(s string) int {
 	return -1
 }
 
-// String returns the canonical form, with all three numbers.
+// String returns the canonical form with all three numbers.
 func (v Version) String() string { return v.v.String() }
 
-// MarshalText returns the text of String.
+// MarshalText returns the same text as String.
 func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // Prerelease reports whether the version is a pre-release.
 func (v Version) Prerelease() bool { return v.v.Prerelease != "" }
 
-// released is the version that a pre-release comes before.
+// released returns the release that follows a pre-release.
 func (v Version) released() Version {
 	v.v.Prerelease, v.v.Metadata = "", ""
 	return v
 }
 
-// Constraint returns the one that only this version meets.
+// Constraint returns the constraint that only this version meets.
 func (v Version) Constraint() Constraint {
-	c, _ := ParseConstraint(v.String()) // every version is one
+	c, _ := ParseConstraint(v.String()) // never fails for a version
 	return c
 }
 
-// Compare orders versions by precedence, and those of equal precedence by their
-// build metadata, so that sorting is deterministic.
+// Compare orders versions by precedence. Versions with the same precedence are ordered by
+// build metadata to make sorting deterministic.
 func (v Version) Compare(w Version) int {
 	switch {
 	case v.v.LessThan(w.v):
@@ -90,22 +92,20 @@ func (v Version) Compare(w Version) int {
 	return cmp.Compare(v.v.Metadata, w.v.Metadata)
 }
 
-// NewestFirst returns the versions in the order in which a [Source] lists them,
-// each once.
+// NewestFirst returns the versions in the order of [Source] Versions, without duplicates.
 func NewestFirst(vs []Version) []Version {
 	return slices.Compact(sorted(vs, func(a, b Version) int { return b.Compare(a) }))
 }
 
-// Constraint is what a version has to meet, in OpenTofu's notation:
-// "~> 5.0, != 5.10.0". The zero value is met by every release but 0.0.0, and by no
-// pre-release.
+// Constraint is a version constraint in OpenTofu's notation, such as "~> 5.0, != 5.10.0".
+// All releases except 0.0.0, and no pre-releases, meet the zero value.
 type Constraint struct {
 	text string
 	set  versions.Set
 }
 
-// ParseConstraint reads constraints that commas separate. A pre-release meets
-// them only when it is named exactly. Errors are *[SyntaxError].
+// ParseConstraint parses constraints that are separated by commas. A pre-release meets a
+// constraint only if it is specified exactly. Errors are of type *[SyntaxError].
 func ParseConstraint(s string) (Constraint, error) {
 	fail := func(offset int, problem string) (Constraint, error) {
 		return Constraint{}, &SyntaxError{What: "version constraint", Input: s, Offset: offset, Problem: problem}
@@ -119,8 +119,8 @@ func ParseConstraint(s string) (Constraint, error) {
 		if text == "" {
 			return fail(start, "a constraint is empty")
 		}
-		if at := hugeNumber(text); at >= 0 {
-			return fail(start+at, "the number is too large")
+		if i := hugeNumber(text); i >= 0 {
+			return fail(start+i, "the number is too large")
 		}
 		if _, err := versions.MeetingConstraintsStringRuby(text); err != nil {
 			return fail(start, constraintProblem(text, err))
@@ -135,14 +135,14 @@ func ParseConstraint(s string) (Constraint, error) {
 	return Constraint{text: text, set: set}, nil
 }
 
-// IsZero reports whether nothing was constrained.
+// IsZero reports whether the constraint is the zero value.
 func (c Constraint) IsZero() bool { return c.text == "" }
 
-// String returns the constraints separated by ", ".
+// String returns the constraints, separated by ", ".
 func (c Constraint) String() string { return c.text }
 
-// And returns the constraint that is met by what meets both. The error is that of
-// [ParseConstraint].
+// And returns the constraint that a version meets if it meets c and d. It returns the
+// errors of [ParseConstraint].
 func (c Constraint) And(d Constraint) (Constraint, error) {
 	switch {
 	case c.IsZero():
@@ -153,9 +153,9 @@ func (c Constraint) And(d Constraint) (Constraint, error) {
 	return ParseConstraint(c.text + ", " + d.text)
 }
 
-// Allows reports whether v meets the constraint. Version 0.0.0, which build tools
-// write when they know none, meets only the one that names it; to OpenTofu it is
-// no version at all.
+// Allows reports whether v meets the constraint. Version 0.0.0, which build tools write
+// if they don't know the version, meets only the constraint that specifies it. OpenTofu
+// does not treat 0.0.0 as a version.
 func (c Constraint) Allows(v Version) bool {
 	if v == (Version{}) {
 		exact, ok := c.Exact()
@@ -167,8 +167,8 @@ func (c Constraint) Allows(v Version) bool {
 	return c.set.Has(v.v)
 }
 
-// Exact returns the only version that the constraint can mean, when it is
-// written as one: "5.64.0" or "= 5.64.0".
+// Exact returns the only version that meets the constraint, if the constraint is written
+// as a version, such as "5.64.0" or "= 5.64.0".
 func (c Constraint) Exact() (Version, bool) {
 	text := strings.TrimSpace(strings.TrimPrefix(c.text, "="))
 	v, err := ParseVersion(text)

@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// byEquality lets cmp compare the values that are made for ==.
+// byEquality makes cmp compare values by ==.
 var byEquality = cmpopts.EquateComparable(provider.Version{}, provider.Pattern{})
 
 func versions(t *testing.T, texts ...string) []provider.Version {
@@ -34,7 +34,8 @@ func TestParseVersion(t *testing.T) {
 		{"1.2.3-beta1+meta", "1.2.3-beta1+meta", true},
 		{"1.2.3-linux+amd64", "1.2.3-linux+amd64", true},
 		{"999999999999999999.0.0", "999999999999999999.0.0", false},
-		// Text to the library, though it looks like a number of more than 64 bits.
+		// The library treats this as text, although it looks like a number of more than
+		// 64 bits.
 		{"1.2.3-20260102030405060708", "1.2.3-20260102030405060708", true},
 		{"1.2.3+20260102030405060708", "1.2.3+20260102030405060708", false},
 	} {
@@ -95,8 +96,8 @@ func TestVersionsAreOrderedAsOpenTofuOrdersThem(t *testing.T) {
 		"2.0.0+b",
 		"2.0.0+a",
 		"2.0.0",
-		// OpenTofu's library puts fewer identifiers before more, whatever they are:
-		// semver has beta after alpha.1.
+		// OpenTofu's library orders fewer identifiers before more, regardless of their
+		// values. SemVer orders beta after alpha.1.
 		"2.0.0-alpha.10",
 		"2.0.0-alpha.9",
 		"2.0.0-rc1",

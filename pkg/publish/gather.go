@@ -191,7 +191,7 @@ func (q *question) readStored(ctx context.Context, f *facts, needs part) (err er
 	}
 	f.kept, err = oci.FromInspection(ctx, q.repo, f.stored, q.address, q.version, platforms)
 	if err != nil {
-		return &provider.Error{Doing: "reading", Address: q.address, Version: q.version, Err: err}
+		return &provider.Error{Op: "reading", Address: q.address, Version: q.version, Err: err}
 	}
 	f.resigned = q.signedByUs(f.kept)
 	return nil

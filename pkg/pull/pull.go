@@ -81,12 +81,12 @@ func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Add
 	// 1. What there is; the source has compared it with its SHA256SUMS.
 	release, err := src.Release(ctx, a, v, platforms...)
 	if err != nil {
-		return nil, &provider.Error{Doing: "pulling", Address: a, Version: v, Err: err}
+		return nil, &provider.Error{Op: "pulling", Address: a, Version: v, Err: err}
 	}
 	// 2. Whether its signature does.
 	verdict, err := judge(ctx, release, o)
 	if err != nil {
-		return nil, &provider.Error{Doing: "pulling", Address: a, Version: v, Err: err}
+		return nil, &provider.Error{Op: "pulling", Address: a, Version: v, Err: err}
 	}
 	// 3. Each package through the verifying reader into the sink.
 	o = o.withAcquire()
@@ -96,7 +96,7 @@ func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Add
 	for i, p := range release.Packages {
 		group.Go(func() (err error) {
 			if results[i], err = fetch(groupCtx, src, sink, p, o); err != nil {
-				return &provider.Error{Doing: "pulling", Address: a, Version: v, Platform: p.Platform, Err: err}
+				return &provider.Error{Op: "pulling", Address: a, Version: v, Platform: p.Platform, Err: err}
 			}
 			results[i].Sums, results[i].Verdict, results[i].Stored = hasSums(release, p), verdict, release.Stored
 			return nil
@@ -108,7 +108,7 @@ func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Add
 	// 4. The documents beside them.
 	if o.Evidence {
 		if err := writeEvidence(ctx, src, release, results); err != nil {
-			return nil, &provider.Error{Doing: "pulling", Address: a, Version: v, Err: err}
+			return nil, &provider.Error{Op: "pulling", Address: a, Version: v, Err: err}
 		}
 	}
 	return results, nil

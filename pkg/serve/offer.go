@@ -110,7 +110,7 @@ func (s *Server) listRelease(ctx context.Context, q providerQuery, known listing
 	found.stored = i.stored
 	platforms := i.Index.Single()
 	if len(platforms) == 0 {
-		found.omitReason = "it has no package for any platform"
+		found.omitReason = "no package for any platform"
 		return found, nil
 	}
 	e, err := s.evidenceFor(ctx, q, i, platforms[0])

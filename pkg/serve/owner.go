@@ -74,7 +74,7 @@ func (rc *repositoryCache) owner(ctx context.Context, q providerQuery, l listing
 // mayAsk reports whether the caller may read some release that is served for the address.
 func (p providerQuery) mayRequest() bool {
 	return p.caller.MayRead(p.address) ||
-		slices.ContainsFunc(p.aliases, func(x provider.Alias) bool { return x.Asked.Match(p.address) })
+		slices.ContainsFunc(p.aliases, func(x provider.Alias) bool { return x.Requested.Match(p.address) })
 }
 
 // admitted returns the error for the caller: nil if the caller may read the stored address,

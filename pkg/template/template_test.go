@@ -98,7 +98,7 @@ func TestParseErrors(t *testing.T) {
 	}{
 		"empty":                {"", 0, "is empty"},
 		"no path":              {"oci-layout:", 11, "no path"},
-		"scheme":               {"https://r.example/{type}", 0, "leave https:// out"},
+		"scheme":               {"https://r.example/{type}", 0, "remove https://"},
 		"oci scheme":           {"oci://r.example/{type}", 0, "leave oci:// out"},
 		"layout as a URL":      {"oci-layout://m/{type}", 11, "without //"},
 		"layout with a scheme": {"oci-layout:file:///m/{type}", 11, "followed by a path"},
@@ -155,7 +155,7 @@ func TestRepositoryErrors(t *testing.T) {
 	t.Parallel()
 	const plain, port, letters = "example.com/acme/widget", "localhost:8080/acme/widget", "example.com/bücher/größe"
 	tests := map[string]struct{ template, address, component, problem string }{
-		"scheme":            {`${"https"}://r.example/${type}`, plain, "https://", "leave https:// out"},
+		"scheme":            {`${"https"}://r.example/${type}`, plain, "https://", "remove https://"},
 		"no name":           {"r.example", plain, "r.example", "a slash"},
 		"empty name":        {"r.example/", plain, "", "empty"},
 		"empty component":   {"r.example//{type}", plain, "", "two slashes"},

@@ -75,7 +75,7 @@ func TestParseRulesRefuses(t *testing.T) {
 		"pattern twice, spelt":  {block("") + "trust \"registry.opentofu.org/ACME/*\" {}\n", "f:4:7: the pattern"},
 		"no pattern":            {"trust {}\n", "f:1:7: Missing pattern for trust: All trust blocks must have 1 labels (pattern)"},
 		"two labels":            {"trust \"a/b\" \"c/d\" {}\n", "f:1:13: Extraneous label for trust: Only 1 labels (pattern) are expected for trust blocks"},
-		"bad pattern":           {"trust \"*/acme/x\" {}\n", "f:1:7: provider pattern"},
+		"bad pattern":           {"trust \"*/acme/x\" {}\n", "f:1:7: invalid provider pattern"},
 		"block in block":        {block("  x {}"), "f:2:3: Unsupported block type: "},
 		"short fingerprint":     {block("  fingerprints = [\"72D7468F\"]"), "f:2:19: a fingerprint has 40 or 64 hexadecimal digits"},
 		"fingerprint twice":     {block("  fingerprints = [\"" + fingerprint + "\",\n  \"" + strings.ToLower(fingerprint) + "\"]"), "f:3:3: the fingerprint is there twice"},
@@ -86,7 +86,7 @@ func TestParseRulesRefuses(t *testing.T) {
 		"bad action":            {block("  unsigned = \"allow\""), "f:2:14: unsigned must be accept, warn or refuse"},
 		"action, a number":      {block("  unsigned = 1"), "f:2:14: unsigned must be a string"},
 		"action, a variable":    {block("  unsigned = warn"), "f:2:14: unsigned must be a string"},
-		"bad version":           {block("  signed_since = \"v1\""), "f:2:18: version \"v1\""},
+		"bad version":           {block("  signed_since = \"v1\""), "f:2:18: invalid version \"v1\""},
 		"syntax":                {"trust \"acme/*\" {\n", "f:1:16: Unclosed configuration block"},
 		"nested":                {block("  x = " + strings.Repeat("[", 100)), "f:2:70: brackets are nested deeper than 64"},
 	} {

@@ -301,7 +301,7 @@ func (r *reader) syntax(v value, err error) {
 	if e.Offset >= 0 && e.Offset <= len(v.text) && v.text != "" {
 		v.at = after(v.at, `"`+v.text[:e.Offset])
 	}
-	r.fail(v.at, "%s %q: %s", e.What, e.Input, e.Problem)
+	r.fail(v.at, "invalid %s %q: %s", e.What, e.Input, e.Problem)
 }
 
 // problemOf returns the problem alone, where the rest is said already.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -106,11 +107,11 @@ type place struct {
 // visit takes a module's requirements and goes on to what it calls.
 func (w *walker) visit(ctx context.Context, m *module, at place) {
 	w.collect(m, at.dir)
-	for _, name := range sortedKeys(m.calls) {
+	for _, name := range slices.Sorted(maps.Keys(m.calls)) {
 		w.follow(ctx, at, m.calls[name], at.below(name))
 	}
 	for _, t := range m.tests {
-		for _, run := range sortedKeys(t.runs) {
+		for _, run := range slices.Sorted(maps.Keys(t.runs)) {
 			// Test files set variables in other ways.
 			to := place{key: t.key + "." + run, address: "run." + run, scope: &scope{unknown: true}}
 			w.follow(ctx, at, t.runs[run], to)

@@ -2,7 +2,6 @@ package configuration
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -181,14 +180,4 @@ func (r *reader) text(e hcl.Expression, name string) (string, bool) {
 		r.add(stricthcl.PositionOf(e.Range()), "the %s must be a text in quotes, not an expression", name)
 	}
 	return text, ok
-}
-
-// sortedKeys returns the keys of a map in order.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -348,7 +348,7 @@ func TestErrorsNameTheMethods(t *testing.T) {
 	_, err := i.Release(t.Context(), address(t, thing), version(t, "1.0.0"), platforms(t, haiku)...)
 	text := strings.ReplaceAll(filepath.ToSlash(fmt.Sprint(err)), filepath.ToSlash(w.root), "~")
 	want := thing + " 1.0.0 has no package for haiku_riscv64, only for plan9_mips (filesystem_mirror ~/packed (rc:2:3): version not found; " +
-		"there are 2.0.0; direct (rc:3:3): it has no package for haiku_riscv64, only for plan9_mips)"
+		"existing versions: 2.0.0; direct (rc:3:3): no package for haiku_riscv64, only for plan9_mips)"
 	if text != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}

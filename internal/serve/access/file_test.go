@@ -63,7 +63,7 @@ func TestParseRefuses(t *testing.T) {
 		"anonymous, twice":      {"anonymous {\n allow = [\"a/b\"]\n}\nanonymous {\n allow = [\"a/b\"]\n}", "f:4:1: an anonymous block already exists in line 1"},
 		"anonymous, empty":      {"anonymous {}", `f:1:11: allow is required`},
 		"no patterns":           {"anonymous {\n allow = []\n}", "f:2:10: allow must be a list of strings, and not empty"},
-		"bad pattern":           {"anonymous {\n allow = [\"a/b\",\n  \"*/a/b\"]\n}", "f:3:3: provider pattern"},
+		"bad pattern":           {"anonymous {\n allow = [\"a/b\",\n  \"*/a/b\"]\n}", "f:3:3: invalid provider pattern"},
 		"pattern twice":         {"anonymous {\n allow = [\"a/b\", \"A/B\"]\n}", "f:2:18: duplicate pattern registry.opentofu.org/a/b"},
 		"no name":               {"token {\n" + good + "\n}", "f:1:7: Missing name for token"},
 		"two names":             {"token \"a\" \"b\" {\n" + good + "\n}", "f:1:11: Extraneous label for token"},

@@ -88,7 +88,7 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 			p.Digest, p.Size, err = s.measure(ctx, found[platform].path)
 		}
 		if err != nil {
-			return provider.Release{}, &provider.Error{Doing: "reading", Address: a, Version: v, Platform: platform, Err: err}
+			return provider.Release{}, &provider.Error{Op: "reading", Address: a, Version: v, Platform: platform, Err: err}
 		}
 		r.Packages = append(r.Packages, p)
 	}

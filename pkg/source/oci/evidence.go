@@ -175,5 +175,5 @@ func (s *Source) missingVersion(ctx context.Context, repo repository.Reader, a p
 }
 
 func unknownProvider(a provider.Address, err error) error {
-	return &provider.Error{Doing: "looking for", Address: a, Err: fmt.Errorf("%w: %w", provider.ErrProviderNotFound, err)}
+	return &provider.Error{Op: "looking for", Address: a, Err: fmt.Errorf("%w: %w", provider.ErrProviderNotFound, err)}
 }

@@ -138,7 +138,7 @@ func (s *Source) list(ctx context.Context, a provider.Address, versions func(art
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	r, err := s.release(ctx, a, v, only)
 	if err != nil {
-		return provider.Release{}, &provider.Error{Doing: "reading", Address: a, Version: v, Err: err}
+		return provider.Release{}, &provider.Error{Op: "reading", Address: a, Version: v, Err: err}
 	}
 	return r, nil
 }

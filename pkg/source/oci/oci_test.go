@@ -363,7 +363,7 @@ func TestOCIMissing(t *testing.T) {
 			}
 			a.put(t)
 			_, err := m.source().Release(t.Context(), m.address, version(t, "1.2.4"))
-			if !errors.Is(err, provider.ErrVersionNotFound) || !strings.Contains(err.Error(), "there are 1.2.3") {
+			if !errors.Is(err, provider.ErrVersionNotFound) || !strings.Contains(err.Error(), "existing versions: 1.2.3") {
 				t.Error(err)
 			}
 			if !layout {

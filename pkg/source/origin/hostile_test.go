@@ -20,7 +20,7 @@ func TestRegistryHostilePackageDocuments(t *testing.T) {
 	t.Parallel()
 	const document = "describing HOST/acme/thing 1.2.3: package document https://HOST/v1/providers/acme/thing/1.2.3/download/haiku/riscv64: "
 	const name = "terraform-provider-thing_1.2.3_haiku_riscv64.zip"
-	const conventional = "that for haiku_riscv64 is " + name
+	const conventional = "the name for haiku_riscv64 is " + name
 	const checking = "checking HOST/acme/thing 1.2.3 for haiku_riscv64: "
 	set := func(field string, value any) func(map[string]any) {
 		return func(doc map[string]any) { doc[field] = value }
@@ -37,10 +37,10 @@ func TestRegistryHostilePackageDocuments(t *testing.T) {
 		want   string
 	}{
 		"name leaves the directory": {set("filename", "../../etc/passwd"), new(*provider.IdentityError),
-			document + `filename: "../../etc/passwd" is not the name of a package; ` + conventional},
+			document + `filename: "../../etc/passwd" is not a package file name; ` + conventional},
 		"name of a configuration": {set("filename", "zz_override.tf"), new(*provider.IdentityError),
-			document + `filename: "zz_override.tf" is not the name of a package; ` + conventional},
-		"no name": {set("filename", ""), new(*provider.IdentityError), document + `filename: "" is not the name of a package; ` + conventional},
+			document + `filename: "zz_override.tf" is not a package file name; ` + conventional},
+		"no name": {set("filename", ""), new(*provider.IdentityError), document + `filename: "" is not a package file name; ` + conventional},
 		"name of an older version": {set("filename", "terraform-provider-thing_1.2.2_haiku_riscv64.zip"), new(*provider.IdentityError),
 			document + `filename: "terraform-provider-thing_1.2.2_haiku_riscv64.zip" is the name of thing 1.2.2 for haiku_riscv64, not of thing 1.2.3 for haiku_riscv64`},
 		"name that is not in the sums": {set("filename", "terraform-provider-thing_1.2.3+_haiku_riscv64.zip"), new(*sums.FileError),

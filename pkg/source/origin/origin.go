@@ -102,5 +102,5 @@ func (s *Source) listing(ctx context.Context, a provider.Address) (listing, erro
 			return l, nil
 		}
 	}
-	return nil, &provider.Error{Doing: "listing versions of", Address: a, Err: err}
+	return nil, &provider.Error{Op: "listing versions of", Address: a, Err: err}
 }

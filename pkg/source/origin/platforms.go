@@ -83,7 +83,7 @@ func (q question) named(ctx context.Context, platforms []provider.Platform) (des
 }
 
 func (q question) failed(err error) error {
-	return &provider.Error{Doing: "describing", Address: q.address, Version: q.version, Err: err}
+	return &provider.Error{Op: "describing", Address: q.address, Version: q.version, Err: err}
 }
 
 // unlisted finds the platforms of a version that lists none: what is known of it is

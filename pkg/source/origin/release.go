@@ -28,14 +28,14 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	// 3. The evidence about all of them.
 	about, err := s.fetchEvidence(ctx, a, v, descriptions)
 	if err != nil {
-		return provider.Release{}, &provider.Error{Doing: "fetching checksums of", Address: a, Version: v, Err: err}
+		return provider.Release{}, &provider.Error{Op: "fetching checksums of", Address: a, Version: v, Err: err}
 	}
 	// 4. The packages, where nothing contradicts.
 	r := provider.Release{Address: a, Version: v, Protocols: slices.Clone(version.protocols), Documents: about.documents}
 	for i, platform := range found.platforms {
 		p, err := packageOf(packageKey{a, v, platform}, descriptions[i], about.sums)
 		if err != nil {
-			return provider.Release{}, &provider.Error{Doing: "checking", Address: a, Version: v, Platform: platform, Err: err}
+			return provider.Release{}, &provider.Error{Op: "checking", Address: a, Version: v, Platform: platform, Err: err}
 		}
 		r.Packages = append(r.Packages, p)
 		if len(version.protocols) == 0 {

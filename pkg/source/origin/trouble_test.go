@@ -37,11 +37,11 @@ func TestRegistryTellsWhatIsNotThere(t *testing.T) {
 		"provider": {"acme/nothing", "1.2.3", nil, provider.ErrProviderNotFound,
 			`listing versions of HOST/acme/nothing: provider not found: GET https://HOST/v1/providers/acme/nothing/versions: 404 Not Found: {"errors":["Not Found"]}`},
 		"version": {"acme/thing", "9.9.9", nil, provider.ErrVersionNotFound,
-			"version not found: HOST/acme/thing 9.9.9; the newest of 7 versions are 1.10.0-beta1, 1.2.3, 1.2.0, 1.0.0, 0.1.0"},
+			"version not found: HOST/acme/thing 9.9.9; newest of 7 versions: 1.10.0-beta1, 1.2.3, 1.2.0, 1.0.0, 0.1.0"},
 		"platform": {"acme/thing", "1.2.3", []provider.Platform{haiku, {OS: "amiga", Arch: "m68k"}}, nil,
 			"HOST/acme/thing 1.2.3 has no package for amiga_m68k, only for haiku_riscv64, plan9_mips"},
-		"any platform":             {"acme/thing", "0.0.1", nil, nil, "HOST/acme/thing 0.0.1 has no platforms listed at all"},
-		"any platform, one chosen": {"acme/thing", "0.0.1", []provider.Platform{haiku}, nil, "HOST/acme/thing 0.0.1 has no package for haiku_riscv64, and lists no platforms at all"},
+		"any platform":             {"acme/thing", "0.0.1", nil, nil, "HOST/acme/thing 0.0.1 lists no platforms"},
+		"any platform, one chosen": {"acme/thing", "0.0.1", []provider.Platform{haiku}, nil, "HOST/acme/thing 0.0.1 has no package for haiku_riscv64 and lists no platforms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,9 +96,9 @@ func TestRegistryTellsOfTrouble(t *testing.T) {
 		"server error": {origintest.Versions, origintest.Status(500), nil,
 			list + versions + "500 Internal Server Error after 3 tries" + oops},
 		"throttled for long": {origintest.Package, origintest.Status(429, "Retry-After", "3600"), nil,
-			about + "GET https://HOST/v1/providers/acme/thing/1.2.3/download/haiku/riscv64: 429 Too Many Requests (asked to wait 3600s)" + oops},
+			about + "GET https://HOST/v1/providers/acme/thing/1.2.3/download/haiku/riscv64: 429 Too Many Requests (Retry-After: 3600s)" + oops},
 		"package is listed, not there": {origintest.Package, origintest.Status(404), nil,
-			about + "it has no package for haiku_riscv64, only for plan9_mips, though it is listed: GET https://HOST/v1/providers/acme/thing/1.2.3/download/haiku/riscv64: 404 Not Found" + oops},
+			about + "no package for haiku_riscv64, only for plan9_mips, although it is listed: GET https://HOST/v1/providers/acme/thing/1.2.3/download/haiku/riscv64: 404 Not Found" + oops},
 		"sums missing": {origintest.Sums, origintest.Status(404), nil,
 			check + files + "SHA256SUMS: 404 Not Found" + oops},
 		"signature missing": {origintest.Signature, origintest.Status(404), nil,

@@ -2,8 +2,8 @@ package provider
 
 import "strings"
 
-// documentSuffixes maps the file name suffixes of documents to their kinds, as gpg,
-// goreleaser, cosign, CycloneDX, and OpenTofu's RFC for OCI registries use them.
+// documentSuffixes maps file name suffixes to kinds of documents. They are the suffixes
+// that gpg, goreleaser, cosign, CycloneDX, and OpenTofu's RFC for OCI registries use.
 var documentSuffixes = map[string]DocumentKind{
 	".sig": KindSignature, ".gpg": KindSignature, ".asc": KindSignature,
 	".spdx.json": KindSBOM, ".cdx.json": KindSBOM, ".sbom.json": KindSBOM,

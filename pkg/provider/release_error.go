@@ -2,21 +2,22 @@ package provider
 
 import "strings"
 
-// Error says which release, or which provider, an error is about, and what was
-// being done with it. Where such errors are wrapped in each other, which happens as
-// a source, a repository and a flow each say it, the text names the release once.
+// Error adds an operation, a provider, and optionally a version and a platform to an
+// error. If such errors are nested, for example because a source, a repository, and a
+// flow each add one, the text contains the release only once.
 type Error struct {
-	// Doing is what was tried: "reading".
-	Doing   string
+	// Op is the operation that failed, such as "reading".
+	Op      string
 	Address Address
-	// Version and Platform are zero when the error is about more.
+	// Version and Platform are the zero value if the error does not concern a specific
+	// one.
 	Version  Version
 	Platform Platform
 	Err      error
 }
 
 func (e *Error) Error() string {
-	text := e.Doing + " " + e.Address.String()
+	text := e.Op + " " + e.Address.String()
 	if e.Version != (Version{}) {
 		text += " " + e.Version.String()
 	}
@@ -26,11 +27,11 @@ func (e *Error) Error() string {
 	return text + ": " + errorWithin(e.Err, e.Address, e.Version)
 }
 
-// Unwrap returns the error itself.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Within returns the text for a message that has named the release. What was being
-// done stays only where it says more than that: "fetching checksums of".
+// Within returns the text for a message that already contains the release. It omits Op,
+// except if Op has a suffix " of", as in "fetching checksums of".
 func (e *Error) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v && e.Version != (Version{}) {
 		return e.Error()
@@ -39,45 +40,44 @@ func (e *Error) Within(a Address, v Version) string {
 	if e.Platform != (Platform{}) {
 		text = e.Platform.String() + ": " + text
 	}
-	if step, says := strings.CutSuffix(e.Doing, " of"); says {
+	if step, found := strings.CutSuffix(e.Op, " of"); found {
 		text = step + ": " + text
 	}
 	return text
 }
 
-// errorWithin returns the text of an error for a message that has named the release
-// already: without it, where the error's type has a method Within for that.
+// errorWithin returns the text of an error for a message that already contains the
+// release. If the error has a method Within, it returns the result of that method.
 func errorWithin(err error, a Address, v Version) string {
-	if about, ok := err.(interface{ Within(Address, Version) string }); ok {
-		return about.Within(a, v)
+	if e, ok := err.(interface{ Within(Address, Version) string }); ok {
+		return e.Within(a, v)
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var plain, within []string
 		for _, one := range joined.Unwrap() {
 			plain, within = append(plain, one.Error()), append(within, errorWithin(one, a, v))
 		}
-		if err.Error() == strings.Join(plain, "\n") { // of errors.Join, which adds no words
+		if err.Error() == strings.Join(plain, "\n") { // created by errors.Join, which adds no text
 			return strings.Join(within, "\n")
 		}
 	}
 	return err.Error()
 }
 
-// VersionError says that a provider does not have a version. It is an
-// [ErrVersionNotFound].
+// VersionError reports that a provider does not have a version, or no version that meets
+// a constraint. It wraps [ErrVersionNotFound].
 type VersionError struct {
 	Address Address
-	// Version is the one that was asked for; the zero value when Wanted says what
-	// was.
+	// Version is the requested version. It is the zero value if Wanted is set.
 	Version Version
 	Wanted  Constraint
-	// Where says where else than at a registry, "": nothing.
+	// Where is the place that was searched, if it is not a registry.
 	Where string
-	// Have are the versions that there are.
+	// Have lists the existing versions.
 	Have []Version
-	// Pending are the pending versions that meet Wanted.
+	// Pending lists the pending versions that meet Wanted.
 	Pending []Version
-	// Err is what the other side answered, if that says more.
+	// Err is the underlying error, if it has more information. It may be nil.
 	Err error
 }
 
@@ -87,9 +87,9 @@ func (e *VersionError) Error() string {
 	case e.Version != (Version{}):
 		text += e.Address.String() + " " + e.Version.String()
 	case e.Wanted.IsZero() && len(e.Have) == 0 && len(e.Pending) > 0:
-		return text + e.Address.String() + " has no approved release; waiting for approval: " + join(e.Pending[:min(maxSomeVersions, len(e.Pending))])
+		return text + e.Address.String() + " has no approved release; pending: " + join(e.Pending[:min(maxSomeVersions, len(e.Pending))])
 	case e.Wanted.IsZero():
-		text += e.Address.String() + " has no release (a pre-release has to be named exactly)"
+		text += e.Address.String() + " has no release (pre-releases must be specified exactly)"
 	default:
 		text += "no version of " + e.Address.String() + " meets \"" + e.Wanted.String() + "\""
 	}
@@ -99,8 +99,7 @@ func (e *VersionError) Error() string {
 	return text + "; " + SomeVersions(e.Have)
 }
 
-// Within returns the text for a message that has named the release, and where it was
-// looked for.
+// Within returns the text for a message that already contains the release.
 func (e *VersionError) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()
@@ -108,10 +107,10 @@ func (e *VersionError) Within(a Address, v Version) string {
 	return ErrVersionNotFound.Error() + "; " + SomeVersions(e.Have)
 }
 
-// ListsAll reports whether the error's text lists all versions in Have.
+// ListsAll reports whether the text of the error lists all versions in Have.
 func (e *VersionError) ListsAll() bool { return len(e.Have) <= maxSomeVersions }
 
-// Unwrap returns [ErrVersionNotFound], and what the other side answered.
+// Unwrap returns [ErrVersionNotFound] and, if not nil, Err.
 func (e *VersionError) Unwrap() []error {
 	if e.Err == nil {
 		return []error{ErrVersionNotFound}
