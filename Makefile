@@ -35,7 +35,7 @@ E2E_ENV = TOFU_OCI="$(BIN)/tofu-oci" TOFU="$(TOOLS)/tofu" TERRAFORM="$(TOOLS)/te
           REGCTL="$(TOOLS)/regctl" SYFT="$(TOOLS)/syft" TIME_MODULE="$(CURDIR)/e2e/tools/time"
 
 # The end-to-end tests of make test cover each flow once with the real tofu, registry, and provider.
-ROUND = ^Test(TofuInstallsWhatMirrorPushed|TofuInstallsFromPulledFilesystemMirrors|TofuInstallsWhatLockWrote|TofuSeesWhatIsPromoted|BuildMatrix|LostZip)$$
+ROUND = ^Test(TofuInstallsMirroredProviders|TofuInstallsFromPulledFilesystemMirrors|TofuInstallsLockedProviders|TofuInstallsPromotedRelease|BuildMatrix|LostZip)$$
 
 # By default, make bench-peers updates the page. PEERFLAGS='-rows unpack -n 3' prints some rows instead.
 PEERFLAGS ?= -page "$(CURDIR)/docs/performance.md"

@@ -42,9 +42,9 @@ func badRelease(t *testing.T) origintest.Release {
 	return r
 }
 
-// TestTofuSeesWhatIsPromoted checks that OpenTofu ignores a pending release and
+// TestTofuInstallsPromotedRelease checks that OpenTofu ignores a pending release and
 // installs it after it is promoted.
-func TestTofuSeesWhatIsPromoted(t *testing.T) {
+func TestTofuInstallsPromotedRelease(t *testing.T) {
 	t.Parallel()
 	_, config := serveOrigin(t, origintest.Options{}, world.release, badRelease(t))
 	to := startRegistry(t) + "/mirror/{namespace}/{type}"
@@ -77,10 +77,10 @@ func TestTofuSeesWhatIsPromoted(t *testing.T) {
 	initialize(t, installation)
 }
 
-// TestTofuPassesOverDenied checks that OpenTofu installs the next older version after a
+// TestTofuSkipsDeniedVersion checks that OpenTofu installs the next older version after a
 // release is denied, and that the nightly run succeeds without mirroring the denied
 // version again.
-func TestTofuPassesOverDenied(t *testing.T) {
+func TestTofuSkipsDeniedVersion(t *testing.T) {
 	t.Parallel()
 	const denied, older = fixture.TimeVersion, badVersion
 	_, config := serveOrigin(t, origintest.Options{}, world.release, badRelease(t))
@@ -137,10 +137,10 @@ func TestTofuInstallsFromPromotedLayout(t *testing.T) {
 	checkLock(t, dir, h1)
 }
 
-// TestGarbageCollectionKeepsWhatWaits checks that the garbage collection of the real
+// TestGarbageCollectionKeepsPendingReleases checks that the garbage collection of the real
 // registry removes denied releases, but neither pending releases nor the reason for the
 // denial.
-func TestGarbageCollectionKeepsWhatWaits(t *testing.T) {
+func TestGarbageCollectionKeepsPendingReleases(t *testing.T) {
 	t.Parallel()
 	_, config := serveOrigin(t, origintest.Options{}, world.release, badRelease(t))
 	storage := t.TempDir()

@@ -18,10 +18,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestRequirementsAsOpenTofuReadsThem runs tofu on the test directories of
+// TestRequirementsMatchOpenTofu runs tofu on the test directories of
 // internal/opentofu/configuration. tofu must find the same providers and constraints,
 // or reject the directories that tofu-oci rejects.
-func TestRequirementsAsOpenTofuReadsThem(t *testing.T) {
+func TestRequirementsMatchOpenTofu(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("../internal/opentofu/configuration/testdata/*.txtar")
 	if err != nil || len(paths) < 20 {

@@ -16,9 +16,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestExecGivesBackTheExitCode runs commands in an initialized directory and checks
+// TestExecReturnsExitCode runs commands in an initialized directory and checks
 // their output, input, and exit code.
-func TestExecGivesBackTheExitCode(t *testing.T) {
+func TestExecReturnsExitCode(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
 	j := m.job(t, t.TempDir())
@@ -45,9 +45,9 @@ func TestExecGivesBackTheExitCode(t *testing.T) {
 	}
 }
 
-// TestExecHasTheChildsStreamsAndLeavesNothing checks that the temporary configuration
+// TestExecRemovesConfiguration checks that the temporary configuration
 // is readable only by its owner and is removed afterwards.
-func TestExecHasTheChildsStreamsAndLeavesNothing(t *testing.T) {
+func TestExecRemovesConfiguration(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
 	j := m.job(t, t.TempDir())
@@ -75,9 +75,9 @@ func TestExecHasTheChildsStreamsAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestExecKnowsChdir checks that exec uses the lock file in the directory specified
+// TestExecChdir checks that exec uses the lock file in the directory specified
 // with -chdir.
-func TestExecKnowsChdir(t *testing.T) {
+func TestExecChdir(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, terraformHost)
 	for name, chdir := range map[string]string{"relative": "live/here", "absolute": ""} {
@@ -111,9 +111,9 @@ resource "time_sleep" "long" { create_duration = "10m" }
 // seconds. tofu announces the operation before the provider can be stopped.
 const underWay = "Still creating..."
 
-// TestExecPassesSignalsOn interrupts tofu during an apply and checks that it shuts down
+// TestExecForwardsSignals interrupts tofu during an apply and checks that it shuts down
 // cleanly and saves its state.
-func TestExecPassesSignalsOn(t *testing.T) {
+func TestExecForwardsSignals(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
 	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "terminate": syscall.SIGTERM} {

@@ -33,10 +33,10 @@ func (j job) refuses(t *testing.T, code int, reason string, flags []string, comm
 	}
 }
 
-// TestExecAndUnlockedProviders checks that OpenTofu installs providers missing from the
+// TestExecUnlockedProviders checks that OpenTofu installs providers missing from the
 // lock file from the user's oci_mirror, even if only the state requires them. Terraform
 // does not start, and neither does OpenTofu if signatures are required.
-func TestExecAndUnlockedProviders(t *testing.T) {
+func TestExecUnlockedProviders(t *testing.T) {
 	t.Parallel()
 	const lockFile = ".terraform.lock.hcl"
 	m := newTimeMirror(t, provider.DefaultHost.String())
@@ -57,9 +57,9 @@ func TestExecAndUnlockedProviders(t *testing.T) {
 	output(t, inState.exec(t, programs.tofu, "apply", "-input=false", "-no-color", "-auto-approve"))
 }
 
-// TestExecJudgesWhatIsCached checks that neither client starts with a cached package
+// TestExecVerifiesCachedPackages checks that neither client starts with a cached package
 // that does not satisfy the policy, if a run without the policy cached it.
-func TestExecJudgesWhatIsCached(t *testing.T) {
+func TestExecVerifiesCachedPackages(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
 	j := m.job(t, t.TempDir())
@@ -73,9 +73,9 @@ func TestExecJudgesWhatIsCached(t *testing.T) {
 	output(t, j.exec(t, programs.tofu, "init", "-input=false", "-no-color"))
 }
 
-// TestExecAndDevelopedProviders checks that providers in dev_overrides are neither
+// TestExecDevOverrides checks that providers in dev_overrides are neither
 // locked nor downloaded, and that all other providers are.
-func TestExecAndDevelopedProviders(t *testing.T) {
+func TestExecDevOverrides(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, provider.DefaultHost.String())
 	built := filepath.ToSlash(t.TempDir())

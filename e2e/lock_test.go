@@ -101,9 +101,9 @@ func (m lockMirror) pull(t *testing.T, locked []byte, layout string, platforms .
 	return dir
 }
 
-// TestTofuInstallsWhatLockWrote checks that the lock file written from registry
+// TestTofuInstallsLockedProviders checks that the lock file written from registry
 // metadata is complete for every installation method, and that init does not change it.
-func TestTofuInstallsWhatLockWrote(t *testing.T) {
+func TestTofuInstallsLockedProviders(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
 	locked := m.lock(t, m.configure(t))
@@ -130,10 +130,10 @@ func TestTofuInstallsWhatLockWrote(t *testing.T) {
 	}
 }
 
-// TestTofuAcceptsWhatLockRemoved checks that init does not change the lock file after a
+// TestTofuAcceptsPrunedLockFile checks that init does not change the lock file after a
 // provider was removed from the configuration. It also checks a module whose source
 // depends on a local value and which requires a provider that no other module requires.
-func TestTofuAcceptsWhatLockRemoved(t *testing.T) {
+func TestTofuAcceptsPrunedLockFile(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
 	dir := m.configure(t)
@@ -208,9 +208,9 @@ func filesystemMirror(dir string) string {
 	return fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", filepath.ToSlash(dir))
 }
 
-// TestLockHasTheHashesOfEveryPackage compares the lock file with the zips of all
+// TestLockHashesOfAllPlatforms compares the lock file with the zips of all
 // platforms in the registry.
-func TestLockHasTheHashesOfEveryPackage(t *testing.T) {
+func TestLockHashesOfAllPlatforms(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
 	locked := m.lock(t, m.configure(t))
@@ -253,9 +253,9 @@ func hashesOf(t *testing.T, path string) []lockfile.Hash {
 	return []lockfile.Hash{lockfile.Hash(sums.ZH(digest.FromBytes(content))), lockfile.Hash(h1)}
 }
 
-// TestLockIsWhatTofuLocksFromTheOrigin checks that tofu providers lock writes the same
+// TestLockMatchesProvidersLock checks that tofu providers lock writes the same
 // file for all platforms, byte for byte.
-func TestLockIsWhatTofuLocksFromTheOrigin(t *testing.T) {
+func TestLockMatchesProvidersLock(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
 	locked := m.lock(t, m.configure(t))
@@ -275,10 +275,10 @@ func TestLockIsWhatTofuLocksFromTheOrigin(t *testing.T) {
 	}
 }
 
-// TestLockCompletesWhatInitRecorded checks that lock adds hashes after an installation
+// TestLockCompletesLockFileOfInit checks that lock adds hashes after an installation
 // from an unpacked mirror. Such an installation records a single h1 hash, with which an
 // installation from OCI fails.
-func TestLockCompletesWhatInitRecorded(t *testing.T) {
+func TestLockCompletesLockFileOfInit(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
 	complete := m.lock(t, m.configure(t))
@@ -304,9 +304,9 @@ func TestLockCompletesWhatInitRecorded(t *testing.T) {
 	tofu(t, dir, oci, "init", "-input=false", "-no-color", "-lockfile=readonly")
 }
 
-// TestTerraformInstallsWhatLockWrote covers Terraform, whose default host for providers
+// TestTerraformInstallsLockedProviders covers Terraform, whose default host for providers
 // is different.
-func TestTerraformInstallsWhatLockWrote(t *testing.T) {
+func TestTerraformInstallsLockedProviders(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, terraformHost)
 	dir := t.TempDir()

@@ -50,9 +50,9 @@ func requires(source, version string, constraints ...string) lockRequirement {
 	return lockRequirement{source, version, constraints}
 }
 
-// TestLockFilesAreWhatTofuWrites compares lock files of the real tofu with those that
+// TestLockFilesMatchTofu compares lock files of the real tofu with those that
 // pkg/lockfile writes for the same selections and hashes.
-func TestLockFilesAreWhatTofuWrites(t *testing.T) {
+func TestLockFilesMatchTofu(t *testing.T) {
 	t.Parallel()
 	w := newLockWorld(t)
 	for name, steps := range lockCases {

@@ -21,10 +21,10 @@ const (
 	loginSecret = "canary-e2e-password"
 )
 
-// TestLogins tests a distribution registry with basic authentication and with a token
+// TestRegistryCredentials tests a distribution registry with basic authentication and with a token
 // server. With one configuration, tofu-oci pushes and pulls, and tofu installs. Without
 // the credentials, all three are rejected.
-func TestLogins(t *testing.T) {
+func TestRegistryCredentials(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	hash, err := bcrypt.GenerateFromPassword([]byte(loginSecret), bcrypt.MinCost)

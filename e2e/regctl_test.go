@@ -14,9 +14,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestPullOfAnArtifactMadeByHand pulls an artifact assembled with other tools, which
+// TestPullHandmadeArtifact pulls an artifact assembled with other tools, which
 // has neither our annotations nor checksums. OpenTofu installs such artifacts.
-func TestPullOfAnArtifactMadeByHand(t *testing.T) {
+func TestPullHandmadeArtifact(t *testing.T) {
 	t.Parallel()
 	host := startRegistry(t)
 	repository := host + "/by-hand/time"

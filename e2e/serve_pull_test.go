@@ -93,9 +93,9 @@ func TestPullThroughPendingElsewhere(t *testing.T) {
 	}
 }
 
-// TestPullThroughRefused checks that clients print the reason if the policy rejects a
+// TestPullThroughRejected checks that clients print the reason if the policy rejects a
 // release.
-func TestPullThroughRefused(t *testing.T) {
+func TestPullThroughRejected(t *testing.T) {
 	t.Parallel()
 	unsigned, young := world.release, world.release
 	unsigned.Signature, unsigned.Keys = nil, nil

@@ -96,9 +96,9 @@ var signatureCases = map[string]signatureCase{
 	}, keys: []string{"rsa ed"}, tofu: accepts, we: refuses, why: "a bad signature spoils the good one beside it"},
 }
 
-// TestSignaturesAsOpenTofu runs the real tofu init and mirror with the same releases
+// TestSignaturesMatchOpenTofu runs the real tofu init and mirror with the same releases
 // from the same origin registry.
-func TestSignaturesAsOpenTofu(t *testing.T) {
+func TestSignaturesMatchOpenTofu(t *testing.T) {
 	t.Parallel()
 	s := newSigning(t)
 	var releases []origintest.Release

@@ -85,7 +85,7 @@ func (r report) hashes(t *testing.T) (zh, h1 string) {
 	return "", ""
 }
 
-func TestTofuInstallsWhatMirrorPushed(t *testing.T) {
+func TestTofuInstallsMirroredProviders(t *testing.T) {
 	t.Parallel()
 	origin, config := serveOrigin(t, origintest.Options{}, world.release)
 	host := startRegistry(t)
@@ -122,7 +122,7 @@ func TestTofuInstallsWhatMirrorPushed(t *testing.T) {
 	}
 }
 
-func TestLayoutAndRegistryGetTheSameIndex(t *testing.T) {
+func TestSameIndexInLayoutAndRegistry(t *testing.T) {
 	t.Parallel()
 	_, config := serveOrigin(t, origintest.Options{NoPackages: true}, world.release)
 	host := startRegistry(t)

@@ -31,10 +31,10 @@ type verdict struct {
 	methods string
 }
 
-// TestCLIConfigurationsAsOpenTofuReadsThem reads the same files with tofu and with the
+// TestCLIConfigurationsMatchOpenTofu reads the same files with tofu and with the
 // code of tofurc --validate. Both must report problems for the same files, and read the
 // same methods from valid ones.
-func TestCLIConfigurationsAsOpenTofuReadsThem(t *testing.T) {
+func TestCLIConfigurationsMatchOpenTofu(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	c := newCorpus(20)

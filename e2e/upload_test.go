@@ -14,9 +14,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestUploadGoesOn cuts the connection to the real registry during the upload of a zip.
+// TestUploadResumes cuts the connection to the real registry during the upload of a zip.
 // Bytes that have arrived are not sent again.
-func TestUploadGoesOn(t *testing.T) {
+func TestUploadResumes(t *testing.T) {
 	t.Parallel()
 	var content bytes.Buffer
 	archive := zip.NewWriter(&content)

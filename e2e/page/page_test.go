@@ -8,7 +8,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/page"
 )
 
-func TestOnlyWhatIsBetweenTheMarkersIsWritten(t *testing.T) {
+func TestWriteReplacesOnlyGeneratedText(t *testing.T) {
 	t.Parallel()
 	begin := page.Begin("here")
 	others := page.Begin("there") + "theirs\n" + page.End
@@ -23,8 +23,8 @@ func TestOnlyWhatIsBetweenTheMarkersIsWritten(t *testing.T) {
 	}
 }
 
-// TestOurPage checks that the page has the comments of both targets.
-func TestOurPage(t *testing.T) {
+// TestPerformancePageHasMarkers checks that the page has the comments of both targets.
+func TestPerformancePageHasMarkers(t *testing.T) {
 	t.Parallel()
 	ours, err := os.ReadFile(filepath.Join("..", "..", "docs", "performance.md"))
 	if err != nil {

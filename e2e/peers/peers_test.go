@@ -19,7 +19,7 @@ import (
 	main "github.com/tofu-oci/tofu-oci/e2e/peers"
 )
 
-func TestZipsAreRightDifferentAndTheSameAgain(t *testing.T) {
+func TestZipsAreReproducible(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "program")
@@ -67,9 +67,9 @@ func TestZipsAreRightDifferentAndTheSameAgain(t *testing.T) {
 	}
 }
 
-// TestLinkIsAsSlowAsItSays checks only the minimum time, because a busy machine can be
+// TestLinkRate checks only the minimum time, because a busy machine can be
 // slower.
-func TestLinkIsAsSlowAsItSays(t *testing.T) {
+func TestLinkRate(t *testing.T) {
 	t.Parallel()
 	content := bytes.Repeat([]byte("0123456789abcdef"), 4_000_000/16)
 	server, err := net.Listen("tcp", "localhost:0")
@@ -118,7 +118,7 @@ func TestLinkIsAsSlowAsItSays(t *testing.T) {
 	}
 }
 
-func TestLinkCountsWhatItCarries(t *testing.T) {
+func TestLinkCountsBytes(t *testing.T) {
 	t.Parallel()
 	content := bytes.Repeat([]byte("0123456789abcdef"), 4_000_000/16)
 	server, err := net.Listen("tcp", "localhost:0")
@@ -157,7 +157,7 @@ func TestLinkCountsWhatItCarries(t *testing.T) {
 	}
 }
 
-func TestTrafficIsComparedWhereItIsCounted(t *testing.T) {
+func TestTrafficComparison(t *testing.T) {
 	t.Parallel()
 	want := "\nthe work transferred 20.5 kB over the network, theirs 70.0 MB: 3414 times as much (target: ≥ 100).\n"
 	if got := main.Traffic(20_500, 70_000_000, 100); got != want {

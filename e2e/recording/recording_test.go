@@ -35,8 +35,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestReadRefuses checks that Read rejects pictures with active content.
-func TestReadRefuses(t *testing.T) {
+// TestReadRejects checks that Read rejects pictures with active content.
+func TestReadRejects(t *testing.T) {
 	t.Parallel()
 	for name, picture := range map[string]string{
 		"script":        `<svg><text># Why</text><script>alert(1)</script></svg>`,

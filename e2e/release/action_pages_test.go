@@ -15,10 +15,10 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// TestActionsForm checks that each action has the metadata that GitHub shows, that its
+// TestActionMetadata checks that each action has the metadata that GitHub shows, that its
 // scripts are files without expressions, and that its page lists its inputs and
 // outputs.
-func TestActionsForm(t *testing.T) {
+func TestActionMetadata(t *testing.T) {
 	t.Parallel()
 	for _, name := range actions {
 		a := readAction(t, name)

@@ -176,9 +176,9 @@ func TestActionMirrorByTags(t *testing.T) {
 	}
 }
 
-// TestActionMirrorInParts checks that outputs are set if a run fails, and if the result
+// TestActionMirrorPartialFailure checks that outputs are set if a run fails, and if the result
 // exceeds the size of an output.
-func TestActionMirrorInParts(t *testing.T) {
+func TestActionMirrorPartialFailure(t *testing.T) {
 	t.Parallel()
 	r, registry := newJob(t)
 	with := map[string]string{"providers": "acme/widget\nacme/none", "to": registry + "/{type}", "dry-run": "true", "latest": "1"}
@@ -197,8 +197,8 @@ func TestActionMirrorInParts(t *testing.T) {
 	}
 }
 
-// TestOutputsEnd checks that multiline outputs are delimited correctly for any value.
-func TestOutputsEnd(t *testing.T) {
+// TestMultilineOutputs checks that multiline outputs are delimited correctly for any value.
+func TestMultilineOutputs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "outputs"), "")

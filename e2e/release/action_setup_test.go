@@ -90,9 +90,9 @@ func TestActionSetup(t *testing.T) {
 	}
 }
 
-// TestActionSetupOnOtherRunners checks the archive for each runner. On Windows, it is a
+// TestActionSetupRunners checks the archive for each runner. On Windows, it is a
 // zip, and cygpath converts the paths.
-func TestActionSetupOnOtherRunners(t *testing.T) {
+func TestActionSetupRunners(t *testing.T) {
 	t.Parallel()
 	for runner, archive := range map[string]string{
 		"macOS ARM64": "tofu-oci_1.2.3_darwin_arm64.tar.gz", "Linux ARM64": "tofu-oci_1.2.3_linux_arm64.tar.gz", "Windows X64": "tofu-oci_1.2.3_windows_amd64.zip",
@@ -190,9 +190,9 @@ func TestActionSetupFailsClosed(t *testing.T) {
 	}
 }
 
-// TestActionSetupBelievesNoCache checks that a modified archive in the cache is
+// TestActionSetupVerifiesCache checks that a modified archive in the cache is
 // downloaded again.
-func TestActionSetupBelievesNoCache(t *testing.T) {
+func TestActionSetupVerifiesCache(t *testing.T) {
 	t.Parallel()
 	o, archive := newOffer(t, []byte(smallProgram))
 	r, with, server := newSetup(t, o, "exit 0")

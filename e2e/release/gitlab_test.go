@@ -124,10 +124,10 @@ func (r *runner) runComponent(t *testing.T, shell, name string, with map[string]
 	return outcome{code: cmd.ProcessState.ExitCode(), log: stdout + stderr}, nil
 }
 
-// TestComponentsForm checks that inputs are described and validated, that they become
+// TestComponentMetadata checks that inputs are described and validated, that they become
 // variables without expansion and never text of a script, that all components install
 // tofu-oci in the same way, and that shellcheck reports nothing.
-func TestComponentsForm(t *testing.T) {
+func TestComponentMetadata(t *testing.T) {
 	t.Parallel()
 	var before []string
 	for _, name := range components {
@@ -215,9 +215,9 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// TestComponentMirrorInPart checks that a job exits with code 3 after a partial
+// TestComponentMirrorPartialFailure checks that a job exits with code 3 after a partial
 // failure, which the job allows, and with code 4 if a verification failed.
-func TestComponentMirrorInPart(t *testing.T) {
+func TestComponentMirrorPartialFailure(t *testing.T) {
 	t.Parallel()
 	r, registry := newJob(t)
 	write(t, filepath.Join(r.workspace, "absent.txt"), "acme/widget@1.0.0\nacme/nothing\n")
@@ -233,9 +233,9 @@ func TestComponentMirrorInPart(t *testing.T) {
 	}
 }
 
-// TestComponentsOfThePage checks that docs/ci.md sets existing inputs of each
+// TestComponentsInDocs checks that docs/ci.md sets existing inputs of each
 // component, and extends existing jobs.
-func TestComponentsOfThePage(t *testing.T) {
+func TestComponentsInDocs(t *testing.T) {
 	t.Parallel()
 	_, text, _ := strings.Cut(read(t, programs.root, "docs", "ci.md"), "```yaml\ninclude:")
 	text, _, _ = strings.Cut(text, "```")
@@ -267,9 +267,9 @@ func TestComponentsOfThePage(t *testing.T) {
 	}
 }
 
-// TestComponentsRefuse checks that inputs that would change the YAML or the commands
+// TestComponentsRejectInputs checks that inputs that would change the YAML or the commands
 // are rejected.
-func TestComponentsRefuse(t *testing.T) {
+func TestComponentsRejectInputs(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
 	for input, value := range map[string]string{

@@ -220,9 +220,9 @@ func TestInstallResolves(t *testing.T) {
 	}
 }
 
-// TestInstallWithoutItsCache checks that the installation works if the cache directory
+// TestInstallWithoutCache checks that the installation works if the cache directory
 // is not writable.
-func TestInstallWithoutItsCache(t *testing.T) {
+func TestInstallWithoutCache(t *testing.T) {
 	t.Parallel()
 	o, _ := newOffer(t, []byte(smallProgram))
 	i := newInstallation(t, o)
@@ -270,9 +270,9 @@ func TestInstallWithoutAttestation(t *testing.T) {
 	}
 }
 
-// TestInstallForAnotherMachine checks that a program for another platform is not
+// TestInstallOtherPlatform checks that a program for another platform is not
 // started.
-func TestInstallForAnotherMachine(t *testing.T) {
+func TestInstallOtherPlatform(t *testing.T) {
 	t.Parallel()
 	o, archive := newOffer(t, []byte("a program of another machine\n"))
 	o.files["/download/v1.2.3/tofu-oci_1.2.3_darwin_arm64.tar.gz"] = o.files[archive]

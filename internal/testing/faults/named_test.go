@@ -30,9 +30,9 @@ const (
 	ever = 1000
 )
 
-// TestOnce checks that a flow completes if a fault occurs once, unless the flow must
+// TestSingleFault checks that a flow completes if a fault occurs once, unless the flow must
 // fail.
-func TestOnce(t *testing.T) {
+func TestSingleFault(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	eachMeeting(t, open, func(t *testing.T, w *world, f flow, x trouble) {
@@ -43,8 +43,8 @@ func TestOnce(t *testing.T) {
 	})
 }
 
-// TestAlways checks that a flow reports a permanent fault after a few attempts.
-func TestAlways(t *testing.T) {
+// TestPermanentFault checks that a flow reports a permanent fault after a few attempts.
+func TestPermanentFault(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	eachMeeting(t, guarded, func(t *testing.T, w *world, f flow, x trouble) {
@@ -55,9 +55,9 @@ func TestAlways(t *testing.T) {
 	})
 }
 
-// TestAnotherDigest checks that a flow fails if the registry reports a different
+// TestWrongDigest checks that a flow fails if the registry reports a different
 // digest, even if the registry accepts manifests that refer to missing blobs.
-func TestAnotherDigest(t *testing.T) {
+func TestWrongDigest(t *testing.T) {
 	t.Parallel()
 	for _, f := range []flow{flows[0], flows[2]} {
 		t.Run(f.name, func(t *testing.T) {
@@ -76,9 +76,9 @@ func TestAnotherDigest(t *testing.T) {
 	}
 }
 
-// TestForgottenTag checks that a flow notices if the registry accepts a tag but does
+// TestTagNotStored checks that a flow notices if the registry accepts a tag but does
 // not store it.
-func TestForgottenTag(t *testing.T) {
+func TestTagNotStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := open
@@ -93,9 +93,9 @@ func TestForgottenTag(t *testing.T) {
 	})
 }
 
-// TestDocumentsBreakOff checks that blobs, including documents, are fetched again if
+// TestInterruptedDocuments checks that blobs, including documents, are fetched again if
 // the first response breaks off in its first bytes.
-func TestDocumentsBreakOff(t *testing.T) {
+func TestInterruptedDocuments(t *testing.T) {
 	t.Parallel()
 	for _, f := range flows {
 		if !f.filled {
@@ -148,8 +148,8 @@ func eachMeeting(t *testing.T, n nature, meet func(t *testing.T, w *world, f flo
 	}
 }
 
-// TestTenths breaks each zip and each upload at every tenth of its length.
-func TestTenths(t *testing.T) {
+// TestBreakAtEachTenth breaks each zip and each upload at every tenth of its length.
+func TestBreakAtEachTenth(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for _, x := range troubles {

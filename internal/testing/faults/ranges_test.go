@@ -12,9 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
-// TestGoingOn checks that the rest of a broken zip is verified: if its content is
+// TestResumedWithOtherContent checks that the rest of a broken zip is verified: if its content is
 // different, the whole zip is requested again.
-func TestGoingOn(t *testing.T) {
+func TestResumedWithOtherContent(t *testing.T) {
 	t.Parallel()
 	for _, x := range troubles {
 		for _, f := range flows {
@@ -40,9 +40,9 @@ func TestGoingOn(t *testing.T) {
 	}
 }
 
-// TestParts covers zips that a registry sends in parallel parts, some of them with
+// TestParallelParts covers zips that a registry sends in parallel parts, some of them with
 // wrong content. A single stream has the right content.
-func TestParts(t *testing.T) {
+func TestParallelParts(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	const size = 17 << 20 // zips are fetched in parts from 16 MiB on

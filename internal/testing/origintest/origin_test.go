@@ -76,7 +76,7 @@ func TestPackageDocument(t *testing.T) {
 	}
 }
 
-func TestArchivesComeFromDiskToo(t *testing.T) {
+func TestArchiveFromDisk(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a.zip")
 	if err := os.WriteFile(file, []byte("on disk"), 0o600); err != nil {
@@ -93,7 +93,7 @@ func TestArchivesComeFromDiskToo(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotOfferedIsNotFound(t *testing.T) {
+func TestUnknownReleaseIsNotFound(t *testing.T) {
 	t.Parallel()
 	_, s := newOrigin(t, origintest.Archive{Bytes: []byte("zip")})
 	for _, path := range []string{
@@ -142,7 +142,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestResetInMidBody(t *testing.T) {
+func TestResetMidBody(t *testing.T) {
 	t.Parallel()
 	o, s := newOrigin(t, origintest.Archive{Bytes: []byte(strings.Repeat("x", 1<<20))})
 	o.Misbehave(origintest.Zip, origintest.Reset(1<<19), -1)

@@ -41,9 +41,9 @@ func named(content string) string {
 	return fmt.Sprintf(`{"mediaType":%q,"digest":%q,"size":%d}`, manifestType, digest.FromString(content), len(content))
 }
 
-// TestManifestsHaveToBeWhole checks that the config, the layers, and the manifests of
+// TestManifestsMustBeComplete checks that the config, the layers, and the manifests of
 // an index must exist. A subject need not exist.
-func TestManifestsHaveToBeWhole(t *testing.T) {
+func TestManifestsMustBeComplete(t *testing.T) {
 	t.Parallel()
 	manifest := `{"schemaVersion":2,"config":` + named("there") + `,"layers":[]}`
 	for name, test := range map[string]struct {
@@ -96,8 +96,8 @@ func TestLax(t *testing.T) {
 	}
 }
 
-// TestLostBlobsStayLost checks that manifests cannot refer to deleted blobs.
-func TestLostBlobsStayLost(t *testing.T) {
+// TestDeletedBlobs checks that manifests cannot refer to deleted blobs.
+func TestDeletedBlobs(t *testing.T) {
 	t.Parallel()
 	r := registrytest.New(registrytest.Options{})
 	upload(t, r, "acme/thing", "there")

@@ -7,7 +7,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 )
 
-func TestCertificatesHoldForTheirHostsOnly(t *testing.T) {
+func TestCertificateHosts(t *testing.T) {
 	t.Parallel()
 	ca, err := testca.New()
 	if err != nil {
