@@ -137,7 +137,7 @@ var exported = map[string]struct {
 func TestEveryExportedErrorHasItsKind(t *testing.T) {
 	t.Parallel()
 	found, kinds := exportedErrors(t, "../../pkg"), map[provider.ErrorKind]bool{}
-	for _, dir := range []string{"catalog", "launch", "logins", "opentofu", "serve", "stricthcl"} {
+	for _, dir := range []string{"catalog", "credentials", "launch", "opentofu", "serve", "stricthcl"} {
 		maps.Copy(found, exportedErrors(t, "../"+dir))
 	}
 	for name := range found {
